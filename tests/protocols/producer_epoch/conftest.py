@@ -22,9 +22,10 @@ from fencepost.formats.crc32c import crc32c
 from fencepost.formats.errors import error_names
 from fencepost.protocols.producer_epoch import account
 from fencepost.protocols.producer_epoch.client_events import client_events
+from fencepost.protocols.producer_epoch.comparison import compare_logs, newest_markers
 from fencepost.protocols.producer_epoch.coordinators import Coordinators, replay_coordinators
 from fencepost.protocols.producer_epoch.expiration import expirations
-from fencepost.protocols.producer_epoch.facts import facts
+from fencepost.protocols.producer_epoch.facts import collect_facts
 from fencepost.protocols.producer_epoch.homes import (
     PARTITION as COORDINATOR_PARTITION,
 )
@@ -33,10 +34,9 @@ from fencepost.protocols.producer_epoch.homes import (
     homes,
     newest_homes,
 )
-from fencepost.protocols.producer_epoch.meeting import meet, newest_markers
 from fencepost.protocols.producer_epoch.partitions import Partitions, replay_partitions
 from fencepost.protocols.producer_epoch.producer_requests import producer_requests
-from fencepost.protocols.producer_epoch.refusals import asking_connections
+from fencepost.protocols.producer_epoch.refusals import connections_refused_produce
 from fencepost.protocols.producer_epoch.request_rows import concerns_coordinators
 from fencepost.protocols.producer_epoch.tables import CLIENT_EVENTS, PRODUCER_REQUESTS
 from fencepost.protocols.producer_epoch.transaction_log import STATUSES
@@ -106,15 +106,15 @@ def replay_cases(cases: Mapping[str, Case], order: int | None = None) -> dict[st
         chance = random.Random(order)
         bronze = {table: chance.sample(rows, k=len(rows)) for table, rows in bronze.items()}
     tables = {table.name: _arrow(table, bronze[table.name]) for table in _BRONZE}
-    found: dict[str, Rows] = {cluster: {} for cluster in cases}
+    rows_by_cluster: dict[str, Rows] = {cluster: {} for cluster in cases}
     alive = {name: case["alive"] for name, case in cases.items() if "alive" in case}
     metadata = {name: _metadata(case) for name, case in cases.items()}
     for name, rows in _replay(tables, metadata, alive):
         for cluster in cases:
-            found[cluster].setdefault(name.removeprefix("silver."), [])
+            rows_by_cluster[cluster].setdefault(name.removeprefix("silver."), [])
         for row in rows.to_pylist():
-            found[row["cluster"]][name.removeprefix("silver.")].append(row)
-    return found
+            rows_by_cluster[row["cluster"]][name.removeprefix("silver.")].append(row)
+    return rows_by_cluster
 
 
 def _replay(
@@ -136,27 +136,28 @@ def _replay(
         verified(requests),
         expirations(metadata),
     )
-    of_partitions = list(replay_partitions(partitions, asking_connections(requests)))
-    told = account.together(each.account for each in of_partitions)
+    of_partitions = list(replay_partitions(partitions, connections_refused_produce(requests)))
+    accounts = account.concatenate(each.account for each in of_partitions)
     began = [each.tables[BEGAN.name] for each in of_partitions]
     commits = committed(requests, verified(requests))
-    asked = pa.concat_tables([requests.filter(concerns_coordinators(requests)), commits, *began])
-    places = coordinator_partitions(asked, metadata, newest_homes(homes(records)))
-    wrote = account.rows_of(told, account.WROTE)
+    decided = requests.filter(concerns_coordinators(requests))
+    coordinator_requests = pa.concat_tables([decided, commits, *began])
+    places = coordinator_partitions(coordinator_requests, metadata, newest_homes(homes(records)))
+    connection_epochs = account.rows_of(accounts, account.CONNECTION_EPOCH)
     coordinators = Coordinators(
         batches,
         records,
         quarantine,
         bronze[CLEANED.name],
-        asked.append_column(COORDINATOR_PARTITION, places),
-        wrote,
+        coordinator_requests.append_column(COORDINATOR_PARTITION, places),
+        connection_epochs,
         final_ends(bronze[LOG_ENDS.name], metadata, TRANSACTIONS_TOPIC),
     )
     of_coordinators = replay_coordinators(coordinators, metadata, TOLERANCE_MS)
-    told = account.together([told, of_coordinators.account])
-    known = facts(told, bronze[FILES.name], metadata)
-    met = meet(told, known, newest_markers(told, known), TOLERANCE_MS)
-    for step in (*of_partitions, of_coordinators, met):
+    accounts = account.concatenate([accounts, of_coordinators.account])
+    facts = collect_facts(accounts, bronze[FILES.name], metadata)
+    comparison = compare_logs(accounts, facts, newest_markers(accounts, facts), TOLERANCE_MS)
+    for step in (*of_partitions, of_coordinators, comparison):
         yield from step.tables.items()
 
 
@@ -169,23 +170,25 @@ def _arrow(table: Table, rows: list[dict[str, Any]]) -> pa.Table:
 def _metadata(case: Case) -> ClusterMetadata:
     """One coordinator, which broker 1 leads in epoch 0; answers tell who leads in others."""
     places = [_place(name) for name in {COORDINATOR: None, **case.get("logs", {})}]
-    made = {place["topic"]: place["topic_id"] for place in places}
-    made |= {f"{topic} ": f"{topic}'s second id" for topic in case.get("made_again", [])}
+    topic_ids = {place["topic"]: place["topic_id"] for place in places}
+    topic_ids |= {f"{topic} ": f"{topic}'s second id" for topic in case.get("made_again", [])}
     partition = {"topic_id": "S" * 22, "partition_id": 0, "leader_epoch": 0, "leader": 1}
     partition["replicas"] = case.get("replicas", [1])
-    records = [(TOPIC, {"name": topic.strip(), "topic_id": topic_id}) for topic, topic_id in made.items()]
+    records = [
+        (TOPIC, {"name": topic.strip(), "topic_id": topic_id}) for topic, topic_id in topic_ids.items()
+    ]
     records += [(PARTITION, partition), (REGISTER_BROKER, {"broker_id": 1, "broker_epoch": BROKER_EPOCH})]
-    if OFFSETS_TOPIC in made:
-        records.append((PARTITION, {**partition, "topic_id": made[OFFSETS_TOPIC]}))
+    if OFFSETS_TOPIC in topic_ids:
+        records.append((PARTITION, {**partition, "topic_id": topic_ids[OFFSETS_TOPIC]}))
     log = [MetadataRecord(at, 0, kind, fields) for at, (kind, fields) in enumerate(records)]
     for ms, broker, value in case.get("expirations", []):
-        told = {
+        config = {
             "resource_type": 4,
             "resource_name": broker,
             "name": "producer.id.expiration.ms",
             "value": value,
         }
-        log.append(MetadataRecord(len(log), ms, CONFIG, told))
+        log.append(MetadataRecord(len(log), ms, CONFIG, config))
     return ClusterMetadata.of(replace(MetadataLog.of_records(log), known_ms=case.get("alive", 0)))
 
 
@@ -391,14 +394,14 @@ def _partitions(request: Mapping[str, Any]) -> list[tuple[str, int]]:
 
 
 def _add(request: Mapping[str, Any], code: int) -> Body:
-    named = _partitions(request)
-    topics = [{"name": topic, "partitions": [partition]} for topic, partition in named]
+    partitions = _partitions(request)
+    topics = [{"name": topic, "partitions": [partition]} for topic, partition in partitions]
     results = [
         {
             "name": topic,
             "resultsByPartition": [{"partitionIndex": partition, "partitionErrorCode": code}],
         }
-        for topic, partition in named
+        for topic, partition in partitions
     ]
     one = {"transactionalId": request["id"], "topicResults": results}
     sent = {**_producer(request), "verifyOnly": request.get("verify", False), "topics": topics}
@@ -412,8 +415,8 @@ def _add_offsets(request: Mapping[str, Any], code: int) -> Body:
 def _produce(request: Mapping[str, Any], code: int) -> Body:
     ((topic, partition),) = _partitions(request)
     sent = {"name": topic, "partitionData": [{"index": partition}]}
-    told = {"index": partition, "errorCode": code, "baseOffset": request.get("base_offset", -1)}
-    answer = {"responses": [{"name": topic, "partitionResponses": [told]}]}
+    partition_response = {"index": partition, "errorCode": code, "baseOffset": request.get("base_offset", -1)}
+    answer = {"responses": [{"name": topic, "partitionResponses": [partition_response]}]}
     return {"transactionalId": request.get("id"), "topicData": [sent]}, answer
 
 

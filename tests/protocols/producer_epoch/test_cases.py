@@ -42,9 +42,9 @@ def _request_of(r: Row) -> str:
 
 
 def _coverage(r: Row) -> str:
-    said = f"{'covered' if r['covered'] else 'not covered'}, to {r['last_position']}"
+    coverage = f"{'covered' if r['covered'] else 'not covered'}, to {r['last_position']}"
     at = "?" if r["last_time"] is None else f"{r['last_time'].timestamp() * 1000:.0f}"
-    return f"{_log(r)} {_span(r)}: {said}, at {at}"
+    return f"{_log(r)} {_span(r)}: {coverage}, at {at}"
 
 
 def _id(r: Row) -> str:
@@ -76,12 +76,12 @@ def _marker(r: Row) -> str:
     return f"{r['transactional_id']} {_span(r)}: {what}, {done}, {counts}{where}"
 
 
-def _held(r: Row) -> str:
+def _partition_transaction(r: Row) -> str:
     of = _or_unknown(r["transactional_id"])
-    said = ", ".join(f"{name} {_flag(r[name])}" for name in ("open", "aborted", "listed", "indexed"))
+    flags = ", ".join(f"{name} {_flag(r[name])}" for name in ("open", "aborted", "listed", "indexed"))
     count = f"{r['batches']} batches, {_or_unknown(r['records'])} records"
     producer = _producer(r["producer_id"], r["producer_epoch"])
-    return f"{_log(r)} {_span(r)}: {producer} of {of}, {count}; {said}"
+    return f"{_log(r)} {_span(r)}: {producer} of {of}, {count}; {flags}"
 
 
 def _state(r: Row) -> str:
@@ -97,16 +97,16 @@ def _state(r: Row) -> str:
 
 
 def _snapshot(r: Row) -> str:
-    said = ", ".join(f"{name} {_flag(r[name])}" for name in ("due", "present", "agrees"))
-    return f"{_log(r)} at {r['snapshot_offset']} of broker {r['broker_id']}, {r['producer_id']}: {said}"
+    flags = ", ".join(f"{name} {_flag(r[name])}" for name in ("due", "present", "agrees"))
+    return f"{_log(r)} at {r['snapshot_offset']} of broker {r['broker_id']}, {r['producer_id']}: {flags}"
 
 
 def _local_bump(r: Row) -> str:
     again = f" ({r['batches_again']} batches, {r['records_again']} records, at {r['again_offset']} as at "
-    found = f"{again}{r['original_offset']})" if r["batches_again"] else ""
+    where = f"{again}{r['original_offset']})" if r["batches_again"] else ""
     count = f"{r['batches']} batches, {r['records']} records to {r['last_offset']}"
     epochs = f"{_or_unknown(r['previous_epoch'])} to {r['producer_epoch']}"
-    twice = f"twice {_flag(r['written_twice'])}{found}"
+    twice = f"twice {_flag(r['written_twice'])}{where}"
     return f"{_log(r)} {r['producer_id']} {_span(r)}: {epochs}, {count}; {twice}"
 
 
@@ -121,13 +121,15 @@ def _fencing(r: Row) -> str:
 
 
 def _init(r: Row) -> str:
-    asked, got = (_producer(r[f"{name}_id"], r[f"{name}_epoch"]) for name in ("provided", "returned"))
+    presented, returned = (
+        _producer(r[f"{name}_id"], r[f"{name}_epoch"]) for name in ("provided", "returned")
+    )
     why = f"; {r['unknown_reason']}" if r["unknown_reason"] else ""
     record = f"record {_or_unknown(r['record_offset'])}, {r['candidates']} states"
-    return f"{r['correlation_id']} {r['client_id']} {asked}: {r['error']} {got}, {record}{why}"
+    return f"{r['correlation_id']} {r['client_id']} {presented}: {r['error']} {returned}, {record}{why}"
 
 
-def _met(r: Row, inits: dict[str, Row]) -> str:
+def _init_state(r: Row, inits: dict[str, Row]) -> str:
     answer = (
         "granted"
         if r["granted"]
@@ -143,25 +145,28 @@ def _met(r: Row, inits: dict[str, Row]) -> str:
     last = f"last {_or_unknown(r['last_epoch'])}, held {_or_unknown(r['last_epoch_held'])}"
     ids = f"previous {_or_unknown(r['previous_id'])}, held {_or_unknown(r['previous_id_held'])}"
     init = inits[r["request_id"]]
-    known = f"known {_flag(r['known'])}"
-    return (
-        f"{init['correlation_id']} #{r['candidate']} {answer} at {_span(r)}: {known}, {state}, {last}, {ids}"
-    )
+    number = f"{init['correlation_id']} #{r['candidate']}"
+    is_known = f"known {_flag(r['known'])}"
+    return f"{number} {answer} at {_span(r)}: {is_known}, {state}, {last}, {ids}"
 
 
 def _end(r: Row) -> str:
-    said = f"{'commit' if r['commit'] else 'abort'} of {_producer(r['provided_id'], r['provided_epoch'])}"
-    got = _producer(r["returned_id"], r["returned_epoch"])
-    return f"{r['correlation_id']} {r['client_id']} {said}: {_or_unknown(r['error'])} {got}, {_found(r)}"
+    presented = (
+        f"{'commit' if r['commit'] else 'abort'} of {_producer(r['provided_id'], r['provided_epoch'])}"
+    )
+    returned = _producer(r["returned_id"], r["returned_epoch"])
+    request = f"{r['correlation_id']} {r['client_id']} {presented}"
+    return f"{request}: {_or_unknown(r['error'])} {returned}, {_record_and_states(r)}"
 
 
 def _addition(r: Row) -> str:
     what = "verifies" if r["verify_only"] else "adds"
-    said = f"{_producer(r['provided_id'], r['provided_epoch'])} {what} {r['transaction_partition']}"
-    return f"{r['correlation_id']} {r['client_id']} {said}: {_or_unknown(r['error'])}, {_found(r)}"
+    presented = f"{_producer(r['provided_id'], r['provided_epoch'])} {what} {r['transaction_partition']}"
+    request = f"{r['correlation_id']} {r['client_id']} {presented}"
+    return f"{request}: {_or_unknown(r['error'])}, {_record_and_states(r)}"
 
 
-def _found(r: Row) -> str:
+def _record_and_states(r: Row) -> str:
     why = f"; {r['unknown_reason']}" if r["unknown_reason"] else ""
     return f"record {_or_unknown(r['record_offset'])}, {r['candidates']} states{why}"
 
@@ -171,13 +176,11 @@ def _state_met(r: Row, requests: dict[str, Row], key: str) -> str:
     producer = _producer(r["producer_id"], r["producer_epoch"])
     listed = f", listed {_flag(r['listed'])}" if "listed" in r else ""
     last = f"last {_or_unknown(r['last_epoch'])}, previous {_or_unknown(r['previous_id_held'])}"
-    known = f"known {_flag(r['known'])}"
-    return (
-        f"{number} {r['error']} at {_span(r)}: {known}, {_or_unknown(r['status'])} {producer}, {last}{listed}"
-    )
+    state = f"known {_flag(r['known'])}, {_or_unknown(r['status'])} {producer}"
+    return f"{number} {r['error']} at {_span(r)}: {state}, {last}{listed}"
 
 
-def _told(tables: Rows) -> dict[str, list[str]]:
+def _as_text(tables: Rows) -> dict[str, list[str]]:
     """The rows of every table that has any, as text; times are left out."""
     inits = {row["request_id"]: row for row in tables["init_producer_ids"]}
     ends = {row["request_id"]: row for row in tables["end_txns"]}
@@ -187,13 +190,13 @@ def _told(tables: Rows) -> dict[str, list[str]]:
         "transactional_ids": _id,
         "transactions": _transaction,
         "transaction_markers": _marker,
-        "partition_transactions": _held,
+        "partition_transactions": _partition_transaction,
         "producer_states": _state,
         "producer_snapshots": _snapshot,
         "local_bumps": _local_bump,
         "producer_fencings": _fencing,
         "init_producer_ids": _init,
-        "init_producer_id_states": lambda row: _met(row, inits),
+        "init_producer_id_states": lambda row: _init_state(row, inits),
         "end_txns": _end,
         "end_txn_states": lambda row: _state_met(row, ends, "request_id"),
         "add_partitions_to_txns": _addition,
@@ -205,16 +208,16 @@ def _told(tables: Rows) -> dict[str, list[str]]:
 
 @pytest.fixture(scope="module")
 def told(cases: dict[str, Any], replayed: Callable[..., dict[str, Rows]]) -> dict[str, dict[str, list[str]]]:
-    """What the replay makes of every case."""
-    return {name: _told(tables) for name, tables in replayed(cases).items()}
+    """The rows of every case, as text, by table."""
+    return {name: _as_text(tables) for name, tables in replayed(cases).items()}
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_case(name: str, told: dict[str, dict[str, list[str]]]) -> None:
-    """The tables are exactly those the case expects."""
+def test_case(name: str, rows_as_text: dict[str, dict[str, list[str]]]) -> None:
+    """The rows are exactly those that the case expects."""
     text = CASES[name].read_text(encoding="utf-8")
     if os.environ.get("FENCEPOST_UPDATE"):
-        expected = json.dumps(told[name], indent=1, ensure_ascii=False)
+        expected = json.dumps(rows_as_text[name], indent=1, ensure_ascii=False)
         text = f"{text.split(MARK)[0]}{MARK} {expected}\n}}\n"
         CASES[name].write_text(text, encoding="utf-8")
-    assert told[name] == json.loads(text)["expect"]
+    assert rows_as_text[name] == json.loads(text)["expect"]

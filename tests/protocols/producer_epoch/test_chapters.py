@@ -1,4 +1,4 @@
-"""Silver of a history in chapters is that of all of it: a chapter goes on from what the one before knew."""
+"""A rebuild by chapters gives the same silver as one of the whole history."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from fencepost.tables import REQUESTS
 def test_chapters(
     cut: tuple[str, int, int], captures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A capture in chapters of so many ms, which overlap by so many."""
+    """``cut``: a capture, the length of its chapters and their overlap in ms."""
     name, length_ms, overlap_ms = cut
     monkeypatch.setattr(cut_in, "OVERLAP_MS", overlap_ms)
     monkeypatch.setattr(cut_in, "LATEST_MS", 1_000)
@@ -40,22 +40,25 @@ def test_chapters(
 def test_an_epoch_of_many_transactions_is_counted_through_all_chapters(
     captures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before transaction version 2, and without a line that tells: only the counts of both sides do."""
+    """Before transaction version 2, and without lines of requests, only counting tells which marker belongs
+    to which transaction.
+    """
     monkeypatch.setattr(cut_in, "OVERLAP_MS", 2_000)
     monkeypatch.setattr(cut_in, "LATEST_MS", 1_000)
     audit = Audit.of(captures / "producers-tv1-4.3.1", tmp_path, ["producer_epoch"])
     lines = lake.scan(audit.catalog, REQUESTS)
-    told = pc.is_in(lines["api_key"], pa.array(sorted(APIS), pa.int32()))
-    lake.replace(audit.catalog, REQUESTS, lines.filter(pc.invert(told)))
+    of_producers = pc.is_in(lines["api_key"], pa.array(sorted(APIS), pa.int32()))
+    lake.replace(audit.catalog, REQUESTS, lines.filter(pc.invert(of_producers)))
     whole, chapters = audit.rebuilt(None), audit.rebuilt(8_000)
     assert audit.chapters > 2
     name = "silver.transaction_markers"
     assert chapters[name] == whole[name]
-    held = [
+    listed = [
         {dict(row)["partition_transaction_id"]: dict(row)["listed"] for row in each}
         for each in (whole["silver.partition_transactions"], chapters["silver.partition_transactions"])
     ]
-    assert held[0].keys() == held[1].keys()
-    # what a transaction that no coordinator lists came too early for is in no line: seconds later, unknown
-    assert {held[0][each] for each in held[0] if held[0][each] != held[1][each]} <= {"False"}
-    assert all(held[1][each] in {held[0][each], "None"} for each in held[0])
+    assert listed[0].keys() == listed[1].keys()
+    # without lines it is unknown, in the chapter of its end, whether a coordinator listed a transaction that
+    # none lists
+    assert {listed[0][each] for each in listed[0] if listed[0][each] != listed[1][each]} <= {"False"}
+    assert all(listed[1][each] in {listed[0][each], "None"} for each in listed[0])

@@ -36,7 +36,7 @@ from fencepost.tables import BATCHES, CLEANED, QUARANTINE, RECORDS, REQUESTS
 TOLERANCE_MS = 25
 CAPTURES = ("producers-tv1-4.3.1", "producers-failover-4.2.1", "producers-4.3.1", "ends-4.3.1")
 TABLES = {"end_txn": "request_id", "add_partitions_to_txn": "addition_id"}
-TOLD = ("known", "producer_id", "producer_epoch", "status", "listed")
+SHOWN_BY_ANSWERS = ("known", "producer_id", "producer_epoch", "status", "listed")
 
 Bronze = dict[str, pa.Table]
 States = dict[tuple[str, str], list[dict[str, Any]]]
@@ -46,7 +46,7 @@ States = dict[tuple[str, str], list[dict[str, Any]]]
 def bronze_of(folder: Path) -> Bronze:
     """Bronze of coordinators' logs, the metadata log and request logs."""
     (cluster,) = load(folder / "fencepost.toml").clusters
-    found: dict[str, list[pa.RecordBatch]] = {}
+    pieces: dict[str, list[pa.RecordBatch]] = {}
     for broker in cluster.brokers:
         root, at = folder / f"broker-{broker.id}", (cluster.name, broker.id)
         sources = []
@@ -58,71 +58,82 @@ def bronze_of(folder: Path) -> Bronze:
             end = file.stat().st_size
             sources.append(Source(*at, REQUEST_LOG, str(file), end=end, timezone=broker.timezone))
         for table, rows in read_all(sources):
-            found.setdefault(table.name, []).append(rows)
-    read = {each.name: pa.Table.from_batches(found[each.name]) for each in (BATCHES, RECORDS, REQUESTS)}
+            pieces.setdefault(table.name, []).append(rows)
+    read = {each.name: pa.Table.from_batches(pieces[each.name]) for each in (BATCHES, RECORDS, REQUESTS)}
     return {**read, **{each.name: each.arrow_schema.empty_table() for each in (CLEANED, QUARANTINE)}}
 
 
 def _replay(bronze: Bronze) -> account.Replayed:
     batches, records, requests = (bronze[each.name] for each in (BATCHES, RECORDS, REQUESTS))
     (cluster,) = set(batches["cluster"].to_pylist())
-    known = ClusterMetadata.of(metadata_log(batches, records, bronze[QUARANTINE.name]))
-    asked = producer_requests(requests, {cluster: known})
-    asked = asked.filter(concerns_coordinators(asked))
-    places = coordinator_partitions(asked, {cluster: known}, newest_homes(homes(records)))
-    given = Coordinators(
+    cluster_metadata = ClusterMetadata.of(metadata_log(batches, records, bronze[QUARANTINE.name]))
+    requests_of_producers = producer_requests(requests, {cluster: cluster_metadata})
+    requests_of_producers = requests_of_producers.filter(concerns_coordinators(requests_of_producers))
+    places = coordinator_partitions(
+        requests_of_producers, {cluster: cluster_metadata}, newest_homes(homes(records))
+    )
+    coordinators = Coordinators(
         batches,
         records,
         bronze[QUARANTINE.name],
         bronze[CLEANED.name],
-        asked.append_column(PARTITION, places),
-        account.rows_of({}, account.WROTE),
+        requests_of_producers.append_column(PARTITION, places),
+        account.rows_of({}, account.CONNECTION_EPOCH),
     )
-    return replay_coordinators(given, {cluster: known}, TOLERANCE_MS)
+    return replay_coordinators(coordinators, {cluster: cluster_metadata}, TOLERANCE_MS)
 
 
 def replayed(bronze: Bronze) -> tuple[States, dict[tuple[str, str], dict[str, Any]]]:
     """The states that requests met, and the requests, by API and id."""
     tables = _replay(bronze).tables
     states: States = {}
-    sent = {}
+    requests = {}
     for api, key in TABLES.items():
         for row in tables[f"silver.{api}s"].to_pylist():
-            sent[api, row[key]] = row
+            requests[api, row[key]] = row
         for row in tables[f"silver.{api}_states"].to_pylist():
             states.setdefault((api, row[key]), []).append(row)
-    return states, sent
+    return states, requests
 
 
 def cleaned(bronze: Bronze, share: float) -> Bronze:
-    """As the log cleaner leaves it: up to a share of each coordinator's log the last record of each key."""
+    """What the log cleaner leaves: in the first part (``share``) of each coordinator's log, only the last
+    record of each key.
+    """
     records, batches = bronze[RECORDS.name], bronze[BATCHES.name]
-    gone: set[tuple[int, int]] = set()
+    removed: set[tuple[int, int]] = set()
     checkpoints = []
     (cluster,) = set(batches["cluster"].to_pylist())
     for partition in range(50):
-        mine = records.filter(_of(records, partition))
-        offsets = sorted(set(mine["record_offset"].to_pylist()))
+        log_records = records.filter(_of(records, partition))
+        offsets = sorted(set(log_records["record_offset"].to_pylist()))
         if len(offsets) < 3:
             continue
-        to = offsets[int((len(offsets) - 1) * share)]
+        cleaned_to = offsets[int((len(offsets) - 1) * share)]
         newest: dict[bytes, int] = {}
         keyed = [
             (at, key)
-            for at, key in zip(mine["record_offset"].to_pylist(), mine["key"].to_pylist(), strict=True)
-            if at < to
+            for at, key in zip(
+                log_records["record_offset"].to_pylist(), log_records["key"].to_pylist(), strict=True
+            )
+            if at < cleaned_to
         ]
         for at, key in keyed:
             newest[key] = max(at, newest.get(key, at))
-        gone |= {(partition, at) for at, key in keyed if newest[key] != at}
-        place = {"cluster": cluster, "topic": TRANSACTIONS_TOPIC, "partition": partition, "cleaned_to": to}
+        removed |= {(partition, at) for at, key in keyed if newest[key] != at}
+        place = {
+            "cluster": cluster,
+            "topic": TRANSACTIONS_TOPIC,
+            "partition": partition,
+            "cleaned_to": cleaned_to,
+        }
         checkpoints.append(place)
-    left = {
-        RECORDS.name: _without(records, "record_offset", gone),
-        BATCHES.name: _without(batches, "base_offset", gone),
+    compacted = {
+        RECORDS.name: _without(records, "record_offset", removed),
+        BATCHES.name: _without(batches, "base_offset", removed),
         CLEANED.name: pa.Table.from_pylist(checkpoints, schema=CLEANED.arrow_schema),
     }
-    return {**bronze, **left}
+    return {**bronze, **compacted}
 
 
 def _of(rows: pa.Table, partition: int) -> pa.Array:
@@ -130,84 +141,97 @@ def _of(rows: pa.Table, partition: int) -> pa.Array:
     return pc.and_(of_topic, pc.equal(rows["partition"], partition))
 
 
-def _without(rows: pa.Table, offset: str, gone: set[tuple[int, int]]) -> pa.Table:
+def _without(rows: pa.Table, offset: str, removed: set[tuple[int, int]]) -> pa.Table:
     columns = (rows[name].to_pylist() for name in ("topic", "partition", offset))
-    kept = [
-        topic != TRANSACTIONS_TOPIC or (partition, at) not in gone
+    is_kept = [
+        topic != TRANSACTIONS_TOPIC or (partition, at) not in removed
         for topic, partition, at in zip(*columns, strict=True)
     ]
-    return rows.filter(pa.array(kept))
+    return rows.filter(pa.array(is_kept))
 
 
-def agree(told: Mapping[str, Any], state: Mapping[str, Any]) -> bool:
-    """What is told of a state is so."""
-    return all(told.get(name) is None or told[name] == state[name] for name in TOLD)
+def agree(shown: Mapping[str, Any], state: Mapping[str, Any]) -> bool:
+    """Whether everything that is shown of a state is true of it."""
+    return all(shown.get(name) is None or shown[name] == state[name] for name in SHOWN_BY_ANSWERS)
 
 
-def _told(bronze: Bronze, share: float) -> list[tuple[dict[str, Any], list[dict[str, Any]], tuple[str, str]]]:
-    """Requests that were decided where the cleaner has been, with what answers tell of the state they met."""
-    states, sent = replayed(cleaned(bronze, share))
-    gone = [key for key, row in sent.items() if (row["unknown_reason"] or "").startswith("cleaned away")]
-    return [(sent[key], states.get(key, []), key) for key in gone]
+def _compacted_requests(
+    bronze: Bronze, share: float
+) -> list[tuple[dict[str, Any], list[dict[str, Any]], tuple[str, str]]]:
+    """The requests that were decided in the compacted part of the log, each with the states that answers
+    show, and its key.
+    """
+    states, requests = replayed(cleaned(bronze, share))
+    keys = [key for key, row in requests.items() if (row["unknown_reason"] or "").startswith("cleaned away")]
+    return [(requests[key], states.get(key, []), key) for key in keys]
 
 
 @pytest.mark.parametrize("share", [0.5, 1.0])
 @pytest.mark.parametrize("capture", CAPTURES)
-def test_what_answers_tell_is_what_records_said(captures: Path, capture: str, share: float) -> None:
+def test_answers_show_the_states_that_records_show(captures: Path, capture: str, share: float) -> None:
     bronze = bronze_of(captures / capture)
-    met, _ = replayed(bronze)
-    gone = _told(bronze, share)
-    stood = [(row, told, met[key]) for row, told, key in gone if told and key in met]
-    for row, told, states in stood:
-        assert any(agree(each, state) for each in told for state in states), (row, told, states)
-    assert len(stood) > 0.25 * len(gone) > 2
+    met_states, _ = replayed(bronze)
+    compacted = _compacted_requests(bronze, share)
+    comparable = [
+        (row, shown, met_states[key]) for row, shown, key in compacted if shown and key in met_states
+    ]
+    for row, shown, states in comparable:
+        assert any(agree(each, state) for each in shown for state in states), (row, shown, states)
+    assert len(comparable) > 0.25 * len(compacted) > 2
 
 
 @pytest.mark.parametrize("capture", CAPTURES)
-def test_what_was_known_without_answers_is_known_as_before(captures: Path, capture: str) -> None:
-    """The log cleaner takes records. What it has left tells the same."""
+def test_compaction_changes_no_known_state(captures: Path, capture: str) -> None:
+    """A state that is known of a compacted log is the one that was known of the whole log."""
     bronze = bronze_of(captures / capture)
-    met, _ = replayed(bronze)
-    states, sent = replayed(cleaned(bronze, 0.5))
-    kept = [key for key, row in sent.items() if row["unknown_reason"] is None]
+    met_states, _ = replayed(bronze)
+    states, requests = replayed(cleaned(bronze, 0.5))
+    kept = [key for key, row in requests.items() if row["unknown_reason"] is None]
     assert len(kept) > 5
     for key in kept:
-        assert all(any(agree(each, state) for state in met[key]) for each in states[key]), (key, states[key])
+        assert all(any(agree(each, state) for state in met_states[key]) for each in states[key]), (
+            key,
+            states[key],
+        )
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_lost_lines_tell_less_and_nothing_against_a_broker(captures: Path, seed: int) -> None:
-    """Where lines were lost no epoch is another one, and the status of what was refused is not told."""
+def test_lost_lines_show_less_and_nothing_against_a_broker(captures: Path, seed: int) -> None:
+    """With lost lines no epoch becomes another one, and the status that a refused request met is
+    not shown.
+    """
     chance = random.Random(seed)
     bronze = bronze_of(captures / "producers-tv1-4.3.1")
-    met, _ = replayed(bronze)
-    kept = pa.array([chance.random() < 0.6 for _ in range(bronze[REQUESTS.name].num_rows)])
-    fewer = {**bronze, REQUESTS.name: bronze[REQUESTS.name].filter(kept)}
-    gone = _told(fewer, 1.0)
-    stood = [(row, told, met[key]) for row, told, key in gone if told and key in met]
-    for row, told, states in stood:
-        for each in told:
+    met_states, _ = replayed(bronze)
+    is_kept = pa.array([chance.random() < 0.6 for _ in range(bronze[REQUESTS.name].num_rows)])
+    fewer = {**bronze, REQUESTS.name: bronze[REQUESTS.name].filter(is_kept)}
+    compacted = _compacted_requests(fewer, 1.0)
+    comparable = [
+        (row, shown, met_states[key]) for row, shown, key in compacted if shown and key in met_states
+    ]
+    for row, shown, states in comparable:
+        for each in shown:
             assert row["error"] == "NONE" or each["status"] is None
             epoch = {**each, "status": None, "listed": None}
             assert any(agree(epoch, state) for state in states), (row, each, states)
-    assert len(stood) > 20
+    assert len(comparable) > 20
 
 
 @pytest.mark.parametrize("lost", [0.0, 0.4])
 @pytest.mark.parametrize("capture", CAPTURES)
-def test_answers_tell_of_no_transaction_that_was_not_there(captures: Path, capture: str, lost: float) -> None:
-    """Of a producer epoch and a partition they tell of as many as the records, or of fewer."""
+def test_answers_show_no_transaction_that_did_not_exist(captures: Path, capture: str, lost: float) -> None:
+    """For a producer epoch and a partition they show as many transactions as the records, or fewer."""
     chance = random.Random(capture)
     bronze = bronze_of(captures / capture)
     listed: dict[tuple[Any, ...], int] = {}
-    for row in _replay(bronze).account[account.LISTED].to_pylist():
+    for row in _replay(bronze).account[account.LISTED_PARTITION].to_pylist():
         key = tuple(row[name] for name in ("name", "producer_id", "producer_epoch", "prepared_epoch"))
         listed[key] = listed.get(key, 0) + 1
-    kept = pa.array([chance.random() >= lost for _ in range(bronze[REQUESTS.name].num_rows)])
-    fewer = {**bronze, REQUESTS.name: bronze[REQUESTS.name].filter(kept)}
-    told = _replay(cleaned(fewer, 1.0)).account[account.TOLD].to_pylist()
-    for row in told:
+    is_kept = pa.array([chance.random() >= lost for _ in range(bronze[REQUESTS.name].num_rows)])
+    fewer = {**bronze, REQUESTS.name: bronze[REQUESTS.name].filter(is_kept)}
+    answered = _replay(cleaned(fewer, 1.0)).account[account.ANSWERED_TRANSACTION].to_pylist()
+    for row in answered:
         key = tuple(row[name] for name in ("name", "producer_id", "producer_epoch", "prepared_epoch"))
         assert 0 < row["transactions"] <= listed.get(key, 0), row
-    counted = sum(row["transactions"] for row in told)
+    counted = sum(row["transactions"] for row in answered)
     assert counted > (0.1 if lost else 0.6) * sum(listed.values())

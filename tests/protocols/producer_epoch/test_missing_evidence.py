@@ -1,4 +1,4 @@
-"""Taking evidence away may make a value unknown. It never makes it another value."""
+"""Removing evidence may make a value unknown. It never makes it another value."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Row = dict[str, Any]
 Rows = dict[str, list[Row]]
 Case = dict[str, Any]
 
-# Cases that lack nothing: what they tell is all that there is to know.
+# Cases that lack no evidence: every value that can be known is known.
 COMPLETE = (
     "retry_after_failover", "new_instance_fences", "timeout", "client_bump", "exhausted", "hanging",
     "idempotent", "written_twice", "end_txn", "idle_coordinator", "known_past", "verified",
@@ -21,8 +21,8 @@ COMPLETE = (
 )  # fmt: skip
 COMBINATIONS = 25
 
-# By what a row of the whole evidence is found again, and what it says.
-SAID = {
+# By table: the key by which a row is compared, and the columns that are compared.
+COLUMNS = {
     "transactional_ids": (
         ("transactional_id", "from_position"),
         ("status", "producer_id", "producer_epoch", "last_producer_epoch", "cause", "caused_by_client_id",
@@ -63,8 +63,8 @@ STATE = (
 
 
 def _parts(case: Case) -> list[tuple[str, ...]]:
-    """Everything that may be taken away: batches (but each log's newest, where nothing tells that it was
-    there) and requests.
+    """All evidence that may be removed: requests and batches, except the newest batch of a log if nothing
+    else shows that it existed.
     """
     logs = [
         ("logs", name, str(at))
@@ -80,17 +80,17 @@ def _thinned(name: str, case: Case) -> Iterator[tuple[list[tuple[str, ...]], Cas
     chosen = [[part] for part in parts]
     chosen += [chance.sample(parts, k=chance.randint(2, len(parts) // 2)) for _ in range(COMBINATIONS)]
     for lost in chosen:
-        left = copy.deepcopy(case)
+        rest = copy.deepcopy(case)
         for part in lost:
-            batch = left["requests"][int(part[1])] if part[0] == "requests" else None
-            batch = batch or left["logs"][part[1]][int(part[2])]
+            batch = rest["requests"][int(part[1])] if part[0] == "requests" else None
+            batch = batch or rest["logs"][part[1]][int(part[2])]
             fates = ("lost", "unreadable") if part[1] == "__transaction_state-0" else ("lost",)
             batch[chance.choice(fates)] = True
-        yield lost, left
+        yield lost, rest
 
 
-def _said(rows: Rows, table: str) -> dict[tuple[Any, ...], Row]:
-    keys, values = SAID[table]
+def _values_by_key(rows: Rows, table: str) -> dict[tuple[Any, ...], Row]:
+    keys, values = COLUMNS[table]
     return {
         tuple(row[key] for key in keys): {name: _value(row[name], name) for name in values}
         for row in rows[table]
@@ -98,16 +98,18 @@ def _said(rows: Rows, table: str) -> dict[tuple[Any, ...], Row]:
 
 
 def _value(value: Any, name: str) -> Any:
-    """Of two markers for one transaction a hole may hide one: how many were found is how many at least."""
+    """The value as it is compared. A hole may hide one of two markers, so only "none" and "some" are
+    compared.
+    """
     return value > 0 if name == "found" and value is not None else value
 
 
-def _met(rows: Rows, requests: str, states: str) -> dict[int, list[Row]]:
+def _states_met(rows: Rows, requests: str, states: str) -> dict[int, list[Row]]:
     lines = {row["request_id"]: row["correlation_id"] for row in rows[requests]}
-    found: dict[int, list[Row]] = {}
+    states_met: dict[int, list[Row]] = {}
     for row in rows[states]:
-        found.setdefault(lines[row["request_id"]], []).append({name: row[name] for name in STATE})
-    return found
+        states_met.setdefault(lines[row["request_id"]], []).append({name: row[name] for name in STATE})
+    return states_met
 
 
 Thinned = list[tuple[str, list[tuple[str, ...]], Rows]]
@@ -115,47 +117,47 @@ Thinned = list[tuple[str, list[tuple[str, ...]], Rows]]
 
 @pytest.fixture(scope="module")
 def whole(cases: dict[str, Case], replayed: Callable[..., dict[str, Rows]]) -> dict[str, Rows]:
-    """What the replay makes of the cases."""
+    """The rows of the whole cases."""
     return replayed({name: cases[name] for name in COMPLETE})
 
 
 @pytest.fixture(scope="module")
 def thinned(cases: dict[str, Case], replayed: Callable[..., dict[str, Rows]]) -> Thinned:
-    """What it makes of what is left of them: (name of the case, what was lost, rows)."""
-    left = {
+    """The rows of thinned cases: (name of the case, evidence that was removed, rows)."""
+    thinned_cases = {
         f"{name} {number}": (name, lost, case)
         for name in COMPLETE
         for number, (lost, case) in enumerate(_thinned(name, cases[name]))
     }
-    found = replayed({cluster: case for cluster, (_, _, case) in left.items()})
-    return [(name, lost, found[cluster]) for cluster, (name, lost, _) in left.items()]
+    rows_by_cluster = replayed({cluster: case for cluster, (_, _, case) in thinned_cases.items()})
+    return [(name, lost, rows_by_cluster[cluster]) for cluster, (name, lost, _) in thinned_cases.items()]
 
 
-@pytest.mark.parametrize("table", SAID)
+@pytest.mark.parametrize("table", COLUMNS)
 def test_less_evidence_never_says_otherwise(table: str, whole: dict[str, Rows], thinned: Thinned) -> None:
     wrong, known, unknown = [], 0, 0
     for name, lost, rows in thinned:
-        before = _said(whole[name], table)
-        for key, values in _said(rows, table).items():
+        before = _values_by_key(whole[name], table)
+        for key, values in _values_by_key(rows, table).items():
             for column, value in values.items():
-                then = before.get(key, {}).get(column)
-                known += value is not None and then is not None
-                unknown += value is None and then is not None
-                if value is not None and then is not None and value != then:
-                    wrong.append((name, lost, key, column, then, value))
+                value_before = before.get(key, {}).get(column)
+                known += value is not None and value_before is not None
+                unknown += value is None and value_before is not None
+                if value is not None and value_before is not None and value != value_before:
+                    wrong.append((name, lost, key, column, value_before, value))
     assert not wrong, f"{len(wrong)} values, the first: {wrong[0]}"
-    # both sides of the claim were met
+    # both outcomes occurred
     assert known > 100 and unknown > 10
 
 
 def test_every_state_that_a_request_may_have_met_was_possible(
     whole: dict[str, Rows], thinned: Thinned
 ) -> None:
-    """With less evidence each state agrees, in all that it says, with one of the whole evidence."""
+    """With less evidence, all known values of each state agree with one state of the whole evidence."""
     wrong = []
     for name, lost, rows in thinned:
-        before = _met(whole[name], "init_producer_ids", "init_producer_id_states")
-        for request, states in _met(rows, "init_producer_ids", "init_producer_id_states").items():
+        before = _states_met(whole[name], "init_producer_ids", "init_producer_id_states")
+        for request, states in _states_met(rows, "init_producer_ids", "init_producer_id_states").items():
             full = before.get(request, [])
             wrong += [(name, lost, request, s, full) for s in states if not any(_agrees(s, f) for f in full)]
     assert not wrong, f"{len(wrong)} states, the first: {wrong[0]}"
@@ -165,11 +167,11 @@ def test_every_state_that_a_request_may_have_met_was_possible(
 def test_what_a_request_met_stays_among_the_states(
     api: str, whole: dict[str, Rows], thinned: Thinned
 ) -> None:
-    """An accepted one whose record is gone may have met more states than one, this one among them."""
+    """An accepted request whose record was removed may have met several states, among them the right one."""
     wrong, seen = [], 0
     for name, lost, rows in thinned:
-        before = _met(whole[name], f"{api}s", f"{api}_states")
-        for request, states in _met(rows, f"{api}s", f"{api}_states").items():
+        before = _states_met(whole[name], f"{api}s", f"{api}_states")
+        for request, states in _states_met(rows, f"{api}s", f"{api}_states").items():
             seen += 1
             full = before[request]
             if len(full) == 1 and not any(_agrees(state, full[0]) for state in states):

@@ -30,11 +30,11 @@ def test_the_order_of_rows_changes_nothing(
     assert _rows(replayed(cases, order=order)) == _rows(replayed(cases))
 
 
-def test_of_two_topics_of_one_name_none_is_taken() -> None:
-    """What a transaction held is told from the newest one; of two at the same offset nothing is."""
-    held = [("c", 7, 0, "orders:0", 5, records) for records in (3, 4, 3)]
+def test_two_incarnations_of_a_topic_leave_the_number_of_records_unknown() -> None:
+    """The newest transaction counts; if several have the same offset, its number of records is not known."""
+    at_one_offset = [("c", 7, 0, "orders:0", 5, records) for records in (3, 4, 3)]
     names = ("cluster", "producer_id", "producer_epoch", "name", "first_offset", "records")
-    for order in permutations([*held, ("c", 7, 0, "orders:0", 2, 9)]):
+    for order in permutations([*at_one_offset, ("c", 7, 0, "orders:0", 2, 9)]):
         rows = pa.table(dict(zip(names, zip(*order, strict=True), strict=True)))
-        found = in_flight._held_by(rows, [("c", 7)])
-        assert found == {("c", 7, 0, "orders:0"): (5, None)}
+        newest = in_flight._newest_transactions(rows, [("c", 7)])
+        assert newest == {("c", 7, 0, "orders:0"): (5, None)}

@@ -1,4 +1,4 @@
-"""Lines of the request log as things that producers, coordinators and brokers named and were answered."""
+"""The targets of requests of producers, coordinators and brokers, each with its answer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fencepost.protocols.producer_epoch.producer_requests import producer_reques
 from fencepost.replay.metadata import ClusterMetadata, Sighting, Topics
 from fencepost.tables import REQUESTS
 
-SAID = ("transactional_id", "producer_id", "producer_epoch", "topic", "partition", "error")
+COLUMNS = ("transactional_id", "producer_id", "producer_epoch", "topic", "partition", "error")
 
 
 def _line(api_key: int, version: int, request: Any, response: Any) -> dict[str, Any]:
@@ -39,11 +39,11 @@ def _rows(*lines: dict[str, Any]) -> list[dict[str, Any]]:
     return producer_requests(pa.Table.from_arrays(columns, schema=schema), {"c": topics}).to_pylist()
 
 
-def _said(*lines: dict[str, Any]) -> list[tuple[Any, ...]]:
-    return [tuple(row[name] for name in SAID) for row in _rows(*lines)]
+def _values(*lines: dict[str, Any]) -> list[tuple[Any, ...]]:
+    return [tuple(row[name] for name in COLUMNS) for row in _rows(*lines)]
 
 
-def test_a_producer_of_old_adds_partitions_by_itself_and_a_broker_for_several() -> None:
+def test_an_old_producer_adds_partitions_itself_and_a_broker_adds_them_for_several() -> None:
     topics = [{"name": "orders", "partitions": [0, 1]}]
     answered = [
         {"partitionIndex": 1, "partitionErrorCode": 0},
@@ -56,7 +56,7 @@ def test_a_producer_of_old_adds_partitions_by_itself_and_a_broker_for_several() 
         "v3AndBelowTopics": topics,
     }
     results = [{"name": "orders", "resultsByPartition": answered}]
-    assert _said(_line(24, 3, old, {"resultsByTopicV3AndBelow": results})) == [
+    assert _values(_line(24, 3, old, {"resultsByTopicV3AndBelow": results})) == [
         ("tx", 7, 2, "orders", 0, "INVALID_PRODUCER_EPOCH"),
         ("tx", 7, 2, "orders", 1, "NONE"),
     ]
@@ -66,7 +66,7 @@ def test_a_producer_of_old_adds_partitions_by_itself_and_a_broker_for_several() 
     ]
     one = {"transactionalId": "something", "topicResults": results}
     answer = {"errorCode": 0, "resultsByTransaction": [one]}
-    assert _said(_line(24, 5, {"transactions": several}, answer)) == [
+    assert _values(_line(24, 5, {"transactions": several}, answer)) == [
         ("nothing", 0, 0, None, None, None),
         ("something", 1, 0, "orders", 0, "INVALID_PRODUCER_EPOCH"),
         ("something", 1, 0, "orders", 1, "NONE"),
@@ -75,24 +75,26 @@ def test_a_producer_of_old_adds_partitions_by_itself_and_a_broker_for_several() 
 
 def test_a_topic_that_is_named_by_its_id_has_a_name() -> None:
     data = [{"topicId": "O" * 22, "partitionData": [{"index": 3}]}]
-    told = [{"topicId": "O" * 22, "partitionResponses": [{"index": 3, "errorCode": 0, "baseOffset": 12}]}]
-    (row,) = _rows(_line(0, 13, {"transactionalId": "tx", "topicData": data}, {"responses": told}))
+    responses = [
+        {"topicId": "O" * 22, "partitionResponses": [{"index": 3, "errorCode": 0, "baseOffset": 12}]}
+    ]
+    (row,) = _rows(_line(0, 13, {"transactionalId": "tx", "topicData": data}, {"responses": responses}))
     assert (row["topic"], row["partition"], row["base_offset"], row["error"]) == ("orders", 3, 12, "NONE")
     assert row["requested_at"].timestamp() * 1000 == 997
 
 
-def test_the_first_error_of_an_offset_commit_stands_for_it() -> None:
+def test_the_error_of_an_offset_commit_is_its_first_error() -> None:
     sent = {"transactionalId": "tx", "producerId": 7, "producerEpoch": 0}
     codes = [{"name": "a", "partitions": [{"errorCode": 0}, {"errorCode": 90}]}]
-    assert _said(_line(28, 5, sent, {"topics": codes})) == [("tx", 7, 0, None, None, "PRODUCER_FENCED")]
-    assert _said(_line(28, 5, sent, None)) == [("tx", 7, 0, None, None, None)]
+    assert _values(_line(28, 5, sent, {"topics": codes})) == [("tx", 7, 0, None, None, "PRODUCER_FENCED")]
+    assert _values(_line(28, 5, sent, None)) == [("tx", 7, 0, None, None, None)]
 
 
 def test_a_line_that_no_broker_wrote_ends_no_run() -> None:
     good = _line(22, 5, {"transactionalId": "tx"}, {"errorCode": 0, "producerId": 7, "producerEpoch": 0})
     half = _line(22, 5, '{"transactionalId": "\\ud800x"}', None)
     bad = [_line(0, 13, {"topicData": 5}, None), _line(24, 5, {"transactions": ["?"]}, None)]
-    assert _said(half, *bad, good) == [
+    assert _values(half, *bad, good) == [
         ("?x", -1, -1, None, None, None),
         ("tx", -1, -1, None, None, "NONE"),
     ]

@@ -1,4 +1,4 @@
-"""A replay may stop anywhere: what it carries on is all that is needed to go on."""
+"""A replay can be resumed anywhere from the state that it carries over."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Rows = dict[str, list[dict[str, Any]]]
 
 
 class _Stored(PartitionLog):
-    """A log whose state goes through a file after every few batches."""
+    """A log whose carried state is pickled after every few batches."""
 
     rows = 1
 
@@ -42,7 +42,7 @@ def _rows(clusters: dict[str, Rows]) -> dict[tuple[str, str], Counter[str]]:
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3])
-def test_a_partitions_log_in_slices_says_what_it_says_as_one(
+def test_slices_of_a_partitions_log_give_the_rows_of_the_whole_log(
     rows: int,
     cases: dict[str, Any],
     replayed: Callable[..., dict[str, Rows]],
@@ -61,7 +61,7 @@ def _record(offset: int, status: str, epoch: int, stretch: int = 0) -> Transacti
     )
 
 
-def test_a_transactional_id_goes_on_from_its_stored_state() -> None:
+def test_a_transactional_id_is_resumed_from_its_stored_state() -> None:
     records = [
         _record(0, "Empty", 0),
         _record(1, "Ongoing", 0),
@@ -73,10 +73,11 @@ def test_a_transactional_id_goes_on_from_its_stored_state() -> None:
     whole = TransactionMetadata(Enders([], 5))
     expected = [whole.replay(record, None) for record in records]
     stored = TransactionMetadata(Enders([], 5))
-    found = []
+    transitions = []
     for record in records:
         stored = pickle.loads(pickle.dumps(stored))
-        found.append(stored.replay(record, None))
-    assert found == expected
-    assert [each.last_epoch for each in found] == [-1, -1, 0, 0, None, 1]
-    assert [each.held and each.held.epoch for each in found] == [-1, -1, 0, 0, None, 1]
+        transitions.append(stored.replay(record, None))
+    assert transitions == expected
+    assert [each.last_epoch for each in transitions] == [-1, -1, 0, 0, None, 1]
+    remembered = [each.remembered_epoch for each in transitions]
+    assert [each and each.epoch for each in remembered] == [-1, -1, 0, 0, None, 1]

@@ -1,6 +1,6 @@
 """Producer epochs and transactions (KIP-360, KIP-890): logs and requests, replayed as Kafka does.
 
-Three kinds of log are replayed by themselves, and a last step compares them:
+Three kinds of log are each replayed alone, and a last step compares them:
 
 * ``producer_requests``: the request log, with one row for each target of a request and its answer.
 * ``partitions``: a partition's log (``partition_log``, ``partition_slice``), by Kafka's ProducerStateManager
@@ -9,8 +9,9 @@ Three kinds of log are replayed by themselves, and a last step compares them:
   (``transaction_log``), the state of each transactional id (``transaction_metadata``), the request that wrote
   each record (``causes``), transactions, the states that requests met (``states_met``, ``decided``), and
   fenced producers (``refusals``, ``fencings``).
-* ``meeting``: what partitions hold and what coordinators list, compared by producer id; the markers that are
-  due (``markers_due``), and what was in flight (``in_flight``). ``facts`` has what every task needs to know.
+* ``comparison``: the transactions that partitions hold and those that coordinators list, compared by producer
+  id; the markers that are due (``markers_due``), and what was in flight when a producer was fenced
+  (``in_flight``). ``facts`` has what every task must know of all logs.
 
 The replay of a log writes an ``account`` for the last step. ``rebuild`` spreads all steps over an engine.
 """

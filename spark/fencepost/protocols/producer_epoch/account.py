@@ -1,10 +1,11 @@
-"""What the replays of single logs tell the step after them: rows of several kinds, a table for each.
+"""The account: what the replays of single logs pass on to the last step, as one table for each kind of row.
 
-A row names its ``cluster`` and, where it is about one producer, the ``producer_id``: the key by which logs of
-partitions and logs of coordinators meet. Rows of the kinds LOG and COORDINATOR are facts about whole logs,
-few enough to be given to every task. ``pack`` makes one Arrow table of all kinds, which can be sent to the
-tasks of the last step by its ``bucket``. ``before_cut`` says of what is over that the next chapter, if there
-is one, will not see it: it begins to read that log later.
+A row names its ``cluster`` and, where it is about one producer, the ``producer_id``: the key by which the
+last step compares logs of partitions with logs of coordinators. Rows of the kinds LOG and COORDINATOR are
+facts about whole logs; they are so few that every task gets them all. ``pack`` makes one Arrow table of all
+kinds, whose rows are sent to the tasks of the last step by their ``bucket``. ``before_cut`` is true of a
+transaction or a marker that ended before the next chapter begins to read that log: that chapter will not see
+it.
 """
 
 from __future__ import annotations
@@ -27,15 +28,23 @@ _HOW_FAR = [
     ("known_by", pa.int32()),
 ]  # fmt: skip
 
-HELD, MARKER, EPOCH, WROTE, LOG = "held", "marker", "epoch", "wrote", "log"
-COUNTED = "counted"
-LISTED, TOLD, KNOWN, FENCED, COORDINATOR = "listed", "told", "known", "fenced", "coordinator"
+# what replays of partitions' logs know
+PARTITION_TRANSACTION, MARKER, EPOCH, CONNECTION_EPOCH, LOG = (
+    "partition_transaction", "marker", "epoch", "connection_epoch", "log"
+)  # fmt: skip
+# what replays of coordinators' logs know
+LISTED_PARTITION, ANSWERED_TRANSACTION, NAMED_PRODUCER, FENCING, COORDINATOR = (
+    "listed_partition", "answered_transaction", "named_producer", "fencing", "coordinator"
+)  # fmt: skip
+# what earlier chapters handed down
+HANDED_DOWN_COUNT = "handed_down_count"
 
 KINDS: dict[str, pa.StructType] = {
-    # a transaction as a partition's log has it: the columns of silver.partition_transactions, and when its
-    # first batch was written (by the batch, and by the answer to Produce) and its marker; when the first
-    # batch that was answered for from there on was answered, and by which broker
-    HELD: pa.struct(
+    # a transaction as a partition's log has it: the columns of silver.partition_transactions; the times of
+    # its first batch (``first_ms`` by the batch itself, ``answered_ms`` by the answer to Produce) and of its
+    # marker (``ended_ms``); and when, and by which broker, the first Produce at or behind that batch was
+    # answered
+    PARTITION_TRANSACTION: pa.struct(
         [
             *_LOG,
             ("partition_transaction_id", pa.string()),
@@ -70,20 +79,21 @@ KINDS: dict[str, pa.StructType] = {
             ("before_cut", pa.bool_()),
         ]
     ),
-    # the first time of an epoch of a producer that has no transactions, in one partition
+    # when a producer without transactions first wrote with an epoch, in one partition
     EPOCH: pa.struct(
         [("topic", pa.string()), ("partition", pa.int32()), ("producer_epoch", pa.int32()),
          ("first_ms", pa.int64())]
     ),
-    # the producer id and epoch that a connection wrote with; only of connections that ask (see `asking`)
-    WROTE: pa.struct(
+    # the producer id and epoch that a connection wrote with; only of connections that were refused a Produce
+    CONNECTION_EPOCH: pa.struct(
         [("broker_id", pa.int32()), ("connection", pa.string()), ("transactional_id", pa.string()),
          ("producer_epoch", pa.int32()), ("at_ms", pa.int64())]
     ),
-    # how much of a partition's log is known: without a hole, and so from its beginning on
+    # how much of a partition's log is known: ``unbroken`` without a hole, ``whole`` also from its beginning
+    # on
     LOG: pa.struct([*_LOG, ("unbroken", pa.bool_()), ("whole", pa.bool_())]),
-    # a transaction of a coordinator's log and one partition (``name``, 'topic:partition') that it lists
-    LISTED: pa.struct(
+    # one partition (``name``, 'topic:partition') that a transaction in a coordinator's log lists
+    LISTED_PARTITION: pa.struct(
         [
             *_LOG,
             ("transactional_id", pa.string()),
@@ -92,10 +102,10 @@ KINDS: dict[str, pa.StructType] = {
             ("prepared_epoch", pa.int32()),
             ("prepared_by_epoch", pa.int32()),
             ("due_type", pa.string()),
-            # the log shows every transaction that was prepared with the epoch: no hole is before its end, or
-            # the end of a transaction moves the epoch
+            # whether the log shows every transaction that was prepared with the epoch: either the log has no
+            # hole while the epoch lasts, or each end of a transaction bumps the epoch
             ("counted", pa.bool_()),
-            # a hole follows that may hide its end
+            # whether a hole follows that may hide its end
             ("cut", pa.bool_()),
             ("prepared_position", pa.int64()),
             ("completed_position", pa.int64()),
@@ -104,25 +114,27 @@ KINDS: dict[str, pa.StructType] = {
         ]
     ),
     # transactions and markers that earlier chapters have counted, as in tables.CARRIED_COUNTS
-    COUNTED: pa.struct(
+    HANDED_DOWN_COUNT: pa.struct(
         [("name", pa.string()), ("producer_epoch", pa.int32()), ("prepared_epoch", pa.int32()),
          ("listed", pa.int64()), ("ended", pa.int64()), ("markers", pa.int64())]
     ),
-    # transactions of a compacted log and one partition (``name``), by answers: AnsweredTransactions
-    TOLD: pa.struct(
+    # transactions with one partition (``name``) that answers show and compaction removed:
+    # AnsweredTransactions
+    ANSWERED_TRANSACTION: pa.struct(
         [("name", pa.string()), ("producer_epoch", pa.int32()), ("prepared_epoch", pa.int32()),
          ("transactions", pa.int64())]
     ),
-    # a producer id that a coordinator's log names, and how much of that log is known, as COORDINATOR; the
-    # newest epoch of which compaction may have taken transactions (facts.NO_EPOCH for none); the oldest of
-    # which the next chapter may count on all being counted, null for none (handed_down_ids)
-    KNOWN: pa.struct(
+    # a producer id that a coordinator's log names, and how much of that log is known, as in COORDINATOR;
+    # ``compacted_epoch``: the newest epoch of which compaction may have removed transactions (facts.NO_EPOCH
+    # for none); ``counted_from``: the oldest epoch of which all transactions have been counted when the next
+    # chapter begins, null for none (handed_down_ids)
+    NAMED_PRODUCER: pa.struct(
         [*_LOG, *_HOW_FAR, ("transactional_id", pa.string()), ("compacted_epoch", pa.int32()),
          ("counted_from", pa.int32())]
     ),
-    # a row of silver.producer_fencings; ``in_flight`` are the partitions of the victim's transaction and what
-    # became of it, null where that is not known
-    FENCED: pa.struct(
+    # a row of silver.producer_fencings; ``in_flight`` are the partitions of the victim's transaction and its
+    # outcome, null where that is not known
+    FENCING: pa.struct(
         [
             ("request_id", pa.string()),
             ("transactional_id", pa.string()),
@@ -146,14 +158,16 @@ KINDS: dict[str, pa.StructType] = {
             ("position", pa.int64()),
         ]
     ),
-    # how much of a coordinator's log is known: ``whole`` without a hole, from its beginning or from where it
-    # was compacted on; since when (null for the beginning); until when (facts.FOREVER where nothing was
-    # written afterwards); and by the clocks of which brokers (null where that is not known)
+    # how much of a coordinator's log is known. ``whole``: it has no hole, from its beginning or from the end
+    # of compaction on; ``whole_ms``: since when (null for the beginning); ``known_ms``: until when
+    # (facts.FOREVER where nothing was written afterwards); ``whole_by``, ``known_by``: by the clocks of
+    # which brokers (null where that is not known)
     COORDINATOR: pa.struct([*_LOG, *_HOW_FAR]),
 }  # fmt: skip
-"""What a row of each kind says."""
+"""The columns of a row of each kind, beside ``cluster`` and ``producer_id``."""
 
 FACTS = (LOG, COORDINATOR)
+"""The kinds of rows that are about a whole log."""
 
 Account = dict[str, pa.Table]
 """Rows by kind, as ``schema_of`` says; a kind may be absent."""
@@ -174,13 +188,13 @@ def rows_of(account: Account, kind: str) -> pa.Table:
     return account.get(kind, schema_of(kind).empty_table())
 
 
-def together(accounts: Iterable[Account]) -> Account:
+def concatenate(accounts: Iterable[Account]) -> Account:
     """The rows of several accounts."""
-    found: dict[str, list[pa.Table]] = {}
+    by_kind: dict[str, list[pa.Table]] = {}
     for each in accounts:
         for kind, rows in each.items():
-            found.setdefault(kind, []).append(rows)
-    return {kind: pa.concat_tables(tables) for kind, tables in found.items()}
+            by_kind.setdefault(kind, []).append(rows)
+    return {kind: pa.concat_tables(tables) for kind, tables in by_kind.items()}
 
 
 def pack(account: Account, buckets: int) -> pa.Table:
@@ -205,15 +219,15 @@ def _buckets(rows: pa.Table, buckets: int) -> Longs:
 
 def unpack(packed: pa.Table) -> Account:
     """The account in rows of PACKED."""
-    found: dict[str, list[pa.Table]] = {}
+    by_kind: dict[str, list[pa.Table]] = {}
     for kind, rows in zip(packed["kind"].to_pylist(), packed["rows"].to_pylist(), strict=True):
-        found.setdefault(kind, []).append(read(rows))
-    return {kind: pa.concat_tables(tables) for kind, tables in found.items()}
+        by_kind.setdefault(kind, []).append(read(rows))
+    return {kind: pa.concat_tables(tables) for kind, tables in by_kind.items()}
 
 
 @dataclass(frozen=True)
 class Replayed:
-    """What a step gives: rows of silver by table name, and what the next steps need."""
+    """What a step returns: rows of silver by table name, and the account that the next steps need."""
 
     tables: dict[str, pa.Table] = field(default_factory=dict)
     account: Account = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""When which broker answered for the batches of one partition, by the broker's clock."""
+"""When the Produce of each batch of one partition was answered, and by which broker."""
 
 from __future__ import annotations
 
@@ -9,38 +9,38 @@ from fencepost.protocols.producer_epoch.handed_down_logs import ANSWERED, Handed
 
 
 class AnswerTimes:
-    """The answers to Produce of one partition, to be asked for offsets of batches."""
+    """The answers to Produce of one partition, by the offsets of batches. Times are by the broker's clock."""
 
     def __init__(self, answers: Piece, before: HandedDownLog | None) -> None:
         """``answers``: ``base_offset``, ``responded_ms`` and ``broker_id``; ``before``: what an earlier
-        chapter knew of the log.
+        chapter handed down of the log.
         """
         order = np.lexsort((answers["responded_ms"], answers["base_offset"]))
         self._answers = {name: column[order] for name, column in answers.items()}
         self._before = before
 
     def of(self, offsets: Longs) -> Piece:
-        """When the batches at these offsets were first answered for (``answered_ms``); when the first batch
-        was that is there or behind it, and by whom (``written_by_ms``, ``answered_by``). UNKNOWN where no
-        answer tells.
+        """For batches at these offsets: ``answered_ms``, when a Produce of the batch was first answered;
+        ``written_by_ms`` and ``answered_by``, when the first Produce of this or of a later batch was
+        answered, and by which broker. UNKNOWN without such an answer.
         """
-        asked, ms, broker_id = (self._answers[n] for n in ("base_offset", "responded_ms", "broker_id"))
-        if not len(asked):
-            told: Piece = {name: np.full(len(offsets), UNKNOWN) for name in ANSWERED}
-            return self._told_before(offsets, told)
-        found = np.searchsorted(asked, offsets)
-        at = np.minimum(found, len(asked) - 1)
-        told = {
-            "answered_ms": np.where(asked[at] == offsets, ms[at], UNKNOWN),
-            "written_by_ms": np.where(found < len(asked), ms[at], UNKNOWN),
-            "answered_by": np.where(found < len(asked), broker_id[at], UNKNOWN),
+        base_offsets, ms, broker_id = (self._answers[n] for n in ("base_offset", "responded_ms", "broker_id"))
+        if not len(base_offsets):
+            answers: Piece = {name: np.full(len(offsets), UNKNOWN) for name in ANSWERED}
+            return self._with_handed_down(offsets, answers)
+        place = np.searchsorted(base_offsets, offsets)
+        at = np.minimum(place, len(base_offsets) - 1)
+        answers = {
+            "answered_ms": np.where(base_offsets[at] == offsets, ms[at], UNKNOWN),
+            "written_by_ms": np.where(place < len(base_offsets), ms[at], UNKNOWN),
+            "answered_by": np.where(place < len(base_offsets), broker_id[at], UNKNOWN),
         }
-        return self._told_before(offsets, told)
+        return self._with_handed_down(offsets, answers)
 
-    def _told_before(self, offsets: Longs, told: Piece) -> Piece:
-        """The same, with what an earlier chapter was told of transactions that were open at its end."""
+    def _with_handed_down(self, offsets: Longs, answers: Piece) -> Piece:
+        """The same, with what an earlier chapter knew of the transactions that were open at its end."""
         if self._before is None or self._before.carried is None:
-            return told
+            return answers
         firsts = self._before.carried.transactions.first_offset
         order = np.argsort(firsts)
         at = (
@@ -49,7 +49,7 @@ class AnswerTimes:
             else order
         )
         if not len(at):
-            return told
-        known = self._before.answered
-        same = (firsts[at] == offsets) & (known["written_by_ms"][at] != UNKNOWN)
-        return {name: np.where(same, known[name][at], column) for name, column in told.items()}
+            return answers
+        handed_down = self._before.answered
+        same = (firsts[at] == offsets) & (handed_down["written_by_ms"][at] != UNKNOWN)
+        return {name: np.where(same, handed_down[name][at], column) for name, column in answers.items()}

@@ -1,7 +1,8 @@
-"""How many transactions with a partition the answers show, where the coordinator's records are compacted.
+"""How many transactions with a partition the answers show, where compaction removed the coordinator's
+records.
 
-A transaction that was added to (AddPartitionsToTxn, AddOffsetsToTxn) and then ended by EndTxn is one that the
-coordinator had with the partition. Lines that were lost make them fewer, never more.
+If a partition was added to a transaction (AddPartitionsToTxn, AddOffsetsToTxn) and EndTxn then ended it, the
+coordinator had a transaction with that partition. Lost lines make the count smaller, never larger.
 """
 
 from __future__ import annotations
@@ -28,36 +29,36 @@ class AnsweredTransactions(NamedTuple):
 
 
 def count_answered_transactions(
-    asked: Iterable[RequestRow], tolerance_ms: int
+    requests: Iterable[RequestRow], tolerance_ms: int
 ) -> Iterator[AnsweredTransactions]:
-    """The transactions that the lines about one transactional id tell of."""
+    """The transactions that the lines about one transactional id show."""
     added: dict[tuple[int, int], dict[str, list[RequestRow]]] = {}
     ended: dict[tuple[int, int], list[RequestRow]] = {}
-    for each in asked:
+    for each in requests:
         if each.producer_id is None or each.producer_epoch is None:
             continue
-        said = each.producer_id, each.producer_epoch
+        presented = each.producer_id, each.producer_epoch
         if shows_open(each) and not each.verify_only:
-            added.setdefault(said, {}).setdefault(partition_of(each), []).append(each)
+            added.setdefault(presented, {}).setdefault(partition_of(each), []).append(each)
         elif is_accepted_end(each):
-            ended.setdefault(said, []).append(each)
+            ended.setdefault(presented, []).append(each)
     for (producer_id, epoch), ends in sorted(ended.items(), key=lambda item: item[0]):
         for name, lines in sorted(added.get((producer_id, epoch), {}).items()):
             moved = {not end.moves_no_epoch for end in ends}
             if moved == {True}:
-                # the end of a transaction moves the epoch: it has one
+                # the end of a transaction bumps the epoch: an epoch has only one transaction
                 yield AnsweredTransactions(name, producer_id, epoch, epoch + 1, 1)
             elif moved == {False}:
-                count = _turns_taken(lines, ends, tolerance_ms)
+                count = _count_turns(lines, ends, tolerance_ms)
                 if count:
                     yield AnsweredTransactions(name, producer_id, epoch, epoch, count)
 
 
-def _turns_taken(added: Sequence[RequestRow], ends: Sequence[RequestRow], tolerance_ms: int) -> int:
-    """How often something was added and then ended, by the one broker that saw most of it."""
+def _count_turns(added: Sequence[RequestRow], ends: Sequence[RequestRow], tolerance_ms: int) -> int:
+    """How often a partition was added and the transaction then ended, at the broker that saw most of that."""
     order = Lines((), tolerance_ms)
     return max(
-        _of_broker(
+        _count_turns_at_broker(
             [each for each in added if each.broker_id == broker_id],
             sorted((each for each in ends if each.broker_id == broker_id), key=turn),
             order,
@@ -66,7 +67,7 @@ def _turns_taken(added: Sequence[RequestRow], ends: Sequence[RequestRow], tolera
     )
 
 
-def _of_broker(added: Sequence[RequestRow], ends: Sequence[RequestRow], order: Lines) -> int:
+def _count_turns_at_broker(added: Sequence[RequestRow], ends: Sequence[RequestRow], order: Lines) -> int:
     count, at = 0, 0
     newest: RequestRow | None = None
     for each in sorted(added, key=turn):

@@ -1,4 +1,4 @@
-"""What one answer tells of a transactional id, as TransactionCoordinator gives it."""
+"""What one answer of TransactionCoordinator shows of the state of a transactional id."""
 
 from __future__ import annotations
 
@@ -8,61 +8,65 @@ from fencepost.replay.requests import NONE
 
 _LOADING = "COORDINATOR_LOAD_IN_PROGRESS"
 _ENDED_NOTHING = {END: (*FENCED, _LOADING, BUSY, "INVALID_TXN_STATE"), INIT: (*FENCED, _LOADING)}
-"""The errors after which no transaction was ended. InitProducerId is answered BUSY when it has ended one, and
-what failed to be written may be there all the same.
+"""The errors which mean that the request ended no transaction. Others do not: InitProducerId is answered BUSY
+when it has ended one, and a record may be in the log although its request failed.
 """
 
 Epoch = tuple[int | None, int | None]
 """Producer id and producer epoch."""
 
 
-def partition_of(asked: RequestRow) -> str:
+def partition_of(request: RequestRow) -> str:
     """The partition that a request names: 'topic:partition'."""
-    return f"{asked.topic}:{asked.partition}"
+    return f"{request.topic}:{request.partition}"
 
 
-def is_granted_init(asked: RequestRow) -> bool:
-    """No transaction was open when this was answered."""
-    return asked.api_key == INIT and asked.error == NONE
+def is_granted_init(request: RequestRow) -> bool:
+    """Whether this is an InitProducerId that was granted: no transaction was open when it was answered."""
+    return request.api_key == INIT and request.error == NONE
 
 
-def is_accepted_end(asked: RequestRow) -> bool:
-    """The transaction was prepared, or had ended, when this was answered."""
-    return asked.api_key == END and asked.error == NONE
-
-
-def shows_open(asked: RequestRow) -> bool:
-    """A transaction was open when this was answered, at the epoch that the request said."""
-    return asked.api_key in (ADD_PARTITIONS, ADD_OFFSETS) and asked.error == NONE
-
-
-def may_end(asked: RequestRow) -> bool:
-    """A transaction may have been ended by this."""
-    return asked.api_key in _ENDED_NOTHING and asked.error not in _ENDED_NOTHING[asked.api_key]
-
-
-def makes_epoch(asked: RequestRow) -> bool:
-    """The answer has an epoch that the request, or a repetition of it, has made."""
-    return is_granted_init(asked) or (is_accepted_end(asked) and not asked.moves_no_epoch)
-
-
-def made_until(ender: RequestRow, asked: RequestRow) -> bool:
-    """Whether all that a line ended came before the epoch of a request: it is answered with that one, or an
-    earlier one.
+def is_accepted_end(request: RequestRow) -> bool:
+    """Whether this is an EndTxn that was accepted: the transaction was prepared, or had ended, when it was
+    answered.
     """
-    told = told_after(ender) if makes_epoch(ender) else None
-    if told is None or asked.producer_epoch is None:
+    return request.api_key == END and request.error == NONE
+
+
+def shows_open(request: RequestRow) -> bool:
+    """Whether the answer shows that a transaction of the epoch that the request presented was open."""
+    return request.api_key in (ADD_PARTITIONS, ADD_OFFSETS) and request.error == NONE
+
+
+def may_end(request: RequestRow) -> bool:
+    """Whether the request may have ended a transaction."""
+    return request.api_key in _ENDED_NOTHING and request.error not in _ENDED_NOTHING[request.api_key]
+
+
+def makes_epoch(request: RequestRow) -> bool:
+    """Whether the answer returns an epoch that this request, or an earlier attempt of it, has made."""
+    return is_granted_init(request) or (is_accepted_end(request) and not request.moves_no_epoch)
+
+
+def ended_only_earlier_epochs(ender: RequestRow, request: RequestRow) -> bool:
+    """Whether ``ender`` can only have ended transactions of epochs before that of a request: its answer
+    returned that epoch, or an earlier one.
+    """
+    epoch_at_answer = epoch_when_answered(ender) if makes_epoch(ender) else None
+    if epoch_at_answer is None or request.producer_epoch is None:
         return False
-    return told[0] == asked.producer_id and told[1] <= asked.producer_epoch
+    return epoch_at_answer[0] == request.producer_id and epoch_at_answer[1] <= request.producer_epoch
 
 
-def told_after(asked: RequestRow) -> tuple[int, int] | None:
-    """The producer id and epoch that the id certainly had when this was answered."""
-    if shows_open(asked) or (is_accepted_end(asked) and asked.moves_no_epoch):
-        told = asked.producer_id, asked.producer_epoch
-    elif is_granted_init(asked) or is_accepted_end(asked):
-        told = asked.returned_producer_id, asked.returned_producer_epoch
+def epoch_when_answered(request: RequestRow) -> tuple[int, int] | None:
+    """The producer id and epoch that the id certainly had when the request was answered; None if
+    not known.
+    """
+    if shows_open(request) or (is_accepted_end(request) and request.moves_no_epoch):
+        epoch_at_answer = request.producer_id, request.producer_epoch
+    elif is_granted_init(request) or is_accepted_end(request):
+        epoch_at_answer = request.returned_producer_id, request.returned_producer_epoch
     else:
         return None
-    producer_id, epoch = told
+    producer_id, epoch = epoch_at_answer
     return None if producer_id is None or epoch is None or epoch < 0 else (producer_id, epoch)

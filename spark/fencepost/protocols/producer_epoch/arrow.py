@@ -54,7 +54,7 @@ def timestamps(ms: Longs) -> pa.Array:
 
 @dataclass(frozen=True)
 class CodedTexts:
-    """A column of texts that are few: ``names`` by their places in ``codes``; UNKNOWN is null."""
+    """A column of few distinct texts: ``codes`` are places in ``names``; UNKNOWN is null."""
 
     codes: Longs
     names: tuple[str | None, ...]
@@ -63,8 +63,8 @@ class CodedTexts:
 class ColumnBuffer:
     """Rows that come in pieces of many, and become one Arrow table in the end.
 
-    A column of a piece is integers (UNKNOWN as null; a time in milliseconds, 0 and 1 for a boolean), Arrow's,
-    or one value for all rows of the piece; one that is not given is null.
+    A column of a piece is an array of integers (UNKNOWN as null; a time in milliseconds; 0 and 1 for a
+    boolean), an Arrow array, or one value for all rows of the piece; a missing column is null.
     """
 
     def __init__(self, schema: pa.Schema) -> None:
@@ -106,7 +106,7 @@ Piece = Mapping[str, Longs]
 
 
 def split(rows: pa.Table, keys: Sequence[str], columns: Mapping[str, Longs]) -> dict[Key, Piece]:
-    """``columns`` of ``rows`` by what the rows hold in ``keys`` (null is a value of its own)."""
+    """``columns`` of ``rows``, divided by the values of the rows in ``keys`` (null is a value of its own)."""
     if not rows.num_rows:
         return {}
     encoded = [rows[key].combine_chunks().dictionary_encode(null_encoding="encode") for key in keys]
@@ -131,7 +131,7 @@ def split(rows: pa.Table, keys: Sequence[str], columns: Mapping[str, Longs]) -> 
 
 
 def ranks(column: pa.ChunkedArray) -> tuple[Longs, tuple[str, ...]]:
-    """Texts as places among the sorted distinct texts, and those; null is UNKNOWN."""
+    """A column of texts as places among its sorted distinct texts, and these texts; null is UNKNOWN."""
     encoded = column.combine_chunks().dictionary_encode()
     names = encoded.dictionary.to_pylist()
     distinct = sorted(names)
@@ -161,6 +161,6 @@ class Rows:
         return pa.Table.from_arrays(arrays, schema=self._schema)
 
 
-def table_of(schema: pa.Schema, given: Mapping[str, pa.Array | pa.ChunkedArray]) -> pa.Table:
+def table_of(schema: pa.Schema, columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> pa.Table:
     """Columns as a table of this schema."""
-    return pa.Table.from_arrays([given[each.name].cast(each.type) for each in schema], schema=schema)
+    return pa.Table.from_arrays([columns[each.name].cast(each.type) for each in schema], schema=schema)

@@ -1,7 +1,7 @@
-"""Which request wrote which record of a transactional id: what was asked against what was logged.
+"""Which request wrote which record of a transactional id: requests matched with records.
 
-Only requests tell a new instance from a client's own bump, and an EndTxn from a fence, where both leave the
-same record.
+A new instance and a bump that a client requested leave the same record, and so may an EndTxn and a fence:
+only requests tell them apart.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from fencepost.replay.requests import NONE
 
 
 class Pair(NamedTuple):
-    """An accepted request and a record it may have written, ``sure`` when both fit nothing else."""
+    """An accepted request and a record that it may have written; ``sure`` if neither fits anything else."""
 
-    asked: RequestRow
+    request: RequestRow
     record: TransactionRecord
     sure: bool
 
@@ -27,112 +27,117 @@ class Pair(NamedTuple):
 def granted_pairs(
     inits: Iterable[RequestRow], records: Iterable[TransactionRecord], tolerance_ms: int
 ) -> list[Pair]:
-    """InitProducerId requests that were granted, each with the record that it wrote: the one it answers."""
-    asked = (((each.returned_producer_id, each.returned_producer_epoch), each) for each in inits)
+    """InitProducerId requests that were granted, each with the record of the producer id and epoch that its
+    answer returned.
+    """
+    requests = (((each.returned_producer_id, each.returned_producer_epoch), each) for each in inits)
     written = (
         ((record.producer_id, record.producer_epoch), record) for record in records if record.status == EMPTY
     )
-    return pairs(asked, written, tolerance_ms)
+    return pairs(requests, written, tolerance_ms)
 
 
 Content = tuple[object, ...]
-"""What a request and the record it wrote have in common."""
+"""The values that a request and the record it wrote have in common."""
 
 
 def pairs(
-    asked: Iterable[tuple[Content, RequestRow]],
+    requests: Iterable[tuple[Content, RequestRow]],
     written: Iterable[tuple[Content, TransactionRecord]],
     tolerance_ms: int,
 ) -> list[Pair]:
-    """Accepted requests, each with the record it wrote.
+    """Accepted requests, each with the record that it wrote.
 
-    A record fits when it has the request's content and was written between arrival and answer. Requests that
-    compete for as many records take them in order.
+    A record fits a request if both have the same content and the record was written between the request's
+    arrival and answer. Where several requests fit as many records, they are matched in order.
     """
-    requests: dict[Content, list[RequestRow]] = {}
+    by_content: dict[Content, list[RequestRow]] = {}
     records: dict[Content, list[TransactionRecord]] = {}
-    for content, each in asked:
-        requests.setdefault(content, []).append(each)
+    for content, each in requests:
+        by_content.setdefault(content, []).append(each)
     for content, record in written:
-        if content in requests and not record.based:
+        if content in by_content and not record.based:
             records.setdefault(content, []).append(record)
-    found: list[Pair] = []
+    pairs_found: list[Pair] = []
     for content, of_content in records.items():
-        if len(of_content) == len(requests[content]) == 1:
-            # nearly all are alone
-            (each,), (record,) = requests[content], of_content
+        if len(of_content) == len(by_content[content]) == 1:
+            # nearly all contents have one request and one record
+            (each,), (record,) = by_content[content], of_content
             if each.requested_ms - tolerance_ms <= record.timestamp_ms <= each.responded_ms + tolerance_ms:
-                found.append(Pair(each, record, sure=True))
+                pairs_found.append(Pair(each, record, sure=True))
         else:
-            found += _paired(_fitting(requests[content], of_content, tolerance_ms))
-    return found
+            pairs_found += _paired(_fitting(by_content[content], of_content, tolerance_ms))
+    return pairs_found
 
 
 def _fitting(
-    asked: Sequence[RequestRow], records: Sequence[TransactionRecord], tolerance_ms: int
+    requests: Sequence[RequestRow], records: Sequence[TransactionRecord], tolerance_ms: int
 ) -> list[tuple[RequestRow, list[TransactionRecord]]]:
-    """Each request with the records written meanwhile, in the order of the first of them."""
+    """Each request with the records that were written while it was handled, in the order of the first
+    record.
+    """
     by_time = sorted(records, key=lambda record: (record.timestamp_ms, record.offset))
     times = [record.timestamp_ms for record in by_time]
-    found = []
-    for each in asked:
+    fitting = []
+    for each in requests:
         first = bisect_left(times, each.requested_ms - tolerance_ms)
         last = bisect_right(times, each.responded_ms + tolerance_ms)
         if first < last:
-            found.append((each, sorted(by_time[first:last], key=lambda record: record.offset)))
-    return sorted(found, key=lambda fit: (fit[1][0].offset, *fit[0].order))
+            fitting.append((each, sorted(by_time[first:last], key=lambda record: record.offset)))
+    return sorted(fitting, key=lambda fit: (fit[1][0].offset, *fit[0].order))
 
 
 def _paired(fitting: Sequence[tuple[RequestRow, list[TransactionRecord]]]) -> list[Pair]:
-    claims: dict[int, int] = {}
+    requests_of_record: dict[int, int] = {}
     for _, records in fitting:
         for record in records:
-            claims[record.offset] = claims.get(record.offset, 0) + 1
-    in_order = sorted(claims)
+            requests_of_record[record.offset] = requests_of_record.get(record.offset, 0) + 1
+    in_order = sorted(requests_of_record)
     as_many = len(in_order) == len(fitting)
     pairs = []
-    for number, (asked, records) in enumerate(fitting):
-        alone = len(records) == 1 and claims[records[0].offset] == 1
+    for number, (request, records) in enumerate(fitting):
+        alone = len(records) == 1 and requests_of_record[records[0].offset] == 1
         sure = [record for record in records if alone or (as_many and in_order[number] == record.offset)]
-        pairs += [Pair(asked, record, bool(sure)) for record in sure or records]
+        pairs += [Pair(request, record, bool(sure)) for record in sure or records]
     return pairs
 
 
 class Enders:
     """The requests of one transactional id that may have ended its transactions."""
 
-    def __init__(self, asked: Iterable[RequestRow], tolerance_ms: int) -> None:
-        """From InitProducerId and EndTxn requests."""
+    def __init__(self, requests: Iterable[RequestRow], tolerance_ms: int) -> None:
+        """``requests``: InitProducerId and EndTxn."""
         self._tolerance_ms = tolerance_ms
-        self._asked = sorted(
+        self._requests = sorted(
             (
                 each
-                for each in asked
+                for each in requests
                 if (each.api_key == END and each.error == NONE)
                 or (each.api_key == INIT and each.error == BUSY)
             ),
             key=lambda each: each.order,
         )
-        self._responded = [each.responded_ms for each in self._asked]
-        # the earliest arrival among a request and those answered after it: where to stop looking
-        self._arrived = [each.requested_ms for each in self._asked]
+        self._responded = [each.responded_ms for each in self._requests]
+        # the earliest arrival among a request and those answered after it: the search stops by it
+        self._arrived = [each.requested_ms for each in self._requests]
         for at in range(len(self._arrived) - 2, -1, -1):
             self._arrived[at] = min(self._arrived[at], self._arrived[at + 1])
 
     def of(
         self, record: TransactionRecord, presented_epoch: int | None
     ) -> tuple[RequestRow | None, RequestRow | None]:
-        """What made a Prepare record: the EndTxn, and an InitProducerId that found the transaction open.
+        """The requests that may have made a Prepare record: an EndTxn, and an InitProducerId that aborted an
+        open transaction; of several the one that was answered first.
 
-        The first that was answered, where several were. ``presented_epoch`` is the epoch of the record
-        before, which an EndTxn presents; None where that is not known.
+        ``presented_epoch`` is the epoch of the record before, which an EndTxn presents; None if that is not
+        known.
         """
         ended = fence = None
         commits = record.status == PREPARE_COMMIT
         latest = record.timestamp_ms + self._tolerance_ms
         at = bisect_left(self._responded, record.timestamp_ms - self._tolerance_ms)
-        while at < len(self._asked) and self._arrived[at] <= latest:
-            each = self._asked[at]
+        while at < len(self._requests) and self._arrived[at] <= latest:
+            each = self._requests[at]
             at += 1
             if each.requested_ms > latest:
                 continue

@@ -1,4 +1,4 @@
-"""What producers' own logs say of their epochs: ``silver.client_events``."""
+"""What producers log of their own epochs: ``silver.client_events``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fencepost.protocols.producer_epoch.tables import CLIENT_EVENTS
 
 def client_events(lines: pa.Table) -> pa.Table:
     """Rows of ``bronze.client_lines``, one for one."""
-    given = {**dict(zip(lines.schema.names, lines.columns, strict=True))}
-    given["logged_at"] = timestamps(longs(lines["logged_at_ms"]))
+    columns = {**dict(zip(lines.schema.names, lines.columns, strict=True))}
+    columns["logged_at"] = timestamps(longs(lines["logged_at_ms"]))
     schema = CLIENT_EVENTS.arrow_schema
-    return pa.Table.from_arrays([given[each.name].cast(each.type) for each in schema], schema=schema)
+    return pa.Table.from_arrays([columns[each.name].cast(each.type) for each in schema], schema=schema)

@@ -1,7 +1,7 @@
 """Which states of a transactional id a request may have met, by the clock of the broker that answered it.
 
-Unlike a request to the coordinator (states_met), one to another broker is ordered by that broker's own
-records only: where it led the coordinator's log at some time.
+A request to the coordinator is ordered by all records of its log (states_met). A request to another broker is
+ordered only by records that this broker itself wrote, while it led the coordinator's log.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from fencepost.protocols.producer_epoch.transaction_metadata import Transition
 
 
 class Span(NamedTuple):
-    """The numbers of the first and the last state that may be meant; ``most`` is None for no bound."""
+    """The numbers of the first and the last possible state; ``most`` is None for no bound."""
 
     least: int
     most: int | None
 
     def within(self, least: int, most: int | None) -> Span:
-        """Cut to these bounds too."""
+        """The part of the span within these bounds."""
         ends = [end for end in (self.most, most) if end is not None]
         return Span(max(self.least, least), min(ends) if ends else None)
 
@@ -34,20 +34,20 @@ class Clocks:
         dated: dict[int, list[tuple[int, int]]] = {}
         for each in transitions:
             led_by = leaders.get(each.record.leader_epoch)
-            # what compaction left was written at some time before
+            # the times of compacted records are not their own
             if led_by is not None and not each.record.based:
                 dated.setdefault(led_by, []).append((each.number, each.record.timestamp_ms))
         self._of_broker = {broker_id: _Clock.of(states) for broker_id, states in dated.items()}
 
     def during(self, broker_id: int, start_ms: int, end_ms: int) -> Span:
-        """The states that there may have been between two times of a broker's clock."""
+        """The states that the id may have had between two times of a broker's clock."""
         clock = self._of_broker.get(broker_id)
         return Span(0, None) if clock is None else clock.during(start_ms, end_ms)
 
 
 class _Clock(NamedTuple):
-    """The states that one broker dated. A clock may be set back: ``newest_ms`` is the newest time up to a
-    state, ``oldest_ms`` the oldest from it on.
+    """The states that one broker dated. A clock may be set back: ``newest_ms`` is the newest time up to each
+    state, ``oldest_ms`` the oldest from each state on.
     """
 
     numbers: list[int]

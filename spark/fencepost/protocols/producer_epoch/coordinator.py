@@ -1,4 +1,6 @@
-"""What one coordinator's log says to all of its transactional ids: who led it when, how far it is known."""
+"""One coordinator's log, as far as it concerns all of its transactional ids: which broker led it when, and
+how much of it is known.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,12 @@ from fencepost.replay.logs import Log, Term
 
 @dataclass(frozen=True)
 class BrokersTerms:
-    """The terms of a coordinator's log that one broker led, or may have, with what lies between them."""
+    """The terms of a coordinator's log that one broker led or may have led, in order.
+
+    ``after_hole``, ``before_hole``: whether a hole lies directly before or after each term. ``followed_ms``:
+    the earliest time at which a later term of the broker began; ``preceded_ms``: the latest time at which an
+    earlier one ended.
+    """
 
     terms: Sequence[Term]
     after_hole: Sequence[bool]
@@ -24,28 +31,32 @@ class BrokersTerms:
 
     @classmethod
     def of(cls, log: Log, terms: Iterable[Term], broker_id: int) -> BrokersTerms:
-        """Of all ``terms`` of ``log``, the broker's."""
-        own = [term for term in terms if term.led_by in (None, broker_id)]
+        """The terms of a broker among all ``terms`` of ``log``."""
+        broker_terms = [term for term in terms if term.led_by in (None, broker_id)]
         last = log.stretches[-1]
         end = last.number + (last.to_offset is not None)
-        before = [0, *(term.stretch for term in own)]
-        after = [*(term.stretch for term in own[1:]), end]
-        # when the broker's next term had begun, at the earliest, and its one before went on, at the latest
-        followed = list(accumulate((term.first_ms for term in reversed(own)), min))[::-1]
-        preceded = list(accumulate((term.last_ms for term in own), max))
+        before = [0, *(term.stretch for term in broker_terms)]
+        after = [*(term.stretch for term in broker_terms[1:]), end]
+        # a clock may have been set back: so the earliest begin of all later terms, the latest end of all
+        # earlier
+        followed = list(accumulate((term.first_ms for term in reversed(broker_terms)), min))[::-1]
+        preceded = list(accumulate((term.last_ms for term in broker_terms), max))
         return cls(
-            own,
-            [stretch != term.stretch for stretch, term in zip(before, own, strict=False)],
-            [stretch != term.stretch for stretch, term in zip(after, own, strict=True)] if own else [],
+            broker_terms,
+            [stretch != term.stretch for stretch, term in zip(before, broker_terms, strict=False)],
+            [stretch != term.stretch for stretch, term in zip(after, broker_terms, strict=True)]
+            if broker_terms
+            else [],
             followed[1:],
             preceded[:-1],
         )
 
     def during(self, start_ms: int, end_ms: int) -> Sequence[Term]:
-        """Every term in which a request may have been decided.
+        """Every term in which a request, which took from ``start_ms`` to ``end_ms``, may have been decided.
 
-        A term is out when the broker's next one had begun before the request, or the one before went on after
-        it. None is given when a hole beside a term may hold another term, or records, that the request met.
+        A term is excluded if the broker's next term had begun before the request, or its previous term still
+        lasted after it. No term is returned if a hole beside a term may hide another term, or records, that
+        the request met.
         """
         first = bisect_left(self.followed_ms, start_ms)
         last = bisect_right(self.preceded_ms, end_ms)
@@ -59,7 +70,7 @@ class BrokersTerms:
 
 
 class Coordinator:
-    """What one coordinator's log says to all of its transactional ids: who led it when."""
+    """One coordinator's log: which broker led it when, and how much of it is known."""
 
     def __init__(
         self,
@@ -71,9 +82,9 @@ class Coordinator:
         replicated: bool = False,
         began: tuple[int, int] | None = None,
     ) -> None:
-        """``leaders``: broker ids by leader epoch; ``complete``: coverage.is_complete; ``replicated``: the
-        coordinator waits for other brokers to have a record before it goes by it; ``began``: from where to
-        where an earlier chapter knew the log.
+        """``leaders``: broker ids by leader epoch; ``complete``: coverage.is_complete; ``replicated``:
+        whether a record takes effect only after other brokers have it; ``began``: the offsets from and to
+        which an earlier chapter knew the log.
         """
         self.key = key
         self.replicated = replicated
@@ -88,19 +99,23 @@ class Coordinator:
             self.begins = dict.fromkeys(self.begins, began[0])
 
     def goes_on_past(self, term: Term, ms: int) -> bool:
-        """Whether a term is known past a moment: after its newest record the log's end may be missing."""
+        """Whether all records of a term up to ``ms`` are known: behind its newest record the end of the log
+        may be missing.
+        """
         return self.complete or term is not self._last or ms <= term.last_ms
 
     def known_to(self) -> tuple[int, int | None]:
-        """How far the log goes: the newest time of its last term, by the clock of the broker that led it."""
+        """The time at which the log ends: the newest of its last term, and the broker by whose clock that
+        is.
+        """
         if self.complete:
             return FOREVER, None
         last = self.log.leader_epoch == self.log.leader_epoch.max()
         return int(self.log.max_timestamp_ms[last].max()), self.leaders.get(int(self.log.leader_epoch.max()))
 
     def known_from(self) -> tuple[int | None, int | None]:
-        """Until when the log was compacted, by the clock of the broker that led it all that time; None for a
-        log that was not.
+        """The time until which the log was compacted, and the broker by whose clock that is, if one broker
+        led it all that time; None for a log that was not compacted.
         """
         if self.log.base is None:
             return None, None

@@ -1,4 +1,4 @@
-"""What is known of one coordinator's log."""
+"""The evidence of one coordinator's log."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from fencepost.protocols.producer_epoch.handed_down_ids import Ids
 
 @dataclass(frozen=True)
 class CoordinatorEvidence:
-    """The rows of one coordinator's log. ``key``: cluster, topic, partition, partition_key; without the last
-    there is no log. ``end``: the first offset that was never written; None where that is not known.
-    ``before``: what an earlier chapter knew of its ids; ``began``: from where to where the log was
-    known then; ``next_ms``: since when the next chapter reads it, if there is one.
+    """The rows of one coordinator's log.
+
+    ``key``: cluster, topic, partition and partition_key, which is None if there is no log. ``end``: the first
+    offset that was never written, None if that is not known. ``before``: what an earlier chapter handed down
+    about its ids; ``began``: the offsets from and to which that chapter knew the log. ``next_ms``: the time
+    from which the next chapter reads the log, if there is one.
     """
 
     key: tuple[str, str, int | None, str | None]
@@ -30,7 +32,7 @@ class CoordinatorEvidence:
     next_ms: int | None = None
 
     def cut_of_next(self) -> int | None:
-        """Where the next chapter begins to read the log: as replay.window cuts it."""
+        """The offset at which the next chapter begins to read the log: where replay.window cuts it."""
         if self.next_ms is None or not self.batches.num_rows:
             return None
         inside = pc.greater_equal(self.batches["max_timestamp_ms"], self.next_ms)

@@ -1,4 +1,4 @@
-"""Rows that a coordinator's log gives: ``silver.transactional_ids`` and ``silver.transactions``."""
+"""The rows of a coordinator's log: ``silver.transactional_ids`` and ``silver.transactions``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from fencepost.replay.coverage import LogKey, begins
 
 
 class CoordinatorRows:
-    """The rows of all shards."""
+    """The rows of all coordinators' logs."""
 
     def __init__(self) -> None:
         self.coverage = Columns(LOG_COVERAGE)
@@ -31,28 +31,34 @@ class CoordinatorRows:
         self.transactions = Columns(TRANSACTIONS)
         self.decided = DecidedRequests()
         self.before = Columns(CARRIED_IDS)
-        kinds = (account.LISTED, account.TOLD, account.KNOWN, account.FENCED, account.COORDINATOR)
-        self.told = {kind: Rows(account.schema_of(kind)) for kind in kinds}
+        kinds = (
+            account.LISTED_PARTITION,
+            account.ANSWERED_TRANSACTION,
+            account.NAMED_PRODUCER,
+            account.FENCING,
+            account.COORDINATOR,
+        )
+        self.account_rows = {kind: Rows(account.schema_of(kind)) for kind in kinds}
 
     def replayed(self) -> Replayed:
         columns = (self.coverage, self.ids, self.transactions, self.before, *self.decided.columns)
-        told = {kind: rows.to_arrow() for kind, rows in self.told.items()}
-        return Replayed({each.table.name: each.to_arrow() for each in columns}, told)
+        account_rows = {kind: rows.to_arrow() for kind, rows in self.account_rows.items()}
+        return Replayed({each.table.name: each.to_arrow() for each in columns}, account_rows)
 
 
 def add_history(
     rows: CoordinatorRows,
     coordinator: Coordinator,
     transitions: Sequence[Transition],
-    found: Sequence[Transaction],
+    transactions: Sequence[Transaction],
     *,
-    begun: bool,
-    past: Collection[int],
+    is_counted_before: bool,
+    starts_before_cut: Collection[int],
 ) -> None:
     """Add the states and transactions of one transactional id.
 
-    ``begun``: earlier chapters have counted what was before its first record; ``past``: where transactions
-    start that the next chapter does not see.
+    ``is_counted_before``: whether earlier chapters have counted everything before its first record;
+    ``starts_before_cut``: the start offsets of transactions that the next chapter does not see.
     """
     stretches = {stretch.number: stretch for stretch in coordinator.log.stretches}
     for at, transition in enumerate(transitions):
@@ -72,18 +78,23 @@ def add_history(
             _add_state(rows.ids, coordinator.key, transition, end, end_ms)
     known_ms = int(coordinator.log.max_timestamp_ms.max())
     open_stretches = {each.number for each in stretches.values() if each.to_offset is None}
-    shown = whole_epochs(transitions, open_stretches, begun=begun)
-    for transaction in found:
+    offsets_of_whole_epochs = whole_epochs(transitions, open_stretches, begun=is_counted_before)
+    for transaction in transactions:
         is_last = stretches[transaction.stretch].to_offset is None
         _add_transaction(rows, coordinator.key, transaction, known_ms, is_last)
-        is_past = transaction.start.offset in past
+        is_past = transaction.start.offset in starts_before_cut
         _add_listed(
-            rows.told[account.LISTED], coordinator.key, transaction, shown, is_last, before_cut=is_past
+            rows.account_rows[account.LISTED_PARTITION],
+            coordinator.key,
+            transaction,
+            offsets_of_whole_epochs,
+            is_last,
+            before_cut=is_past,
         )
 
 
 def _add_hidden(rows: Columns, key: LogKey, record: TransactionRecord, start: int) -> None:
-    """An id whose past is hidden has a row of nulls from where its stretch begins."""
+    """Add a row of nulls for an id whose past is hidden, from the beginning of its stretch."""
     nothing = [None] * (len(TRANSACTIONAL_IDS.columns) - len(key) - 5)
     rows.add(*key, record.transactional_id, *nothing, start, record.offset, None, record.timestamp_ms)
 
@@ -92,7 +103,7 @@ def _add_state(
     rows: Columns, key: LogKey, transition: Transition, end: int | None, end_ms: int | None
 ) -> None:
     record = transition.record
-    by = transition.by if transition.cause is not None else None
+    causing_request = transition.request if transition.cause is not None else None
     rows.add(
         *key,
         record.transactional_id,
@@ -108,9 +119,9 @@ def _add_state(
         record.partitions,
         record.started_ms,
         transition.cause,
-        None if by is None else by.request_id,
-        None if by is None else by.client_id,
-        None if by is None else by.connection,
+        None if causing_request is None else causing_request.request_id,
+        None if causing_request is None else causing_request.client_id,
+        None if causing_request is None else causing_request.connection,
         record.offset,
         end,
         record.timestamp_ms,
@@ -119,51 +130,59 @@ def _add_state(
 
 
 def _add_transaction(
-    rows: CoordinatorRows, key: LogKey, of: Transaction, known_ms: int, is_last: bool
+    rows: CoordinatorRows, key: LogKey, transaction: Transaction, known_ms: int, is_last: bool
 ) -> None:
-    start, prepare, complete = of.start, of.prepare, of.complete
-    outcome = of.outcome(is_last)
+    start, prepare, complete = transaction.start, transaction.prepare, transaction.complete
+    outcome = transaction.outcome(is_last)
     late: bool | None = None if outcome is None else False
-    if outcome == "open" and of.newest.timeout_ms is not None:
-        late = known_ms - of.started_ms > of.newest.timeout_ms
+    if outcome == "open" and transaction.newest.timeout_ms is not None:
+        late = known_ms - transaction.started_ms > transaction.newest.timeout_ms
     rows.transactions.add(
         *key,
         start.transactional_id,
         start.producer_id,
-        of.producer_epoch,
+        transaction.producer_epoch,
         start.offset,
         prepare and prepare.offset,
         complete and complete.offset,
-        of.started_ms,
+        transaction.started_ms,
         prepare and prepare.timestamp_ms,
         complete and complete.timestamp_ms,
         outcome,
-        of.abort_cause,
-        of.transaction_version,
-        of.newest.timeout_ms,
-        of.newest.partitions,
+        transaction.abort_cause,
+        transaction.transaction_version,
+        transaction.newest.timeout_ms,
+        transaction.newest.partitions,
         late,
     )
 
 
 def _add_listed(
-    rows: Rows, key: LogKey, of: Transaction, shown: Collection[int], is_last: bool, *, before_cut: bool
+    rows: Rows,
+    key: LogKey,
+    transaction: Transaction,
+    offsets_of_whole_epochs: Collection[int],
+    is_last: bool,
+    *,
+    before_cut: bool,
 ) -> None:
-    """Add the partitions that a transaction lists. ``shown``: whole_epochs."""
-    start, prepare, complete = of.start, of.prepare, of.complete
-    counted = prepare is not None and (prepare.transaction_version >= 2 or prepare.offset in shown)
+    """Add the partitions that a transaction lists. ``offsets_of_whole_epochs``: whole_epochs."""
+    start, prepare, complete = transaction.start, transaction.prepare, transaction.complete
+    counted = prepare is not None and (
+        prepare.transaction_version >= 2 or prepare.offset in offsets_of_whole_epochs
+    )
     cluster, *place = key
-    for name in of.newest.partitions:
+    for name in transaction.newest.partitions:
         rows.add(
             cluster,
             start.producer_id,
             *place,
             start.transactional_id,
             name,
-            of.producer_epoch,
+            transaction.producer_epoch,
             prepare and prepare.producer_epoch,
             prepare and prepare.leader_epoch,
-            of.due_type,
+            transaction.due_type,
             counted,
             complete is None and not is_last,
             prepare and prepare.offset,

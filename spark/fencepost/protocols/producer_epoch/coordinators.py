@@ -38,16 +38,16 @@ RECORD_COLUMNS = (
 
 @dataclass(frozen=True)
 class Coordinators:
-    """What bronze and the request log hold of some coordinators' logs.
+    """The evidence of some coordinators' logs. Rows of other topics are ignored.
 
-    Rows of ``bronze.batches``, ``.records``, ``.quarantine``, ``.cleaned``; ``requests``: rows of
-    ``silver.producer_requests`` (asked.concerns_coordinators, verifications.committed) and
-    verifications.BEGAN, with a column ``coordinator_partition`` (homes.coordinator_partitions); ``wrote``:
-    what the first step gave (account.WROTE) about the ids of these logs.
-    Rows of other topics are left out. ``ends``: where the logs ended for good, if they did
-    (log_ends.final_ends). ``before``: rows of CARRIED_IDS that an earlier chapter gave;
-    ``began``: from where to where it knew the log, by cluster and partition_key; ``next_ms``: by
-    cluster that has a next chapter, since when that reads logs.
+    ``batches``, ``records``, ``quarantine``, ``cleaned``: rows of bronze. ``requests``: rows of
+    ``silver.producer_requests`` (request_rows.concerns_coordinators, verifications.committed) and of
+    verifications.BEGAN, with a column ``coordinator_partition`` (homes.coordinator_partitions).
+    ``connection_epochs``: account.CONNECTION_EPOCH of the first step, for the ids of these logs. ``ends``:
+    where logs end that will never be written again (log_ends.final_ends). ``before``: rows of CARRIED_IDS
+    that an earlier chapter handed down; ``began``: by cluster and partition_key, the offsets from and to
+    which that chapter knew the log. ``next_ms``: by cluster that has a next chapter, the time from which
+    that reads logs.
     """
 
     batches: pa.Table
@@ -55,7 +55,7 @@ class Coordinators:
     quarantine: pa.Table
     cleaned: pa.Table
     requests: pa.Table
-    wrote: pa.Table
+    connection_epochs: pa.Table
     ends: Ends = field(default_factory=dict)
     before: pa.Table = field(default_factory=CARRIED_IDS.arrow_schema.empty_table)
     began: Mapping[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
@@ -64,72 +64,77 @@ class Coordinators:
 
 @collection_paused()
 def replay_coordinators(
-    given: Coordinators, metadata: Mapping[str, ClusterMetadata], tolerance_ms: int
+    coordinators: Coordinators, metadata: Mapping[str, ClusterMetadata], tolerance_ms: int
 ) -> Replayed:
-    """silver.transactional_ids, .transactions, .init_producer_ids, .init_producer_id_states, and
+    """silver.transactional_ids, .transactions, the tables of decided_requests.TABLES, and
     silver.log_coverage of ``__transaction_state``.
 
-    A log is given whole: its rows are those of one (cluster, partition of ``__transaction_state``), the
-    requests those with this ``coordinator_partition``, which may be null. The account has rows of kinds
-    LISTED, TOLD, KNOWN, FENCED and COORDINATOR.
+    All evidence of a log must be given at once: its rows are those of one (cluster, partition of
+    ``__transaction_state``), its requests those with this ``coordinator_partition``, which may be null. The
+    account has rows of the kinds LISTED_PARTITION, ANSWERED_TRANSACTION, NAMED_PRODUCER, FENCING and
+    COORDINATOR.
     """
     rows = CoordinatorRows()
-    found: dict[Key, list[CoordinatorEvidence]] = {}
-    for evidence in _evidence(given):
-        found.setdefault((evidence.key[0], evidence.key[2]), []).append(evidence)
-    requests = logs.by_log(given.requests, "cluster", PARTITION)
-    wrote = _wrote(given.wrote)
-    for shard in sorted(found.keys() | requests.keys(), key=str):
+    logs_of_shard: dict[Key, list[CoordinatorEvidence]] = {}
+    for evidence in _evidence(coordinators):
+        logs_of_shard.setdefault((evidence.key[0], evidence.key[2]), []).append(evidence)
+    requests = logs.by_log(coordinators.requests, "cluster", PARTITION)
+    connection_epochs = _connection_epochs(coordinators.connection_epochs)
+    for shard in sorted(logs_of_shard.keys() | requests.keys(), key=str):
         cluster, partition = shard
-        sent = request_rows.read_request_rows(requests[shard]) if shard in requests else []
-        known = metadata.get(cluster, ClusterMetadata())
-        # a topic that was made again has logs of its own: requests are about the newest
-        *older, newest = found.get(shard, [_nothing(given, cluster, partition)])
+        shard_requests = request_rows.read_request_rows(requests[shard]) if shard in requests else []
+        cluster_metadata = metadata.get(cluster, ClusterMetadata())
+        # each incarnation of the topic has its own log: requests are about the newest
+        *older, newest = logs_of_shard.get(shard, [_no_log(coordinators, cluster, partition)])
         for evidence in older:
-            TransactionStateManager(evidence, known, (), {}, tolerance_ms).add_to(rows)
-        had = wrote.get(cluster, {})
-        end = None if partition is None else given.ends.get((cluster, partition))
+            TransactionStateManager(evidence, cluster_metadata, (), {}, tolerance_ms).add_to(rows)
+        epochs_of_connections = connection_epochs.get(cluster, {})
+        end = None if partition is None else coordinators.ends.get((cluster, partition))
         newest = replace(newest, end=end)
-        TransactionStateManager(newest, known, sent, had, tolerance_ms).add_to(rows)
+        TransactionStateManager(
+            newest, cluster_metadata, shard_requests, epochs_of_connections, tolerance_ms
+        ).add_to(rows)
     return rows.replayed()
 
 
-def _nothing(given: Coordinators, cluster: str, partition: int | None) -> CoordinatorEvidence:
+def _no_log(coordinators: Coordinators, cluster: str, partition: int | None) -> CoordinatorEvidence:
     batches, records, quarantine = (
-        table.slice(0, 0) for table in (given.batches, given.records, given.quarantine)
+        table.slice(0, 0) for table in (coordinators.batches, coordinators.records, coordinators.quarantine)
     )
     key = (cluster, TRANSACTIONS_TOPIC, partition, None)
     return CoordinatorEvidence(key, batches, records, quarantine, ())
 
 
-def _evidence(given: Coordinators) -> Iterable[CoordinatorEvidence]:
-    """Each log's, the newest incarnation of a partition last."""
-    batches, of_records = logs.by_log(given.batches, *LOG), logs.by_log(given.records, *LOG)
-    cleaned = given.cleaned.filter(pc.equal(given.cleaned["topic"], TRANSACTIONS_TOPIC))
-    found, before = [], handed_down_ids(given.before)
-    for key, mine in batches.items():
+def _evidence(coordinators: Coordinators) -> Iterable[CoordinatorEvidence]:
+    """The evidence of each log, the newest incarnation of a partition last."""
+    batches, of_records = logs.by_log(coordinators.batches, *LOG), logs.by_log(coordinators.records, *LOG)
+    cleaned = coordinators.cleaned.filter(pc.equal(coordinators.cleaned["topic"], TRANSACTIONS_TOPIC))
+    logs_of_shard, before = [], handed_down_ids(coordinators.before)
+    for key, log_batches in batches.items():
         cluster, topic, partition, topic_id = key
         if topic != TRANSACTIONS_TOPIC:
             continue
-        here = pc.and_(pc.equal(cleaned["cluster"], cluster), pc.equal(cleaned["partition"], partition))
+        of_partition = pc.and_(
+            pc.equal(cleaned["cluster"], cluster), pc.equal(cleaned["partition"], partition)
+        )
         partition_key = topic_key(topic_id, TRANSACTIONS_TOPIC, partition) or ""
         evidence = CoordinatorEvidence(
             (cluster, TRANSACTIONS_TOPIC, partition, partition_key),
-            mine,
-            of_records.get(key, given.records.slice(0, 0)),
-            given.quarantine.filter(pc.equal(given.quarantine["cluster"], cluster)),
-            cleaned.filter(here)["cleaned_to"].to_pylist(),
+            log_batches,
+            of_records.get(key, coordinators.records.slice(0, 0)),
+            coordinators.quarantine.filter(pc.equal(coordinators.quarantine["cluster"], cluster)),
+            cleaned.filter(of_partition)["cleaned_to"].to_pylist(),
             before=before.get((cluster, partition, partition_key), {}),
-            began=given.began.get((cluster, partition_key)),
-            next_ms=given.next_ms.get(cluster),
+            began=coordinators.began.get((cluster, partition_key)),
+            next_ms=coordinators.next_ms.get(cluster),
         )
-        found.append((pc.max(mine["max_timestamp_ms"]).as_py(), str(key), evidence))
-    return [evidence for _, _, evidence in sorted(found, key=lambda each: each[:2])]
+        logs_of_shard.append((pc.max(log_batches["max_timestamp_ms"]).as_py(), str(key), evidence))
+    return [evidence for _, _, evidence in sorted(logs_of_shard, key=lambda each: each[:2])]
 
 
-def _wrote(rows: pa.Table) -> dict[str, dict[str, dict[Connection, list[KnownEpoch]]]]:
-    """What connections wrote: by cluster and transactional id ('' for none)."""
-    found: dict[str, dict[str, dict[Connection, list[KnownEpoch]]]] = {}
+def _connection_epochs(rows: pa.Table) -> dict[str, dict[str, dict[Connection, list[KnownEpoch]]]]:
+    """The epochs that connections wrote with, by cluster and transactional id ('' for none)."""
+    logs_of_shard: dict[str, dict[str, dict[Connection, list[KnownEpoch]]]] = {}
     names = (
         "cluster",
         "transactional_id",
@@ -139,9 +144,9 @@ def _wrote(rows: pa.Table) -> dict[str, dict[str, dict[Connection, list[KnownEpo
         "producer_id",
         "producer_epoch",
     )
-    for cluster, transactional_id, broker_id, connection, *had in zip(
+    for cluster, transactional_id, broker_id, connection, *epoch in zip(
         *(rows[name].to_pylist() for name in names), strict=True
     ):
-        of_id = found.setdefault(cluster, {}).setdefault(transactional_id or "", {})
-        of_id.setdefault((broker_id, connection), []).append(KnownEpoch(*had))
-    return found
+        of_id = logs_of_shard.setdefault(cluster, {}).setdefault(transactional_id or "", {})
+        of_id.setdefault((broker_id, connection), []).append(KnownEpoch(*epoch))
+    return logs_of_shard

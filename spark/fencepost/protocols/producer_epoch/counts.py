@@ -1,9 +1,10 @@
-"""How many transactions of an epoch, and markers, were before what a chapter sees of them.
+"""How many transactions of an epoch, and how many markers, a chapter does not see because they came before.
 
-Before transaction version 2 a producer keeps its epoch for days, and what it did with a partition meets what
-the partition holds by counting alone (meeting, markers_due). So both counts are handed down, of the epochs of
-which every transaction was counted so far (handed_down_ids). Each log is cut for itself: a transaction may
-be counted where its coordinator ended it, and its marker be still to come.
+Before transaction version 2 a producer keeps its epoch for days, and only counting tells which transaction
+of the coordinator is which one in the partition (comparison, markers_due). So both counts are handed down,
+for the epochs of which every transaction was counted so far (handed_down_ids). Each log is cut at an offset
+of its own: the end of a transaction in the coordinator's log may have been counted while its marker is still
+to come.
 """
 
 from __future__ import annotations
@@ -27,38 +28,41 @@ _COUNTS = ("listed", "ended", "markers")
 
 
 class Counts:
-    """What earlier chapters counted (rows of account.COUNTED), beside numbers for what it meets by.
+    """What earlier chapters counted (rows of account.HANDED_DOWN_COUNT).
 
-    ``at`` is of cluster, partition, producer id and epoch, ``due_at`` of the same with the epoch of the
-    Prepare record. ``prepared`` is that epoch, UNKNOWN for none.
+    ``at`` is the number of each row's key, which is cluster, partition, producer id and producer epoch;
+    ``due_at`` the number of the same key with the epoch of the Prepare record. ``prepared`` is that epoch,
+    UNKNOWN for none.
     """
 
     def __init__(self, rows: pa.Table, producers: Producers, at: Longs, due_at: Longs) -> None:
         self.at, self.due_at = at, due_at
         self.prepared = longs(rows["prepared_epoch"])
         self.listed, self.ended, self.markers = (longs(rows[name]) for name in _COUNTS)
-        # of an epoch that was counted in part its markers are all there is to be counted on
+        # of an epoch whose transactions were counted only in part, only the count of markers can be used
         compacted = np.array([producers[key].compacted_epoch for key in _keys(rows)], dtype=np.int64)
         whole = longs(rows["producer_epoch"]) > compacted
         self.listed_whole, self.ended_whole = (np.where(whole, each, 0) for each in (self.listed, self.ended))
 
 
-def counted(told: Account, producers: Producers) -> pa.Table:
-    """The rows of account.COUNTED that can be counted on: the coordinator's log goes on from there."""
-    rows = rows_of(told, account.COUNTED)
-    known = [producers.get(key) for key in _keys(rows)]
-    compacted = [np.iinfo(np.int64).max if each is None else each.compacted_epoch for each in known]
+def counted(accounts: Account, producers: Producers) -> pa.Table:
+    """The rows of account.HANDED_DOWN_COUNT that can be used: the coordinator's log has all that
+    came since.
+    """
+    rows = rows_of(accounts, account.HANDED_DOWN_COUNT)
+    coverages = [producers.get(key) for key in _keys(rows)]
+    compacted = [np.iinfo(np.int64).max if each is None else each.compacted_epoch for each in coverages]
     return rows.filter(pc.greater(_epoch(rows), pa.array(compacted, pa.int64())))
 
 
-def counts_at_cut(told: Account, counted_before: pa.Table, producers: Producers) -> pa.Table:
-    """tables.CARRIED_COUNTS: what was before what the next chapter sees."""
-    held = rows_of(told, account.HELD)
-    held = held.filter(pc.fill_null(pc.greater_equal(held["marker_coordinator_epoch"], 0), False))
+def counts_at_cut(accounts: Account, counted_before: pa.Table, producers: Producers) -> pa.Table:
+    """tables.CARRIED_COUNTS: the counts of all that the next chapter does not see."""
+    ended = rows_of(accounts, account.PARTITION_TRANSACTION)
+    ended = ended.filter(pc.fill_null(pc.greater_equal(ended["marker_coordinator_epoch"], 0), False))
     of_logs = [
-        _counted(rows_of(told, account.LISTED), "listed", "producer_epoch", "prepared_epoch"),
-        _counted(held, "ended", "producer_epoch", "marker_epoch"),
-        _counted(rows_of(told, account.MARKER), "markers", None, "producer_epoch"),
+        _counted(rows_of(accounts, account.LISTED_PARTITION), "listed", "producer_epoch", "prepared_epoch"),
+        _counted(ended, "ended", "producer_epoch", "marker_epoch"),
+        _counted(rows_of(accounts, account.MARKER), "markers", None, "producer_epoch"),
     ]
     since = {key: each.counted_from for key, each in producers.items() if each.counted_from != UNKNOWN}
     keys = ["cluster", "producer_id"]
@@ -75,16 +79,16 @@ def counts_at_cut(told: Account, counted_before: pa.Table, producers: Producers)
     rows = rows.join(goes_on, keys, join_type="inner")
     rows = rows.filter(pc.greater_equal(_epoch(rows), rows["since"]))
     names = [name for name in schema.names if name not in _COUNTS]
-    found = rows.group_by(names).aggregate([(name, "sum") for name in _COUNTS])
+    sums = rows.group_by(names).aggregate([(name, "sum") for name in _COUNTS])
     return (
-        found.select([*names, *(f"{name}_sum" for name in _COUNTS)]).rename_columns(schema.names).cast(schema)
+        sums.select([*names, *(f"{name}_sum" for name in _COUNTS)]).rename_columns(schema.names).cast(schema)
     )
 
 
 def _counted(rows: pa.Table, what: str, epoch: str | None, prepared: str) -> pa.Table:
     """A row for each of ``rows`` that the next chapter does not see."""
     rows = rows.filter(rows["before_cut"])
-    given = {
+    columns = {
         "cluster": rows["cluster"],
         "producer_id": rows["producer_id"],
         "name": rows["name"] if "name" in rows.column_names else name_of(rows),
@@ -93,7 +97,7 @@ def _counted(rows: pa.Table, what: str, epoch: str | None, prepared: str) -> pa.
         **dict.fromkeys(_COUNTS, pa.repeat(pa.scalar(0, pa.int64()), rows.num_rows)),
         what: pa.repeat(pa.scalar(1, pa.int64()), rows.num_rows),
     }
-    return table_of(CARRIED_COUNTS.arrow_schema, given)
+    return table_of(CARRIED_COUNTS.arrow_schema, columns)
 
 
 def name_of(rows: pa.Table) -> pa.ChunkedArray:

@@ -1,4 +1,4 @@
-"""Which requests that end a transaction, or add to one, wrote which records of a transactional id."""
+"""Which EndTxn, AddPartitionsToTxn and AddOffsetsToTxn requests wrote which records of a transactional id."""
 
 from __future__ import annotations
 
@@ -13,52 +13,55 @@ from fencepost.replay.requests import NONE
 
 
 def ended_pairs(
-    asked: Sequence[RequestRow], transitions: Iterable[Transition], tolerance_ms: int
+    requests: Sequence[RequestRow], transitions: Iterable[Transition], tolerance_ms: int
 ) -> list[Pair]:
     """EndTxn requests that were accepted, each with the Prepare record that it surely wrote.
 
-    A record that the coordinator may have written on its own is nobody's: an abort at that epoch which comes
-    in that moment may have met it already.
+    A record that the coordinator may have written by itself is matched with none: an EndTxn at the same
+    moment may have been accepted because that record already ended the transaction.
     """
-    ends = (each for each in asked if each.api_key == END and each.error == NONE)
-    fences = [each for each in asked if each.api_key == INIT and each.error == BUSY]
-    sent = (((each.producer_id, each.producer_epoch, each.result), each) for each in ends)
+    ends = (each for each in requests if each.api_key == END and each.error == NONE)
+    fences = [each for each in requests if each.api_key == INIT and each.error == BUSY]
+    requested = (((each.producer_id, each.producer_epoch, each.result), each) for each in ends)
     written = (
-        (_ended(each.record), each.record)
+        (_presented_by_end(each.record), each.record)
         for each in transitions
         if each.record.prepares and not _may_be_a_fence(each.record, fences, tolerance_ms)
     )
-    return [pair for pair in pairs(sent, written, tolerance_ms) if pair.sure]
+    return [pair for pair in pairs(requested, written, tolerance_ms) if pair.sure]
 
 
 def added_pairs(
-    asked: Iterable[RequestRow], transitions: Iterable[Transition], tolerance_ms: int
+    requests: Iterable[RequestRow], transitions: Iterable[Transition], tolerance_ms: int
 ) -> list[Pair]:
     """AddPartitionsToTxn and AddOffsetsToTxn requests that were accepted, each with the Ongoing record that
     it surely wrote.
 
-    What was added already, and what is only verified, is accepted without a record.
+    A partition that is in the transaction already, or is only verified, is accepted without a record.
     """
-    sent = (
+    requested = (
         ((each.producer_id, each.producer_epoch, f"{each.topic}:{each.partition}"), each)
-        for each in asked
+        for each in requests
         if each.api_key in (ADD_PARTITIONS, ADD_OFFSETS) and each.error == NONE and not each.verify_only
     )
-    return [pair for pair in pairs(sent, _added(transitions), tolerance_ms) if pair.sure]
+    return [pair for pair in pairs(requested, _added(transitions), tolerance_ms) if pair.sure]
 
 
-def _ended(record: TransactionRecord) -> Content:
-    """What the EndTxn said that wrote a Prepare record: under transaction version 2 the epoch before."""
+def _presented_by_end(record: TransactionRecord) -> Content:
+    """The content of the EndTxn that wrote a Prepare record. In transaction version 2 it presented the epoch
+    before.
+    """
     epoch = record.producer_epoch
     moved = epoch is not None and record.transaction_version >= 2
-    said = epoch - 1 if moved and epoch is not None else epoch
-    return record.producer_id, said, "COMMIT" if record.status == PREPARE_COMMIT else "ABORT"
+    presented = epoch - 1 if moved and epoch is not None else epoch
+    return record.producer_id, presented, "COMMIT" if record.status == PREPARE_COMMIT else "ABORT"
 
 
 def _may_be_a_fence(record: TransactionRecord, fences: Iterable[RequestRow], tolerance_ms: int) -> bool:
-    """A timeout, or an InitProducerId that finds the transaction open, aborts it at the epoch of an EndTxn.
+    """Whether a timeout, or an InitProducerId that found the transaction open, may have written a Prepare
+    record.
 
-    Before transaction version 2 an EndTxn leaves the epoch where it is, and a fence does not.
+    Only from transaction version 2 on does an EndTxn bump the epoch as such an abort does.
     """
     if record.status == PREPARE_COMMIT or record.transaction_version < 2:
         return False
@@ -72,11 +75,11 @@ def _may_be_a_fence(record: TransactionRecord, fences: Iterable[RequestRow], tol
 
 
 def _added(transitions: Iterable[Transition]) -> Iterator[tuple[Content, TransactionRecord]]:
-    """Each partition that an Ongoing record has and the one before has not."""
+    """Each partition that an Ongoing record adds, with the record."""
     for each in transitions:
-        record, was = each.record, each.was
+        record, previous = each.record, each.previous
         if record.status != ONGOING or each.hidden:
             continue
-        before = was.partitions if was is not None and was.status == ONGOING else ()
+        before = previous.partitions if previous is not None and previous.status == ONGOING else ()
         for name in set(record.partitions) - set(before):
             yield (record.producer_id, record.producer_epoch, name), record

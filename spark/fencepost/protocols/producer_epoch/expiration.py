@@ -17,27 +17,29 @@ _NAME = "producer.id.expiration.ms"
 
 @dataclass(frozen=True)
 class Expiration:
-    """What the brokers of a cluster have been told. What stands in a server.properties is not known."""
+    """The dynamic configuration of a cluster's brokers. What is in a server.properties is not known."""
 
     configs: BrokerConfigs = field(default_factory=BrokerConfigs)
     brokers: Sequence[int] = ()
 
     def of(self, broker_id: int, from_ms: int, to_ms: int) -> tuple[int, int] | None:
-        """The least and the most that a broker may have had between two times; None when not known."""
+        """The least and the greatest value (ms) that a broker may have had between two times; None if not
+        known.
+        """
         values = self.configs.between(_NAME, broker_id, from_ms, to_ms)
         if values is None or not all(value.isascii() and value.isdecimal() for value in values):
             return None
         return min(map(int, values)), max(map(int, values))
 
     def least(self, from_ms: int, to_ms: int) -> int | None:
-        """The least that any broker may have had between two times; None when it is not known of each."""
-        found = [self.of(broker_id, from_ms, to_ms) for broker_id in self.brokers]
-        known = [each[0] for each in found if each is not None]
-        return min(known) if known and len(known) == len(found) else None
+        """The least value (ms) that any broker may have had between two times; None if one is not known."""
+        bounds = [self.of(broker_id, from_ms, to_ms) for broker_id in self.brokers]
+        known = [each[0] for each in bounds if each is not None]
+        return min(known) if known and len(known) == len(bounds) else None
 
 
 def expirations(metadata: Mapping[str, ClusterMetadata]) -> dict[str, Expiration]:
-    """By cluster."""
+    """The expiration of producers by cluster."""
     return {
         cluster: Expiration(known.configs, tuple(known.registrations)) for cluster, known in metadata.items()
     }

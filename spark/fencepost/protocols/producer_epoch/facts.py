@@ -1,4 +1,4 @@
-"""What every task of the last step needs to know of all logs."""
+"""What every task of the last step must know of all logs: how much of each of them is known."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from fencepost.replay.keys import TRANSACTIONS_TOPIC
 from fencepost.replay.metadata import ClusterMetadata
 
 FOREVER = 2**63 - 1
-"""Stands for a time: up to which a log is known that was ended for good."""
+"""The time up to which a log is known that will never be written again."""
 
 NO_EPOCH, ANY_EPOCH = -1, 2**15 - 1
-"""Stand for the newest epoch of which a compacted log tells nothing: none, and every one."""
+"""Values of ``compacted_epoch``: compaction removed transactions of no epoch, or may have of every epoch."""
 
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorCoverage:
-    """How much of what coordinators know of a producer id is known.
+    """How much of a coordinator's log about one producer id is known.
 
-    ``whole``: the log has no hole, from its beginning or from where it was compacted on; ``whole_ms`` is when
-    that was (UNKNOWN for the beginning), ``known_ms`` how far it goes (FOREVER: nothing was written
-    afterwards), by the clocks of the brokers ``whole_by`` and ``known_by`` (UNKNOWN where several, or none,
-    may have dated it). Of epochs beyond ``compacted_epoch`` compaction took nothing; of those since
-    ``counted_from`` the next chapter may count on all transactions (UNKNOWN: of none). ``log`` is the
-    partition_key of the coordinator's log that names the producer id; where none does, ``transactional_id``
-    is None.
+    ``whole``: the log has no hole, from its beginning or from the end of compaction on; ``whole_ms`` is the
+    time of that (UNKNOWN for the beginning), ``known_ms`` the time at which the log ends (FOREVER: nothing
+    was written afterwards), by the clocks of the brokers ``whole_by`` and ``known_by`` (UNKNOWN where
+    several brokers, or none, may have dated it). Compaction removed no transaction of an epoch above
+    ``compacted_epoch``; when the next chapter begins, all transactions of epochs from ``counted_from`` on
+    have been counted (UNKNOWN: of no epoch). ``log`` is the partition_key of the coordinator's log that
+    names the producer id; if no log names it, ``transactional_id`` is None.
     """
 
     transactional_id: str | None
@@ -46,7 +46,7 @@ class CoordinatorCoverage:
     counted_from: int = UNKNOWN
 
     def merge(self, other: CoordinatorCoverage) -> CoordinatorCoverage:
-        """The least of what both know."""
+        """What is known if either of two logs may be the one that counts."""
         names = {each.transactional_id for each in (self, other) if each.transactional_id is not None}
         return CoordinatorCoverage(
             min(names, default=None),
@@ -57,53 +57,54 @@ class CoordinatorCoverage:
             self.whole_by if self.whole_by == other.whole_by else UNKNOWN,
             min(self.known_ms, other.known_ms),
             self.known_by if self.known_by == other.known_by else UNKNOWN,
-            # one of two transactional ids does not tell all
+            # neither of two transactional ids has counted all transactions of the producer id
             UNKNOWN,
         )
 
 
-NOTHING = CoordinatorCoverage(None, None, ANY_EPOCH, False, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN)
+NO_COVERAGE = CoordinatorCoverage(None, None, ANY_EPOCH, False, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN)
 
 
 @dataclass(frozen=True)
 class Facts:
     """What every task of the last step needs of all logs; small, and picklable.
 
-    ``whole``: by cluster and name of a partition ('topic:partition'): it is known from its beginning on,
-    without a hole, and was never made again. ``unbroken``: the same, but its beginning may be gone.
-    ``others``: by cluster, what holds for a producer id that no coordinator's log names: any of them might
-    know it. ``made_once``: cluster and name of the topics of which there was never another one.
+    ``whole``: by cluster and name of a partition ('topic:partition'), whether its log is known from its
+    beginning on, without a hole, and the name has had one incarnation only. ``unbroken``: the same, but the
+    beginning of the log may be gone. ``unnamed``: by cluster, the coverage of a producer id that no
+    coordinator's log names: any of these logs might have had it. ``created_once``: cluster and name of the
+    topics that were created only once.
     """
 
     whole: Mapping[tuple[str, str], bool] = field(default_factory=dict)
     unbroken: Mapping[tuple[str, str], bool] = field(default_factory=dict)
-    others: Mapping[str, CoordinatorCoverage] = field(default_factory=dict)
-    made_once: frozenset[tuple[str, str]] = frozenset()
+    unnamed: Mapping[str, CoordinatorCoverage] = field(default_factory=dict)
+    created_once: frozenset[tuple[str, str]] = frozenset()
 
 
-def facts(told: Account, files: pa.Table, metadata: Mapping[str, ClusterMetadata]) -> Facts:
-    """From the rows of kinds LOG and COORDINATOR in the accounts of the first two steps.
+def collect_facts(accounts: Account, files: pa.Table, metadata: Mapping[str, ClusterMetadata]) -> Facts:
+    """The facts in the accounts of the first two steps (their rows of the kinds LOG and COORDINATOR).
 
     ``files``: rows of ``bronze.files``.
     """
     whole: dict[tuple[str, str], bool] = {}
     unbroken: dict[tuple[str, str], bool] = {}
-    logs = rows_of(told, account.LOG)
+    logs = rows_of(accounts, account.LOG)
     names = ("cluster", "topic", "partition", "whole", "unbroken")
     for cluster, topic, partition, *known in zip(*(logs[name].to_pylist() for name in names), strict=True):
         key = (cluster, f"{topic}:{partition}")
-        # one of two incarnations of a topic does not tell all
-        alone = key not in whole
-        whole[key], unbroken[key] = (each and alone for each in known)
-    made = Counter(
+        # with two incarnations of a topic, neither log is the whole history of the name
+        is_only = key not in whole
+        whole[key], unbroken[key] = (each and is_only for each in known)
+    creations = Counter(
         (cluster, each.topic) for cluster, known in metadata.items() for each in known.topics.incarnations()
     )
-    once = frozenset(topic for topic, count in made.items() if count == 1)
-    return Facts(whole, unbroken, _others(told, files, metadata), once)
+    created_once = frozenset(topic for topic, count in creations.items() if count == 1)
+    return Facts(whole, unbroken, _unnamed_producers(accounts, files, metadata), created_once)
 
 
-def _others(
-    told: Account, files: pa.Table, metadata: Mapping[str, ClusterMetadata]
+def _unnamed_producers(
+    accounts: Account, files: pa.Table, metadata: Mapping[str, ClusterMetadata]
 ) -> dict[str, CoordinatorCoverage]:
     captured: dict[str, set[str]] = {}
     segment = re.compile(rf"{TRANSACTIONS_TOPIC}-(\d+)/\d{{20}}\.log")
@@ -111,19 +112,19 @@ def _others(
         name = segment.search(file)
         if name:
             captured.setdefault(cluster, set()).add(name[1])
-    found: dict[str, CoordinatorCoverage] = {}
-    logs = rows_of(told, account.COORDINATOR)
+    coverage: dict[str, CoordinatorCoverage] = {}
+    logs = rows_of(accounts, account.COORDINATOR)
     columns = (logs[name].to_pylist() for name in ("cluster", "partition_key"))
     for cluster, log, how_far in zip(*columns, _how_far(logs), strict=True):
-        # what compaction took of a producer id may be all that there was
+        # compaction may have removed everything of a producer id
         one = CoordinatorCoverage(None, log, ANY_EPOCH, *how_far)
-        found[cluster] = found.get(cluster, one).merge(one)
-    for cluster, each in found.items():
+        coverage[cluster] = coverage.get(cluster, one).merge(one)
+    for cluster, each in coverage.items():
         counts = metadata.get(cluster, ClusterMetadata()).partition_counts
         # every coordinator must have been captured
         every = counts.get(TRANSACTIONS_TOPIC) == len(captured.get(cluster, ()))
-        found[cluster] = replace(each, whole=each.whole and every)
-    return found
+        coverage[cluster] = replace(each, whole=each.whole and every)
+    return coverage
 
 
 def _how_far(rows: pa.Table) -> Iterator[tuple[bool, int, int, int, int]]:
@@ -132,10 +133,10 @@ def _how_far(rows: pa.Table) -> Iterator[tuple[bool, int, int, int, int]]:
     return zip(rows["whole"].to_pylist(), *times, strict=True)
 
 
-def known_producers(told: Account) -> dict[tuple[str, int], CoordinatorCoverage]:
-    """What is known of each producer id that a coordinator's log names: the least of all that name it."""
-    found: dict[tuple[str, int], CoordinatorCoverage] = {}
-    rows = rows_of(told, account.KNOWN)
+def named_producers(accounts: Account) -> dict[tuple[str, int], CoordinatorCoverage]:
+    """The coverage of each producer id that a coordinator's log names, merged over all logs that name it."""
+    coverage: dict[tuple[str, int], CoordinatorCoverage] = {}
+    rows = rows_of(accounts, account.NAMED_PRODUCER)
     names = ("cluster", "producer_id", "transactional_id", "partition_key", "compacted_epoch")
     columns = (rows[name].to_pylist() for name in names)
     counted_from = longs(rows["counted_from"]).tolist()
@@ -144,5 +145,5 @@ def known_producers(told: Account) -> dict[tuple[str, int], CoordinatorCoverage]
     ):
         key, one = (cluster, producer_id), CoordinatorCoverage(transactional_id, log, epoch, *how_far)
         one = replace(one, counted_from=since)
-        found[key] = found[key].merge(one) if key in found else one
-    return found
+        coverage[key] = coverage[key].merge(one) if key in coverage else one
+    return coverage

@@ -1,4 +1,4 @@
-"""Fencings as the coordinator's log tells them: rows of account.FENCED, which the last step completes."""
+"""Fencings as the coordinator's log shows them: rows of account.FENCING, which the last step completes."""
 
 from __future__ import annotations
 
@@ -14,81 +14,83 @@ from fencepost.replay.logs import Log
 
 
 class OpenTransactions:
-    """The transactions of one transactional id, to be asked what was in flight at an offset of its log."""
+    """The transactions of one transactional id, which finds those that were open at an offset of its log."""
 
-    def __init__(self, found: Iterable[Transaction], log: Log | None) -> None:
+    def __init__(self, transactions: Iterable[Transaction], log: Log | None) -> None:
         self._open = {each.number for each in log.stretches if each.to_offset is None} if log else set()
         self._ended: dict[tuple[int | None, int | None], list[Transaction]] = {}
         self._unended: dict[tuple[int | None, int | None], list[Transaction]] = {}
-        for each in found:
+        for each in transactions:
             kind = self._unended if each.prepare is None else self._ended
             kind.setdefault((each.start.producer_id, each.producer_epoch), []).append(each)
 
     def at(self, producer_id: int | None, epoch: int | None, offset: int) -> list[dict[str, str | None]]:
-        """The partitions of the transactions that were open with this epoch when this record was written."""
+        """The partitions of the transactions of this epoch that were open when the record at ``offset`` was
+        written, each with the outcome of its transaction.
+        """
         key = (producer_id, epoch)
         ended = self._ended.get(key, [])
         at = bisect_left(ended, offset, key=lambda each: each.start.offset)
-        flying = [each for each in self._unended.get(key, []) if each.start.offset < offset]
-        # within one epoch a transaction begins when the one before it has been prepared
-        flying += [
+        open_then = [each for each in self._unended.get(key, []) if each.start.offset < offset]
+        # within one epoch a transaction begins only when the one before it has been prepared
+        open_then += [
             each for each in ended[max(at - 1, 0) : at] if each.prepare and each.prepare.offset >= offset
         ]
         return [
             {"name": name, "outcome": each.outcome(each.stretch in self._open)}
-            for each in sorted(flying, key=lambda each: each.start.offset)
+            for each in sorted(open_then, key=lambda each: each.start.offset)
             for name in each.newest.partitions
         ]
 
 
-def add_fencing(rows: Rows, cluster: str, fencing: Fencing, flying: OpenTransactions) -> None:
-    """Add a fencing of a transactional producer to rows of account.FENCED."""
-    asked, now = fencing.refusal.asked, fencing.now
-    # behind a hole a record is not known to be the first past the epoch: nothing tells who wrote that
+def add_fencing(rows: Rows, cluster: str, fencing: Fencing, open_transactions: OpenTransactions) -> None:
+    """Add a fencing of a transactional producer to rows of account.FENCING."""
+    request, now = fencing.refusal.request, fencing.now
+    # behind a hole a record may not be the first after the epoch: then it is not known who wrote that
     fence = None if fencing.fence is None or fencing.fence.hidden else fencing.fence
-    by = None if fence is None else fence.by
+    fencing_request = None if fence is None else fence.request
     in_flight: list[dict[str, str | None]] | None = None
     if fence is not None:
-        # a producer that ended its transaction itself had none open
+        # a producer that ended its transaction itself had no open one
         own, at = fence.cause == END_TXN, fence.record.offset
-        in_flight = [] if own else flying.at(fencing.producer_id, fencing.victim_epoch, at)
+        in_flight = [] if own else open_transactions.at(fencing.producer_id, fencing.victim_epoch, at)
     rows.add(
         cluster,
         fencing.producer_id,
-        asked.request_id,
-        asked.transactional_id,
+        request.request_id,
+        request.transactional_id,
         fencing.victim_epoch,
         None if now is None else now.record.producer_id,
         None if now is None else now.record.producer_epoch,
-        asked.client_id,
-        asked.connection,
-        asked.api_name,
-        asked.error,
-        asked.responded_ms,
+        request.client_id,
+        request.connection,
+        request.api_name,
+        request.error,
+        request.responded_ms,
         None if fence is None else fence.cause,
-        None if by is None else by.client_id,
-        None if by is None else by.connection,
+        None if fencing_request is None else fencing_request.client_id,
+        None if fencing_request is None else fencing_request.connection,
         None if fence is None else fence.record.offset,
         None if fence is None else fence.record.timestamp_ms,
         in_flight,
-        asked.topic,
-        asked.partition,
-        asked.file,
-        asked.position,
+        request.topic,
+        request.partition,
+        request.file,
+        request.position,
     )
 
 
 def add_idempotent(rows: Rows, cluster: str, refusal: Refusal) -> None:
-    """Add a refusal of a producer without a transactional id: only it itself moves its epoch.
+    """Add a refusal of a producer without a transactional id, which only bumps its epoch itself.
 
-    Its request names neither producer nor epoch: the producer is the one that the connection was granted; the
+    Its request names neither producer id nor epoch: the id is the one that its connection was granted; the
     current epoch is the newest in the partition, which the last step knows.
     """
-    asked = refusal.asked
+    request = refusal.request
     producer_id = refusal.producer_id
     rows.add(
-        *(cluster, producer_id, asked.request_id, None, None, producer_id, None),
-        *(asked.client_id, asked.connection, asked.api_name, asked.error, asked.responded_ms),
+        *(cluster, producer_id, request.request_id, None, None, producer_id, None),
+        *(request.client_id, request.connection, request.api_name, request.error, request.responded_ms),
         *(None, None, None, None, None, None),
-        *(asked.topic, asked.partition, asked.file, asked.position),
+        *(request.topic, request.partition, request.file, request.position),
     )

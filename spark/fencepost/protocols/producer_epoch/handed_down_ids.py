@@ -1,7 +1,7 @@
-"""What a chapter knows of a transactional id where the evidence of the next one begins.
+"""What a chapter hands down of a transactional id, at the offset where the next chapter's evidence begins.
 
-The log cleaner leaves the last record of an id. A coordinator that goes on knows more: where that record was,
-which epoch KIP-360 would keep, who ended the transaction, and where that began.
+The log cleaner leaves only the last record of an id. The replay up to there knew more: at which offset that
+record was, which epoch KIP-360 would keep, who ended the transaction, and where the transaction began.
 """
 
 from __future__ import annotations
@@ -18,103 +18,122 @@ from fencepost.protocols.producer_epoch.transactions import Transaction
 from fencepost.replay.logs import Log
 
 Ids = Mapping[str, tuple[int, "HandedDownId"]]
-"""By transactional id, with the offset that it is known up to."""
+"""By transactional id: the offset up to which it is known, and what is known."""
 
 
 @dataclass(frozen=True)
 class HandedDownId:
-    """``record``: its last one, and ``was`` the one before it; ``act``, ``cause`` and what is remembered as
-    in Transition; ``transaction``: the one that is open or about to end, as it was. ``counted_from``: of
-    the epochs since then every transaction is in the log, or was in what chapters before have counted; None
-    where compaction has taken some of the newest one.
+    """The state of one transactional id.
+
+    ``record``: its last record, ``previous``: the record before; ``cause`` to ``writer`` are those of the
+    Transition to it. ``transaction``: its transaction if that has not ended, with ``record`` as its newest.
+    ``counted_from``: the oldest epoch since which every transaction is in the log or was counted by earlier
+    chapters; None if compaction may have removed some of the newest epoch.
     """
 
     record: TransactionRecord
-    was: TransactionRecord | None
+    previous: TransactionRecord | None
     cause: str | None
     last_epoch: int | None
-    held: LastProducerEpoch | None
+    remembered_epoch: LastProducerEpoch | None
     previous_id: int | None
-    act: str | None
+    writer: str | None
     transaction: Transaction | None
     counted_from: int | None
 
     def packed(self) -> str:
         """As JSON."""
-        began = self.transaction
-        said = [
+        transaction = self.transaction
+        values = [
             self.record,
-            self.was,
+            self.previous,
             self.cause,
             self.last_epoch,
-            self.held,
+            self.remembered_epoch,
             self.previous_id,
-            self.act,
+            self.writer,
             None
-            if began is None
-            else [began.start, began.prepare, began.abort_cause, began.transaction_version],
+            if transaction is None
+            else [
+                transaction.start,
+                transaction.prepare,
+                transaction.abort_cause,
+                transaction.transaction_version,
+            ],
             self.counted_from,
         ]
-        return json.dumps(said, separators=(",", ":"))
+        return json.dumps(values, separators=(",", ":"))
 
     @classmethod
-    def unpacked(cls, said: str) -> HandedDownId:
-        """What ``packed`` gave."""
-        record, was, cause, last_epoch, held, previous_id, act, began, counted_from = json.loads(said)
+    def unpacked(cls, values: str) -> HandedDownId:
+        """The opposite of ``packed``."""
+        (
+            record,
+            previous,
+            cause,
+            last_epoch,
+            remembered_epoch,
+            previous_id,
+            writer,
+            unended,
+            counted_from,
+        ) = json.loads(values)
         newest, transaction = _record(record), None
-        if began is not None:
-            start, prepare, abort_cause, version = began
+        if unended is not None:
+            start, prepare, abort_cause, version = unended
             prepared = None if prepare is None else _record(prepare)
             transaction = Transaction(
                 newest.stretch, _record(start), newest, prepared, None, abort_cause, version
             )
         return cls(
             newest,
-            None if was is None else _record(was),
+            None if previous is None else _record(previous),
             cause,
             last_epoch,
-            None if held is None else LastProducerEpoch(*held),
+            None if remembered_epoch is None else LastProducerEpoch(*remembered_epoch),
             previous_id,
-            act,
+            writer,
             transaction,
             counted_from,
         )
 
-    def is_left(self, left: TransactionRecord) -> bool:
-        """Whether this is the record that compaction left."""
+    def matches(self, left: TransactionRecord) -> bool:
+        """Whether the record that compaction left is this one."""
         names = ("transactional_id", "tombstone", "status", "producer_id", "producer_epoch", "leader_epoch")
         return left.based and all(getattr(left, name) == getattr(self.record, name) for name in names)
 
-    def goes_on(self, left: Transition) -> Transition:
-        """The transition to the record that compaction left, as it was."""
+    def resumed_transition(self, left: Transition) -> Transition:
+        """The transition to the record that compaction left, with what the earlier chapter knew of it."""
         is_open = left.record.status == ONGOING or left.record.prepares
         return left._replace(
-            was=None if is_open and self.transaction is None else self.was,
-            act=self.act,
+            previous=None if is_open and self.transaction is None else self.previous,
+            writer=self.writer,
             cause=self.cause,
             last_epoch=self.last_epoch,
-            held=self.held,
+            remembered_epoch=self.remembered_epoch,
             previous_id=self.previous_id,
         )
 
-    def placed(self, left: TransactionRecord) -> TransactionRecord:
-        """The record that compaction left, where and when it was written."""
+    def restored_record(self, left: TransactionRecord) -> TransactionRecord:
+        """The record that compaction left, with its original offset and time."""
         return left._replace(offset=self.record.offset, timestamp_ms=self.record.timestamp_ms)
 
-    def past(self, found: Iterable[Transaction], cut: int) -> set[int]:
-        """Where transactions start that a chapter which goes on from here, at an offset, does not see."""
-        goes_on = None if self.transaction is None else self.transaction.start.offset
-        return {each.start.offset for each in found if each.start.offset < cut} - {goes_on}
+    def ended_before(self, transactions: Iterable[Transaction], cut: int) -> set[int]:
+        """The start offsets of the transactions that ended before ``cut``: the next chapter does not see
+        them.
+        """
+        resumed_start = None if self.transaction is None else self.transaction.start.offset
+        return {each.start.offset for each in transactions if each.start.offset < cut} - {resumed_start}
 
-    def begun(self, left: TransactionRecord) -> Transaction | None:
-        """The transaction that goes on with the record that compaction left."""
-        began = self.transaction
-        if began is None:
+    def resumed_transaction(self, left: TransactionRecord) -> Transaction | None:
+        """The transaction that the record which compaction left is part of."""
+        transaction = self.transaction
+        if transaction is None:
             return None
         prepare = left if left.prepares else None
-        start = began.start._replace(stretch=left.stretch, partitions=left.partitions)
+        start = transaction.start._replace(stretch=left.stretch, partitions=left.partitions)
         return Transaction(
-            left.stretch, start, left, prepare, None, began.abort_cause, began.transaction_version
+            left.stretch, start, left, prepare, None, transaction.abort_cause, transaction.transaction_version
         )
 
 
@@ -122,11 +141,12 @@ def hand_down_id(
     log: Log,
     cut: int,
     transitions: Sequence[Transition],
-    found: Iterable[Transaction],
+    transactions: Iterable[Transaction],
     compacted: Mapping[int, int],
 ) -> HandedDownId | None:
-    """What is known of an id at an offset; None where it is gone, or a hole lies between. ``compacted``: by
-    producer id, the newest epoch of which compaction may have taken transactions.
+    """The state of an id at the offset ``cut``; None if the id no longer exists, or a hole lies between its
+    last record and the cut. ``compacted``: by producer id, the newest epoch of which compaction may have
+    removed transactions.
     """
     last = next((each for each in reversed(transitions) if each.record.offset < cut), None)
     if last is None or last.record.tombstone:
@@ -137,18 +157,22 @@ def hand_down_id(
         return None
     transaction = None
     if record.status == ONGOING or record.prepares:
-        of = [each for each in found if each.start.offset <= record.offset and each.stretch == record.stretch]
-        transaction = of[-1] if of else None
+        candidates = [
+            each
+            for each in transactions
+            if each.start.offset <= record.offset and each.stretch == record.stretch
+        ]
+        transaction = candidates[-1] if candidates else None
     if transaction is not None:
         prepare = transaction.prepare if record.prepares else None
         abort_cause = transaction.abort_cause if record.prepares else None
         transaction = Transaction(
             record.stretch, transaction.start, record, prepare, None, abort_cause, record.transaction_version
         )
-    was = None if last.was is None else last.was._replace(partitions=())
-    remembered = (last.last_epoch, last.held, last.previous_id)
+    previous = None if last.previous is None else last.previous._replace(partitions=())
+    remembered = (last.last_epoch, last.remembered_epoch, last.previous_id)
     counted_from = _counted_from(record, transaction, compacted)
-    return HandedDownId(record, was, last.cause, *remembered, last.act, transaction, counted_from)
+    return HandedDownId(record, previous, last.cause, *remembered, last.writer, transaction, counted_from)
 
 
 def _counted_from(
@@ -156,24 +180,24 @@ def _counted_from(
 ) -> int | None:
     if record.producer_id is None or record.producer_epoch is None:
         return None
-    since, epoch = compacted[record.producer_id] + 1, record.producer_epoch
+    first_whole_epoch, epoch = compacted[record.producer_id] + 1, record.producer_epoch
     if transaction is not None and transaction.producer_epoch is not None:
-        # version 2 prepares its end at the next one
+        # in transaction version 2 the Prepare record has the next epoch already
         epoch = min(epoch, transaction.producer_epoch)
-    return max(since, epoch) if since <= record.producer_epoch else None
+    return max(first_whole_epoch, epoch) if first_whole_epoch <= record.producer_epoch else None
 
 
 def handed_down_ids(rows: pa.Table) -> dict[tuple[str, int, str], dict[str, tuple[int, HandedDownId]]]:
     """By cluster, partition and partition_key, from rows of tables.CARRIED_IDS."""
-    found: dict[tuple[str, int, str], dict[str, tuple[int, HandedDownId]]] = {}
+    ids: dict[tuple[str, int, str], dict[str, tuple[int, HandedDownId]]] = {}
     names = ("cluster", "partition", "partition_key", "position", "transactional_id", "state")
     for *log, position, transactional_id, state in zip(
         *(rows[name].to_pylist() for name in names), strict=True
     ):
         cluster, partition, partition_key = log
-        of_log = found.setdefault((cluster, partition, partition_key), {})
+        of_log = ids.setdefault((cluster, partition, partition_key), {})
         of_log[transactional_id] = (position, HandedDownId.unpacked(state))
-    return found
+    return ids
 
 
 def _record(values: Sequence[object]) -> TransactionRecord:

@@ -1,7 +1,7 @@
-"""What a chapter knows of a partition's log where the evidence of the next one begins.
+"""What a chapter hands down of a partition's log, at the offset where the next chapter's evidence begins.
 
-Kafka's own form of it is a ``.snapshot``: the state of every producer at an offset. A rebuild goes on from
-more: open transactions with what they held so far, and how far back nothing of the log is missing.
+Kafka's own form of that is a ``.snapshot``: the state of every producer at an offset. A rebuild needs more:
+the batches and records of open transactions so far, and how far back no part of the log is missing.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ ROW = (
     "base_offset", "last_offset", "opens", "coordinator_epoch", "records", "timestamp_ms", "newest_offset",
     "marker_type", "row",
 )  # fmt: skip
-"""The columns of a row to append (PartitionLog)."""
+"""The columns of a row that is appended (PartitionLog)."""
 
 ANSWERED = ("answered_ms", "written_by_ms", "answered_by")
-"""What answers tell of the first batch of a transaction (PartitionLog.answered)."""
+"""The columns from answers to the Produce of a transaction's first batch (PartitionLog.answer_times)."""
 
 BUMPED = (
     "producer_id", "producer_epoch", "highest_epoch", "newest_ms", "is_untold",
@@ -31,21 +31,23 @@ BUMPED = (
     "written_twice", "batches_again", "records_again", "again_offset", "original_offset", "first_ms",
     "newest_before_ms",
 )  # fmt: skip
-"""Of each producer without a transactional id: its newest and its highest epoch, its newest time, whether
-any of its batches may be hidden; and its last bump (local_bumps.LocalBump), if ``has_bump`` is not 0: 1 while
-it writes with that epoch, OVER when a batch of an earlier one came after.
+"""For each producer without a transactional id: its newest and its highest epoch, its newest time, whether a
+batch may have records of one that is not known (``is_untold``), and its last bump (local_bumps.LocalBump).
+``has_bump`` is 0 without a bump, 1 while the producer writes with that epoch, and OVER if a batch of an
+earlier epoch followed.
 """
 
 OVER = 2
-"""In ``has_bump``."""
+"""A value of ``has_bump``."""
 
 
 @dataclass(frozen=True)
 class Carried:
-    """What the next slice goes on from: a snapshot of the ProducerStateManager, as it were.
+    """The state that the next slice starts from, like a snapshot of the ProducerStateManager.
 
-    ``rows`` are the newest row of each producer (the first ``producers`` of them) and the first row of each
-    open transaction; ``states`` belong to the rows, ``entries`` to the producers, in this order.
+    ``rows`` are the newest row of each producer (the first ``producers`` rows), then the first row of each
+    open transaction; ``states`` has a state for each row, ``entries`` one for each producer, in the same
+    order.
     """
 
     producers: int
@@ -57,11 +59,12 @@ class Carried:
 
 @dataclass(frozen=True)
 class HandedDownStretch:
-    """The stretch of a log that a cut is in: ``from_offset`` to ``to_offset``, which is not part of it.
+    """The stretch of a log in which a cut lies, from ``from_offset`` to ``to_offset`` (exclusive).
 
-    ``is_whole``: it begins with the log; ``is_complete``: with all that the leader knew; ``is_broken``: a
-    hole lies before it. ``has_producers`` is about all of the log. ``dated_ms`` is the newest time by a
-    broker's clock; the first and the last batch may have it (``first_dated``, ``last_dated``).
+    ``is_whole``: whether it begins with the log; ``is_complete``: whether it begins with the whole state of
+    the leader; ``is_broken``: whether a hole lies before it. ``has_producers`` is about the whole log.
+    ``dated_ms`` is the newest time by a broker's clock; ``first_dated``, ``last_dated``: whether the times
+    of the first and the last batch are of a broker's clock.
     """
 
     from_offset: int
@@ -78,7 +81,7 @@ class HandedDownStretch:
     dated_ms: int
 
     def batches(self, file: int) -> list[dict[str, int]]:
-        """Headers that stand for it: with its first time, its newest and its last."""
+        """Headers that stand for it: with its first, its newest and its last time."""
         last = self.to_offset - 1
         newest = self.dated_ms if self.dated_ms != UNKNOWN else self.first_ms
         parts = [
@@ -107,7 +110,7 @@ _STRETCH = tuple(HandedDownStretch.__dataclass_fields__)
 
 @dataclass(frozen=True)
 class HandedDownLog:
-    """A log before its cut. ``answered``: ANSWERED of each open transaction; ``bumped``: BUMPED."""
+    """The state of a log at its cut. ``answered``: ANSWERED of each open transaction; ``bumped``: BUMPED."""
 
     stretch: HandedDownStretch
     carried: Carried | None
@@ -115,7 +118,7 @@ class HandedDownLog:
     bumped: Piece
 
     def packed(self) -> bytes:
-        """As numbers of 64 bits: how many of each, and then column by column."""
+        """As numbers of 64 bits: first the counts, then column by column."""
         stretch = [getattr(self.stretch, name) for name in _STRETCH]
         carried = self.carried
         counts = [
@@ -133,7 +136,7 @@ class HandedDownLog:
 
     @classmethod
     def unpacked(cls, state: bytes) -> HandedDownLog:
-        """What ``packed`` gave."""
+        """The opposite of ``packed``."""
         numbers: Longs = np.frombuffer(state, dtype="<i8").astype(np.int64)
         at = len(_STRETCH)
         stretch = HandedDownStretch(*numbers[:at].tolist())
@@ -159,16 +162,16 @@ class _Columns:
 
     def take(self, columns: int, rows: int) -> list[Longs]:
         end = self._at + columns * rows
-        found = self._numbers[self._at : end].reshape(columns, rows)
+        columns_taken = self._numbers[self._at : end].reshape(columns, rows)
         self._at = end
-        return [column.copy() for column in found]
+        return [column.copy() for column in columns_taken]
 
     def named(self, names: Sequence[str], rows: int) -> Piece:
         return dict(zip(names, self.take(len(names), rows), strict=True))
 
 
 def handed_down_logs(rows: pa.Table | None) -> Mapping[tuple[str, str, int, str | None], HandedDownLog]:
-    """By cluster, topic, partition and topic id, from rows of PARTITION_LOGS."""
+    """The logs in rows of PARTITION_LOGS, by cluster, topic, partition and topic id."""
     if rows is None:
         return {}
     columns = ("cluster", "topic", "partition", "topic_id", "state")
@@ -180,22 +183,23 @@ def handed_down_logs(rows: pa.Table | None) -> Mapping[tuple[str, str, int, str 
     }
 
 
-def following(batches: Piece, before: HandedDownLog | None, files: int) -> Piece:
-    """A log's batches behind its cut, and what stands for those before it.
+def with_stand_ins(batches: Piece, before: HandedDownLog | None, files: int) -> Piece:
+    """The batches of a log behind its cut, after headers that stand for what was before.
 
-    ``files``: how many names there are; the place behind them is that of no file.
+    ``files``: the number of names of files; the place after them stands for no file.
     """
     if before is None:
         return batches
     stretch = before.stretch
     behind = batches["base_offset"] >= stretch.to_offset
-    standing = stretch.batches(files)
-    none = {"base_timestamp_ms": UNKNOWN, "crc": UNKNOWN}
+    stand_ins = stretch.batches(files)
+    not_known = {"base_timestamp_ms": UNKNOWN, "crc": UNKNOWN}
     return {
         name: np.concatenate(
             [
                 np.array(
-                    [each.get(name, none.get(name, _OF_NONE.get(name, 0))) for each in standing], np.int64
+                    [each.get(name, not_known.get(name, _NO_PRODUCER.get(name, 0))) for each in stand_ins],
+                    np.int64,
                 ),
                 column[behind],
             ]
@@ -204,4 +208,4 @@ def following(batches: Piece, before: HandedDownLog | None, files: int) -> Piece
     }
 
 
-_OF_NONE = {"producer_id": NONE, "producer_epoch": NONE, "base_sequence": NONE, "broker_id": NONE}
+_NO_PRODUCER = {"producer_id": NONE, "producer_epoch": NONE, "base_sequence": NONE, "broker_id": NONE}

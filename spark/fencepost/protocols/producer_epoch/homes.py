@@ -1,4 +1,6 @@
-"""Where a transactional id is: the partition of ``__transaction_state`` whose leader is its coordinator."""
+"""The home of a transactional id: the partition of ``__transaction_state`` whose leader is its
+coordinator.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +29,11 @@ Homes = Mapping[tuple[str, str], int]
 
 
 def homes(records: pa.Table) -> pa.Table:
-    """HOMES of rows of ``bronze.records``; an id may come again in other rows."""
-    wanted = pc.and_(pc.equal(records["topic"], TRANSACTIONS_TOPIC), pc.equal(records["record_type"], 0))
-    rows = records.filter(pc.and_(wanted, pc.equal(records["decode_status"], "known")))
+    """HOMES of rows of ``bronze.records``; other rows may have the same ids."""
+    of_transactions = pc.and_(
+        pc.equal(records["topic"], TRANSACTIONS_TOPIC), pc.equal(records["record_type"], 0)
+    )
+    rows = records.filter(pc.and_(of_transactions, pc.equal(records["decode_status"], "known")))
     named = pa.table(
         {
             "cluster": rows["cluster"],
@@ -38,24 +42,24 @@ def homes(records: pa.Table) -> pa.Table:
             "timestamp_ms": rows["timestamp_ms"],
         }
     )
-    found = named.group_by(["cluster", "transactional_id", PARTITION]).aggregate([("timestamp_ms", "max")])
-    return found.rename_columns(HOMES.names)
+    newest = named.group_by(["cluster", "transactional_id", PARTITION]).aggregate([("timestamp_ms", "max")])
+    return newest.rename_columns(HOMES.names)
 
 
-def newest_homes(found: pa.Table) -> Homes:
-    """Of HOMES the partition that has the newest record of each id."""
+def newest_homes(rows: pa.Table) -> Homes:
+    """The partition that has the newest record of each id, of rows of HOMES."""
     newest: dict[tuple[str, str], tuple[int, int]] = {}
-    for cluster, each, partition, ms in tuples(found.select(HOMES.names)):
+    for cluster, each, partition, ms in tuples(rows.select(HOMES.names)):
         newest[cluster, each] = max(newest.get((cluster, each), (ms, partition)), (ms, partition))
     return {of: partition for of, (_, partition) in newest.items()}
 
 
-def coordinator_partitions(rows: pa.Table, metadata: Mapping[str, ClusterMetadata], known: Homes) -> pa.Array:
-    """The partition of ``__transaction_state`` that each row belongs to, by ``cluster`` and
+def coordinator_partitions(rows: pa.Table, metadata: Mapping[str, ClusterMetadata], homes: Homes) -> pa.Array:
+    """The partition of ``__transaction_state`` that each row belongs to, by its ``cluster`` and
     ``transactional_id``.
 
-    Where the id's records are, else where Kafka would put them; null without either, and without a
-    transactional id.
+    That is the partition with the id's records, else the one in which Kafka would put them; null if neither
+    is known, or without a transactional id.
     """
     if not rows.num_rows:
         return pa.array([], pa.int32())
@@ -64,7 +68,7 @@ def coordinator_partitions(rows: pa.Table, metadata: Mapping[str, ClusterMetadat
     def partition_of(cluster: str, transactional_id: str | None) -> int | None:
         if transactional_id is None:
             return None
-        home, count = known.get((cluster, transactional_id)), counts.get(cluster)
+        home, count = homes.get((cluster, transactional_id)), counts.get(cluster)
         return coordinator_partition(transactional_id, count) if home is None and count else home
 
     ids, number = distinct([rows["cluster"], rows["transactional_id"]])

@@ -23,39 +23,46 @@ NEWEST = pa.schema(
         ("marker_position", pa.int64()),
     ]
 )  # fmt: skip
-"""Of each coordinator's log, the newest transaction whose marker is in a partition (``name``), and the newest
-marker there of a transaction that it completed: what the partition held before, the log goes on past.
+"""By coordinator's log and partition (``name``): the newest transaction of the log whose marker is in the
+partition (``prepared_position``), and the newest marker there of a transaction that the coordinator completed
+(``marker_position``). The coordinator's log is known past everything that lies before that marker.
 """
 
 
 def newest_of(rows: Iterable[pa.Table]) -> pa.Table:
-    found = pa.concat_tables([NEWEST.empty_table(), *(each.select(NEWEST.names) for each in rows)])
+    """NEWEST of several tables of NEWEST."""
+    rows_of_all = pa.concat_tables([NEWEST.empty_table(), *(each.select(NEWEST.names) for each in rows)])
     newest = [(name, "max") for name in NEWEST.names[len(_PLACE) :]]
-    found = found.group_by(list(_PLACE)).aggregate(newest)
-    return found.rename_columns(NEWEST.names).cast(NEWEST)
+    rows_of_all = rows_of_all.group_by(list(_PLACE)).aggregate(newest)
+    return rows_of_all.rename_columns(NEWEST.names).cast(NEWEST)
 
 
 _TYPES = ("ABORT", "COMMIT")
 
 
 class Due:
-    """The markers that are due by the coordinators' transactions, and those that were found.
+    """The markers that are due by the coordinators' transactions, and the markers that partitions have.
 
-    A marker belongs to a transaction by the producer id and epoch of the Prepare record. Where an epoch has
-    several transactions (before transaction version 2) they meet in order, if there are as many markers as
-    prepared transactions, and the partition's log is whole: none is missing between. Those that earlier
-    chapters have counted (``before``) are among them.
+    A marker belongs to the transaction whose Prepare record has its producer id and epoch. If an epoch has
+    several transactions (before transaction version 2), transactions and markers are matched in order,
+    provided that there are as many markers as prepared transactions and that no part of the partition's log
+    is missing. Those that earlier chapters counted (``before``) are included.
+
+    For each row of ``rows``: ``is_only``: its epoch has no other transaction; ``matched``: its marker can be
+    identified, or is known to be missing; ``marker_count``: the number of markers of its epoch;
+    ``first_marker``: the place of the first of them in ``markers``; ``due_count``: how many of its markers
+    have the due type.
     """
 
     def __init__(
         self,
         listed: tuple[pa.Table, Longs],
         marked: tuple[pa.Table, Longs],
-        known: Facts,
+        facts: Facts,
         before: Counts,
     ) -> None:
-        """``listed``, ``marked``: rows of the kinds LISTED, that are prepared, and MARKER, each with a number
-        for what they meet by.
+        """``listed``: prepared rows of the kind LISTED_PARTITION, ``marked``: rows of the kind MARKER; each
+        with the numbers of the keys by which they are compared.
         """
         rows, at = listed
         markers, marked_at = marked
@@ -66,32 +73,32 @@ class Due:
         first_due = np.searchsorted(at, at)
         self.of_epoch = np.searchsorted(at, at, side="right") - first_due
         self.number = np.arange(len(at)) - first_due
-        self.first = np.searchsorted(marked_at, at)
-        self.size = np.searchsorted(marked_at, at, side="right") - self.first
+        self.first_marker = np.searchsorted(marked_at, at)
+        self.marker_count = np.searchsorted(marked_at, at, side="right") - self.first_marker
         self._types = _places(self.markers["type"])
         self.type = _places(self.rows["due_type"])
         prepared_before, marked_before = (
-            _of(before.due_at, each, at) for each in (before.listed, before.markers)
+            _sums_at(before.due_at, each, at) for each in (before.listed, before.markers)
         )
-        self.alone = self.of_epoch + prepared_before == 1
-        self.whole = partitions_whole(self.rows, known)
+        self.is_only = self.of_epoch + prepared_before == 1
+        self.whole = partitions_whole(self.rows, facts)
         self.number += prepared_before - marked_before
-        as_many = self.of_epoch + prepared_before == self.size + marked_before
-        # a marker may be before what is seen of the partition, though its transaction is not
-        self.met = np.where(self.alone, marked_before == 0, self.whole & as_many & (self.number >= 0))
-        # a transaction that a hole hides would have markers of this epoch too
-        self.met &= longs(self.rows["counted"]) == 1
-        # how many markers of the due type are before each, to count those of one epoch
+        as_many = self.of_epoch + prepared_before == self.marker_count + marked_before
+        # its marker may lie before this chapter's part of the partition's log
+        self.matched = np.where(self.is_only, marked_before == 0, self.whole & as_many & (self.number >= 0))
+        # a transaction that a hole hides may have markers of this epoch too
+        self.matched &= longs(self.rows["counted"]) == 1
+        # by type, how many markers of that type come before each place
         self._before = [np.concatenate([[0], np.cumsum(self._types == each)]) for each in range(len(_TYPES))]
-        in_order = self.first + np.clip(self.number, 0, np.maximum(self.size - 1, 0))
-        self._in_order = np.where(self.size > 0, in_order, UNKNOWN)
-        right = np.where(self.alone, self._count(), self._is_due(self._in_order))
-        self.right = np.where(self.met, right, 0)
+        in_order = self.first_marker + np.clip(self.number, 0, np.maximum(self.marker_count - 1, 0))
+        self._in_order = np.where(self.marker_count > 0, in_order, UNKNOWN)
+        due_count = np.where(self.is_only, self._count(), self._is_due(self._in_order))
+        self.due_count = np.where(self.matched, due_count, 0)
 
     def _count(self) -> Longs:
         """How many markers of the due type each epoch has."""
-        last = self.first + self.size
-        aborts, commits = (before[last] - before[self.first] for before in self._before)
+        last = self.first_marker + self.marker_count
+        aborts, commits = (before[last] - before[self.first_marker] for before in self._before)
         count: Longs = np.where(self.type == 1, commits, aborts)
         return count
 
@@ -102,34 +109,36 @@ class Due:
         return due
 
     def completing(self) -> Longs:
-        """Where each transaction that was completed has its marker in the partition, written by the one who
-        prepared it; UNKNOWN where that is not sure.
+        """The offset of the marker of each completed transaction, if the coordinator that prepared it wrote
+        the marker; else UNKNOWN.
         """
-        at = self.first_right()
-        written_by, offset = (longs(_taken(self.markers[n], at)) for n in ("coordinator_epoch", "offset"))
+        at = self.first_due_marker()
+        written_by, offset = (
+            longs(_take_or_null(self.markers[n], at)) for n in ("coordinator_epoch", "offset")
+        )
         sure = longs(self.rows["completed_position"]) != UNKNOWN
         return np.where(sure & (written_by == longs(self.rows["prepared_by_epoch"])), offset, UNKNOWN)
 
-    def first_right(self) -> Longs:
-        """The first marker of the due type; UNKNOWN where there is none."""
-        alone = np.full(len(self.first), UNKNOWN)
+    def first_due_marker(self) -> Longs:
+        """The place of each transaction's first marker of the due type; UNKNOWN if it has none."""
+        is_only = np.full(len(self.first_marker), UNKNOWN)
         for each, before in enumerate(self._before):
-            # as many markers of its type are before it as before the epoch's first
+            # it is the next of its type after all markers before the epoch's first
             places = np.flatnonzero(self._types == each)
-            wanted = (self.type == each) & (self.right > 0)
-            alone[wanted] = places[before[self.first[wanted]]]
-        return np.where(self.right > 0, np.where(self.alone, alone, self._in_order), UNKNOWN)
+            with_marker = (self.type == each) & (self.due_count > 0)
+            is_only[with_marker] = places[before[self.first_marker[with_marker]]]
+        return np.where(self.due_count > 0, np.where(self.is_only, is_only, self._in_order), UNKNOWN)
 
 
-def _of(counted_at: Longs, counts: Longs, at: Longs) -> Longs:
+def _sums_at(counted_at: Longs, counts: Longs, at: Longs) -> Longs:
     """The sum of the counts at each of these numbers."""
     numbers, places = np.unique(counted_at, return_inverse=True)
     if not len(numbers):
         return np.zeros(len(at), dtype=np.int64)
     sums = np.zeros(len(numbers), dtype=np.int64)
     np.add.at(sums, places, counts)
-    found = np.minimum(np.searchsorted(numbers, at), len(numbers) - 1)
-    return np.where(numbers[found] == at, sums[found], 0)
+    place = np.minimum(np.searchsorted(numbers, at), len(numbers) - 1)
+    return np.where(numbers[place] == at, sums[place], 0)
 
 
 def _places(column: pa.ChunkedArray) -> Longs:
@@ -139,37 +148,40 @@ def _places(column: pa.ChunkedArray) -> Longs:
 def transaction_markers(due: Due, newest: pa.Table) -> pa.Table:
     """``silver.transaction_markers``.
 
-    What is missing is only known to be, when the partition's log has no hole and holds the marker of a
-    transaction that the coordinator prepared after this one was completed: no clock is asked.
+    A marker is known to be missing only if the partition's log has no hole and has the marker of a
+    transaction that the coordinator prepared after it had completed this one. No clock is needed for that.
     """
-    rows, right, met = due.rows, due.right, due.met
-    size = np.where(due.alone, due.size, 1)
+    rows, due_count, matched = due.rows, due.due_count, due.matched
+    marker_count = np.where(due.is_only, due.marker_count, 1)
     completed = longs(rows["completed_position"])
-    past = due.whole & (completed != UNKNOWN) & (_newest(rows, newest) > completed)
-    certain = (right > 0) | past
-    marker = due.first_right()
+    is_past_completion = due.whole & (completed != UNKNOWN) & (_newest_prepared(rows, newest) > completed)
+    is_certain = (due_count > 0) | is_past_completion
+    marker = due.first_due_marker()
     prepared = longs(rows["prepared_position"])
     prepared_at = nullable(longs(rows["prepared_ms"]), pa.timestamp("us", tz="UTC"))
-    given = {
+    columns = {
         **{name: rows[name] for name in (*LOG, "transactional_id", "producer_id", "due_type")},
         "marker_id": _marker_ids(rows),
         "producer_epoch": rows["prepared_epoch"],
         "transaction_partition": rows["name"],
         "completed": pc.is_valid(rows["completed_position"]),
-        "found": nullable(np.where(met & certain, right, UNKNOWN), pa.int64()),
-        "wrong": nullable(np.where(met & (certain | (size > 0)), size - right, UNKNOWN), pa.int64()),
+        "found": nullable(np.where(matched & is_certain, due_count, UNKNOWN), pa.int64()),
+        "wrong": nullable(
+            np.where(matched & (is_certain | (marker_count > 0)), marker_count - due_count, UNKNOWN),
+            pa.int64(),
+        ),
         "coordinator_epoch": rows["prepared_by_epoch"],
-        "marker_coordinator_epoch": _taken(due.markers["coordinator_epoch"], marker),
-        "marker_position": _taken(due.markers["offset"], marker),
+        "marker_coordinator_epoch": _take_or_null(due.markers["coordinator_epoch"], marker),
+        "marker_position": _take_or_null(due.markers["offset"], marker),
         "marker_at": nullable(
-            longs(_taken(due.markers["timestamp_ms"], marker)), pa.timestamp("us", tz="UTC")
+            longs(_take_or_null(due.markers["timestamp_ms"], marker)), pa.timestamp("us", tz="UTC")
         ),
         "from_position": rows["prepared_position"],
         "to_position": pa.array(prepared + 1),
         "from_time": prepared_at,
         "to_time": prepared_at,
     }
-    return table_of(TRANSACTION_MARKERS.arrow_schema, given)
+    return table_of(TRANSACTION_MARKERS.arrow_schema, columns)
 
 
 def _marker_ids(rows: pa.Table) -> pa.Array:
@@ -178,19 +190,19 @@ def _marker_ids(rows: pa.Table) -> pa.Array:
     return pa.array([digest_of(*values) for values in zip(*columns, strict=True)], pa.string())
 
 
-def partitions_whole(rows: pa.Table, known: Facts) -> Flags:
+def partitions_whole(rows: pa.Table, facts: Facts) -> Flags:
     """Whether the log of each row's partition (``cluster``, ``name``) is known from its beginning on."""
     keys = zip(rows["cluster"].to_pylist(), rows["name"].to_pylist(), strict=True)
-    return np.fromiter((known.whole.get(key, False) for key in keys), np.bool_, rows.num_rows)
+    return np.fromiter((facts.whole.get(key, False) for key in keys), np.bool_, rows.num_rows)
 
 
-def _newest(rows: pa.Table, newest: pa.Table) -> Longs:
+def _newest_prepared(rows: pa.Table, newest: pa.Table) -> Longs:
     columns = (newest[name].to_pylist() for name in (*_PLACE, "prepared_position"))
     positions: dict[Key, int] = {tuple(key): position for *key, position in zip(*columns, strict=True)}
     keys = zip(*(rows[name].to_pylist() for name in _PLACE), strict=True)
     return np.fromiter((positions.get(key, UNKNOWN) for key in keys), np.int64, rows.num_rows)
 
 
-def _taken(column: pa.ChunkedArray, at: Longs) -> pa.ChunkedArray:
+def _take_or_null(column: pa.ChunkedArray, at: Longs) -> pa.ChunkedArray:
     unknown = at == UNKNOWN
     return column.take(pa.array(np.where(unknown, 0, at), mask=unknown))

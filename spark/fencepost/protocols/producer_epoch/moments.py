@@ -1,10 +1,10 @@
-"""Whether what a partition holds lies within what a coordinator's log tells: behind its compacted beginning,
-and before its end.
+"""Whether a transaction in a partition lies within the known part of its coordinator's log: behind the
+compacted beginning, and before the end.
 
-A log that was ended for good has no end to be asked for (replay.log_ends). Else it goes on past a batch if it
-completed a transaction whose marker lies behind the batch; or if the broker that led the log has dated a
-record of it after it had answered for the batch: a line is written after its request, never before. What
-clients date, and what another broker dates, tells nothing.
+A log that will never be written again covers every later time (replay.log_ends). Any other log is known past
+a batch if the coordinator completed a transaction whose marker lies behind the batch; or if the broker that
+led the log dated a record of it after it had answered the Produce of the batch: a broker logs a request
+after it has handled it, never before. Times of clients, and times of other brokers, prove nothing.
 """
 
 from __future__ import annotations
@@ -15,55 +15,62 @@ import numpy as np
 import pyarrow as pa
 
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Flags, Key, Longs, longs
-from fencepost.protocols.producer_epoch.facts import FOREVER, NOTHING, CoordinatorCoverage, Facts
+from fencepost.protocols.producer_epoch.facts import FOREVER, NO_COVERAGE, CoordinatorCoverage, Facts
 
 
 class Moments:
-    """The transactions that partitions hold, each beside what is known of its coordinator's log.
+    """The transactions that partitions hold, each beside the coverage of its coordinator's log.
 
-    ``begins_since``: it began where nothing was compacted. ``ends_since``: so did its end, or it has none.
-    ``known_past``: the log is whole, and goes on past its first batch. ``began_ms``: when that was answered
-    for, or else its own timestamp, which is the client's; ``ended_ms``.
+    ``begins_since``: whether it began after the compacted part of that log. ``ends_since``: whether it ended
+    after that, or has not ended. ``known_past``: whether the log is whole and known past its first batch.
+    ``began_ms``: when the Produce of the first batch was answered, else the batch's own timestamp, which is
+    the client's; ``ended_ms``: the time of its marker.
     """
 
     def __init__(
         self,
-        held: pa.Table,
+        transactions: pa.Table,
         producers: Mapping[tuple[str, int], CoordinatorCoverage],
-        known: Facts,
+        facts: Facts,
         newest: pa.Table,
         tolerance_ms: int,
     ) -> None:
-        """``held``: rows of account.HELD with a column ``name``; ``newest``: markers_due.NEWEST."""
-        clusters = held["cluster"].to_pylist()
-        keys = zip(clusters, held["producer_id"].to_pylist(), strict=True)
-        told = [producers.get(key) or known.others.get(key[0], NOTHING) for key in keys]
+        """``transactions``: rows of account.PARTITION_TRANSACTION with a column ``name``; ``newest``:
+        markers_due.NEWEST.
+        """
+        clusters = transactions["cluster"].to_pylist()
+        keys = zip(clusters, transactions["producer_id"].to_pylist(), strict=True)
+        coverages = [producers.get(key) or facts.unnamed.get(key[0], NO_COVERAGE) for key in keys]
         whole_ms, whole_by, known_ms, known_by, compacted = (
-            np.array([getattr(each, name) for each in told], dtype=np.int64)
+            np.array([getattr(each, name) for each in coverages], dtype=np.int64)
             for name in ("whole_ms", "whole_by", "known_ms", "known_by", "compacted_epoch")
         )
         first_ms, answered_ms, written_by_ms, answered_by, self.ended_ms = (
-            longs(held[name])
+            longs(transactions[name])
             for name in ("first_ms", "answered_ms", "written_by_ms", "answered_by", "ended_ms")
         )
-        self.transactional_id = pa.array([each.transactional_id for each in told], pa.string())
+        self.transactional_id = pa.array([each.transactional_id for each in coverages], pa.string())
         self.began_ms = np.where(answered_ms == UNKNOWN, first_ms, answered_ms)
-        topics = zip(clusters, held["topic"].to_pylist(), strict=True)
-        # answers and transactions name a topic: another one of that name may be meant
-        alone = np.fromiter((topic in known.made_once for topic in topics), np.bool_, held.num_rows)
-        answers = alone & (answered_by != UNKNOWN)
-        all_there = (whole_ms == UNKNOWN) | (longs(held["producer_epoch"]) > compacted)
+        topics = zip(clusters, transactions["topic"].to_pylist(), strict=True)
+        # answers and transactions name a topic by its name, which several incarnations may have had
+        created_once = np.fromiter(
+            (topic in facts.created_once for topic in topics), np.bool_, transactions.num_rows
+        )
+        answers = created_once & (answered_by != UNKNOWN)
+        nothing_compacted = (whole_ms == UNKNOWN) | (longs(transactions["producer_epoch"]) > compacted)
         after = answers & (answered_ms != UNKNOWN) & (answered_by == whole_by)
-        self.begins_since: Flags = all_there | (after & (answered_ms - tolerance_ms > whole_ms))
-        self.ends_since: Flags = all_there | (self.ended_ms == UNKNOWN) | (self.ended_ms > whole_ms)
+        self.begins_since: Flags = nothing_compacted | (after & (answered_ms - tolerance_ms > whole_ms))
+        self.ends_since: Flags = nothing_compacted | (self.ended_ms == UNKNOWN) | (self.ended_ms > whole_ms)
         dated = answers & (answered_by == known_by) & (known_ms > written_by_ms)
-        marked = alone & (_newest_markers(held, told, newest) > longs(held["first_offset"]))
-        whole = np.array([each.whole for each in told], dtype=np.bool_)
+        marked = created_once & (
+            _newest_markers(transactions, coverages, newest) > longs(transactions["first_offset"])
+        )
+        whole = np.array([each.whole for each in coverages], dtype=np.bool_)
         self.known_past: Flags = whole & self.begins_since & ((known_ms == FOREVER) | dated | marked)
 
 
-def _newest_markers(held: pa.Table, told: list[CoordinatorCoverage], newest: pa.Table) -> Longs:
-    """The newest marker in each row's partition of a transaction that its coordinator completed."""
+def _newest_markers(transactions: pa.Table, coverages: list[CoordinatorCoverage], newest: pa.Table) -> Longs:
+    """For each row, the newest marker in its partition of a transaction that its coordinator completed."""
     place = ("cluster", "partition_key", "name", "marker_position")
     markers: dict[Key, int] = {
         tuple(key): position
@@ -71,6 +78,9 @@ def _newest_markers(held: pa.Table, told: list[CoordinatorCoverage], newest: pa.
         if position is not None
     }
     places = zip(
-        held["cluster"].to_pylist(), (each.log for each in told), held["name"].to_pylist(), strict=True
+        transactions["cluster"].to_pylist(),
+        (each.log for each in coverages),
+        transactions["name"].to_pylist(),
+        strict=True,
     )
-    return np.fromiter((markers.get(place, UNKNOWN) for place in places), np.int64, held.num_rows)
+    return np.fromiter((markers.get(place, UNKNOWN) for place in places), np.int64, transactions.num_rows)

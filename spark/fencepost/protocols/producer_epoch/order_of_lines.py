@@ -1,4 +1,4 @@
-"""Lines of the request log about one transactional id: which certainly came before which."""
+"""Lines of the request log about one transactional id: which request certainly came before which."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fencepost.protocols.producer_epoch.request_rows import RequestRow
 
 
 class Lines:
-    """Lines about one transactional id, to be asked what comes before a request and after it."""
+    """Lines about one transactional id, which find what came before and after a request."""
 
     def __init__(self, lines: Iterable[RequestRow], tolerance_ms: int) -> None:
         self._tolerance_ms = tolerance_ms
@@ -24,8 +24,8 @@ class Lines:
             place.sort(key=turn)
 
     def is_before(self, one: RequestRow, other: RequestRow) -> bool:
-        """Whether a request was answered before another arrived: by the clock of the one broker, or because a
-        connection has one request at a time.
+        """Whether a request was answered before another arrived: by the clock of the broker that had both, or
+        because a connection has one request at a time.
         """
         if one.broker_id != other.broker_id:
             return False
@@ -33,26 +33,29 @@ class Lines:
             return turn(one) < turn(other)
         return one.responded_ms < self.arrived(other)
 
-    def before(self, asked: RequestRow) -> Iterator[RequestRow]:
-        """The newest lines before a request: of its broker, and of its connection."""
-        of_broker, of_connection = self._places.get((asked.broker_id, None), ()), self._on_connection(asked)
-        at = bisect_left(of_broker, self.arrived(asked), key=lambda each: each.responded_ms)
+    def before(self, request: RequestRow) -> Iterator[RequestRow]:
+        """The newest lines before a request: one of its broker, and one of its connection."""
+        of_broker, of_connection = (
+            self._places.get((request.broker_id, None), ()),
+            self._on_connection(request),
+        )
+        at = bisect_left(of_broker, self.arrived(request), key=lambda each: each.responded_ms)
         yield from of_broker[at - 1 : at] if at else ()
-        at = bisect_left(of_connection, turn(asked), key=turn)
+        at = bisect_left(of_connection, turn(request), key=turn)
         yield from of_connection[at - 1 : at] if at else ()
 
-    def has_after(self, asked: RequestRow) -> bool:
-        """Whether a line comes after a request."""
-        ends = [*self._latest.get(asked.broker_id, ()), *self._on_connection(asked)[-1:]]
-        return any(self.is_before(asked, each) for each in ends)
+    def has_after(self, request: RequestRow) -> bool:
+        """Whether any line comes after a request."""
+        ends = [*self._latest.get(request.broker_id, ()), *self._on_connection(request)[-1:]]
+        return any(self.is_before(request, each) for each in ends)
 
-    def ends(self, broker_id: int) -> list[RequestRow]:
+    def first_and_last(self, broker_id: int) -> list[RequestRow]:
         """The first and the last line of a broker."""
         lines = self._places.get((broker_id, None), [])
         return [*lines[:1], *lines[-1:]]
 
     def around(self, first: RequestRow, last: RequestRow) -> Iterator[RequestRow]:
-        """The lines of a broker from one request to a later one, and perhaps some more."""
+        """The lines of a broker from one request to a later one, and perhaps some others."""
         lines = self._places.get((last.broker_id, None), ())
         arrivals = self._arrivals.get(last.broker_id, ())
         at = bisect_left(lines, self.arrived(first), key=lambda each: each.responded_ms)
@@ -71,23 +74,23 @@ class Lines:
 
     @cached_property
     def _arrivals(self) -> dict[int, list[int]]:
-        """By broker, of each line the earliest arrival among it and those after it."""
+        """By broker, for each line the earliest arrival among it and those after it."""
         return {
             broker_id: list(accumulate((each.requested_ms for each in reversed(lines)), min))[::-1]
             for (broker_id, connection), lines in self._places.items()
             if connection is None
         }
 
-    def _on_connection(self, asked: RequestRow) -> Sequence[RequestRow]:
-        if asked.connection is None:
+    def _on_connection(self, request: RequestRow) -> Sequence[RequestRow]:
+        if request.connection is None:
             return ()
-        return self._places.get((asked.broker_id, asked.connection), ())
+        return self._places.get((request.broker_id, request.connection), ())
 
-    def arrived(self, asked: RequestRow) -> int:
-        """When a request arrived at the earliest: its line may have been written late."""
-        return asked.requested_ms - self._tolerance_ms
+    def arrived(self, request: RequestRow) -> int:
+        """The earliest time at which a request may have arrived: its line may have been written late."""
+        return request.requested_ms - self._tolerance_ms
 
 
-def turn(asked: RequestRow) -> tuple[int, int]:
-    """By which the lines of a connection are sorted."""
-    return asked.responded_ms, asked.correlation_id
+def turn(request: RequestRow) -> tuple[int, int]:
+    """The sort key of the lines of a connection."""
+    return request.responded_ms, request.correlation_id

@@ -1,4 +1,4 @@
-"""One partition that producers write to: its log as rows to append, in slices of bounded size."""
+"""One partition that producers write to: its log as rows that are appended, in slices of bounded size."""
 
 from __future__ import annotations
 
@@ -40,15 +40,16 @@ BATCH = (
 
 @dataclass(frozen=True)
 class PartitionEvidence:
-    """All that is known of one partition's log, in columns of integers.
+    """The evidence of one partition's log, in columns of integers.
 
-    ``batches``: BATCH, with ``files``, which their places in ``file`` name. ``markers``: ``base_offset``,
+    ``batches``: the columns BATCH; their ``file`` is a place in ``files``. ``markers``: ``base_offset``,
     ``leader_epoch``, ``record_type`` and ``coordinator_epoch`` of control records. ``snapshots``: STORED, of
-    every replica, with ``snapshot_files``. ``aborted``: ``broker_id``, ``segment_offset``,
-    ``producer_id``, ``first_offset`` of ``.txnindex`` files. ``unread``: pieces of its segments that could
-    not be read. ``answers``: ``base_offset``, ``responded_ms`` and ``broker_id`` of answers to Produce.
-    ``expiration``: when brokers forget producers. ``before``: what an earlier chapter knew of it, which its
-    first batches stand for; ``next_ms``: since when the next chapter reads it, if there is one.
+    every replica; their ``file`` is a place in ``snapshot_files``. ``aborted``: ``broker_id``,
+    ``segment_offset``, ``producer_id``, ``first_offset`` of ``.txnindex`` files. ``unread``: pieces of its
+    segments that could not be read. ``answers``: ``base_offset``, ``responded_ms`` and ``broker_id`` of
+    answers to Produce. ``expiration``: when brokers forget producers. ``before``: what an earlier chapter
+    handed down; the first of ``batches`` stand for that part. ``next_ms``: the time from which the next
+    chapter reads the log, if there is one.
     """
 
     key: LogKey
@@ -66,16 +67,16 @@ class PartitionEvidence:
     next_ms: int | None = None
 
     def headers(self) -> Batches:
-        """The headers of batches, as Log reads them."""
+        """The headers of the batches, as Log takes them."""
         columns = {field: self.batches[field] for field in BATCH[:7]}
         return Batches(**columns, files=self.files)
 
 
 class PartitionLog:
-    """The log of one partition; its slices are to be taken in order, each once.
+    """The log of one partition. Its slices are taken in order, each once.
 
-    ``entered``: producer id and first offset of the entries of indexes of aborted transactions; ``captured``:
-    broker id and base offset of the segments whose index was captured.
+    ``aborted_index``: producer id and first offset of each entry in an index of aborted transactions;
+    ``indexed_segments``: broker id and base offset of the segments whose index was captured.
     """
 
     def __init__(self, evidence: PartitionEvidence, slice_rows: int = SLICE_ROWS) -> None:
@@ -84,21 +85,22 @@ class PartitionLog:
         self.log = Log(evidence.headers(), unread=evidence.unread, whole_as_headers=True)
         self._slice_rows = slice_rows
         self._stretches = Stretches.of(self.log)
-        self._before = evidence.before
-        if self._before is not None and self._before.stretch.is_complete:
+        self._handed_down = evidence.before
+        if self._handed_down is not None and self._handed_down.stretch.is_complete:
             self._stretches.complete[0] = 1
         self.cut = self._cut_of_next()
         self._at_cut: Carried | None = None
         self._types, self._coordinators = self._markers()
-        # the group coordinator appends offset commits all at sequence 0: UnifiedLog checks only clients'
+        # the group coordinator appends all offset commits at sequence 0: UnifiedLog checks sequences of
+        # clients
         self._numbered = self.key[1] != OFFSETS_TOPIC
-        self._mine = np.flatnonzero(evidence.batches["producer_id"][self.log.rows] >= 0)
+        self._producer_batches = np.flatnonzero(evidence.batches["producer_id"][self.log.rows] >= 0)
         self._starts = stored_states(evidence.snapshots, self._stretches, numbered=self._numbered)
         self.last_offset = int(self.log.last_offset.max()) if len(self.log) else NONE
         index = {name: column.tolist() for name, column in evidence.aborted.items()}
-        self.entered = set(zip(index["producer_id"], index["first_offset"], strict=True))
-        self.captured = set(zip(index["broker_id"], index["segment_offset"], strict=True))
-        self.answered = AnswerTimes(evidence.answers, evidence.before)
+        self.aborted_index = set(zip(index["producer_id"], index["first_offset"], strict=True))
+        self.indexed_segments = set(zip(index["broker_id"], index["segment_offset"], strict=True))
+        self.answer_times = AnswerTimes(evidence.answers, evidence.before)
 
     @property
     def dated(self) -> Longs:
@@ -111,31 +113,34 @@ class PartitionLog:
 
     @property
     def has_producers(self) -> bool:
-        """Whether any batch that is there is a producer's."""
-        return len(self._mine) > 0 or (self._before is not None and self._before.stretch.has_producers == 1)
+        """Whether any batch in the log is of a producer with a producer id."""
+        return len(self._producer_batches) > 0 or (
+            self._handed_down is not None and self._handed_down.stretch.has_producers == 1
+        )
 
     def slices(self) -> Iterator[PartitionSlice]:
         """The log in pieces, each with the state of every producer after each of its batches and markers.
 
-        Together they tell what one piece would: a slice goes on from what the one before carries on.
+        A slice starts from the state that the one before it ended with, so that the rows do not depend on
+        where the log is divided.
         """
-        carried = None if self._before is None else self._before.carried
+        carried = None if self._handed_down is None else self._handed_down.carried
         starts = self._starts
-        if not len(self._mine) and not len(starts["stretch"]) and carried is None:
+        if not len(self._producer_batches) and not len(starts["stretch"]) and carried is None:
             # most partitions of a large cluster have no producer that numbers its batches
             return
         for begin, end, is_cut in self._bounds():
-            last = end == len(self._mine) and not is_cut
-            rows: Piece = self._rows(self._mine[begin:end])
+            last = end == len(self._producer_batches) and not is_cut
+            rows: Piece = self._rows(self._producer_batches[begin:end])
             # entries of snapshots come before the first batch of their stretch
-            due = np.ones(len(starts["stretch"]), dtype=np.bool_)
+            is_in_slice = np.ones(len(starts["stretch"]), dtype=np.bool_)
             if not last:
-                due = starts["stretch"] <= (rows["stretch"][-1] if end > begin else NONE)
+                is_in_slice = starts["stretch"] <= (rows["stretch"][-1] if end > begin else NONE)
             if is_cut:
                 assert self.cut is not None
-                due |= self._stretches.begins[starts["stretch"]] < self.cut
-            rows = _before({name: column[due] for name, column in starts.items()}, rows)
-            starts = {name: column[~due] for name, column in starts.items()}
+                is_in_slice |= self._stretches.begins[starts["stretch"]] < self.cut
+            rows = _starts_first({name: column[is_in_slice] for name, column in starts.items()}, rows)
+            starts = {name: column[~is_in_slice] for name, column in starts.items()}
             if last or len(rows["stretch"]):
                 piece = PartitionSlice(self, rows, self._stretches, carried, is_last=last)
                 yield piece
@@ -144,11 +149,11 @@ class PartitionLog:
                 self._at_cut = carried
 
     def _bounds(self) -> Iterator[tuple[int, int, bool]]:
-        """Where each slice begins and ends among the batches of producers, and whether that is the cut."""
-        end = len(self._mine)
+        """Where each slice begins and ends among the batches of producers, and whether it ends at the cut."""
+        end = len(self._producer_batches)
         cut = None
         if self.cut is not None:
-            cut = int(np.searchsorted(self.log.base_offset[self._mine], self.cut))
+            cut = int(np.searchsorted(self.log.base_offset[self._producer_batches], self.cut))
         begin = 0
         for to in sorted(
             {*range(self._slice_rows, end, self._slice_rows), end, *(() if cut is None else (cut,))}
@@ -159,20 +164,20 @@ class PartitionLog:
             yield end, end, False
 
     def _cut_of_next(self) -> int | None:
-        """Where the next chapter begins to read this log: as replay.window cuts it."""
+        """The offset at which the next chapter begins to read this log: where replay.window cuts it."""
         since = self.evidence.next_ms
         if since is None or not len(self.log):
             return None
         batches = self.evidence.batches
-        if self._before is not None:
-            # none of these is one that was there before
-            behind = batches["base_offset"] >= self._before.stretch.to_offset
+        if self._handed_down is not None:
+            # the batches that stand for the earlier chapter are not of this one
+            behind = batches["base_offset"] >= self._handed_down.stretch.to_offset
             batches = {name: batches[name][behind] for name in ("base_offset", "max_timestamp_ms")}
         inside = batches["base_offset"][batches["max_timestamp_ms"] >= since]
         return int(inside.min()) if len(inside) else int(self.log.last_offset.max()) + 1
 
     def at_cut(self, bumped: Piece) -> HandedDownLog | None:
-        """What the next chapter has to know of this log, when all slices were taken; ``bumped``:
+        """What the next chapter must know of this log; all slices must have been taken. ``bumped``:
         local_bumps.bumped.
         """
         before = np.flatnonzero(self.log.base_offset < (NONE if self.cut is None else self.cut))
@@ -182,16 +187,17 @@ class PartitionLog:
         number = int(self.log.stretch[newest] - self.log.stretch[0])
         within = before[self.log.stretch[before] == self.log.stretch[newest]]
         ms, dated = self.log.max_timestamp_ms[within], self.dated[within]
-        was = None if self._before is None else self._before.stretch
+        before_stretch = None if self._handed_down is None else self._handed_down.stretch
         stretch = HandedDownStretch(
             from_offset=int(self.log.base_offset[within[0]]),
             to_offset=int(self.log.last_offset[within].max()) + 1,
             leader_epoch=int(self.log.leader_epoch[newest]),
             is_whole=int(self.log.stretch[newest] == 0),
             is_complete=int(self._stretches.complete[number]),
-            is_broken=int(number > 0 or (was is not None and was.is_broken == 1)),
+            is_broken=int(number > 0 or (before_stretch is not None and before_stretch.is_broken == 1)),
             has_producers=int(
-                bool((self._mine < len(before)).any()) or (was is not None and was.has_producers)
+                bool((self._producer_batches < len(before)).any())
+                or (before_stretch is not None and before_stretch.has_producers)
             ),
             first_ms=int(ms[0]),
             first_dated=int(dated[0] != UNKNOWN),
@@ -205,7 +211,7 @@ class PartitionLog:
             carried.rows["stretch"][:] = 0
             carried.rows["row"][:] = NONE
             carried.entries.stretch[:] = 0
-            answered = self.answered.of(carried.transactions.first_offset)
+            answered = self.answer_times.of(carried.transactions.first_offset)
         else:
             carried = None
         return HandedDownLog(stretch, carried, answered, bumped)
@@ -241,20 +247,20 @@ class PartitionLog:
     def _markers(self) -> tuple[Longs, Longs]:
         """The type (place in MARKER_TYPES) and the coordinator's epoch of each batch that is a marker.
 
-        A control batch whose record could not be read ends a transaction all the same, nobody knows how.
+        A control batch whose record could not be read ends a transaction too; its type is UNKNOWN.
         """
         types = np.full(len(self.log), UNKNOWN, dtype=np.int64)
         coordinators = np.full(len(self.log), UNKNOWN, dtype=np.int64)
         markers = self.evidence.markers
         at = self.log.find_all(markers["base_offset"], markers["leader_epoch"])
-        there = at >= 0
-        types[at[there]] = markers["record_type"][there]
-        coordinators[at[there]] = markers["coordinator_epoch"][there]
+        is_in_log = at >= 0
+        types[at[is_in_log]] = markers["record_type"][is_in_log]
+        coordinators[at[is_in_log]] = markers["coordinator_epoch"][is_in_log]
         return types, coordinators
 
 
-def _before(starts: Piece, rows: Piece) -> Piece:
-    """Both, by stretch, the ``starts`` of each first."""
+def _starts_first(starts: Piece, rows: Piece) -> Piece:
+    """The rows of both, ordered by stretch; within a stretch ``starts`` come first."""
     if not len(starts["stretch"]):
         return rows
     both = {name: np.concatenate([starts[name], column]) for name, column in rows.items()}

@@ -1,4 +1,4 @@
-"""Rows that partitions' logs give: silver's, and those of the account."""
+"""The rows of partitions' logs: those of silver and those of the account."""
 
 from __future__ import annotations
 
@@ -26,7 +26,11 @@ from fencepost.protocols.producer_epoch.partition_log import PartitionLog
 from fencepost.protocols.producer_epoch.partition_slice import PartitionSlice, first_of_each
 from fencepost.protocols.producer_epoch.producer_state import CAUSES
 from fencepost.protocols.producer_epoch.slice_states import producer_states
-from fencepost.protocols.producer_epoch.slice_transactions import MARKER_TYPES, held, markers
+from fencepost.protocols.producer_epoch.slice_transactions import (
+    MARKER_TYPES,
+    markers,
+    partition_transactions,
+)
 from fencepost.protocols.producer_epoch.snapshots import Snapshots
 from fencepost.protocols.producer_epoch.tables import (
     LOCAL_BUMPS,
@@ -44,15 +48,15 @@ _LOG = (*PARTITION, "partition_key")
 
 
 class FirstEpochs:
-    """When the producers of one log that have no transactions first wrote with each epoch."""
+    """When the producers of one log that have no transactions first wrote with each of their epochs."""
 
     def __init__(self) -> None:
         self._in_transactions = np.empty(0, dtype=np.int64)
         self._firsts: list[Piece] = []
 
-    def add(self, of: PartitionSlice) -> None:
-        self._in_transactions = np.union1d(self._in_transactions, of.in_transactions())
-        firsts = of.first_epochs()
+    def add(self, partition_slice: PartitionSlice) -> None:
+        self._in_transactions = np.union1d(self._in_transactions, partition_slice.in_transactions())
+        firsts = partition_slice.first_epochs()
         idempotent = ~np.isin(firsts["producer_id"], self._in_transactions)
         self._firsts.append({name: column[idempotent] for name, column in firsts.items()})
 
@@ -60,7 +64,7 @@ class FirstEpochs:
         if not self._firsts:
             return first_of_each(*(np.empty(0, dtype=np.int64) for _ in range(3)))
         ids, epochs, ms = (
-            np.concatenate([each[name] for each in self._firsts])
+            np.concatenate([partition_slice[name] for partition_slice in self._firsts])
             for name in ("producer_id", "producer_epoch", "first_ms")
         )
         idempotent = ~np.isin(ids, self._in_transactions)
@@ -68,51 +72,66 @@ class FirstEpochs:
 
 
 class PartitionRows:
-    """What slices and whole logs tell, gathered until it is enough for a piece."""
+    """The rows of slices and of whole logs, gathered until there are enough for a piece."""
 
-    def __init__(self, answers: pa.Table, asking: Collection[str], verified: pa.Table) -> None:
-        kinds = (account.HELD, account.MARKER, account.EPOCH, account.LOG)
+    def __init__(self, answers: pa.Table, refused_connections: Collection[str], verified: pa.Table) -> None:
+        kinds = (account.PARTITION_TRANSACTION, account.MARKER, account.EPOCH, account.LOG)
         self.count = 0
         self._states = ColumnBuffer(PRODUCER_STATES.arrow_schema)
         self._coverage, self._snapshots = Columns(LOG_COVERAGE), Columns(PRODUCER_SNAPSHOTS)
-        self._local_bumps, self._before = Columns(LOCAL_BUMPS), Columns(PARTITION_LOGS)
+        self._local_bumps, self._handed_down = Columns(LOCAL_BUMPS), Columns(PARTITION_LOGS)
         self._kinds = {kind: ColumnBuffer(account.schema_of(kind)) for kind in kinds}
-        self._asked = answers.filter(pc.is_in(answers["connection"], pa.array(sorted(asking), pa.string())))
-        columns = {"row": np.arange(self._asked.num_rows), "base_offset": longs(self._asked["base_offset"])}
-        self._questions = split(self._asked, PARTITION, columns)
-        self._wrote: list[tuple[Longs, Longs, Longs]] = []
+        self._refused_answers = answers.filter(
+            pc.is_in(answers["connection"], pa.array(sorted(refused_connections), pa.string()))
+        )
+        columns = {
+            "row": np.arange(self._refused_answers.num_rows),
+            "base_offset": longs(self._refused_answers["base_offset"]),
+        }
+        self._refused_by_partition = split(self._refused_answers, PARTITION, columns)
+        self._connection_epochs: list[tuple[Longs, Longs, Longs]] = []
         self._verified = verified
         self._began = [(np.empty(0, dtype=np.int64),) * 3]
 
     def add(
         self,
         log: LogKey,
-        each: PartitionSlice,
+        partition_slice: PartitionSlice,
         snapshots: Snapshots,
         firsts: FirstEpochs,
-        begun: BegunTransactions,
+        begun_transactions: BegunTransactions,
     ) -> None:
-        """Take a slice."""
+        """Add the rows of a slice."""
         key = dict(zip(_LOG, log, strict=True))
-        rows, transactions, ends = producer_states(each), held(each), markers(each)
+        rows, transactions, ends = (
+            producer_states(partition_slice),
+            partition_transactions(partition_slice),
+            markers(partition_slice),
+        )
         snapshots.compare(rows)
-        firsts.add(each)
-        begun.add(transactions)
+        firsts.add(partition_slice)
+        begun_transactions.add(transactions)
         causes, types = CodedTexts(rows["cause"], CAUSES), CodedTexts(ends["type"], MARKER_TYPES)
         self.count += len(rows["producer_id"])
         self._states.add(len(rows["producer_id"]), {**key, **rows, "cause": causes})
-        self._kinds[account.HELD].add(len(transactions["producer_id"]), {**key, **transactions})
+        self._kinds[account.PARTITION_TRANSACTION].add(
+            len(transactions["producer_id"]), {**key, **transactions}
+        )
         self._kinds[account.MARKER].add(len(ends["producer_id"]), {**key, **ends, "type": types})
-        asked = self._questions.get(log[:3])
-        if asked:
-            ids, epochs = each.wrote(asked["base_offset"])
-            there = ids != UNKNOWN
-            self._wrote.append((asked["row"][there], ids[there], epochs[there]))
+        refused = self._refused_by_partition.get(log[:3])
+        if refused:
+            ids, epochs = partition_slice.epochs_of_batches(refused["base_offset"])
+            is_known = ids != UNKNOWN
+            self._connection_epochs.append((refused["row"][is_known], ids[is_known], epochs[is_known]))
 
     def close(
-        self, replayed: PartitionLog, snapshots: Snapshots, firsts: FirstEpochs, begun: BegunTransactions
+        self,
+        replayed: PartitionLog,
+        snapshots: Snapshots,
+        firsts: FirstEpochs,
+        begun_transactions: BegunTransactions,
     ) -> None:
-        """Take what a log tells when all of it was seen."""
+        """Add the rows that need the whole log, when all its slices have been added."""
         key = dict(zip(_LOG, replayed.key, strict=True))
         epochs = firsts.columns()
         self._kinds[account.EPOCH].add(len(epochs["producer_id"]), {**key, **epochs})
@@ -122,44 +141,44 @@ class PartitionRows:
             at_cut = replayed.at_cut(bumped(replayed))
             if at_cut is not None:
                 cluster, topic, partition, _ = replayed.key
-                self._before.add(cluster, topic, replayed.evidence.topic_id, partition, at_cut.packed())
-        self._began.append(begun.columns())
+                self._handed_down.add(cluster, topic, replayed.evidence.topic_id, partition, at_cut.packed())
+        self._began.append(begun_transactions.columns())
         if replayed.has_producers:
             log_coverage(self._coverage, replayed.key, replayed.log, replayed.dated)
         if len(replayed.log):
             (first, *others) = replayed.log.stretches
             unbroken = not others and first.to_offset is None
-            before = replayed.evidence.before
-            unbroken &= before is None or not before.stretch.is_broken
+            handed_down = replayed.evidence.before
+            unbroken &= handed_down is None or not handed_down.stretch.is_broken
             whole = unbroken and first.number == 0
             self._kinds[account.LOG].add(1, {**key, "unbroken": unbroken, "whole": whole})
 
     def replayed(self) -> Replayed:
-        """All of it."""
+        """All rows added so far."""
         tables = {
             PRODUCER_STATES.name: self._states.to_arrow(),
             LOG_COVERAGE.name: self._coverage.to_arrow(),
             PRODUCER_SNAPSHOTS.name: self._snapshots.to_arrow(),
             LOCAL_BUMPS.name: self._local_bumps.to_arrow(),
-            PARTITION_LOGS.name: self._before.to_arrow(),
-            # of all logs at once: taking rows costs a copy of each column, however few they are
+            PARTITION_LOGS.name: self._handed_down.to_arrow(),
+            # for all logs at once: each `take` costs a copy of every column, however few rows it takes
             BEGAN.name: began(self._verified, *map(np.concatenate, zip(*self._began, strict=True))),
         }
         return Replayed(tables, self._account())
 
     def _account(self) -> Account:
         kinds = {kind: rows.to_arrow() for kind, rows in self._kinds.items()}
-        kinds[account.WROTE] = self._wrote_by_connections()
+        kinds[account.CONNECTION_EPOCH] = self._epochs_of_connections()
         return kinds
 
-    def _wrote_by_connections(self) -> pa.Table:
-        schema = account.schema_of(account.WROTE)
-        if not self._wrote:
+    def _epochs_of_connections(self) -> pa.Table:
+        schema = account.schema_of(account.CONNECTION_EPOCH)
+        if not self._connection_epochs:
             return schema.empty_table()
-        at, ids, epochs = (np.concatenate(columns) for columns in zip(*self._wrote, strict=True))
-        asked = self._asked.take(pa.array(at))
-        given = {name: asked[name] for name in ("cluster", "broker_id", "connection", "transactional_id")}
-        given["producer_id"] = nullable(ids, pa.int64())
-        given["producer_epoch"] = nullable(epochs, pa.int32())
-        given["at_ms"] = nullable(milliseconds(asked["responded_at"]), pa.int64())
-        return pa.table([given[field.name] for field in schema], schema=schema)
+        at, ids, epochs = (np.concatenate(pieces) for pieces in zip(*self._connection_epochs, strict=True))
+        refused = self._refused_answers.take(pa.array(at))
+        columns = {name: refused[name] for name in ("cluster", "broker_id", "connection", "transactional_id")}
+        columns["producer_id"] = nullable(ids, pa.int64())
+        columns["producer_epoch"] = nullable(epochs, pa.int32())
+        columns["at_ms"] = nullable(milliseconds(refused["responded_at"]), pa.int64())
+        return pa.table([columns[field.name] for field in schema], schema=schema)

@@ -1,4 +1,4 @@
-"""A piece of a partition's log, replayed: what it tells of producers and transactions."""
+"""A slice of a partition's log, replayed: its producers and transactions."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Stretches:
-    """The stretches of a log, as columns: see replay.logs.Stretch. ``ends`` is UNKNOWN where a log just ends.
+    """The stretches of a log, as columns: see replay.logs.Stretch. ``ends`` is UNKNOWN for the last stretch,
+    if no hole follows it.
 
-    ``complete`` is 1 where a stretch begins with all that the leader knew.
+    ``complete`` is 1 for a stretch that begins with the whole state that the leader had there.
     """
 
     begins: Longs
@@ -43,7 +44,7 @@ class Stretches:
 
     @classmethod
     def of(cls, log: Log) -> Stretches:
-        """Those of a log."""
+        """The stretches of a log."""
         columns = (
             [each.from_offset for each in log.stretches],
             [UNKNOWN if each.to_offset is None else each.to_offset for each in log.stretches],
@@ -57,63 +58,65 @@ class PartitionSlice:
     """Some rows of a partition's log, with the state of every producer after each of them."""
 
     def __init__(
-        self, of: PartitionLog, rows: Piece, stretches: Stretches, carried: Carried | None, *, is_last: bool
+        self, log: PartitionLog, rows: Piece, stretches: Stretches, carried: Carried | None, *, is_last: bool
     ) -> None:
-        """Append ``rows``, going on from what is ``carried``."""
-        self.log = of
+        """Append ``rows`` to the state that is ``carried`` over from the slice before."""
+        self.log = log
         self.stretches = stretches
-        self._begun = AppendedCounts(0, 0)
+        self._carried_counts = AppendedCounts(0, 0)
         if carried is not None:
             rows = {name: np.concatenate([carried.rows[name], column]) for name, column in rows.items()}
-            self._begun = AppendedCounts(len(carried.rows["row"]), len(carried.transactions.first_row))
+            self._carried_counts = AppendedCounts(
+                len(carried.rows["row"]), len(carried.transactions.first_row)
+            )
         self.columns, self.kind = rows, rows["kind"]
         producers, numbers = np.unique(rows["producer_id"], return_inverse=True)
         appends = Appends(
             numbers.astype(np.int64),
             *(np.ascontiguousarray(rows[name], dtype=np.int64) for name in Appends._fields[1:]),
         )
-        entry, told = entries(len(producers)), (states(len(numbers)), transactions(len(numbers)))
+        producer_entries, output = entries(len(producers)), (states(len(numbers)), transactions(len(numbers)))
         if carried is not None:
-            _put_back(carried, appends.producer, entry, *told)
-        count = append_all(appends, entry, stretches.complete, told, self._begun)
-        self.states = told[0]
-        self.transactions = Transactions(*(column[:count] for column in told[1]))
+            _restore(carried, appends.producer, producer_entries, *output)
+        count = append_all(appends, producer_entries, stretches.complete, output, self._carried_counts)
+        self.states = output[0]
+        self.transactions = Transactions(*(column[:count] for column in output[1]))
         self.following = np.full(len(numbers), NONE, dtype=np.int64)
         later = np.flatnonzero(self.states.previous != NONE)
         self.following[self.states.previous[later]] = later
-        self.is_new = np.arange(len(numbers)) >= self._begun.rows
-        # but for the first rows of transactions, which are only there to be looked up
+        self.is_new = np.arange(len(numbers)) >= self._carried_counts.rows
+        # carried rows of open transactions are not the newest of their producers: they are only looked up
         self.is_newest = self.is_new.copy()
         self.is_newest[: carried.producers if carried is not None else 0] = True
         self.pending = np.zeros(len(numbers), dtype=np.bool_)
         self.open = np.zeros(count, dtype=np.bool_)
         self.carried: Carried | None = None
         if not is_last:
-            self.carried = self._carry_on(appends, entry)
+            self.carried = self._carry_on(appends, producer_entries)
 
-    def _carry_on(self, appends: Appends, entry: Entries) -> Carried:
-        """What is not settled here: the newest state of each producer, and its open transaction."""
+    def _carry_on(self, appends: Appends, producer_entries: Entries) -> Carried:
+        """What the next slice needs: the newest state of each producer, and its open transaction."""
         stretch = int(appends.stretch[-1])
-        live = np.flatnonzero(entry.stretch == stretch)
-        newest, found = entry.newest[live], self.transactions
+        live = np.flatnonzero(producer_entries.stretch == stretch)
+        newest, transactions = producer_entries.newest[live], self.transactions
         self.pending[newest] = True
-        in_stretch = self.columns["stretch"][found.first_row] == stretch
-        self.open = (found.end_row == NONE) & in_stretch
-        first = found.first_row[self.open]
+        in_stretch = self.columns["stretch"][transactions.first_row] == stretch
+        self.open = (transactions.end_row == NONE) & in_stretch
+        first = transactions.first_row[self.open]
         at = np.concatenate([newest, first])
-        kept = Transactions(*(column[self.open] for column in found))
-        kept.first_row[:] = np.arange(len(newest), len(at))
+        open_transactions = Transactions(*(column[self.open] for column in transactions))
+        open_transactions.first_row[:] = np.arange(len(newest), len(at))
         numbers = np.cumsum(self.open) - 1
-        carried = Entries(*(column[live] for column in entry))
+        carried = Entries(*(column[live] for column in producer_entries))
         carried.newest[:] = np.arange(len(live))
-        has_one = carried.transaction != NONE
-        carried.transaction[has_one] = numbers[carried.transaction[has_one]]
+        has_transaction = carried.transaction != NONE
+        carried.transaction[has_transaction] = numbers[carried.transaction[has_transaction]]
         return Carried(
             len(live),
             {name: column[at] for name, column in self.columns.items()},
             States(*(column[at] for column in self.states)),
             carried,
-            kept,
+            open_transactions,
         )
 
     def in_transactions(self) -> Longs:
@@ -124,22 +127,22 @@ class PartitionSlice:
     def first_epochs(self) -> Piece:
         """When each producer first wrote with each epoch, as columns of account.EPOCH.
 
-        Of the newest one before these rows: when it last did.
+        For the epoch that it had when the slice began, the time of its last batch before the slice.
         """
         at = np.flatnonzero((self.is_new | self.is_newest) & (self.kind != SNAPSHOT))
         ids, epochs, ms = (self.columns[name][at] for name in ("producer_id", "epoch", "timestamp_ms"))
         return first_of_each(ids, epochs, ms)
 
-    def wrote(self, offsets: Longs) -> tuple[Longs, Longs]:
-        """The producer ids and epochs of the batches at these offsets, UNKNOWN where there is none."""
-        there = self.is_new & (self.kind != SNAPSHOT)
-        known = self.columns["base_offset"][there]
-        if not len(known):
+    def epochs_of_batches(self, offsets: Longs) -> tuple[Longs, Longs]:
+        """The producer ids and epochs of the batches at these offsets, UNKNOWN where there is no batch."""
+        is_batch = self.is_new & (self.kind != SNAPSHOT)
+        base_offsets = self.columns["base_offset"][is_batch]
+        if not len(base_offsets):
             return np.full_like(offsets, UNKNOWN), np.full_like(offsets, UNKNOWN)
-        at = np.minimum(np.searchsorted(known, offsets), len(known) - 1)
-        found = known[at] == offsets
-        ids, epochs = (self.columns[name][there][at] for name in ("producer_id", "epoch"))
-        return np.where(found, ids, UNKNOWN), np.where(found, epochs, UNKNOWN)
+        at = np.minimum(np.searchsorted(base_offsets, offsets), len(base_offsets) - 1)
+        is_base_offset = base_offsets[at] == offsets
+        ids, epochs = (self.columns[name][is_batch][at] for name in ("producer_id", "epoch"))
+        return np.where(is_base_offset, ids, UNKNOWN), np.where(is_base_offset, epochs, UNKNOWN)
 
 
 def first_of_each(ids: Longs, epochs: Longs, ms: Longs) -> Piece:
@@ -151,13 +154,19 @@ def first_of_each(ids: Longs, epochs: Longs, ms: Longs) -> Piece:
     return {"producer_id": ids[first], "producer_epoch": epochs[first], "first_ms": ms[first]}
 
 
-def _put_back(carried: Carried, producer: Longs, entry: Entries, told: States, found: Transactions) -> None:
+def _restore(
+    carried: Carried,
+    producer: Longs,
+    producer_entries: Entries,
+    states_of_rows: States,
+    transactions: Transactions,
+) -> None:
     rows, count = len(carried.rows["row"]), len(carried.transactions.first_row)
-    for column, values in zip(told, carried.states, strict=True):
+    for column, values in zip(states_of_rows, carried.states, strict=True):
         column[:rows] = values
-    # the row before it has been told of
-    told.previous[:rows] = NONE
-    for column, values in zip(entry, carried.entries, strict=True):
+    # the slice before has the intervals of the rows before these
+    states_of_rows.previous[:rows] = NONE
+    for column, values in zip(producer_entries, carried.entries, strict=True):
         column[producer[: carried.producers]] = values
-    for column, values in zip(found, carried.transactions, strict=True):
+    for column, values in zip(transactions, carried.transactions, strict=True):
         column[:count] = values

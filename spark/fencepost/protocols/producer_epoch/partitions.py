@@ -1,4 +1,4 @@
-"""The first step: every partition that producers write to, from its own log."""
+"""The first step: the replay of every partition that producers write to, from its own log."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ import pyarrow.compute as pc
 from fencepost.protocols.producer_epoch.account import Replayed
 from fencepost.protocols.producer_epoch.arrow import Key, Piece, longs, milliseconds, ranks, split
 from fencepost.protocols.producer_epoch.expiration import Expiration
-from fencepost.protocols.producer_epoch.handed_down_logs import following, handed_down_logs
+from fencepost.protocols.producer_epoch.handed_down_logs import handed_down_logs, with_stand_ins
 from fencepost.protocols.producer_epoch.partition_log import BATCH, PartitionEvidence, PartitionLog
 from fencepost.protocols.producer_epoch.partition_rows import PARTITION, FirstEpochs, PartitionRows
 from fencepost.protocols.producer_epoch.slice_transactions import MARKER_TYPES
 from fencepost.protocols.producer_epoch.snapshots import Snapshots
 from fencepost.protocols.producer_epoch.stored_states import STORED
 from fencepost.protocols.producer_epoch.tables import PARTITION_LOGS
-from fencepost.protocols.producer_epoch.verifications import VERIFIED, BegunTransactions, answered_to
+from fencepost.protocols.producer_epoch.verifications import VERIFIED, BegunTransactions, of_transactional_ids
 from fencepost.replay.keys import METADATA_TOPIC, TRANSACTIONS_TOPIC, topic_key
 from fencepost.replay.unreadable import UnreadPiece, unread_pieces
 
 PIECE_ROWS = 200_000
-"""How many batches of producers make a piece of what is told."""
+"""How many batches of producers make one piece of the result."""
 
 _INCARNATION = (*PARTITION, "topic_id")
 
@@ -37,15 +37,14 @@ RECORD_COLUMNS = (*_INCARNATION, "base_offset", "leader_epoch", "record_type", "
 
 @dataclass(frozen=True)
 class Partitions:
-    """What bronze and the request log hold of some partitions' logs.
+    """The evidence of some partitions' logs. Rows of coordinators' logs and of metadata logs are ignored.
 
-    Rows of ``bronze.batches``, ``.records`` (control records), ``.producer_snapshots``,
-    ``.aborted_transactions``, ``.quarantine``; ``answers``: rows of ``silver.producer_requests`` that have a
-    ``base_offset``; ``before``: rows of PARTITION_LOGS that an earlier chapter gave. Rows of coordinators'
-    and metadata logs are left out. ``alive``: by cluster, when its brokers wrote anything for the last time,
-    as far as their own logs tell (ms). ``expirations``: by cluster, when its brokers forget producers.
-    ``verified``: the transactional ids of which verifications.BEGAN is wanted. ``next_ms``: by cluster that
-    has a next chapter, since when that reads logs.
+    ``batches``, ``records`` (control records), ``snapshots``, ``aborted``, ``quarantine``: rows of bronze.
+    ``answers``: rows of ``silver.producer_requests`` that have a ``base_offset``. ``before``: rows of
+    PARTITION_LOGS that an earlier chapter handed down. ``alive``: by cluster, the last time (ms) at which
+    its metadata log was written. ``expirations``: by cluster, when its brokers forget producers.
+    ``verified``: the transactional ids for which verifications.BEGAN is returned. ``next_ms``: by cluster
+    that has a next chapter, the time from which that reads logs.
     """
 
     batches: pa.Table
@@ -61,66 +60,71 @@ class Partitions:
     next_ms: Mapping[str, int] = field(default_factory=dict)
 
 
-def replay_partitions(given: Partitions, asking: Collection[str] = ()) -> Iterator[Replayed]:
-    """silver.producer_states, .log_coverage, .producer_snapshots, .local_bumps of the logs given, in pieces;
-    and verifications.BEGAN.
+def replay_partitions(
+    partitions: Partitions, refused_connections: Collection[str] = ()
+) -> Iterator[Replayed]:
+    """silver.producer_states, .log_coverage, .producer_snapshots and .local_bumps of these logs, and
+    verifications.BEGAN, in pieces.
 
-    A log is given whole: its rows are those of one (cluster, topic, partition). ``asking``: the connections
-    of which the fencings need to know what they wrote (refusals.asking_connections). The account has rows of
-    kinds HELD, MARKER, EPOCH, WROTE and LOG. Every row of a table, or of a kind, is in one piece; a piece
-    has as much as some PIECE_ROWS batches tell.
+    All evidence of a log must be given at once: its rows are those of one (cluster, topic, partition).
+    ``refused_connections``: the connections of which fencings need the epochs that they wrote with
+    (refusals.connections_refused_produce). The account has rows of the kinds PARTITION_TRANSACTION, MARKER,
+    EPOCH, CONNECTION_EPOCH and LOG. Every row is in exactly one piece; a piece has the rows of some
+    PIECE_ROWS batches.
     """
-    answers = answered_to(given.answers, given.verified)
-    columns = {"row": np.arange(answers.num_rows), "base_offset": longs(answers["base_offset"])}
-    of_partitions = split(answers, PARTITION, columns)
-    piece = PartitionRows(given.answers, asking, answers)
-    for evidence in _evidence(given):
+    answers = of_transactional_ids(partitions.answers, partitions.verified)
+    answered_offsets = {"row": np.arange(answers.num_rows), "base_offset": longs(answers["base_offset"])}
+    of_partitions = split(answers, PARTITION, answered_offsets)
+    piece = PartitionRows(partitions.answers, refused_connections, answers)
+    for evidence in _evidence(partitions):
         replayed = PartitionLog(evidence)
-        snapshots, firsts = Snapshots(replayed, given.alive.get(evidence.key[0])), FirstEpochs()
+        snapshots, firsts = Snapshots(replayed, partitions.alive.get(evidence.key[0])), FirstEpochs()
         begun = BegunTransactions(of_partitions.get(evidence.key[:3]))
         for each in replayed.slices():
             if piece.count >= PIECE_ROWS:
                 yield piece.replayed()
-                piece = PartitionRows(given.answers, asking, answers)
+                piece = PartitionRows(partitions.answers, refused_connections, answers)
             piece.add(evidence.key, each, snapshots, firsts, begun)
         piece.close(replayed, snapshots, firsts, begun)
     yield piece.replayed()
 
 
-def _evidence(given: Partitions) -> Iterator[PartitionEvidence]:
-    rows = _of_partitions(given.batches)
+def _evidence(partitions: Partitions) -> Iterator[PartitionEvidence]:
+    rows = _of_partitions(partitions.batches)
     file, files = ranks(rows["file"])
     columns = {name: file if name == "file" else longs(rows[name]) for name in BATCH}
     batches = split(rows, _INCARNATION, columns)
-    markers = _markers(given.records)
-    entries = given.snapshots
+    markers = _markers(partitions.records)
+    entries = partitions.snapshots
     entry_file, entry_files = ranks(entries["file"])
     stored = {name: entry_file if name == "file" else longs(entries[name]) for name in STORED}
     snapshots = split(entries, _INCARNATION, stored)
-    aborted = split(given.aborted, _INCARNATION, {name: longs(given.aborted[name]) for name in _ABORTED})
-    answered = {
-        "base_offset": longs(given.answers["base_offset"]),
-        "responded_ms": milliseconds(given.answers["responded_at"]),
-        "broker_id": longs(given.answers["broker_id"]),
+    aborted = split(
+        partitions.aborted, _INCARNATION, {name: longs(partitions.aborted[name]) for name in _ABORTED}
+    )
+    answer_columns = {
+        "base_offset": longs(partitions.answers["base_offset"]),
+        "responded_ms": milliseconds(partitions.answers["responded_at"]),
+        "broker_id": longs(partitions.answers["broker_id"]),
     }
-    answers = split(given.answers, PARTITION, answered)
-    unread, before = _unread(given.quarantine), handed_down_logs(given.before)
+    answers = split(partitions.answers, PARTITION, answer_columns)
+    unread, before = _unread_pieces(partitions.quarantine), handed_down_logs(partitions.before)
     for key in sorted(batches.keys() | snapshots.keys() | before.keys(), key=str):
         cluster, topic, partition, topic_id = key
         yield PartitionEvidence(
             (cluster, topic, partition, topic_key(topic_id, topic, partition) or ""),
-            following(batches.get(key, _none(BATCH)), before.get(key), len(files)),
+            with_stand_ins(batches.get(key, _none(BATCH)), before.get(key), len(files)),
             (*files, _NO_FILE) if before else files,
             markers.get(key, _none(_MARKER)),
             snapshots.get(key, _none(STORED)),
             entry_files,
             aborted.get(key, _none(_ABORTED)),
             unread.get(key[:3], ()),
-            answers.get(key[:3], _none(answered)),
-            given.expirations.get(cluster, Expiration()),
+            answers.get(key[:3], _none(answer_columns)),
+            partitions.expirations.get(cluster, Expiration()),
             topic_id,
             before.get(key),
-            given.next_ms.get(cluster),
+            partitions.next_ms.get(cluster),
         )
 
 
@@ -134,7 +138,7 @@ def _of_partitions(batches: pa.Table) -> pa.Table:
 
 
 _NO_FILE = "\U0010ffff"
-"""Behind all names of files."""
+"""Sorts behind all names of files."""
 
 _MARKER = ("base_offset", "leader_epoch", "record_type", "coordinator_epoch")
 _ABORTED = ("broker_id", "segment_offset", "producer_id", "first_offset")
@@ -158,9 +162,9 @@ def _markers(records: pa.Table) -> dict[Key, Piece]:
     return split(rows, _INCARNATION, columns)
 
 
-def _unread(quarantine: pa.Table) -> dict[Key, list[UnreadPiece]]:
-    found: dict[Key, list[UnreadPiece]] = {}
+def _unread_pieces(quarantine: pa.Table) -> dict[Key, list[UnreadPiece]]:
+    pieces: dict[Key, list[UnreadPiece]] = {}
     for (cluster,), rows in split(quarantine, ("cluster",), {"at": np.arange(quarantine.num_rows)}).items():
         for piece in unread_pieces(quarantine.take(pa.array(rows["at"]))):
-            found.setdefault((cluster, piece.topic, piece.partition), []).append(piece)
-    return found
+            pieces.setdefault((cluster, piece.topic, piece.partition), []).append(piece)
+    return pieces

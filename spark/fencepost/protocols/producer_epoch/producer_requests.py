@@ -29,11 +29,11 @@ LINE_COLUMNS = (*_LINE, "line_digest", "logged_at_ms", "total_time_ms", "request
 def producer_requests(requests: pa.Table, metadata: Mapping[str, ClusterMetadata]) -> pa.Table:
     """``silver.producer_requests`` of rows of ``bronze.requests``, of any clusters and brokers.
 
-    One row per thing named and answered, in the order of the lines. ``metadata`` (by cluster) gives the name
+    One row for each target of a request, in the order of the lines. ``metadata`` (by cluster) gives the name
     of a topic that a request calls by its id.
     """
     lines = requests.filter(pc.is_in(requests["api_key"], pa.array(APIS, pa.int32())))
-    things: list[RequestTarget] = []
+    targets: list[RequestTarget] = []
     of_line: list[int] = []
     columns = (lines[name].to_pylist() for name in ("api_key", "api_version", "request", "response"))
     for at, (api_key, version, request, response) in enumerate(zip(*columns, strict=True)):
@@ -41,48 +41,53 @@ def producer_requests(requests: pa.Table, metadata: Mapping[str, ClusterMetadata
         if sent is None:
             continue
         try:
-            named = list(READERS[api_key](sent, parse_object(response), version))
+            line_targets = list(READERS[api_key](sent, parse_object(response), version))
         except (AttributeError, KeyError, TypeError):
-            # it is JSON, but no broker's: it names nothing, and ends no run
+            # JSON that no broker wrote has no targets; it must not end the run
             continue
-        things += named
-        of_line += [at] * len(named)
-    return _table(lines, things, of_line, metadata)
+        targets += line_targets
+        of_line += [at] * len(line_targets)
+    return _table(lines, targets, of_line, metadata)
 
 
 def _table(
-    lines: pa.Table, things: list[RequestTarget], of_line: list[int], metadata: Mapping[str, ClusterMetadata]
+    lines: pa.Table, targets: list[RequestTarget], of_line: list[int], metadata: Mapping[str, ClusterMetadata]
 ) -> pa.Table:
     rows = lines.select(_LINE).take(pa.array(of_line, pa.int64()))
     ids = [digest_of(*key) for key in zip(*(lines[name].to_pylist() for name in _ID), strict=True)]
     logged = np.asarray(lines["logged_at_ms"].to_numpy(), dtype=np.int64)
     arrived = np.floor(logged - lines["total_time_ms"].to_numpy()).astype(np.int64)
-    taken = np.array(of_line, dtype=np.int64)
+    lines_of_rows = np.array(of_line, dtype=np.int64)
     columns: dict[str, Any] = {name: rows[name] for name in _LINE}
-    columns["request_id"] = pa.array(ids, pa.string()).take(pa.array(taken))
-    columns["requested_at"] = timestamps(arrived[taken])
-    columns["responded_at"] = timestamps(logged[taken])
-    fields = zip(*things, strict=True) if things else ([] for _ in RequestTarget._fields)
-    told = dict(zip(RequestTarget._fields, map(list, fields), strict=True))
-    codes = told.pop("error_code")
+    columns["request_id"] = pa.array(ids, pa.string()).take(pa.array(lines_of_rows))
+    columns["requested_at"] = timestamps(arrived[lines_of_rows])
+    columns["responded_at"] = timestamps(logged[lines_of_rows])
+    fields = zip(*targets, strict=True) if targets else ([] for _ in RequestTarget._fields)
+    fields_of_targets = dict(zip(RequestTarget._fields, map(list, fields), strict=True))
+    codes = fields_of_targets.pop("error_code")
     names = {code: error_name(code) for code in set(codes)}
     columns["error"] = [names[code] for code in codes]
     clusters = rows["cluster"].to_pylist()
-    columns["topic"], columns["partition"] = told.pop("topic"), told.pop("partition")
-    for at, (topic_id, group_id) in enumerate(zip(told.pop("topic_id"), told.pop("group_id"), strict=True)):
-        known = metadata.get(clusters[at], _NO_METADATA)
+    columns["topic"], columns["partition"] = (
+        fields_of_targets.pop("topic"),
+        fields_of_targets.pop("partition"),
+    )
+    for at, (topic_id, group_id) in enumerate(
+        zip(fields_of_targets.pop("topic_id"), fields_of_targets.pop("group_id"), strict=True)
+    ):
+        cluster_metadata = metadata.get(clusters[at], _NO_METADATA)
         if topic_id is not None and columns["topic"][at] is None:
-            columns["topic"][at] = known.topics.name_of(topic_id)
-        if group_id is not None and OFFSETS_TOPIC in known.partition_counts:
-            count = known.partition_counts[OFFSETS_TOPIC]
+            columns["topic"][at] = cluster_metadata.topics.name_of(topic_id)
+        if group_id is not None and OFFSETS_TOPIC in cluster_metadata.partition_counts:
+            count = cluster_metadata.partition_counts[OFFSETS_TOPIC]
             columns["topic"][at] = OFFSETS_TOPIC
             columns["partition"][at] = coordinator_partition(group_id, count)
     schema = PRODUCER_REQUESTS.arrow_schema
-    given = {**columns, **told}
+    values = {**columns, **fields_of_targets}
     arrays = [
-        given[field.name]
-        if isinstance(given[field.name], pa.Array | pa.ChunkedArray)
-        else _array(given[field.name], field.type)
+        values[field.name]
+        if isinstance(values[field.name], pa.Array | pa.ChunkedArray)
+        else _array(values[field.name], field.type)
         for field in schema
     ]
     return pa.Table.from_arrays(
@@ -94,7 +99,7 @@ def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     try:
         return pa.array(values, kind)
     except UnicodeEncodeError:
-        # JSON may escape half of a surrogate pair, which is no text: '?' as Java writes it
+        # JSON may escape half of a surrogate pair, which is no valid text: it becomes '?', as in Java
         readable = [None if each is None else each.encode("utf-8", "replace").decode() for each in values]
         return pa.array(readable, kind)
 

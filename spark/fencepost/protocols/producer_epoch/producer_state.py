@@ -1,4 +1,4 @@
-"""What a partition's leader believes of each producer, batch by batch.
+"""The state of each producer at a partition's leader, batch by batch.
 
 After org.apache.kafka.storage.internals.log.ProducerStateManager: a map of producer ids to entries
 (ProducerStateEntry), which each batch and marker is appended to (ProducerAppendInfo). Compiled, over columns:
@@ -15,18 +15,18 @@ from fencepost.formats.jit import inlined, kernel
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Longs
 
 NONE = -1
-"""No epoch, sequence, offset or producer id, in Kafka's own columns."""
+"""Kafka's value for: no epoch, no sequence, no offset, no producer id."""
 
 DATA, MARKER, SNAPSHOT = 0, 1, 2
-"""What a row of Appends is: a batch of records, a transaction's end, an entry of a snapshot."""
+"""What a row of Appends is: a batch of records, the marker of a transaction, an entry of a snapshot."""
 
 NO_CAUSE, BY_MARKER, BY_COORDINATOR, BY_ITSELF = 0, 1, 2, 3
 CAUSES = (None, "marker", "coordinator", "local")
-"""Who moved the epoch, by NO_CAUSE and the others."""
+"""Who moved the epoch: names for NO_CAUSE and the others."""
 
 
 class Appends(NamedTuple):
-    """What is appended, in the order of the log, one place in each column.
+    """What is appended, as columns in the order of the log.
 
     ``producer`` and ``stretch`` are numbers from 0; ``transactional`` is 0 or 1. ``first_sequence`` and
     ``last_sequence`` are those of DATA and SNAPSHOT. ``opens`` is where a transaction begins, if the row
@@ -51,9 +51,9 @@ class Appends(NamedTuple):
 class Entries(NamedTuple):
     """A ProducerStateEntry for each producer, by its number.
 
-    ``stretch`` is the one that the entry was made in, ``newest`` the last row of the producer there, NONE
-    without one; ``markers`` counts its ended transactions; ``transaction`` is the one of Transactions that
-    the partition holds open.
+    ``stretch`` is the one in which the entry was made, ``newest`` the last row of the producer there, NONE
+    without one; ``markers`` counts its ended transactions; ``transaction`` is the place of its open
+    transaction in Transactions, NONE without one.
     """
 
     stretch: Longs
@@ -68,7 +68,9 @@ class Entries(NamedTuple):
 
 
 class States(NamedTuple):
-    """The entry as it is after each row, and ``previous``: the producer's row before it, NONE without one."""
+    """The entry of a producer after each row, and ``previous``: the producer's row before it, NONE without
+    one.
+    """
 
     previous: Longs
     first_sequence: Longs
@@ -79,9 +81,9 @@ class States(NamedTuple):
 
 
 class Transactions(NamedTuple):
-    """What the partition holds of each transaction. ``first_row`` and ``end_row`` (of the marker, NONE
-    without one) are places in Appends; ``records`` is UNKNOWN while only a snapshot tells of it;
-    ``first_known``: no batch of it can have been before.
+    """The transactions in the partition. ``first_row`` and ``end_row`` (that of the marker, NONE without
+    one) are places in Appends; ``records`` is UNKNOWN while only a snapshot shows the transaction;
+    ``first_known``: whether it is known to have no earlier batch.
     """
 
     first_row: Longs
@@ -94,14 +96,14 @@ class Transactions(NamedTuple):
 
 
 class AppendedCounts(NamedTuple):
-    """How many rows of Appends, and of Transactions, were appended before: they are there to go on from."""
+    """How many rows of Appends and of Transactions are carried over: they were appended before."""
 
     rows: int
     transactions: int
 
 
 def entries(producers: int) -> Entries:
-    """No producer is known yet."""
+    """Entries of producers that have none yet."""
     return Entries(*(np.full(producers, NONE, dtype=np.int64) for _ in Entries._fields))
 
 
@@ -120,17 +122,18 @@ def append_all(
     appends: Appends,
     entry: Entries,
     complete: Longs,
-    told: tuple[States, Transactions],
-    begun: AppendedCounts,
+    output: tuple[States, Transactions],
+    carried_counts: AppendedCounts,
 ) -> int:
-    """Append the rows that come after those ``begun``; gives back how many transactions there are then.
+    """Append the rows behind those of ``carried_counts``; returns how many transactions there are then.
 
-    ``entry`` is what is known before, and becomes what is known after them. ``complete`` is 1 for each
-    stretch that begins with all that the leader knew: at the beginning of the log, or with a snapshot.
+    ``entry`` is the state before these rows, and is changed to the state after them; ``output`` is filled.
+    ``complete`` is 1 for each stretch that begins with the whole state of the leader: with the beginning of
+    the log, or with a snapshot.
     """
-    states, transactions = told
-    count = begun.transactions
-    for row in range(begun.rows, len(appends.producer)):
+    states, transactions = output
+    count = carried_counts.transactions
+    for row in range(carried_counts.rows, len(appends.producer)):
         producer = appends.producer[row]
         if entry.stretch[producer] != appends.stretch[row]:
             _forget(entry, producer, appends.stretch[row], complete[appends.stretch[row]])
@@ -152,23 +155,25 @@ def append_all(
 
 @inlined
 def _forget(entry: Entries, producer: int, stretch: int, complete: int) -> None:
-    """A hole lies before this row: what the leader knew is not told, unless the stretch is ``complete``."""
-    past = NONE if complete else UNKNOWN
+    """Forget a producer at a hole before this row: its state is UNKNOWN, unless the stretch is
+    ``complete``.
+    """
+    unknown_or_none = NONE if complete else UNKNOWN
     entry.stretch[producer] = stretch
     entry.newest[producer] = NONE
     # the epoch that the next row has may have batches in the hole
-    entry.first_sequence[producer] = past
-    entry.last_sequence[producer] = past
-    entry.coordinator_epoch[producer] = past
+    entry.first_sequence[producer] = unknown_or_none
+    entry.last_sequence[producer] = unknown_or_none
+    entry.coordinator_epoch[producer] = unknown_or_none
     # a transaction may be open from before the hole
-    entry.current_txn_first_offset[producer] = past
+    entry.current_txn_first_offset[producer] = unknown_or_none
     entry.markers[producer] = complete
     entry.transaction[producer] = NONE
 
 
 @inlined
 def _update_epoch(appends: Appends, entry: Entries, row: int, producer: int) -> int:
-    """ProducerStateEntry.maybeUpdateProducerEpoch: a new epoch has no batches; gives back who moved it."""
+    """ProducerStateEntry.maybeUpdateProducerEpoch: a new epoch has no batches yet; returns who moved it."""
     if entry.newest[producer] == NONE or entry.epoch[producer] == appends.epoch[row]:
         entry.epoch[producer] = appends.epoch[row]
         return NO_CAUSE
@@ -194,7 +199,7 @@ def _append_end_txn_marker(entry: Entries, row: int, producer: int, transactions
 def _append_data_batch(
     appends: Appends, entry: Entries, row: int, transactions: Transactions, count: int
 ) -> int:
-    """ProducerAppendInfo.appendDataBatch; gives back how many transactions there are then."""
+    """ProducerAppendInfo.appendDataBatch; returns how many transactions there are then."""
     producer = appends.producer[row]
     entry.first_sequence[producer] = appends.first_sequence[row]
     entry.last_sequence[producer] = appends.last_sequence[row]
@@ -218,6 +223,6 @@ def _append_data_batch(
     transactions.last_offset[at] = max(transactions.last_offset[at], appends.last_offset[row])
     transactions.batches[at] += 1
     if appends.kind[row] == DATA:
-        told = transactions.records[at] if transactions.records[at] != UNKNOWN else 0
-        transactions.records[at] = told + appends.records[row]
+        records = transactions.records[at] if transactions.records[at] != UNKNOWN else 0
+        transactions.records[at] = records + appends.records[row]
     return count

@@ -1,4 +1,4 @@
-"""What the audit of producer epochs and transactions brings."""
+"""PROTOCOL: the audit of producer epochs and transactions."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from fencepost.replay.evidence import Evidence
 
 
-def _rebuild(given: Evidence) -> Mapping[str, Rows]:
+def _rebuild(evidence: Evidence) -> Mapping[str, Rows]:
     from fencepost.protocols.producer_epoch.rebuild import rebuild
 
-    return rebuild(given)
+    return rebuild(evidence)
 
 
 def _report(reader: Reader) -> Callable[[str], list[str]]:
@@ -38,10 +38,10 @@ def _read(
     return reading.read(reader, name, cluster, start, end)
 
 
-def _draw(found: Any, kind: str) -> tuple[bytes, str]:
+def _draw(timeline: Any, kind: str) -> tuple[bytes, str]:
     from fencepost.protocols.producer_epoch.plot import drawing
 
-    return drawing.picture(found, kind)
+    return drawing.picture(timeline, kind)
 
 
 PROTOCOL = Protocol(

@@ -1,8 +1,8 @@
-"""The rebuild of producers and transactions: three steps, each spread by the engine over what it replays.
+"""The rebuild of producers and transactions, in three steps that the engine spreads over tasks.
 
-1. Logs of partitions, each for itself.
-2. Logs of coordinators (``__transaction_state``), each with the requests of its transactional ids.
-3. Where the two meet, by producer id: what the first steps tell it is spread by ``account.pack``.
+1. Replay the logs of partitions, each alone.
+2. Replay the logs of coordinators (``__transaction_state``), each with the requests of its transactional ids.
+3. Compare the two by producer id: ``account.pack`` spreads the accounts of the first two steps over tasks.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from fencepost.protocols.producer_epoch import account, coordinators, decided_re
 from fencepost.protocols.producer_epoch.account import Account
 from fencepost.protocols.producer_epoch.client_events import client_events
 from fencepost.protocols.producer_epoch.expiration import expirations
-from fencepost.protocols.producer_epoch.facts import facts
+from fencepost.protocols.producer_epoch.facts import collect_facts
 from fencepost.protocols.producer_epoch.homes import HOMES, PARTITION, homes, newest_homes
 from fencepost.protocols.producer_epoch.markers_due import newest_of
 from fencepost.protocols.producer_epoch.producer_requests import LINE_COLUMNS, producer_requests
-from fencepost.protocols.producer_epoch.refusals import asking_connections
+from fencepost.protocols.producer_epoch.refusals import connections_refused_produce
 from fencepost.protocols.producer_epoch.request_rows import concerns_coordinators
 from fencepost.protocols.producer_epoch.request_targets import APIS
 from fencepost.protocols.producer_epoch.tables import (
@@ -41,7 +41,7 @@ from fencepost.protocols.producer_epoch.tables import (
     TRANSACTIONAL_IDS,
     TRANSACTIONS,
 )
-from fencepost.protocols.producer_epoch.tasks import ACCOUNT, NEWEST, WROTE, of_kinds
+from fencepost.protocols.producer_epoch.tasks import ACCOUNT, CONNECTION_EPOCHS, NEWEST, of_kinds
 from fencepost.protocols.producer_epoch.verifications import BEGAN, VERIFIED, committed, verified
 from fencepost.replay.entities import Entity, bucket_of, with_entity
 from fencepost.replay.evidence import Evidence
@@ -67,28 +67,28 @@ _TIMES = pa.schema([("cluster", pa.string()), ("ms", pa.int64())])
 _COORDINATORS = [{"topic": TRANSACTIONS_TOPIC}]
 
 
-def rebuild(given: Evidence) -> Mapping[str, Rows]:
+def rebuild(evidence: Evidence) -> Mapping[str, Rows]:
     """The rows of TABLES, by the table's name."""
-    engine = given.engine
-    # no name for the lines themselves: they are not held while their logs are replayed
+    engine = evidence.engine
+    # the lines themselves have no name, so that they are freed before logs are replayed
     requests = engine.keep(
         engine.map(
             engine.scan(REQUESTS, LINE_COLUMNS, [{"api_key": frozenset(APIS)}]),
-            partial(producer_requests, metadata=given.metadata),
+            partial(producer_requests, metadata=evidence.metadata),
             PRODUCER_REQUESTS.arrow_schema,
         )
     )
     quarantine, files = (engine.collect(engine.scan(table)) for table in (QUARANTINE, FILES))
     verified_ids = engine.collect(engine.map(requests, verified, VERIFIED))
-    of_partitions = _replayed_partitions(given, requests, verified_ids, quarantine)
-    of_coordinators = _replayed_coordinators(given, requests, verified_ids, of_partitions, quarantine)
-    met = _met(given, (of_partitions, of_coordinators), files)
-    coverage = engine.union([each[LOG_COVERAGE.name] for each in (of_partitions, of_coordinators)])
+    partition_rows = _replayed_partitions(evidence, requests, verified_ids, quarantine)
+    coordinator_rows = _replayed_coordinators(evidence, requests, verified_ids, partition_rows, quarantine)
+    comparison_tables = _compared_logs(evidence, (partition_rows, coordinator_rows), files)
+    coverage = engine.union([each[LOG_COVERAGE.name] for each in (partition_rows, coordinator_rows)])
     lines = engine.map(engine.scan(CLIENT_LINES), client_events, CLIENT_EVENTS.arrow_schema)
     return {
-        **of_partitions,
-        **of_coordinators,
-        **met,
+        **partition_rows,
+        **coordinator_rows,
+        **comparison_tables,
         LOG_COVERAGE.name: coverage,
         PRODUCER_REQUESTS.name: requests,
         CLIENT_EVENTS.name: lines,
@@ -96,11 +96,13 @@ def rebuild(given: Evidence) -> Mapping[str, Rows]:
 
 
 def _replayed_partitions(
-    given: Evidence, requests: Rows, verified_ids: pa.Table, quarantine: pa.Table
+    evidence: Evidence, requests: Rows, verified_ids: pa.Table, quarantine: pa.Table
 ) -> Mapping[str, Rows]:
-    """The first step."""
-    engine = given.engine
-    asking = set(engine.collect(engine.map(requests, _connections, _CONNECTIONS))["connection"].to_pylist())
+    """The first step: the replay of partitions' logs."""
+    engine = evidence.engine
+    refused_connections = set(
+        engine.collect(engine.map(requests, _refused_connections, _CONNECTIONS))["connection"].to_pylist()
+    )
     answers = engine.map(requests, _with_offset, PRODUCER_REQUESTS.arrow_schema)
     batches = engine.scan(BATCHES, partitions.BATCH_COLUMNS)
     records = engine.scan(RECORDS, partitions.RECORD_COLUMNS, [{"is_control": True}])
@@ -116,17 +118,17 @@ def _replayed_partitions(
             "snapshots": spread(PRODUCER_SNAPSHOT_ENTRIES, engine.scan(PRODUCER_SNAPSHOT_ENTRIES)),
             "aborted": spread(ABORTED_TRANSACTIONS, engine.scan(ABORTED_TRANSACTIONS)),
             "answers": spread(PRODUCER_REQUESTS, answers),
-            "before": spread(PARTITION_LOGS, _before(given, PARTITION_LOGS)),
+            "before": spread(PARTITION_LOGS, _handed_down(evidence, PARTITION_LOGS)),
         },
-        tasks.of_partitions(
+        tasks.partitions_task(
             {
                 "quarantine": quarantine,
-                "alive": _alive(given),
-                "expirations": expirations(given.metadata),
+                "alive": _newest_metadata_times(evidence),
+                "expirations": expirations(evidence.metadata),
                 "verified": verified_ids,
-                "next_ms": dict(given.next_ms),
+                "next_ms": dict(evidence.next_ms),
             },
-            asking,
+            refused_connections,
             engine.parallelism,
         ),
         [PRODUCER_STATES, LOG_COVERAGE, PRODUCER_SNAPSHOTS, LOCAL_BUMPS, PARTITION_LOGS, BEGAN, ACCOUNT],
@@ -134,124 +136,140 @@ def _replayed_partitions(
 
 
 def _replayed_coordinators(
-    given: Evidence,
+    evidence: Evidence,
     requests: Rows,
     verified_ids: pa.Table,
-    of_partitions: Mapping[str, Rows],
+    partition_rows: Mapping[str, Rows],
     quarantine: pa.Table,
 ) -> Mapping[str, Rows]:
-    """The second step: what is about a transactional id goes where its records are."""
-    engine, metadata = given.engine, given.metadata
+    """The second step: the replay of coordinators' logs, each in one task with the requests of its ids."""
+    engine, metadata = evidence.engine, evidence.metadata
     batches = engine.scan(BATCHES, coordinators.BATCH_COLUMNS, _COORDINATORS)
     records = engine.scan(RECORDS, coordinators.RECORD_COLUMNS, _COORDINATORS)
-    known = newest_homes(engine.collect(engine.map(records, homes, HOMES)))
+    known_homes = newest_homes(engine.collect(engine.map(records, homes, HOMES)))
     by_shard: Entity = partial(bucket_of, ("cluster", "partition"), engine.parallelism)
     by_coordinator: Entity = partial(bucket_of, ("cluster", PARTITION), engine.parallelism)
 
     def spread(table: Table, rows: Rows, columns: tuple[str, ...] = ()) -> list[Rows]:
         return [with_entity(engine, table, rows, by_shard, columns)]
 
-    def placed(rows: pa.Table) -> pa.Table:
-        found = tasks.placed(metadata, known, rows)
-        return found.append_column("entity", by_coordinator(found))
+    def with_home(rows: pa.Table) -> pa.Table:
+        rows_with_home = tasks.with_coordinator_partition(metadata, known_homes, rows)
+        return rows_with_home.append_column("entity", by_coordinator(rows_with_home))
 
-    def wrote(packed: pa.Table) -> pa.Table:
-        found = tasks.wrote(metadata, known, packed)
-        return found.append_column("entity", by_coordinator(found))
+    def with_connection_epochs(packed: pa.Table) -> pa.Table:
+        epochs = tasks.connection_epochs(metadata, known_homes, packed)
+        return epochs.append_column("entity", by_coordinator(epochs))
 
     entity = pa.field("entity", pa.string())
     with_partition = PRODUCER_REQUESTS.arrow_schema.append(pa.field(PARTITION, pa.int32())).append(entity)
-    sent = [
-        engine.map(requests, lambda rows: placed(rows.filter(concerns_coordinators(rows))), with_partition),
-        engine.map(requests, lambda rows: placed(committed(rows, verified_ids)), with_partition),
-        engine.map(of_partitions[BEGAN.name], placed, with_partition),
+    coordinator_requests = [
+        engine.map(
+            requests, lambda rows: with_home(rows.filter(concerns_coordinators(rows))), with_partition
+        ),
+        engine.map(requests, lambda rows: with_home(committed(rows, verified_ids)), with_partition),
+        engine.map(partition_rows[BEGAN.name], with_home, with_partition),
     ]
     cleaned = engine.collect(engine.scan(CLEANED, where=_COORDINATORS))
-    ended = engine.collect(engine.scan(LOG_ENDS, where=_COORDINATORS))
+    log_ends = engine.collect(engine.scan(LOG_ENDS, where=_COORDINATORS))
     return engine.replay(
         {
             "batches": spread(BATCHES, batches, coordinators.BATCH_COLUMNS),
             "records": spread(RECORDS, records, coordinators.RECORD_COLUMNS),
-            "requests": sent,
-            "wrote": [engine.map(of_partitions[ACCOUNT.name], wrote, WROTE.append(entity))],
-            "before": spread(CARRIED_IDS, _before(given, CARRIED_IDS)),
+            "requests": coordinator_requests,
+            "connection_epochs": [
+                engine.map(
+                    partition_rows[ACCOUNT.name], with_connection_epochs, CONNECTION_EPOCHS.append(entity)
+                )
+            ],
+            "before": spread(CARRIED_IDS, _handed_down(evidence, CARRIED_IDS)),
         },
-        tasks.of_coordinators(
+        tasks.coordinators_task(
             {
                 "quarantine": quarantine,
                 "cleaned": cleaned,
-                "began": _began(given),
-                "next_ms": dict(given.next_ms),
+                "began": _known_stretches(evidence),
+                "next_ms": dict(evidence.next_ms),
             },
-            final_ends(ended, metadata, TRANSACTIONS_TOPIC),
+            final_ends(log_ends, metadata, TRANSACTIONS_TOPIC),
             metadata,
-            given.tolerance_ms,
+            evidence.tolerance_ms,
             engine.parallelism,
         ),
         [TRANSACTIONAL_IDS, TRANSACTIONS, *_DECIDED, LOG_COVERAGE, CARRIED_IDS, ACCOUNT],
     )
 
 
-def _met(given: Evidence, steps: tuple[Mapping[str, Rows], ...], files: pa.Table) -> Mapping[str, Rows]:
-    """The last step."""
-    engine = given.engine
-    told = [with_entity(engine, ACCOUNT, step[ACCOUNT.name], _bucket) for step in steps]
-    counted = given.before.get(CARRIED_COUNTS.name)
-    if counted is not None and counted.num_rows:
-        counted = counted.select(account.schema_of(account.COUNTED).names)
-        packed = account.pack({account.COUNTED: counted}, engine.parallelism)
-        told.append(with_entity(engine, ACCOUNT, on_engine(engine, ACCOUNT, packed), _bucket))
-    whole = account.together(_collected(given, each, *account.FACTS) for each in steps)
-    known = facts(whole, files, given.metadata)
-    newest = engine.collect(engine.replay({"account": told}, tasks.newest(known), [NEWEST])[NEWEST.name])
+def _compared_logs(
+    evidence: Evidence, steps: tuple[Mapping[str, Rows], ...], files: pa.Table
+) -> Mapping[str, Rows]:
+    """The last step: the comparison of partitions' logs with coordinators' logs."""
+    engine = evidence.engine
+    accounts = [with_entity(engine, ACCOUNT, step[ACCOUNT.name], _bucket) for step in steps]
+    earlier_counts = evidence.before.get(CARRIED_COUNTS.name)
+    if earlier_counts is not None and earlier_counts.num_rows:
+        earlier_counts = earlier_counts.select(account.schema_of(account.HANDED_DOWN_COUNT).names)
+        packed = account.pack({account.HANDED_DOWN_COUNT: earlier_counts}, engine.parallelism)
+        accounts.append(with_entity(engine, ACCOUNT, on_engine(engine, ACCOUNT, packed), _bucket))
+    whole = account.concatenate(_collected(evidence, each, *account.FACTS) for each in steps)
+    facts = collect_facts(whole, files, evidence.metadata)
+    newest = engine.collect(
+        engine.replay({"account": accounts}, tasks.newest_markers_task(facts), [NEWEST])[NEWEST.name]
+    )
     return engine.replay(
-        {"account": told},
-        tasks.meeting(known, newest_of([newest]), given.tolerance_ms),
+        {"account": accounts},
+        tasks.comparison_task(facts, newest_of([newest]), evidence.tolerance_ms),
         [PARTITION_TRANSACTIONS, TRANSACTION_MARKERS, PRODUCER_FENCINGS, CARRIED_COUNTS],
     )
 
 
-def _began(given: Evidence) -> dict[tuple[str, str], tuple[int, int]]:
-    """From where to where an earlier chapter knew coordinators' logs."""
-    rows = given.before.get(LOG_COVERAGE.name, LOG_COVERAGE.arrow_schema.empty_table())
-    known = rows.filter(pc.and_(rows["covered"], pc.equal(rows["topic"], TRANSACTIONS_TOPIC)))
+def _known_stretches(evidence: Evidence) -> dict[tuple[str, str], tuple[int, int]]:
+    """The offsets from and to which an earlier chapter knew each coordinator's log, by cluster and
+    partition_key.
+    """
+    rows = evidence.before.get(LOG_COVERAGE.name, LOG_COVERAGE.arrow_schema.empty_table())
+    covered = rows.filter(pc.and_(rows["covered"], pc.equal(rows["topic"], TRANSACTIONS_TOPIC)))
     names = ("cluster", "partition_key", "from_position", "last_position")
-    columns = zip(*(known[name].to_pylist() for name in names), strict=True)
-    # of several the last one goes on
+    columns = zip(*(covered[name].to_pylist() for name in names), strict=True)
+    # of several stretches the last one reaches into this chapter
     return {(cluster, log): (begins, ends) for cluster, log, begins, ends in sorted(columns)}
 
 
-def _before(given: Evidence, table: Table) -> Rows:
-    """What an earlier chapter gave of a table of CARRIED."""
-    return on_engine(given.engine, table, given.before.get(table.name, table.arrow_schema.empty_table()))
+def _handed_down(evidence: Evidence, table: Table) -> Rows:
+    """The rows of a table of CARRIED that an earlier chapter handed down."""
+    return on_engine(
+        evidence.engine, table, evidence.before.get(table.name, table.arrow_schema.empty_table())
+    )
 
 
-def _alive(given: Evidence) -> dict[str, int]:
-    """By cluster, the newest time of its metadata log: controllers write one record or more a second."""
-    batches = given.engine.scan(BATCHES, ("cluster", "max_timestamp_ms"), where=[{"topic": METADATA_TOPIC}])
-    newest = given.engine.collect(given.engine.map(batches, _newest_of_each, _TIMES))
+def _newest_metadata_times(evidence: Evidence) -> dict[str, int]:
+    """By cluster, the newest time (ms) of its metadata log, to which controllers write every second."""
+    batches = evidence.engine.scan(
+        BATCHES, ("cluster", "max_timestamp_ms"), where=[{"topic": METADATA_TOPIC}]
+    )
+    newest = evidence.engine.collect(evidence.engine.map(batches, _newest_of_each, _TIMES))
     pairs = zip(newest["cluster"].to_pylist(), newest["ms"].to_pylist(), strict=True)
-    # a cluster may come in several pieces: the newest stands last
+    # the rows of a cluster may come from several pieces: sorted, the newest time comes last and is kept
     return dict(sorted(pairs))
 
 
 def _newest_of_each(batches: pa.Table) -> pa.Table:
-    found = batches.group_by("cluster").aggregate([("max_timestamp_ms", "max")])
-    return found.select(["cluster", "max_timestamp_ms_max"]).rename_columns(_TIMES.names)
+    newest = batches.group_by("cluster").aggregate([("max_timestamp_ms", "max")])
+    return newest.select(["cluster", "max_timestamp_ms_max"]).rename_columns(_TIMES.names)
 
 
-def _collected(given: Evidence, found: Mapping[str, Rows], *kinds: str) -> Account:
-    """The rows of some kinds in what a step told, here."""
-    chosen = given.engine.map(found[ACCOUNT.name], partial(of_kinds, kinds), ACCOUNT.arrow_schema)
-    return account.unpack(given.engine.collect(chosen))
+def _collected(evidence: Evidence, tables: Mapping[str, Rows], *kinds: str) -> Account:
+    """The rows of some kinds in the account of a step, collected in this process."""
+    packed = evidence.engine.map(tables[ACCOUNT.name], partial(of_kinds, kinds), ACCOUNT.arrow_schema)
+    return account.unpack(evidence.engine.collect(packed))
 
 
 def _bucket(packed: pa.Table) -> pa.Array:
     return packed["bucket"].cast(pa.string())
 
 
-def _connections(requests: pa.Table) -> pa.Table:
-    return pa.table({"connection": pa.array(sorted(asking_connections(requests)), pa.string())})
+def _refused_connections(requests: pa.Table) -> pa.Table:
+    return pa.table({"connection": pa.array(sorted(connections_refused_produce(requests)), pa.string())})
 
 
 def _with_offset(requests: pa.Table) -> pa.Table:

@@ -1,4 +1,4 @@
-"""Refused requests of producers, and what they presented."""
+"""Refused requests of producers, and the epochs that they presented."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from fencepost.protocols.producer_epoch.request_targets import PRODUCE
 from fencepost.replay.requests import NONE
 
 BROKERS_OWN = "AddPartitionsManager-client-"
-"""What the client id of a broker begins with that asks a coordinator for a producer."""
+"""The beginning of a broker's client id when it asks a coordinator about a producer's transaction."""
 
 
 class KnownEpoch(NamedTuple):
-    """A producer id and epoch, and when they were told."""
+    """A producer id and epoch, and when a request or its answer had them."""
 
     at_ms: int
     producer_id: int
@@ -27,145 +27,162 @@ class KnownEpoch(NamedTuple):
 
 
 Connection = tuple[int, str]
-"""Broker and connection."""
+"""Broker id and connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A refused request, with what it presented as far as that is known.
+    """A refused request, with the producer id and epoch that it presented, None if not known.
 
-    ``began`` is what its connection is known to have had before, ``went_on`` what it presented afterwards.
+    ``known_before`` is the newest epoch that its connection is known to have had before, ``presented_later``
+    the epoch of the connection's next request.
     """
 
-    asked: RequestRow
+    request: RequestRow
     producer_id: int | None
     victim_epoch: int | None
-    began: KnownEpoch | None = None
-    went_on: KnownEpoch | None = None
+    known_before: KnownEpoch | None = None
+    presented_later: KnownEpoch | None = None
 
 
-def asking_connections(requests: pa.Table) -> set[str]:
-    """The connections that were refused a Produce, among rows of ``silver.producer_requests``.
+def connections_refused_produce(requests: pa.Table) -> set[str]:
+    """The connections that had a Produce refused, among rows of ``silver.producer_requests``.
 
-    A Produce line has neither producer id nor epoch: what its connection wrote before may tell.
+    A line of Produce has neither producer id nor epoch. They may be those of the batches that its connection
+    wrote before.
     """
     refused = requests.filter(pc.and_(is_refusal(requests), pc.equal(requests["api_key"], PRODUCE)))
     return {each for each in refused["connection"].unique().to_pylist() if each is not None}
 
 
 def refusals(
-    asked: Sequence[RequestRow], wrote: Mapping[Connection, Sequence[KnownEpoch]], tolerance_ms: int
+    requests: Sequence[RequestRow],
+    epochs_written: Mapping[Connection, Sequence[KnownEpoch]],
+    tolerance_ms: int,
 ) -> list[Refusal]:
     """The refused requests among those of one transactional id (or of none), in the order of answers.
 
-    The first error stands for the request. What a Produce presented is told by the line in which the broker
-    asks the coordinator for it meanwhile (KIP-890), or else by what its connection was granted or ``wrote``.
-    A broker's own line stands alone only where the producer's is missing. Among them are requests that were
-    refused for another reason (STALE_END, an epoch that never was).
+    A request has the first of its errors. The epoch that a Produce presented is in the line in which the
+    broker asked the coordinator about it meanwhile (KIP-890); without that line it is what its connection
+    was granted or had written with (``epochs_written``). A broker's own request is a refusal only if the
+    producer's line is missing. Some of these requests were refused for another reason (STALE_END, an epoch
+    that never existed).
     """
-    refused = [each for each in asked if _is_refused(each)]
+    refused = [each for each in requests if _is_refused(each)]
     if not refused:
         return []
-    own = _firsts(each for each in refused if not _is_brokers(each))
-    brokers = _Meanwhile((each for each in refused if _is_brokers(each)), tolerance_ms)
-    had = _connections(asked, wrote)
+    of_producers = _firsts(each for each in refused if not _is_brokers(each))
+    of_brokers = _BrokersRequests((each for each in refused if _is_brokers(each)), tolerance_ms)
+    epochs_of_connections = _epochs_of_connections(requests, epochs_written)
     answered: set[str] = set()
-    found = []
-    for each in own:
-        theirs = brokers.during(each)
-        answered.update(their.request_id for their in theirs)
-        found.append(_presented(each, theirs, had))
-    found = _with_what_followed(found)
-    found += [
+    refused_requests = []
+    for each in of_producers:
+        verifications = of_brokers.during(each)
+        answered.update(verification.request_id for verification in verifications)
+        refused_requests.append(_refusal(each, verifications, epochs_of_connections))
+    refused_requests = _with_later_epochs(refused_requests)
+    refused_requests += [
         Refusal(each, each.producer_id, each.producer_epoch)
-        for each in _firsts(brokers.asked)
+        for each in _firsts(of_brokers.requests)
         if each.request_id not in answered
     ]
-    return sorted(found, key=lambda refusal: refusal.asked.order)
+    return sorted(refused_requests, key=lambda refusal: refusal.request.order)
 
 
 def _firsts(rows: Iterable[RequestRow]) -> list[RequestRow]:
     """The first row of each request."""
-    found: dict[str, RequestRow] = {}
+    firsts: dict[str, RequestRow] = {}
     for each in rows:
-        found.setdefault(each.request_id, each)
-    return list(found.values())
+        firsts.setdefault(each.request_id, each)
+    return list(firsts.values())
 
 
-def _is_refused(asked: RequestRow) -> bool:
-    # is_refusal has left nothing else but what was granted, and what ended a transaction
-    return asked.error in FENCED or asked.ends_stale
+def _is_refused(request: RequestRow) -> bool:
+    # concerns_coordinators has applied is_refusal already: other requests here were granted, or are commits
+    return request.error in FENCED or request.is_stale_end
 
 
-def _is_brokers(asked: RequestRow) -> bool:
-    return asked.client_id is not None and asked.client_id.startswith(BROKERS_OWN)
+def _is_brokers(request: RequestRow) -> bool:
+    return request.client_id is not None and request.client_id.startswith(BROKERS_OWN)
 
 
-def _presented(
-    asked: RequestRow, theirs: Sequence[RequestRow], had: Mapping[Connection, Sequence[KnownEpoch]]
+def _refusal(
+    request: RequestRow,
+    verifications: Sequence[RequestRow],
+    epochs_of_connections: Mapping[Connection, Sequence[KnownEpoch]],
 ) -> Refusal:
-    if asked.producer_id is not None:
-        return Refusal(asked, asked.producer_id, asked.producer_epoch)
-    known = had.get((asked.broker_id, asked.connection), ()) if asked.connection is not None else ()
-    # a connection has one request at a time: what was answered before came before, times are rounded
-    until_ms = max(asked.requested_ms, asked.responded_ms - 1)
-    at = bisect_right(known, until_ms, key=lambda each: each.at_ms)
-    began = known[at - 1] if at else None
-    place = (asked.topic, asked.partition)
-    said = {
-        (their.producer_id, their.producer_epoch)
-        for their in theirs
-        if asked.topic is None or (their.topic, their.partition) == place
+    if request.producer_id is not None:
+        return Refusal(request, request.producer_id, request.producer_epoch)
+    known_epochs = (
+        epochs_of_connections.get((request.broker_id, request.connection), ())
+        if request.connection is not None
+        else ()
+    )
+    # times are rounded; but a connection has one request at a time, so its earlier answers came before
+    until_ms = max(request.requested_ms, request.responded_ms - 1)
+    at = bisect_right(known_epochs, until_ms, key=lambda each: each.at_ms)
+    known_before = known_epochs[at - 1] if at else None
+    place = (request.topic, request.partition)
+    presented = {
+        (verification.producer_id, verification.producer_epoch)
+        for verification in verifications
+        if request.topic is None or (verification.topic, verification.partition) == place
     }
-    producer_id, epoch = said.pop() if len(said) == 1 else (None, None)
-    if producer_id is None and began is not None:
-        producer_id = began.producer_id
-    return Refusal(asked, producer_id, epoch, began)
+    producer_id, epoch = presented.pop() if len(presented) == 1 else (None, None)
+    if producer_id is None and known_before is not None:
+        producer_id = known_before.producer_id
+    return Refusal(request, producer_id, epoch, known_before)
 
 
-def _with_what_followed(refused: Sequence[Refusal]) -> list[Refusal]:
-    """Where nothing tells what a request presented: what the next one of its connection did."""
-    found: list[Refusal] = []
+def _with_later_epochs(refused: Sequence[Refusal]) -> list[Refusal]:
+    """The refusals; one whose epoch is not known gets the epoch of the next request of its connection."""
+    refusals_with_later: list[Refusal] = []
     later: dict[Connection, KnownEpoch] = {}
-    for each in sorted(refused, key=lambda refusal: refusal.asked.order, reverse=True):
-        asked = each.asked
-        place = (asked.broker_id, asked.connection or "")
-        told = each.producer_id is not None and each.victim_epoch is not None and each.victim_epoch >= 0
-        if told and asked.connection is not None:
-            later[place] = KnownEpoch(asked.requested_ms, each.producer_id or 0, each.victim_epoch or 0)
-        found.append(each if told or each.began is not None else replace(each, went_on=later.get(place)))
-    return found
+    for each in sorted(refused, key=lambda refusal: refusal.request.order, reverse=True):
+        request = each.request
+        place = (request.broker_id, request.connection or "")
+        is_known = each.producer_id is not None and each.victim_epoch is not None and each.victim_epoch >= 0
+        if is_known and request.connection is not None:
+            later[place] = KnownEpoch(request.requested_ms, each.producer_id or 0, each.victim_epoch or 0)
+        refusals_with_later.append(
+            each
+            if is_known or each.known_before is not None
+            else replace(each, presented_later=later.get(place))
+        )
+    return refusals_with_later
 
 
-def _connections(
-    asked: Iterable[RequestRow], wrote: Mapping[Connection, Sequence[KnownEpoch]]
+def _epochs_of_connections(
+    requests: Iterable[RequestRow], epochs_written: Mapping[Connection, Sequence[KnownEpoch]]
 ) -> dict[Connection, list[KnownEpoch]]:
-    """What each connection was granted or wrote, in the order of time."""
-    found: dict[Connection, list[KnownEpoch]] = {place: list(had) for place, had in wrote.items()}
-    for each in asked:
+    """The epochs that each connection was granted or wrote with, in the order of time."""
+    epochs: dict[Connection, list[KnownEpoch]] = {
+        place: list(known_epochs) for place, known_epochs in epochs_written.items()
+    }
+    for each in requests:
         epoch, producer_id = each.returned_producer_epoch, each.returned_producer_id
-        told = each.error == NONE and epoch is not None and epoch >= 0 and producer_id is not None
-        if told and each.connection is not None and epoch is not None and producer_id is not None:
+        is_granted = each.error == NONE and epoch is not None and epoch >= 0 and producer_id is not None
+        if is_granted and each.connection is not None and epoch is not None and producer_id is not None:
             place = (each.broker_id, each.connection)
-            found.setdefault(place, []).append(KnownEpoch(each.responded_ms, producer_id, epoch))
-    for had in found.values():
-        had.sort()
-    return found
+            epochs.setdefault(place, []).append(KnownEpoch(each.responded_ms, producer_id, epoch))
+    for known_epochs in epochs.values():
+        known_epochs.sort()
+    return epochs
 
 
-class _Meanwhile:
-    """The brokers' own refused requests, by when they were made."""
+class _BrokersRequests:
+    """The refused requests of brokers on behalf of producers, in the order of their times."""
 
-    def __init__(self, asked: Iterable[RequestRow], tolerance_ms: int) -> None:
-        self.asked = sorted(asked, key=lambda each: (each.requested_ms, each.request_id))
-        self._requested = [each.requested_ms for each in self.asked]
+    def __init__(self, requests: Iterable[RequestRow], tolerance_ms: int) -> None:
+        self.requests = sorted(requests, key=lambda each: (each.requested_ms, each.request_id))
+        self._requested = [each.requested_ms for each in self.requests]
         self._tolerance_ms = tolerance_ms
 
-    def during(self, own: RequestRow) -> list[RequestRow]:
-        """Those made while the producer waited for this answer, of all partitions."""
-        if own.transactional_id is None:
+    def during(self, producers_request: RequestRow) -> list[RequestRow]:
+        """Those that were made while a producer waited for an answer, of all partitions."""
+        if producers_request.transactional_id is None:
             return []
-        latest = own.responded_ms + self._tolerance_ms
-        first = bisect_left(self._requested, own.requested_ms - self._tolerance_ms)
+        latest = producers_request.responded_ms + self._tolerance_ms
+        first = bisect_left(self._requested, producers_request.requested_ms - self._tolerance_ms)
         last = bisect_right(self._requested, latest)
-        return [each for each in self.asked[first:last] if each.responded_ms <= latest]
+        return [each for each in self.requests[first:last] if each.responded_ms <= latest]

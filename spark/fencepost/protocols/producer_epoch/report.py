@@ -1,4 +1,4 @@
-"""What an audit found of producers, in words: for the screenful after a run and for single findings."""
+"""The findings of an audit about producers, in words: for the report after a run."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SELECT cluster, cause, count(*) AS times FROM {FENCINGS}
 WHERE protocol = 'producer_epoch' GROUP BY cluster, cause ORDER BY times DESC, cause
 """
 _REFUSED = f"""
-SELECT cluster, count(*) AS asked,
+SELECT cluster, count(*) AS requests,
   count_if(error NOT IN ('NONE', 'CONCURRENT_TRANSACTIONS')) AS refused,
   count_if(is_shipped_unlike_kip_890) AS unlike, count_if(shipped IS NULL) AS unknown
 FROM {END_TXNS} GROUP BY cluster
@@ -61,7 +61,7 @@ class Producers:
         self._dangling = rows(reader.query(_DANGLING))
 
     def lines(self, cluster: str) -> list[str]:
-        """The producers of one cluster; none where there are none."""
+        """The lines about the producers of one cluster; none without producers."""
         sentences = [
             *self._transactions(cluster),
             *self._ended(cluster),
@@ -71,8 +71,8 @@ class Producers:
         lines = [line for text in sentences for line in textwrap.wrap(text, WIDTH)]
         remedies = [row["remedy"] for row in self._dangling if row["cluster"] == cluster]
         if remedies:
-            held = "hold back what read_committed consumers see; the oldest:"
-            lines.append(f"{len(remedies)} dangling transactions {held}")
+            effect = "hold back what read_committed consumers see; the oldest:"
+            lines.append(f"{len(remedies)} dangling transactions {effect}")
             lines.append(f"    {remedies[0]}")
         return ["", *lines] if lines else []
 
@@ -90,9 +90,9 @@ class Producers:
         if counts is None:
             return []
         return [
-            f"{counts['asked']} EndTxn requests, {counts['refused']} of them refused. Of {counts['unlike']} "
-            "the shipped rule says otherwise than KIP-890 proposed, "
-            f"of {counts['unknown']} it is not known what it says."
+            f"{counts['requests']} EndTxn requests, {counts['refused']} of them refused. The shipped rule "
+            f"decides {counts['unlike']} of them otherwise than KIP-890 proposed; for {counts['unknown']} "
+            "its decision is not known."
         ]
 
     def _fenced(self, cluster: str) -> list[str]:
@@ -106,8 +106,8 @@ class Producers:
         counts = self._bumped.get(cluster)
         if counts is None:
             return []
-        unknown = f" Of {counts['unknown']} it is not known." if counts["unknown"] else ""
+        unknown = f" For {counts['unknown']} bumps that is not known." if counts["unknown"] else ""
         return [
             f"{counts['bumps']} local bumps of {counts['producers']} producers without transactional id; "
-            f"{counts['again']} records were written twice by them.{unknown}"
+            f"they wrote {counts['again']} records twice.{unknown}"
         ]

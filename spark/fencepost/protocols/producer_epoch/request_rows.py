@@ -1,4 +1,4 @@
-"""Rows of ``silver.producer_requests`` as objects: what producers and operators asked of coordinators."""
+"""Rows of ``silver.producer_requests`` as objects, for the replay of coordinators."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from fencepost.protocols.producer_epoch.request_targets import (
 from fencepost.replay.requests import NONE
 
 STALE_END, STALE_END_FROM = "INVALID_TXN_STATE", 5
-"""What EndTxn answers from transaction version 2 on, when the epoch's transaction was ended by another, and
-the first version of EndTxn that does: an older one compares epochs before anything else.
+"""The error of EndTxn, from transaction version 2 on, if another request ended the transaction of the epoch,
+and the first version of EndTxn that has it: an older one compares epochs before anything else.
 """
 
 FENCED = ("PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH", "INVALID_PRODUCER_ID_MAPPING")
-"""The errors that mean: this producer epoch, or producer id, is no longer current."""
+"""The errors which mean that the producer epoch, or producer id, is no longer current."""
 
 BUSY = "CONCURRENT_TRANSACTIONS"
 
@@ -72,23 +72,23 @@ class RequestRow(NamedTuple):
 
     @property
     def order(self) -> tuple[int, str, int, str]:
-        """By which requests are sorted: by their answers, and within a millisecond as they were logged."""
+        """The sort key of requests: the time of the answer, and within a millisecond the order of the log."""
         return (self.responded_ms, self.file, self.position, self.request_id)
 
     @property
     def moves_no_epoch(self) -> bool:
-        """It is an EndTxn of a version in which the end of a transaction leaves the epoch where it is."""
+        """Whether it is an EndTxn of a version in which the end of a transaction does not bump the epoch."""
         return self.api_key == END and self.api_version < STALE_END_FROM
 
     @property
-    def ends_stale(self) -> bool:
-        """It is an EndTxn that was answered STALE_END, as a stale one may be."""
+    def is_stale_end(self) -> bool:
+        """Whether it is an EndTxn that was answered STALE_END, the error of one whose epoch is over."""
         of_end = self.api_key == END and self.api_version >= STALE_END_FROM
         return of_end and self.error == STALE_END
 
 
 def is_refusal(rows: pa.Table) -> pa.Array:
-    """Which rows of ``silver.producer_requests`` were refused because an epoch is, or may be, over."""
+    """Which rows of ``silver.producer_requests`` were refused because their epoch is, or may be, over."""
     fenced = pc.is_in(rows["error"], pa.array(FENCED))
     ends = pc.and_(pc.equal(rows["api_key"], END), pc.greater_equal(rows["api_version"], STALE_END_FROM))
     stale = pc.and_(ends, pc.equal(rows["error"], STALE_END))
@@ -97,9 +97,8 @@ def is_refusal(rows: pa.Table) -> pa.Array:
 
 
 def concerns_coordinators(rows: pa.Table) -> pa.Array:
-    """Which rows of ``silver.producer_requests`` the replay of coordinators reads.
-
-    What coordinators decide or are told, and whatever was refused.
+    """Which rows of ``silver.producer_requests`` the replay of coordinators reads: requests that coordinators
+    answer, and all refusals.
     """
     of_coordinator = pc.is_in(rows["api_key"], pa.array(COORDINATED, pa.int32()))
     return pc.or_(of_coordinator, is_refusal(rows))
@@ -109,10 +108,10 @@ def read_request_rows(rows: pa.Table) -> list[RequestRow]:
     """Rows of ``silver.producer_requests`` as objects, in the order of answers."""
     columns = [rows[name].to_pylist() for name in COLUMNS]
     times = [milliseconds(rows[name]).tolist() for name in ("requested_at", "responded_at")]
-    found = [RequestRow(*values) for values in zip(*columns, *times, strict=True)]
-    return sorted(found, key=lambda asked: (*asked.order, asked.topic or "", asked.partition or 0))
+    requests = [RequestRow(*values) for values in zip(*columns, *times, strict=True)]
+    return sorted(requests, key=lambda request: (*request.order, request.topic or "", request.partition or 0))
 
 
-def granted(asked: Iterable[RequestRow]) -> list[RequestRow]:
+def granted_inits(requests: Iterable[RequestRow]) -> list[RequestRow]:
     """The InitProducerId requests among these that were granted."""
-    return [each for each in asked if each.api_key == INIT and each.error == NONE]
+    return [each for each in requests if each.api_key == INIT and each.error == NONE]

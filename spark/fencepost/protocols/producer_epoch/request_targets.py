@@ -36,30 +36,30 @@ class RequestTarget(NamedTuple):
 _NO_ANSWER: Json = {}
 
 
-def _initialised(sent: Json, answer: Json | None, _: int) -> Iterator[RequestTarget]:
-    told = answer or _NO_ANSWER
+def _init_targets(sent: Json, answer: Json | None, _: int) -> Iterator[RequestTarget]:
+    response = answer or _NO_ANSWER
     yield RequestTarget(
         transactional_id=sent.get("transactionalId"),
         transaction_timeout_ms=sent.get("transactionTimeoutMs"),
         producer_id=_or_none(sent.get("producerId")),
         producer_epoch=_or_none(sent.get("producerEpoch")),
-        error_code=told.get("errorCode"),
-        returned_producer_id=told.get("producerId"),
-        returned_producer_epoch=told.get("producerEpoch"),
+        error_code=response.get("errorCode"),
+        returned_producer_id=response.get("producerId"),
+        returned_producer_epoch=response.get("producerEpoch"),
     )
 
 
-def _ended(sent: Json, answer: Json | None, version: int) -> Iterator[RequestTarget]:
-    for thing in _initialised(sent, answer, version):
-        yield thing._replace(result="COMMIT" if sent.get("committed") else "ABORT")
+def _end_targets(sent: Json, answer: Json | None, version: int) -> Iterator[RequestTarget]:
+    for target in _init_targets(sent, answer, version):
+        yield target._replace(result="COMMIT" if sent.get("committed") else "ABORT")
 
 
 def _or_none(value: int | None) -> int:
-    """Kafka's -1 for a producer that has nothing yet."""
+    """The value, or Kafka's -1 if the producer has none yet."""
     return -1 if value is None else value
 
 
-def _offsets_added(sent: Json, answer: Json | None, _: int) -> Iterator[RequestTarget]:
+def _add_offsets_targets(sent: Json, answer: Json | None, _: int) -> Iterator[RequestTarget]:
     yield RequestTarget(
         transactional_id=sent.get("transactionalId"),
         producer_id=sent.get("producerId"),
@@ -69,44 +69,50 @@ def _offsets_added(sent: Json, answer: Json | None, _: int) -> Iterator[RequestT
     )
 
 
-def _added(sent: Json, answer: Json | None, version: int) -> Iterator[RequestTarget]:
-    """AddPartitionsToTxn: by one producer up to version 3, by a broker for several from version 4 on."""
-    told = answer or _NO_ANSWER
+def _add_partitions_targets(sent: Json, answer: Json | None, version: int) -> Iterator[RequestTarget]:
+    """AddPartitionsToTxn: of one producer up to version 3, of a broker for several producers from 4 on."""
+    response = answer or _NO_ANSWER
     if sent.get("v3AndBelowTransactionalId") is not None and version <= 3:
-        one = {
+        producer_request = {
             "transactionalId": sent["v3AndBelowTransactionalId"],
             "producerId": sent.get("v3AndBelowProducerId"),
             "producerEpoch": sent.get("v3AndBelowProducerEpoch"),
             "topics": sent.get("v3AndBelowTopics"),
         }
-        yield from _added_by(one, told.get("resultsByTopicV3AndBelow"), told.get("errorCode"))
+        yield from _producer_targets(
+            producer_request, response.get("resultsByTopicV3AndBelow"), response.get("errorCode")
+        )
         return
     answered: dict[str, Any] = {}
-    for each in told.get("resultsByTransaction") or ():
+    for each in response.get("resultsByTransaction") or ():
         answered.setdefault(each.get("transactionalId"), each.get("topicResults"))
     for transaction in sent.get("transactions") or ():
         results = answered.get(transaction.get("transactionalId"))
-        yield from _added_by(transaction, results, told.get("errorCode"))
+        yield from _producer_targets(transaction, results, response.get("errorCode"))
 
 
-def _added_by(one: Json, results: Iterable[Json] | None, whole: int | None) -> Iterator[RequestTarget]:
+def _producer_targets(
+    producer_request: Json, results: Iterable[Json] | None, request_error: int | None
+) -> Iterator[RequestTarget]:
     codes = _codes(results, "resultsByPartition", "partitionIndex", "partitionErrorCode")
-    for topic, partition in _named(one.get("topics"), "partitions"):
+    for topic, partition in _partitions_named(producer_request.get("topics"), "partitions"):
         code = codes.get((topic, partition))
         yield RequestTarget(
-            transactional_id=one.get("transactionalId"),
-            producer_id=one.get("producerId"),
-            producer_epoch=one.get("producerEpoch"),
-            verify_only=bool(one.get("verifyOnly")),
+            transactional_id=producer_request.get("transactionalId"),
+            producer_id=producer_request.get("producerId"),
+            producer_epoch=producer_request.get("producerEpoch"),
+            verify_only=bool(producer_request.get("verifyOnly")),
             topic=topic,
             partition=partition,
-            # the error of the whole request, where its partitions have none
-            error_code=code if code is not None else whole or None,
+            # without errors of its partitions, the error of the whole request
+            error_code=code if code is not None else request_error or None,
         )
 
 
-def _named(topics: Iterable[Json] | None, partitions: str) -> Iterator[tuple[str | None, int | None]]:
-    """Every partition that is named; one that is not, where a request or a topic names none."""
+def _partitions_named(
+    topics: Iterable[Json] | None, partitions: str
+) -> Iterator[tuple[str | None, int | None]]:
+    """Every partition that is named; None stands for the partition, and for the topic, if none is named."""
     for topic in topics or ({},):
         for partition in topic.get(partitions) or (None,):
             yield topic.get("name"), partition
@@ -116,14 +122,14 @@ def _codes(
     topics: Iterable[Json] | None, partitions: str, index: str, code: str
 ) -> dict[tuple[str | None, int | None], int | None]:
     """The first answer for each partition of each topic."""
-    found: dict[tuple[str | None, int | None], int | None] = {}
+    codes: dict[tuple[str | None, int | None], int | None] = {}
     for topic in topics or ():
         for each in topic.get(partitions) or ():
-            found.setdefault((topic.get("name"), each[index]), each.get(code))
-    return found
+            codes.setdefault((topic.get("name"), each[index]), each.get(code))
+    return codes
 
 
-def _marked(sent: Json, answer: Json | None, _: int) -> Iterator[RequestTarget]:
+def _marker_targets(sent: Json, answer: Json | None, _: int) -> Iterator[RequestTarget]:
     answered: dict[int, Any] = {}
     for each in (answer or _NO_ANSWER).get("markers") or ():
         answered.setdefault(each.get("producerId"), each.get("topics"))
@@ -143,7 +149,7 @@ def _marked(sent: Json, answer: Json | None, _: int) -> Iterator[RequestTarget]:
                 )
 
 
-def _produced(sent: Json, answer: Json | None, _: int) -> Iterator[RequestTarget]:
+def _produce_targets(sent: Json, answer: Json | None, _: int) -> Iterator[RequestTarget]:
     """Produce: the batches themselves are not logged, so neither is their producer."""
     answered: dict[tuple[str | None, str | None, int], Json] = {}
     for topic in (answer or _NO_ANSWER).get("responses") or ():
@@ -152,20 +158,20 @@ def _produced(sent: Json, answer: Json | None, _: int) -> Iterator[RequestTarget
     for topic in sent.get("topicData") or ():
         name, topic_id = topic.get("name"), topic.get("topicId")
         for each in topic.get("partitionData") or ():
-            told = answered.get((name, topic_id, each["index"]), _NO_ANSWER)
-            code = told.get("errorCode")
+            response = answered.get((name, topic_id, each["index"]), _NO_ANSWER)
+            code = response.get("errorCode")
             yield RequestTarget(
                 transactional_id=sent.get("transactionalId"),
                 topic=name,
                 topic_id=None if topic_id == ZERO_ID else topic_id,
                 partition=each["index"],
                 error_code=code,
-                base_offset=told.get("baseOffset") if code == 0 else None,
+                base_offset=response.get("baseOffset") if code == 0 else None,
             )
 
 
-def _stored(sent: Json, answer: Json | None, _: int) -> Iterator[RequestTarget]:
-    """TxnOffsetCommit: the first error stands for the request."""
+def _offset_commit_targets(sent: Json, answer: Json | None, _: int) -> Iterator[RequestTarget]:
+    """TxnOffsetCommit: the error of the request is the first error of its partitions."""
     code = None
     if answer is not None and answer.get("topics") is not None:
         codes = (each["errorCode"] for topic in answer["topics"] for each in topic["partitions"])
@@ -185,11 +191,11 @@ def _group_of(sent: Json) -> str | None:
 
 
 READERS: dict[int, Callable[[Json, Json | None, int], Iterator[RequestTarget]]] = {
-    PRODUCE: _produced,
-    INIT: _initialised,
-    ADD_PARTITIONS: _added,
-    ADD_OFFSETS: _offsets_added,
-    END: _ended,
-    MARKERS: _marked,
-    COMMIT: _stored,
+    PRODUCE: _produce_targets,
+    INIT: _init_targets,
+    ADD_PARTITIONS: _add_partitions_targets,
+    ADD_OFFSETS: _add_offsets_targets,
+    END: _end_targets,
+    MARKERS: _marker_targets,
+    COMMIT: _offset_commit_targets,
 }

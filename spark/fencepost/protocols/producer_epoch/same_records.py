@@ -1,7 +1,7 @@
-"""Batches of producers that have no transactions, and which of them hold the same records.
+"""Batches of producers that have no transactions, and which of them have the same records.
 
-The checksums of the batches tell, of which no payload is read: a CRC is linear, so those of two batches of
-one size differ by what their headers differ in, and by what their records do.
+Payloads are not read; checksums of batches tell. A CRC is linear: the checksums of two batches of one size
+differ by a part that depends only on their headers, and by a part that depends only on their records.
 """
 
 from __future__ import annotations
@@ -15,56 +15,58 @@ from fencepost.protocols.producer_epoch.partition_log import PartitionLog
 
 _HEADER_SIZE = 61
 _LOG_APPEND_TIME = 8
-# what the checksum covers of a header: the field and its bytes, in this order
+# the fields of the header that the checksum covers, in order, with their sizes in bytes
 _CHECKED = (
     ("attributes", 2), ("last_offset_delta", 4), ("base_timestamp_ms", 8), ("max_timestamp_ms", 8),
     ("producer_id", 8), ("producer_epoch", 2), ("base_sequence", 4), ("record_count", 4),
 )  # fmt: skip
-_TAKEN = (
+_COLUMNS = (
     "size", "crc", "attributes", "base_timestamp_ms", "max_timestamp_ms", "producer_id", "producer_epoch",
     "base_sequence", "record_count",
 )  # fmt: skip
 
-# what two batches with the same records have alike
+# the columns in which two batches with the same records are equal
 _SAME = ("size", "record_count", "attributes", "base_timestamp_ms", "records_checksum")
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def of_bumping_producers(replayed: PartitionLog) -> Piece:
-    """The batches of producers that never were in a transaction here and wrote with several epochs.
+    """The batches of producers that never had a transaction in this log and wrote with several epochs.
 
-    In the order of the log; ``records_checksum``, ``offset``, ``last_offset``, ``stretch`` and ``is_whole``
-    (nothing of the log is missing before, and nothing of the batch) beside _TAKEN.
+    They are in the order of the log, and have the columns _COLUMNS, ``records_checksum``, ``offset``,
+    ``last_offset``, ``stretch`` and ``is_whole`` (no batch before it is missing, and none of its records).
     """
-    of, rows = replayed.evidence.batches, replayed.log.rows
-    ids = of["producer_id"][rows]
-    return of_producers(replayed, np.unique(ids[of["producer_epoch"][rows] > 0]))
+    batches, rows = replayed.evidence.batches, replayed.log.rows
+    ids = batches["producer_id"][rows]
+    return of_producers(replayed, np.unique(ids[batches["producer_epoch"][rows] > 0]))
 
 
 def of_producers(replayed: PartitionLog, which: Longs | None = None) -> Piece:
-    """The same of ``which`` producers, or all, that never were in a transaction here."""
-    log, of = replayed.log, replayed.evidence.batches
+    """The same of ``which`` producers, or all, that never had a transaction in this log."""
+    log, batches = replayed.log, replayed.evidence.batches
     rows = log.rows
-    ids = of["producer_id"][rows]
-    in_transactions = (of["is_transactional"][rows] == 1) | (of["is_control"][rows] == 1)
+    ids = batches["producer_id"][rows]
+    in_transactions = (batches["is_transactional"][rows] == 1) | (batches["is_control"][rows] == 1)
     chosen = np.setdiff1d(ids[ids >= 0] if which is None else which[which >= 0], ids[in_transactions])
     at = np.flatnonzero(np.isin(ids, chosen))
-    taken = {name: of[name][rows[at]] for name in _TAKEN}
+    columns = {name: batches[name][rows[at]] for name in _COLUMNS}
     offset, last_offset = log.base_offset[at], log.last_offset[at]
-    complete = taken["record_count"] == last_offset - offset + 1
+    complete = columns["record_count"] == last_offset - offset + 1
     return {
-        **taken,
+        **columns,
         "offset": offset,
         "last_offset": last_offset,
         "stretch": log.stretch[at] - (log.stretch[0] if len(log) else 0),
-        # the first stretch begins with the log itself; the cleaner takes records out of batches
+        # the first stretch begins with the log itself; the cleaner may have removed records from a batch
         "is_whole": ((log.stretch[at] == 0) & complete).astype(np.int64),
-        "records_checksum": _records_checksums({**taken, "last_offset_delta": last_offset - offset}),
+        "records_checksum": _records_checksums({**columns, "last_offset_delta": last_offset - offset}),
     }
 
 
 def _records_checksums(batches: Piece) -> Longs:
-    """What the checksum of a batch says of its records alone, among batches of one size; else UNKNOWN."""
+    """The part of each batch's checksum that depends only on its records, comparable among batches of one
+    size; UNKNOWN without a checksum.
+    """
     register = np.zeros(len(batches["crc"]), dtype=np.uint32)
     for name, width in _CHECKED:
         for byte in reversed(range(width)):
@@ -78,14 +80,16 @@ def _records_checksums(batches: Piece) -> Longs:
     return np.where(known, batches["crc"] ^ register.astype(np.int64), UNKNOWN)
 
 
-def untold(own: Piece) -> NDArray[np.bool_]:
-    """Of which batches the records may be those of another one that nothing tells of."""
+def may_be_repeated(own: Piece) -> NDArray[np.bool_]:
+    """Which batches may have the records of another batch that is not known, or cannot be compared."""
     hidden = (own["is_whole"] == 0) | (own["records_checksum"] == UNKNOWN)
     return np.asarray(hidden | ((own["attributes"] & _LOG_APPEND_TIME) != 0))
 
 
 def originals(own: Piece) -> Longs:
-    """The offset of the first batch with the same records, if that is of an earlier epoch; else UNKNOWN."""
+    """For each batch, the offset of the first batch with the same records if that has an earlier epoch; else
+    UNKNOWN.
+    """
     columns = [own[name] for name in _SAME]
     mixed = np.zeros(len(columns[0]), dtype=np.uint64)
     for column in columns:

@@ -1,4 +1,4 @@
-"""What a piece of a partition's log tells of transactions: those that it holds, and their markers."""
+"""The transactions in a slice of a partition's log, and their markers."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ MARKER_TYPES = ("ABORT", "COMMIT")
 _SEGMENT = re.compile(r"(\d{20})\.log[^/]*$")
 
 
-def held(of: PartitionSlice) -> Mapping[str, Any]:
-    """The transactions that the partition holds: account.HELD.
+def partition_transactions(partition_slice: PartitionSlice) -> Mapping[str, Any]:
+    """The transactions that the partition holds: account.PARTITION_TRANSACTION.
 
-    When a batch was first answered for tells when it was written by the broker's clock; its own timestamp
-    is the producer's.
+    The answer to its Produce tells when a batch was written, by the broker's clock; its own timestamp is the
+    producer's.
     """
-    columns = of.columns
-    found = Transactions(*(column[~of.open] for column in of.transactions))
-    first, end = found.first_row, found.end_row
+    columns = partition_slice.columns
+    transactions = Transactions(*(column[~partition_slice.open] for column in partition_slice.transactions))
+    first, end = transactions.first_row, transactions.end_row
     ended = end != NONE
     ids = columns["producer_id"][first]
     types = np.where(ended, columns["marker_type"][end], UNKNOWN)
-    last = of.stretches.ends[columns["stretch"][first]] == UNKNOWN
-    cluster, _, _, partition_key = of.log.key
+    last = partition_slice.stretches.ends[columns["stretch"][first]] == UNKNOWN
+    cluster, _, _, partition_key = partition_slice.log.key
 
     def of_marker(column: Longs) -> Longs:
         return np.where(ended, column[end], UNKNOWN)
@@ -41,59 +41,63 @@ def held(of: PartitionSlice) -> Mapping[str, Any]:
     return {
         "producer_id": ids,
         "partition_transaction_id": pa.array(
-            digests_of((cluster, partition_key), ids.tolist(), found.first_offset.tolist()), pa.string()
+            digests_of((cluster, partition_key), ids.tolist(), transactions.first_offset.tolist()),
+            pa.string(),
         ),
         "producer_epoch": columns["epoch"][first],
-        "first_offset": found.first_offset,
-        "last_offset": found.last_offset,
-        "batches": found.batches,
-        "records": found.records,
+        "first_offset": transactions.first_offset,
+        "last_offset": transactions.last_offset,
+        "batches": transactions.batches,
+        "records": transactions.records,
         "open": np.where(ended, 0, np.where(last, 1, UNKNOWN)),
         "aborted": np.where(types == UNKNOWN, UNKNOWN, types == 0),
-        "indexed": _indexed(of, found, types == 0),
+        "indexed": _indexed(partition_slice, transactions, types == 0),
         "marker_epoch": of_marker(columns["epoch"]),
         "marker_coordinator_epoch": of_marker(columns["coordinator_epoch"]),
         "ended_position": of_marker(columns["base_offset"]),
         "first_ms": columns["timestamp_ms"][first],
         "ended_ms": of_marker(columns["timestamp_ms"]),
-        **of.log.answered.of(found.first_offset),
-        "before_cut": ended & _is_before_cut(of, columns["base_offset"][end]),
+        **partition_slice.log.answer_times.of(transactions.first_offset),
+        "before_cut": ended & _is_before_cut(partition_slice, columns["base_offset"][end]),
     }
 
 
-def _indexed(of: PartitionSlice, found: Transactions, aborted: Flags) -> Longs:
+def _indexed(partition_slice: PartitionSlice, transactions: Transactions, aborted: Flags) -> Longs:
     """Whether each aborted transaction is in the index of aborted transactions of its marker's segment.
 
-    Not known where that index was not captured from the broker whose segment holds the marker. The last
-    marker of the log may have been read before its entry was written.
+    It is UNKNOWN if that index was not captured from the broker whose segment has the marker, and for the
+    last marker of the log, which may have been captured before its entry was written.
     """
-    log, columns = of.log, of.columns
-    said = np.full(len(found.first_row), UNKNOWN, dtype=np.int64)
+    log, columns = partition_slice.log, partition_slice.columns
+    indexed = np.full(len(transactions.first_row), UNKNOWN, dtype=np.int64)
     at = np.flatnonzero(aborted)
     if not len(at):
-        return said
-    ends = found.end_row[at]
+        return indexed
+    ends = transactions.end_row[at]
     rows = columns["row"][ends]
-    known = found.first_known[at] & (columns["base_offset"][ends] < log.last_offset)
+    known = transactions.first_known[at] & (columns["base_offset"][ends] < log.last_offset)
     for number, producer_id, first_offset, file, broker_id, settled in zip(
         at.tolist(),
-        columns["producer_id"][found.first_row[at]].tolist(),
-        found.first_offset[at].tolist(),
+        columns["producer_id"][transactions.first_row[at]].tolist(),
+        transactions.first_offset[at].tolist(),
         log.evidence.batches["file"][rows].tolist(),
         log.evidence.batches["broker_id"][rows].tolist(),
         known.tolist(),
         strict=True,
     ):
-        if (producer_id, first_offset) in log.entered:
-            said[number] = 1
-        elif settled and (broker_id, _segment_of(log.evidence.files[file])) in log.captured:
-            said[number] = 0
-    return said
+        if (producer_id, first_offset) in log.aborted_index:
+            indexed[number] = 1
+        elif settled and (broker_id, _segment_of(log.evidence.files[file])) in log.indexed_segments:
+            indexed[number] = 0
+    return indexed
 
 
-def markers(of: PartitionSlice) -> Mapping[str, Any]:
-    """Every marker: account.MARKER; ``type`` is a place in MARKER_TYPES."""
-    columns, at = of.columns, np.flatnonzero(of.is_new & (of.kind == MARKER))
+def markers(partition_slice: PartitionSlice) -> Mapping[str, Any]:
+    """Every marker: the columns of account.MARKER; ``type`` is a place in MARKER_TYPES."""
+    columns, at = (
+        partition_slice.columns,
+        np.flatnonzero(partition_slice.is_new & (partition_slice.kind == MARKER)),
+    )
     return {
         "producer_id": columns["producer_id"][at],
         "producer_epoch": columns["epoch"][at],
@@ -101,15 +105,15 @@ def markers(of: PartitionSlice) -> Mapping[str, Any]:
         "timestamp_ms": columns["timestamp_ms"][at],
         "type": columns["marker_type"][at],
         "coordinator_epoch": columns["coordinator_epoch"][at],
-        "before_cut": _is_before_cut(of, columns["base_offset"][at]),
+        "before_cut": _is_before_cut(partition_slice, columns["base_offset"][at]),
     }
 
 
-def _is_before_cut(of: PartitionSlice, offsets: Longs) -> Flags:
-    return offsets < (NONE if of.log.cut is None else of.log.cut)
+def _is_before_cut(partition_slice: PartitionSlice, offsets: Longs) -> Flags:
+    return offsets < (NONE if partition_slice.log.cut is None else partition_slice.log.cut)
 
 
 def _segment_of(file: str) -> int | None:
     """The base offset of the segment in a file's name."""
-    found = _SEGMENT.search(file)
-    return int(found[1]) if found else None
+    match = _SEGMENT.search(file)
+    return int(match[1]) if match else None

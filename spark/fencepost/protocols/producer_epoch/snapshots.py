@@ -1,4 +1,6 @@
-"""Snapshots of producer state, beside what the log says the leader knew: ``silver.producer_snapshots``."""
+"""Snapshots of producer state, compared with the state that the replayed log gives:
+``silver.producer_snapshots``.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,11 @@ from fencepost.replay.columns import Columns
 from fencepost.replay.keys import OFFSETS_TOPIC, digest_of
 
 _SHUTDOWN_MS = 60_000
-"""How much later than anything else a broker that shuts down may take a snapshot."""
+"""How long after its last write a broker that shuts down may take a snapshot."""
 
 
 class SnapshotState(NamedTuple):
-    """What a snapshot or the replayed log says of a producer; None where it is not known."""
+    """The state of a producer in a snapshot or in the replayed log; None where it is not known."""
 
     producer_epoch: int | None
     last_sequence: int | None
@@ -28,9 +30,10 @@ class SnapshotState(NamedTuple):
 
 
 class SliceState(NamedTuple):
-    """What a slice says of a producer right below a snapshot: since when, and which batch was the last.
+    """The state of a producer in the replayed log right below a snapshot, since when it has had it, and the
+    last offset of its last batch.
 
-    ``snapshot``: which one of those that were taken.
+    ``snapshot``: the place of the snapshot among all offsets at which snapshots were taken.
     """
 
     state: SnapshotState
@@ -40,52 +43,53 @@ class SliceState(NamedTuple):
 
 
 class Snapshots:
-    """The snapshots of one log, and what its slices say of the producers in them."""
+    """The snapshots of one log, and the states of the same producers in its slices."""
 
     def __init__(self, replayed: PartitionLog, alive_ms: int | None) -> None:
-        """``alive_ms``: when the cluster's brokers wrote anything for the last time; None when not known."""
+        """``alive_ms``: the last time at which the cluster's metadata log was written; None if not known."""
         self._evidence = replayed.evidence
         self._log = replayed.log
         self._files, self._stored = _stored(replayed.evidence)
-        self._taken = np.array(sorted({at for _, at in self._files}), dtype=np.int64)
-        self._earliest, self._latest = _moments(replayed, self._taken, alive_ms)
-        self._told: dict[tuple[int, int], SliceState] = {}
-        self._silent = _silent(replayed.evidence)
+        self._offsets = np.array(sorted({at for _, at in self._files}), dtype=np.int64)
+        self._earliest, self._latest = _moments(replayed, self._offsets, alive_ms)
+        self._slice_states: dict[tuple[int, int], SliceState] = {}
+        self._expirable = _expirable(replayed.evidence)
 
     def compare(self, states: Piece) -> None:
-        """Take the states of a slice (rows of ``silver.producer_states``)."""
-        if len(self._taken) and len(self._log):
-            self._told.update(self._told_by(states))
+        """Add the states of a slice (rows of ``silver.producer_states``)."""
+        if len(self._offsets) and len(self._log):
+            self._slice_states.update(self._states_below(states))
 
     def add_to(self, rows: Columns) -> None:
         """Add ``silver.producer_snapshots``.
 
-        A producer is due when the log below the snapshot ends with a state of it that cannot have expired by
-        then, and is not due when it must have. What is there has not expired, whatever the clocks say. Who
-        is absent is due only where another is there that wrote no later, by its time and in the log: this
-        broker had the log from there on, and forgets by time. It has expired only where none is, and where
-        the broker is known to forget so soon (Expiration).
+        A producer is due in a snapshot if the log below it has a state of the producer that cannot have
+        expired by then, and not due if that state must have expired. A producer in the snapshot has not
+        expired, whatever the clocks say. An absent producer is due only if the snapshot has another one that
+        last wrote no later, by time and by offset: so the broker had the log from there on, and expires
+        producers by time. An absent producer has expired only if the snapshot has no such other one, and if
+        the broker is known to expire producers that soon (Expiration).
         """
         numbered = self._evidence.key[1] != OFFSETS_TOPIC
-        known_at: dict[int, list[int]] = {}
-        for at, producer_id in self._told:
-            known_at.setdefault(at, []).append(producer_id)
+        producers_at: dict[int, list[int]] = {}
+        for at, producer_id in self._slice_states:
+            producers_at.setdefault(at, []).append(producer_id)
         for (broker_id, at), file in sorted(self._files.items()):
             stored = self._stored.get((broker_id, at), {})
-            for producer_id in sorted(stored.keys() | set(known_at.get(at, ()))):
-                there, told = stored.get(producer_id), self._told.get((at, producer_id))
-                state = None if told is None else told.state
-                known = state is not None and state.producer_epoch is not None
-                due = True if there is not None else self._is_due((broker_id, at), told)
+            for producer_id in sorted(stored.keys() | set(producers_at.get(at, ()))):
+                stored_state, slice_state = stored.get(producer_id), self._slice_states.get((at, producer_id))
+                state = None if slice_state is None else slice_state.state
+                is_known = state is not None and state.producer_epoch is not None
+                is_due = True if stored_state is not None else self._is_due((broker_id, at), slice_state)
                 rows.add(
                     *self._evidence.key,
                     digest_of(*self._evidence.key, broker_id, at, producer_id),
                     broker_id,
                     at,
                     producer_id,
-                    due if known else None,
-                    there is not None,
-                    _agree(state, there, numbered) if known and state and there else None,
+                    is_due if is_known else None,
+                    stored_state is not None,
+                    _agree(state, stored_state, numbered) if is_known and state and stored_state else None,
                     file,
                     at,
                     at + 1,
@@ -93,21 +97,25 @@ class Snapshots:
                     None,
                 )
 
-    def _told_by(self, states: Piece) -> Mapping[tuple[int, int], SliceState]:
-        """What a slice says of each producer right below each snapshot.
+    def _states_below(self, states: Piece) -> Mapping[tuple[int, int], SliceState]:
+        """The state of each producer in a slice right below each snapshot, by offset and producer id.
 
-        A snapshot from beyond what was read of the log tells more than the log does.
+        A snapshot beyond the end of the captured log is left out.
         """
-        taken = self._taken[self._taken <= max(each.last_offset for each in self._log.stretches) + 1]
+        snapshot_offsets = self._offsets[
+            self._offsets <= max(each.last_offset for each in self._log.stretches) + 1
+        ]
         begins, ends = states["from_position"], states["to_position"]
-        first = np.searchsorted(taken, begins, side="right")
-        last = np.where(ends == UNKNOWN, len(taken), np.searchsorted(taken, ends, side="right"))
-        counts = np.maximum(last - first, 0)
+        first = np.searchsorted(snapshot_offsets, begins, side="right")
+        last_ms = np.where(
+            ends == UNKNOWN, len(snapshot_offsets), np.searchsorted(snapshot_offsets, ends, side="right")
+        )
+        counts = np.maximum(last_ms - first, 0)
         at = np.repeat(np.arange(len(begins)), counts)
         within = np.arange(len(at)) - np.repeat(np.cumsum(counts) - counts, counts)
         snapshot = np.repeat(first, counts) + within
         columns: list[list[Any]] = [
-            taken[snapshot].tolist(),
+            snapshot_offsets[snapshot].tolist(),
             states["producer_id"][at].tolist(),
             snapshot.tolist(),
             *(states[name][at].tolist() for name in ("from_time", "from_position", *SnapshotState._fields)),
@@ -119,29 +127,31 @@ class Snapshots:
             for offset, producer_id, place, since_ms, last_offset, *fields in zip(*columns, strict=True)
         }
 
-    def _is_due(self, file: _File, told: SliceState | None) -> bool | None:
-        """Whether a producer that is absent should be in a snapshot, taken some time between two moments."""
-        if told is None or told.since_ms == UNKNOWN:
+    def _is_due(self, file: _File, slice_state: SliceState | None) -> bool | None:
+        """Whether an absent producer should be in a snapshot; None if that is not known."""
+        if slice_state is None or slice_state.since_ms == UNKNOWN:
             return None
-        earliest, latest = int(self._earliest[told.snapshot]), int(self._latest[told.snapshot])
-        since_ms, outlived = told.since_ms, self._is_outlived(file, told)
+        earliest, latest = int(self._earliest[slice_state.snapshot]), int(self._latest[slice_state.snapshot])
+        since_ms, outlives_another = slice_state.since_ms, self._outlives_another(file, slice_state)
         if latest == UNKNOWN:
             return None
         expiration = self._evidence.expiration.of(file[0], since_ms, latest + _SHUTDOWN_MS)
         least, most = (DEFAULT_MS, None) if expiration is None else expiration
-        if outlived:
+        if outlives_another:
             return True if latest + _SHUTDOWN_MS - since_ms < least else None
         expired = most is not None and earliest != UNKNOWN and earliest - since_ms >= most
         return False if expired else None
 
-    def _is_outlived(self, file: _File, told: SliceState) -> bool:
-        offsets, oldest = self._silent.get(file, ((), ()))
-        at = bisect_right(offsets, told.last_offset)
-        return at > 0 and oldest[at - 1] <= told.since_ms
+    def _outlives_another(self, file: _File, slice_state: SliceState) -> bool:
+        offsets, oldest = self._expirable.get(file, ((), ()))
+        at = bisect_right(offsets, slice_state.last_offset)
+        return at > 0 and oldest[at - 1] <= slice_state.since_ms
 
 
 def _agree(log: SnapshotState, stored: SnapshotState, numbered: bool) -> bool | None:
-    """Whether both say the same, as far as both say anything; the group coordinator numbers no batch."""
+    """Whether two states are equal, as far as both are known; ``numbered``: batches have sequences, which
+    those of the group coordinator do not have.
+    """
     pairs = [
         (log.producer_epoch, stored.producer_epoch),
         (log.current_txn_first_offset, stored.current_txn_first_offset),
@@ -163,7 +173,7 @@ def _stored(evidence: PartitionEvidence) -> tuple[dict[_File, str], dict[_File, 
     stored: dict[_File, dict[int, SnapshotState]] = {}
     names = ("broker_id", "snapshot_offset", "file", "producer_id", *SnapshotState._fields)
     columns = (evidence.snapshots[name].tolist() for name in names)
-    # the same file may lie in two places for a while: the first one stands
+    # while a replica is moved the same file is in two folders: the first one is taken
     for broker_id, at, number, producer_id, *fields in sorted(zip(*columns, strict=True)):
         place = (broker_id, at)
         files.setdefault(place, evidence.snapshot_files[number])
@@ -172,19 +182,19 @@ def _stored(evidence: PartitionEvidence) -> tuple[dict[_File, str], dict[_File, 
     return files, stored
 
 
-def _silent(evidence: PartitionEvidence) -> dict[_File, tuple[list[int], list[int]]]:
-    """Of the producers in each snapshot that may expire (none with an open transaction) the offsets of their
-    last batches, in order, and the oldest timestamp of those up to each.
+def _expirable(evidence: PartitionEvidence) -> dict[_File, tuple[list[int], list[int]]]:
+    """For each snapshot, its producers that may expire, which have no open transaction: the offsets of their
+    last batches in order, and the oldest timestamp of those up to each offset.
     """
-    found: dict[_File, list[tuple[int, int]]] = {}
+    of_file: dict[_File, list[tuple[int, int]]] = {}
     names = ("broker_id", "snapshot_offset", "producer_id", "last_offset", "timestamp_ms")
     columns = (evidence.snapshots[name].tolist() for name in (*names, "current_txn_first_offset"))
-    for broker_id, at, producer_id, last_offset, ms, opened in zip(*columns, strict=True):
-        if producer_id != UNKNOWN and last_offset >= 0 and opened < 0:
-            found.setdefault((broker_id, at), []).append((last_offset, ms))
+    for broker_id, at, producer_id, last_offset, ms, transaction_offset in zip(*columns, strict=True):
+        if producer_id != UNKNOWN and last_offset >= 0 and transaction_offset < 0:
+            of_file.setdefault((broker_id, at), []).append((last_offset, ms))
     return {
         file: ([offset for offset, _ in sorted(rows)], list(accumulate((ms for _, ms in sorted(rows)), min)))
-        for file, rows in found.items()
+        for file, rows in of_file.items()
     }
 
 
@@ -192,10 +202,11 @@ def _or_none(value: int) -> int | None:
     return None if value == UNKNOWN else value
 
 
-def _moments(replayed: PartitionLog, taken: Longs, alive_ms: int | None) -> tuple[Longs, Longs]:
-    """Between which times, by brokers' clocks, each snapshot was taken; UNKNOWN where nothing tells.
+def _moments(replayed: PartitionLog, snapshot_offsets: Longs, alive_ms: int | None) -> tuple[Longs, Longs]:
+    """The earliest and the latest time, by brokers' clocks, at which each snapshot was taken; UNKNOWN if not
+    known.
 
-    It was taken when everything below its offset had been written, and nothing else.
+    It was taken when everything below its offset had been written, and nothing at or above it.
     """
     answers = replayed.evidence.answers
     offsets = np.concatenate([replayed.log.base_offset, answers["base_offset"]])
@@ -204,8 +215,8 @@ def _moments(replayed: PartitionLog, taken: Longs, alive_ms: int | None) -> tupl
     order = np.argsort(offsets, kind="stable")
     offsets, times = offsets[order], times[order]
     newest = np.concatenate([[UNKNOWN], np.maximum.accumulate(times)])
-    last = np.iinfo(np.int64).max if alive_ms is None else alive_ms
-    oldest = np.minimum.accumulate(np.concatenate([times, [last]])[::-1])[::-1]
-    at = np.searchsorted(offsets, taken)
+    last_ms = np.iinfo(np.int64).max if alive_ms is None else alive_ms
+    oldest = np.minimum.accumulate(np.concatenate([times, [last_ms]])[::-1])[::-1]
+    at = np.searchsorted(offsets, snapshot_offsets)
     latest = oldest[at]
     return newest[at], np.where(latest == np.iinfo(np.int64).max, UNKNOWN, latest)

@@ -1,4 +1,6 @@
-"""What a leader knew of producers where a stretch of a log begins: the ``.snapshot`` that was taken there."""
+"""The states of producers where a stretch of a log begins: those of the ``.snapshot`` that was
+taken there.
+"""
 
 from __future__ import annotations
 
@@ -12,27 +14,27 @@ ENTRY = (
     "snapshot_offset", "producer_id", "producer_epoch", "last_sequence", "last_offset", "offset_delta",
     "timestamp_ms", "coordinator_epoch", "current_txn_first_offset",
 )  # fmt: skip
-"""What an entry of a snapshot says, and where."""
+"""The columns of an entry of a snapshot."""
 
 STORED = (*ENTRY, "broker_id", "file")
 """What is read of ``bronze.producer_snapshots``; ``file`` is a place among the names of files."""
 
 
 def stored_states(snapshots: Piece, stretches: Stretches, *, numbered: bool) -> dict[str, Longs]:
-    """The entries of the snapshots (STORED) that stretches begin with, as rows to append; those stretches are
-    complete. ``numbered``: the log's producers number their batches.
+    """The entries of the snapshots (STORED) at which stretches begin, as rows that are appended; these
+    stretches are marked as complete. ``numbered``: whether the log's producers number their batches.
     """
-    stored = _agreed(snapshots)
+    stored = _equal_entries(snapshots)
     offsets = stored["snapshot_offset"]
-    begins = np.zeros(len(offsets), dtype=np.bool_)
-    at = np.zeros(len(offsets), dtype=np.int64)
+    is_at_begin = np.zeros(len(offsets), dtype=np.bool_)
+    stretch_of = np.zeros(len(offsets), dtype=np.int64)
     if len(stretches.begins):
-        at = np.minimum(np.searchsorted(stretches.begins, offsets), len(stretches.begins) - 1)
-        begins = (stretches.begins[at] == offsets) & (stretches.complete[at] == 0)
-        stretches.complete[at[begins]] = 1
-    begins &= stored["producer_id"] != UNKNOWN
-    stored = {name: column[begins] for name, column in stored.items()}
-    stretch = at[begins]
+        stretch_of = np.minimum(np.searchsorted(stretches.begins, offsets), len(stretches.begins) - 1)
+        is_at_begin = (stretches.begins[stretch_of] == offsets) & (stretches.complete[stretch_of] == 0)
+        stretches.complete[stretch_of[is_at_begin]] = 1
+    is_at_begin &= stored["producer_id"] != UNKNOWN
+    stored = {name: column[is_at_begin] for name, column in stored.items()}
+    stretch = stretch_of[is_at_begin]
     before = stretches.begins[stretch] - 1
     opened = stored["current_txn_first_offset"]
     none = np.full_like(stretch, NONE)
@@ -59,17 +61,17 @@ def stored_states(snapshots: Piece, stretches: Stretches, *, numbered: bool) -> 
     return {name: column[order] for name, column in rows.items()}
 
 
-def _agreed(stored: Piece) -> Piece:
-    """The entries (ENTRY) of the snapshots that are alike in every replica that has one there."""
-    found: dict[int, dict[int, set[tuple[int, ...]]]] = {}
+def _equal_entries(stored: Piece) -> Piece:
+    """The entries (ENTRY) of those snapshots that are equal in all replicas which have a snapshot there."""
+    by_offset_and_broker: dict[int, dict[int, set[tuple[int, ...]]]] = {}
     columns = (stored[name].tolist() for name in (*ENTRY, "broker_id"))
     for *entry, broker_id in zip(*columns, strict=True):
-        found.setdefault(entry[0], {}).setdefault(broker_id, set()).add(tuple(entry))
+        by_offset_and_broker.setdefault(entry[0], {}).setdefault(broker_id, set()).add(tuple(entry))
     alike = [
         entry
-        for replicas in found.values()
+        for replicas in by_offset_and_broker.values()
         for entry in sorted(next(iter(replicas.values())))
         if len({frozenset(entries) for entries in replicas.values()}) == 1
     ]
     rows = np.array(alike, dtype=np.int64).reshape(-1, len(ENTRY))
-    return {name: rows[:, at] for at, name in enumerate(ENTRY)}
+    return {name: rows[:, stretch_of] for stretch_of, name in enumerate(ENTRY)}

@@ -1,5 +1,5 @@
-"""What tasks of the rebuild do: each is given all evidence of some logs, or of some producers, and gives rows
-of silver and what the steps after it need.
+"""The tasks of the rebuild: each takes all evidence of some logs, or of some producers, and yields rows of
+silver and the account for the next step.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 
 from fencepost.protocols.producer_epoch import account
 from fencepost.protocols.producer_epoch.account import Replayed
+from fencepost.protocols.producer_epoch.comparison import compare_logs, newest_markers
 from fencepost.protocols.producer_epoch.coordinators import Coordinators, replay_coordinators
 from fencepost.protocols.producer_epoch.facts import Facts
 from fencepost.protocols.producer_epoch.homes import PARTITION, Homes, coordinator_partitions
-from fencepost.protocols.producer_epoch.meeting import meet, newest_markers
 from fencepost.protocols.producer_epoch.partitions import Partitions, replay_partitions
 from fencepost.protocols.producer_epoch.tables import CARRIED, TABLES
 from fencepost.protocols.producer_epoch.verifications import BEGAN
@@ -25,13 +25,13 @@ from fencepost.tables import Table
 
 ACCOUNT = Table(
     "account",
-    "What the replays of single logs tell the step after them: account.PACKED.",
+    "What the replays of single logs pass on to the last step: account.PACKED.",
     {"bucket": "int", "kind": "string", "rows": "binary"},
     ("bucket", "kind"),
 )
 NEWEST = Table(
     "newest",
-    "markers_due.NEWEST: what a task of the last step must know of the others'.",
+    "markers_due.NEWEST: what a task of the last step must know of the producers of other tasks.",
     {
         "cluster": "string", "topic": "string", "partition": "int", "partition_key": "string",
         "name": "string", "prepared_position": "bigint", "marker_position": "bigint",
@@ -40,58 +40,62 @@ NEWEST = Table(
 )  # fmt: skip
 _BY_NAME = {table.name: table for table in (*TABLES, *CARRIED, BEGAN)}
 
-WROTE = account.schema_of(account.WROTE).append(pa.field(PARTITION, pa.int32()))
+CONNECTION_EPOCHS = account.schema_of(account.CONNECTION_EPOCH).append(pa.field(PARTITION, pa.int32()))
 
 Steps = Iterable[tuple[Table, pa.Table]]
 Task = Callable[[str, Mapping[str, pa.Table]], Steps]
 
 
-def of_partitions(evidence_of_all: Mapping[str, Any], asking: set[str], buckets: int) -> Task:
-    """Replay logs of partitions. ``evidence_of_all``: the fields of Partitions that are of no log."""
+def partitions_task(evidence_of_all: Mapping[str, Any], refused_connections: set[str], buckets: int) -> Task:
+    """A task that replays logs of partitions. ``evidence_of_all``: the fields of Partitions that are not of
+    single logs.
+    """
 
     def run(_: str, evidence: Mapping[str, pa.Table]) -> Steps:
-        for piece in replay_partitions(Partitions(**evidence, **evidence_of_all), asking):
-            yield from _given(piece, buckets)
+        for piece in replay_partitions(Partitions(**evidence, **evidence_of_all), refused_connections):
+            yield from _step_tables(piece, buckets)
 
     return run
 
 
-def of_coordinators(
+def coordinators_task(
     evidence_of_all: Mapping[str, Any],
     ends: Ends,
     metadata: Mapping[str, ClusterMetadata],
     tolerance_ms: int,
     buckets: int,
 ) -> Task:
-    """Replay logs of coordinators. ``evidence_of_all``: the fields of Coordinators that are of no log."""
+    """A task that replays logs of coordinators. ``evidence_of_all``: the fields of Coordinators that are not
+    of single logs.
+    """
 
     def run(_: str, evidence: Mapping[str, pa.Table]) -> Steps:
-        given = Coordinators(**evidence, **evidence_of_all, ends=ends)
-        yield from _given(replay_coordinators(given, metadata, tolerance_ms), buckets)
+        coordinators = Coordinators(**evidence, **evidence_of_all, ends=ends)
+        yield from _step_tables(replay_coordinators(coordinators, metadata, tolerance_ms), buckets)
 
     return run
 
 
-def newest(known: Facts) -> Task:
-    """Find the newest markers of some producers: NEWEST."""
+def newest_markers_task(facts: Facts) -> Task:
+    """A task that finds the newest markers of some producers: NEWEST."""
 
     def run(_: str, evidence: Mapping[str, pa.Table]) -> Steps:
-        yield NEWEST, newest_markers(account.unpack(evidence["account"]), known)
+        yield NEWEST, newest_markers(account.unpack(evidence["account"]), facts)
 
     return run
 
 
-def meeting(known: Facts, newest: pa.Table, tolerance_ms: int) -> Task:
-    """Let the logs of partitions and of coordinators meet, of some producers."""
+def comparison_task(facts: Facts, newest: pa.Table, tolerance_ms: int) -> Task:
+    """A task that compares the logs of partitions with those of coordinators, for some producers."""
 
     def run(_: str, evidence: Mapping[str, pa.Table]) -> Steps:
-        told = account.unpack(evidence["account"])
-        yield from _given(meet(told, known, newest, tolerance_ms), 1)
+        accounts = account.unpack(evidence["account"])
+        yield from _step_tables(compare_logs(accounts, facts, newest, tolerance_ms), 1)
 
     return run
 
 
-def _given(replayed: Replayed, buckets: int) -> Steps:
+def _step_tables(replayed: Replayed, buckets: int) -> Steps:
     yield from ((_BY_NAME[name], rows) for name, rows in replayed.tables.items())
     if replayed.account:
         yield ACCOUNT, account.pack(replayed.account, buckets)
@@ -102,12 +106,16 @@ def of_kinds(kinds: tuple[str, ...], packed: pa.Table) -> pa.Table:
     return packed.filter(pc.is_in(packed["kind"], pa.array(kinds)))
 
 
-def wrote(metadata: Mapping[str, ClusterMetadata], known: Homes, packed: pa.Table) -> pa.Table:
-    """Of rows of ACCOUNT what connections wrote, each with the coordinator's partition: WROTE."""
-    told = account.unpack(of_kinds((account.WROTE,), packed))
-    return placed(metadata, known, account.rows_of(told, account.WROTE))
+def connection_epochs(metadata: Mapping[str, ClusterMetadata], homes: Homes, packed: pa.Table) -> pa.Table:
+    """CONNECTION_EPOCHS: the epochs that connections wrote with, among rows of ACCOUNT, each with the
+    partition of its coordinator.
+    """
+    accounts = account.unpack(of_kinds((account.CONNECTION_EPOCH,), packed))
+    return with_coordinator_partition(metadata, homes, account.rows_of(accounts, account.CONNECTION_EPOCH))
 
 
-def placed(metadata: Mapping[str, ClusterMetadata], known: Homes, rows: pa.Table) -> pa.Table:
-    """The rows, each with the partition of ``__transaction_state`` that its transactional id is in."""
-    return rows.append_column(PARTITION, coordinator_partitions(rows, metadata, known))
+def with_coordinator_partition(
+    metadata: Mapping[str, ClusterMetadata], homes: Homes, rows: pa.Table
+) -> pa.Table:
+    """The rows, each with the partition of ``__transaction_state`` that has its transactional id."""
+    return rows.append_column(PARTITION, coordinator_partitions(rows, metadata, homes))

@@ -29,12 +29,13 @@ _COMPLETED = frozenset(name for name in STATUSES.values() if name.startswith("Co
 
 
 class TransactionRecord(NamedTuple):
-    """One record of a transactional id, in its place.
+    """One record of a transactional id, and its place in the log.
 
-    ``stretch`` is the number of the stretch that holds it; ``based``: compaction left it, and what was before
-    is not told. A tombstone has none of the columns of TransactionLogValue. ``previous_producer_id`` and
-    ``next_producer_id`` are NONE where the record has none, ``transaction_version`` 0. ``partitions`` are
-    'topic:partition', sorted; ``started_ms`` is None without an open transaction.
+    ``stretch`` is the number of its stretch; ``based``: it is in the compacted part of the log, where
+    earlier records are missing. A tombstone has none of the fields of TransactionLogValue. If the record
+    does not have them, ``previous_producer_id`` and ``next_producer_id`` are NONE and
+    ``transaction_version`` is 0. ``partitions`` are 'topic:partition', sorted; ``started_ms`` is None
+    without an open transaction.
     """
 
     offset: int
@@ -61,7 +62,7 @@ class TransactionRecord(NamedTuple):
 
     @property
     def completes(self) -> bool:
-        """Whether the end of a transaction is over: every marker was acknowledged."""
+        """Whether a transaction has ended: every marker was acknowledged."""
         return self.status in _COMPLETED
 
     @property
@@ -71,24 +72,25 @@ class TransactionRecord(NamedTuple):
 
 
 def transaction_records(records: pa.Table, log: Log) -> list[TransactionRecord]:
-    """The records of one log (rows of ``bronze.records``) whose batches survived, in its order.
+    """The records of one log (rows of ``bronze.records``) whose batches survived truncation, in its order.
 
-    Of what compaction left, the last record of each id counts, as if written right before the checkpoint.
+    In the compacted part only the last record of each id counts, as if it had been written right before the
+    cleaner's checkpoint.
     """
-    known = pc.and_(
+    is_known = pc.and_(
         pc.equal(records["record_type"], TRANSACTION), pc.equal(records["decode_status"], "known")
     )
-    rows = records.filter(pc.and_(known, pc.invert(records["is_control"])))
+    rows = records.filter(pc.and_(is_known, pc.invert(records["is_control"])))
     offsets = longs(rows["record_offset"])
     at = log.find_all(longs(rows["base_offset"]), longs(rows["leader_epoch"]))
-    kept = np.flatnonzero(at >= 0)
-    kept = kept[np.argsort(offsets[kept], kind="stable")]
-    if len(kept):
-        kept = kept[np.concatenate([[True], np.diff(offsets[kept]) != 0])]
-    rows, at = rows.take(pa.array(kept)), at[kept]
+    surviving = np.flatnonzero(at >= 0)
+    surviving = surviving[np.argsort(offsets[surviving], kind="stable")]
+    if len(surviving):
+        surviving = surviving[np.concatenate([[True], np.diff(offsets[surviving]) != 0])]
+    rows, at = rows.take(pa.array(surviving)), at[surviving]
     based = at < log.based
     placed = zip(
-        offsets[kept].tolist(),
+        offsets[surviving].tolist(),
         rows["timestamp_ms"].to_pylist(),
         rows["leader_epoch"].to_pylist(),
         log.stretch[at].tolist(),
@@ -96,20 +98,20 @@ def transaction_records(records: pa.Table, log: Log) -> list[TransactionRecord]:
         _decoded(rows),
         strict=True,
     )
-    found = [TransactionRecord(*place, *fields) for *place, fields in placed]
-    return _rebased(found, log) if log.base is not None else found
+    transaction_records = [TransactionRecord(*place, *fields) for *place, fields in placed]
+    return _rebased(transaction_records, log) if log.base is not None else transaction_records
 
 
 def _rebased(records: list[TransactionRecord], log: Log) -> list[TransactionRecord]:
     assert log.base is not None
     newest = {record.transactional_id: record for record in records if record.based}
     ms = log.base.ms
-    left = [
+    compacted = [
         record._replace(offset=log.base.to, timestamp_ms=record.timestamp_ms if ms is None else ms)
         for _, record in sorted(newest.items())
         if not record.tombstone
     ]
-    return [*left, *(record for record in records if not record.based)]
+    return [*compacted, *(record for record in records if not record.based)]
 
 
 def _decoded(rows: pa.Table) -> Iterator[tuple[object, ...]]:
@@ -117,7 +119,7 @@ def _decoded(rows: pa.Table) -> Iterator[tuple[object, ...]]:
     decoded = decode("TransactionLog", "value", rows["value"])
     if keys.codes.any() or decoded.codes.any():
         raise ValueError(
-            "a record of __transaction_state was captured as readable and is not. Capture again."
+            "A record of __transaction_state was readable when it was captured and is not now. Capture again."
         )
     values = decoded.values
     column = {field.name: values.field(field.name) for field in values.type}

@@ -1,7 +1,7 @@
-"""What a coordinator believes of one transactional id, record by record.
+"""The state of one transactional id at its coordinator, record by record.
 
-After org.apache.kafka.coordinator.transaction.TransactionMetadata. What the log does not hold (who asked for
-a change, the last producer epoch) follows from requests where they tell it, and is None where they do not.
+After org.apache.kafka.coordinator.transaction.TransactionMetadata. The log does not have who requested a
+change or the last producer epoch: these are derived from requests, and None where requests do not tell.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from fencepost.protocols.producer_epoch.transaction_log import EMPTY, PREPARE_CO
 from fencepost.replay.logs import COMPACTED
 
 ADMIN = re.compile(r"^adminclient-\d+$")
-"""The client id of an Admin that was given none. Admin.fenceProducers sends what a new instance sends:
-nothing else tells the two apart.
+"""The default client id of an Admin. Admin.fenceProducers sends the same request as a new instance: only the
+client id tells them apart.
 """
 
 END_TXN, TIMEOUT, NEW_INSTANCE, CLIENT_BUMP, OPERATOR, RETRY = (
@@ -27,10 +27,10 @@ END_TXN, TIMEOUT, NEW_INSTANCE, CLIENT_BUMP, OPERATOR, RETRY = (
 
 
 class LastProducerEpoch(NamedTuple):
-    """TransactionMetadata.lastProducerEpoch: what a retry may say. NONE after a new instance, None where
-    nothing tells who bumped.
+    """TransactionMetadata.lastProducerEpoch: the epoch that a retry may present. NONE after a new instance,
+    None where it is not known who bumped the epoch.
 
-    ``leader_epoch`` is that of the coordinator that set it: another one has forgotten it.
+    ``leader_epoch`` is that of the coordinator that set it: it is only in that coordinator's memory.
     """
 
     epoch: int | None
@@ -38,50 +38,55 @@ class LastProducerEpoch(NamedTuple):
 
 
 class Transition(NamedTuple):
-    """A record, and what the coordinator believed after it.
+    """A record, and the state of the id after it.
 
-    ``number`` counts the records of the id from 1. ``was`` is the record before it, None where there was
-    none or nothing tells; ``first_known``: there was none. ``act`` is who wrote the record, ``by`` the
-    request; ``cause`` is ``act`` where the epoch or the producer id is another one, or a retry changed
-    nothing.
+    ``number`` counts the records of the id from 1. ``previous`` is the record before it, None if there was
+    none or it is not known; ``first_known``: it is known that there was none. ``writer`` is who wrote the
+    record (END_TXN and others), ``request`` the request that did; ``cause`` is ``writer`` if the record
+    changed the producer id or epoch, or is a retry that changed nothing.
 
     ``last_epoch`` and ``previous_id`` are what KIP-360 would keep in the log: the epoch before the last bump
-    that its owner asked for (NONE after a fence or a new instance, None where nothing tells who bumped), and
-    the producer id before the last one that was exhausted. ``held`` is the last epoch in a broker's memory.
+    that the owner of the epoch requested (NONE after a fence or a new instance, None where it is not known
+    who bumped), and the producer id before the last one that was exhausted. ``remembered_epoch`` is the last
+    epoch in the coordinator's memory.
     """
 
     record: TransactionRecord
     number: int
-    was: TransactionRecord | None
+    previous: TransactionRecord | None
     first_known: bool
-    act: str | None
+    writer: str | None
     cause: str | None
-    by: RequestRow | None
+    request: RequestRow | None
     last_epoch: int | None
-    held: LastProducerEpoch | None
+    remembered_epoch: LastProducerEpoch | None
     previous_id: int | None
 
     @property
     def hidden(self) -> bool:
-        """Nothing tells what was before."""
-        return self.was is None and not self.first_known
+        """Whether the state before this record is not known."""
+        return self.previous is None and not self.first_known
 
     @property
-    def moved(self) -> bool:
-        """The record has another producer id or epoch than the one before, or that is not known."""
-        return not _same(self.was, self.record)
+    def changes_identity(self) -> bool:
+        """Whether the record has another producer id or epoch than the one before, or that one is
+        not known.
+        """
+        return not _same(self.previous, self.record)
 
     @property
-    def own(self) -> bool:
-        """A producer moves itself so, and goes on from there; a client's bump may be of a stale one."""
-        if self.act == CLIENT_BUMP:
-            presented = self.by and self.by.producer_epoch
-            return self.was is not None and presented == self.was.producer_epoch
-        return self.act in (END_TXN, RETRY)
+    def keeps_instance(self) -> bool:
+        """Whether the same instance of the producer goes on with the new epoch. A bump that a client
+        requested may be that of a stale instance.
+        """
+        if self.writer == CLIENT_BUMP:
+            presented = self.request and self.request.producer_epoch
+            return self.previous is not None and presented == self.previous.producer_epoch
+        return self.writer in (END_TXN, RETRY)
 
 
 class TransactionMetadata:
-    """One transactional id at its coordinator, as the records so far say."""
+    """The state of one transactional id at its coordinator after the records replayed so far."""
 
     def __init__(self, enders: Enders) -> None:
         """``enders``: the requests that may have ended its transactions."""
@@ -90,147 +95,162 @@ class TransactionMetadata:
         self._forget(None)
 
     def _forget(self, stretch: int | None) -> None:
-        """A hole lies before what comes."""
+        """Forget the state: a hole lies before the next record."""
         self._stretch = stretch
-        self._before: TransactionRecord | None = None
-        self._prepared_by: tuple[str | None, RequestRow | None] = (None, None)
+        self._previous: TransactionRecord | None = None
+        self._preparer: tuple[str | None, RequestRow | None] = (None, None)
         self._last_epoch: int | None = None
-        self._held: LastProducerEpoch | None = None
+        self._remembered_epoch: LastProducerEpoch | None = None
         self._previous_id: int | None = None
 
     def replay(self, record: TransactionRecord, init: RequestRow | None) -> Transition:
-        """Take the next record; ``init`` is the granted InitProducerId that is known to have written it."""
+        """Replay the next record; ``init`` is the granted InitProducerId that is known to have written it."""
         if record.stretch != self._stretch:
             self._forget(record.stretch)
         self._number += 1
-        before = self._before
-        was = None if before is None or before.tombstone else before
+        newest = self._previous
+        previous = None if newest is None or newest.tombstone else newest
         begins = record.stretch == 0 or (record.stretch == COMPACTED and not record.based)
-        first_known = before.tombstone if before is not None else begins
-        act, by = self._written_by(record, was, init, first_known)
-        same = _same(was, record)
-        cause = act if (not same or act == RETRY) and (was is not None or first_known) else None
+        first_known = newest.tombstone if newest is not None else begins
+        writer, request = self._writer_of(record, previous, init, first_known)
+        same = _same(previous, record)
+        cause = writer if (not same or writer == RETRY) and (previous is not None or first_known) else None
         transition = Transition(
             record,
             self._number,
-            was,
+            previous,
             first_known,
-            act,
+            writer,
             cause,
-            by,
+            request,
             self._last_epoch,
-            self._held,
+            self._remembered_epoch,
             self._previous_id,
         )
-        self._before = record
+        self._previous = record
         return self._remember(transition)
 
-    def go_on(self, this: Transition) -> Transition:
-        """Take the transition that was replayed last as what is given."""
-        self._last_epoch, self._held, self._previous_id = this.last_epoch, this.held, this.previous_id
-        self._prepared_by = (
-            (this.act, None) if this.record.prepares or this.record.status == EMPTY else (None, None)
+    def resume(self, transition: Transition) -> Transition:
+        """Replace the transition that was replayed last by one that an earlier chapter knew."""
+        self._last_epoch, self._remembered_epoch, self._previous_id = (
+            transition.last_epoch,
+            transition.remembered_epoch,
+            transition.previous_id,
         )
-        return this
+        self._preparer = (
+            (transition.writer, None)
+            if transition.record.prepares or transition.record.status == EMPTY
+            else (None, None)
+        )
+        return transition
 
-    def _written_by(
+    def _writer_of(
         self,
         record: TransactionRecord,
-        was: TransactionRecord | None,
+        previous: TransactionRecord | None,
         init: RequestRow | None,
         first_known: bool,
     ) -> tuple[str | None, RequestRow | None]:
-        """Who wrote the record, and with which request; None where neither it nor a request tells.
+        """Who wrote the record, and with which request; None where neither the record nor a request tells.
 
-        A transaction is completed by whom it was prepared by.
+        A transaction is completed by the writer of its Prepare record.
         """
-        prepared_by, self._prepared_by = self._prepared_by, (None, None)
+        prepared_by, self._preparer = self._preparer, (None, None)
         if record.completes:
             return prepared_by
         if record.status == EMPTY:
-            # what comes after it asks for the act of an Empty record too, however it is logged
-            act = _initialised_by(record, was, init, first_known)
-            self._prepared_by = (act, None)
-            return act, init
+            # the next record takes this writer for its preparer, whether or not anything was prepared
+            writer = _writer_of_empty(record, previous, init, first_known)
+            self._preparer = (writer, None)
+            return writer, init
         if record.prepares:
             ended, fence = None, None
             if not record.based:
-                ended, fence = self._enders.of(record, was.producer_epoch if was is not None else None)
-            prepared = _prepared_by(record, was, ended, fence)
-            self._prepared_by = prepared, ended if prepared == END_TXN else fence
-        return self._prepared_by
+                ended, fence = self._enders.of(
+                    record, previous.producer_epoch if previous is not None else None
+                )
+            preparer = _find_preparer(record, previous, ended, fence)
+            self._preparer = preparer, ended if preparer == END_TXN else fence
+        return self._preparer
 
-    def _remember(self, this: Transition) -> Transition:
-        """The transition with what is remembered after it."""
-        record, was = this.record, this.was
-        bumped = was is not None and this.moved and not record.completes and record.status is not None
-        if this.first_known:
+    def _remember(self, transition: Transition) -> Transition:
+        """Update the last epochs and the previous producer id, and return the transition with them."""
+        record, previous = transition.record, transition.previous
+        bumped = (
+            previous is not None
+            and transition.changes_identity
+            and not record.completes
+            and record.status is not None
+        )
+        if transition.first_known:
             self._last_epoch = self._previous_id = NONE
-            self._held = LastProducerEpoch(NONE, record.leader_epoch)
+            self._remembered_epoch = LastProducerEpoch(NONE, record.leader_epoch)
         elif record.prepares and record.producer_epoch is not None and record.transaction_version >= 2:
-            # prepareAbortOrCommit: the epoch is one above the last, whoever ends the transaction
-            self._held = LastProducerEpoch(record.producer_epoch - 1, record.leader_epoch)
+            # prepareAbortOrCommit: whoever ends the transaction, the last epoch is one below the new one
+            self._remembered_epoch = LastProducerEpoch(record.producer_epoch - 1, record.leader_epoch)
         elif bumped:
-            # prepareIncrementProducerEpoch; before transaction version 2 a fence forgets it
-            self._held = LastProducerEpoch(
-                NONE if record.prepares else _owners_epoch(this), record.leader_epoch
+            # prepareIncrementProducerEpoch; before transaction version 2 a fence clears the last epoch
+            self._remembered_epoch = LastProducerEpoch(
+                NONE if record.prepares else _owners_epoch(transition), record.leader_epoch
             )
         if bumped:
-            self._last_epoch = _owners_epoch(this)
-        if was is not None and not record.tombstone and was.producer_id != record.producer_id:
-            self._previous_id = was.producer_id
-        return Transition(*this[:7], self._last_epoch, self._held, self._previous_id)
+            self._last_epoch = _owners_epoch(transition)
+        if previous is not None and not record.tombstone and previous.producer_id != record.producer_id:
+            self._previous_id = previous.producer_id
+        return Transition(*transition[:7], self._last_epoch, self._remembered_epoch, self._previous_id)
 
 
-def _owners_epoch(this: Transition) -> int | None:
-    """The epoch before a bump that its owner asked for; NONE if another did, None where nothing tells."""
-    if this.act is None or this.was is None:
+def _owners_epoch(transition: Transition) -> int | None:
+    """The epoch before a bump that its owner requested; NONE if somebody else did, None if it is
+    not known.
+    """
+    if transition.writer is None or transition.previous is None:
         return None
-    return this.was.producer_epoch if this.own else NONE
+    return transition.previous.producer_epoch if transition.keeps_instance else NONE
 
 
-def _same(was: TransactionRecord | None, record: TransactionRecord) -> bool:
-    """The record has the producer id and epoch of the one before."""
-    if was is None or record.tombstone:
+def _same(previous: TransactionRecord | None, record: TransactionRecord) -> bool:
+    """Whether the record has the producer id and epoch of the one before."""
+    if previous is None or record.tombstone:
         return False
-    return was.producer_id == record.producer_id and was.producer_epoch == record.producer_epoch
+    return previous.producer_id == record.producer_id and previous.producer_epoch == record.producer_epoch
 
 
-def _initialised_by(
-    record: TransactionRecord, was: TransactionRecord | None, init: RequestRow | None, first_known: bool
+def _writer_of_empty(
+    record: TransactionRecord, previous: TransactionRecord | None, init: RequestRow | None, first_known: bool
 ) -> str | None:
-    if _same(was, record):
+    if _same(previous, record):
         return RETRY
-    if first_known and not (init is not None and _by_admin(init)):
-        # whatever is presented: a coordinator that does not know the id begins anew
+    if first_known and not (init is not None and _is_of_admin(init)):
+        # a coordinator that does not know the id makes a new producer, whatever the request presents
         return NEW_INSTANCE
-    return None if init is None else _asked_by(init)
+    return None if init is None else _initialiser(init)
 
 
-def _by_admin(init: RequestRow) -> bool:
+def _is_of_admin(init: RequestRow) -> bool:
     return init.client_id is not None and ADMIN.match(init.client_id) is not None
 
 
-def _asked_by(init: RequestRow) -> str:
-    if _by_admin(init):
+def _initialiser(init: RequestRow) -> str:
+    if _is_of_admin(init):
         return OPERATOR
     return CLIENT_BUMP if init.producer_id is not None and init.producer_id >= 0 else NEW_INSTANCE
 
 
-def _prepared_by(
+def _find_preparer(
     record: TransactionRecord,
-    was: TransactionRecord | None,
+    previous: TransactionRecord | None,
     ended: RequestRow | None,
     fence: RequestRow | None,
 ) -> str | None:
     # before transaction version 2 only a fence moves the epoch here
-    own = _same(was, record) and record.transaction_version < 2
-    # what is not open has no timeout, and is not aborted for a new instance
-    nothing_open = was is not None and was.settled
+    own = _same(previous, record) and record.transaction_version < 2
+    # where no transaction is open, none times out, and none is aborted for a new instance
+    nothing_open = previous is not None and previous.settled
     if record.status == PREPARE_COMMIT or ended is not None or own or nothing_open:
         return END_TXN
     if fence is not None:
-        return _asked_by(fence)
+        return _initialiser(fence)
     if record.started_ms is not None and record.timeout_ms is not None:
         return TIMEOUT if record.timestamp_ms - record.started_ms >= record.timeout_ms else None
     return None

@@ -22,7 +22,7 @@ from fencepost.protocols.producer_epoch.fenced_rows import OpenTransactions, add
 from fencepost.protocols.producer_epoch.fencings import Fences
 from fencepost.protocols.producer_epoch.handed_down_ids import HandedDownId, hand_down_id
 from fencepost.protocols.producer_epoch.refusals import Connection, KnownEpoch, refusals
-from fencepost.protocols.producer_epoch.request_rows import RequestRow, granted
+from fencepost.protocols.producer_epoch.request_rows import RequestRow, granted_inits
 from fencepost.protocols.producer_epoch.request_targets import END, INIT
 from fencepost.protocols.producer_epoch.states_met import MetStates, States
 from fencepost.protocols.producer_epoch.transaction_log import TransactionRecord, transaction_records
@@ -39,10 +39,11 @@ from fencepost.replay.unreadable import UnreadPiece, damaged_batches, unread_pie
 
 @dataclass
 class _Id:
-    """One transactional id: its records, and what was asked for it."""
+    """One transactional id: its records, its requests, and the pairs of both."""
 
+    transactional_id: str
     records: list[TransactionRecord] = field(default_factory=list)
-    asked: list[RequestRow] = field(default_factory=list)
+    requests: list[RequestRow] = field(default_factory=list)
     pairs: list[Pair] = field(default_factory=list)
     before: HandedDownId | None = None
 
@@ -54,27 +55,30 @@ class TransactionStateManager:
         self,
         evidence: CoordinatorEvidence,
         metadata: ClusterMetadata,
-        sent: Sequence[RequestRow],
-        wrote: Mapping[str, Mapping[Connection, Sequence[KnownEpoch]]],
+        coordinator_requests: Sequence[RequestRow],
+        connection_epochs: Mapping[str, Mapping[Connection, Sequence[KnownEpoch]]],
         tolerance_ms: int,
     ) -> None:
         self._tolerance_ms = tolerance_ms
-        self._wrote = wrote
+        self._connection_epochs = connection_epochs
         self._unread = unread_lines(evidence.quarantine)
         self._cluster, _, self._partition, partition_key = evidence.key
         self._ids: dict[str, _Id] = {}
         self._unnamed: list[RequestRow] = []
-        for each in sent:
+        for each in coordinator_requests:
             if each.transactional_id is None:
                 self._unnamed.append(each)
             else:
-                self._ids.setdefault(each.transactional_id, _Id()).asked.append(each)
+                self._id(each.transactional_id).requests.append(each)
         self._before, self._cut = evidence.before, evidence.cut_of_next()
         self._coordinator: Coordinator | None = None
         if partition_key is not None and self._partition is not None:
             key = (self._cluster, TRANSACTIONS_TOPIC, self._partition, partition_key)
             self._coordinator = self._load(evidence, key, metadata)
         self._fencing: dict[str, Pair] = {}
+
+    def _id(self, transactional_id: str) -> _Id:
+        return self._ids.setdefault(transactional_id, _Id(transactional_id))
 
     def _load(self, evidence: CoordinatorEvidence, key: LogKey, metadata: ClusterMetadata) -> Coordinator:
         pieces = [
@@ -83,7 +87,7 @@ class TransactionStateManager:
             if (piece.topic, piece.partition) == (TRANSACTIONS_TOPIC, key[2])
         ]
         if evidence.end is not None:
-            # a log that ends before that lacks its end
+            # a log that ends before the offset at which it was closed lacks its end
             pieces.append(UnreadPiece(TRANSACTIONS_TOPIC, key[2], evidence.end - 1, "", 0))
         log = Log(
             Batches.of(evidence.batches),
@@ -92,10 +96,10 @@ class TransactionStateManager:
             unread=pieces,
         )
         for record in transaction_records(evidence.records, log):
-            self._ids.setdefault(record.transactional_id, _Id()).records.append(record)
-        for transactional_id, each in self._ids.items():
-            self._go_on(transactional_id, each, log)
-            each.pairs = granted_pairs(granted(each.asked), each.records, self._tolerance_ms)
+            self._id(record.transactional_id).records.append(record)
+        for each in self._ids.values():
+            self._resume(each, log)
+            each.pairs = granted_pairs(granted_inits(each.requests), each.records, self._tolerance_ms)
         pairs = (pair for each in self._ids.values() for pair in each.pairs)
         leaders = _leaders(metadata.leaders(TRANSACTIONS_TOPIC, key[2]), pairs)
         return Coordinator(
@@ -108,161 +112,198 @@ class TransactionStateManager:
         )
 
     def add_to(self, rows: CoordinatorRows) -> None:
-        """Replay every transactional id, and add what comes of it."""
-        coordinator = self._coordinator
-        if coordinator is not None:
-            log = coordinator.log
-            log_coverage(rows.coverage, coordinator.key, log)
-            cluster, *place = coordinator.key
-            whole, known_to = is_whole(log), coordinator.known_to()
-            rows.told[account.COORDINATOR].add(
-                cluster, None, *place, whole, *coordinator.known_from(), *known_to
+        """Replay every transactional id, and add its rows."""
+        if self._coordinator is not None:
+            log = self._coordinator.log
+            log_coverage(rows.coverage, self._coordinator.key, log)
+            cluster, *place = self._coordinator.key
+            rows.account_rows[account.COORDINATOR].add(
+                cluster,
+                None,
+                *place,
+                is_whole(log),
+                *self._coordinator.known_from(),
+                *self._coordinator.known_to(),
             )
-        for transactional_id, each in sorted(self._ids.items()):
+        for _, each in sorted(self._ids.items()):
             transitions = self._replay(each)
-            going_on = each.before.begun(each.records[0]) if each.before is not None else None
-            found = transactions(transitions, going_on)
-            if coordinator is not None:
-                compacted = _compacted_epochs(transitions, each.before)
-                told_from = _known_from(coordinator, transitions, found, self._tolerance_ms)
-                at_cut, past = None, set[int]()
-                if self._cut is not None:
-                    at_cut = hand_down_id(log, self._cut, transitions, found, compacted)
-                if self._cut is not None and at_cut is not None:
-                    past = at_cut.past(found, self._cut)
-                    rows.before.add(cluster, *place[1:], self._cut, transactional_id, at_cut.packed())
-                begun = each.before is not None and each.before.counted_from is not None
-                add_history(rows, coordinator, transitions, found, begun=begun, past=past)
-                if log.base is not None:
-                    for name, producer_id, *counted in count_answered_transactions(
-                        each.asked, self._tolerance_ms
-                    ):
-                        rows.told[account.TOLD].add(self._cluster, producer_id, name, *counted)
-                for producer_id, epoch in compacted.items():
-                    goes_on = at_cut is not None and at_cut.record.producer_id == producer_id
-                    known = (transactional_id, epoch, at_cut.counted_from if at_cut and goes_on else None)
-                    fact = (*place, whole, *told_from, *known_to)
-                    rows.told[account.KNOWN].add(self._cluster, producer_id, *fact, *known)
+            resumed = each.before.resumed_transaction(each.records[0]) if each.before is not None else None
+            transactions_of_id = transactions(transitions, resumed)
+            if self._coordinator is not None:
+                self._add_history(rows, self._coordinator, each, transitions, transactions_of_id)
             accepted = [
                 *each.pairs,
-                *ended_pairs(each.asked, transitions, self._tolerance_ms),
-                *added_pairs(each.asked, transitions, self._tolerance_ms),
+                *ended_pairs(each.requests, transitions, self._tolerance_ms),
+                *added_pairs(each.requests, transitions, self._tolerance_ms),
             ]
-            pairs = [*accepted, *_fencing(transitions)]
+            pairs = [*accepted, *_aborting_inits(transitions)]
             states = States(transitions, self._tolerance_ms)
-            witnesses = Witnesses(each.asked, self._unread, self._tolerance_ms)
-            verified = verified_during(each.asked, self._tolerance_ms)
-            met = MetStates(states, self._coordinator, pairs, witnesses, verified)
-            self._add_decided(rows, each, met, accepted)
-            self._add_fencings(rows, transactional_id, each, met, found)
-        for refusal in refusals(self._unnamed, self._wrote.get("", {}), self._tolerance_ms):
-            add_idempotent(rows.told[account.FENCED], self._cluster, refusal)
+            witnesses = Witnesses(each.requests, self._unread, self._tolerance_ms)
+            verified = verified_during(each.requests, self._tolerance_ms)
+            met_states = MetStates(states, self._coordinator, pairs, witnesses, verified)
+            self._add_decided(rows, each, met_states, accepted)
+            self._add_fencings(rows, each, met_states, transactions_of_id)
+        for refusal in refusals(self._unnamed, self._connection_epochs.get("", {}), self._tolerance_ms):
+            add_idempotent(rows.account_rows[account.FENCING], self._cluster, refusal)
 
-    def _go_on(self, transactional_id: str, each: _Id, log: Log) -> None:
-        """Go on from what an earlier chapter knew of an id, if compaction left the log where that ends."""
-        position, known = self._before.get(transactional_id, (None, None))
-        if known is None or log.base is None or log.base.to + 1 != position:
+    def _add_history(
+        self,
+        rows: CoordinatorRows,
+        coordinator: Coordinator,
+        each: _Id,
+        transitions: Sequence[Transition],
+        transactions_of_id: Sequence[Transaction],
+    ) -> None:
+        """Add the states and transactions of an id, what the last step must know of it, and what the next
+        chapter must know.
+        """
+        log = coordinator.log
+        cluster, *place = coordinator.key
+        compacted = _compacted_epochs(transitions, each.before)
+        known_from = _known_from(coordinator, transitions, transactions_of_id, self._tolerance_ms)
+        at_cut, starts_before_cut = None, set[int]()
+        if self._cut is not None:
+            at_cut = hand_down_id(log, self._cut, transitions, transactions_of_id, compacted)
+        if self._cut is not None and at_cut is not None:
+            starts_before_cut = at_cut.ended_before(transactions_of_id, self._cut)
+            rows.before.add(cluster, *place[1:], self._cut, each.transactional_id, at_cut.packed())
+        add_history(
+            rows,
+            coordinator,
+            transitions,
+            transactions_of_id,
+            is_counted_before=each.before is not None and each.before.counted_from is not None,
+            starts_before_cut=starts_before_cut,
+        )
+        if log.base is not None:
+            answered = rows.account_rows[account.ANSWERED_TRANSACTION]
+            for name, producer_id, *counts in count_answered_transactions(each.requests, self._tolerance_ms):
+                answered.add(cluster, producer_id, name, *counts)
+        coverage = (*place, is_whole(log), *known_from, *coordinator.known_to())
+        for producer_id, epoch in compacted.items():
+            counted_from = None
+            if at_cut is not None and at_cut.record.producer_id == producer_id:
+                counted_from = at_cut.counted_from
+            rows.account_rows[account.NAMED_PRODUCER].add(
+                cluster, producer_id, *coverage, each.transactional_id, epoch, counted_from
+            )
+
+    def _resume(self, each: _Id, log: Log) -> None:
+        """Take over what an earlier chapter handed down of an id, if this log was compacted exactly up to
+        where that chapter's knowledge ends.
+        """
+        position, handed_down = self._before.get(each.transactional_id, (None, None))
+        if handed_down is None or log.base is None or log.base.to + 1 != position:
             return
-        if each.records and known.is_left(each.records[0]):
-            each.before = known
-            each.records[0] = known.placed(each.records[0])
+        if each.records and handed_down.matches(each.records[0]):
+            each.before = handed_down
+            each.records[0] = handed_down.restored_record(each.records[0])
 
     def _replay(self, each: _Id) -> list[Transition]:
-        moves = [sent for sent in each.asked if sent.api_key in (INIT, END)]
-        metadata = TransactionMetadata(Enders(moves, self._tolerance_ms))
-        inits = {pair.record.offset: pair.asked for pair in each.pairs if pair.sure}
+        epoch_requests = [request for request in each.requests if request.api_key in (INIT, END)]
+        metadata = TransactionMetadata(Enders(epoch_requests, self._tolerance_ms))
+        inits = {pair.record.offset: pair.request for pair in each.pairs if pair.sure}
         replayed = [
             metadata.replay(record, None if record.based else inits.get(record.offset))
             for record in each.records[:1]
         ]
         if each.before is not None:
-            replayed = [metadata.go_on(each.before.goes_on(replayed[0]))]
+            replayed = [metadata.resume(each.before.resumed_transition(replayed[0]))]
         following = (metadata.replay(record, inits.get(record.offset)) for record in each.records[1:])
         return [*replayed, *following]
 
     def _add_decided(
-        self, rows: CoordinatorRows, each: _Id, met: MetStates, accepted: Iterable[Pair]
+        self, rows: CoordinatorRows, each: _Id, met_states: MetStates, accepted: Iterable[Pair]
     ) -> None:
-        written = {pair.asked.request_id: pair.record.offset for pair in accepted if pair.sure}
-        for asked in select_decided(each.asked):
-            rows.decided.add(asked, met, written, self._cluster, self._partition)
+        written = {pair.request.request_id: pair.record.offset for pair in accepted if pair.sure}
+        for request in select_decided(each.requests):
+            rows.decided.add(request, met_states, written, self._cluster, self._partition)
 
     def _add_fencings(
         self,
         rows: CoordinatorRows,
-        transactional_id: str,
         each: _Id,
-        met: MetStates,
-        found: Sequence[Transaction],
+        met_states: MetStates,
+        transactions_of_id: Sequence[Transaction],
     ) -> None:
-        wrote = self._wrote.get(transactional_id, {})
-        refused = refusals(each.asked, wrote, self._tolerance_ms)
-        if not refused:
+        connection_epochs = self._connection_epochs.get(each.transactional_id, {})
+        refused_requests = refusals(each.requests, connection_epochs, self._tolerance_ms)
+        if not refused_requests:
             return
         log = None if self._coordinator is None else self._coordinator.log
-        history, flying = Fences(met, self._tolerance_ms), OpenTransactions(found, log)
-        for refusal in refused:
+        history, open_transactions = (
+            Fences(met_states, self._tolerance_ms),
+            OpenTransactions(transactions_of_id, log),
+        )
+        for refusal in refused_requests:
             fencing = history.of(refusal)
             if fencing is not None:
-                add_fencing(rows.told[account.FENCED], self._cluster, fencing, flying)
+                add_fencing(rows.account_rows[account.FENCING], self._cluster, fencing, open_transactions)
 
 
 def _compacted_epochs(transitions: Iterable[Transition], before: HandedDownId | None) -> dict[int, int]:
-    """The producer ids that an id had, each with the newest epoch of which compaction may have taken
-    transactions: that of a record which it left, if chapters ``before`` have not counted them.
+    """The producer ids that an id had, each with the newest epoch of which compaction may have removed
+    transactions: that of a compacted record, unless earlier chapters (``before``) have counted them.
     """
-    found: dict[int, int] = {}
+    newest_epochs: dict[int, int] = {}
     for record in (each.record for each in transitions):
         if record.producer_id is not None:
             epoch = NO_EPOCH if record.producer_epoch is None or not record.based else record.producer_epoch
             if record.based and before is not None and before.counted_from is not None:
                 epoch = before.counted_from - 1
-            found[record.producer_id] = max(found.get(record.producer_id, NO_EPOCH), epoch)
-    return dict(sorted(found.items()))
+            newest_epochs[record.producer_id] = max(newest_epochs.get(record.producer_id, NO_EPOCH), epoch)
+    return dict(sorted(newest_epochs.items()))
 
 
 def _known_from(
     coordinator: Coordinator,
     transitions: Sequence[Transition],
-    found: Iterable[Transaction],
+    transactions_of_id: Iterable[Transaction],
     tolerance_ms: int,
 ) -> tuple[int | None, int | None]:
     """Coordinator.known_from for one transactional id.
 
-    Of a Prepare record that compaction left the transaction is not ``found``, since its epoch is not known: a
-    batch of it may be answered for after all that was compacted. So what is known of the id begins when that
-    transaction was complete, by a clock that may not be the markers'.
+    If compaction left a Prepare record, the epoch of its transaction is not known, and
+    ``transactions_of_id`` does not have it. A Produce of that transaction may have been answered after the
+    time of the compacted records. So the history of the id is known only from the completion of that
+    transaction on; that time may be of another clock than the times of markers.
     """
-    left = [each.record for each in transitions if each.record.based]
-    if not left or not left[-1].prepares or any(each.prepare is left[-1] for each in found):
+    compacted = [each.record for each in transitions if each.record.based]
+    if (
+        not compacted
+        or not compacted[-1].prepares
+        or any(each.prepare is compacted[-1] for each in transactions_of_id)
+    ):
         return coordinator.known_from()
-    following = (each.record for each in transitions[len(left) :])
-    complete = next((record for record in following if record.completes), None)
+    later_records = (each.record for each in transitions[len(compacted) :])
+    complete = next((record for record in later_records if record.completes), None)
     if complete is None:
         return FOREVER, None
     _, led_by = coordinator.known_from()
-    same = coordinator.leaders.get(complete.leader_epoch) == led_by
-    return complete.timestamp_ms + tolerance_ms, led_by if same else None
+    same_clock = coordinator.leaders.get(complete.leader_epoch) == led_by
+    return complete.timestamp_ms + tolerance_ms, led_by if same_clock else None
 
 
 def _leaders(elected: Mapping[int, int], pairs: Iterable[Pair]) -> dict[int, int | None]:
-    """Who led the log, by leader epoch: whoever answered a request whose record is in it, else as elected."""
+    """The leader of each leader epoch: the broker that answered a request whose record is in it, else the one
+    that was elected.
+    """
     answered: dict[int, set[int]] = {}
     for pair in pairs:
         if pair.sure:
-            answered.setdefault(pair.record.leader_epoch, set()).add(pair.asked.broker_id)
-    found: dict[int, int | None] = dict(elected)
-    found.update({epoch: next(iter(each)) for epoch, each in answered.items() if len(each) == 1})
-    return found
+            answered.setdefault(pair.record.leader_epoch, set()).add(pair.request.broker_id)
+    leaders: dict[int, int | None] = dict(elected)
+    leaders.update({epoch: next(iter(each)) for epoch, each in answered.items() if len(each) == 1})
+    return leaders
 
 
-def _fencing(transitions: Iterable[Transition]) -> list[Pair]:
+def _aborting_inits(transitions: Iterable[Transition]) -> list[Pair]:
     """The InitProducerId requests that made a Prepare record.
 
     They are answered CONCURRENT_TRANSACTIONS once the record is written.
     """
     return [
-        Pair(each.by, each.record, sure=True)
+        Pair(each.request, each.record, sure=True)
         for each in transitions
-        if each.record.prepares and each.by is not None and each.by.api_key == INIT
+        if each.record.prepares and each.request is not None and each.request.api_key == INIT
     ]

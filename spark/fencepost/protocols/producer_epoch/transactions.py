@@ -1,4 +1,6 @@
-"""Transactions as their coordinators logged them: from Ongoing, or the abort of nothing, to Complete."""
+"""Transactions as their coordinators logged them: from Ongoing, or an abort without a transaction, to
+Complete.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,9 @@ from fencepost.replay.logs import COMPACTED
 class Transaction:
     """One transaction of a transactional id within one stretch; what a hole hides is None.
 
-    ``start`` is its first record: Ongoing, or the Prepare of one that never was. ``newest`` is the last one
-    before it is complete, ``prepare`` and ``complete`` the first of their kind. ``abort_cause`` is who wrote
-    a PrepareAbort.
+    ``start`` is its first record: Ongoing, or a PrepareAbort without a transaction. ``newest`` is its last
+    record before it is complete, ``prepare`` and ``complete`` the first of their kind. ``abort_cause`` is who
+    wrote a PrepareAbort.
     """
 
     stretch: int
@@ -41,7 +43,7 @@ class Transaction:
 
     @property
     def producer_epoch(self) -> int | None:
-        """The epoch at which it was written. What is prepared at once is so one above it."""
+        """The epoch with which its batches were written. A Prepare record at its start has the next epoch."""
         epoch = self.start.producer_epoch
         return epoch - 1 if epoch is not None and self.start.prepares else epoch
 
@@ -51,49 +53,49 @@ class Transaction:
         return self.start.timestamp_ms if self.start.started_ms is None else self.start.started_ms
 
     def outcome(self, is_last: bool) -> str | None:
-        """What became of it; ``is_last``: no hole follows its stretch."""
+        """Its outcome; ``is_last``: no hole follows its stretch."""
         if self.complete is not None:
             return "committed" if self.due_type == "COMMIT" else "aborted"
         return "open" if is_last else None
 
     def replay(self, transition: Transition) -> None:
-        """Take a record that is part of it."""
+        """Replay a record that is part of it."""
         record = transition.record
         if record.status == ONGOING or record.prepares:
             self.newest = record
         if record.prepares and self.prepare is None:
             self.prepare = record
-            self.abort_cause = transition.act if record.status == PREPARE_ABORT else None
+            self.abort_cause = transition.writer if record.status == PREPARE_ABORT else None
         if record.completes and self.complete is None:
             self.complete = record
         self.transaction_version = max(self.transaction_version, record.transaction_version)
 
 
 def begins_transaction(transition: Transition) -> bool:
-    """Whether a record begins a transaction: Ongoing, or (transaction version 2) the abort of nothing."""
-    record, was = transition.record, transition.was
+    """Whether a record begins a transaction: Ongoing, or (transaction version 2) an abort without one."""
+    record, previous = transition.record, transition.previous
     if record.prepares:
-        return was is not None and was.settled
-    return record.status == ONGOING and not (was is not None and was.status == ONGOING)
+        return previous is not None and previous.settled
+    return record.status == ONGOING and not (previous is not None and previous.status == ONGOING)
 
 
-def transactions(transitions: Sequence[Transition], begun: Transaction | None = None) -> list[Transaction]:
+def transactions(transitions: Sequence[Transition], resumed: Transaction | None = None) -> list[Transaction]:
     """Every transaction of one transactional id, in the order of its log.
 
-    ``begun``: the one that goes on with the first record.
+    ``resumed``: the transaction, known to an earlier chapter, that the first record is part of.
     """
-    found = [] if begun is None else [begun]
-    stretch = None if begun is None else begun.stretch
-    for transition in transitions[len(found) :]:
+    transactions_of_id = [] if resumed is None else [resumed]
+    stretch = None if resumed is None else resumed.stretch
+    for transition in transitions[len(transactions_of_id) :]:
         record = transition.record
         if begins_transaction(transition):
-            found.append(Transaction(record.stretch, record, record))
+            transactions_of_id.append(Transaction(record.stretch, record, record))
             stretch = record.stretch
         # behind a hole nothing is part of a transaction before the next one begins
-        in_one = record.stretch == stretch
-        if in_one and (record.status == ONGOING or record.prepares or record.completes):
-            found[-1].replay(transition)
-    return found
+        is_in_transaction = record.stretch == stretch
+        if is_in_transaction and (record.status == ONGOING or record.prepares or record.completes):
+            transactions_of_id[-1].replay(transition)
+    return transactions_of_id
 
 
 def whole_epochs(
@@ -101,19 +103,20 @@ def whole_epochs(
 ) -> set[int]:
     """The offsets of the records whose epoch the log shows from its first to its last record.
 
-    ``open_stretches``: those that no hole follows. ``begun``: what came before the first record is known.
+    ``open_stretches``: the stretches that no hole follows. ``begun``: whether everything before the first
+    record is known.
     """
-    found: set[int] = set()
+    offsets_of_whole_epochs: set[int] = set()
     offsets: list[int] = []
     stretch = COMPACTED
     for transition in transitions:
         record = transition.record
-        if transition.moved or record.stretch != stretch:
+        if transition.changes_identity or record.stretch != stretch:
             # the epoch before ended here, unless a hole lies between
             if begun and record.stretch == stretch:
-                found.update(offsets)
+                offsets_of_whole_epochs.update(offsets)
             offsets, begun, stretch = [], not transition.hidden, record.stretch
         offsets.append(record.offset)
     if begun and stretch in open_stretches:
-        found.update(offsets)
-    return found
+        offsets_of_whole_epochs.update(offsets)
+    return offsets_of_whole_epochs

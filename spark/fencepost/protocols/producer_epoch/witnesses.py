@@ -1,13 +1,13 @@
-"""What answers tell of a transactional id: a second witness of its state, where its records are gone.
+"""The states of a transactional id that answers show: a second witness where compaction removed its records.
 
-After org.apache.kafka.coordinator.transaction.TransactionCoordinator: who is answered NONE to
-AddPartitionsToTxn or AddOffsetsToTxn has an open transaction, which lasts until EndTxn, InitProducerId or its
-timeout ends it. A producer epoch is given once: answered both before and after a request, it was there all
-along.
+After org.apache.kafka.coordinator.transaction.TransactionCoordinator: if AddPartitionsToTxn or
+AddOffsetsToTxn is answered NONE, a transaction is open until an EndTxn, an InitProducerId or its timeout
+ends it. A producer epoch is assigned only once: if answers before and after a request have the same epoch,
+the id had it all along.
 
-Lines may be lost. So a transaction that is open by what lines tell is said of accepted requests only; against
-a broker nothing counts but an epoch that was answered on both sides. Nothing is said across a line that could
-not be read, or a file's end.
+Lines may be lost. So only accepted requests are said to have met an open transaction; a refusal counts
+against a broker only if answers on both sides of it have the same epoch. Nothing is concluded across a line
+that could not be read, or across the end of a file.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ import pyarrow.compute as pc
 from fencepost.capture.plan import REQUEST_LOG
 from fencepost.protocols.producer_epoch.answers import (
     Epoch,
+    ended_only_earlier_epochs,
+    epoch_when_answered,
     is_accepted_end,
     is_granted_init,
-    made_until,
     makes_epoch,
     may_end,
     partition_of,
     shows_open,
-    told_after,
 )
 from fencepost.protocols.producer_epoch.order_of_lines import Lines
 from fencepost.protocols.producer_epoch.request_rows import RequestRow
@@ -42,8 +42,8 @@ UnreadLines = Mapping[str, Sequence[int]]
 
 
 class WitnessedState(NamedTuple):
-    """What a request certainly met; ``status`` and ``listed`` (its partition is in the transaction) are None
-    where that is not told.
+    """A state that a request met. ``status`` and ``listed`` (whether its partition is in the transaction) are
+    None if they are not known.
     """
 
     producer_id: int
@@ -53,177 +53,207 @@ class WitnessedState(NamedTuple):
 
 
 def unread_lines(quarantine: pa.Table) -> UnreadLines:
-    """Where lines of request logs could not be read, among rows of ``bronze.quarantine`` of one cluster."""
+    """The places of request logs that could not be read, among rows of ``bronze.quarantine`` of
+    one cluster.
+    """
     rows = quarantine.filter(pc.equal(quarantine["kind"], REQUEST_LOG))
-    found: dict[str, list[int]] = {}
+    positions: dict[str, list[int]] = {}
     for file, position in zip(rows["file"].to_pylist(), rows["position"].to_pylist(), strict=True):
-        found.setdefault(file, []).append(position or 0)
-    return found
+        positions.setdefault(file, []).append(position or 0)
+    return positions
 
 
 class Witnesses:
-    """The answers about one transactional id, as far as they tell what its requests met."""
+    """The answers about one transactional id, which show what its requests met."""
 
-    def __init__(self, asked: Sequence[RequestRow], unread: UnreadLines, tolerance_ms: int) -> None:
-        """``asked``: every line about the id, of all brokers, in the order of answers."""
-        self._asked = asked
+    def __init__(self, requests: Sequence[RequestRow], unread: UnreadLines, tolerance_ms: int) -> None:
+        """``requests``: every line about the id, of all brokers, in the order of answers."""
+        self._requests = requests
         self._unread = unread
         self._tolerance_ms = tolerance_ms
 
-    def told(self, asked: RequestRow) -> list[WitnessedState]:
-        """The states of which a request met one; none where nothing tells."""
-        return self._within(asked) or self._between(asked)
+    def states_met_by(self, request: RequestRow) -> list[WitnessedState]:
+        """The states of which a request met one; an empty list if answers do not show them."""
+        return self._within_transaction(request) or self._between_answers(request)
 
     @cached_property
-    def _tellers(self) -> Lines:
-        return Lines((each for each in self._asked if told_after(each) is not None), self._tolerance_ms)
+    def _lines_with_epoch(self) -> Lines:
+        return Lines(
+            (each for each in self._requests if epoch_when_answered(each) is not None), self._tolerance_ms
+        )
 
     @cached_property
-    def _began(self) -> Lines:
-        return Lines((each for each in self._asked if is_granted_init(each)), self._tolerance_ms)
+    def _granted_inits(self) -> Lines:
+        return Lines((each for each in self._requests if is_granted_init(each)), self._tolerance_ms)
 
     @cached_property
-    def _added(self) -> dict[str | None, Lines]:
-        """What was added, or verified, by the name of the partition; all of it by None."""
-        found: dict[str | None, list[RequestRow]] = {None: []}
-        for each in self._asked:
+    def _additions(self) -> dict[str | None, Lines]:
+        """The requests that added or verified a partition, by its name; all of them by None."""
+        lines_by_key: dict[str | None, list[RequestRow]] = {None: []}
+        for each in self._requests:
             if shows_open(each):
-                found[None].append(each)
-                found.setdefault(partition_of(each), []).append(each)
-        return {name: Lines(lines, self._tolerance_ms) for name, lines in found.items()}
+                lines_by_key[None].append(each)
+                lines_by_key.setdefault(partition_of(each), []).append(each)
+        return {name: Lines(lines, self._tolerance_ms) for name, lines in lines_by_key.items()}
 
     @cached_property
     def _enders(self) -> Lines:
-        return Lines((each for each in self._asked if may_end(each)), self._tolerance_ms)
+        return Lines((each for each in self._requests if may_end(each)), self._tolerance_ms)
 
     @cached_property
     def _ended_at(self) -> dict[Epoch, set[int]]:
-        """The brokers that were asked to end a transaction, by what the request said."""
-        found: dict[Epoch, set[int]] = {}
-        for each in self._asked:
+        """The brokers that received an EndTxn, by the epoch that it presented."""
+        brokers: dict[Epoch, set[int]] = {}
+        for each in self._requests:
             if each.api_key == END:
-                found.setdefault((each.producer_id, each.producer_epoch), set()).add(each.broker_id)
-        return found
+                brokers.setdefault((each.producer_id, each.producer_epoch), set()).add(each.broker_id)
+        return brokers
 
     @cached_property
-    def _met(self) -> dict[Epoch, Lines]:
-        """The lines that certainly met a producer epoch."""
-        found: dict[Epoch, list[RequestRow]] = {}
-        for each in self._asked:
+    def _lines_at_epoch(self) -> dict[Epoch, Lines]:
+        """The requests that certainly met a producer epoch, by that epoch."""
+        lines_by_key: dict[Epoch, list[RequestRow]] = {}
+        for each in self._requests:
             if shows_open(each) or (is_accepted_end(each) and each.moves_no_epoch):
-                found.setdefault((each.producer_id, each.producer_epoch), []).append(each)
-        return {epoch: Lines(lines, self._tolerance_ms) for epoch, lines in found.items()}
+                lines_by_key.setdefault((each.producer_id, each.producer_epoch), []).append(each)
+        return {epoch: Lines(lines, self._tolerance_ms) for epoch, lines in lines_by_key.items()}
 
     @cached_property
-    def _committed(self) -> dict[Epoch, Lines]:
-        """Commits that moved the epoch: until then nobody else had ended the transaction of that epoch."""
-        found: dict[Epoch, list[RequestRow]] = {}
-        for each in self._asked:
+    def _bumping_commits(self) -> dict[Epoch, Lines]:
+        """The commits that bumped the epoch which they presented: until then nobody else had ended the
+        transaction of that epoch.
+        """
+        lines_by_key: dict[Epoch, list[RequestRow]] = {}
+        for each in self._requests:
             if is_accepted_end(each) and not each.moves_no_epoch and each.result == "COMMIT":
-                found.setdefault((each.producer_id, each.producer_epoch), []).append(each)
-        return {epoch: Lines(lines, self._tolerance_ms) for epoch, lines in found.items()}
+                lines_by_key.setdefault((each.producer_id, each.producer_epoch), []).append(each)
+        return {epoch: Lines(lines, self._tolerance_ms) for epoch, lines in lines_by_key.items()}
 
-    def _between(self, asked: RequestRow) -> list[WitnessedState]:
-        """The epoch that was told before and met afterwards."""
-        for before in self._tellers.before(asked):
-            told = told_after(before)
-            if told is not None and told in self._met and self._met[told].has_after(asked):
-                return [WitnessedState(*told)]
+    def _between_answers(self, request: RequestRow) -> list[WitnessedState]:
+        """The state with the epoch that an answer before the request returned and one after it met."""
+        for before in self._lines_with_epoch.before(request):
+            epoch = epoch_when_answered(before)
+            if (
+                epoch is not None
+                and epoch in self._lines_at_epoch
+                and self._lines_at_epoch[epoch].has_after(request)
+            ):
+                return [WitnessedState(*epoch)]
         return []
 
-    def _within(self, asked: RequestRow) -> list[WitnessedState]:
-        """The open transaction that an accepted request of its epoch is part of."""
-        if asked.error != NONE or asked.producer_id is None or asked.producer_epoch is None:
+    def _within_transaction(self, request: RequestRow) -> list[WitnessedState]:
+        """The states of the open transaction that an accepted request is part of."""
+        if request.error != NONE or request.producer_id is None or request.producer_epoch is None:
             return []
-        said = asked.producer_id, asked.producer_epoch
-        if self._ended_at.get(said, set()) - {asked.broker_id} or not self._lasts(asked, said):
+        presented = request.producer_id, request.producer_epoch
+        if self._ended_at.get(presented, set()) - {request.broker_id} or not self._has_not_timed_out(
+            request, presented
+        ):
             return []
-        if asked.api_key == ADD_PARTITIONS and self._is_since(self._added.get(partition_of(asked)), asked):
-            return [WitnessedState(*said, ONGOING, listed=True)]
-        if self._is_since(self._added[None], asked) or self._ends_what_was_added(asked, said):
-            return [WitnessedState(*said, ONGOING)]
-        if not asked.verify_only and self._is_since(self._began, asked):
-            # what was added since may not have been logged
-            return [WitnessedState(*said, EMPTY), WitnessedState(*said, ONGOING)]
+        if request.api_key == ADD_PARTITIONS and self._is_since(
+            self._additions.get(partition_of(request)), request
+        ):
+            return [WitnessedState(*presented, ONGOING, listed=True)]
+        if self._is_since(self._additions[None], request) or self._ends_what_was_added(request, presented):
+            return [WitnessedState(*presented, ONGOING)]
+        if not request.verify_only and self._is_since(self._granted_inits, request):
+            # the line of an addition since may be lost
+            return [WitnessedState(*presented, EMPTY), WitnessedState(*presented, ONGOING)]
         return []
 
-    def _lasts(self, asked: RequestRow, said: Epoch) -> bool:
-        """Whether no timeout has ended the transaction of an epoch: it is met later, or was young."""
-        met_later = (lines[said] for lines in (self._met, self._committed) if said in lines)
-        return any(lines.has_after(asked) for lines in met_later) or self._is_young(asked, said)
+    def _has_not_timed_out(self, request: RequestRow, presented: Epoch) -> bool:
+        """Whether no timeout had ended the transaction of an epoch: a later request met it, or it
+        was young.
+        """
+        met_later = (
+            lines[presented] for lines in (self._lines_at_epoch, self._bumping_commits) if presented in lines
+        )
+        return any(lines.has_after(request) for lines in met_later) or self._is_young(request, presented)
 
-    def _is_young(self, asked: RequestRow, said: Epoch) -> bool:
-        """Whether a request was answered before any transaction of its epoch could be past its timeout."""
-        timeout_ms = self._timeouts.get(said)
+    def _is_young(self, request: RequestRow, presented: Epoch) -> bool:
+        """Whether a request was answered before any transaction of its epoch could have timed out."""
+        timeout_ms = self._timeouts.get(presented)
         if timeout_ms is None:
             return False
-        made = [each for each in self._made.before(asked) if told_after(each) == said]
-        if said in self._made_first and self._made_first[said].broker_id == asked.broker_id:
-            made.append(self._made_first[said])
-        return any(asked.responded_ms < self._made.arrived(each) + timeout_ms for each in made)
+        ends = [
+            each for each in self._transaction_ends.before(request) if epoch_when_answered(each) == presented
+        ]
+        if presented in self._first_bumps and self._first_bumps[presented].broker_id == request.broker_id:
+            ends.append(self._first_bumps[presented])
+        return any(request.responded_ms < self._transaction_ends.arrived(each) + timeout_ms for each in ends)
 
     @cached_property
     def _timeouts(self) -> dict[Epoch, int]:
-        """transaction.timeout.ms by producer epoch: InitProducerId set it, and only the ends of its own
-        transactions have moved the epoch since.
+        """transaction.timeout.ms by producer epoch: InitProducerId set it, and it stays while only the ends
+        of the producer's own transactions bump the epoch.
         """
-        found: dict[Epoch, int] = {}
-        for each in self._asked:
-            told = told_after(each)
-            if told is not None and is_granted_init(each) and each.transaction_timeout_ms is not None:
-                found[told] = min(found.get(told, each.transaction_timeout_ms), each.transaction_timeout_ms)
-        ended = (told_after(each) for each in self._asked if is_accepted_end(each))
-        for producer_id, epoch in sorted({told for told in ended if told is not None}):
-            if (producer_id, epoch - 1) in found:
-                found.setdefault((producer_id, epoch), found[producer_id, epoch - 1])
-        return found
+        timeouts: dict[Epoch, int] = {}
+        for each in self._requests:
+            answered = epoch_when_answered(each)
+            if answered is not None and is_granted_init(each) and each.transaction_timeout_ms is not None:
+                timeout_ms = each.transaction_timeout_ms
+                timeouts[answered] = min(timeouts.get(answered, timeout_ms), timeout_ms)
+        ended = (epoch_when_answered(each) for each in self._requests if is_accepted_end(each))
+        for producer_id, epoch in sorted({answered for answered in ended if answered is not None}):
+            if (producer_id, epoch - 1) in timeouts:
+                timeouts.setdefault((producer_id, epoch), timeouts[producer_id, epoch - 1])
+        return timeouts
 
     @cached_property
-    def _made_first(self) -> dict[Epoch, RequestRow]:
-        """Of each epoch the first line that tells that it was made."""
-        found: dict[Epoch, RequestRow] = {}
-        for each in sorted(self._asked, key=lambda line: line.requested_ms):
+    def _first_bumps(self) -> dict[Epoch, RequestRow]:
+        """By epoch, the first request whose answer shows that it was made."""
+        first_lines: dict[Epoch, RequestRow] = {}
+        for each in sorted(self._requests, key=lambda line: line.requested_ms):
             if makes_epoch(each):
-                found.setdefault(told_after(each) or (None, None), each)
-        return found
+                first_lines.setdefault(epoch_when_answered(each) or (None, None), each)
+        return first_lines
 
     @cached_property
-    def _made(self) -> Lines:
-        """After each of these no transaction was open."""
+    def _transaction_ends(self) -> Lines:
+        """The requests after which no transaction was open."""
         return Lines(
-            (each for each in self._asked if is_granted_init(each) or is_accepted_end(each)),
+            (each for each in self._requests if is_granted_init(each) or is_accepted_end(each)),
             self._tolerance_ms,
         )
 
-    def _is_since(self, lines: Lines | None, asked: RequestRow) -> bool:
-        """Whether one of these was answered before with the epoch of a request, and nothing ended since."""
+    def _is_since(self, lines: Lines | None, request: RequestRow) -> bool:
+        """Whether one of these lines came before a request, at its epoch, and no transaction ended since."""
         if lines is None:
             return False
-        said = asked.producer_id, asked.producer_epoch
+        presented = request.producer_id, request.producer_epoch
         return any(
-            told_after(before) == said and self._is_unbroken(before, asked) for before in lines.before(asked)
+            epoch_when_answered(before) == presented and self._is_unbroken(before, request)
+            for before in lines.before(request)
         )
 
-    def _ends_what_was_added(self, asked: RequestRow, said: Epoch) -> bool:
-        """Whether something was added at the epoch that an EndTxn moved: that was before, for any clock."""
-        if not makes_epoch(asked) or told_after(asked) == said or said not in self._met:
+    def _ends_what_was_added(self, request: RequestRow, presented: Epoch) -> bool:
+        """Whether a partition was added at the epoch that an EndTxn bumped: that came before, whatever the
+        clock says.
+        """
+        if (
+            not makes_epoch(request)
+            or epoch_when_answered(request) == presented
+            or presented not in self._lines_at_epoch
+        ):
             return False
         return any(
-            not self._enders.is_before(asked, each) and self._is_unbroken(each, asked)
-            for each in self._met[said].ends(asked.broker_id)
+            not self._enders.is_before(request, each) and self._is_unbroken(each, request)
+            for each in self._lines_at_epoch[presented].first_and_last(request.broker_id)
         )
 
-    def _is_unbroken(self, before: RequestRow, asked: RequestRow) -> bool:
-        """Whether all lines from one request to a later one are there, and none may have ended anything."""
-        if before.file != asked.file:
+    def _is_unbroken(self, before: RequestRow, request: RequestRow) -> bool:
+        """Whether all lines from one request to a later one are known, and none may have ended a
+        transaction.
+        """
+        if before.file != request.file:
             return False
-        first, last = sorted((before.position, asked.position))
+        first, last = sorted((before.position, request.position))
         if any(first < at < last for at in self._unread.get(before.file, ())):
             return False
         return all(
-            each.request_id in (before.request_id, asked.request_id)
-            or made_until(each, asked)
+            each.request_id in (before.request_id, request.request_id)
+            or ended_only_earlier_epochs(each, request)
             or self._enders.is_before(each, before)
-            or self._enders.is_before(asked, each)
-            for each in self._enders.around(before, asked)
+            or self._enders.is_before(request, each)
+            for each in self._enders.around(before, request)
         )

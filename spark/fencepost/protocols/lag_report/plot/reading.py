@@ -76,12 +76,12 @@ def read(
     end: dt.datetime | None = None,
 ) -> InstanceTimeline:
     """The timeline of one instance between two moments (UTC, without zone). Raises PlotError."""
-    known = [(row["cluster"], row["instance"]) for row in rows(lake.query(_NAMES))]
-    cluster, found = find(known, instance, cluster, "instance of Kafka Streams")
-    asked = {"cluster": cluster, "name": found, **limits(start, end)}
+    names = [(row["cluster"], row["instance"]) for row in rows(lake.query(_NAMES))]
+    cluster, name = find(names, instance, cluster, "instance of Kafka Streams")
+    parameters = {"cluster": cluster, "name": name, **limits(start, end)}
     rebalances, locks, restores, deletions = (
-        frame(lake.query(query, **asked)) for query in (_REBALANCES, _LOCKS, _RESTORES, _DELETIONS)
+        frame(lake.query(query, **parameters)) for query in (_REBALANCES, _LOCKS, _RESTORES, _DELETIONS)
     )
     if locks.empty and restores.empty and deletions.empty:
-        raise PlotError(f"The log of {printable(found)!r} shows no task in that time.")
-    return InstanceTimeline(cluster, found, rebalances, locks, restores, deletions, start, end)
+        raise PlotError(f"The log of {printable(name)!r} shows no task in that time.")
+    return InstanceTimeline(cluster, name, rebalances, locks, restores, deletions, start, end)

@@ -68,12 +68,14 @@ def read(
 
     Rebalances from before ``start`` are read: they tell who is a member.
     """
-    known = [(row["cluster"], row["group_id"]) for row in rows(lake.query(_NAMES))]
-    cluster, found = find(known, group_id, cluster, "classic group")
-    asked = {"cluster": cluster, "name": found, **limits(start, end)}
-    rebalances = frame(lake.query(_REBALANCES, **{k: v for k, v in asked.items() if k != "start"}))
-    marks = frame(lake.query(_MARKS, **asked)).sort_values(["member_id", "at", "kind"], ignore_index=True)
+    names = [(row["cluster"], row["group_id"]) for row in rows(lake.query(_NAMES))]
+    cluster, name = find(names, group_id, cluster, "classic group")
+    parameters = {"cluster": cluster, "name": name, **limits(start, end)}
+    rebalances = frame(lake.query(_REBALANCES, **{k: v for k, v in parameters.items() if k != "start"}))
+    marks = frame(lake.query(_MARKS, **parameters)).sort_values(
+        ["member_id", "at", "kind"], ignore_index=True
+    )
     shown = rebalances if start is None else rebalances[rebalances["stabilized_at"] >= start]
     if shown.empty:
-        raise PlotError(f"Group {printable(found)!r} did not rebalance in that time.")
-    return GroupTimeline(cluster, found, rebalances, marks, start, end)
+        raise PlotError(f"Group {printable(name)!r} did not rebalance in that time.")
+    return GroupTimeline(cluster, name, rebalances, marks, start, end)

@@ -1,7 +1,8 @@
 """The timeline of one transactional id: epochs as steps, transactions as bars, a lane for each client.
 
-A step has the colour of why its epoch began; who began it has a mark of the same colour at that epoch in its
-lane. A request that was fenced is a cross at the epoch it presented. The same rows give the same bytes.
+A step has the colour of the cause of its epoch; the client that caused it has a mark of the same colour at
+that epoch in its lane. A request that was fenced is a cross at the epoch that it presented. The same rows
+give the same bytes.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _HATCH = "////"
 
 
 def picture(timeline: ProducerTimeline, kind: str) -> tuple[bytes, str]:
-    """A file's content (``kind`` is svg or png), and what it shows in a line."""
+    """A file's content (``kind`` is svg or png), and its findings in one line."""
     layout = arrange(timeline)
     return canvas.content(draw(timeline, layout), kind), findings(layout.counts)
 
@@ -110,8 +111,8 @@ def _ground(axes: Axes, layout: ProducerLayout, lanes: int) -> None:
 
 def _steps(axes: Axes, layout: ProducerLayout) -> None:
     height = _height(layout)
-    known = [span for span in layout.epochs if span.run.value is not None]
-    lines = [[(span.run.start, _at(height, span)), (span.run.end, _at(height, span))] for span in known]
+    with_epoch = [span for span in layout.epochs if span.run.value is not None]
+    lines = [[(span.run.start, _at(height, span)), (span.run.end, _at(height, span))] for span in with_epoch]
     joints = [
         [(after.run.start, _at(height, before)), (after.run.start, _at(height, after))]
         for before, after in zip(layout.epochs, layout.epochs[1:], strict=False)
@@ -122,7 +123,10 @@ def _steps(axes: Axes, layout: ProducerLayout) -> None:
     ]
     looks: dict[str, tuple[list[Any], dict[str, Any]]] = {
         "joints": (joints, {"colors": GREY, "linewidths": 0.8, "zorder": 1.9}),
-        "steps": (lines, {"colors": [_COLOURS[span.kind] for span in known], "linewidths": 3.2, "zorder": 2}),
+        "steps": (
+            lines,
+            {"colors": [_COLOURS[span.kind] for span in with_epoch], "linewidths": 3.2, "zorder": 2},
+        ),
         "unknown": (hidden, {"colors": GREY, "linewidths": 1.2, "linestyles": ":", "zorder": 2}),
     }
     for gid, (each, look) in looks.items():

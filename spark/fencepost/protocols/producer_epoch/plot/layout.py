@@ -32,7 +32,7 @@ _COORDINATOR, _NOBODY = "(the coordinator)", "(client not known)"
 
 @dataclass(frozen=True)
 class Span:
-    """A stretch of time and what it is: the cause of an epoch, the outcome of a transaction."""
+    """A stretch of time and its kind: the cause of an epoch, or the outcome of a transaction."""
 
     run: Run
     kind: str
@@ -40,7 +40,7 @@ class Span:
 
 @dataclass(frozen=True)
 class ClientLane:
-    """Someone who bumped the epoch or was fenced; marks name it by ``key``, its number."""
+    """The lane of a client that bumped the epoch or was fenced; marks name it by its number, ``key``."""
 
     key: int
     name: str
@@ -49,7 +49,7 @@ class ClientLane:
 
 @dataclass(frozen=True)
 class DanglingLane:
-    """A transaction that nobody will end, in one partition."""
+    """The lane of a dangling transaction in one partition."""
 
     name: str
     detail: str
@@ -85,7 +85,7 @@ def arrange(timeline: ProducerTimeline) -> ProducerLayout:
     moments = (fencings["occurred_at"], timeline.dangling["since"])
     start, end = extent((*spans, *moments), timeline.start, timeline.end)
     marks, clients = _numbered(pd.concat([_bumps(epochs), _fenced(fencings)], ignore_index=True))
-    shown = _most_telling(clients, marks)
+    lanes = _lanes_that_fit(clients, marks)
     dangling = [_dangling(row) for row in timeline.dangling.to_dict("records")]
     outcomes = transactions.assign(outcome=_word(transactions["outcome"]))
     return ProducerLayout(
@@ -95,8 +95,8 @@ def arrange(timeline: ProducerTimeline) -> ProducerLayout:
         _spans(epochs, ("from_time", "to_time", "producer_epoch"), _word(epochs["cause"]), end),
         _producers(epochs),
         _spans(outcomes, ("started_at", "ended_at", "transactions"), outcomes["outcome"], end),
-        marks[marks["key"].isin([lane.key for lane in shown])],
-        tuple(shown),
+        marks[marks["key"].isin([lane.key for lane in lanes])],
+        tuple(lanes),
         tuple(dangling[:MOST_DANGLING]),
         {
             **_sums(marks, "kind", "count"),
@@ -106,18 +106,18 @@ def arrange(timeline: ProducerTimeline) -> ProducerLayout:
             },
             "dangling": len(dangling),
         },
-        (len(clients) - len(shown), max(0, len(dangling) - MOST_DANGLING)),
+        (len(clients) - len(lanes), max(0, len(dangling) - MOST_DANGLING)),
     )
 
 
 def findings(counts: dict[str, int]) -> str:
-    """What counts come to, in a line."""
+    """The counts in words, in one line."""
     outcomes = {word: counts.get(f"transaction {word}", 0) for word in OUTCOMES}
-    told = ", ".join(f"{number:,} {word}" for word, number in outcomes.items() if number)
+    outcomes_in_words = ", ".join(f"{number:,} {word}" for word, number in outcomes.items() if number)
     begun = counted(sum(outcomes.values()), "transaction")
     parts = (
         counted(sum(counts.get(kind.name, 0) for kind in CAUSES), "epoch"),
-        f"{begun} ({told})" if told else begun,
+        f"{begun} ({outcomes_in_words})" if outcomes_in_words else begun,
         f"{counted(counts.get(FENCED.name, 0), 'request')} fenced",
         f"{counts['dangling']:,} dangling",
     )
@@ -140,15 +140,15 @@ def _spans(
     starts = days(rows[begun])
     ends = np.where(rows[ended].isna(), np.maximum(end, starts), days(rows[ended]))
     return tuple(
-        Span(Run(float(start), float(stop), None if pd.isna(known) else float(known)), str(kind))
-        for start, stop, known, kind in zip(starts, ends, rows[value], kinds, strict=True)
+        Span(Run(float(start), float(stop), None if pd.isna(number) else float(number)), str(kind))
+        for start, stop, number, kind in zip(starts, ends, rows[value], kinds, strict=True)
     )
 
 
 def _producers(epochs: pd.DataFrame) -> tuple[tuple[float, int], ...]:
     """When each producer id began, in order."""
-    known = epochs[epochs["producer_id"].notna()]
-    changes = known[known["producer_id"] != known["producer_id"].shift()]
+    with_epoch = epochs[epochs["producer_id"].notna()]
+    changes = with_epoch[with_epoch["producer_id"] != with_epoch["producer_id"].shift()]
     return tuple(
         (float(at), int(producer))
         for at, producer in zip(days(changes["from_time"]), changes["producer_id"], strict=True)
@@ -156,17 +156,17 @@ def _producers(epochs: pd.DataFrame) -> tuple[tuple[float, int], ...]:
 
 
 def _bumps(epochs: pd.DataFrame) -> pd.DataFrame:
-    known = epochs[epochs["producer_epoch"].notna()]
+    with_epoch = epochs[epochs["producer_epoch"].notna()]
     return pd.DataFrame(
         {
             "who": [
                 _who(client, _COORDINATOR if cause == "timeout" else _NOBODY)
-                for client, cause in zip(known["client_id"], known["cause"], strict=True)
+                for client, cause in zip(with_epoch["client_id"], with_epoch["cause"], strict=True)
             ],
-            "at": days(known["from_time"]),
-            "epoch": known["producer_epoch"].astype("float64"),
-            "kind": _word(known["cause"]),
-            "count": known["epochs"],
+            "at": days(with_epoch["from_time"]),
+            "epoch": with_epoch["producer_epoch"].astype("float64"),
+            "kind": _word(with_epoch["cause"]),
+            "count": with_epoch["epochs"],
         }
     )
 
@@ -184,13 +184,13 @@ def _fenced(fencings: pd.DataFrame) -> pd.DataFrame:
 
 
 def _who(client: str | None, else_: str) -> tuple[bool, str]:
-    """Who it was, and whether that is a client's id: one may be called like one of ours."""
+    """Who it was, and whether that is a client id: a client id may be equal to one of our own words."""
     return (True, client) if isinstance(client, str) else (False, else_)
 
 
 def _numbered(marks: pd.DataFrame) -> tuple[pd.DataFrame, list[ClientLane]]:
-    """Marks with the ``key`` of their lane, and everyone who has one, in the order of first appearance."""
-    # by number: Pandas takes strings that differ only behind a NUL for the same
+    """Marks with the ``key`` of their lane, and the lanes in the order of first appearance."""
+    # keys are numbers: pandas takes strings that differ only behind a NUL for the same
     keys: dict[tuple[bool, str], int] = {}
     for _, who in sorted(zip(marks["at"], marks["who"], strict=True)):
         keys.setdefault(who, len(keys))
@@ -208,13 +208,13 @@ def _numbered(marks: pd.DataFrame) -> tuple[pd.DataFrame, list[ClientLane]]:
     return marks, lanes
 
 
-def _most_telling(clients: list[ClientLane], marks: pd.DataFrame) -> list[ClientLane]:
-    """As many lanes as fit, by what they have to show; their order stays."""
+def _lanes_that_fit(clients: list[ClientLane], marks: pd.DataFrame) -> list[ClientLane]:
+    """As many lanes as fit, those with the most remarkable marks first; their order stays."""
     rank = {kind.name: number for number, kind in enumerate((*CAUSES, FENCED))}
     worst = marks["kind"].map(rank).groupby(marks["key"]).max().to_dict()
     count = marks.groupby("key")["count"].sum().to_dict()
-    kept = sorted(clients, key=lambda lane: (-worst[lane.key], -count[lane.key], lane.key))[:MOST_CLIENTS]
-    return [lane for lane in clients if lane in kept]
+    chosen = sorted(clients, key=lambda lane: (-worst[lane.key], -count[lane.key], lane.key))[:MOST_CLIENTS]
+    return [lane for lane in clients if lane in chosen]
 
 
 def _dangling(row: dict[str, object]) -> DanglingLane:
@@ -224,5 +224,5 @@ def _dangling(row: dict[str, object]) -> DanglingLane:
 
 
 def _scale(epochs: Sequence[float] | pd.Series) -> Scale:
-    known = [epoch for epoch in epochs if epoch >= 0]
-    return Scale(min(known, default=0), max(known, default=0))
+    with_epoch = [epoch for epoch in epochs if epoch >= 0]
+    return Scale(min(with_epoch, default=0), max(with_epoch, default=0))

@@ -28,24 +28,23 @@ _NAMES = f"""
 SELECT cluster, transactional_id FROM {EPOCHS} WHERE transactional_id IS NOT NULL
 UNION SELECT cluster, victim FROM {FENCINGS} WHERE victim_kind = 'transactional_id'
 """
-# What falls on one spot of the picture, a ten-thousandth of its width, is one row.
-# Of epochs that began alike on one spot the newest stands for all. What a hole hides begins where the epoch
-# before it ended.
+# Events on one spot of the picture, a ten-thousandth of its width, are one row. Of epochs that began alike on
+# one spot that row has the newest. An epoch that a hole hides begins where the epoch before it ended.
 _EPOCHS = f"""
 WITH begun AS (
   SELECT producer_id, producer_epoch, cause, caused_by_client_id AS client_id, from_position, to_time,
     coalesce(from_time,
       lag(to_time) OVER (PARTITION BY coordinator_partition ORDER BY from_position), to_time) AS from_time
   FROM {EPOCHS} WHERE cluster = :cluster AND transactional_id = :name
-), asked AS (
+), in_range AS (
   SELECT * FROM begun
   WHERE (:end IS NULL OR from_time <= :end) AND (:start IS NULL OR to_time IS NULL OR to_time >= :start)
 ), ends AS (
   SELECT min(unix_micros(from_time)) AS first,
     greatest(1, (max(unix_micros(from_time)) - min(unix_micros(from_time))) div 10000) AS step
-  FROM asked
+  FROM in_range
 ), placed AS (
-  SELECT *, (unix_micros(from_time) - first) div step AS spot FROM asked CROSS JOIN ends
+  SELECT *, (unix_micros(from_time) - first) div step AS spot FROM in_range CROSS JOIN ends
 ), ranked AS (
   SELECT *, row_number() OVER (
     PARTITION BY producer_id, cause, client_id, spot ORDER BY from_time DESC, from_position DESC) AS age
@@ -56,26 +55,26 @@ SELECT producer_id, max(CASE WHEN age = 1 THEN producer_epoch END) AS producer_e
   CASE WHEN count(to_time) = count(*) THEN max(to_time) END AS to_time, count(*) AS epochs
 FROM ranked GROUP BY producer_id, cause, client_id, spot
 """
-# What a hole hides has no length.
+# A transaction whose end a hole hides has no length.
 _TRANSACTIONS = f"""
 WITH ended AS (
   SELECT outcome, started_at,
     coalesce(completed_at, CASE WHEN outcome IS NULL THEN coalesce(prepared_at, started_at) END) AS ended_at
   FROM {TRANSACTIONS} WHERE cluster = :cluster AND transactional_id = :name
-), asked AS (
+), in_range AS (
   SELECT * FROM ended
   WHERE (:end IS NULL OR started_at <= :end) AND (:start IS NULL OR ended_at IS NULL OR ended_at >= :start)
 ), ends AS (
   SELECT min(unix_micros(started_at)) AS first,
     greatest(1, (max(unix_micros(started_at)) - min(unix_micros(started_at))) div 10000) AS step
-  FROM asked
+  FROM in_range
 )
 SELECT outcome, min(started_at) AS started_at,
   CASE WHEN count(ended_at) = count(*) THEN max(ended_at) END AS ended_at, count(*) AS transactions
-FROM asked CROSS JOIN ends GROUP BY outcome, (unix_micros(started_at) - first) div step
+FROM in_range CROSS JOIN ends GROUP BY outcome, (unix_micros(started_at) - first) div step
 """
 _FENCED = f"""
-WITH asked AS (
+WITH in_range AS (
   SELECT coalesce(get_json_object(evidence, '$.victim_client_id'), get_json_object(evidence, '$.client_id'))
     AS client_id, victim_epoch, occurred_at
   FROM {FENCINGS}
@@ -84,10 +83,10 @@ WITH asked AS (
 ), ends AS (
   SELECT min(unix_micros(occurred_at)) AS first,
     greatest(1, (max(unix_micros(occurred_at)) - min(unix_micros(occurred_at))) div 10000) AS step
-  FROM asked
+  FROM in_range
 )
 SELECT client_id, victim_epoch, min(occurred_at) AS occurred_at, count(*) AS fencings
-FROM asked CROSS JOIN ends GROUP BY client_id, victim_epoch, (unix_micros(occurred_at) - first) div step
+FROM in_range CROSS JOIN ends GROUP BY client_id, victim_epoch, (unix_micros(occurred_at) - first) div step
 """
 _DANGLES = f"""
 SELECT {", ".join(f"`{name}`" for name in DANGLING_COLUMNS)} FROM {DANGLING}
@@ -99,9 +98,10 @@ WHERE cluster = :cluster AND transactional_id = :name AND (:end IS NULL OR since
 class ProducerTimeline:
     """What happened to one transactional id, as rows of ``*_COLUMNS``: an open end is NaT.
 
-    Times are UTC and without zone. ``client_id`` of an epoch is who bumped it, of a fencing the victim's.
-    ``epochs``, ``transactions`` and ``fencings`` have a column of their name that counts what a row stands
-    for. ``start`` and ``end`` limit the picture, None where the rows do.
+    Times are UTC and without zone. The ``client_id`` of an epoch is that of the client which bumped it, the
+    one of a fencing is the victim's. ``epochs``, ``transactions`` and ``fencings`` have a column of their
+    name with the number of events in a row. ``start`` and ``end`` limit the picture, None if only the rows
+    limit it.
     """
 
     cluster: str
@@ -122,16 +122,16 @@ def read(
     end: dt.datetime | None = None,
 ) -> ProducerTimeline:
     """The timeline of one transactional id between two moments (UTC, without zone). Raises PlotError."""
-    known = [(row["cluster"], row["transactional_id"]) for row in rows(lake.query(_NAMES))]
-    cluster, found = find(known, transactional_id, cluster, "transactional id")
-    asked = {"cluster": cluster, "name": found, **limits(start, end)}
+    names = [(row["cluster"], row["transactional_id"]) for row in rows(lake.query(_NAMES))]
+    cluster, name = find(names, transactional_id, cluster, "transactional id")
+    parameters = {"cluster": cluster, "name": name, **limits(start, end)}
 
     def read(query: str, by: Sequence[str]) -> pd.DataFrame:
-        return frame(lake.query(query, **asked)).sort_values(list(by), ignore_index=True)
+        return frame(lake.query(query, **parameters)).sort_values(list(by), ignore_index=True)
 
     timeline = ProducerTimeline(
         cluster,
-        found,
+        name,
         read(_EPOCHS, _EPOCH_ORDER),
         read(_TRANSACTIONS, TRANSACTION_COLUMNS),
         read(_FENCED, FENCING_COLUMNS),
@@ -141,5 +141,5 @@ def read(
     )
     parts = (timeline.epochs, timeline.transactions, timeline.fencings, timeline.dangling)
     if all(part.empty for part in parts):
-        raise PlotError(f"Nothing is known of transactional id {printable(found)!r} in that time.")
+        raise PlotError(f"Nothing is known of transactional id {printable(name)!r} in that time.")
     return timeline

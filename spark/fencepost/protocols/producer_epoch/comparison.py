@@ -1,0 +1,219 @@
+"""The last step: it compares the logs of partitions with those of coordinators, by producer id and partition.
+
+It counts the transactions with the partition that the coordinator completed, and the markers that the
+partition holds. That needs no clock; only whether the coordinator's log is known past a batch may depend on
+times, which then are of one broker's clock. It works on columns, since it sees every transaction of every
+partition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.protocols.producer_epoch import account
+from fencepost.protocols.producer_epoch.account import Account, Replayed, rows_of
+from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Flags, Longs, longs, nullable, table_of
+from fencepost.protocols.producer_epoch.counts import Counts, counted, counts_at_cut, name_of
+from fencepost.protocols.producer_epoch.facts import Facts, named_producers
+from fencepost.protocols.producer_epoch.in_flight import producer_fencings
+from fencepost.protocols.producer_epoch.markers_due import (
+    Due,
+    newest_of,
+    partitions_whole,
+    transaction_markers,
+)
+from fencepost.protocols.producer_epoch.moments import Moments
+from fencepost.protocols.producer_epoch.tables import (
+    CARRIED_COUNTS,
+    PARTITION_TRANSACTIONS,
+    PRODUCER_FENCINGS,
+    TRANSACTION_MARKERS,
+)
+
+
+def newest_markers(accounts: Account, facts: Facts) -> pa.Table:
+    """NEWEST of some producer ids: all that a task of the last step must know of the producers of other
+    tasks.
+
+    ``accounts``: their rows, as in ``compare_logs``. The tables of several tasks are concatenated.
+    """
+    due = _Comparison(accounts, facts).due
+    markers = nullable(due.completing(), pa.int64())
+    with_marker = due.rows.append_column("marker_position", markers).filter(pa.array(due.due_count > 0))
+    return newest_of([with_marker])
+
+
+def compare_logs(accounts: Account, facts: Facts, newest: pa.Table, tolerance_ms: int) -> Replayed:
+    """silver.partition_transactions, silver.transaction_markers and silver.producer_fencings; and
+    tables.CARRIED_COUNTS.
+
+    ``accounts``: every row of the accounts about some (cluster, producer id); rows without a producer id
+    count as one of these. Rows of the kinds LOG and COORDINATOR are ignored. ``newest``: newest_markers of
+    all producer ids.
+    """
+    comparison, newest = _Comparison(accounts, facts), newest_of([newest])
+    return Replayed(
+        {
+            CARRIED_COUNTS.name: counts_at_cut(accounts, comparison.counted, comparison.known),
+            PARTITION_TRANSACTIONS.name: _partition_transactions(comparison, facts, newest, tolerance_ms),
+            TRANSACTION_MARKERS.name: transaction_markers(comparison.due, newest),
+            PRODUCER_FENCINGS.name: producer_fencings(accounts, comparison.transactions, facts),
+        }
+    )
+
+
+class _Comparison:
+    """Rows of partitions and of coordinators, with numbers for the keys by which they are compared: cluster,
+    name of the partition, producer id and epoch.
+    """
+
+    def __init__(self, accounts: Account, facts: Facts) -> None:
+        self.transactions = _with_name(rows_of(accounts, account.PARTITION_TRANSACTION))
+        self.markers = _with_name(rows_of(accounts, account.MARKER))
+        self.listed = rows_of(accounts, account.LISTED_PARTITION)
+        prepared = self.listed.filter(pc.is_valid(self.listed["prepared_position"]))
+        self.answered = rows_of(accounts, account.ANSWERED_TRANSACTION)
+        self.known = named_producers(accounts)
+        self.counted = counted(accounts, self.known)
+        sides = [
+            self.transactions,
+            self.markers,
+            self.listed,
+            self.answered,
+            prepared,
+            self.counted,
+            self.counted,
+        ]
+        epochs = [*["producer_epoch"] * 4, "prepared_epoch", "producer_epoch", "prepared_epoch"]
+        self.transaction_keys, marker_keys, self.listed_keys, self.answered_keys, due_keys, *count_keys = (
+            _key_numbers(sides, epochs)
+        )
+        self.before = Counts(self.counted, self.known, *count_keys)
+        self.due = Due((prepared, due_keys), (self.markers, marker_keys), facts, self.before)
+
+
+def _with_name(rows: pa.Table) -> pa.Table:
+    return rows.append_column("name", name_of(rows))
+
+
+def _key_numbers(sides: Sequence[pa.Table], epochs: Sequence[str]) -> list[Longs]:
+    columns = []
+    for key in ("cluster", "name"):
+        texts = pa.chunked_array([chunk for side in sides for chunk in side[key].chunks], pa.string())
+        columns.append(longs(texts.combine_chunks().dictionary_encode().indices))
+    columns.append(np.concatenate([longs(side["producer_id"]) for side in sides]))
+    columns.append(np.concatenate([longs(side[epoch]) for side, epoch in zip(sides, epochs, strict=True)]))
+    codes = np.zeros(len(columns[0]), dtype=np.int64)
+    for column in columns:
+        values, places = np.unique(column, return_inverse=True)
+        _, codes = np.unique(codes * (len(values) + 1) + places, return_inverse=True)
+    return np.split(codes, np.cumsum([side.num_rows for side in sides])[:-1])
+
+
+def _partition_transactions(
+    comparison: _Comparison, facts: Facts, newest: pa.Table, tolerance_ms: int
+) -> pa.Table:
+    """``silver.partition_transactions``: the transactions in partitions, and whether the coordinator lists
+    them.
+
+    With one producer id and epoch, a partition has at most as many closed transactions as the coordinator
+    completed with that partition: if it has one more, that one was never part of a coordinator's
+    transaction. A transaction that was closed at an epoch at which the coordinator prepared none was closed
+    by the marker of another transaction. An open one is listed as long as the coordinator has a transaction
+    with the partition that it has not completed. Where compaction removed records of the coordinator,
+    answers may show the transactions; those before this chapter were counted by earlier chapters.
+    """
+    rows, keys = comparison.transactions, comparison.transaction_keys
+    moments = Moments(rows, comparison.known, facts, newest, tolerance_ms)
+    open_ = longs(rows["open"])
+    by_coordinator = longs(rows["marker_coordinator_epoch"]) >= 0
+    # what ended in the compacted part of the coordinator's log is counted neither there nor here
+    is_counted = moments.ends_since
+    before = comparison.before
+    key_count = max(
+        (int(each.max()) + 1 for each in (keys, comparison.listed_keys, before.at) if len(each)), default=0
+    )
+    closed_by_another = by_coordinator & _closed_by_another(
+        comparison, key_count, keys, longs(rows["marker_epoch"])
+    )
+    has_own_marker = (open_ == 0) & by_coordinator & ~closed_by_another
+    had_own_marker = ~_closed_by_another(comparison, key_count, before.at, before.prepared)
+    ended_before, listed_before = (
+        np.bincount(before.at, each, key_count).astype(np.int64)[keys]
+        for each in (had_own_marker * before.ended_whole, before.listed_whole)
+    )
+    closed, ever_closed = (
+        np.bincount(keys[each], minlength=key_count)[keys] + ended_before
+        for each in (has_own_marker & is_counted, has_own_marker)
+    )
+    listings = np.bincount(comparison.listed_keys, minlength=key_count)[keys] + listed_before
+    completed, may_be_hidden = longs(comparison.listed["completed_position"]), longs(comparison.listed["cut"])
+    # a transaction that a hole follows may have been completed in the hole
+    is_open_at_coordinator = (completed == UNKNOWN) & (may_be_hidden == 0)
+    unfinished = np.bincount(comparison.listed_keys[is_open_at_coordinator], minlength=key_count)[keys]
+    begins_since, known_past = moments.begins_since, moments.known_past
+    unmatched = listings - closed
+    is_listed_while_open = np.where(unfinished > 0, 1, np.where((unmatched <= 0) & known_past, 0, UNKNOWN))
+    # if the coordinator lists as many as were ever closed, it does not matter what compaction removed
+    has_enough = ((unmatched >= 0) & begins_since) | (listings >= ever_closed)
+    was_ended = np.where(has_enough, 1, np.where(known_past & (listings == 0), 0, UNKNOWN))
+    # a transaction that a hole in the partition's log hides may be the one that the coordinator lists
+    none_hidden = partitions_whole(rows, facts)
+    by_operator = np.where(
+        (unmatched > 0) & begins_since & none_hidden, 1, np.where((unmatched <= 0) & known_past, 0, UNKNOWN)
+    )
+    was_ended = np.where(closed_by_another, np.where(known_past, 0, UNKNOWN), was_ended)
+    was_ended = np.where(
+        (was_ended == UNKNOWN) & _shown_by_answers(comparison, (open_ == 0) & by_coordinator), 1, was_ended
+    )
+    is_listed_when_closed = np.where(by_coordinator, was_ended, by_operator)
+    listed = np.where(open_ == 1, is_listed_while_open, np.where(open_ == 0, is_listed_when_closed, UNKNOWN))
+    timestamp = pa.timestamp("us", tz="UTC")
+    columns = {
+        **{name: rows[name] for name in rows.schema.names},
+        "transactional_id": moments.transactional_id,
+        "listed": nullable(listed, pa.bool_()),
+        "from_position": rows["first_offset"],
+        "to_position": rows["ended_position"],
+        "from_time": nullable(moments.began_ms, timestamp),
+        "to_time": nullable(moments.ended_ms, timestamp),
+    }
+    return table_of(PARTITION_TRANSACTIONS.arrow_schema, columns)
+
+
+def _shown_by_answers(comparison: _Comparison, closed: Flags) -> Flags:
+    """Which transactions of partitions were closed at an epoch for which answers show at least as many
+    transactions of the coordinator.
+    """
+    marker_epoch, answered_epoch = (
+        longs(comparison.transactions["marker_epoch"]),
+        longs(comparison.answered["prepared_epoch"]),
+    )
+    span = 1 + max(0, *(int(each.max(initial=0)) for each in (marker_epoch, answered_epoch)))
+    closed = closed & (marker_epoch != UNKNOWN)
+    transaction_codes, answered_codes = (
+        comparison.transaction_keys * span + marker_epoch,
+        comparison.answered_keys * span + answered_epoch,
+    )
+    places, numbers = np.unique(np.concatenate([transaction_codes, answered_codes]), return_inverse=True)
+    ends, answered = np.split(numbers, [len(transaction_codes)])
+    count = np.zeros(len(places), dtype=np.int64)
+    np.add.at(count, answered, longs(comparison.answered["transactions"]))
+    has_enough = count >= np.bincount(ends[closed], minlength=len(places))
+    return np.asarray(closed & (count[ends] > 0) & has_enough[ends])
+
+
+def _closed_by_another(comparison: _Comparison, key_count: int, keys: Longs, marker_epochs: Longs) -> Flags:
+    """Which transactions of partitions have a marker of an epoch at which the coordinator prepared none."""
+    before = comparison.before
+    was_listed = before.listed_whole > 0
+    prepared = np.concatenate([longs(comparison.listed["prepared_epoch"]), before.prepared[was_listed]])
+    listed_at = np.concatenate([comparison.listed_keys, before.at[was_listed]])
+    unknown_epochs = np.bincount(listed_at[prepared == UNKNOWN], minlength=key_count)[keys]
+    span = 1 + max(0, *(int(each.max(initial=0)) for each in (prepared, marker_epochs)))
+    has_own_marker = np.isin(keys * span + marker_epochs, listed_at * span + prepared)
+    return np.asarray((marker_epochs != UNKNOWN) & (unknown_epochs == 0) & ~has_own_marker)
