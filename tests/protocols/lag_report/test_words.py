@@ -40,7 +40,7 @@ REPORT = Path(__file__).with_name("report.txt")
 
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
-    """A lake with golden rows of this protocol's marts, and of what verdicts are about, in cluster prod."""
+    """A lake with golden rows of this protocol's marts, and of the tables of witnesses, in cluster prod."""
     folder = tmp_path_factory.mktemp("lake")
     settings = Settings(
         path=folder / "fencepost.toml",
@@ -73,14 +73,14 @@ def _value(value: Any, kind: pa.DataType) -> Any:
     return value
 
 
-def test_the_report_tells_what_was_deleted_too_soon(reader: Reader) -> None:
+def test_the_report_names_directories_that_were_deleted_too_soon(reader: Reader) -> None:
     lines = "\n".join(report.StateDirectories(reader).lines("prod")) + "\n"
     if os.environ.get("FENCEPOST_UPDATE"):
         REPORT.write_text(lines, encoding="utf-8")
     assert lines == REPORT.read_text(encoding="utf-8")
 
 
-def test_of_a_cluster_without_streams_nothing_is_reported(reader: Reader) -> None:
+def test_a_cluster_without_streams_has_no_report(reader: Reader) -> None:
     assert report.StateDirectories(reader).lines("quiet") == []
 
 
@@ -91,25 +91,25 @@ def test_of_a_cluster_without_streams_nothing_is_reported(reader: Reader) -> Non
             DIRECTORY_DELETIONS.name,
             "deletion_id",
             "The state cleaner of 'app' deleted the directory of task 0_0, 11700 ms after "
-            "'app-StreamThread-1' had let go of it; its delay is 10000 ms. The lag report of "
-            "'app-StreamThread-2' of 2026-01-05 10:00:30.000 UTC waited for its "
+            "'app-StreamThread-1' had released it; its delay is 10000 ms. The lag report of "
+            "'app-StreamThread-2' of 2026-01-05 10:00:30.000 UTC was waiting for its "
             "assignment.",
         ),
         (
             ASSIGNED_TASKS.name,
             "assigned_task_id",
-            "'app-StreamThread-2' was assigned task 0_0 as active task, of which its instance had reported "
-            "50, and found no directory of it.",
+            "'app-StreamThread-2' was assigned 0_0 as active task. Its instance had reported the offset sum "
+            "50 for it, but has no directory of it.",
         ),
     ],
 )
-def test_a_verdict_is_told_by_what_it_is_about(reader: Reader, table: str, column: str, words: str) -> None:
+def test_a_verdict_is_explained_by_its_witness(reader: Reader, table: str, column: str, words: str) -> None:
     rows = json.loads((GOLDEN / "input" / f"{table}.json").read_text(encoding="utf-8"))
     (row,) = (row for row in rows if row.get("directory_exists") is False or "deleted_at" in row)
     verdict = {"verdict_id": "v", "module": "LagReportProps", "witness": json.dumps({"d": row[column]})}
-    told = explanation.explain(reader, [verdict])["v"]
-    assert told.sentence == words
-    assert (told.file, told.position) == (row["file"], row["position"])
+    explained = explanation.explain(reader, [verdict])["v"]
+    assert explained.sentence == words
+    assert (explained.file, told_verdict.position) == (row["file"], row["position"])
 
 
 def test_an_instance_is_drawn(reader: Reader) -> None:
@@ -125,7 +125,7 @@ def test_an_instance_is_drawn(reader: Reader) -> None:
     assert gids >= {"waits", "bars:task", "bars:report", "marks:needed", "lane:0"}
 
 
-def test_only_what_was_asked_for_is_drawn(reader: Reader) -> None:
+def test_only_the_chosen_time_is_drawn(reader: Reader) -> None:
     start = dt.datetime(2026, 1, 5, 10, 0, 45)
     arranged = layout.arrange(reading.read(reader, "app", start=start))
     assert "0_0" not in {lane.task_id for lane in arranged.lanes if lane.marks.size}

@@ -207,7 +207,9 @@ def _as_text(tables: Rows) -> dict[str, list[str]]:
 
 
 @pytest.fixture(scope="module")
-def told(cases: dict[str, Any], replayed: Callable[..., dict[str, Rows]]) -> dict[str, dict[str, list[str]]]:
+def rows_as_text(
+    cases: dict[str, Any], replayed: Callable[..., dict[str, Rows]]
+) -> dict[str, dict[str, list[str]]]:
     """The rows of every case, as text, by table."""
     return {name: _as_text(tables) for name, tables in replayed(cases).items()}
 

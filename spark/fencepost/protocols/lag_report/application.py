@@ -1,4 +1,6 @@
-"""One or more applications whole: what their group says, beside what the logs of their instances do."""
+"""The replay of one or more applications, from all messages of their groups and all logs of their
+instances.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ _PARTS = (rows.coverage, rows.instances, rows.rebalances, rows.directories, rows
 
 @dataclass(frozen=True, slots=True)
 class ApplicationEvidence:
-    """What is known of an application beside its reports."""
+    """The evidence of an application beside its reports and logs."""
 
     stores: Stores
     decisions: Decisions
@@ -46,84 +48,91 @@ def replay_application(
     holes: Mapping[str, Mapping[str, list[int]]],
     tolerance_ms: int,
 ) -> Iterable[tuple[Table, pa.Table]]:
-    """The rows of TABLES but of STREAMS_GROUP_TASKS, from rows of MESSAGES, of ENDS and of STREAMS_LINES.
+    """The rows of TABLES except STREAMS_GROUP_TASKS, from rows of MESSAGES, ENDS and STREAMS_LINES.
 
-    ``holes``: by cluster and file. ``tolerance_ms``: how much clocks of brokers may differ.
+    ``holes``: positions by cluster and file. ``tolerance_ms``: how far clocks of brokers may differ.
     """
-    found = {table.name: Columns(table) for table in TABLES}
+    columns_of_tables = {table.name: Columns(table) for table in TABLES}
     reports = lag_reports(messages)
-    told = reports.to_pylist()
-    said = _by_application(told, "application_id")
+    report_rows = reports.to_pylist()
+    reports_by_application = _by_application(report_rows, "application_id")
     logs = _logs(lines, holes)
-    stores = _stores(logs, said)
-    spoken, ended = _by_application(messages.to_pylist()), _by_application(ends.to_pylist())
-    known = {
+    stores = _stores(logs, reports_by_application)
+    messages_by_application, ends_by_application = (
+        _by_application(messages.to_pylist()),
+        _by_application(ends.to_pylist()),
+    )
+    evidence_by_application = {
         key: ApplicationEvidence(
             each,
             Decisions.of(logs.get(key, ())),
-            ChangelogEnds.of(spoken.get(key, ()), ended.get(key, ()), tolerance_ms),
+            ChangelogEnds.of(
+                messages_by_application.get(key, ()), ends_by_application.get(key, ()), tolerance_ms
+            ),
         )
         for key, each in stores.items()
     }
     sums: dict[str, int] = {}
-    for key, own in sorted(logs.items()):
-        by_member = Reports.of(said.get(key, ()))
-        for log in own:
-            of_log = rows.InstanceFacts.of(log, stores[key], thread_rebalances(log))
-            parts = [part(of_log) for part in _PARTS]
-            for table, row in chain(*parts, assigned_tasks(of_log, by_member, known[key].decisions, sums)):
-                found[table.name].add(*row)
-    yield LAG_REPORTS, _with_known(reports, told, known, sums)
+    for key, own_logs in sorted(logs.items()):
+        by_member = Reports.of(reports_by_application.get(key, ()))
+        for log in own_logs:
+            facts = rows.InstanceFacts.of(log, stores[key], thread_rebalances(log))
+            parts = [part(facts) for part in _PARTS]
+            for table, row in chain(
+                *parts, assigned_tasks(facts, by_member, evidence_by_application[key].decisions, sums)
+            ):
+                columns_of_tables[table.name].add(*row)
+    yield LAG_REPORTS, _with_evidence(reports, report_rows, evidence_by_application, sums)
     for table in TABLES:
         if table not in (LAG_REPORTS, STREAMS_GROUP_TASKS):
-            yield table, found[table.name].to_arrow()
+            yield table, columns_of_tables[table.name].to_arrow()
 
 
 def _by_application(
     each_row: Iterable[dict[str, Any]], name: str = "group_id"
 ) -> Mapping[_Key, list[dict[str, Any]]]:
-    found: defaultdict[_Key, list[dict[str, Any]]] = defaultdict(list)
+    by_application: defaultdict[_Key, list[dict[str, Any]]] = defaultdict(list)
     for row in each_row:
-        found[row["cluster"], row[name]].append(row)
-    return found
+        by_application[row["cluster"], row[name]].append(row)
+    return by_application
 
 
 def _logs(lines: pa.Table, holes: Mapping[str, Mapping[str, list[int]]]) -> Mapping[_Key, list[InstanceLog]]:
     logs: defaultdict[_Key, list[InstanceLog]] = defaultdict(list)
-    for cluster, own in _by_cluster(lines).items():
-        for log in instance_logs(own, holes.get(cluster, {})):
+    for cluster, lines_of_cluster in _by_cluster(lines).items():
+        for log in instance_logs(lines_of_cluster, holes.get(cluster, {})):
             logs[cluster, log.application_id].append(log)
     return logs
 
 
 def _stores(
-    logs: Mapping[_Key, list[InstanceLog]], said: Mapping[_Key, list[dict[str, Any]]]
+    logs: Mapping[_Key, list[InstanceLog]], reports_by_application: Mapping[_Key, list[dict[str, Any]]]
 ) -> Mapping[_Key, Stores]:
-    stores = {key: stores_of(own) for key, own in logs.items()}
-    for key, told in said.items():
-        reported = {subtopology_of(row["task_id"]) for row in told if row["reported"]}
-        # what is reported has a logged store, however many
+    stores = {key: stores_of(own_logs) for key, own_logs in logs.items()}
+    for key, rows_of_application in reports_by_application.items():
+        reported = {subtopology_of(row["task_id"]) for row in rows_of_application if row["reported"]}
+        # a task with a reported sum has at least one logged store
         stores.setdefault(key, Stores()).reported.update(each for each in reported if each is not None)
     return stores
 
 
 def _by_cluster(lines: pa.Table) -> dict[str, list[dict[str, Any]]]:
-    found: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    by_cluster: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
     for line in lines.to_pylist():
-        found[line["cluster"]].append(line)
-    return found
+        by_cluster[line["cluster"]].append(line)
+    return by_cluster
 
 
-def _with_known(
+def _with_evidence(
     reports: pa.Table,
-    told: Sequence[Mapping[str, Any]],
-    known: Mapping[_Key, ApplicationEvidence],
+    report_rows: Sequence[Mapping[str, Any]],
+    evidence_by_application: Mapping[_Key, ApplicationEvidence],
     sums: Mapping[str, int],
 ) -> pa.Table:
-    """The reports with what is known of the stores of their tasks, and of their offsets."""
+    """The reports, with the columns about the stores of their tasks and the offsets of these."""
     columns: dict[str, list[Any]] = defaultdict(list)
-    for row in told:
-        of_application = known[row["cluster"], row["application_id"]]
+    for row in report_rows:
+        of_application = evidence_by_application[row["cluster"], row["application_id"]]
         logged, others = of_application.stores.counts(row["task_id"])
         columns["logged_stores"].append(logged)
         columns["non_logged_stores"].append(others)
@@ -138,19 +147,19 @@ def _with_known(
     return reports
 
 
-def _lag_of(row: Mapping[str, Any], known: ApplicationEvidence) -> tuple[int | None, int | None]:
-    """The end of a task's changelogs when its leader assigned, and the lag that the leader made of it.
+def _lag_of(row: Mapping[str, Any], evidence: ApplicationEvidence) -> tuple[int | None, int | None]:
+    """The end of a task's changelogs when its leader assigned, and the lag that the leader computed from it.
 
-    Brokers told the end, or the leader's log shows it. Where both do and differ, one is not what it seems.
+    The end is the one that brokers answered, or the one in the leader's log; it is unknown if they differ.
     """
     member, task_id = (row["generation"], row["member_id"]), row["task_id"]
-    topics = known.stores.changelogs(row["application_id"], task_id)
-    end = known.ends.sum_of(*member, topics, row["partition"])
-    decision = known.decisions.of_member(*member)
+    topics = evidence.stores.changelogs(row["application_id"], task_id)
+    end = evidence.ends.sum_of(*member, topics, row["partition"])
+    decision = evidence.decisions.of_member(*member)
     if decision is None:
         return end, None
-    decided = decision.end_offset_sum(task_id)
+    decided_end = decision.end_offset_sum(task_id)
     lag = decision.lag(row["process_id"], task_id, row["offset_sum"])
-    if end is None or decided is None:
-        return (decided if end is None else end), lag
-    return (end if end == decided else None), lag
+    if end is None or decided_end is None:
+        return (decided_end if end is None else end), lag
+    return (end if end == decided_end else None), lag

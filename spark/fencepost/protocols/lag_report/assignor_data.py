@@ -1,4 +1,4 @@
-"""What StreamsPartitionAssignor puts into user data: SubscriptionInfo of a member, AssignmentInfo for one.
+"""The user data of StreamsPartitionAssignor: SubscriptionInfo from a member, AssignmentInfo for a member.
 
 Tasks are named as TaskId prints them (org.apache.kafka.streams.processor.TaskId).
 """
@@ -25,19 +25,19 @@ UNKNOWN_OFFSET_SUM = -3
 
 
 class TaskId(NamedTuple):
-    """A task; ``topology`` is the name of its topology, None for the only one."""
+    """A task; ``topology`` is the name of its topology, None if topologies have no names."""
 
     topology: str | None
     subtopology: int
     partition: int
 
     def __str__(self) -> str:
-        own = f"{self.subtopology}_{self.partition}"
-        return own if self.topology is None else f"{self.topology}__{own}"
+        local_id = f"{self.subtopology}_{self.partition}"
+        return local_id if self.topology is None else f"{self.topology}__{local_id}"
 
 
 class Report(NamedTuple):
-    """A SubscriptionInfo: who reports, and the offset sum of each task, as the leader takes them.
+    """A SubscriptionInfo: the process that reports, and the offset sum of each task as the leader reads it.
 
     ``process_id`` is a UUID as Java prints it. Before version 7 a report has no sums: the leader takes
     LATEST_OFFSET for active tasks, UNKNOWN_OFFSET_SUM for standby tasks.
@@ -50,8 +50,9 @@ class Report(NamedTuple):
 
 
 class Assignment(NamedTuple):
-    """An AssignmentInfo: what its member is to do. ``next_rebalance_ms`` is when it has to ask for the next
-    rebalance, in milliseconds since 1970; None for never."""
+    """An AssignmentInfo: the tasks of a member. ``next_rebalance_ms`` is when the member has to request the
+    next rebalance, in milliseconds since 1970; None for never.
+    """
 
     version: int
     active: frozenset[TaskId]
@@ -64,22 +65,28 @@ _NEVER = 2**63 - 1
 
 
 def reports(user_data: Sequence[bytes | None]) -> list[Report | None]:
-    """The reports in these bytes; None for what is none, or has a version that no release writes."""
+    """The reports in these bytes; None for bytes that are no report, or one of a version that no release
+    writes.
+    """
     return [fields and _report(fields) for fields in _each("SubscriptionInfoData", user_data)]
 
 
 def assignments(user_data: Sequence[bytes | None]) -> list[Assignment | None]:
-    """The assignments in these bytes; None for what is none, or has a version that no release writes."""
+    """The assignments in these bytes; None for bytes that are none, or of a version that no
+    release writes.
+    """
     return [fields and _assignment(fields) for fields in _each("AssignmentInfo", user_data)]
 
 
 def subscribed(subscriptions: Sequence[bytes | None]) -> list[bytes | None]:
-    """The user data of ConsumerProtocolSubscriptions; None where there is none, or they cannot be read."""
+    """The user data of ConsumerProtocolSubscriptions; None for one without user data or that
+    cannot be read.
+    """
     return [fields and fields["user_data"] for fields in _each("ConsumerProtocolSubscription", subscriptions)]
 
 
 def assigned(messages: Sequence[bytes | None]) -> list[bytes | None]:
-    """The user data of ConsumerProtocolAssignments; None where there is none, or they cannot be read."""
+    """The user data of ConsumerProtocolAssignments; None for one without user data or that cannot be read."""
     return [fields and fields["user_data"] for fields in _each("ConsumerProtocolAssignment", messages)]
 
 
@@ -99,9 +106,9 @@ def _report(fields: Mapping[str, Any]) -> Report:
 
 
 def _offset_sums(fields: Mapping[str, Any]) -> Iterator[tuple[TaskId, int]]:
-    for name, taken in (("prev_tasks", LATEST_OFFSET), ("standby_tasks", UNKNOWN_OFFSET_SUM)):
+    for name, offset_sum in (("prev_tasks", LATEST_OFFSET), ("standby_tasks", UNKNOWN_OFFSET_SUM)):
         for task in fields[name] or ():
-            yield TaskId(None, task["topic_group_id"], task["partition"]), taken
+            yield TaskId(None, task["topic_group_id"], task["partition"]), offset_sum
     for each in fields["task_offset_sums"] or ():
         subtopology = each["topic_group_id"]
         if each["partition_to_offset_sum"] is None:
@@ -122,7 +129,7 @@ def _assignment(fields: Mapping[str, Any]) -> Assignment:
 
 
 def _task(fields: Mapping[str, Any]) -> TaskId:
-    # it is written as Java's chars, one after the other
+    # the name is written as Java chars, one after the other
     chars = fields["topology_name"] or ()
     name = b"".join((each & 0xFFFF).to_bytes(2, "big") for each in chars).decode("utf-16-be", "replace")
     return TaskId(name or None, fields["subtopology"], fields["partition"])

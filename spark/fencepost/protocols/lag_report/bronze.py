@@ -1,4 +1,4 @@
-"""What logs of Kafka Streams applications say of states, rebalances, directories and restores (bronze)."""
+"""The table of bronze with the log lines of Kafka Streams applications."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a verdict about a deletion, an assigned task or a report is about, in a sentence or two."""
+"""The explanations of verdicts about deletions, assigned tasks and reports, in a sentence or two."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ _MODULE = "LagReportProps"
 
 
 def explain(reader: Reader, verdicts: Sequence[Verdict]) -> dict[str, Explanation]:
-    """Sentences by verdict id, of those whose witness is a deletion, an assigned task or a report."""
+    """Explanations by verdict id, for verdicts whose witness is a deletion, an assigned task or a report."""
     witnesses = {
         row["verdict_id"]: set(json.loads(row["witness"] or "{}").values())
         for row in verdicts
         if row["module"] == _MODULE
     }
-    ids = sorted({each for named in witnesses.values() for each in named if isinstance(each, str)})
+    ids = sorted(
+        {each for witness_values in witnesses.values() for each in witness_values if isinstance(each, str)}
+    )
     if not ids or not reader.has(DIRECTORY_DELETIONS.name):
         return {}
     sources: tuple[tuple[str, str, Callable[[Row], str]], ...] = (
@@ -31,21 +33,26 @@ def explain(reader: Reader, verdicts: Sequence[Verdict]) -> dict[str, Explanatio
         (ASSIGNED_TASKS.name, "assigned_task_id", _assigned),
         (LAG_REPORTS.name, "lag_report_id", _report),
     )
-    told = {
+    explanations = {
         row[column]: Explanation(sentence(row), row["file"], row["position"])
         for table, column, sentence in sources
         for row in rows(reader.scan(table, where={column: ids}))
         if row["file"] is not None and row["position"] is not None
     }
-    return {verdict: told[each] for verdict, named in witnesses.items() for each in named if each in told}
+    return {
+        verdict: explanations[each]
+        for verdict, witness_values in witnesses.items()
+        for each in witness_values
+        if each in explanations
+    }
 
 
 def _deletion(row: Row) -> str:
     since = row["since_release_ms"]
-    after = "" if since is None else f", {since} ms after {_name(row['released_by'])} had let go of it"
+    after = "" if since is None else f", {since} ms after {_name(row['released_by'])} had released it"
     waited = (
-        f" The lag report of {_name(row['reported_by'])} of {time_of(row['reported_at'])} waited for its "
-        "assignment."
+        f" The lag report of {_name(row['reported_by'])} of {time_of(row['reported_at'])} was waiting for "
+        "its assignment."
         if row["lag_reported"] and row["reported_at"] is not None
         else ""
     )
@@ -57,14 +64,15 @@ def _deletion(row: Row) -> str:
 
 def _assigned(row: Row) -> str:
     return (
-        f"{_name(row['thread'])} was assigned task {printable(row['task_id'])} as {row['kind']} task, of "
-        f"which its instance had reported {_or_unknown(row['offset_sum'])}, and found no directory of it."
+        f"{_name(row['thread'])} was assigned {printable(row['task_id'])} as {row['kind']} task. Its "
+        f"instance had reported the offset sum {_or_unknown(row['offset_sum'])} for it, but has no directory "
+        "of it."
     )
 
 
 def _report(row: Row) -> str:
     return (
-        f"{_name(row['instance'])} reported {_or_unknown(row['offset_sum'])} as offset sum of task "
+        f"{_name(row['instance'])} reported the offset sum {_or_unknown(row['offset_sum'])} for task "
         f"{printable(row['task_id'] or '?')}; its log shows {_or_unknown(row['logged_offset_sum'])}."
     )
 
@@ -74,4 +82,4 @@ def _name(name: str | None) -> str:
 
 
 def _or_unknown(value: int | None) -> str:
-    return "an unknown number of" if value is None else str(value)
+    return "(unknown)" if value is None else str(value)

@@ -1,7 +1,7 @@
-"""The logs of instances: which lines are whose, in the order in which they were written, and what is missing.
+"""The logs of instances: their lines in the order in which they were written, and their holes.
 
-A log is what one instance wrote into the files of one configured client, over restarts of its process. It is
-named by both: two hosts may give their instances one client id.
+A log has what one instance wrote into the files of one configured client, over restarts of its process. It is
+named by both: two hosts may give their instances the same client id.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from fencepost.protocols.lag_report.log_files import Line, in_order
 
 @dataclass(frozen=True, slots=True)
 class InstanceLog:
-    """The lines of an instance, and holes (None), in their order: an index is a position of the log.
+    """The lines of an instance, and holes (None), in order: an index is a position of the log.
 
-    ``is_ordered`` is False where its files tell of the same time: nothing says what came first.
+    ``is_ordered`` is False if its files overlap in time: then the order of their lines is not known.
     """
 
     cluster: str
@@ -36,7 +36,7 @@ class InstanceLog:
 
     @property
     def key(self) -> dict[str, Any]:
-        """The columns that every row of it begins with."""
+        """The first columns of all its rows."""
         return {
             "cluster": self.cluster,
             "application_id": self.application_id,
@@ -46,27 +46,29 @@ class InstanceLog:
 
 
 def instance_logs(lines: Sequence[Line], holes: Mapping[str, Sequence[int]]) -> Iterator[InstanceLog]:
-    """The logs that these lines are, by cluster, client and instance.
+    """The logs with these lines, ordered by cluster, client and instance.
 
-    ``lines`` are all of some clients; what names no instance belongs to the client's only one.
-    ``holes`` are positions by file.
+    ``lines``: all lines of some clients; a line that names no instance is of the client's only instance.
+    ``holes``: positions by file.
     """
     clients: defaultdict[tuple[str, str], list[Line]] = defaultdict(list)
     for line in lines:
         clients[line["cluster"], line["client"]].append(line)
-    for (cluster, client), told in sorted(clients.items()):
-        named = sorted({line["instance"] for line in told if line["instance"] is not None})
-        for instance in named:
-            own = [
-                line for line in told if line["instance"] in {instance, None if len(named) == 1 else instance}
+    for (cluster, client), client_lines in sorted(clients.items()):
+        instances = sorted({line["instance"] for line in client_lines if line["instance"] is not None})
+        for instance in instances:
+            instance_lines = [
+                line
+                for line in client_lines
+                if line["instance"] in {instance, None if len(instances) == 1 else instance}
             ]
-            applications = {line["group_id"] for line in own if line["group_id"] is not None}
+            applications = {line["group_id"] for line in instance_lines if line["group_id"] is not None}
             application_id = applications.pop() if len(applications) == 1 else ""
-            ordered, is_ordered = in_order(own, holes)
+            ordered, is_ordered = in_order(instance_lines, holes)
             yield InstanceLog(cluster, client, instance, application_id, ordered, is_ordered)
 
 
 def number_of(configured: str | None, key: str, bits: int) -> int | None:
-    """A setting of a StreamsConfig, as a line ``configured`` tells it; None where it is no number."""
+    """A setting of a StreamsConfig in a line ``configured``; None if it is not a number of so many bits."""
     text = json.loads(configured or "{}").get(key) or ""
     return int(text) if text.isdecimal() and int(text) < 2**bits else None

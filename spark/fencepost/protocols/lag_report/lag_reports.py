@@ -1,4 +1,4 @@
-"""The lag reports of one application: each beside the assignment that it led to."""
+"""The lag reports of one application, each with the assignment that followed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fencepost.protocols.lag_report.assignor_data import (
     reports,
     subscribed,
 )
-from fencepost.protocols.lag_report.messages import GIVEN, JOINED, RECEIVED, STORED, TOLD
+from fencepost.protocols.lag_report.messages import DISTRIBUTED, JOINED, LISTED, RECEIVED, STORED
 from fencepost.protocols.lag_report.tables import GROUP_LOG, LAG_REPORTS
 from fencepost.replay.columns import Columns
 from fencepost.replay.keys import digest_of
@@ -36,12 +36,12 @@ _Member = tuple[int | None, str | None]
 
 @dataclass(slots=True)
 class _Sent:
-    """One report of a member: what is known of it from a line, a record, or both."""
+    """One report of a member, from a line, a record, or both."""
 
     message: dict[str, Any]
     report: Report | None
     record_offset: int | None
-    number: int  # of the member's reports for this generation: it may join again before the others have
+    number: int  # among the member's reports for this generation: it may join again before other members do
 
     @property
     def member(self) -> _Member:
@@ -49,51 +49,51 @@ class _Sent:
 
     @property
     def stands_for(self) -> str | None:
-        """The same for a static member before and after it comes back under another member id."""
+        """The name that a static member keeps when it returns under another member id."""
         stands_for: str | None = self.message["group_instance_id"] or self.message["member_id"]
         return stands_for
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
-    """What a member was assigned, and when it heard of it; None where no line tells."""
+class _Received:
+    """The assignment of a member, and when the member received it; None where no line shows it."""
 
     assignment: Assignment | None
     at_ms: int | None
 
 
-_SAID = (JOINED, STORED, TOLD)
-"""What tells of a report, by what it tells: a record has the member's client, too."""
+_WITH_REPORT = (JOINED, STORED, LISTED)
+"""The kinds of messages with a report, the most informative first: a record has the member's client, too."""
 
 
 def instance_of(client_id: str | None) -> str | None:
-    """The client id of a KafkaStreams, of the client id of one of its threads' consumers."""
+    """The client id of a KafkaStreams, from the client id of the consumer of one of its threads."""
     thread = None if client_id is None else _THREAD.fullmatch(client_id)
     return None if thread is None else thread["instance"]
 
 
 def lag_reports(messages: pa.Table) -> pa.Table:
     """Rows of LAG_REPORTS, from all rows of MESSAGES of some groups."""
-    found = Columns(LAG_REPORTS)
+    columns = Columns(LAG_REPORTS)
     groups = defaultdict(list)
     order = [(name, "ascending") for name in ("requested_ms", "request_id", "record_offset", "member_id")]
     for message in messages.sort_by(order).to_pylist():
         groups[message["cluster"], message["group_id"]].append(message)
-    for (cluster, group_id), said in sorted(groups.items()):
-        for row in _Application(cluster, group_id, said).rows():
-            found.add(*row)
-    return found.to_arrow()
+    for (cluster, group_id), group_messages in sorted(groups.items()):
+        for row in _Application(cluster, group_id, group_messages).rows():
+            columns.add(*row)
+    return columns.to_arrow()
 
 
 class _Application:
     def __init__(self, cluster: str, group_id: str, messages: list[dict[str, Any]]) -> None:
         self._cluster, self._group_id = cluster, group_id
         self._sent = _each_report(messages)
-        self._given = _each_assignment(messages)
-        # generations of which every member's report is known: the leader was told of all, or all were stored
-        self._complete = {each["generation"] for each in messages if each["kind"] in (TOLD, STORED)}
-        self._owners = _owners(self._sent, self._given)
-        # what the leader assigned by: the last report of each member, by generation and process
+        self._assignments = _each_assignment(messages)
+        # generations with the reports of all members: they were listed for the leader, or stored
+        self._complete = {each["generation"] for each in messages if each["kind"] in (LISTED, STORED)}
+        self._owners = _owners(self._sent, self._assignments)
+        # the reports from which the leader assigned: the last of each member, by generation and process
         self._last = {each.member: each for each in self._sent}
         self._of_process: defaultdict[tuple[int | None, str], list[_Sent]] = defaultdict(list)
         for each in self._last.values():
@@ -103,37 +103,39 @@ class _Application:
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         for each in self._sent:
-            given = self._given.get(each.member, _Given(None, None))
+            received = self._assignments.get(each.member, _Received(None, None))
             if each.report is None:
-                yield self._row(each, given, None, None)
+                yield self._row(each, received, None, None)
                 continue
             for task in sorted(each.report.offset_sums, key=str):
-                yield self._row(each, given, task, True)
-            for task in sorted(self._not_listed(each, given), key=str):
+                yield self._row(each, received, task, True)
+            for task in sorted(self._unreported(each, received), key=str):
                 generation, _ = each.member
-                yield self._row(each, given, task, False if generation in self._complete else None)
+                yield self._row(each, received, task, False if generation in self._complete else None)
 
-    def _not_listed(self, sent: _Sent, given: _Given) -> Iterable[TaskId]:
-        """The tasks that the member was assigned, and that no thread of its process reported."""
+    def _unreported(self, sent: _Sent, received: _Received) -> Iterable[TaskId]:
+        """The tasks that the member was assigned although no thread of its process reported them."""
         generation, _ = sent.member
-        if sent.report is None or given.assignment is None or generation is None:
+        if sent.report is None or received.assignment is None or generation is None:
             return ()
         if self._last[sent.member] is not sent:
             return ()
         listed: set[TaskId] = set()
         for each in self._of_process[generation, sent.report.process_id]:
-            # a static member that comes back later in the generation reports for itself
+            # a static member that returns later in the generation replaces its earlier report
             if each.report is not None and (each is sent or each.stands_for != sent.stands_for):
                 listed |= each.report.offset_sums.keys()
-        return (given.assignment.active | given.assignment.standby) - listed
+        return (received.assignment.active | received.assignment.standby) - listed
 
-    def _row(self, sent: _Sent, given: _Given, task: TaskId | None, reported: bool | None) -> tuple[Any, ...]:
+    def _row(
+        self, sent: _Sent, received: _Received, task: TaskId | None, reported: bool | None
+    ) -> tuple[Any, ...]:
         message, report = sent.message, sent.report
         generation, member_id = sent.member
         client_id = message["client_id"]
         by_line = message["kind"] == JOINED
-        begun = message["requested_ms"]
-        ended = begun if given.at_ms is None else max(given.at_ms, begun)
+        reported_ms = message["requested_ms"]
+        assigned_ms = reported_ms if received.at_ms is None else max(received.at_ms, reported_ms)
         offset_sum = None if report is None or task is None else report.offset_sums.get(task)
         row = {
             "cluster": self._cluster,
@@ -163,74 +165,76 @@ class _Application:
             "reported": reported,
             "kind": UNREADABLE if report is None else _kind(reported, offset_sum),
             "offset_sum": 0 if reported is False else offset_sum,
-            "reported_at": begun if by_line else None,
-            "assigned_at": given.at_ms,
+            "reported_at": reported_ms if by_line else None,
+            "assigned_at": received.at_ms,
             "assigned_to": self._owners.get((generation, task)) if task is not None else None,
-            "assigned_as": _assigned_as(given.assignment, task),
+            "assigned_as": _assigned_as(received.assignment, task),
             "request_id": message["request_id"] if by_line else None,
             "record_offset": sent.record_offset,
             "file": message["file"],
             "position": message["position"],
-            "from_position": begun,
-            "to_position": ended + 1,
-            "from_time": begun,
-            "to_time": ended + 1,
+            "from_position": reported_ms,
+            "to_position": assigned_ms + 1,
+            "from_time": reported_ms,
+            "to_time": assigned_ms + 1,
         }
         return tuple(row.get(name) for name in LAG_REPORTS.columns)
 
 
 def _each_report(messages: list[dict[str, Any]]) -> list[_Sent]:
-    """Every report once: a line tells of it first. What was stored of it is no other, nor is what a leader
-    was told, which it may be again and again.
+    """Every report once, from the request of its member if that is there. The same report in a record, or in
+    the responses to leaders, which may repeat it, is not another one.
     """
-    said = [each for each in messages if each["kind"] in _SAID]
-    found: list[_Sent] = []
+    of_kinds = [each for each in messages if each["kind"] in _WITH_REPORT]
+    reports_found: list[_Sent] = []
     last: dict[_Member, _Sent] = {}
-    read = reports(subscribed([each["subscription"] for each in said]))
-    for kind in _SAID:
-        for message, report in zip(said, read, strict=True):
+    decoded = reports(subscribed([each["subscription"] for each in of_kinds]))
+    for kind in _WITH_REPORT:
+        for message, report in zip(of_kinds, decoded, strict=True):
             if message["kind"] != kind:
                 continue
-            known = last.get((message["generation"], message["member_id"]))
-            number = 0 if known is None else known.number + 1
+            earlier = last.get((message["generation"], message["member_id"]))
+            number = 0 if earlier is None else earlier.number + 1
             sent = _Sent(message, report, message["record_offset"], number)
-            if kind != JOINED and known is not None and known.report == report:
-                if known.record_offset is None:
-                    known.record_offset = sent.record_offset
+            if kind != JOINED and earlier is not None and earlier.report == report:
+                if earlier.record_offset is None:
+                    earlier.record_offset = sent.record_offset
                 continue
             last[sent.member] = sent
-            found.append(sent)
-    return found
+            reports_found.append(sent)
+    return reports_found
 
 
-def _each_assignment(messages: list[dict[str, Any]]) -> dict[_Member, _Given]:
-    """What each member of each generation was assigned: as it received it, else as it was given or stored."""
-    said = [each for each in messages if each["kind"] in (GIVEN, STORED, RECEIVED)]
-    said.sort(key=lambda each: (GIVEN, STORED, RECEIVED).index(each["kind"]))
-    found: dict[_Member, _Given] = {}
-    read = assignments(assigned([each["assignment"] for each in said]))
-    for message, assignment in zip(said, read, strict=True):
+def _each_assignment(messages: list[dict[str, Any]]) -> dict[_Member, _Received]:
+    """The assignment of each member of each generation: as it received it, else as it was distributed or
+    stored.
+    """
+    of_kinds = [each for each in messages if each["kind"] in (DISTRIBUTED, STORED, RECEIVED)]
+    of_kinds.sort(key=lambda each: (DISTRIBUTED, STORED, RECEIVED).index(each["kind"]))
+    received: dict[_Member, _Received] = {}
+    decoded = assignments(assigned([each["assignment"] for each in of_kinds]))
+    for message, assignment in zip(of_kinds, decoded, strict=True):
         member = message["generation"], message["member_id"]
-        before = found.get(member, _Given(None, None))
+        before = received.get(member, _Received(None, None))
         at_ms = message["responded_ms"] if message["kind"] == RECEIVED else None
-        found[member] = _Given(assignment or before.assignment, at_ms or before.at_ms)
-    return found
+        received[member] = _Received(assignment or before.assignment, at_ms or before.at_ms)
+    return received
 
 
 def _owners(
-    sent: list[_Sent], given: Mapping[_Member, _Given]
+    sent: list[_Sent], received: Mapping[_Member, _Received]
 ) -> dict[tuple[int | None, TaskId], str | None]:
-    """The process that each active task went to, by generation; None where two had it."""
-    found: dict[tuple[int | None, TaskId], str | None] = {}
+    """The process that got each active task, by generation; None if two processes got it."""
+    owners: dict[tuple[int | None, TaskId], str | None] = {}
     for each in sent:
-        assignment = given.get(each.member, _Given(None, None)).assignment
+        assignment = received.get(each.member, _Received(None, None)).assignment
         if each.report is not None and assignment is not None:
             generation, _ = each.member
             for task in assignment.active:
-                process = found.setdefault((generation, task), each.report.process_id)
+                process = owners.setdefault((generation, task), each.report.process_id)
                 if process != each.report.process_id:
-                    found[generation, task] = None
-    return found
+                    owners[generation, task] = None
+    return owners
 
 
 def _kind(reported: bool | None, offset_sum: int | None) -> str | None:

@@ -1,7 +1,7 @@
-"""What the leaders of an application decided, as their own logs tell it: the lag of each task, and what for.
+"""The decisions of an application's leaders, as their own logs show them: the lag and the use of each task.
 
-HighAvailabilityTaskAssignor logs at INFO what it knows of each process and what it gives to it. A custom
-assignor does not.
+HighAvailabilityTaskAssignor logs at INFO what it knows of each process and which tasks it assigns to it. A
+custom assignor does not.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from fencepost.protocols.lag_report.tasks import listed
 
 MOST = 2**63 - 1
 DECIDED = {"decided": False, "decided_to_probe": True}
-"""Event: whether the next rebalance is to come by itself, since tasks are to move once they are warmed up."""
+"""By event, whether a probing rebalance follows because tasks are to move once they are warmed up."""
 
 REPLICA, WARMUP, HANDOVER = "replica", "warmup", "handover"
-"""What a standby task is for: to be there, to be active here when it has caught up, or at once."""
+"""The use of a standby task: a replica; a warm-up, to be active here when it has caught up; a handover, to be
+active here as soon as its owner has given it up."""
 
-# no repetition reaches over what another one may begin with: a line may be long, and anyone's
+# no repetition runs over the beginning of another one: a line may be long, and anybody may have written it
 _TASKS = r"\(\[(?P<{}>[^\[\]]*)\]\)"
 _PROCESS = re.compile(
     rf"(?<![\w-])(?P<process>[\w-]{{1,64}})=\[activeTasks: {_TASKS.format('active')} "
@@ -35,8 +36,9 @@ _PROCESS = re.compile(
 
 
 class ClientState(NamedTuple):
-    """What a leader knew of a process: by task what it reported, and what lag that makes (ClientState); and
-    which tasks it is to have."""
+    """What a leader knew of a process (ClientState): its reported offset sums and their lags by task, and the
+    tasks that were assigned to it.
+    """
 
     active: set[str]
     standby: set[str]
@@ -46,41 +48,47 @@ class ClientState(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """An assignment, and what it was decided by. ``past_end``: ends of tasks whose sum was past them.
+    """An assignment, and what it was decided from.
 
-    ``probes``: some tasks are to be warmed up, and the next rebalance comes by itself. ``standby_replicas``:
-    num.standby.replicas of the leader, None where its log does not show its configuration.
+    ``probes``: whether some tasks are warmed up and a probing rebalance follows. ``standby_replicas``:
+    num.standby.replicas of the leader, None if its log does not show its configuration. ``assignments``:
+    those of all members, as logged. ``past_end``: by task, the ends of its changelogs where a reported sum
+    was past them.
     """
 
     probes: bool
     standby_replicas: int | None
-    given: str
+    assignments: str
     processes: Mapping[str, ClientState]
     past_end: Mapping[str, set[int | None]]
 
     def lag(self, process_id: str | None, task_id: str | None, offset_sum: int | None) -> int | None:
-        """The lag that was made of what a process had reported; None where this was another report."""
-        found = self.processes.get(process_id or "")
-        if found is None or task_id is None or found.sums.get(task_id, 0) != offset_sum:
+        """The lag that the leader computed from the offset sum that a process had reported; None if it
+        used another report.
+        """
+        process = self.processes.get(process_id or "")
+        if process is None or task_id is None or process.sums.get(task_id, 0) != offset_sum:
             return None
-        return found.lags.get(task_id)
+        return process.lags.get(task_id)
 
     def standby_as(self, process_id: str | None, task_id: str) -> str | None:
-        """What a standby task of a process is; None where no log tells: replicas may be warm-ups as well.
+        """The use of a standby task of a process; None if no log shows it: a replica may be a warm-up as
+        well.
 
-        A task that its owner has yet to give up is a standby task of who is to have it.
+        A task that its owner still has to give up is a standby task of its next owner.
         """
-        found = self.processes.get(process_id or "")
-        if found is None or task_id not in found.standby:
-            return None if found is None or task_id not in found.active else HANDOVER
+        process = self.processes.get(process_id or "")
+        if process is None or task_id not in process.standby:
+            return None if process is None or task_id not in process.active else HANDOVER
         if not self.probes:
             return REPLICA
         return WARMUP if self.standby_replicas == 0 else None
 
     def end_offset_sum(self, task_id: str | None) -> int | None:
-        """The end of a task's changelogs, by what was reported of it and the lags that it made.
+        """The end of a task's changelogs, from the reported sums and the lags computed from them.
 
-        A sum past the end makes the lag that another may make, too: ClientState.computeTaskLags warns of it.
+        ClientState.computeTaskLags takes a sum past the end for the lag, and warns: so a lag may have two
+        meanings.
         """
         ends: set[int] | None = None
         for each in self.processes.values():
@@ -104,25 +112,27 @@ class Decisions:
 
     @classmethod
     def of(cls, logs: Iterable[InstanceLog]) -> Decisions:
-        """Of all its instances."""
-        found: defaultdict[int, list[Decision]] = defaultdict(list)
+        """The decisions in the logs of all its instances."""
+        by_generation: defaultdict[int, list[Decision]] = defaultdict(list)
         for log in logs:
             for generation, decision in _decisions(log):
-                found[generation].append(decision)
-        return cls(found)
+                by_generation[generation].append(decision)
+        return cls(by_generation)
 
     def of_member(self, generation: int | None, member_id: str | None) -> Decision | None:
-        """What was decided for a member in a generation: generations begin again, member ids do not."""
+        """The decision for a member in a generation. Generations may start over; member ids are unique."""
         if generation is None or member_id is None:
             return None
         named = [f"{before}{member_id}=Assignment(" for before in ("{", ", ")]
-        told = self.by_generation.get(generation, ())
-        own = [each for each in told if any(name in each.given for name in named)]
+        decisions = self.by_generation.get(generation, ())
+        own = [each for each in decisions if any(name in each.assignments for name in named)]
         return own[0] if len(own) == 1 else None
 
 
 def _decisions(log: InstanceLog) -> Iterator[tuple[int, Decision]]:
-    """Each with its generation: what a thread decided is between its joining and its handing it over."""
+    """Each decision with its generation: a thread logs its decision between its join and the end of the
+    assignment.
+    """
     joined: dict[str, int] = {}
     decided: tuple[int, Line] | None = None
     past_end: defaultdict[str, set[int | None]] = defaultdict(set)
@@ -140,30 +150,30 @@ def _decisions(log: InstanceLog) -> Iterator[tuple[int, Decision]]:
         elif event in DECIDED:
             decided = position, line
         elif event == "finished_assignment":
-            begun = joined.get(line["thread"])
-            if decided is not None and begun is not None and begun < decided[0]:
-                _, said = decided
-                if said["told"] is not None and line["generation"] is not None:
-                    processes = _processes(said["told"])
-                    known = DECIDED[said["event"]], replicas, line["told"] or ""
-                    yield line["generation"], Decision(*known, processes, past_end)
+            joined_at = joined.get(line["thread"])
+            if decided is not None and joined_at is not None and joined_at < decided[0]:
+                _, decided_line = decided
+                if decided_line["told"] is not None and line["generation"] is not None:
+                    processes = _processes(decided_line["told"])
+                    context = DECIDED[decided_line["event"]], replicas, line["told"] or ""
+                    yield line["generation"], Decision(*context, processes, past_end)
             decided, past_end = None, defaultdict(set)
 
 
-def _processes(told: str) -> dict[str, ClientState]:
+def _processes(logged: str) -> dict[str, ClientState]:
     return {
-        found["process"]: ClientState(
-            listed(found["active"]),
-            listed(found["standby"]),
-            _numbers(found["sums"]),
-            _numbers(found["lags"]),
+        match["process"]: ClientState(
+            listed(match["active"]),
+            listed(match["standby"]),
+            _numbers(match["sums"]),
+            _numbers(match["lags"]),
         )
-        for found in _PROCESS.finditer(told)
+        for match in _PROCESS.finditer(logged)
     }
 
 
-def _numbers(told: str) -> dict[str, int]:
-    pairs = (each.rpartition("=") for each in told.split(", ") if each)
+def _numbers(logged: str) -> dict[str, int]:
+    pairs = (each.rpartition("=") for each in logged.split(", ") if each)
     # Java's long
     numbers = {task: int(number) for task, _, number in pairs if re.fullmatch(r"-?\d{1,19}", number)}
     return {task: number for task, number in numbers.items() if -MOST <= number <= MOST}

@@ -1,6 +1,7 @@
-"""The files of an instance's log in their order, and where something is missing in or between them.
+"""The files of an instance's log in their order, and the places where lines are missing in or between them.
 
-A file is rolled under new names while it is read run by run: what tells it from others is how it begins.
+A file may be rolled, and so get other names, between the runs that read it: it is identified by how it
+begins.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from fencepost.replay.log_names import GONE
 Line = dict[str, Any]
 
 _OUT_OF_ORDER_MS = 1_000
-"""Threads that log through a queue may be that much out of order."""
+"""How far lines may be out of order if threads log through a queue."""
 
 _PACKED = re.compile(r"(?:\.(?:gz|zip|bz2|xz|zst))+$")
 _NUMBERED = re.compile(r"(?P<stem>.+)[._-](?P<number>0|[1-9]\d{0,2})(?P<end>\.(?:log|txt|out))?")
-"""A number without leading zeros: others are parts of a time."""
+"""A number without leading zeros: one with leading zeros is part of a time."""
 
 _STATES = {"client_state": "instance", "thread_state": "thread"}
 _BEGINS = "CREATED"
@@ -41,59 +42,63 @@ class _File:
 
     @property
     def number(self) -> tuple[str, int | None]:
-        """The name without its number, and that; of a file that had several names, of the one it had last."""
+        """The name without its number, and the number; if the file had several names, those of
+        the last one.
+        """
         numbered = [_number(name) for name in sorted(self.names)]
         return max(numbered, key=lambda each: -1 if each[1] is None else each[1])
 
 
 def in_order(lines: Sequence[Line], holes: Mapping[str, Sequence[int]]) -> tuple[list[Line | None], bool]:
-    """The lines of one instance, holes (None) where entries cannot be read or are missing, and whether their
-    order is known: it is not where two files tell of the same time.
+    """The lines of one instance, with holes (None) where entries cannot be read or are missing; and whether
+    their order is known, which it is not if two files overlap in time.
 
     ``holes``: positions by the name of a file.
     """
     files = _files(lines)
-    found: list[Line | None] = []
-    seen: set[tuple[str, int]] = set()
+    ordered: list[Line | None] = []
+    digests: set[tuple[str, int]] = set()
     ascends = _ascends(files)
     for number, file in enumerate(files):
         if number and _is_one_missing(files[number - 1], file, ascends=ascends):
-            found.append(None)
+            ordered.append(None)
         unread = {at for name in file.names for at in holes.get(name, ())}
         placed: list[tuple[int, Line | None]] = [(at, None) for at in unread]
         placed += [(line["position"], line) for line in file.lines]
         for _, each in sorted(placed, key=lambda at: at[0]):
-            # a file that was rolled is read again under another name
-            if each is not None and (known := (each["line_digest"], each["position"])) in seen:
+            # a file that was rolled was read again under another name
+            if each is not None and (digest := (each["line_digest"], each["position"])) in digests:
                 continue
             if each is not None:
-                seen.add(known)
-            found.append(each)
+                digests.add(digest)
+            ordered.append(each)
     is_ordered = all(
         before.end_ms <= after.begin_ms + _OUT_OF_ORDER_MS
         for before, after in pairwise(files)
         if {line["line_digest"] for line in before.lines} != {line["line_digest"] for line in after.lines}
     )
-    return list(_with_gaps(found)), is_ordered
+    return list(_with_gaps(ordered)), is_ordered
 
 
 def _files(lines: Sequence[Line]) -> list[_File]:
-    found: defaultdict[str, list[Line]] = defaultdict(list)
+    by_file: defaultdict[str, list[Line]] = defaultdict(list)
     for line in lines:
-        found[line["file_begins"] or line["file"]].append(line)
+        by_file[line["file_begins"] or line["file"]].append(line)
     return sorted(
-        map(_File.of, found.values()), key=lambda file: (file.begin_ms, file.end_ms, min(file.names))
+        map(_File.of, by_file.values()), key=lambda file: (file.begin_ms, file.end_ms, min(file.names))
     )
 
 
 def _number(path: str) -> tuple[str, int | None]:
     name = _PACKED.sub("", path.rpartition("/")[2].partition(GONE)[0])
-    found = _NUMBERED.fullmatch(name)
-    return (name, None) if found is None else (found["stem"] + (found["end"] or ""), int(found["number"]))
+    match = _NUMBERED.fullmatch(name)
+    return (name, None) if match is None else (match["stem"] + (match["end"] or ""), int(match["number"]))
 
 
 def _ascends(files: Sequence[_File]) -> bool:
-    """Whether newer files have larger numbers; else the file that is being written comes after number 1."""
+    """Whether newer files have larger numbers; if not, the file that is being written comes after
+    number 1.
+    """
     return any(
         before[0] == after[0] and (before[1] or 0) < (after[1] or 0)
         for before, after in pairwise(file.number for file in files)
@@ -110,15 +115,17 @@ def _is_one_missing(before: _File, after: _File, *, ascends: bool) -> bool:
 
 
 def _with_gaps(lines: Sequence[Line | None]) -> Iterator[Line | None]:
-    """A hole before each transition that does not begin in the state in which the one before has ended."""
+    """The lines, with a hole before each state transition that does not begin in the state in which the one
+    before it ended.
+    """
     states: dict[str, str | None] = {}
     for line in lines:
         if line is None or line["event"] == "version":
             states = {}
-        elif (by := _STATES.get(line["event"])) is not None and line[by] is not None:
-            before, begins = states.get(line[by]), line["from_state"]
+        elif (owner := _STATES.get(line["event"])) is not None and line[owner] is not None:
+            before, begins = states.get(line[owner]), line["from_state"]
             if before is not None and begins not in {None, _BEGINS, before}:
                 yield None
                 states = {}
-            states[line[by]] = line["to_state"]
+            states[line[owner]] = line["to_state"]
         yield line

@@ -1,6 +1,6 @@
-"""The messages of Kafka Streams that tell of states, rebalances, directories and restores.
+"""The log messages of Kafka Streams about states, rebalances, directories and restores, as in 3.9 to 4.3.
 
-As the classes of 3.9 to 4.3 spell them. A thread's name stands in front of what it logs (LogContext).
+The name of a thread stands in front of what it logs (LogContext).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ KIND_OF = {"task": ACTIVE, "stream-task": ACTIVE, "standby-task": STANDBY}
 
 
 def _of_task(event: str, logged_by: str, text: str, fields: tuple[str, ...] = ()) -> Message:
-    """What a task says: its kind and its id stand behind the name of its thread."""
+    """A message of a task: the task's kind and id stand behind the name of its thread."""
     named = ("thread", "kind", "task_id", *fields)
     return Message(event, _INTERNALS + logged_by, f"{_THREAD}{{}} [{{}}] {text}", named)
 
@@ -174,4 +174,4 @@ MESSAGES = (
         ("_", "thread", "changelog", "store", "records"),
     ),
 )
-"""In the order in which they are looked for."""
+"""In the order in which they are tried."""

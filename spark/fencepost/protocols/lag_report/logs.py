@@ -17,7 +17,7 @@ SETTINGS = (
     "application.id", "client.id", "state.dir", "state.cleanup.delay.ms", "acceptable.recovery.lag",
     "probing.rebalance.interval.ms", "num.standby.replicas", "processing.guarantee", "group.protocol",
 )  # fmt: skip
-"""What is kept of a StreamsConfig."""
+"""The settings of a StreamsConfig that are kept."""
 
 _SETTING = re.compile(rf"^\t({'|'.join(map(re.escape, SETTINGS))}) = ?(.*)$", re.MULTILINE)
 _CONSUMER = re.compile(
@@ -30,10 +30,10 @@ _THREAD = re.compile(
 )
 
 
-def _named(event: str, told: Mapping[str, str | None]) -> dict[str, str | None] | None:
-    """What an entry names; None where it is another consumer's, or no task's."""
-    row = dict(told)
-    context = told.get("context")
+def _named(event: str, fields: Mapping[str, str | None]) -> dict[str, str | None] | None:
+    """The columns of an entry; None if it is of another consumer, or of no task."""
+    row = dict(fields)
+    context = fields.get("context")
     if context is not None:
         consumer = _CONSUMER.fullmatch(context)
         if consumer is None:
@@ -42,9 +42,9 @@ def _named(event: str, told: Mapping[str, str | None]) -> dict[str, str | None] 
         row |= {"instance": consumer["instance"], "thread": thread, "group_id": consumer["group_id"]}
     elif event in {"joining", "joined", "join_requested", "subscribed", "finished_assignment"}:
         return None
-    elif (named := row.get("thread")) is not None:
-        found = _THREAD.fullmatch(named)
-        row["instance"] = None if found is None else found["instance"]
+    elif (name := row.get("thread")) is not None:
+        thread_name = _THREAD.fullmatch(name)
+        row["instance"] = None if thread_name is None else thread_name["instance"]
     if "kind" in row:
         if row["kind"] not in KIND_OF:
             return None

@@ -1,7 +1,8 @@
-"""What members of an application and their coordinator said of lags and tasks, from records and lines.
+"""The subscriptions and assignments of members of Kafka Streams applications, from records and request lines.
 
-One row of MESSAGES for each: a member's subscription as it asked to join, as the leader was told of it, or as
-the coordinator stored it; and what a member was assigned.
+MESSAGES has a row for each subscription in a JoinGroup request, in a JoinGroup response to the leader, and
+in a GroupMetadata record; and a row for each assignment in a SyncGroup request or response, or in such a
+record.
 """
 
 from __future__ import annotations
@@ -24,13 +25,15 @@ JOIN_GROUP, SYNC_GROUP = 11, 14
 APIS = (JOIN_GROUP, SYNC_GROUP)
 GROUP_METADATA = 2
 
-JOINED, TOLD, STORED, GIVEN, RECEIVED = "joined", "told", "stored", "given", "received"
-"""Column ``kind``: asked to join; told to the leader with all others; stored, with all others; given by the
-leader; received by the member."""
+JOINED, LISTED, STORED, DISTRIBUTED, RECEIVED = "joined", "listed", "stored", "distributed", "received"
+"""Column ``kind``: a subscription in a JoinGroup request; one that the JoinGroup response lists for the
+leader; both in a GroupMetadata record; an assignment that the leader distributes with SyncGroup; one that
+the member receives in the response.
+"""
 
 MESSAGES = Table(
     "lag_report_messages",
-    "What members of Kafka Streams applications said and were told, one row per message and member.",
+    "Subscriptions and assignments of members of Kafka Streams applications, one row per message and member.",
     {
         "cluster": "string",
         "group_id": "string",
@@ -56,31 +59,31 @@ _LEFT_OUT = dict.fromkeys(MESSAGES.columns)
 
 
 def of_lines(requests: pa.Table) -> pa.Table:
-    """Rows of MESSAGES that lines of ``bronze.requests`` tell, of one or more clusters."""
-    found = Columns(MESSAGES)
+    """Rows of MESSAGES from lines of ``bronze.requests`` of one or more clusters."""
+    messages = Columns(MESSAGES)
     for cluster in pc.unique(requests["cluster"]).to_pylist():
-        own = requests.filter(pc.equal(requests["cluster"], cluster))
-        for line in each_line(own, APIS):
+        cluster_requests = requests.filter(pc.equal(requests["cluster"], cluster))
+        for line in each_line(cluster_requests, APIS):
             try:
-                told = list(_joined(line) if line.api_key == JOIN_GROUP else _synced(line))
+                line_rows = list(_joined(line) if line.api_key == JOIN_GROUP else _synced(line))
             except (AttributeError, KeyError, TypeError, ValueError):
-                # it is JSON, but no broker's: it names nothing, and ends no run
+                # JSON that no broker wrote has no messages; it must not end the run
                 continue
-            for row in (each for each in told if each["group_id"] is not None):
-                found.add(*{**_LEFT_OUT, "cluster": cluster, **_place(line), **row}.values())
-    return found.to_arrow()
+            for row in (each for each in line_rows if each["group_id"] is not None):
+                messages.add(*{**_LEFT_OUT, "cluster": cluster, **_place(line), **row}.values())
+    return messages.to_arrow()
 
 
 def of_records(records: pa.Table) -> pa.Table:
-    """Rows of MESSAGES that GroupMetadata records among rows of ``bronze.records`` tell."""
-    found = Columns(MESSAGES)
-    known = pc.and_(
+    """Rows of MESSAGES from the GroupMetadata records among rows of ``bronze.records``."""
+    messages = Columns(MESSAGES)
+    is_group_metadata = pc.and_(
         pc.equal(records["record_type"], GROUP_METADATA), pc.equal(records["decode_status"], "known")
     )
-    for rows in as_written(records.filter(pc.and_(known, pc.invert(records["is_control"])))):
+    for rows in as_written(records.filter(pc.and_(is_group_metadata, pc.invert(records["is_control"])))):
         for row in _stored(rows):
-            found.add(*{**_LEFT_OUT, **row}.values())
-    return found.to_arrow()
+            messages.add(*{**_LEFT_OUT, **row}.values())
+    return messages.to_arrow()
 
 
 def _stored(rows: pa.Table) -> Iterator[dict[str, Any]]:
@@ -106,11 +109,11 @@ def _stored(rows: pa.Table) -> Iterator[dict[str, Any]]:
 
 
 def _streams(values: pa.StructArray) -> Iterator[list[dict[str, Any]]]:
-    """The members that each record lists; none of a group that is not Kafka Streams'."""
+    """The members that each record lists; none if the group is not of Kafka Streams."""
     is_streams = pc.fill_null(pc.equal(values.field("protocol"), PROTOCOL), False).to_pylist()
     generations = values.field("generation").to_pylist()
-    for listed, generation, wanted in zip(values.field("members"), generations, is_streams, strict=True):
-        members = listed.as_py() if wanted else None
+    for listed, generation, of_streams in zip(values.field("members"), generations, is_streams, strict=True):
+        members = listed.as_py() if of_streams else None
         yield [
             {
                 "generation": generation,
@@ -147,7 +150,7 @@ def _joined(line: RequestLine) -> Iterator[dict[str, Any]]:
         for member in answer.get("members") or ():
             yield {
                 "group_id": text(sent["groupId"]),
-                "kind": TOLD,
+                "kind": LISTED,
                 "generation": generation,
                 "member_id": text(member["memberId"]),
                 "group_instance_id": text(member.get("groupInstanceId")),
@@ -160,12 +163,17 @@ def _synced(line: RequestLine) -> Iterator[dict[str, Any]]:
     # version 5 and later name the protocol
     if answer.get("errorCode") != 0 or answer.get("protocolName") not in (None, PROTOCOL):
         return
-    told = {"group_id": text(sent["groupId"]), "generation": integer(sent["generationId"])}
+    columns = {"group_id": text(sent["groupId"]), "generation": integer(sent["generationId"])}
     for each in _each(sent.get("assignments")):
         member_id = text(each["memberId"])
-        yield {**told, "kind": GIVEN, "member_id": member_id, "assignment": _bytes(each["assignment"])}
+        yield {
+            **columns,
+            "kind": DISTRIBUTED,
+            "member_id": member_id,
+            "assignment": _bytes(each["assignment"]),
+        }
     yield {
-        **told,
+        **columns,
         "kind": RECEIVED,
         "member_id": text(sent["memberId"]),
         "assignment": _bytes(answer["assignment"]),
@@ -187,5 +195,5 @@ def _place(line: RequestLine) -> dict[str, Any]:
     }
 
 
-def _bytes(given: Any) -> bytes:
-    return b64decode(text(given) or "", validate=True)
+def _bytes(encoded: Any) -> bytes:
+    return b64decode(text(encoded) or "", validate=True)

@@ -1,4 +1,4 @@
-"""What the audit of Kafka Streams' lag reports and state cleaner brings."""
+"""PROTOCOL: the audit of lag reports and of the state cleaner of Kafka Streams."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def _kinds() -> tuple[Kind, ...]:
     return (STREAMS_LOGS,)
 
 
-def _rebuild(given: Evidence) -> Mapping[str, Rows]:
+def _rebuild(evidence: Evidence) -> Mapping[str, Rows]:
     from fencepost.protocols.lag_report.rebuild import rebuild
 
-    return rebuild(given)
+    return rebuild(evidence)
 
 
 def _report(reader: Reader) -> Callable[[str], list[str]]:
@@ -42,7 +42,7 @@ def _report(reader: Reader) -> Callable[[str], list[str]]:
     return StateDirectories(reader).lines
 
 
-def _tell(reader: Reader, verdicts: Sequence[Verdict]) -> Mapping[str, Explanation]:
+def _explain(reader: Reader, verdicts: Sequence[Verdict]) -> Mapping[str, Explanation]:
     from fencepost.protocols.lag_report.explanation import explain
 
     return explain(reader, verdicts)
@@ -56,10 +56,10 @@ def _read(
     return reading.read(reader, name, cluster, start, end)
 
 
-def _draw(found: Any, kind: str) -> tuple[bytes, str]:
+def _draw(timeline: Any, kind: str) -> tuple[bytes, str]:
     from fencepost.protocols.lag_report.plot import drawing
 
-    return drawing.picture(found, kind)
+    return drawing.picture(timeline, kind)
 
 
 PROTOCOL = Protocol(
@@ -71,11 +71,11 @@ PROTOCOL = Protocol(
     bronze=(bronze.STREAMS_LINES,),
     requests={
         **dict.fromkeys(("JOIN_GROUP", "SYNC_GROUP"), every_line),
-        # what leaders are told of the ends of changelogs
+        # the answers from which leaders know the ends of changelogs
         **dict.fromkeys(("LIST_OFFSETS", "CREATE_TOPICS"), _is_about_changelogs),
     },
     report=_report,
-    explain=_tell,
+    explain=_explain,
     shown=("task_id", "offset_sum", "deleted_by"),
     plots=(
         Plot(

@@ -1,7 +1,6 @@
-"""The rebuild of Kafka Streams: every application by itself, on any engine.
+"""The rebuild of Kafka Streams: each application is replayed alone, on any engine.
 
-What an application's logs and its group say meets by member id and generation, which both name: never by
-time.
+An application's logs are matched with its group by member id and generation, which both have; never by time.
 """
 
 from __future__ import annotations
@@ -36,56 +35,56 @@ _Holes = Mapping[str, Mapping[str, list[int]]]
 """Positions of entries that cannot be read, by cluster and file."""
 
 
-def rebuild(given: Evidence) -> Mapping[str, Rows]:
+def rebuild(evidence: Evidence) -> Mapping[str, Rows]:
     """The rows of TABLES, by the table's name."""
-    engine = given.engine
+    engine = evidence.engine
     records = engine.scan(RECORDS, where=[{"topic": OFFSETS_TOPIC, "record_type": GROUP_METADATA}])
     requests = engine.scan(REQUESTS, where=[{"api_key": frozenset(APIS)}])
-    said = [
+    messages = [
         engine.keep(engine.map(records, of_records, MESSAGES.arrow_schema)),
         engine.keep(engine.map(requests, of_lines, MESSAGES.arrow_schema)),
     ]
-    stored = engine.scan(
+    task_records = engine.scan(
         RECORDS, where=[{"topic": OFFSETS_TOPIC, "record_type": frozenset(streams_groups.RECORD_TYPES)}]
     )
-    tasks = engine.map(stored, streams_groups.of_records, STREAMS_GROUP_TASKS.arrow_schema)
-    groups = _groups(given, said)
-    asked = engine.scan(REQUESTS, where=[{"api_key": frozenset(changelog_ends.APIS)}])
-    ends = engine.map(asked, partial(changelog_ends.of_lines, groups), ENDS.arrow_schema)
+    tasks = engine.map(task_records, streams_groups.of_records, STREAMS_GROUP_TASKS.arrow_schema)
+    groups = _groups(evidence, messages)
+    end_requests = engine.scan(REQUESTS, where=[{"api_key": frozenset(changelog_ends.APIS)}])
+    ends = engine.map(end_requests, partial(changelog_ends.of_lines, groups), ENDS.arrow_schema)
     buckets = engine.parallelism * _BUCKETS_PER_PART
     bucket = partial(bucket_of, MESSAGES.key, buckets)
-    applications = _applications(given)
+    applications = _applications(evidence)
     lines = with_entity(
         engine, STREAMS_LINES, engine.scan(STREAMS_LINES), partial(_bucket_of_client, applications, buckets)
     )
-    evidence = {
-        _MESSAGES: [with_entity(engine, MESSAGES, each, bucket) for each in said],
+    rows_by_kind = {
+        _MESSAGES: [with_entity(engine, MESSAGES, each, bucket) for each in messages],
         _ENDS: [with_entity(engine, ENDS, ends, bucket)],
         _LINES: [lines],
         _TASKS: [with_entity(engine, STREAMS_GROUP_TASKS, tasks, partial(bucket_of, _APPLICATION, buckets))],
     }
-    return engine.replay(evidence, _replay(_holes(given), given.tolerance_ms), TABLES)
+    return engine.replay(rows_by_kind, _replay(_holes(evidence), evidence.tolerance_ms), TABLES)
 
 
 def _replay(
     holes: _Holes, tolerance_ms: int
 ) -> Callable[[str, Mapping[str, pa.Table]], Iterable[tuple[Table, pa.Table]]]:
-    def run(_: str, evidence: Mapping[str, pa.Table]) -> Iterable[tuple[Table, pa.Table]]:
-        parts = evidence[_MESSAGES], evidence[_ENDS], evidence[_LINES]
+    def run(_: str, rows_by_kind: Mapping[str, pa.Table]) -> Iterable[tuple[Table, pa.Table]]:
+        parts = rows_by_kind[_MESSAGES], rows_by_kind[_ENDS], rows_by_kind[_LINES]
         yield from replay_application(*parts, holes, tolerance_ms)
-        yield STREAMS_GROUP_TASKS, streams_groups.with_members(evidence[_TASKS])
+        yield STREAMS_GROUP_TASKS, streams_groups.with_members(rows_by_kind[_TASKS])
 
     return run
 
 
-def _groups(given: Evidence, said: Sequence[Rows]) -> Mapping[str, Collection[str]]:
-    """The applications that have spoken to their group, by cluster."""
-    found: defaultdict[str, set[str]] = defaultdict(set)
-    for each in said:
-        named = given.engine.collect(given.engine.map(each, _named_groups, _GROUPS))
-        for cluster, group_id in tuples(named):
-            found[cluster].add(group_id)
-    return dict(found)
+def _groups(evidence: Evidence, messages: Sequence[Rows]) -> Mapping[str, Collection[str]]:
+    """The applications that have messages, by cluster."""
+    groups: defaultdict[str, set[str]] = defaultdict(set)
+    for each in messages:
+        distinct = evidence.engine.collect(evidence.engine.map(each, _named_groups, _GROUPS))
+        for cluster, group_id in tuples(distinct):
+            groups[cluster].add(group_id)
+    return dict(groups)
 
 
 def _named_groups(messages: pa.Table) -> pa.Table:
@@ -93,18 +92,18 @@ def _named_groups(messages: pa.Table) -> pa.Table:
     return named.group_by(_GROUPS.names).aggregate([]).select(_GROUPS.names).cast(_GROUPS)
 
 
-def _applications(given: Evidence) -> Mapping[tuple[str, str], str]:
-    """The application that the logs of each client are of; of several, the first by name."""
-    rows = given.engine.scan(STREAMS_LINES, _NAMES)
-    named = given.engine.collect(given.engine.map(rows, _distinct, _NAMED))
-    found: dict[tuple[str, str], str] = {}
-    for cluster, client, _, group_id in sorted(set(tuples(named)), key=repr):
+def _applications(evidence: Evidence) -> Mapping[tuple[str, str], str]:
+    """The application of the logs of each client; of several, the first by name."""
+    rows = evidence.engine.scan(STREAMS_LINES, _NAMES)
+    distinct = evidence.engine.collect(evidence.engine.map(rows, _distinct_names, _NAMED))
+    applications: dict[tuple[str, str], str] = {}
+    for cluster, client, _, group_id in sorted(set(tuples(distinct)), key=repr):
         if group_id is not None:
-            found.setdefault((cluster, client), group_id)
-    return found
+            applications.setdefault((cluster, client), group_id)
+    return applications
 
 
-def _distinct(rows: pa.Table) -> pa.Table:
+def _distinct_names(rows: pa.Table) -> pa.Table:
     named = rows.filter(pc.is_valid(rows["group_id"])).select(_NAMES)
     return named.group_by(list(_NAMES)).aggregate([]).select(_NAMES).cast(_NAMED)
 
@@ -116,11 +115,11 @@ def _bucket_of_client(applications: Mapping[tuple[str, str], str], buckets: int,
     return bucket_of(MESSAGES.key, buckets, keyed)
 
 
-def _holes(given: Evidence) -> _Holes:
+def _holes(evidence: Evidence) -> _Holes:
     columns = ("cluster", "file", "position")
-    rows = given.engine.collect(given.engine.scan(QUARANTINE, columns, [{"kind": STREAMS_LOG}]))
-    found: defaultdict[str, defaultdict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    rows = evidence.engine.collect(evidence.engine.scan(QUARANTINE, columns, [{"kind": STREAMS_LOG}]))
+    holes: defaultdict[str, defaultdict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for cluster, file, position in tuples(rows):
         if position is not None:
-            found[cluster][file].append(position)
-    return {cluster: dict(files) for cluster, files in found.items()}
+            holes[cluster][file].append(position)
+    return {cluster: dict(files) for cluster, files in holes.items()}

@@ -1,4 +1,4 @@
-"""What an audit found of Kafka Streams' state directories, in words."""
+"""The findings of an audit about state directories of Kafka Streams, in words."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SELECT cluster, count(DISTINCT application_id) AS applications, count(DISTINCT p
 FROM {REPORTS} GROUP BY cluster
 """
 _RACED = f"SELECT * FROM {RACES} ORDER BY restored_records DESC NULLS LAST, deleted_at, deletion_id"
-_GONE = f"""
+_WITHOUT = f"""
 SELECT cluster, count(*) AS tasks, sum(restored_records) AS restored_records
 FROM {WITHOUT_DIRECTORY} GROUP BY cluster
 """
@@ -30,22 +30,22 @@ _MOST = 3
 
 
 class StateDirectories:
-    """Lag reports, deletions and their costs of all clusters: each mart asked once."""
+    """Lag reports, deletions and their costs in all clusters; each mart is queried once."""
 
     def __init__(self, reader: Reader) -> None:
-        def one(query: str) -> dict[str, Row]:
+        def by_cluster(query: str) -> dict[str, Row]:
             return {row["cluster"]: row for row in rows(reader.query(query))}
 
-        self._reported, self._gone = one(_REPORTED), one(_GONE)
+        self._reported, self._without_directory = by_cluster(_REPORTED), by_cluster(_WITHOUT)
         self._raced = rows(reader.query(_RACED))
 
     def lines(self, cluster: str) -> list[str]:
-        """What there is to say of one cluster; nothing where no application is seen."""
-        texts = [*self._how_many(cluster), *self._races(cluster), *self._lost(cluster)]
+        """The lines about one cluster; none without applications of Kafka Streams."""
+        texts = [*self._reports(cluster), *self._races(cluster), *self._assigned_without_directory(cluster)]
         lines = [line for text in texts for line in _wrapped(text)]
         return ["", *lines] if lines else []
 
-    def _how_many(self, cluster: str) -> Iterator[str]:
+    def _reports(self, cluster: str) -> Iterator[str]:
         counts = self._reported.get(cluster)
         if counts is not None:
             yield (
@@ -55,22 +55,22 @@ class StateDirectories:
             )
         if counts is not None and counts["unreadable"]:
             yield (
-                f"{_counted(counts['unreadable'], 'report')} could not be read, and what rests on them is "
+                f"{_counted(counts['unreadable'], 'report')} could not be read, and verdicts about them are "
                 f"unknown: {REPORTS}, kind UNREADABLE."
             )
 
     def _races(self, cluster: str) -> Iterator[str]:
-        raced = [row for row in self._raced if row["cluster"] == cluster]
-        if not raced:
+        races = [row for row in self._raced if row["cluster"] == cluster]
+        if not races:
             return
-        records = sum(row["restored_records"] or 0 for row in raced)
+        records = sum(row["restored_records"] or 0 for row in races)
         yield (
-            f"The state cleaner deleted {_counted(len(raced), 'directory', 'directories')} of tasks that "
-            f"came back, or whose lag was just reported: {_counted(records, 'record')} restored again."
+            f"The state cleaner deleted {_counted(len(races), 'directory', 'directories')} of tasks that "
+            f"came back, or whose lag had just been reported: {_counted(records, 'record')} restored again."
         )
-        for row in raced[:_MOST]:
+        for row in races[:_MOST]:
             released = row["since_release_ms"]
-            after = "" if released is None else f", {released / 1000:.1f} s after it was let go of"
+            after = "" if released is None else f", {released / 1000:.1f} s after it was released"
             delay = row["cleanup_delay_ms"]
             of = "" if delay is None else f" (state.cleanup.delay.ms {delay})"
             yield (
@@ -78,11 +78,11 @@ class StateDirectories:
                 f"{printable(row['task_id'])}{after}{of}"
             )
 
-    def _lost(self, cluster: str) -> Iterator[str]:
-        gone = self._gone.get(cluster)
-        if gone is not None:
+    def _assigned_without_directory(self, cluster: str) -> Iterator[str]:
+        counts = self._without_directory.get(cluster)
+        if counts is not None:
             yield (
-                f"{_counted(gone['tasks'], 'task')} went to an instance for state that it had reported and "
+                f"{_counted(counts['tasks'], 'task')} went to an instance for state that it had reported and "
                 f"no longer had: {WITHOUT_DIRECTORY}."
             )
 

@@ -1,4 +1,4 @@
-"""What threads restored: a changelog from its checkpoint, or from its beginning, to its end."""
+"""The restores of threads: each of a changelog, from its checkpoint or its beginning to its end."""
 
 from __future__ import annotations
 
@@ -15,71 +15,74 @@ from fencepost.tables import Table
 _STORE = {"store_from_checkpoint", "store_from_beginning"}
 
 
-def restores(told: InstanceFacts) -> Iterator[tuple[Table, Row]]:
-    """One row for each store that a task began to restore, with its end where the log shows one."""
-    begun: dict[str, dict[str, Any]] = {}
-    known: dict[str, dict[str, Any]] = {}
-    for position, line in enumerate(told.log.lines):
+def restores(facts: InstanceFacts) -> Iterator[tuple[Table, Row]]:
+    """One row for each restore of a store, with its end if the log shows one."""
+    running: dict[str, dict[str, Any]] = {}
+    newest: dict[str, dict[str, Any]] = {}
+    for position, line in enumerate(facts.log.lines):
         if line is None or line["event"] == "version":
             # a restore does not outlive its process
-            yield from (_row(told, each) for each in begun.values())
-            begun = {}
+            yield from (_row(facts, each) for each in running.values())
+            running = {}
             continue
         if line["changelog"] is not None:
-            ended = _told(told, position, line, begun, known)
+            ended = _ended_by(facts, position, line, running, newest)
             if ended is not None:
-                yield _row(told, ended)
-    yield from (_row(told, each) for each in begun.values())
+                yield _row(facts, ended)
+    yield from (_row(facts, each) for each in running.values())
 
 
-def _told(
-    told: InstanceFacts,
+def _ended_by(
+    facts: InstanceFacts,
     position: int,
     line: dict[str, Any],
-    begun: dict[str, dict[str, Any]],
-    known: dict[str, dict[str, Any]],
+    running: dict[str, dict[str, Any]],
+    newest: dict[str, dict[str, Any]],
 ) -> dict[str, Any] | None:
-    """What a line says of a changelog: the restore that it ends, if it ends one."""
+    """Read a line about a changelog, and return the restore that it ends, if it ends one.
+
+    ``running``: the restores that have not ended, ``newest``: the newest restore, both by changelog.
+    """
     event, changelog = line["event"], line["changelog"]
-    now = begun.get(changelog)
+    restore = running.get(changelog)
     if event in _STORE:
-        begun[changelog] = known[changelog] = _begun(told, position, line)
-        return now
-    if event == "restored" and now is not None:
-        del begun[changelog]
+        running[changelog] = newest[changelog] = _started(facts, position, line)
+        return restore
+    if event == "restored" and restore is not None:
+        del running[changelog]
         ended = {"restored_records": line["records"], "ended_at": line["logged_at_ms"]}
-        return {**now, **ended, "to_position": position, "to_time": line["logged_at_ms"]}
-    if event != "end_offset" or changelog not in known:
+        return {**restore, **ended, "to_position": position, "to_time": line["logged_at_ms"]}
+    if event != "end_offset" or changelog not in newest:
         return None
-    as_standby = now is not None and now["kind"] == STANDBY
-    if now is None or as_standby:
-        # a standby task that was made active goes on with its stores
-        begun[changelog] = _goes_on(told, position, line, known[changelog])
-    begun[changelog]["end_offset"] = line["changelog_offset"]
-    return now if as_standby else None
+    as_standby = restore is not None and restore["kind"] == STANDBY
+    if restore is None or as_standby:
+        # a standby task that becomes active goes on restoring the same stores
+        running[changelog] = _continued(facts, position, line, newest[changelog])
+    running[changelog]["end_offset"] = line["changelog_offset"]
+    return restore if as_standby else None
 
 
-def _goes_on(
-    told: InstanceFacts, position: int, line: dict[str, Any], before: dict[str, Any]
+def _continued(
+    facts: InstanceFacts, position: int, line: dict[str, Any], before: dict[str, Any]
 ) -> dict[str, Any]:
     return {
         **before,
-        "restore_id": digest_of(told.log.cluster, told.log.name, line["changelog"], position),
+        "restore_id": digest_of(facts.log.cluster, facts.log.name, line["changelog"], position),
         "thread": line["thread"],
         "kind": ACTIVE,
         "start_offset": None,
         "from_the_beginning": False,
         "started_at": line["logged_at_ms"],
         **place(line),
-        **told.span(position, None),
+        **facts.span(position, None),
     }
 
 
-def _begun(told: InstanceFacts, position: int, line: dict[str, Any]) -> dict[str, Any]:
+def _started(facts: InstanceFacts, position: int, line: dict[str, Any]) -> dict[str, Any]:
     topic, _, partition = line["changelog"].rpartition("-")
     return {
         **task_columns(line["task_id"] or ""),
-        "restore_id": digest_of(told.log.cluster, told.log.name, line["changelog"], position),
+        "restore_id": digest_of(facts.log.cluster, facts.log.name, line["changelog"], position),
         "thread": line["thread"],
         "kind": line["kind"],
         "store": line["store"],
@@ -89,9 +92,9 @@ def _begun(told: InstanceFacts, position: int, line: dict[str, Any]) -> dict[str
         "from_the_beginning": line["event"] == "store_from_beginning",
         "started_at": line["logged_at_ms"],
         **place(line),
-        **told.span(position, None),
+        **facts.span(position, None),
     }
 
 
-def _row(told: InstanceFacts, values: dict[str, Any]) -> tuple[Table, Row]:
-    return TASK_RESTORES, told.row(TASK_RESTORES, **values)
+def _row(facts: InstanceFacts, values: dict[str, Any]) -> tuple[Table, Row]:
+    return TASK_RESTORES, facts.row(TASK_RESTORES, **values)

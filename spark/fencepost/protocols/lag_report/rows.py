@@ -40,7 +40,7 @@ _TEXTS = {
 
 @dataclass(frozen=True, slots=True)
 class InstanceFacts:
-    """A log, and what was found in it before its rows are made."""
+    """A log, and what its rows are made of."""
 
     log: InstanceLog
     process_id: str | None
@@ -48,25 +48,27 @@ class InstanceFacts:
     rebalances: ThreadRebalances
     changes: tuple[Change, ...]
     changes_of: Mapping[str, Sequence[Change]]
-    """The same of each task's directory."""
+    """The same changes by task."""
     starts: Sequence[tuple[int, str | None]]
-    """Where a process starts, and its version."""
+    """The positions at which a process starts, each with its version."""
 
     @classmethod
     def of(cls, log: InstanceLog, stores: Stores, rebalances: ThreadRebalances) -> InstanceFacts:
-        """What a log tells, with the stores that its application has."""
-        named = {line["told"] for line in log.lines if line is not None and line["event"] == "process_id"}
-        process_id = named.pop() if len(named) == 1 else None
-        found = tuple(changes(log, stores))
+        """The facts of a log, with the stores that its application has."""
+        process_ids = {
+            line["told"] for line in log.lines if line is not None and line["event"] == "process_id"
+        }
+        process_id = process_ids.pop() if len(process_ids) == 1 else None
+        all_changes = tuple(changes(log, stores))
         by_task: defaultdict[str, list[Change]] = defaultdict(list)
-        for each in found:
+        for each in all_changes:
             by_task[each.task_id].append(each)
         starts = [
             (position, line["told"])
             for position, line in enumerate(log.lines)
             if line is not None and line["event"] == "version"
         ]
-        return cls(log, process_id, stores, rebalances, found, by_task, starts)
+        return cls(log, process_id, stores, rebalances, all_changes, by_task, starts)
 
     def row(self, table: Table, **values: Any) -> Row:
         """A row of a table of this log."""
@@ -74,7 +76,7 @@ class InstanceFacts:
         return tuple(row.get(name) for name in table.columns)
 
     def ms(self, position: int | None) -> int | None:
-        """When the line at a position was logged."""
+        """The time at which the line at a position was logged."""
         line = None if position is None or position >= len(self.log.lines) else self.log.lines[position]
         return None if line is None else line["logged_at_ms"]
 
@@ -85,43 +87,43 @@ class InstanceFacts:
 
 
 def place(line: Line | None) -> dict[str, Any]:
-    """The columns of where a line is."""
+    """The columns of a line's place."""
     return {} if line is None else {"file": line["file"], "position": line["position"]}
 
 
-def coverage(told: InstanceFacts) -> Iterator[tuple[Table, Row]]:
-    """The log cut at its holes; nothing is covered where its files tell of the same time."""
+def coverage(facts: InstanceFacts) -> Iterator[tuple[Table, Row]]:
+    """The parts of the log between its holes; none is covered if its files overlap in time."""
     begin = 0
-    for position, line in enumerate(told.log.lines):
+    for position, line in enumerate(facts.log.lines):
         if line is None:
             if begin < position:
-                known = told.log.is_ordered
+                is_ordered = facts.log.is_ordered
                 yield (
                     STREAMS_COVERAGE,
-                    told.row(STREAMS_COVERAGE, covered=known, **told.span(begin, position)),
+                    facts.row(STREAMS_COVERAGE, covered=is_ordered, **facts.span(begin, position)),
                 )
-            hole = told.span(position, position + 1)
-            yield STREAMS_COVERAGE, told.row(STREAMS_COVERAGE, covered=False, **hole)
+            hole = facts.span(position, position + 1)
+            yield STREAMS_COVERAGE, facts.row(STREAMS_COVERAGE, covered=False, **hole)
             begin = position + 1
-    if begin < len(told.log.lines):
-        rest = told.span(begin, None)
-        yield STREAMS_COVERAGE, told.row(STREAMS_COVERAGE, covered=told.log.is_ordered, **rest)
+    if begin < len(facts.log.lines):
+        rest = facts.span(begin, None)
+        yield STREAMS_COVERAGE, facts.row(STREAMS_COVERAGE, covered=facts.log.is_ordered, **rest)
 
 
-def instances(told: InstanceFacts) -> Iterator[tuple[Table, Row]]:
+def instances(facts: InstanceFacts) -> Iterator[tuple[Table, Row]]:
     """The states of the instance (KafkaStreams.State), with its configuration."""
     state: dict[str, Any] = {}
-    known: list[tuple[int, dict[str, Any]]] = []
-    for position, line in enumerate(told.log.lines):
-        before, state = state, {} if line is None else _after(state, line)
-        if state != before or not known:
-            known.append((position, {**state, **place(line)}))
-    ends = [begin for begin, _ in known[1:]]
-    for (begin, values), end in zip(known, [*ends, None], strict=True):
-        yield STREAMS_INSTANCES, told.row(STREAMS_INSTANCES, **values, **told.span(begin, end))
+    states: list[tuple[int, dict[str, Any]]] = []
+    for position, line in enumerate(facts.log.lines):
+        before, state = state, {} if line is None else _state_after(state, line)
+        if state != before or not states:
+            states.append((position, {**state, **place(line)}))
+    ends = [begin for begin, _ in states[1:]]
+    for (begin, values), end in zip(states, [*ends, None], strict=True):
+        yield STREAMS_INSTANCES, facts.row(STREAMS_INSTANCES, **values, **facts.span(begin, end))
 
 
-def _after(state: dict[str, Any], line: Line) -> dict[str, Any]:
+def _state_after(state: dict[str, Any], line: Line) -> dict[str, Any]:
     new: dict[str, Any] = {}
     match line["event"]:
         case "version":
@@ -143,19 +145,19 @@ def _settings_of(state: Mapping[str, Any]) -> dict[str, Any]:
     return {name: state[name] for name in (*_NUMBERS, *_TEXTS) if name in state}
 
 
-def _configured(told: str | None) -> dict[str, Any]:
-    settings = json.loads(told or "{}")
-    found: dict[str, Any] = {name: settings.get(key) for name, key in _TEXTS.items()}
+def _configured(configured: str | None) -> dict[str, Any]:
+    settings = json.loads(configured or "{}")
+    columns: dict[str, Any] = {name: settings.get(key) for name, key in _TEXTS.items()}
     for name, key in _NUMBERS.items():
-        found[name] = number_of(told, key, 31 if name == "num_standby_replicas" else 63)
-    return found
+        columns[name] = number_of(configured, key, 31 if name == "num_standby_replicas" else 63)
+    return columns
 
 
-def rebalances(told: InstanceFacts) -> Iterator[tuple[Table, Row]]:
-    """From each report to its assignment."""
-    for each in told.rebalances.rebalances:
+def rebalances(facts: InstanceFacts) -> Iterator[tuple[Table, Row]]:
+    """Each rebalance, from a report to its assignment."""
+    for each in facts.rebalances.rebalances:
         values = {
-            "rebalance_id": digest_of(told.log.cluster, told.log.name, each.thread, each.begin),
+            "rebalance_id": digest_of(facts.log.cluster, facts.log.name, each.thread, each.begin),
             "thread": each.thread,
             "member_id": each.member_id,
             "generation": each.generation,
@@ -164,15 +166,15 @@ def rebalances(told: InstanceFacts) -> Iterator[tuple[Table, Row]]:
             "reported_at": each.reported_ms,
             "assigned_at": each.ended_ms,
             **place(each.line),
-            **told.span(each.begin, each.end),
+            **facts.span(each.begin, each.end),
         }
-        yield STREAMS_REBALANCES, told.row(STREAMS_REBALANCES, **values)
+        yield STREAMS_REBALANCES, facts.row(STREAMS_REBALANCES, **values)
 
 
-def directories(told: InstanceFacts) -> Iterator[tuple[Table, Row]]:
+def directories(facts: InstanceFacts) -> Iterator[tuple[Table, Row]]:
     """The history of each directory."""
     ends: dict[str, int] = {}
-    for each in reversed(told.changes):
+    for each in reversed(facts.changes):
         end = ends.get(each.task_id)
         ends[each.task_id] = each.position
         now = each.after
@@ -186,37 +188,37 @@ def directories(told: InstanceFacts) -> Iterator[tuple[Table, Row]]:
             "released_at": now.released_ms,
             "modified_at": now.modified_ms,
             **place(each.line),
-            **told.span(each.position, end),
+            **facts.span(each.position, end),
         }
-        yield TASK_DIRECTORIES, told.row(TASK_DIRECTORIES, **values)
+        yield TASK_DIRECTORIES, facts.row(TASK_DIRECTORIES, **values)
 
 
-def deletions(told: InstanceFacts) -> Iterator[tuple[Table, Row]]:
-    """Each directory that was deleted, beside the report that waited then, and the release before."""
-    for each in told.changes:
-        line, was = each.line, each.before
+def deletions(facts: InstanceFacts) -> Iterator[tuple[Table, Row]]:
+    """Each deletion of a directory, with the report that was waiting then, and the release before it."""
+    for each in facts.changes:
+        line, before = each.line, each.before
         if line is None or line["event"] not in DELETED_BY or line["task_id"] != each.task_id:
             continue
-        lag_reported, report = told.rebalances.open_at(each.position)
+        lag_reported, report = facts.rebalances.open_at(each.position)
         ms = line["logged_at_ms"]
         values = {
             **task_columns(each.task_id),
-            "deletion_id": digest_of(told.log.cluster, told.log.name, each.task_id, each.position),
+            "deletion_id": digest_of(facts.log.cluster, facts.log.name, each.task_id, each.position),
             "deleted_by": DELETED_BY[line["event"]],
             "deleted_at": ms,
-            "has_state": told.stores.has_state(each.task_id),
+            "has_state": facts.stores.has_state(each.task_id),
             "elapsed_ms": line["elapsed_ms"],
             "cleanup_delay_ms": line["delay_ms"],
             "lag_reported": lag_reported,
             "reported_by": None if report is None else report.thread,
             "reported_at": None if report is None else report.reported_ms,
-            "since_release_ms": since_release(was, line),
-            "released_by": was.released_by,
-            "released_at": was.released_ms,
+            "since_release_ms": since_release(before, line),
+            "released_by": before.released_by,
+            "released_at": before.released_ms,
             **place(line),
             "from_position": each.position,
             "to_position": each.position + 1,
             "from_time": ms,
             "to_time": None if ms is None else ms + 1,
         }
-        yield DIRECTORY_DELETIONS, told.row(DIRECTORY_DELETIONS, **values)
+        yield DIRECTORY_DELETIONS, facts.row(DIRECTORY_DELETIONS, **values)

@@ -1,6 +1,7 @@
-"""The tasks that members of streams groups (KIP-1071) have, as their coordinator stored it, record by record.
+"""The tasks of members of streams groups (KIP-1071), as their coordinator stored them, record by record.
 
-Here the broker assigns, and tells standby tasks from warm-up tasks. Members report no lag for it up to 4.3.
+In these groups the broker assigns tasks, and says which standby tasks are warm-up tasks. Up to 4.3 members
+report no lags.
 """
 
 from __future__ import annotations
@@ -31,27 +32,30 @@ _PLACE = ("cluster", "partition", "record_offset", "timestamp_ms", "file", "posi
 
 
 def of_records(records: pa.Table) -> pa.Table:
-    """Rows of STREAMS_GROUP_TASKS that rows of ``bronze.records`` tell; those without a kind tell of the
-    member alone, and go into the others (:func:`with_members`)."""
-    found = Columns(STREAMS_GROUP_TASKS)
-    known = pc.and_(pc.equal(records["decode_status"], "known"), pc.invert(records["is_control"]))
+    """Rows of STREAMS_GROUP_TASKS from rows of ``bronze.records``. Rows without a kind have only the member's
+    columns, which :func:`with_members` puts into the other rows.
+    """
+    tasks = Columns(STREAMS_GROUP_TASKS)
+    is_known = pc.and_(pc.equal(records["decode_status"], "known"), pc.invert(records["is_control"]))
     for record_type, name in RECORD_TYPES.items():
-        for rows in as_written(records.filter(pc.and_(known, pc.equal(records["record_type"], record_type)))):
+        for rows in as_written(
+            records.filter(pc.and_(is_known, pc.equal(records["record_type"], record_type)))
+        ):
             keys = decode(name, "key", rows["key"]).values.to_pylist()
             values = decode(name, "value", rows["value"]).values.to_pylist()
             places = zip(*(rows[column].to_pylist() for column in _PLACE), strict=True)
             for key, value, place in zip(keys, values, places, strict=True):
                 if key is None or value is None:
-                    continue  # a tombstone: the member is gone
-                told = _member(value) if record_type == MEMBER else _tasks(value)
-                for row in told:
-                    found.add(*_row(dict(zip(_PLACE, place, strict=True)), key, row))
-    return found.to_arrow()
+                    continue  # a tombstone: the member has left the group
+                rows_of_value = _member(value) if record_type == MEMBER else _tasks(value)
+                for row in rows_of_value:
+                    tasks.add(*_row(dict(zip(_PLACE, place, strict=True)), key, row))
+    return tasks.to_arrow()
 
 
 def with_members(rows: pa.Table) -> pa.Table:
-    """The rows of tasks, each with what the member's newest record before says of it."""
-    found = Columns(STREAMS_GROUP_TASKS)
+    """The rows of tasks, each with the columns of the member's newest record before it."""
+    tasks = Columns(STREAMS_GROUP_TASKS)
     members: dict[tuple[Any, ...], Mapping[str, Any]] = {}
     order = [(name, "ascending") for name in ("cluster", "application_id", "record_offset", "group_task_id")]
     for row in rows.sort_by(order).to_pylist():
@@ -62,9 +66,13 @@ def with_members(rows: pa.Table) -> pa.Table:
         member = members.get(key, {})
         of_member = {name: member.get(name) for name in _OF_MEMBER}
         at = row["recorded_at"]
-        whole = {**row, **of_member, "recorded_at": None if at is None else round(at.timestamp() * 1000)}
-        found.add(*(whole[name] for name in STREAMS_GROUP_TASKS.columns))
-    return found.to_arrow()
+        complete_row = {
+            **row,
+            **of_member,
+            "recorded_at": None if at is None else round(at.timestamp() * 1000),
+        }
+        tasks.add(*(complete_row[name] for name in STREAMS_GROUP_TASKS.columns))
+    return tasks.to_arrow()
 
 
 def _member(value: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -90,12 +98,12 @@ def _tasks(value: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                     }
 
 
-def _row(place: Mapping[str, Any], key: Mapping[str, Any], told: Mapping[str, Any]) -> tuple[Any, ...]:
+def _row(place: Mapping[str, Any], key: Mapping[str, Any], columns: Mapping[str, Any]) -> tuple[Any, ...]:
     cluster, group_id, member_id = place["cluster"], key["group_id"], key["member_id"]
-    what = told.get("kind"), told.get("is_pending_revocation"), told.get("task_id")
+    what = columns.get("kind"), columns.get("is_pending_revocation"), columns.get("task_id")
     coordinator = place["partition"]
     row = {
-        **told,
+        **columns,
         "cluster": cluster,
         "application_id": group_id,
         "member_id": member_id,

@@ -15,16 +15,16 @@ def listed(tasks: str | None) -> set[str]:
 
 
 def subtopology_of(task_id: str | None) -> str | None:
-    """What tells a task's subtopology from others; None of what is no task."""
+    """The name of a task's subtopology; None if the text is no task."""
     return None if task_id is None or not _TASK.fullmatch(task_id) else task_id.rpartition("_")[0]
 
 
 def task_columns(task_id: str) -> dict[str, Any]:
-    """A task's columns; null where the text is no task."""
-    found = _TASK.fullmatch(task_id)
+    """A task's columns; null if the text is no task."""
+    match = _TASK.fullmatch(task_id)
     return {
         "task_id": task_id,
-        "topology": None if found is None else found["topology"],
-        "subtopology": None if found is None else int(found["subtopology"]),
-        "partition": None if found is None else int(found["partition"]),
+        "topology": None if match is None else match["topology"],
+        "subtopology": None if match is None else int(match["subtopology"]),
+        "partition": None if match is None else int(match["partition"]),
     }

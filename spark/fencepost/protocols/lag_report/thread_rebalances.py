@@ -1,4 +1,6 @@
-"""When the threads of an instance had reported lags and had no assignment yet, as its log shows it."""
+"""The rebalances of an instance's threads, from a lag report to its assignment, as the instance's log shows
+them.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,9 @@ _ENDED = {"PENDING_SHUTDOWN", "DEAD"}
 
 @dataclass(slots=True)
 class Rebalance:
-    """From a report (``begin``, a position) to its end: the assignment, or another one (``outcome``).
+    """A rebalance from its report (at position ``begin``) to its assignment, or another ``outcome``.
 
-    ``end`` is None while it is open: at the end of the log, or where something is missing in it.
+    ``end`` is None if the rebalance is open at the end of the log or at a hole.
     """
 
     thread: str
@@ -38,7 +40,7 @@ class Rebalance:
 
     @property
     def reported_ms(self) -> int | None:
-        """When the thread reported, by the instance's clock."""
+        """The time of the report, by the instance's clock."""
         ms: int | None = self.line["logged_at_ms"]
         return ms
 
@@ -47,24 +49,24 @@ class Rebalance:
 class _Thread:
     open: Rebalance | None = None
     reason: str | None = None
-    unknown_since: int | None = None  # its rebalances are not shown
+    unknown_since: int | None = None  # from here on the log does not show its rebalances
 
 
 @dataclass
 class ThreadRebalances:
-    """The rebalances of an instance, and the stretches (from, to) in which there may have been others."""
+    """The rebalances of an instance, and the stretches (from, to) in which it may have had others."""
 
     rebalances: list[Rebalance] = field(default_factory=list)
     unknown: list[tuple[int, int | None]] = field(default_factory=list)
     starts: list[tuple[int, bool]] = field(default_factory=list)
-    """Positions from which on the instance is known to use the streams protocol, or not to."""
+    """Positions from which on the instance is known to use the streams protocol (True), or not to."""
 
     def is_streams_protocol(self, position: int) -> bool:
         """Whether its threads are members by the streams protocol (KIP-1071), which has no lag reports."""
         return next((streams for begin, streams in reversed(self.starts) if begin <= position), False)
 
     def open_at(self, position: int) -> tuple[bool | None, Rebalance | None]:
-        """Whether a report of the instance waited for its assignment, and the first that did."""
+        """Whether a report of the instance was waiting for its assignment, and the first that was."""
         newest = (self._newest(thread, position - 1) for thread in self._of_threads)
         waiting = [
             each
@@ -79,117 +81,119 @@ class ThreadRebalances:
 
     @cached_property
     def _unknown(self) -> tuple[list[int], list[float]]:
-        """Where stretches begin, in order, and how far those that have begun by then reach."""
+        """The begins of the stretches in order, and for each the latest end of all stretches up to it."""
         ordered = sorted(self.unknown, key=lambda each: each[0])
         reach = accumulate((inf if end is None else end for _, end in ordered), max)
         return [begin for begin, _ in ordered], list(reach)
 
     def of_thread(self, thread: str | None, position: int) -> Rebalance | None:
-        """The rebalance that an assignment at this position ends; None where its beginning is not shown."""
+        """The rebalance that an assignment at this position ends; None if the log does not show its begin."""
         newest = self._newest(thread, position)
         if newest is None or (newest.end is not None and newest.end < position):
             return None
         return newest
 
     def _newest(self, thread: str | None, position: int) -> Rebalance | None:
-        """The last rebalance of a thread that began there or before: it has one at a time."""
-        begun = self._of_threads.get(thread or "", [])
-        number = bisect_right(begun, position, key=lambda each: each.begin)
-        return begun[number - 1] if number else None
+        """The last rebalance of a thread that began at this position or before: a thread has one
+        at a time.
+        """
+        of_thread = self._of_threads.get(thread or "", [])
+        number = bisect_right(of_thread, position, key=lambda each: each.begin)
+        return of_thread[number - 1] if number else None
 
     @cached_property
     def _of_threads(self) -> Mapping[str, list[Rebalance]]:
-        found: defaultdict[str, list[Rebalance]] = defaultdict(list)
+        by_thread: defaultdict[str, list[Rebalance]] = defaultdict(list)
         for each in self.rebalances:
-            found[each.thread].append(each)
-        return found
+            by_thread[each.thread].append(each)
+        return by_thread
 
 
 def thread_rebalances(log: InstanceLog) -> ThreadRebalances:
     """Every rebalance that a log shows.
 
-    Before its first start of a process, and behind a hole, there may be others until each thread that is seen
-    has joined and has got its assignment.
+    Before the first start of a process, and behind a hole, there may be others, until each thread of the log
+    has joined and got its assignment.
     """
-    found = ThreadRebalances()
+    rebalances = ThreadRebalances()
     threads: dict[str, _Thread] = {}
-    # nothing is known of a thread that was there before the log begins and says nothing
+    # a thread that started before the log begins may have rebalances that the log does not show
     others_since: int | None = 0
     for position, line in enumerate(log.lines):
         event = None if line is None else line["event"]
         if line is None or event == "version":
-            found.unknown += _left_open(threads, position)
+            rebalances.unknown += _close_all(threads, position)
             if line is None:
                 for thread in threads.values():
                     thread.unknown_since = position
                 others_since = position if others_since is None else others_since
                 continue
             if others_since is not None:
-                found.unknown.append((others_since, position))
+                rebalances.unknown.append((others_since, position))
             threads, others_since = {}, None
-            found.starts.append((position, False))
+            rebalances.starts.append((position, False))
         elif event == "streams_protocol":
-            found.starts.append((position, True))
-        elif line["thread"] is not None and not found.is_streams_protocol(position):
+            rebalances.starts.append((position, True))
+        elif line["thread"] is not None and not rebalances.is_streams_protocol(position):
             thread = threads.setdefault(line["thread"], _Thread())
-            found.unknown += _told(found, thread, position, line)
-    found.unknown += _left_open(threads, None)
+            rebalances.unknown += _read_line(rebalances, thread, position, line)
+    rebalances.unknown += _close_all(threads, None)
     if others_since is not None:
-        found.unknown.append((others_since, None))
-    return found
+        rebalances.unknown.append((others_since, None))
+    return rebalances
 
 
-def _told(
-    found: ThreadRebalances, thread: _Thread, position: int, line: Line
+def _read_line(
+    rebalances: ThreadRebalances, thread: _Thread, position: int, line: Line
 ) -> Iterator[tuple[int, int | None]]:
-    event, now = line["event"], thread.open
+    event, rebalance = line["event"], thread.open
     if event == "join_requested":
         thread.reason = line["reason"]
-        if now is not None and (line["reason"] or "").startswith(_MEMBER_ID):
-            now.refused = True
+        if rebalance is not None and (line["reason"] or "").startswith(_MEMBER_ID):
+            rebalance.refused = True
     elif event == "joining":
-        yield from _joins(found, thread, position, line)
-    elif event == "joined" and now is not None:
-        now.member_id, now.generation = line["member_id"], line["generation"]
+        yield from _read_joining(rebalances, thread, position, line)
+    elif event == "joined" and rebalance is not None:
+        rebalance.member_id, rebalance.generation = line["member_id"], line["generation"]
     elif event == "thread_state":
-        yield from _changes_state(thread, position, line)
+        yield from _read_state(thread, position, line)
 
 
-def _joins(
-    found: ThreadRebalances, thread: _Thread, position: int, line: Line
+def _read_joining(
+    rebalances: ThreadRebalances, thread: _Thread, position: int, line: Line
 ) -> Iterator[tuple[int, int | None]]:
-    now = thread.open
-    if now is not None and now.refused:
-        now.refused = False  # the same report goes again, with the id
+    rebalance = thread.open
+    if rebalance is not None and rebalance.refused:
+        rebalance.refused = False  # the thread sends the same report again, with its member id
         return
-    if now is not None:
-        now.outcome = FAILED
-        yield now.begin, position
+    if rebalance is not None:
+        rebalance.outcome = FAILED
+        yield rebalance.begin, position
     thread.open = Rebalance(line["thread"], position, line, thread.reason)
     thread.reason = None
-    found.rebalances.append(thread.open)
+    rebalances.rebalances.append(thread.open)
 
 
-def _changes_state(thread: _Thread, position: int, line: Line) -> Iterator[tuple[int, int | None]]:
-    now, state = thread.open, line["to_state"]
+def _read_state(thread: _Thread, position: int, line: Line) -> Iterator[tuple[int, int | None]]:
+    rebalance, state = thread.open, line["to_state"]
     if state == "STARTING":
-        # until it joins; a log that shows no joins never does
+        # this is ended by its join, unless the log shows no joins
         thread.unknown_since = position
-    elif state == "PARTITIONS_ASSIGNED" and now is None:
-        # its joins are not shown
+    elif state == "PARTITIONS_ASSIGNED" and rebalance is None:
+        # the log does not show its joins
         thread.unknown_since = position if thread.unknown_since is None else thread.unknown_since
-    elif now is not None and state == "PARTITIONS_ASSIGNED":
-        now.end, now.ended_ms, now.outcome = position, line["logged_at_ms"], ASSIGNED
+    elif rebalance is not None and state == "PARTITIONS_ASSIGNED":
+        rebalance.end, rebalance.ended_ms, rebalance.outcome = position, line["logged_at_ms"], ASSIGNED
         if thread.unknown_since is not None:
-            yield thread.unknown_since, now.begin
+            yield thread.unknown_since, rebalance.begin
         thread.open = thread.unknown_since = None
     elif state in _ENDED:
-        if now is not None:
-            now.outcome = FAILED
-        yield from _unknown_of(thread, position)
+        if rebalance is not None:
+            rebalance.outcome = FAILED
+        yield from _close_unknown(thread, position)
 
 
-def _unknown_of(thread: _Thread, position: int | None) -> Iterator[tuple[int, int | None]]:
+def _close_unknown(thread: _Thread, position: int | None) -> Iterator[tuple[int, int | None]]:
     if thread.open is not None:
         yield thread.open.begin, position
     if thread.unknown_since is not None:
@@ -197,7 +201,7 @@ def _unknown_of(thread: _Thread, position: int | None) -> Iterator[tuple[int, in
     thread.open = thread.unknown_since = None
 
 
-def _left_open(threads: dict[str, _Thread], position: int | None) -> Iterator[tuple[int, int | None]]:
-    """What is not known of these threads when the log ends, has a hole, or their process starts again."""
+def _close_all(threads: dict[str, _Thread], position: int | None) -> Iterator[tuple[int, int | None]]:
+    """The stretches that stay unknown when the log ends or has a hole, or the process starts again."""
     for thread in threads.values():
-        yield from _unknown_of(thread, position)
+        yield from _close_unknown(thread, position)

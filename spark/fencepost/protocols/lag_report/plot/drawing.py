@@ -1,7 +1,8 @@
-"""The timeline of an instance of Kafka Streams: a lane for each task, with who had the lock of its directory.
+"""The timeline of an instance of Kafka Streams: a lane for each task, with bars for the locks of its
+directory.
 
-Behind the lanes is shown when a lag report of the instance waited for its assignment: what the cleaner takes
-there was just reported. The same rows give the same bytes.
+The background shows when a lag report of the instance was waiting for its assignment: a directory that the
+cleaner deletes then had just been reported. The same rows give the same bytes.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _WAIT = "#E4E7EA"
 
 
 def picture(timeline: InstanceTimeline, kind: str) -> tuple[bytes, str]:
-    """A file's content (``kind`` is svg or png), and what it shows in a line."""
+    """A file's content (``kind`` is svg or png), and its findings in one line."""
     layout = arrange(timeline)
     return canvas.content(draw(timeline, layout), kind), findings(layout.counts)
 

@@ -1,4 +1,4 @@
-"""What the timeline of an instance shows, before it is drawn: a lane for each task, with bars and marks."""
+"""The layout of an instance's timeline before it is drawn: a lane for each task, with bars and marks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class TaskLane:
-    """What happened to one task's directory: ``marks`` (at, kind)."""
+    """The history of one task's directory: ``bars``, and ``marks`` (at, kind)."""
 
     task_id: str
     detail: str
@@ -62,7 +62,7 @@ def arrange(timeline: InstanceTimeline) -> InstanceLayout:
     start, end = extent(times, timeline.start, timeline.end)
     tasks = sorted({*bars["task_id"], *deletions["task_id"]}, key=_in_order)
     lanes = [_lane(task, bars[bars["task_id"] == task], deletions, end) for task in tasks]
-    kept = {lane.task_id for lane in sorted(lanes, key=_most_telling)[:MOST_TASKS]}
+    chosen = {lane.task_id for lane in sorted(lanes, key=_by_remarkable_marks)[:MOST_TASKS]}
     waits = zip(
         days(timeline.rebalances["since"]),
         days(timeline.rebalances["until"].fillna(timeline.rebalances["since"])),
@@ -72,17 +72,17 @@ def arrange(timeline: InstanceTimeline) -> InstanceLayout:
         start,
         end,
         tuple((float(since), float(until)) for since, until in waits),
-        tuple(lane for lane in lanes if lane.task_id in kept),
+        tuple(lane for lane in lanes if lane.task_id in chosen),
         {
             "rebalances": len(timeline.rebalances),
             **{str(kind): int(count) for kind, count in deletions["kind"].value_counts().items()},
         },
-        len(lanes) - len(kept),
+        len(lanes) - len(chosen),
     )
 
 
 def findings(counts: dict[str, int]) -> str:
-    """What counts come to, in a line."""
+    """The counts in words, in one line."""
     deleted = sum(counts.get(kind.name, 0) for kind in MARKS)
     return ", ".join(
         (
@@ -94,21 +94,21 @@ def findings(counts: dict[str, int]) -> str:
 
 
 def _lane(task_id: str, bars: pd.DataFrame, deletions: pd.DataFrame, end: float) -> TaskLane:
-    mine = deletions[deletions["task_id"] == task_id]
+    own_deletions = deletions[deletions["task_id"] == task_id]
     untils = [end if pd.isna(until) else float(at) for until, at in _ends(bars)]
     drawn = tuple(
         Bar(float(since), until, str(kind))
         for since, until, kind in zip(days(bars["since"]), untils, bars["kind"], strict=True)
     )
-    placed = pd.DataFrame({"at": days(mine["at"]), "kind": mine["kind"].to_numpy()})
-    return TaskLane(task_id, counted(len(mine), "deletion"), drawn, placed)
+    placed = pd.DataFrame({"at": days(own_deletions["at"]), "kind": own_deletions["kind"].to_numpy()})
+    return TaskLane(task_id, counted(len(own_deletions), "deletion"), drawn, placed)
 
 
 def _ends(bars: pd.DataFrame) -> zip[tuple[object, float]]:
     return zip(bars["until"], days(bars["until"].fillna(bars["since"])), strict=True)
 
 
-def _most_telling(lane: TaskLane) -> tuple[int, int, str]:
+def _by_remarkable_marks(lane: TaskLane) -> tuple[int, int, str]:
     needed = sum(kind == "needed" for kind in lane.marks["kind"])
     return -needed, -len(lane.marks) - len(lane.bars), lane.task_id
 
