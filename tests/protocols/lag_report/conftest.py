@@ -1,4 +1,4 @@
-"""Lines and records of Kafka Streams' members, written as bronze holds them."""
+"""Lines and records of members of Kafka Streams, as they are in bronze."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from fencepost.settings import load
 from fencepost.tables import RECORDS, REQUESTS
 
 GROUP = "orders"
-Said = Mapping[str, Any]
+Message = Mapping[str, Any]
 
 
 def _text(value: str | None) -> bytes:
@@ -50,27 +50,30 @@ def _task(task: str) -> bytes:
     return struct.pack(">ii", *map(int, task.split("_")))
 
 
-def _report(report: Said | str) -> bytes:
+def _report(report: Message | str) -> bytes:
     """SubscriptionInfo, version 11 or one before 7."""
     if isinstance(report, str):
         return bytes.fromhex(report)
     version, process = report.get("version", 11), report["process"].encode() * 16
     head = struct.pack(">ii", version, 11) + process
     if version < 7:
-        active = [_task(task) for task, taken in report["tasks"].items() if taken == -2]
-        standby = [_task(task) for task, taken in report["tasks"].items() if taken != -2]
+        active = [_task(task) for task, offset_sum in report["tasks"].items() if offset_sum == -2]
+        standby = [_task(task) for task, offset_sum in report["tasks"].items() if offset_sum != -2]
         return head + _array(active) + _array(standby) + _data(b"")
-    sums = [_task(task) + struct.pack(">q", taken) + _text(None) for task, taken in report["tasks"].items()]
+    sums = [
+        _task(task) + struct.pack(">q", offset_sum) + _text(None)
+        for task, offset_sum in report["tasks"].items()
+    ]
     return head + _data(b"") + _array(sums) + struct.pack(">bi", 0, 0) + _array([])
 
 
-def _subscription(report: Said | str) -> bytes:
+def _subscription(report: Message | str) -> bytes:
     """ConsumerProtocolSubscription, version 3."""
     owned, generation = _array([]), struct.pack(">i", -1)
     return b"\x00\x03" + _array([_text("t")]) + _data(_report(report)) + owned + generation + _text(None)
 
 
-def _assignment(tasks: Said) -> bytes:
+def _assignment(tasks: Message) -> bytes:
     """ConsumerProtocolAssignment, version 0, with AssignmentInfo, version 11."""
     active = [_task(task) + _array([]) for task in tasks.get("active", ())]
     standby = [_task(task) + _array([]) + _array([]) for task in tasks.get("standby", ())]
@@ -82,78 +85,78 @@ def _json(data: bytes) -> str:
     return b64encode(data).decode()
 
 
-def _join(said: Said) -> tuple[int, Any, Any]:
-    name, _ = said["member"].split("@")
-    offered = [{"name": "stream", "metadata": _json(_subscription(said["report"]))}]
+def _join(join: Message) -> tuple[int, Any, Any]:
+    name, _ = join["member"].split("@")
+    offered = [{"name": "stream", "metadata": _json(_subscription(join["report"]))}]
     request = {
         "groupId": GROUP,
         "memberId": name,
-        "groupInstanceId": said.get("instance"),
+        "groupInstanceId": join.get("instance"),
         "protocols": offered,
     }
-    told = [
+    members = [
         {
             "memberId": member,
-            "groupInstanceId": said.get("instance"),
+            "groupInstanceId": join.get("instance"),
             "metadata": _json(_subscription(report)),
         }
-        for member, report in said.get("told", {}).items()
+        for member, report in join.get("told", {}).items()
     ]
     answer = {
-        "errorCode": said.get("error", 0), "generationId": said.get("generation", -1), "memberId": name,
-        "protocolName": "stream", "members": told,
+        "errorCode": join.get("error", 0), "generationId": join.get("generation", -1), "memberId": name,
+        "protocolName": "stream", "members": members,
     }  # fmt: skip
     return 11, request, answer
 
 
-def _sync(said: Said) -> tuple[int, Any, Any]:
-    given = [
+def _sync(sync: Message) -> tuple[int, Any, Any]:
+    assignments = [
         {"memberId": member, "assignment": _json(_assignment(tasks))}
-        for member, tasks in said.get("given", {}).items()
+        for member, tasks in sync.get("given", {}).items()
     ]
     request = {
-        "groupId": GROUP, "memberId": said["member"].split("@")[0], "generationId": said["generation"],
-        "protocolName": "stream", "assignments": given,
+        "groupId": GROUP, "memberId": sync["member"].split("@")[0], "generationId": sync["generation"],
+        "protocolName": "stream", "assignments": assignments,
     }  # fmt: skip
     answer = {
         "errorCode": 0,
         "protocolName": "stream",
-        "assignment": _json(_assignment(said["assigned"])),
+        "assignment": _json(_assignment(sync["assigned"])),
     }
     return 14, request, answer
 
 
-def _line(said: Said) -> dict[str, Any]:
-    kind = "join" if "join" in said else "sync"
-    told = said[kind]
-    key, request, answer = (_join if kind == "join" else _sync)(told)
+def _line(message: Message) -> dict[str, Any]:
+    kind = "join" if "join" in message else "sync"
+    call = message[kind]
+    key, request, answer = (_join if kind == "join" else _sync)(call)
     row = {
         "cluster": "c",
         "broker_id": 1,
-        "line_digest": json.dumps(said),
-        "logged_at_ms": said["at"] + told.get("took", 5),
-        "total_time_ms": float(told.get("took", 5)),
+        "line_digest": json.dumps(message),
+        "logged_at_ms": message["at"] + call.get("took", 5),
+        "total_time_ms": float(call.get("took", 5)),
         "api_key": key,
         "api_version": 9,
         "correlation_id": 1,
-        "client_id": told["member"].split("@")[1],
+        "client_id": call["member"].split("@")[1],
         "connection": "127.0.0.1:9092-10.0.0.1:50000-1",
         "request": json.dumps(request),
         "response": json.dumps(answer),
         "file": "request.log",
-        "position": said["at"],
+        "position": message["at"],
     }
     return {**dict.fromkeys(REQUESTS.columns), **row}
 
 
-def _record(offset: int, said: Said) -> dict[str, Any]:
-    told = said["record"]
+def _record(offset: int, message: Message) -> dict[str, Any]:
+    group = message["record"]
     members = [
         _text(member.split("@")[0]) + _text(None) + _text(member.split("@")[1]) + _text("/10.0.0.1")
         + struct.pack(">ii", 1, 1) + _data(_subscription(report)) + _data(_assignment(tasks))
-        for member, (report, tasks) in told["members"].items()
+        for member, (report, tasks) in group["members"].items()
     ]  # fmt: skip
-    value = b"\x00\x03" + _text("consumer") + struct.pack(">i", told["generation"]) + _text("stream")
+    value = b"\x00\x03" + _text("consumer") + struct.pack(">i", group["generation"]) + _text("stream")
     value += _text(None) + struct.pack(">q", -1) + _array(members)
     row = {
         "cluster": "c",
@@ -162,7 +165,7 @@ def _record(offset: int, said: Said) -> dict[str, Any]:
         "decode_status": "known",
         "is_control": False,
         "record_offset": offset,
-        "timestamp_ms": said["at"],
+        "timestamp_ms": message["at"],
         "key": b"\x00\x02" + _text(GROUP),
         "value": value,
         "file": "0.log",
@@ -172,12 +175,12 @@ def _record(offset: int, said: Said) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="session")
-def bronze() -> Callable[[Sequence[Said]], tuple[pa.Table, pa.Table]]:
+def bronze() -> Callable[[Sequence[Message]], tuple[pa.Table, pa.Table]]:
     """Rows of ``bronze.records`` and of ``bronze.requests``."""
 
-    def rows(said: Sequence[Said]) -> tuple[pa.Table, pa.Table]:
-        records = [_record(each["at"], each) for each in said if "record" in each]
-        lines = [_line(each) for each in said if "record" not in each]
+    def rows(messages: Sequence[Message]) -> tuple[pa.Table, pa.Table]:
+        records = [_record(each["at"], each) for each in messages if "record" in each]
+        lines = [_line(each) for each in messages if "record" not in each]
         return (
             pa.Table.from_pylist(records, schema=RECORDS.arrow_schema),
             pa.Table.from_pylist(lines, schema=REQUESTS.arrow_schema),
@@ -197,8 +200,9 @@ Finding = tuple[str, str, str]
 
 
 class Judged(NamedTuple):
-    """What does not hold, and what is unknown; what was exercised: (cluster, definition) of each; and what
-    was decided, None for unknown, by definition and witness."""
+    """The findings that are violated and unknown; the definitions that were exercised (cluster, definition);
+    and the decisions, None for unknown, by definition and witness.
+    """
 
     violated: frozenset[Finding]
     unknown: frozenset[Finding]
@@ -238,9 +242,9 @@ def _rebuilt(bronze: Lake) -> Lake:
     for row in messages.select(["cluster", "group_id"]).to_pylist():
         groups.setdefault(row["cluster"], set()).add(row["group_id"])
     ends = changelog_ends.of_lines(groups, bronze[REQUESTS.name])
-    found = replay_application(messages, ends, bronze[STREAMS_LINES.name], {}, TOLERANCE_MS)
+    tables = replay_application(messages, ends, bronze[STREAMS_LINES.name], {}, TOLERANCE_MS)
     tasks = streams_groups.with_members(streams_groups.of_records(bronze[RECORDS.name]))
-    return {**{table.name: rows for table, rows in found}, STREAMS_GROUP_TASKS.name: tasks}
+    return {**{table.name: rows for table, rows in tables}, STREAMS_GROUP_TASKS.name: tasks}
 
 
 def _judged(silver: Lake, scratch: Path) -> Judged:
@@ -253,7 +257,7 @@ def _judged(silver: Lake, scratch: Path) -> Judged:
         scratch,
         compiled,
     )
-    found: dict[Any, set[Finding]] = {False: set(), None: set(), True: set()}
+    findings: dict[Any, set[Finding]] = {False: set(), None: set(), True: set()}
     exercised, decided = set(), {}
     for query in compiled:
         engine.keep("judged", query.sql)
@@ -262,10 +266,10 @@ def _judged(silver: Lake, scratch: Path) -> Judged:
                 decided[row["definition"], row["subject"]] = row["outcome"]
             continue
         for row in engine.rows("SELECT cluster, definition, witness, verdict, exercised FROM judged"):
-            found[row["verdict"]].add((row["cluster"], row["definition"], row["witness"] or ""))
+            findings[row["verdict"]].add((row["cluster"], row["definition"], row["witness"] or ""))
             if row["exercised"]:
                 exercised.add((row["cluster"], row["definition"]))
-    return Judged(frozenset(found[False]), frozenset(found[None]), frozenset(exercised), decided)
+    return Judged(frozenset(findings[False]), frozenset(findings[None]), frozenset(exercised), decided)
 
 
 def _nowhere(*_: Any) -> None:
@@ -274,13 +278,13 @@ def _nowhere(*_: Any) -> None:
 
 @pytest.fixture(scope="session")
 def rebuild_streams() -> Callable[[Lake], Lake]:
-    """The tables of silver that tables of bronze give, by name."""
+    """Rebuilds the tables of silver, by name, from tables of bronze."""
     return _rebuilt
 
 
 @pytest.fixture(scope="session")
 def judge_streams(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Lake], Judged]:
-    """What the definitions say of tables of silver."""
+    """Judges tables of silver by the definitions."""
     scratch = tmp_path_factory.mktemp("judged")
     return lambda silver: _judged(silver, scratch)
 
@@ -305,13 +309,13 @@ def silver(rebuilt: Lake) -> Mapping[str, list[dict[str, Any]]]:
 
 @pytest.fixture(scope="session")
 def verdicts(rebuilt: Lake, judge_streams: Callable[[Lake], Judged]) -> Judged:
-    """What the definitions say of the captures."""
+    """The verdicts about the captures."""
     return judge_streams(rebuilt)
 
 
 @pytest.fixture(scope="session")
 def lags(verdicts: Judged) -> Mapping[str, tuple[int | None, int | None]]:
-    """Of each report the total lag, as KIP-441 proposed it and as shipped."""
+    """The total lag of each report, as KIP-441 proposed it and as shipped."""
     return {
         report: (verdicts.decided["proposed_total_lag", report], shipped)
         for (definition, report), shipped in verdicts.decided.items()

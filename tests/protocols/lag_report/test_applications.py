@@ -1,4 +1,4 @@
-"""Logs of applications, written by hand, and what is judged of them: see ``applications/README.md``."""
+"""Logs of applications, written by hand, and the verdicts about them: see ``applications/README.md``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fencepost.tables import RECORDS, REQUESTS
 CASES = {path.stem: path for path in sorted(Path(__file__).with_name("applications").glob("*.json"))}
 Tables = Mapping[str, pa.Table]
 Verdicts = Mapping[str, dict[str, str]]
-"""What is said of each definition that a case exercises, by case."""
+"""By case, the verdict about each definition that the case exercises."""
 
 
 def of_case(table: pa.Table, name: str) -> pa.Table:
@@ -32,47 +32,51 @@ def silver(
     entries_of: Callable[[str, str], pa.Table],
     rebuild_streams: Callable[[Tables], Tables],
 ) -> Tables:
-    """What is rebuilt of all cases: each is a cluster."""
-    given: dict[str, list[pa.Table]] = {RECORDS.name: [], REQUESTS.name: [], STREAMS_LINES.name: []}
+    """The silver of all cases: each is a cluster."""
+    bronze_tables: dict[str, list[pa.Table]] = {RECORDS.name: [], REQUESTS.name: [], STREAMS_LINES.name: []}
     for name, path in CASES.items():
         case = json.loads(path.read_text(encoding="utf-8"))
         records, lines = bronze(case["said"])
-        given[RECORDS.name].append(of_case(records, name))
-        given[REQUESTS.name].append(of_case(lines, name))
-        given[STREAMS_LINES.name].append(entries_of(name, "\n".join(case["log"]) + "\n"))
-    return rebuild_streams({name: pa.concat_tables(tables) for name, tables in given.items()})
+        bronze_tables[RECORDS.name].append(of_case(records, name))
+        bronze_tables[REQUESTS.name].append(of_case(lines, name))
+        bronze_tables[STREAMS_LINES.name].append(entries_of(name, "\n".join(case["log"]) + "\n"))
+    return rebuild_streams({name: pa.concat_tables(tables) for name, tables in bronze_tables.items()})
 
 
 @pytest.fixture(scope="module")
 def verdicts(silver: Tables, judge_streams: Callable[[Tables], Any]) -> Verdicts:
     judged = judge_streams(silver)
-    found: dict[str, dict[str, str]] = {name: {} for name in CASES}
+    verdicts_by_case: dict[str, dict[str, str]] = {name: {} for name in CASES}
     for name, definition in judged.exercised:
-        found[name][definition] = "holds"
+        verdicts_by_case[name][definition] = "holds"
     for name, definition, _ in judged.unknown:
-        found[name][definition] = "unknown"
+        verdicts_by_case[name][definition] = "unknown"
     for name, definition, _ in judged.violated:
-        found[name][definition] = "violated"
-    return found
+        verdicts_by_case[name][definition] = "violated"
+    return verdicts_by_case
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_case(name: str, verdicts: Verdicts) -> None:
-    told = dict(sorted(verdicts[name].items()))
+    verdicts_of_case = dict(sorted(verdicts[name].items()))
     case = json.loads(CASES[name].read_text(encoding="utf-8"))
     if os.environ.get("FENCEPOST_UPDATE"):
-        case["expect"] = told
+        case["expect"] = verdicts_of_case
         CASES[name].write_text(json.dumps(case, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    assert told == case["expect"]
+    assert verdicts_of_case == case["expect"]
 
 
 def test_every_invariant_is_seen_holding_violated_and_unknown(verdicts: Verdicts) -> None:
-    seen: dict[str, set[str]] = {}
-    for told in verdicts.values():
-        for definition, verdict in told.items():
-            seen.setdefault(definition, set()).add(verdict)
-    assert set(seen) == {
+    verdicts_by_definition: dict[str, set[str]] = {}
+    for verdicts_of_case in verdicts.values():
+        for definition, verdict in verdicts_of_case.items():
+            verdicts_by_definition.setdefault(definition, set()).add(verdict)
+    assert set(verdicts_by_definition) == {
         "assigned_directory_exists", "no_cleaning_while_lag_is_reported", "no_cleaning_within_the_delay",
         "no_locked_directory_deleted", "reported_sum_is_of_logged_stores", "zero_is_the_identity",
     }  # fmt: skip
-    assert {definition: said for definition, said in seen.items() if len(said) < 3} == {}
+    assert {
+        definition: each_verdict
+        for definition, each_verdict in verdicts_by_definition.items()
+        if len(each_verdict) < 3
+    } == {}

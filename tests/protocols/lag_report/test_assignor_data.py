@@ -28,7 +28,7 @@ def test_a_report_is_what_kafka_read(case: dict[str, Any]) -> None:
     assert report is not None
     assert (report.version, report.process_id) == (case["version"], case["process_id"])
     assert report.latest_supported_version == (None if report.version < 3 else 11)
-    assert {str(task): taken for task, taken in report.offset_sums.items()} == case["offset_sums"]
+    assert {str(task): offset_sum for task, offset_sum in report.offset_sums.items()} == case["offset_sums"]
 
 
 @pytest.mark.parametrize("case", ASSIGNMENTS, ids=what)

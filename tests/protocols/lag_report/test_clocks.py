@@ -1,4 +1,6 @@
-"""Clocks of applications and brokers that differ, by little or much: no verdict changes, none is compared."""
+"""Clocks of applications and brokers that differ, by little or much: they are not compared, no verdict
+changes.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ def shifted(table: pa.Table, ms: int, of: Callable[[dict[str, Any]], bool] = lam
 
 
 def counted(findings: Iterable[tuple[str, str, str]]) -> Counter[tuple[str, str]]:
-    """By cluster and definition: a report that was refused is named by its moment."""
+    """Findings by cluster and definition, since the id of a refused report depends on its time."""
     return Counter((cluster, definition) for cluster, definition, _ in findings)
 
 
@@ -39,7 +41,7 @@ def test_an_applications_clock_is_compared_with_none(
     judge_streams: Callable[[Bronze], Any],
     verdicts: Any,
 ) -> None:
-    """All instances called a: their logs, and nothing else, tell another time."""
+    """Only the logs of all instances called a have another time."""
     lines = shifted(streams_bronze[STREAMS_LINES.name], ms, lambda row: "-a" in row["client"])
     judged = judge_streams(rebuild_streams({**streams_bronze, STREAMS_LINES.name: lines}))
     assert judged == verdicts
@@ -61,10 +63,10 @@ def test_a_brokers_clock_is_compared_with_no_applications(
     assert Counter(judged.decided.values()) == Counter(verdicts.decided.values())
 
 
-def test_a_clock_that_is_set_back_tells_less(
+def test_a_clock_that_is_set_back_makes_verdicts_unknown(
     streams_bronze: Bronze, rebuild_streams: Rebuild, judge_streams: Callable[[Bronze], Any], verdicts: Any
 ) -> None:
-    """By an hour in the middle of each log: what was let go of before has no age; nothing else changes."""
+    """It is set back by an hour in the middle of each log: directories released before have no age then."""
     rows = streams_bronze[STREAMS_LINES.name]
     middles: dict[tuple[str, str], int] = {}
     for row in rows.to_pylist():
@@ -87,18 +89,18 @@ def test_another_brokers_clock_makes_ends_unknown_and_none_wrong(
         if row["api_name"] in ("LIST_OFFSETS", "CREATE_TOPICS"):
             row["broker_id"], row["logged_at_ms"] = 2, row["logged_at_ms"] + ms
     moved = pa.Table.from_pylist(requests, schema=REQUESTS.arrow_schema)
-    # without the leaders' own accounts
+    # without the decisions in the leaders' own logs
     lines = streams_bronze[STREAMS_LINES.name]
-    kept = lines.filter(pc.invert(pc.starts_with(lines["event"], "decided")))
-    told = {**streams_bronze, STREAMS_LINES.name: kept}
+    without_decisions = lines.filter(pc.invert(pc.starts_with(lines["event"], "decided")))
+    evidence = {**streams_bronze, STREAMS_LINES.name: without_decisions}
     before, after = (
         {
             row["lag_report_id"]: row["end_offset_sum"]
             for row in rebuild_streams(each)["silver.lag_reports"].to_pylist()
             if row["logged_stores"]
         }
-        for each in (told, {**told, REQUESTS.name: moved})
+        for each in (evidence, {**evidence, REQUESTS.name: moved})
     )
-    known = {report: end for report, end in after.items() if end is not None}
-    assert all(before[report] in (None, end) for report, end in known.items())
-    assert len(known) > 0.9 * sum(end is not None for end in before.values()) or abs(ms) > 25
+    known_ends = {report: end for report, end in after.items() if end is not None}
+    assert all(before[report] in (None, end) for report, end in known_ends.items())
+    assert len(known_ends) > 0.9 * sum(end is not None for end in before.values()) or abs(ms) > 25

@@ -1,4 +1,6 @@
-"""Captures in which a thread comes late to its assignment, and brokers tell leaders of changelogs."""
+"""Captures in which a thread is late for its assignment, and in which brokers answer the ends of
+changelogs.
+"""
 
 from __future__ import annotations
 
@@ -29,84 +31,83 @@ def cluster(request: pytest.FixtureRequest) -> str:
     return name
 
 
-def of(silver: Silver, table: str, cluster: str) -> list[Row]:
+def rows_of(silver: Silver, table: str, cluster: str) -> list[Row]:
     return [row for row in silver[table] if row["cluster"] == cluster]
 
 
-def known(captures: Path, cluster: str, kind: str) -> list[Row]:
+def ground_truth(captures: Path, cluster: str, kind: str) -> list[Row]:
     lines = (captures / cluster / "ground_truth.jsonl").read_text(encoding="utf-8").splitlines()
     return [row for line in lines if (row := json.loads(line))["kind"] == kind]
 
 
-def test_a_task_went_to_an_instance_for_state_that_was_gone(
+def test_a_task_went_to_an_instance_whose_state_had_been_deleted(
     captures: Path, silver: Silver, verdicts: Any, cluster: str
 ) -> None:
-    """Its directory went from the disk after one thread had reported it; another one restores it all."""
-    gone = [
+    """Its directory was deleted after one thread had reported it; another thread then restored all of it."""
+    without_directory = [
         row
-        for row in of(silver, "assigned_tasks", cluster)
+        for row in rows_of(silver, "assigned_tasks", cluster)
         if row["on_reported_lag"] and row["directory_exists"] is False
     ]
-    assert gone
+    assert without_directory
     witnesses = {
         next(iter(json.loads(witness).values()))
         for each, definition, witness in verdicts.violated
         if (each, definition) == (cluster, "assigned_directory_exists")
     }
-    assert {row["assigned_task_id"] for row in gone} == witnesses
-    deleted = [row for row in known(captures, cluster, "directory") if row["event"] == "deleted"]
-    restored = [row for row in known(captures, cluster, "streams") if row["event"] == "restore_start"]
-    reports = {row["lag_report_id"]: row for row in of(silver, "lag_reports", cluster)}
-    for row in gone:
+    assert {row["assigned_task_id"] for row in without_directory} == witnesses
+    deleted = [row for row in ground_truth(captures, cluster, "directory") if row["event"] == "deleted"]
+    restored = [row for row in ground_truth(captures, cluster, "streams") if row["event"] == "restore_start"]
+    reports = {row["lag_report_id"]: row for row in rows_of(silver, "lag_reports", cluster)}
+    for row in without_directory:
         task, report = row["task_id"], reports[row["lag_report_id"]]
         assert row["deleted_by"] == "cleaner"
         assert report["process_id"] == row["process_id"]
         assert report["assigned_to"] == row["process_id"]
-        begun, taken = _ms(report["reported_at"]), _ms(row["initialized_at"])
+        reported_ms, initialized_ms = _ms(report["reported_at"]), _ms(row["initialized_at"])
         assert any(
-            (each["client_id"], each["task_id"]) == (row["instance"], task) and begun < each["at_ms"] < taken
+            (each["client_id"], each["task_id"]) == (row["instance"], task)
+            and reported_ms < each["at_ms"] < initialized_ms
             for each in deleted
         )
-        # what its own listener saw: all of the changelog, from its beginning
+        # its own listener saw a restore of the whole changelog
         assert any(
             each["instance"] == row["instance"]
             and each["partition"] == row["partition"]
             and each["start_offset"] == 0
             and each["end_offset"] >= report["end_offset_sum"]
-            and _ms(row["assigned_at"]) < each["at_ms"] < taken + 10_000
+            and _ms(row["assigned_at"]) < each["at_ms"] < initialized_ms + 10_000
             for each in restored
         )
 
 
-def test_what_is_violated_is_of_the_thread_that_comes_late(
-    silver: Silver, verdicts: Any, cluster: str
-) -> None:
+def test_violations_are_of_the_late_thread(silver: Silver, verdicts: Any, cluster: str) -> None:
     deletions = {row["deletion_id"]: row for row in silver["directory_deletions"]}
-    found = {definition for each, definition, _ in verdicts.violated if each == cluster}
+    violated = {definition for each, definition, _ in verdicts.violated if each == cluster}
     within = {"no_cleaning_within_the_delay"} if cluster == "lags-4.3.1" else set()  # KAFKA-20805
-    assert found - within == {"assigned_directory_exists", "no_cleaning_while_lag_is_reported"}
+    assert violated - within == {"assigned_directory_exists", "no_cleaning_while_lag_is_reported"}
     for each, definition, witness in verdicts.violated:
         if (each, definition) == (cluster, "no_cleaning_while_lag_is_reported"):
             row = deletions[next(iter(json.loads(witness).values()))]
             assert row["reported_by"] == "late-a-StreamThread-2"
 
 
-def test_brokers_told_what_leaders_made_lags_of(
+def test_ends_that_brokers_answered_are_those_in_leaders_lags(
     streams_bronze: Bronze, rebuild_streams: Rebuild, cluster: str
 ) -> None:
-    """Two accounts that share nothing: brokers' answers to ListOffsets, and the leaders' own logs."""
-    own = {name: rows.filter(pc.equal(rows["cluster"], cluster)) for name, rows in streams_bronze.items()}
-    lines, requests = own[STREAMS_LINES.name], own[REQUESTS.name]
-    asked = pc.is_in(requests["api_key"], pa.array(changelog_ends.APIS, pa.int32()))
-    decided = pc.is_in(lines["event"], pa.array(sorted(DECIDED)))
-    by_leader = _ends(rebuild_streams({**own, REQUESTS.name: requests.filter(pc.invert(asked))}))
-    by_broker = _ends(rebuild_streams({**own, STREAMS_LINES.name: lines.filter(pc.invert(decided))}))
+    """Two independent sources: brokers' answers to ListOffsets, and the leaders' own logs."""
+    bronze = {name: rows.filter(pc.equal(rows["cluster"], cluster)) for name, rows in streams_bronze.items()}
+    lines, requests = bronze[STREAMS_LINES.name], bronze[REQUESTS.name]
+    is_about_ends = pc.is_in(requests["api_key"], pa.array(changelog_ends.APIS, pa.int32()))
+    is_decision = pc.is_in(lines["event"], pa.array(sorted(DECIDED)))
+    by_leader = _ends(rebuild_streams({**bronze, REQUESTS.name: requests.filter(pc.invert(is_about_ends))}))
+    by_broker = _ends(rebuild_streams({**bronze, STREAMS_LINES.name: lines.filter(pc.invert(is_decision))}))
     both = {
         report: end for report, end in by_broker.items() if by_leader[report] is not None and end is not None
     }
     assert len(both) > 60
     assert both == {report: by_leader[report] for report in both}
-    # a leader that knows sentinels only does not show the end; brokers tell it all the same
+    # the log of a leader that knows only sentinels does not show the end; brokers have answered it
     assert sum(end is not None for end in by_broker.values()) > len(both)
 
 
@@ -118,33 +119,33 @@ def _ends(silver: Bronze) -> dict[str, int | None]:
     }
 
 
-def test_the_lag_of_every_report_that_was_taken_is_what_the_leader_made_of_it(
+def test_the_lag_of_every_used_report_is_that_of_the_leader(
     silver: Silver, lags: Mapping[str, tuple[int | None, int | None]], cluster: str
 ) -> None:
-    rows = [row for row in of(silver, "lag_reports", cluster) if row["logged_stores"]]
-    taken = [row for row in rows if row["leader_lag"] is not None]
-    assert len(taken) > 100
-    assert {row["kind"] for row in taken} == {"SUM", "LATEST_OFFSET", "NOT_REPORTED"}
-    assert any(row["leader_lag"] > 0 and row["kind"] == "SUM" for row in taken)
-    for row in taken:
+    rows = [row for row in rows_of(silver, "lag_reports", cluster) if row["logged_stores"]]
+    with_lag = [row for row in rows if row["leader_lag"] is not None]
+    assert len(with_lag) > 100
+    assert {row["kind"] for row in with_lag} == {"SUM", "LATEST_OFFSET", "NOT_REPORTED"}
+    assert any(row["leader_lag"] > 0 and row["kind"] == "SUM" for row in with_lag)
+    for row in with_lag:
         assert lags[row["lag_report_id"]] == (row["leader_lag"],) * 2
-    # the rest was refused: the member was to come again with its id
+    # the other joins were refused: the member had to join again with its id
     assert {row["generation"] for row in rows if row["leader_lag"] is None} <= {None}
 
 
-def test_warm_ups_are_told_from_replicas(silver: Silver) -> None:
-    """Of the classic protocol where the leader's configuration is in its log, or it warms up nothing."""
-    found: dict[tuple[str, str], set[str | None]] = {}
+def test_warm_ups_are_distinguished_from_replicas(silver: Silver) -> None:
+    """In the classic protocol, if the leader's configuration is in its log, or if it warms up nothing."""
+    uses: dict[tuple[str, str], set[str | None]] = {}
     for row in silver["assigned_tasks"]:
         if row["kind"] == "standby":
-            found.setdefault((row["cluster"], row["application_id"]), set()).add(row["standby_as"])
+            uses.setdefault((row["cluster"], row["application_id"]), set()).add(row["standby_as"])
         else:
             assert row["standby_as"] == ""
-    assert found == {
+    assert uses == {
         ("lags-3.9.2", "warm"): {"warmup"},
-        # 4.3.1 was told not to log its configuration
+        # 4.3.1 was configured not to log its configuration
         ("lags-4.3.1", "warm"): {None},
-        # replicas or warm-ups: nothing says which
+        # replicas or warm-ups: the logs do not say which
         ("lags-3.9.2", "both"): {None},
         ("lags-4.3.1", "both"): {None},
         ("lags-3.9.2", "late"): {"handover"},
@@ -153,7 +154,7 @@ def test_warm_ups_are_told_from_replicas(silver: Silver) -> None:
         ("streams-4.3.1", "race"): {"handover"},
         ("streams-3.9.2", "steady"): {"replica"},
         ("streams-4.3.1", "steady"): {"replica", "handover"},
-        # the streams protocol: its members are told
+        # in the streams protocol the broker says it
         ("streams-4.3.1", "flow"): {"replica"},
     }
 

@@ -1,4 +1,4 @@
-"""What leaders' logs tell of lags, written by hand; and lines that nobody wrote."""
+"""Lags in leaders' logs, written by hand; and long lines that no leader wrote."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ import pytest
 from fencepost.protocols.lag_report.instance_logs import InstanceLog
 from fencepost.protocols.lag_report.leaders import Decisions
 
-GIVEN = "{m1=Assignment(partitions=[t-0], userDataSize=9), m2=Assignment(partitions=[t-1], userDataSize=9)}"
+ASSIGNMENTS = (
+    "{m1=Assignment(partitions=[t-0], userDataSize=9), m2=Assignment(partitions=[t-1], userDataSize=9)}"
+)
 
 
 def process(name: str, active: str = "", standby: str = "", sums: str = "", lags: str = "") -> str:
-    """As ClientState prints it."""
+    """A process as ClientState prints it."""
     return (
         f"{name}=[activeTasks: ([{active}]) standbyTasks: ([{standby}]) prevActiveTasks: ([]) "
         f"prevStandbyTasks: ([]) changelogOffsetTotalsByTask: ([{sums}]) taskLagTotals: ([{lags}]) "
@@ -22,8 +24,8 @@ def process(name: str, active: str = "", standby: str = "", sums: str = "", lags
     )
 
 
-def line(event: str, **told: Any) -> dict[str, Any]:
-    return {"event": event, "thread": "a-StreamThread-1", "told": None, "generation": None, **told}
+def line(event: str, **fields: Any) -> dict[str, Any]:
+    return {"event": event, "thread": "a-StreamThread-1", "told": None, "generation": None, **fields}
 
 
 def decided(*processes: str, event: str = "decided", more: tuple[dict[str, Any], ...] = ()) -> Decisions:
@@ -32,13 +34,13 @@ def decided(*processes: str, event: str = "decided", more: tuple[dict[str, Any],
         line("joined", generation=3),
         *more,
         line(event, thread=None, told="{" + ", ".join(processes) + "}"),
-        line("finished_assignment", generation=3, told=GIVEN),
+        line("finished_assignment", generation=3, told=ASSIGNMENTS),
     ]
     return Decisions.of([InstanceLog("c", "a", "a", "app", lines)])
 
 
-def end(found: Decisions, task: str = "0_0") -> int | None:
-    decision = found.of_member(3, "m1")
+def end(decisions: Decisions, task: str = "0_0") -> int | None:
+    decision = decisions.of_member(3, "m1")
     assert decision is not None
     return decision.end_offset_sum(task)
 
@@ -47,13 +49,13 @@ def end(found: Decisions, task: str = "0_0") -> int | None:
     ("processes", "expected"),
     [
         ([process("a", sums="0_0=40", lags="0_0=7")], 47),
-        ([process("a", sums="0_0=-2", lags="0_0=-2")], None),  # who runs it has no lag
+        ([process("a", sums="0_0=-2", lags="0_0=-2")], None),  # the process that runs it has no lag
         ([process("a", sums="0_0=-2", lags="0_0=-2"), process("b", lags="0_0=47")], 47),
-        # 10 reported, lag 4: the end is 14, or it is 4; who reports nothing decides
+        # 10 reported, lag 4: the end is 14, or it is 4; a process that reports nothing decides
         ([process("a", sums="0_0=10", lags="0_0=4"), process("b", lags="0_0=4")], 4),
         ([process("a", sums="0_0=10", lags="0_0=4"), process("b", lags="0_0=14")], 14),
         ([process("a", sums="0_0=10", lags="0_0=4")], 14),  # else ClientState had warned
-        # what cannot be is not believed
+        # impossible values are not taken
         ([process("a", lags="0_0=4"), process("b", lags="0_0=5")], None),
         ([process("a", sums=f"0_0={2**63 - 1}", lags=f"0_0={2**63 - 1}")], None),
         ([process("a", lags=f"0_0={2**63 - 1}")], 2**63 - 1),
@@ -78,7 +80,7 @@ def test_the_lag_is_of_the_report_that_the_leader_took() -> None:
     assert decision.lag("b", "0_0", 40) is None
 
 
-def test_what_a_standby_task_is_for() -> None:
+def test_the_use_of_a_standby_task() -> None:
     one = process("a", active="0_1", standby="0_0", lags="0_0=7")
     for event, expected in (("decided", "replica"), ("decided_to_probe", "warmup")):
         decision = decided(one, event=event).of_member(3, "m1")
@@ -90,14 +92,14 @@ def test_what_a_standby_task_is_for() -> None:
 
 
 def test_a_decision_is_of_its_generation_its_members_and_its_process() -> None:
-    found = decided(process("a", lags="0_0=4"))
-    assert found.of_member(2, "m1") is None
-    assert found.of_member(3, "m") is None
+    decisions = decided(process("a", lags="0_0=4"))
+    assert decisions.of_member(2, "m1") is None
+    assert decisions.of_member(3, "m") is None
     lines = [
         line("joined", generation=3),
         line("decided", thread=None, told="{" + process("a", lags="0_0=4") + "}"),
     ]
-    finished = line("finished_assignment", generation=3, told=GIVEN)
+    finished = line("finished_assignment", generation=3, told=ASSIGNMENTS)
     for between in (None, line("version"), line("joined", generation=3)):
         log = InstanceLog("c", "a", "a", "app", [*lines, between, finished])
         assert Decisions.of([log]).of_member(3, "m1") is None
@@ -115,7 +117,7 @@ def test_a_decision_is_of_its_generation_its_members_and_its_process() -> None:
         "",
     ],
 )
-def test_a_long_line_takes_no_long_time(told: str) -> None:
+def test_a_long_line_takes_no_long_time(text: str) -> None:
     begun = time.process_time()
-    decided(told)
+    decided(text)
     assert time.process_time() - begun < 2

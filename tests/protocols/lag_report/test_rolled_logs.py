@@ -1,4 +1,6 @@
-"""Logs of applications that were rolled, also while they were read: they tell no more than the whole."""
+"""Logs of applications that were rolled, also between runs: no known value differs from that of the whole
+log.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ CLUSTER, CLIENT = "streams-4.3.1", "race-a"
 Row = dict[str, Any]
 Bronze = Mapping[str, pa.Table]
 Rebuild = Callable[[Bronze], Bronze]
-TELLS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+COMPARED: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "silver.directory_deletions": ("deletion_id", ("lag_reported", "has_state", "since_release_ms")),
     "silver.assigned_tasks": (
         "assigned_task_id",
@@ -30,11 +32,11 @@ TELLS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     ),
     "silver.streams_rebalances": ("rebalance_id", ("generation", "member_id", "outcome")),
 }
-"""What a row says of its line, by table."""
+"""By table, the key and the compared columns of its rows."""
 
 
 def parts(lines: Sequence[Row], cuts: Sequence[int], names: Sequence[str]) -> list[Row]:
-    """The lines in files that were cut there."""
+    """The lines, divided at ``cuts`` into files of these names."""
     bounds = [0, *cuts, len(lines)]
     return [
         {**line, "file": name, "file_begins": f"digest of {begin}"}
@@ -52,21 +54,21 @@ def lines(streams_bronze: Bronze) -> list[Row]:
 
 @pytest.fixture(scope="module")
 def rebuilt_of(streams_bronze: Bronze, rebuild_streams: Rebuild) -> Callable[[list[Row]], Bronze]:
-    """What these lines alone, without their group, tell."""
+    """Rebuilds silver from lines alone, without their group."""
     empty = {name: rows.slice(0, 0) for name, rows in streams_bronze.items()}
 
     def rebuilt(rows: list[Row]) -> Bronze:
-        told = pa.Table.from_pylist(rows, schema=STREAMS_LINES.arrow_schema)
-        return rebuild_streams({**empty, STREAMS_LINES.name: told})
+        bronze_lines = pa.Table.from_pylist(rows, schema=STREAMS_LINES.arrow_schema)
+        return rebuild_streams({**empty, STREAMS_LINES.name: bronze_lines})
 
     return rebuilt
 
 
-def told(silver: Bronze) -> dict[tuple[str, int], Row]:
-    """By table and position of the line."""
+def rows_of_lines(silver: Bronze) -> dict[tuple[str, int], Row]:
+    """The compared columns of each row, by table, position of its line and task."""
     return {
         (table, row["position"], row.get("task_id")): {name: row[name] for name in names}
-        for table, (_, names) in TELLS.items()
+        for table, (_, names) in COMPARED.items()
         for row in silver[table].to_pylist()
     }
 
@@ -79,23 +81,23 @@ def thirds(lines: Sequence[Row]) -> Iterator[tuple[int, int]]:
 
 
 def test_a_missing_number_is_a_hole(lines: list[Row], rebuilt_of: Callable[[list[Row]], Bronze]) -> None:
-    whole = told(rebuilt_of(lines))
-    known = lost = 0
+    whole = rows_of_lines(rebuilt_of(lines))
+    known_values = lost_values = 0
     for begin, end in thirds(lines):
-        left = [
+        rest = [
             row
             for row in parts(lines, (begin, end), ("a.log.2", "a.log.1", "a.log"))
             if row["file"] != "a.log.1"
         ]
-        silver = rebuilt_of(left)
+        silver = rebuilt_of(rest)
         covered = [row["covered"] for row in silver["silver.streams_coverage"].to_pylist()]
         assert covered.count(False) >= 1
-        for key, row in told(silver).items():
+        for key, row in rows_of_lines(silver).items():
             for name, value in row.items():
                 assert value in (None, whole[key][name]), (begin, end, key, name)
-                known += value is not None
-                lost += value is None and whole[key][name] is not None
-    assert known > lost > 0
+                known_values += value is not None
+                lost_values += value is None and whole[key][name] is not None
+    assert known_values > lost_values > 0
 
 
 @pytest.mark.parametrize(
@@ -120,13 +122,15 @@ def test_names_that_were_rolled(
     covered = [row["covered"] for row in silver["silver.streams_coverage"].to_pylist()]
     assert covered.count(False) == holes
     if not holes:
-        assert told(silver) == told(rebuilt_of(lines))
+        assert rows_of_lines(silver) == rows_of_lines(rebuilt_of(lines))
 
 
 def test_states_that_do_not_join_are_a_hole(
     lines: list[Row], rebuilt_of: Callable[[list[Row]], Bronze]
 ) -> None:
-    """A file whose name says nothing, a line that was lost: what a thread became is not what it had been."""
+    """A line was lost, and the name of its file shows no gap; but a thread's states do not follow one
+    another.
+    """
     at = next(
         index
         for index, row in enumerate(lines)
@@ -135,15 +139,15 @@ def test_states_that_do_not_join_are_a_hole(
     silver = rebuilt_of([*lines[:at], *lines[at + 1 :]])
     holes = [row for row in silver["silver.streams_coverage"].to_pylist() if not row["covered"]]
     assert len(holes) == 1
-    whole = told(rebuilt_of(lines))
-    for key, row in told(silver).items():
+    whole = rows_of_lines(rebuilt_of(lines))
+    for key, row in rows_of_lines(silver).items():
         assert all(value in (None, whole[key][name]) for name, value in row.items()), key
 
 
 def test_a_log_that_is_rolled_while_it_is_read_is_the_same_log(
     captures: Path, tmp_path: Path, lines: list[Row], rebuilt_of: Callable[[list[Row]], Bronze]
 ) -> None:
-    """A run after each of six parts, two in a file: all are read under one name, at the same positions."""
+    """A run reads the log after each of six parts, two of which share a file."""
     shutil.copytree(captures / CLUSTER / "clients", tmp_path / "clients")
     log = tmp_path / "clients" / f"{CLIENT}.log"
     entries = log.read_text(encoding="utf-8").replace("\n[2026", "\n\0[2026").split("\0")
@@ -172,10 +176,10 @@ def test_a_log_that_is_rolled_while_it_is_read_is_the_same_log(
     silver = rebuilt_of(read)
     assert all(row["covered"] for row in silver["silver.streams_coverage"].to_pylist())
 
-    def all_told(found: Bronze) -> dict[str, list[tuple[Any, ...]]]:
+    def all_rows(tables: Bronze) -> dict[str, list[tuple[Any, ...]]]:
         return {
-            table: sorted((tuple(row[name] for name in names) for row in found[table].to_pylist()), key=repr)
-            for table, (_, names) in TELLS.items()
+            table: sorted((tuple(row[name] for name in names) for row in tables[table].to_pylist()), key=repr)
+            for table, (_, names) in COMPARED.items()
         }
 
-    assert all_told(silver) == all_told(rebuilt_of(lines))
+    assert all_rows(silver) == all_rows(rebuilt_of(lines))

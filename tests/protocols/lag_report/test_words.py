@@ -109,7 +109,7 @@ def test_a_verdict_is_explained_by_its_witness(reader: Reader, table: str, colum
     verdict = {"verdict_id": "v", "module": "LagReportProps", "witness": json.dumps({"d": row[column]})}
     explained = explanation.explain(reader, [verdict])["v"]
     assert explained.sentence == words
-    assert (explained.file, told_verdict.position) == (row["file"], row["position"])
+    assert (explained.file, explained.position) == (row["file"], row["position"])
 
 
 def test_an_instance_is_drawn(reader: Reader) -> None:
