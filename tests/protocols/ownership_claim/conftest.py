@@ -1,4 +1,4 @@
-"""Logs of classic groups written by hand, as bytes that members really send: ``cases/README.md``."""
+"""Logs of classic groups written by hand, with bytes as real members send them: ``cases/README.md``."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ GROUP = "g"
 Case = dict[str, Any]
 Row = Mapping[str, Any]
 Rows = dict[str, list[dict[str, Any]]]
-_GENERATIONS = {
+_GENERATION_COLUMNS = {
     "ownership_claims": (
         "generation", "claimed_generation", "greatest_claim_of_others", "greatest_claimed_generation",
         "previous_generation",
     ),
     "classic_assignments": ("generation", "own_claim", "greatest_claim_of_others"),
 }  # fmt: skip
-"""The columns that are generations, of the tables whose rows go on."""
-_OF_RUN = frozenset(
+"""The columns that are generations, in the tables whose rows may hold for several records."""
+_RUN_COLUMNS = frozenset(
     {"claim_id", "assignment_id", "record_offset", "records", "last_generation", "last_record_offset",
      "from_position", "to_position", "from_time", "to_time"}
 )  # fmt: skip
@@ -73,36 +73,38 @@ def data(value: bytes | None) -> bytes:
     return struct.pack(">i", -1) if value is None else struct.pack(">i", len(value)) + value
 
 
-def subscription(said: Mapping[str, Any]) -> bytes:
-    """What a member of a case sends: its version decides which fields it has; ``raw`` stands for itself."""
-    if "raw" in said:
-        return bytes.fromhex(said["raw"])
-    version, memory = said.get("version", 3), said.get("memory")
-    user_data = None if "user_data" not in said else struct.pack(">i", said["user_data"])
+def subscription(member: Mapping[str, Any]) -> bytes:
+    """The subscription that a member of a case sends. Its version decides which fields it has; ``raw`` are
+    the bytes themselves.
+    """
+    if "raw" in member:
+        return bytes.fromhex(member["raw"])
+    version, memory = member.get("version", 3), member.get("memory")
+    user_data = None if "user_data" not in member else struct.pack(">i", member["user_data"])
     if memory is not None:
         user_data = partitions(memory) + (b"" if user_data is None else user_data)
-    topics = said.get("topics", ["t"])
-    found = struct.pack(">hi", version, len(topics)) + b"".join(map(text, topics)) + data(user_data)
+    topics = member.get("topics", ["t"])
+    message = struct.pack(">hi", version, len(topics)) + b"".join(map(text, topics)) + data(user_data)
     if version >= 1:
-        found += partitions(said.get("owned", {}))
+        message += partitions(member.get("owned", {}))
     if version >= 2:
-        found += struct.pack(">i", said.get("generation", -1))
+        message += struct.pack(">i", member.get("generation", -1))
     if version >= 3:
-        found += struct.pack(">h", -1)
-    return found
+        message += struct.pack(">h", -1)
+    return message
 
 
-def assignment(given: Mapping[str, Sequence[int]] | None) -> bytes:
-    return b"\0\3\0\0" if given is None else b"\0\3" + partitions(given) + data(None)
+def assignment(assigned: Mapping[str, Sequence[int]] | None) -> bytes:
+    return b"\0\3\0\0" if assigned is None else b"\0\3" + partitions(assigned) + data(None)
 
 
 def case_of(name: str) -> Case:
-    found: Case = json.loads((CASES / f"{name}.json").read_text(encoding="utf-8"))
-    return found
+    case: Case = json.loads((CASES / f"{name}.json").read_text(encoding="utf-8"))
+    return case
 
 
 def _records(case: Case) -> list[GenerationRecord]:
-    found = []
+    records = []
     for offset, batch in enumerate(case["log"]):
         if batch.get("lost") or batch.get("unreadable"):
             continue
@@ -111,11 +113,13 @@ def _records(case: Case) -> list[GenerationRecord]:
         members = batch.get("members", {})
         protocol = batch.get("protocol", "cooperative-sticky" if members else None)
         protocol_type = batch.get("protocol_type", "consumer")
-        said = [subscription(member) for member in members.values()]
-        read = read_subscriptions([protocol] * len(said), said)
-        given = read_assignments([assignment(member.get("assigned", {})) for member in members.values()])
-        is_consumers = protocol_type == "consumer"
-        found.append(
+        messages = [subscription(member) for member in members.values()]
+        subscriptions = read_subscriptions([protocol] * len(messages), messages)
+        assignments = read_assignments(
+            [assignment(member.get("assigned", {})) for member in members.values()]
+        )
+        is_consumer = protocol_type == "consumer"
+        records.append(
             GenerationRecord(
                 **place,
                 group_id=GROUP,
@@ -130,21 +134,23 @@ def _records(case: Case) -> list[GenerationRecord]:
                         member_id,
                         member.get("instance"),
                         f"client-{member_id}",
-                        its.subscription if is_consumers else None,
-                        assigned if is_consumers else frozenset(),
-                        _behind(batch, its) if is_consumers else None,
+                        sent.subscription if is_consumer else None,
+                        assigned if is_consumer else frozenset(),
+                        _behind(batch, sent) if is_consumer else None,
                     )
-                    for (member_id, member), its, assigned in zip(members.items(), read, given, strict=True)
+                    for (member_id, member), sent, assigned in zip(
+                        members.items(), subscriptions, assignments, strict=True
+                    )
                 ],
                 file="log",
                 position=offset * 100,
             )
         )
-    return found
+    return records
 
 
-def _behind(batch: Mapping[str, Any], said: SentSubscription) -> int | None:
-    return None if said.generation < 0 else batch["generation"] - said.generation
+def _behind(batch: Mapping[str, Any], sent: SentSubscription) -> int | None:
+    return None if sent.generation < 0 else batch["generation"] - sent.generation
 
 
 def _log(case: Case) -> Log:
@@ -165,25 +171,25 @@ def _log(case: Case) -> Log:
 
 def _requests(case: Case) -> pa.Table:
     rows = []
-    for number, asked in enumerate(case.get("requests", ())):
-        (api,) = _APIS.keys() & asked.keys()
-        sent = {"groupId": GROUP, "memberId": asked[api], "groupInstanceId": asked.get("instance")}
-        answer: dict[str, Any] = {"errorCode": _ERRORS[asked.get("error", "NONE")]}
+    for number, call in enumerate(case.get("requests", ())):
+        (api,) = _APIS.keys() & call.keys()
+        sent = {"groupId": GROUP, "memberId": call[api], "groupInstanceId": call.get("instance")}
+        answer: dict[str, Any] = {"errorCode": _ERRORS[call.get("error", "NONE")]}
         if api == "join":
-            bytes_ = b64encode(subscription(asked.get("says", {}))).decode()
-            names = asked.get("protocols", ["cooperative-sticky"])
-            sent |= {"protocolType": "consumer", "reason": asked.get("reason")}
+            bytes_ = b64encode(subscription(call.get("says", {}))).decode()
+            names = call.get("protocols", ["cooperative-sticky"])
+            sent |= {"protocolType": "consumer", "reason": call.get("reason")}
             sent |= {"protocols": [{"name": name, "metadata": bytes_} for name in names]}
-            answer |= {"generationId": asked.get("generation", -1), "leader": asked.get("leader", "")}
-            answer |= {"memberId": asked.get("as", asked[api])}
+            answer |= {"generationId": call.get("generation", -1), "leader": call.get("leader", "")}
+            answer |= {"memberId": call.get("as", call[api])}
         else:
-            sent["generationId"] = asked["generation"]
-        arrived, answered = asked["ms"]
+            sent["generationId"] = call["generation"]
+        arrived, answered = call["ms"]
         rows.append(
-            {"cluster": "c", "broker_id": asked.get("broker", 1), "line_digest": f"line {number}",
+            {"cluster": "c", "broker_id": call.get("broker", 1), "line_digest": f"line {number}",
              "logged_at_ms": answered, "total_time_ms": float(answered - arrived), "api_key": _APIS[api],
-             "api_version": asked.get("version", 9 if api == "join" else 4), "correlation_id": number,
-             "client_id": f"client-{asked[api]}", "connection": "x", "request": json.dumps(sent),
+             "api_version": call.get("version", 9 if api == "join" else 4), "correlation_id": number,
+             "client_id": f"client-{call[api]}", "connection": "x", "request": json.dumps(sent),
              "response": json.dumps(answer), "file": "request.log", "position": number}
         )  # fmt: skip
     return pa.Table.from_pylist(rows, schema=REQUESTS.arrow_schema)
@@ -205,59 +211,59 @@ def _metadata(case: Case) -> ClusterMetadata:
 
 
 def replayed(case: Case) -> Rows:
-    """What the replay of a case gives, by table without its schema."""
-    told = [
+    """The rows of a case, by table without its schema."""
+    coordinator_lines = [
         CoordinatorLine(broker, event, GROUP, member, generation, reason, ms)
         for broker, event, member, generation, reason, ms in case.get("told", ())
     ]
     lines = read_lines(_requests(case))
     unread = {"request.log": case.get("unread_lines", [])}
-    evidence = ShardEvidence("c", 0, _log(case), _records(case), lines, told, unread)
+    evidence = ShardEvidence("c", 0, _log(case), _records(case), lines, coordinator_lines, unread)
     tables = replay_shard(evidence, _metadata(case), TOLERANCE_MS)
     return {name.removeprefix("silver."): table.to_pylist() for name, table in tables.items()}
 
 
-def said_at(table: str, row: Row, generation: int) -> dict[str, Any]:
-    """What a row says of the record of a generation of which it is true, and not of its other records."""
-    said = {name: value for name, value in row.items() if name not in _OF_RUN}
-    for name in _GENERATIONS[table]:
-        if said[name] is not None and said[name] >= 0:
-            said[name] += generation - row["generation"]
-    return said
+def values_of_record(table: str, row: Row, generation: int) -> dict[str, Any]:
+    """The values of a row for the record of one of the generations for which it holds."""
+    values = {name: value for name, value in row.items() if name not in _RUN_COLUMNS}
+    for name in _GENERATION_COLUMNS[table]:
+        if values[name] is not None and values[name] >= 0:
+            values[name] += generation - row["generation"]
+    return values
 
 
 def of_each_record(silver: Mapping[str, Sequence[Row]]) -> Rows:
-    """The same rows, those of claims and of assignments once for each record."""
+    """The same rows, but those of claims and of assignments once for each record."""
     records: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
     for record in silver["group_generations"]:
         records[record["cluster"], record["group_id"], record["life"]].append(record)
-    found: Rows = {table: [dict(row) for row in rows] for table, rows in silver.items()}
-    for table in _GENERATIONS:
-        found[table] = []
+    rows_of_records: Rows = {table: [dict(row) for row in rows] for table, rows in silver.items()}
+    for table in _GENERATION_COLUMNS:
+        rows_of_records[table] = []
         for row in silver[table]:
             first, last = row["record_offset"], row["last_record_offset"]
             same_life = records[row["cluster"], row["group_id"], row["life"]]
-            of = [each for each in same_life if first <= each["record_offset"] <= last]
-            assert len(of) == row["records"], row
-            for record in of:
-                said = said_at(table, row, record["generation"])
-                found[table].append({**said, "record_offset": record["record_offset"]})
-    return found
+            of_row = [each for each in same_life if first <= each["record_offset"] <= last]
+            assert len(of_row) == row["records"], row
+            for record in of_row:
+                values = values_of_record(table, row, record["generation"])
+                rows_of_records[table].append({**values, "record_offset": record["record_offset"]})
+    return rows_of_records
 
 
 @pytest.fixture(scope="session")
 def each_record() -> Callable[[Mapping[str, Sequence[Row]]], Rows]:
-    """Call it with rows of silver for those of claims and of assignments once for each record."""
+    """Repeats rows of claims and of assignments for each of their records."""
     return of_each_record
 
 
 @pytest.fixture(scope="session")
-def said() -> Callable[[str, Row, int], dict[str, Any]]:
-    """Call it with a table, a row and a generation for what the row says of its record."""
-    return said_at
+def values_at() -> Callable[[str, Row, int], dict[str, Any]]:
+    """The values of a row of a table for the record of a generation."""
+    return values_of_record
 
 
 @pytest.fixture(scope="session")
 def replay_of() -> Callable[[Case], Rows]:
-    """Call it with a case for the rows of silver."""
+    """Replays a case, and returns the rows of silver."""
     return replayed

@@ -1,4 +1,4 @@
-"""What the rebuild makes of real brokers' logs, against what the drivers were told and what leaders saw."""
+"""The rebuild of real brokers' logs, compared with the answers that drivers got and with what leaders saw."""
 
 from __future__ import annotations
 
@@ -48,26 +48,26 @@ def _silver(folder: Path) -> Silver:
     bronze = {name: pa.Table.from_batches(batches) for name, batches in read.items()}
     none = QUARANTINE.arrow_schema.empty_table()
     log = metadata_log(bronze[BATCHES.name], bronze[RECORDS.name], none)
-    of = {
+    of_offsets_topic = {
         name: bronze[name].filter(pc.equal(bronze[name]["topic"], OFFSETS_TOPIC))
         for name in (BATCHES.name, RECORDS.name)
     }
     rows_ = ShardRows(
         cluster.name,
         0,
-        of[BATCHES.name],
-        of[RECORDS.name],
+        of_offsets_topic[BATCHES.name],
+        of_offsets_topic[RECORDS.name],
         bronze[REQUESTS.name],
         none,
         CLEANED.arrow_schema.empty_table(),
     )
     evidence = decode_shard(rows_, bronze[COORDINATOR_LINES.name])
-    found = replay_shard(evidence, ClusterMetadata.of(log), TOLERANCE_MS)
-    return {name.removeprefix("silver."): table.to_pylist() for name, table in found.items()}
+    tables = replay_shard(evidence, ClusterMetadata.of(log), TOLERANCE_MS)
+    return {name.removeprefix("silver."): table.to_pylist() for name, table in tables.items()}
 
 
 class _Capture:
-    """One capture: what was rebuilt, and the rows of its ground truth by kind."""
+    """One capture: its rebuilt rows, and the rows of its ground truth by kind."""
 
     def __init__(self, folder: Path, each_record: Callable[[Silver], Silver]) -> None:
         self.silver = each_record(_silver(folder))
@@ -89,23 +89,23 @@ def capture(
     return _Capture(captures / request.param, each_record)
 
 
-def test_every_generation_is_there_with_its_members(capture: _Capture) -> None:
-    found: dict[tuple[str, int], Row] = {}
+def test_every_generation_has_its_members(capture: _Capture) -> None:
+    by_key: dict[tuple[str, int], Row] = {}
     for row in capture.silver["group_generations"]:
-        # a static member that is replaced has it written again
+        # the record is written again if a static member is replaced
         if row["members"]:
-            found.setdefault((row["group_id"], row["generation"]), row)
+            by_key.setdefault((row["group_id"], row["generation"]), row)
     for truth in capture.synced():
-        row = found[truth["group_id"], truth["generation"]]
-        told = (truth["protocol"], truth["leader_member_id"], len(truth["members"]))
-        assert (row["protocol"], row["leader_member_id"], row["members"]) == told
+        row = by_key[truth["group_id"], truth["generation"]]
+        expected = (truth["protocol"], truth["leader_member_id"], len(truth["members"]))
+        assert (row["protocol"], row["leader_member_id"], row["members"]) == expected
 
 
 def test_claims_are_those_that_the_leader_saw(capture: _Capture) -> None:
-    """Partition by partition, with generation; stale and contradicted are those that others claim, too."""
-    found: dict[tuple[str, int, str], list[Row]] = defaultdict(list)
+    """Partition by partition, with generations, and with the stale and contradicted claims."""
+    by_key: dict[tuple[str, int, str], list[Row]] = defaultdict(list)
     for row in capture.silver["ownership_claims"]:
-        found[row["group_id"], row["generation"], row["member_id"]].append(row)
+        by_key[row["group_id"], row["generation"], row["member_id"]].append(row)
     types = {(row["group_id"], row["protocol_type"]) for row in capture.silver["group_generations"]}
     others = {group for group, kind in types if kind not in {"consumer", ""}}
     assert {"connect-cluster", "schema-registry"} <= others
@@ -115,7 +115,7 @@ def test_claims_are_those_that_the_leader_saw(capture: _Capture) -> None:
             continue
         unreadable = any(each["claim_source"] == "unreadable" for each in truth["members"])
         for member in truth["members"]:
-            rows = found[truth["group_id"], truth["generation"], member["member_id"]]
+            rows = by_key[truth["group_id"], truth["generation"], member["member_id"]]
             if member["claim_source"] == "unreadable":
                 assert [row["unread_reason"] is not None for row in rows] == [True], (truth, member)
                 continue
@@ -137,19 +137,19 @@ def test_claims_are_those_that_the_leader_saw(capture: _Capture) -> None:
 
 
 def test_assignments_are_those_that_the_leader_made(capture: _Capture) -> None:
-    found: dict[tuple[str, int, str], set[tuple[str, int]]] = defaultdict(set)
+    by_key: dict[tuple[str, int, str], set[tuple[str, int]]] = defaultdict(set)
     for row in capture.silver["classic_assignments"]:
-        found[row["group_id"], row["generation"], row["member_id"]].add(_key(row))
+        by_key[row["group_id"], row["generation"], row["member_id"]].add(_key(row))
     for truth in capture.synced():
         for member in truth["members"]:
             if member["assigned"] is not None:
-                got = found[truth["group_id"], truth["generation"], member["member_id"]]
-                assert got == {tuple(each) for each in member["assigned"]}
+                assigned = by_key[truth["group_id"], truth["generation"], member["member_id"]]
+                assert assigned == {tuple(each) for each in member["assigned"]}
 
 
-def test_rules_that_assignors_broke_are_seen(capture: _Capture) -> None:
-    """Each handover and each stale claim that won, as the driver knows them, and no other."""
-    found = {
+def test_broken_rules_of_assignors_are_found(capture: _Capture) -> None:
+    """Each handover and each stale claim that won, as in the ground truth, and no other."""
+    by_key = {
         (row["group_id"], row["generation"], row["member_id"], row["topic"], row["partition"]): row
         for row in capture.silver["ownership_claims"]
     }
@@ -157,17 +157,17 @@ def test_rules_that_assignors_broke_are_seen(capture: _Capture) -> None:
         at = (broken["group_id"], broken["generation"])
         of = (broken["topic"], broken["partition"])
         if broken["rule"] == "stale_claim_wins":
-            row = found[(*at, broken["to_member_id"], *of)]
+            row = by_key[(*at, broken["to_member_id"], *of)]
             assert row["assigned_to_self"]
             assert row["claimed_generation"] < row["greatest_claim_of_others"]
         else:
-            row = found[(*at, broken["from_member_id"], *of)]
+            row = by_key[(*at, broken["from_member_id"], *of)]
             assert row["assigned_to_another"]
             assert row["is_held"]
             assert row["claimed_generation"] > row["greatest_claim_of_others"]
-    seen = {
+    broken_in_silver = {
         at
-        for at, row in found.items()
+        for at, row in by_key.items()
         if row["is_held"]
         and row["claimed_generation"] is not None
         and row["greatest_claim_of_others"] is not None
@@ -176,10 +176,10 @@ def test_rules_that_assignors_broke_are_seen(capture: _Capture) -> None:
             or (row["claimed_generation"] > row["greatest_claim_of_others"] and row["assigned_to_another"])
         )
     }
-    known = {
+    broken_in_truth = {
         (b["group_id"], b["generation"], b["topic"], b["partition"]) for b in capture.truth["broken_rule"]
     }
-    assert {(group, number, *of) for group, number, _, *of in seen} == known
+    assert {(group, number, *of) for group, number, _, *of in broken_in_silver} == broken_in_truth
 
 
 def test_claims_that_a_real_leader_complained_of_are_stale_or_contradicted(capture: _Capture) -> None:
@@ -193,30 +193,34 @@ def test_claims_that_a_real_leader_complained_of_are_stale_or_contradicted(captu
         for row in capture.silver["ownership_claims"]
         if row["group_id"] == "java-led" and row["claimed_generation"] <= row["greatest_claim_of_others"]
     }
-    told = set()
+    reported = set()
     for row in lines.to_pylist():
         if row["event"] == "same_generation_claimed":
-            told |= {(row[m], row["partitions"], row["generation"]) for m in ("member_id", "other_member_id")}
+            reported |= {
+                (row[m], row["partitions"], row["generation"]) for m in ("member_id", "other_member_id")
+            }
         elif row["event"] == "different_generations_claimed":
             both = [("member_id", "generation"), ("other_member_id", "other_generation")]
-            told.add(min(((row[m], row["partitions"], row[g]) for m, g in both), key=lambda each: each[2]))
-    assert told == claims
-    assert len(told) > 3
+            reported.add(
+                min(((row[m], row["partitions"], row[g]) for m, g in both), key=lambda each: each[2])
+            )
+    assert reported == claims
+    assert len(reported) > 3
 
 
-def test_every_join_is_as_it_was_asked_and_answered(capture: _Capture) -> None:
-    """By client: a request whose answer never came may be in the log all the same."""
-    found = Counter(
+def test_every_join_has_its_request_and_answer(capture: _Capture) -> None:
+    """Counted by client; the log may also have requests whose answer a client never got."""
+    joins = Counter(
         (row["group_id"], row["client_id"], row["error"], row["response_generation"])
         for row in capture.silver["group_joins"]
     )
-    asked = Counter(
+    answered_requests = Counter(
         (row["asked"]["group_id"], row["client_id"], row["error"], row["told"]["generation"])
         for row in capture.truth["request"]
         if row["api"] == "JoinGroup" and row["error"] is not None
     )
-    assert asked.total() > 100
-    assert not asked - found
+    assert answered_requests.total() > 100
+    assert not answered_requests - joins
 
 
 def test_no_generation_is_lost_between_two(capture: _Capture) -> None:

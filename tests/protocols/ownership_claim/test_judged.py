@@ -1,5 +1,5 @@
-"""The compiled definitions over the cases: each is seen holding, violated and unknown, and none flips when
-evidence goes.
+"""The compiled definitions over the cases: each is holding, violated and unknown in some case, and none
+flips when evidence is removed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fencepost.protocols.ownership_claim.tables import TABLES
 CASES = {path.stem: path for path in sorted(Path(__file__).with_name("cases").glob("*.json"))}
 MODULE = "OwnershipClaimProps"
 ELSEWHERE = {"commit_of_current_generation"}
-"""Judged over commits, which these cases have none of: tests/e2e."""
+"""Judged over commits, which these cases do not have: see tests/e2e."""
 VIOLATED = {
     "different_topics": {
         "no_stale_claim_wins", "no_handover_before_revocation", "claim_was_assigned",
@@ -34,12 +34,12 @@ VIOLATED = {
     "sticky": set(),
     "other_type": set(),
 }  # fmt: skip
-"""What is violated in some of the cases, and nothing else."""
+"""By case, exactly the definitions that are violated."""
 
 Rows = Mapping[str, list[Mapping[str, Any]]]
 Replay = Callable[[dict[str, Any]], Rows]
 Verdicts = dict[str, dict[str, set[str]]]
-"""{definition: {holds, violated, unknown: witnesses}}; of what holds where it is exercised."""
+"""{definition: {holds, violated, unknown: witnesses}}; a definition holds only where it is exercised."""
 
 
 @pytest.fixture(scope="module")
@@ -47,26 +47,26 @@ def judge() -> Callable[[Rows], Verdicts]:
     """Judges rows of silver, in DuckDB."""
     connection = duckdb.connect()
     connection.execute("CREATE SCHEMA silver")
-    own = {table.name: table for table in TABLES}
+    tables = {table.name: table for table in TABLES}
     for table in protocols.tables():
         if table.name.startswith("silver."):
             empty = table.arrow_schema.empty_table()
             connection.register("rows", empty)
             connection.execute(f"CREATE TABLE {table.name} AS SELECT * FROM rows")
-    ours = {each.id for each in definitions() if each.module == MODULE}
-    asked = [
+    definition_ids = {each.id for each in definitions() if each.module == MODULE}
+    chosen_queries = [
         query
         for query in queries("duckdb")
-        if not query.decides and {each.id for each in query.definitions} <= ours
+        if not query.decides and {each.id for each in query.definitions} <= definition_ids
     ]
 
-    def run(found: Rows) -> Verdicts:
-        for name, table in own.items():
-            rows = pa.Table.from_pylist(found[name.removeprefix("silver.")], schema=table.arrow_schema)
+    def run(silver: Rows) -> Verdicts:
+        for name, table in tables.items():
+            rows = pa.Table.from_pylist(silver[name.removeprefix("silver.")], schema=table.arrow_schema)
             connection.register("rows", rows)
             connection.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM rows")
         verdicts: Verdicts = defaultdict(lambda: defaultdict(set))
-        for query in asked:
+        for query in chosen_queries:
             for row in connection.sql(query.sql).to_arrow_table().to_pylist():
                 verdict = row["verdict"]
                 word = "unknown" if verdict is None else "holds" if verdict else "violated"
@@ -78,23 +78,23 @@ def judge() -> Callable[[Rows], Verdicts]:
 
 
 def _case(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(CASES[name].read_text(encoding="utf-8"))
-    return found
+    case: dict[str, Any] = json.loads(CASES[name].read_text(encoding="utf-8"))
+    return case
 
 
 def test_each_definition_is_seen_holding_violated_and_unknown(
     replay_of: Replay, judge: Callable[[Rows], Verdicts]
 ) -> None:
-    seen: dict[str, set[str]] = defaultdict(set)
+    verdicts_seen: dict[str, set[str]] = defaultdict(set)
     for name in CASES:
         verdicts = judge(replay_of(_case(name)))
         for definition, words in verdicts.items():
-            seen[definition] |= words.keys()
+            verdicts_seen[definition] |= words.keys()
         if name in VIOLATED:
             assert {each for each, words in verdicts.items() if words["violated"]} == VIOLATED[name]
-    wanted = {each.id for each in definitions() if each.module == MODULE and each.kind != "decision"}
-    assert {each: seen[each] for each in wanted - ELSEWHERE} == {
-        each: {"holds", "violated", "unknown"} for each in wanted - ELSEWHERE
+    expected = {each.id for each in definitions() if each.module == MODULE and each.kind != "decision"}
+    assert {each: verdicts_seen[each] for each in expected - ELSEWHERE} == {
+        each: {"holds", "violated", "unknown"} for each in expected - ELSEWHERE
     }
 
 

@@ -1,4 +1,4 @@
-"""Evidence taken away: what is known of a case may become unknown, and is never another."""
+"""Removed evidence: known values of a case may become unknown, and never change."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ KEYS = {
     "classic_assignments": ("record_offset", "member_id", "topic", "partition"),
 }
 NOT_STATE = {
-    # how far it is known, and what stands for the evidence itself
+    # intervals, and names of the evidence itself
     "cluster", "life", "from_position", "to_position", "from_time", "to_time",
-    # of what is there: fewer lines tell of fewer, and the earliest or latest of them
+    # the earliest or latest of the known lines
     "prepared_at", "joined_at", "rebalance_ms", "reason", "reason_source", "waited_for", "waited_ms",
-    # an owner before that is not known is none
+    # null if there was no owner, and if it is not known
     "previous_owner",
 }  # fmt: skip
 
@@ -43,8 +43,8 @@ def _less(name: str, case: dict[str, Any]) -> Iterator[dict[str, Any]]:
             if how in {"lost", "unreadable"}:
                 less["log"][at][how] = True
         for how in ("told", "requests"):
-            gone = {at for way, at in chosen if way == how}
-            less[how] = [each for at, each in enumerate(case.get(how, ())) if at not in gone]
+            removed = {at for way, at in chosen if way == how}
+            less[how] = [each for at, each in enumerate(case.get(how, ())) if at not in removed]
         yield less
 
 
@@ -52,36 +52,36 @@ def _less(name: str, case: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def test_nothing_that_is_known_changes(
     name: str, replay_of: Callable[[dict[str, Any]], Rows], each_record: Callable[[Rows], Rows]
 ) -> None:
-    """Row by row, by what names it; a row that is gone says nothing."""
+    """Rows are compared by their keys; a missing row counts as unknown."""
     case = json.loads(CASES[name].read_text(encoding="utf-8"))
     whole = each_record(replay_of(case))
     for less in _less(name, case):
-        found = each_record(replay_of(less))
+        rows = each_record(replay_of(less))
         for table, key in KEYS.items():
-            of = {tuple(row[each] for each in key): row for row in whole[table]}
-            for row in found[table]:
-                before = of[tuple(row[each] for each in key)]
+            rows_before = {tuple(row[each] for each in key): row for row in whole[table]}
+            for row in rows[table]:
+                before = rows_before[tuple(row[each] for each in key)]
                 known = {k: v for k, v in row.items() if v is not None and k not in NOT_STATE}
                 assert known == {k: before[k] for k in known}, (less, row)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_no_join_met_another_state(name: str, replay_of: Callable[[dict[str, Any]], Rows]) -> None:
-    """With fewer records and lines of the coordinator a join may have met more states, or it is not known."""
+    """With fewer records and coordinator's lines, a join may have met more states, or unknown ones."""
     case = json.loads(CASES[name].read_text(encoding="utf-8"))
     states = _states(replay_of(case))
     for less in _less(name, {**case, "requests": []}):
-        found = _states(replay_of({**less, "requests": case.get("requests", [])}))
-        for request, now in found.items():
+        states_left = _states(replay_of({**less, "requests": case.get("requests", [])}))
+        for request, now in states_left.items():
             for state in states.get(request, []):
                 assert any(_agree(state, each) for each in now), (less, request)
 
 
 def _states(rows: Rows) -> dict[str, list[Mapping[str, Any]]]:
-    found: dict[str, list[Mapping[str, Any]]] = {}
+    states: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows["group_join_states"]:
-        found.setdefault(row["request_id"], []).append(row)
-    return found
+        states.setdefault(row["request_id"], []).append(row)
+    return states
 
 
 def _agree(state: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""Subscriptions as bytes that real members sent, and what is none."""
+"""Subscriptions as bytes that real members sent, and bytes that are no subscription."""
 
 from __future__ import annotations
 
@@ -21,37 +21,37 @@ FRESH = b64decode("AAMAAAABAAF0AAAABP////8AAAAA////////")
 
 
 def test_a_fresh_member_claims_nothing() -> None:
-    (found,) = read_subscriptions(["cooperative-sticky"], [FRESH])
-    assert found == SentSubscription(Subscription(3, frozenset({"t"}), (), (), "none", None), -1)
+    (sent,) = read_subscriptions(["cooperative-sticky"], [FRESH])
+    assert sent == SentSubscription(Subscription(3, frozenset({"t"}), (), (), "none", None), -1)
 
 
 def test_what_a_newer_version_adds_is_skipped() -> None:
     newer = (9).to_bytes(2, "big") + FRESH[2:] + b"anything"
-    ((found, _),) = read_subscriptions(["cooperative-sticky"], [newer])
-    assert (found.version, found.topics, found.unread) == (9, frozenset({"t"}), None)
+    ((subscription, _),) = read_subscriptions(["cooperative-sticky"], [newer])
+    assert (subscription.version, subscription.topics, subscription.unread) == (9, frozenset({"t"}), None)
 
 
 @given(st.lists(st.binary(max_size=60), max_size=4))
-def test_whatever_was_sent_is_read_or_refused(messages: list[bytes]) -> None:
+def test_any_bytes_are_read_or_refused(messages: list[bytes]) -> None:
     for assignor in ("cooperative-sticky", "sticky", None):
-        found = read_subscriptions([assignor] * len(messages), messages)
-        assert len(found) == len(messages)
-        assert all(each.unread is None or not each.held for each, _ in found)
+        subscriptions = read_subscriptions([assignor] * len(messages), messages)
+        assert len(subscriptions) == len(messages)
+        assert all(each.unread is None or not each.held for each, _ in subscriptions)
     assert len(read_assignments(messages)) == len(messages)
 
 
 def _sent(
     version: int, user_data: bytes | None, generation: int, owned: list[int], rack: str | None
 ) -> bytes:
-    found = struct.pack(">hi", version, 1) + b"\0\1t"
-    found += struct.pack(">i", -1) if user_data is None else struct.pack(">i", len(user_data)) + user_data
+    message = struct.pack(">hi", version, 1) + b"\0\1t"
+    message += struct.pack(">i", -1) if user_data is None else struct.pack(">i", len(user_data)) + user_data
     if version >= 1:
-        found += struct.pack(">i", 1) + b"\0\1t" + struct.pack(f">i{len(owned)}i", len(owned), *owned)
+        message += struct.pack(">i", 1) + b"\0\1t" + struct.pack(f">i{len(owned)}i", len(owned), *owned)
     if version >= 2:
-        found += struct.pack(">i", generation)
+        message += struct.pack(">i", generation)
     if version >= 3:
-        found += struct.pack(">h", -1) if rack is None else struct.pack(">h", len(rack)) + rack.encode()
-    return found
+        message += struct.pack(">h", -1) if rack is None else struct.pack(">h", len(rack)) + rack.encode()
+    return message
 
 
 _NUMBERS = st.sampled_from([-1, 0, 5, 6, 257])
@@ -72,18 +72,18 @@ _MESSAGE = st.one_of(
 
 
 @given(st.lists(st.tuples(st.sampled_from(["cooperative-sticky", "sticky", "range", None]), _MESSAGE)))
-def test_what_was_said_before_is_read_as_if_it_was_new(sent: list[tuple[str | None, bytes]]) -> None:
+def test_repeated_subscriptions_are_read_like_new_ones(sent: list[tuple[str | None, bytes]]) -> None:
     repeated = RepeatedSubscriptions()
     for assignor, message in (*sent, *sent):
         assert repeated.read(assignor, [message]) == read_subscriptions([assignor], [message])
 
 
-def test_who_says_the_same_of_the_next_generation_is_the_same_object() -> None:
+def test_equal_subscriptions_of_two_generations_are_the_same_object() -> None:
     for assignor, user_data in (("cooperative-sticky", None), ("cooperative-sticky", 1), ("sticky", 2)):
-        repeated, found = RepeatedSubscriptions(), []
+        repeated, subscriptions = RepeatedSubscriptions(), []
         for generation in (7, 8):
             number = struct.pack(">i", generation)
             data = None if user_data is None else number if user_data == 1 else _MEMORY + number
-            found += repeated.read(assignor, [_sent(3, data, generation, [3], "rack")])
-        assert [generation for _, generation in found] == [7, 8]
-        assert found[0].subscription is found[1].subscription
+            subscriptions += repeated.read(assignor, [_sent(3, data, generation, [3], "rack")])
+        assert [generation for _, generation in subscriptions] == [7, 8]
+        assert subscriptions[0].subscription is subscriptions[1].subscription

@@ -1,4 +1,4 @@
-"""What is said and drawn of rebalances and claims, from the marts' golden rows, read without Spark."""
+"""Reports, explanations and pictures of rebalances and claims, from the marts' golden rows, without Spark."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ def _value(value: Any, kind: pa.DataType) -> Any:
     return value
 
 
-def test_the_report_tells_what_rebalances_cost(reader: Reader) -> None:
+def test_the_report_shows_what_rebalances_cost(reader: Reader) -> None:
     lines = "\n".join(report.Rebalances(reader).lines("prod")) + "\n"
     if os.environ.get("FENCEPOST_UPDATE"):
         REPORT.write_text(lines, encoding="utf-8")
     assert lines == REPORT.read_text(encoding="utf-8")
 
 
-def test_of_a_quiet_cluster_nothing_is_reported(reader: Reader) -> None:
+def test_a_quiet_cluster_has_no_report(reader: Reader) -> None:
     assert report.Rebalances(reader).lines("quiet") == []
 
 
@@ -72,36 +72,38 @@ def test_of_a_quiet_cluster_nothing_is_reported(reader: Reader) -> None:
         (
             "different_topics",
             "member b (client client-b) joined generation 6 of group 'different_topics' and claimed t-0 of "
-            "generation 3, which a claims of generation 5; it was not its own then.\nThe claim is stale; "
-            "assignor cooperative-sticky of client-a left it there.",
+            "generation 3, which a claims of generation 5; it was not assigned to it then.\nThe claim is "
+            "stale; assignor cooperative-sticky of client-a left it there.",
         ),
         (
             "same_generation",
             "The claim is contradicted; assignor cooperative-sticky of client-a took it away.",
         ),
         ("same_generation", "gave it to a at once."),
-        ("versions", "is not known: its fields are in the order of KIP-792's text"),
-        ("versions", "claimed t-1 of no generation; whether it was is not known."),
+        ("versions", "its claims are not known: its fields are in the order of KIP-792's text"),
+        ("versions", "claimed t-1 of no generation; whether it was assigned to it then is not known."),
     ],
 )
-def test_what_a_verdict_on_a_claim_is_about(reader: Reader, group: str, words: str) -> None:
+def test_a_verdict_on_a_claim_is_explained(reader: Reader, group: str, words: str) -> None:
     claims = json.loads((EXPECTED / "fct_ownership_claims.json").read_text(encoding="utf-8"))
     verdicts = [
         _verdict(row["claim_id"], {"claim": row["claim_id"]}) for row in claims if row["group_id"] == group
     ]
-    told = explanation.explain(reader, verdicts)
-    assert len(told) == len(verdicts)
-    assert any(words in each.sentence for each in told.values())
-    assert {each.file for each in told.values()} == {"log"}
+    explanations = explanation.explain(reader, verdicts)
+    assert len(explanations) == len(verdicts)
+    assert any(words in each.sentence for each in explanations.values())
+    assert {each.file for each in explanations.values()} == {"log"}
 
 
-def test_what_a_verdict_on_a_join_is_about(reader: Reader) -> None:
+def test_a_verdict_on_a_join_is_explained(reader: Reader) -> None:
     joins = json.loads((EXPECTED / "fct_join_decisions.json").read_text(encoding="utf-8"))
     (stale,) = [row for row in joins if row["is_stale_admitted"]]
-    (told,) = explanation.explain(reader, [_verdict("v", {"join": stale["request_id"]})]).values()
-    assert "presented generation 1; the group was at generation 2; the broker let it in" in told.sentence
-    assert told.sentence.endswith("The shipped rule says NONE, KIP-792 ILLEGAL_GENERATION.")
-    assert told.position == stale["position"]
+    (explained,) = explanation.explain(reader, [_verdict("v", {"join": stale["request_id"]})]).values()
+    assert (
+        "presented generation 1; the group was at generation 2; the broker admitted it" in explained.sentence
+    )
+    assert explained.sentence.endswith("The shipped rule decides NONE, KIP-792 ILLEGAL_GENERATION.")
+    assert explained.position == stale["position"]
 
 
 def _verdict(name: str, witness: dict[str, str]) -> dict[str, Any]:
@@ -114,17 +116,19 @@ def test_a_group_with_a_hostile_name_is_drawn(reader: Reader) -> None:
     assert arranged.counts == {"rebalances": 8, "stuck": 3, "valid": 10}
     assert [lane.name for lane in arranged.members] == ["a", "b"]
     content, words = drawing.picture(timeline, "svg")
-    assert words == "8 rebalances, 3 to no effect, 10 claims, 0 stale, 0 contradicted, 0 handed over at once"
+    assert (
+        words == "8 rebalances, 3 without effect, 10 claims, 0 stale, 0 contradicted, 0 handed over at once"
+    )
     assert content == drawing.picture(timeline, "svg")[0]
     gids = {each.get_gid() for each in drawing.draw(timeline, arranged).axes[0].get_children()}
     assert {"rebalances", "stuck", "members", "marks:valid", "lane:0", "lane:2"} <= gids
 
 
-def test_only_what_was_asked_for_is_drawn(reader: Reader) -> None:
+def test_only_the_chosen_time_is_drawn(reader: Reader) -> None:
     at = dt.datetime(1970, 1, 1, 0, 0, 5)
     arranged = layout.arrange(reading.read(reader, HOSTILE, start=at))
     assert arranged.counts["rebalances"] == 4
-    # who came before is a member all the same
+    # members that joined before the chosen time are members in it
     assert [lane.name for lane in arranged.members] == ["a", "b"]
     with pytest.raises(PlotError, match="did not rebalance in that time"):
         reading.read(reader, HOSTILE, start=at.replace(year=2026))

@@ -1,1 +1,3 @@
-"""The audit of rebalances of classic groups: who claims which partition of which generation (KIP-792)."""
+"""The audit of rebalances of classic groups: which member claims which partition of which generation
+(KIP-792).
+"""

@@ -1,4 +1,4 @@
-"""Who is, and was, assigned what: by the newest generation, and by those before it."""
+"""The assignments of the newest generation by partition, and those of earlier generations by member."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fencepost.protocols.ownership_claim.subscriptions import Partition
 
 
 class Owners:
-    """Who is assigned each partition by the newest generation."""
+    """The members that are assigned each partition in the newest generation."""
 
     def __init__(self) -> None:
         self.unread: set[str] = set()
@@ -19,64 +19,64 @@ class Owners:
         self.without: set[str] = set()
         """The members that were assigned nothing."""
         self.shared: set[Partition] = set()
-        """What more than one member was assigned."""
-        self._of: dict[Partition, list[str]] = {}
+        """The partitions that more than one member was assigned."""
+        self._members_of: dict[Partition, list[str]] = {}
 
-    def change(self, changes: Iterable[Change]) -> None:
-        """Take the next record's members."""
+    def update(self, changes: Iterable[Change]) -> None:
+        """Apply the changes of the next record."""
         for change in changes:
             member_id = change.member_id
             self.unread.discard(member_id)
             self.without.discard(member_id)
-            for partition in (change.was.assigned or ()) if change.was is not None else ():
-                self._of[partition].remove(member_id)
-                self._note(partition)
-            if change.now is None:
+            for partition in (change.before.assigned or ()) if change.before is not None else ():
+                self._members_of[partition].remove(member_id)
+                self._note_shared(partition)
+            if change.after is None:
                 continue
-            if change.now.assigned is None:
+            if change.after.assigned is None:
                 self.unread.add(member_id)
-            elif not change.now.assigned:
+            elif not change.after.assigned:
                 self.without.add(member_id)
-            for partition in change.now.assigned or ():
-                self._of.setdefault(partition, []).append(member_id)
-                self._note(partition)
+            for partition in change.after.assigned or ():
+                self._members_of.setdefault(partition, []).append(member_id)
+                self._note_shared(partition)
 
     def of(self, partition: Partition) -> list[str]:
         """The members that are assigned a partition."""
-        return sorted(self._of.get(partition, ()))
+        return sorted(self._members_of.get(partition, ()))
 
     @property
     def partitions(self) -> Collection[Partition]:
-        """What anybody is assigned."""
-        return self._of.keys()
+        """The partitions that are assigned to any member."""
+        return self._members_of.keys()
 
-    def _note(self, partition: Partition) -> None:
-        owners = self._of[partition]
+    def _note_shared(self, partition: Partition) -> None:
+        owners = self._members_of[partition]
         if not owners:
-            del self._of[partition]
+            del self._members_of[partition]
         if len(owners) > 1:
             self.shared.add(partition)
         else:
             self.shared.discard(partition)
 
 
-class Past:
-    """What each member was assigned, generation after generation; a member's row is kept when it changes."""
+class PastAssignments:
+    """The assignments of each member, noted in the generations in which they changed."""
 
     def __init__(self) -> None:
         self._of_member: dict[str, tuple[list[int], list[frozenset[Partition] | None]]] = {}
         self._known_from: int | None = None
 
-    def note(self, generation: Generation, changes: Iterable[Change]) -> None:
-        """Take the next generation; after a hole, or in another life, nothing of before counts."""
+    def note_generation(self, generation: Generation, changes: Iterable[Change]) -> None:
+        """Note the next generation; after a hole, and in another life, earlier generations are forgotten."""
         if generation.before is None:
             self._of_member = {}
-            self._known_from = -1 if generation.first else generation.generation
+            self._known_from = -1 if generation.is_first else generation.generation
         for change in changes:
-            assigned = frozenset[Partition]() if change.now is None else change.now.assigned
+            assigned = frozenset[Partition]() if change.after is None else change.after.assigned
             self._add(change.member_id, generation.generation, assigned)
 
-    def had(self, member_id: str, partition: Partition, generation: int) -> bool | None:
+    def was_assigned(self, member_id: str, partition: Partition, generation: int) -> bool | None:
         """Whether the newest generation up to this one assigned the partition to the member; None where that
         is not known.
         """
@@ -86,16 +86,16 @@ class Past:
         at = bisect_right(generations, generation) - 1
         if at < 0:
             return False
-        found = partitions[at]
-        return None if found is None else partition in found
+        partitions_then = partitions[at]
+        return None if partitions_then is None else partition in partitions_then
 
     def _add(self, member_id: str, generation: int, partitions: frozenset[Partition] | None) -> None:
-        generations, kept = self._of_member.setdefault(member_id, ([], []))
-        if kept and kept[-1] == partitions:
+        generations, assignments = self._of_member.setdefault(member_id, ([], []))
+        if assignments and assignments[-1] == partitions:
             return
         if generations and generations[-1] == generation:
-            # the same generation again: what counts is the newest
-            kept[-1] = partitions
+            # another record of the same generation: the newest counts
+            assignments[-1] = partitions
             return
         generations.append(generation)
-        kept.append(partitions)
+        assignments.append(partitions)

@@ -1,4 +1,4 @@
-"""What logs in text say of classic groups (bronze): the coordinators' and their members' own."""
+"""The tables of bronze with log lines about classic groups: those of coordinators and of members."""
 
 from __future__ import annotations
 

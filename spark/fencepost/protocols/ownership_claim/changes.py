@@ -11,15 +11,15 @@ from fencepost.protocols.ownership_claim.subscriptions import Partition
 
 
 class Change(NamedTuple):
-    """A member in the record before and in this one; None where it is not one."""
+    """A member in the record before and in this one; None where it is not a member."""
 
     member_id: str
-    was: MemberOfGeneration | None
-    now: MemberOfGeneration | None
+    before: MemberOfGeneration | None
+    after: MemberOfGeneration | None
 
     def partitions(self) -> Iterator[Partition]:
-        """Whatever it claimed or was assigned, before and now."""
-        for member in (self.was, self.now):
+        """All partitions that it claimed or was assigned, in both records."""
+        for member in (self.before, self.after):
             if member is not None:
                 yield from claimed(member)
                 yield from member.assigned or ()
@@ -31,19 +31,21 @@ class Members:
     def __init__(self) -> None:
         self.by_id: dict[str, MemberOfGeneration] = {}
         self.before: dict[str, MemberOfGeneration] = {}
-        """Those of the record before; of the first known one, and after a hole, there are none."""
+        """The members of the record before; none for the first known record, and after a hole."""
 
-    def take(self, generation: Generation) -> list[Change]:
-        """The members that are not as they were."""
+    def next_record(self, generation: Generation) -> list[Change]:
+        """Take the next record's members, and return the changes."""
         self.before = {} if generation.before is None else self.by_id
         self.by_id = {member.member_id: member for member in generation.record.members}
-        was, now = self.before, self.by_id
+        members_before, members_after = self.before, self.by_id
         changes = [
-            Change(member_id, was.get(member_id), member)
-            for member_id, member in now.items()
-            if (before := was.get(member_id)) is not member and before != member
+            Change(member_id, members_before.get(member_id), member)
+            for member_id, member in members_after.items()
+            if (member_before := members_before.get(member_id)) is not member and member_before != member
         ]
-        changes += [Change(each, was[each], None) for each in was if each not in now]
+        changes += [
+            Change(each, members_before[each], None) for each in members_before if each not in members_after
+        ]
         return changes
 
 

@@ -1,6 +1,6 @@
-"""What members claim and are assigned, as rows from when to when; only what may be another is looked at anew.
+"""Claims and assignments of members as rows with an interval; only rows that may change are computed again.
 
-A group of a thousand members goes on with nearly all of them as they were, rebalance after rebalance.
+In a group of a thousand members nearly all stay the same, rebalance after rebalance.
 """
 
 from __future__ import annotations
@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from fencepost.protocols.ownership_claim.assignments import Owners, Past
+from fencepost.protocols.ownership_claim.assignments import Owners, PastAssignments
 from fencepost.protocols.ownership_claim.changes import Change, Members, claimed
 from fencepost.protocols.ownership_claim.claims import Claims
 from fencepost.protocols.ownership_claim.generations import Generation
 from fencepost.protocols.ownership_claim.members import MemberOfGeneration
-from fencepost.protocols.ownership_claim.previous_owners import Moment
+from fencepost.protocols.ownership_claim.previous_owners import GenerationChange
 from fencepost.protocols.ownership_claim.rebalance import Rebalances
 from fencepost.protocols.ownership_claim.runs import Runs
 from fencepost.protocols.ownership_claim.subscriptions import Partition
@@ -24,8 +24,8 @@ from fencepost.replay.metadata import Topics
 
 Row = tuple[Any, ...]
 
-_OF_RUN = 7
-"""Columns at the end of a row that tell of which records it is true."""
+_RUN_COLUMNS = 7
+"""The number of columns at the end of a row that Runs adds."""
 
 _CLAIM_GENERATIONS = (
     "generation", "claimed_generation", "greatest_claim_of_others", "greatest_claimed_generation",
@@ -37,75 +37,78 @@ _ASSIGNMENT_GENERATIONS = ("generation", "own_claim", "greatest_claim_of_others"
 class ClaimRows:
     """``silver.ownership_claims`` and ``silver.classic_assignments`` of one group.
 
-    A row depends on its member, on the other claims and owners of its partition, on the record before, and on
-    the little that is of all rows (``_of_all``). So it is another only where a member that has to do with the
-    partition changed with this record or the one before, or where a claim is of an unusual generation.
+    A row depends on its member, on the other claims and owners of its partition, on the record before, and
+    on a few values that are common to all rows (``_common_values``). So it changes only if a member that
+    claims or owns the partition changed with this record or with the one before, or if a claim is of an
+    unusual generation.
     """
 
     def __init__(
         self,
-        of: tuple[str, int | None],
+        coordinator: tuple[str, int | None],
         topics: Topics,
         rebalances: Rebalances,
         claims: Columns,
         assignments: Columns,
     ) -> None:
-        """``of``: cluster and partition of the coordinator."""
-        self._of = of
+        """``coordinator``: its cluster and its partition of ``__consumer_offsets``."""
+        self._coordinator = coordinator
         self._topics = topics
         self._rebalances = rebalances
         self._claim_rows = Runs(claims, _CLAIM_GENERATIONS, ("claim_id", "record_offset"))
         self._assignment_rows = Runs(assignments, _ASSIGNMENT_GENERATIONS, ("assignment_id", "record_offset"))
-        self._begin()
+        self._forget()
 
-    def _begin(self) -> None:
-        """Nothing is known of before."""
+    def _forget(self) -> None:
+        """Forget everything: nothing is known of earlier records."""
         self.claims, self.owners = Claims(), Owners()
         self.were_unread = False
         """Whether some assignment of the record before could not be read."""
-        self._past = Past()
-        self._topics_named: set[str] = set()
+        self._past = PastAssignments()
+        self._topic_names: set[str] = set()
         self._last: Generation | None = None
-        self._of_all: tuple[object, ...] | None = None
-        self._unsettled: set[Partition] = set()
+        self._common_values: tuple[object, ...] | None = None
+        self._changed_before: set[Partition] = set()
 
     def finish(self) -> None:
-        """The log is at its end, or has a hole: what is so now goes on as long as the newest record."""
+        """End all rows with the newest record: the log ends here, or has a hole."""
         if self._last is not None:
             self._claim_rows.end_all(self._last)
             self._assignment_rows.end_all(self._last)
         self._last = None
 
-    def take(self, generation: Generation, members: Members, changes: Sequence[Change]) -> None:
-        """The next record of the group."""
+    def next_record(self, generation: Generation, members: Members, changes: Sequence[Change]) -> None:
+        """Take the next record of the group."""
         if generation.before is None:
             self.finish()
-            self._begin()
-        touched = {partition for change in changes for partition in change.partitions()}
-        self._topics_named.update(topic for topic, _ in touched)
-        looked = touched | self._unsettled | self.owners.shared
-        had = {partition: self.owners.of(partition) for partition in touched}
+            self._forget()
+        changed = {partition for member_change in changes for partition in member_change.partitions()}
+        self._topic_names.update(topic for topic, _ in changed)
+        partitions = changed | self._changed_before | self.owners.shared
+        owners_before = {partition: self.owners.of(partition) for partition in changed}
         self.were_unread = bool(self.owners.unread)
-        self.claims.change(changes)
-        self.owners.change(changes)
+        self.claims.update(changes)
+        self.owners.update(changes)
         usual = generation.generation - (generation.previous or 0)
         for member_id in self.claims.older_than(usual):
-            touched.update(claimed(members.by_id[member_id]))
+            changed.update(claimed(members.by_id[member_id]))
         if generation.during is None:
-            # another record in its batch takes its place at once
+            # another record of the same batch replaces it at once
             self.finish()
-            self._of_all = None
+            self._common_values = None
         else:
-            of_all = self._common(generation)
-            if of_all != self._of_all:
-                looked |= {*self.claims.partitions, *self.owners.partitions}
-            self._look(Moment(generation, members, had), looked | touched, changes)
-            self._last, self._of_all = generation, of_all
-        self._unsettled = touched
-        self._past.note(generation, changes)
+            common_values = self._values_of_all_rows(generation)
+            if common_values != self._common_values:
+                partitions |= {*self.claims.partitions, *self.owners.partitions}
+            self._set_rows(
+                GenerationChange(generation, members, owners_before), partitions | changed, changes
+            )
+            self._last, self._common_values = generation, common_values
+        self._changed_before = changed
+        self._past.note_generation(generation, changes)
 
-    def _common(self, generation: Generation) -> tuple[object, ...]:
-        """What every row of a generation depends on."""
+    def _values_of_all_rows(self, generation: Generation) -> tuple[object, ...]:
+        """The values on which all rows of a generation depend."""
         now, ms = generation.generation, generation.record.timestamp_ms
         greatest, previous = self.claims.greatest(now), generation.previous
         return (
@@ -114,61 +117,72 @@ class ClaimRows:
             frozenset(self.claims.unread),
             bool(self.owners.unread),
             self.were_unread,
-            generation.first,
-            [self._topics.id_at(topic, ms) for topic in sorted(self._topics_named)],
+            generation.is_first,
+            [self._topics.id_at(topic, ms) for topic in sorted(self._topic_names)],
         )
 
-    def _look(self, at: Moment, partitions: Iterable[Partition], changes: Sequence[Change]) -> None:
+    def _set_rows(
+        self, change: GenerationChange, partitions: Iterable[Partition], changes: Sequence[Change]
+    ) -> None:
         claims, assignments, last = self._claim_rows, self._assignment_rows, self._last
-        for change in changes:
-            place = (change.member_id, None)
-            unread = change.now is not None and change.member_id in self.claims.unread
-            claims.put(place, self._unread_claims(at, change.now) if unread else None, at.generation, last)
-            unread = change.now is not None and change.member_id in self.owners.unread
-            row = self._unread_assignment(at, change.now) if unread else None
-            assignments.put(place, row, at.generation, last)
-        by_id = at.members.by_id
+        for member_change in changes:
+            place = (member_change.member_id, None)
+            unread = member_change.after is not None and member_change.member_id in self.claims.unread
+            claims.set_row(
+                place,
+                self._unread_claims(change, member_change.after) if unread else None,
+                change.generation,
+                last,
+            )
+            unread = member_change.after is not None and member_change.member_id in self.owners.unread
+            row = self._unread_assignment(change, member_change.after) if unread else None
+            assignments.set_row(place, row, change.generation, last)
+        by_id = change.members.by_id
         for partition in sorted(partitions):
             claiming = {claim.member_id: claim.held for claim in self.claims.of(partition)}
-            for member_id in sorted({*claiming, *claims.at(partition)}):
+            for member_id in sorted({*claiming, *claims.open_members(partition)}):
                 held = claiming.get(member_id)
-                row = None if held is None else self._claim(at, by_id[member_id], partition, held=held)
-                claims.put((member_id, partition), row, at.generation, last)
+                row = None if held is None else self._claim(change, by_id[member_id], partition, held=held)
+                claims.set_row((member_id, partition), row, change.generation, last)
             owners = self.owners.of(partition)
-            for member_id in sorted({*owners, *assignments.at(partition)}):
+            for member_id in sorted({*owners, *assignments.open_members(partition)}):
                 row = (
-                    self._assignment(at, by_id[member_id], partition, owners) if member_id in owners else None
+                    self._assignment(change, by_id[member_id], partition, owners)
+                    if member_id in owners
+                    else None
                 )
-                assignments.put((member_id, partition), row, at.generation, last)
+                assignments.set_row((member_id, partition), row, change.generation, last)
 
     # --- rows -----------------------------------------------------------------------------------------------
 
-    def _claim(self, at: Moment, member: MemberOfGeneration, partition: Partition, *, held: bool) -> Row:
-        now, subscription = at.generation.generation, member.subscription
+    def _claim(
+        self, change: GenerationChange, member: MemberOfGeneration, partition: Partition, *, held: bool
+    ) -> Row:
+        now, subscription = change.generation.generation, member.subscription
         assert subscription is not None
         claimed_generation = member.claimed_generation(now)
-        else_owners = [owner for owner in self.owners.of(partition) if owner != member.member_id]
+        other_owners = [owner for owner in self.owners.of(partition) if owner != member.member_id]
         to_self = None if member.assigned is None else partition in member.assigned
-        to_another = True if else_owners else (False if not self.owners.unread or to_self else None)
+        to_another = True if other_owners else (False if not self.owners.unread or to_self else None)
         return (
-            *self._head(at, member, partition),
+            *self._id_columns(change, member, partition),
             now,
-            *_named(member),
+            *_member_columns(member),
             subscription.version,
-            *self._place(partition, at.generation.record.timestamp_ms),
+            *self._partition_columns(partition, change.generation.record.timestamp_ms),
             claimed_generation,
             subscription.source,
             held,
             partition[0] in subscription.topics,
             *self.claims.others(partition, member.member_id, now),
             self.claims.greatest(now),
-            at.generation.previous,
-            self._was_assigned(at.generation, member, partition, claimed_generation),
+            change.generation.previous,
+            self._was_assigned(change.generation, member, partition, claimed_generation),
             to_self,
             to_another,
-            member.member_id if to_self else (else_owners[0] if else_owners else None),
+            member.member_id if to_self else (other_owners[0] if other_owners else None),
             None,
-            at.generation.record.offset,
+            change.generation.record.offset,
         )
 
     def _was_assigned(
@@ -180,66 +194,78 @@ class ClaimRows:
     ) -> bool | None:
         if claimed_generation < 0:
             return None
-        if generation.first:
+        if generation.is_first:
             return False
         if generation.before is None:
             return None
-        return self._past.had(member.member_id, partition, claimed_generation)
+        return self._past.was_assigned(member.member_id, partition, claimed_generation)
 
     def _assignment(
-        self, at: Moment, member: MemberOfGeneration, partition: Partition, owners: Sequence[str]
+        self,
+        change: GenerationChange,
+        member: MemberOfGeneration,
+        partition: Partition,
+        owners: Sequence[str],
     ) -> Row:
-        now, first = at.generation.generation, at.generation.first
-        previous = at.had.get(partition, owners) if at.generation.before is not None else []
-        had_it = member.member_id in previous
-        all_read = at.generation.before is not None and not self.were_unread
-        stays, joined = at.previous_owners(self._rebalances).of(member, previous, all_read=all_read or first)
+        now, first = change.generation.generation, change.generation.is_first
+        previous = change.owners_before.get(partition, owners) if change.generation.before is not None else []
+        was_owner = member.member_id in previous
+        all_read = change.generation.before is not None and not self.were_unread
+        stays, joined = change.previous_owners(self._rebalances).of(
+            member, previous, all_read=all_read or first
+        )
         return (
-            *self._head(at, member, partition),
+            *self._id_columns(change, member, partition),
             now,
-            *_named(member),
-            *self._place(partition, at.generation.record.timestamp_ms),
+            *_member_columns(member),
+            *self._partition_columns(partition, change.generation.record.timestamp_ms),
             *self.claims.own(partition, member.member_id, now),
             *self.claims.others(partition, member.member_id, now, held_only=True),
-            member.member_id if had_it else (previous[0] if previous else None),
+            member.member_id if was_owner else (previous[0] if previous else None),
             stays,
             joined,
-            True if first else (not had_it if had_it or all_read else None),
+            True if first else (not was_owner if was_owner or all_read else None),
             None if self.owners.unread else len(owners),
-            at.generation.record.offset,
+            change.generation.record.offset,
         )
 
-    def _unread_claims(self, at: Moment, member: MemberOfGeneration | None) -> Row:
+    def _unread_claims(self, change: GenerationChange, member: MemberOfGeneration | None) -> Row:
         assert member is not None
         assert member.subscription is not None
         subscription = member.subscription
         head = (
-            *self._head(at, member, None),
-            at.generation.generation,
-            *_named(member),
+            *self._id_columns(change, member, None),
+            change.generation.generation,
+            *_member_columns(member),
             subscription.version,
         )
-        nothing = [None] * (len(OWNERSHIP_CLAIMS.columns) - len(head) - 2 - _OF_RUN)
-        return (*head, *nothing, subscription.unread, at.generation.record.offset)
+        nothing = [None] * (len(OWNERSHIP_CLAIMS.columns) - len(head) - 2 - _RUN_COLUMNS)
+        return (*head, *nothing, subscription.unread, change.generation.record.offset)
 
-    def _unread_assignment(self, at: Moment, member: MemberOfGeneration | None) -> Row:
+    def _unread_assignment(self, change: GenerationChange, member: MemberOfGeneration | None) -> Row:
         assert member is not None
-        head = (*self._head(at, member, None), at.generation.generation, *_named(member))
-        nothing = [None] * (len(CLASSIC_ASSIGNMENTS.columns) - len(head) - 1 - _OF_RUN)
-        return (*head, *nothing, at.generation.record.offset)
+        head = (
+            *self._id_columns(change, member, None),
+            change.generation.generation,
+            *_member_columns(member),
+        )
+        nothing = [None] * (len(CLASSIC_ASSIGNMENTS.columns) - len(head) - 1 - _RUN_COLUMNS)
+        return (*head, *nothing, change.generation.record.offset)
 
-    def _head(self, at: Moment, member: MemberOfGeneration, partition: Partition | None) -> Row:
-        cluster, coordinator = self._of
-        record = at.generation.record
-        named = partition if partition is not None else ("", "")
-        row_id = digest_of(cluster, coordinator, record.offset, record.group_id, member.member_id, *named)
-        return (cluster, record.group_id, at.generation.life, coordinator, row_id)
+    def _id_columns(
+        self, change: GenerationChange, member: MemberOfGeneration, partition: Partition | None
+    ) -> Row:
+        cluster, coordinator = self._coordinator
+        record = change.generation.record
+        name = partition if partition is not None else ("", "")
+        row_id = digest_of(cluster, coordinator, record.offset, record.group_id, member.member_id, *name)
+        return (cluster, record.group_id, change.generation.life, coordinator, row_id)
 
-    def _place(self, partition: Partition, ms: int) -> Row:
+    def _partition_columns(self, partition: Partition, ms: int) -> Row:
         topic, number = partition
         topic_id = self._topics.id_at(topic, ms)
         return (topic, topic_id, number, topic_key(topic_id, topic, number))
 
 
-def _named(member: MemberOfGeneration) -> Row:
+def _member_columns(member: MemberOfGeneration) -> Row:
     return (member.member_id, member.client_id, member.instance_id)

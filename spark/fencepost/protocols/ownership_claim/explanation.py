@@ -1,4 +1,4 @@
-"""What a verdict about a claim, an assignment or a JoinGroup is about, in a sentence or two."""
+"""The explanations of verdicts about claims, assignments and JoinGroups, in a sentence or two."""
 
 from __future__ import annotations
 
@@ -20,40 +20,49 @@ _OUTCOMES = {
     "given_to_another": "gave it to {to} at once",
     "both": "left it there and gave it to another as well",
     "taken_away": "took it away",
-    "unknown": "did with it what is not known",
+    "unknown": "assigned it in a way that is not known",
 }
 
 
 def explain(reader: Reader, verdicts: Sequence[Verdict]) -> dict[str, Explanation]:
-    """Sentences by verdict id, of those whose witness is a claim or a request."""
+    """Explanations by verdict id, for verdicts whose witness is a claim or a request."""
     witnesses = {
         row["verdict_id"]: set(json.loads(row["witness"] or "{}").values())
         for row in verdicts
         if row["module"] == _MODULE
     }
-    ids = sorted({each for named in witnesses.values() for each in named if isinstance(each, str)})
+    ids = sorted(
+        {each for witness_values in witnesses.values() for each in witness_values if isinstance(each, str)}
+    )
     if not ids or not reader.has(CLAIMS):
         return {}
     claims = rows(reader.scan(CLAIMS, where={"claim_id": ids}))
     joins = rows(reader.scan(JOINS, where={"request_id": ids}))
     places = _places(reader, claims)
-    told = {
+    explanations = {
         row["claim_id"]: Explanation(_claim(row, *_rebalance(places, row)), *_file(places, row))
         for row in claims
     }
-    told |= {row["request_id"]: Explanation(_join(row), row["file"], row["position"]) for row in joins}
-    return {verdict: told[each] for verdict, named in witnesses.items() for each in named if each in told}
+    explanations |= {
+        row["request_id"]: Explanation(_join(row), row["file"], row["position"]) for row in joins
+    }
+    return {
+        verdict: explanations[each]
+        for verdict, witness_values in witnesses.items()
+        for each in witness_values
+        if each in explanations
+    }
 
 
 def _places(reader: Reader, claims: Sequence[Row]) -> dict[Place, Row]:
-    """The generations that claims are of."""
+    """The generations of claims, by their place in the log."""
     groups = sorted({row["group_id"] for row in claims})
     columns = (
         "cluster", "group_id", "life", "record_offset", "file", "position", "reason", "protocol",
         "leader_client_id",
     )  # fmt: skip
-    found = rows(reader.scan(REBALANCES, columns, where={"group_id": groups})) if groups else []
-    return {_place(row): row for row in found}
+    rebalances = rows(reader.scan(REBALANCES, columns, where={"group_id": groups})) if groups else []
+    return {_place(row): row for row in rebalances}
 
 
 def _place(row: Row) -> Place:
@@ -61,24 +70,28 @@ def _place(row: Row) -> Place:
 
 
 def _file(places: Mapping[Place, Row], row: Row) -> tuple[str, int]:
-    found = places.get(_place(row))
-    return (found["file"], found["position"]) if found is not None else ("(not known)", 0)
+    rebalance = places.get(_place(row))
+    return (rebalance["file"], rebalance["position"]) if rebalance is not None else ("(not known)", 0)
 
 
 def _rebalance(places: Mapping[Place, Row], row: Row) -> tuple[str, str]:
-    found = places.get(_place(row))
-    if found is None:
+    rebalance = places.get(_place(row))
+    if rebalance is None:
         return "the assignor", ""
-    leader = f" of {printable(found['leader_client_id'])}" if found["leader_client_id"] is not None else ""
-    reason = f" The group rebalanced because: {printable(found['reason'])}." if found["reason"] else ""
-    return f"assignor {printable(found['protocol'])}{leader}", reason
+    leader = (
+        f" of {printable(rebalance['leader_client_id'])}" if rebalance["leader_client_id"] is not None else ""
+    )
+    reason = (
+        f" The group rebalanced because: {printable(rebalance['reason'])}." if rebalance["reason"] else ""
+    )
+    return f"assignor {printable(rebalance['protocol'])}{leader}", reason
 
 
 def _claim(row: Row, assignor: str, reason: str) -> str:
     if row["unread_reason"] is not None:
         return (
-            f"{time_of(row['claimed_at'])}  what {_member(row)} claimed when it joined generation "
-            f"{row['generation']} of group {row['group_id']!r} is not known: {row['unread_reason']}."
+            f"{time_of(row['claimed_at'])}  {_member(row)} joined generation {row['generation']} of group "
+            f"{row['group_id']!r}, but its claims are not known: {row['unread_reason']}."
         )
     others = _generation(row["other_claimed_generation"])
     other = (
@@ -86,33 +99,34 @@ def _claim(row: Row, assignor: str, reason: str) -> str:
         if row["other_member_id"] is not None
         else ""
     )
-    mine = {
-        True: "it was its own then",
-        False: "it was not its own then",
-        None: "whether it was is not known",
+    was_its_own = {
+        True: "it was assigned to it then",
+        False: "it was not assigned to it then",
+        None: "whether it was assigned to it then is not known",
     }
+    assigned = was_its_own[row["was_assigned"]]
     outcome = _OUTCOMES[row["outcome"]].format(to=printable(row["assigned_to"]))
     return (
         f"{time_of(row['claimed_at'])}  {_member(row)} joined generation {row['generation']} of group "
         f"{row['group_id']!r} and claimed {printable(row['topic'])}-{row['partition']} of "
-        f"{_generation(row['claimed_generation'])}{other}; {mine[row['was_assigned']]}.{_repeated(row)}\n"
+        f"{_generation(row['claimed_generation'])}{other}; {assigned}.{_repeated(row)}\n"
         f"The claim is {row['standing']}; {assignor} {outcome}.{reason}"
     )
 
 
 def _repeated(row: Row) -> str:
-    """That it was so for later generations as well."""
+    """A sentence about the same claim in later generations."""
     again = row["rebalances"] - 1
     if not again:
         return ""
     times = "once more" if again == 1 else f"{again} times more"
-    return f" It claimed it alike {times}, up to generation {row['last_generation']}."
+    return f" It made the same claim {times}, up to generation {row['last_generation']}."
 
 
 def _join(row: Row) -> str:
     answer = {
         None: "the answer is not known",
-        "NONE": f"the broker let it in, to generation {row['response_generation']}",
+        "NONE": f"the broker admitted it to generation {row['response_generation']}",
     }.get(row["error"], f"the broker refused it ({row['error']})")
     current = (
         f"generation {row['current_generation']}"
@@ -120,9 +134,9 @@ def _join(row: Row) -> str:
         else "a generation that is not known"
     )
     return (
-        f"{time_of(row['requested_at'])}  {_member(row)} asked to join group {row['group_id']!r} and "
+        f"{time_of(row['requested_at'])}  {_member(row)} sent JoinGroup to group {row['group_id']!r} and "
         f"presented {_generation(row['presented_generation'])}; the group was at {current}; {answer}.\n"
-        f"The shipped rule says {row['shipped']}, KIP-792 {row['proposed']}."
+        f"The shipped rule decides {row['shipped']}, KIP-792 {row['proposed']}."
     )
 
 

@@ -1,4 +1,4 @@
-"""The generations of a classic group as its log has them: when each was the newest, and what came before."""
+"""The generations of a classic group in its log: when each was the newest, and which one came before."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from fencepost.replay.logs import Stretch
 
 @dataclass(eq=False)
 class Generation:
-    """A record of a classic group, true from ``begin`` to ``end`` (None: it is the newest there is).
+    """A record of a classic group, current from ``begin`` to ``end`` (None if it is the newest).
 
-    ``number``: its place among the group's records, from 0, whatever lies between.
-    ``before`` is the record before it, ``first`` that there is none: the group begins with this one. Neither
-    is so after a hole, or where the group was of another kind before. ``lost``: a hole hides what came next.
+    ``number``: its place among the group's known records, from 0. ``before`` is the record before it;
+    ``is_first``: the group begins with this record. After a hole, and if the group was of another kind
+    before, there is neither. ``is_before_hole``: a hole hides the next record.
     """
 
     number: int
@@ -29,8 +29,8 @@ class Generation:
     begin: Point
     end: Point | None = None
     before: Generation | None = None
-    first: bool = False
-    lost: bool = False
+    is_first: bool = False
+    is_before_hole: bool = False
 
     @property
     def generation(self) -> int:
@@ -38,23 +38,25 @@ class Generation:
         return self.record.epoch or 0
 
     @property
-    def first_record(self) -> int:
-        """The number of the record that has its assignment; one that has it again is of a replaced member."""
-        first = self
-        while first.before is not None and first.before.generation == first.generation:
-            first = first.before
-        return first.number
+    def assignment_record(self) -> int:
+        """The number of the first record of this generation; later ones were written when a static member was
+        replaced.
+        """
+        earliest = self
+        while earliest.before is not None and earliest.before.generation == earliest.generation:
+            earliest = earliest.before
+        return earliest.number
 
     @property
     def previous(self) -> int | None:
-        """The number of the record before; -1 for the group's first, None when not known."""
-        if self.first:
+        """The generation before; -1 for the group's first, None if not known."""
+        if self.is_first:
             return -1
         return None if self.before is None else self.before.generation
 
     @cached_property
     def member_ids(self) -> frozenset[str]:
-        """The members that its record has."""
+        """The ids of the members in its record."""
         return frozenset(member.member_id for member in self.record.members)
 
     @cached_property
@@ -64,27 +66,27 @@ class Generation:
 
     @property
     def during(self) -> Interval | None:
-        """From where to where it was the newest."""
+        """The interval in which it was the newest; None if it never was."""
         return interval(self.begin, self.end)
 
 
-class Pieces:
-    """The lives of a group as pieces of the log: (life, wholly known, from where to where)."""
+class LifePieces:
+    """The lives of a group as pieces of the log: (life, whether it is covered, interval)."""
 
     def __init__(self) -> None:
-        self.found: list[tuple[int, bool, Interval]] = []
+        self.pieces: list[tuple[int, bool, Interval]] = []
 
     def coverage(self, group_id: str, life: int, during: Interval, *, covered: bool) -> None:
-        """A piece of a life that is completely known, or one that is not."""
-        self.found.append((life, covered, during))
+        """Add a piece of a life, covered or not."""
+        self.pieces.append((life, covered, during))
 
 
 def replay(
     group_id: str, records: Sequence[GroupRecord], stretches: Mapping[int, Stretch]
-) -> tuple[list[Generation], Pieces]:
+) -> tuple[list[Generation], LifePieces]:
     """The generations of a group, in the order of its log, and the group's lives."""
-    group, pieces, endings = Lives[Pieces](group_id, stretches), Pieces(), Endings()
-    found: list[Generation] = []
+    group, pieces, endings = Lives[LifePieces](group_id, stretches), LifePieces(), Endings()
+    generations: list[Generation] = []
     newest: Generation | None = None
     for batch in batches_of(records):
         stretch = batch[0].stretch
@@ -103,19 +105,19 @@ def replay(
             newest.end = at
         if written and is_classic:
             before = newest if newest is not None and newest.life == group.life else None
-            first = begins and not written[-1].based and group.is_known(stretch)
-            newest = Generation(len(found), written[-1], group.life, at, None, before, first)
-            found.append(newest)
+            is_first = begins and not written[-1].based and group.is_known(stretch)
+            newest = Generation(len(generations), written[-1], group.life, at, None, before, is_first)
+            generations.append(newest)
         elif not is_classic:
             newest = None
     if newest is not None:
         _close(newest, stretches)
     group.finish(pieces)
-    return found, pieces
+    return generations, pieces
 
 
 def _close(newest: Generation, stretches: Mapping[int, Stretch]) -> None:
-    """Its stretch of the log is at its end: there the log ends, or a hole begins."""
+    """End the newest generation at the end of its stretch: there the log ends, or a hole begins."""
     stretch = stretches[newest.record.stretch]
     if stretch.to_offset is not None:
-        newest.end, newest.lost = Point(stretch.to_offset, stretch.last_ms), True
+        newest.end, newest.is_before_hole = Point(stretch.to_offset, stretch.last_ms), True

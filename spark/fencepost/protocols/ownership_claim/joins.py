@@ -1,5 +1,5 @@
-"""Requests of classic groups' members, as the brokers' request logs have them: JoinGroup, and what else tells
-which generation a group was in.
+"""Requests of members of classic groups in the brokers' request logs: JoinGroup, and others which show the
+generation that a group was in.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ APIS = (JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP)
 _JOINS_AT_ONCE = 1_000
 
 _IN_GENERATION = frozenset({NONE, "REBALANCE_IN_PROGRESS"})
-"""What only a member of the current generation is answered to a heartbeat."""
+"""The answers to a heartbeat that only a member of the current generation gets."""
 
 
 @dataclass(slots=True, eq=False)
 class Join:
-    """A JoinGroup request. ``said``: the subscription of its first assignor, None of other protocol types and
-    of a request without one. ``error`` is None when the line has no answer; ``answered_id``, ``generation``
-    are of the answer (generation -1 when refused).
+    """A JoinGroup request. ``subscription``: that of its first assignor, None for other protocol types and
+    for a request without one. ``error`` is None if the line has no answer; ``answered_id`` and
+    ``generation`` are those of the answer (generation -1 if refused).
     """
 
     line: RequestLine
@@ -44,7 +44,7 @@ class Join:
     instance_id: str | None
     protocol_type: str
     protocols: Sequence[str]
-    said: SentSubscription | None
+    subscription: SentSubscription | None
     reason: str | None
     error: str | None
     answered_id: str | None
@@ -54,8 +54,8 @@ class Join:
 
 @dataclass(slots=True, eq=False)
 class Sign:
-    """A member that was in a generation, still or again: a heartbeat or a SyncGroup that was not refused. A
-    LeaveGroup names none (-1): it shows who was a member.
+    """A request which shows that a member was in a generation: a heartbeat or a SyncGroup that was not
+    refused. A LeaveGroup names no generation (-1): it shows only that the member was one.
     """
 
     line: RequestLine
@@ -66,15 +66,15 @@ class Sign:
 
 @dataclass(slots=True)
 class Lines:
-    """What the request logs say of classic groups, by answer, file and position."""
+    """The lines of request logs about classic groups."""
 
     joins: list[Join]
     signs: list[Sign]
 
 
 def read_lines(requests: pa.Table) -> Lines:
-    """The lines of APIS among rows of ``bronze.requests``. JSON that no broker writes is left out."""
-    found: list[Join] = []
+    """The lines of APIS among rows of ``bronze.requests``. JSON that no broker wrote is left out."""
+    joins: list[Join] = []
     signs: list[Sign] = []
     sent: list[bytes | None] = []
     for line in each_line(requests, APIS):
@@ -82,17 +82,17 @@ def read_lines(requests: pa.Table) -> Lines:
             if line.api_key == JOIN_GROUP:
                 join = _join(line)
                 if join is not None:
-                    found.append(join)
+                    joins.append(join)
                     sent.append(_first_protocol(line.sent))
             else:
                 signs += _leavers(line) if line.api_key == LEAVE_GROUP else _sign(line)
         except (AttributeError, KeyError, TypeError):
             continue
         finally:
-            # the leader's answer alone holds every member's subscription
+            # free memory: the answer to a leader has the subscriptions of all members
             line.sent, line.answer = {}, None
-    _subscribe(found, sent)
-    return Lines(found, signs)
+    _read_subscriptions(joins, sent)
+    return Lines(joins, signs)
 
 
 def _join(line: RequestLine) -> Join | None:
@@ -122,7 +122,7 @@ def _join(line: RequestLine) -> Join | None:
 
 
 def _first_protocol(sent: Mapping[str, Any]) -> bytes | None:
-    """The first assignor's subscription; b"" where it is no base64, None where there is none."""
+    """The first assignor's subscription; b"" if it is not base64, None if there is none."""
     protocols = sent.get("protocols")
     if sent.get("protocolType") != CONSUMER or not protocols:
         return None
@@ -136,9 +136,9 @@ def _sign(line: RequestLine) -> Iterable[Sign]:
     error = error_name(integer((line.answer or {}).get("errorCode")))
     group_id, member_id = text(line.sent.get("groupId")), text(line.sent.get("memberId"))
     generation = integer(line.sent.get("generationId"))
-    # a SyncGroup that is told of a rebalance may belong to any generation before
-    fine = error in _IN_GENERATION if line.api_key == HEARTBEAT else error == NONE
-    if fine and group_id is not None and member_id and generation is not None:
+    # a SyncGroup that is answered REBALANCE_IN_PROGRESS may be of any earlier generation
+    is_member = error in _IN_GENERATION if line.api_key == HEARTBEAT else error == NONE
+    if is_member and group_id is not None and member_id and generation is not None:
         yield Sign(line, group_id, member_id, generation)
 
 
@@ -147,22 +147,22 @@ def _leavers(line: RequestLine) -> Iterable[Sign]:
     group_id = text(line.sent.get("groupId"))
     if group_id is None or error_name(integer(answer.get("errorCode"))) != NONE:
         return
-    # before version 3 the request names the one member, and the answer none
+    # before version 3 the request names its only member, and the answer names none
     for member in answer.get("members") or ({**line.sent, "errorCode": 0},):
         member_id = text(member.get("memberId"))
         if member_id and error_name(integer(member.get("errorCode"))) == NONE:
             yield Sign(line, group_id, member_id, -1)
 
 
-def _subscribe(joins: Sequence[Join], sent: Sequence[bytes | None]) -> None:
+def _read_subscriptions(joins: Sequence[Join], sent: Sequence[bytes | None]) -> None:
     repeated = RepeatedSubscriptions()
-    asked: dict[str | None, list[tuple[Join, bytes]]] = defaultdict(list)
+    by_assignor: dict[str | None, list[tuple[Join, bytes]]] = defaultdict(list)
     for join, data in zip(joins, sent, strict=True):
         if data is not None:
-            asked[join.protocols[0] if join.protocols else None].append((join, data))
-    for assignor, of_assignor in asked.items():
+            by_assignor[join.protocols[0] if join.protocols else None].append((join, data))
+    for assignor, of_assignor in by_assignor.items():
         for begin in range(0, len(of_assignor), _JOINS_AT_ONCE):
-            some = of_assignor[begin : begin + _JOINS_AT_ONCE]
-            read = repeated.read(assignor, [data for _, data in some])
-            for (join, _), said in zip(some, read, strict=True):
-                join.said = said
+            chunk = of_assignor[begin : begin + _JOINS_AT_ONCE]
+            read = repeated.read(assignor, [data for _, data in chunk])
+            for (join, _), subscription in zip(chunk, read, strict=True):
+                join.subscription = subscription

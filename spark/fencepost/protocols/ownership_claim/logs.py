@@ -1,7 +1,7 @@
-"""Logs of brokers and of consumers as rows: what they say of the rebalances of classic groups.
+"""Log lines of brokers and consumers about rebalances of classic groups, as rows.
 
-They give reasons and times, and a second account of what the group's records and requests tell; no verdict
-rests on them.
+They have reasons and times, and repeat what the group's records and requests show; no verdict depends on
+them.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ COORDINATOR_MESSAGES = (
         ("group_id", "member_id", "reason"),
     ),
 )
-"""As Kafka 3.9 to 4.3 spells them, in the order in which they are looked for."""
+"""The messages of Kafka 3.9 to 4.3, in the order in which they are tried."""
 
 CONSUMER_MESSAGES = (
     Message(
@@ -147,9 +147,9 @@ def find_server_logs(cluster: Cluster) -> tuple[list[Source], list[Fault]]:
     sources: list[Source] = []
     faults: list[Fault] = []
     for broker in cluster.brokers:
-        found, missing = files(broker.server_logs)
+        matching, missing = files(broker.server_logs)
         sources += [
-            Source(cluster.name, broker.id, "server_log", file, timezone=broker.timezone) for file in found
+            Source(cluster.name, broker.id, "server_log", file, timezone=broker.timezone) for file in matching
         ]
         faults += [
             Fault(cluster.name, broker.id, "server_log", pattern, 0, 0, "missing", _MISSING)
@@ -158,13 +158,13 @@ def find_server_logs(cluster: Cluster) -> tuple[list[Source], list[Fault]]:
     return sources, faults
 
 
-def _of_coordinator(_: str, told: Mapping[str, str | None]) -> Mapping[str, str | None]:
-    return told
+def _of_coordinator(_: str, fields: Mapping[str, str | None]) -> Mapping[str, str | None]:
+    return fields
 
 
-def _of_consumer(_: str, told: Mapping[str, str | None]) -> Mapping[str, str | None]:
-    consumer = _OF_CONSUMER.fullmatch(told.get("context") or "")
-    return {**(consumer.groupdict() if consumer else {}), **told}
+def _of_consumer(_: str, fields: Mapping[str, str | None]) -> Mapping[str, str | None]:
+    consumer = _OF_CONSUMER.fullmatch(fields.get("context") or "")
+    return {**(consumer.groupdict() if consumer else {}), **fields}
 
 
 SERVER_LOGS = Kind(

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 
 class Reader:
-    """Kafka's types, one after the other; ValueError where the bytes are none."""
+    """Reads values of Kafka's types one after the other; ValueError for bytes that are no such value."""
 
     def __init__(self, data: bytes, at: int) -> None:
-        """Reads from the byte ``at`` on, which grows with what was read."""
+        """Read from the byte ``at`` on, which each read moves on."""
         self._data, self.at = data, at
 
     @property
     def is_at_end(self) -> bool:
-        """Nothing is left."""
+        """Whether all bytes have been read."""
         return self.at == len(self._data)
 
     def texts(self) -> list[str]:
@@ -50,5 +50,5 @@ class Reader:
         end = self.at + size
         if size < 0 or end > len(self._data):
             raise ValueError(f"{size} bytes")
-        taken, self.at = self._data[self.at : end], end
-        return taken
+        data, self.at = self._data[self.at : end], end
+        return data

@@ -1,4 +1,4 @@
-"""What the audit of rebalances of classic groups brings."""
+"""PROTOCOL: the audit of rebalances of classic groups."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from fencepost.replay.evidence import Evidence
 
 
-def _rebuild(given: Evidence) -> Mapping[str, Rows]:
+def _rebuild(evidence: Evidence) -> Mapping[str, Rows]:
     from fencepost.protocols.ownership_claim.rebuild import rebuild
 
-    return rebuild(given)
+    return rebuild(evidence)
 
 
 def _kinds() -> tuple[Kind, ...]:
@@ -37,7 +37,7 @@ def _report(reader: Reader) -> Callable[[str], list[str]]:
     return Rebalances(reader).lines
 
 
-def _tell(reader: Reader, verdicts: Sequence[Verdict]) -> Mapping[str, Explanation]:
+def _explain(reader: Reader, verdicts: Sequence[Verdict]) -> Mapping[str, Explanation]:
     from fencepost.protocols.ownership_claim.explanation import explain
 
     return explain(reader, verdicts)
@@ -51,10 +51,10 @@ def _read(
     return reading.read(reader, name, cluster, start, end)
 
 
-def _draw(found: Any, kind: str) -> tuple[bytes, str]:
+def _draw(timeline: Any, kind: str) -> tuple[bytes, str]:
     from fencepost.protocols.ownership_claim.plot import drawing
 
-    return drawing.picture(found, kind)
+    return drawing.picture(timeline, kind)
 
 
 PROTOCOL = Protocol(
@@ -66,7 +66,7 @@ PROTOCOL = Protocol(
     bronze=(bronze.COORDINATOR_LINES, bronze.CONSUMER_LINES),
     requests=dict.fromkeys(("JOIN_GROUP", "SYNC_GROUP", "HEARTBEAT", "LEAVE_GROUP"), every_line),
     report=_report,
-    explain=_tell,
+    explain=_explain,
     shown=("member_id", "claimed_generation", "contradicted_by"),
     plots=(Plot("--rebalances", "GROUP", "a classic group, with its rebalances and claims", _read, _draw),),
 )

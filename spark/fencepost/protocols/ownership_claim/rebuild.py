@@ -1,4 +1,4 @@
-"""The rebuild of classic groups' rebalances: every coordinator's log is replayed by itself, on any engine."""
+"""The rebuild of classic groups' rebalances: each coordinator's log is replayed alone, on any engine."""
 
 from __future__ import annotations
 
@@ -19,43 +19,51 @@ from fencepost.replay.group_coordinator.shards import Placement, shard_name
 from fencepost.replay.group_coordinator.spread import Facts, spread
 from fencepost.tables import Table
 
-_TOLD = "told"
+_COORDINATOR_LINES = "coordinator_lines"
 
 
-def rebuild(given: Evidence) -> Mapping[str, Rows]:
+def rebuild(evidence: Evidence) -> Mapping[str, Rows]:
     """The rows of TABLES, by the table's name."""
-    engine = given.engine
-    found = spread(given, APIS, ("file", "position"))
+    engine = evidence.engine
+    group_evidence = spread(evidence, APIS, ("file", "position"))
     lines = engine.scan(COORDINATOR_LINES)
-    # what is sent to tasks must not name the rows beside it: they are the engine's
-    placement = found.placement
-    told = with_entity(engine, COORDINATOR_LINES, lines, lambda rows: _shards_of_groups(rows, placement))
-    replayed = _replay(found.facts, given.tolerance_ms)
-    return engine.replay({**found.rows, _TOLD: [told]}, replayed, TABLES)
+    # a function that is sent to tasks must not refer to the engine's rows in the same object
+    placement = group_evidence.placement
+    coordinator_lines = with_entity(
+        engine, COORDINATOR_LINES, lines, lambda rows: _shards_of_groups(rows, placement)
+    )
+    replayed = _replay(group_evidence.facts, evidence.tolerance_ms)
+    return engine.replay({**group_evidence.rows, _COORDINATOR_LINES: [coordinator_lines]}, replayed, TABLES)
 
 
 def _replay(
     facts: Facts, tolerance_ms: int
 ) -> Callable[[str, Mapping[str, pa.Table]], Iterable[tuple[Table, pa.Table]]]:
-    def run(shard: str, evidence: Mapping[str, pa.Table]) -> Iterable[tuple[Table, pa.Table]]:
-        if not _has_classic_groups(evidence):
+    def run(shard: str, rows_by_kind: Mapping[str, pa.Table]) -> Iterable[tuple[Table, pa.Table]]:
+        if not _has_classic_groups(rows_by_kind):
             return []
-        rows = facts.rows_of(shard, {name: each for name, each in evidence.items() if name != _TOLD})
-        known = facts.metadata_of(rows.cluster)
-        found = replay_shard(decode_shard(rows, evidence[_TOLD]), known, tolerance_ms)
-        return [(table, found[table.name]) for table in TABLES]
+        rows = facts.rows_of(
+            shard, {name: each for name, each in rows_by_kind.items() if name != _COORDINATOR_LINES}
+        )
+        metadata = facts.metadata_of(rows.cluster)
+        silver = replay_shard(decode_shard(rows, rows_by_kind[_COORDINATOR_LINES]), metadata, tolerance_ms)
+        return [(table, silver[table.name]) for table in TABLES]
 
     return run
 
 
-def _has_classic_groups(evidence: Mapping[str, pa.Table]) -> bool:
-    """Whether anything in a shard speaks of one: a record, a request, or a line of its coordinator."""
-    is_classic = pc.equal(evidence["records"]["record_type"], CLASSIC_METADATA)
-    return bool(evidence["requests"].num_rows or evidence[_TOLD].num_rows or pc.any(is_classic).as_py())
+def _has_classic_groups(rows_by_kind: Mapping[str, pa.Table]) -> bool:
+    """Whether any record, request or coordinator's line of a shard is about a classic group."""
+    is_classic = pc.equal(rows_by_kind["records"]["record_type"], CLASSIC_METADATA)
+    return bool(
+        rows_by_kind["requests"].num_rows
+        or rows_by_kind[_COORDINATOR_LINES].num_rows
+        or pc.any(is_classic).as_py()
+    )
 
 
 def _shards_of_groups(rows: pa.Table, placement: Placement) -> pa.Array:
-    """The coordinator's log of rows that name a group; null of others."""
+    """The coordinator's log of each row's group; null without a group."""
     return pa.array(
         [
             None if group is None else shard_name(cluster, placement.partition_of(cluster, group))

@@ -1,4 +1,4 @@
-"""Records of classic groups, decoded as far as a rebalance is told by them (GroupMetadataValue)."""
+"""Records of classic groups (GroupMetadataValue), decoded as far as the audit of rebalances needs."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _PLACE = ("record_offset", "base_offset", "last_offset", "leader_epoch", "timest
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class GenerationRecord(GroupRecord):
-    """The record of a generation of a classic group, or the group's tombstone; ``file``, ``position``: where
-    its batch was read.
+    """The record of a generation of a classic group, or the group's tombstone; ``file``, ``position``: the
+    place of its batch.
     """
 
     protocol_type: str = ""
@@ -33,18 +33,20 @@ class GenerationRecord(GroupRecord):
 
 
 def records_of(rows: pa.Table) -> list[GroupRecord]:
-    """What rows of ``bronze.records`` of one coordinator's log say of groups; only classic groups' records
-    with their members.
+    """The records of groups among rows of ``bronze.records`` of one coordinator's log; only those of classic
+    groups have their members.
     """
-    found: list[GroupRecord] = []
+    records: list[GroupRecord] = []
     members = MembersOfRecords()
-    for some in as_written(rows):
-        classic = pc.fill_null(pc.equal(some["record_type"], CLASSIC_METADATA), False)
-        found += group_records(some.filter(pc.invert(classic)))
-        known = pc.and_(pc.equal(some["topic"], OFFSETS_TOPIC), pc.equal(some["decode_status"], "known"))
-        wanted = pc.and_(pc.and_(classic, known), pc.invert(some["is_control"]))
-        found += _generations(some.filter(wanted), members)
-    return found
+    for piece in as_written(rows):
+        classic = pc.fill_null(pc.equal(piece["record_type"], CLASSIC_METADATA), False)
+        records += group_records(piece.filter(pc.invert(classic)))
+        is_decoded = pc.and_(
+            pc.equal(piece["topic"], OFFSETS_TOPIC), pc.equal(piece["decode_status"], "known")
+        )
+        generations = pc.and_(pc.and_(classic, is_decoded), pc.invert(piece["is_control"]))
+        records += _generations(piece.filter(generations), members)
+    return records
 
 
 def _generations(rows: pa.Table, members: MembersOfRecords) -> Iterator[GenerationRecord]:
@@ -53,7 +55,7 @@ def _generations(rows: pa.Table, members: MembersOfRecords) -> Iterator[Generati
     (name,) = set(rows["record_name"].to_pylist())
     values = decode(name, "value", rows["value"]).values
     fields = dict(zip((field.name for field in values.type), values.flatten(), strict=True))
-    told = zip(
+    columns = zip(
         *(rows[column].to_pylist() for column in _PLACE),
         decode(name, "key", rows["key"]).values.field("group").to_pylist(),
         pc.is_null(values).to_pylist(),
@@ -63,8 +65,8 @@ def _generations(rows: pa.Table, members: MembersOfRecords) -> Iterator[Generati
     )
     for (
         offset, base, last, epoch, ms, file, position, group_id, tombstone, generation, kind, protocol,
-        leader, own,
-    ) in told:  # fmt: skip
+        leader, record_members,
+    ) in columns:  # fmt: skip
         yield GenerationRecord(
             offset=offset,
             base_offset=base,
@@ -75,12 +77,12 @@ def _generations(rows: pa.Table, members: MembersOfRecords) -> Iterator[Generati
             group_id=group_id,
             tombstone=tombstone,
             epoch=generation,
-            # who owns what is told by the other audit of the same records
+            # the audit of offset commits reads the owners from the same records
             classic_members=None if tombstone else (),
             protocol_type=kind or "",
             protocol=protocol,
             leader=leader,
-            members=own,
+            members=record_members,
             file=file,
             position=position,
         )

@@ -1,4 +1,6 @@
-"""Subscriptions that members send again and again: most differ from the last one by their generation only."""
+"""Subscriptions that members send again and again: most differ from the one before by their
+generation only.
+"""
 
 from __future__ import annotations
 
@@ -24,31 +26,31 @@ from fencepost.protocols.ownership_claim.tables import NO_GENERATION
 Longs = NDArray[np.int64]
 
 _AT_ONCE = 1_000
-_MOST = 100_000
-"""So many messages are remembered: user data of other assignors may be another each time."""
+_MOST_MESSAGES = 100_000
+"""How many messages are remembered: user data of other assignors may differ each time."""
 
 
 class _Places(NamedTuple):
-    """Where a message has a generation, four bytes each: in its user data, in a field of its own."""
+    """The places of a message's generations, four bytes each: in its user data, and in a field of its own."""
 
     user_data: int | None
     own: int | None
 
 
 class _Numbers(NamedTuple):
-    """The generations there; NO_GENERATION where there is no place."""
+    """The generations at _Places; NO_GENERATION without a place."""
 
     user_data: int
     own: int
 
 
 _Shape = tuple[str | None, tuple[bytes, ...], bool, bool]
-"""An assignor, a message without its generations, and which of the two are none."""
+"""An assignor, a message without its generations, and whether each of the two is NO_GENERATION."""
 
 
 class SubscriptionColumn:
-    """What the messages of a column say: ``subscriptions``, by the ``codes`` of the messages, and the
-    ``generations`` of their claims.
+    """The distinct ``subscriptions`` in a column of messages; the ``codes`` of the messages are places among
+    them, and ``generations`` are those of their claims.
     """
 
     def __init__(self, count: int) -> None:
@@ -58,7 +60,7 @@ class SubscriptionColumn:
         self._codes: dict[int, int] = {}
 
     def code(self, subscription: Subscription) -> int:
-        """The code of a subscription, which is the same object each time."""
+        """The code of a subscription; equal subscriptions must be the same object."""
         code = self._codes.setdefault(id(subscription), len(self.subscriptions))
         if code == len(self.subscriptions):
             self.subscriptions.append(subscription)
@@ -66,67 +68,70 @@ class SubscriptionColumn:
 
 
 class RepeatedSubscriptions:
-    """Reads subscriptions; those that say the same, but for the generation, are the same object.
+    """Reads subscriptions; those that are equal but for the generation are the same object.
 
-    A message is read once. One that has the same bytes but for four where the first has a generation is read
-    alike: a reader that arrives there by the same bytes goes on by the same bytes behind it.
+    A message is decoded once. If another message has the same bytes, except for the four bytes of a
+    generation, its fields are at the same places: so it has the same subscription.
     """
 
     def __init__(self) -> None:
-        self._same: dict[Subscription, Subscription] = {}
+        self._distinct: dict[Subscription, Subscription] = {}
         self._places: defaultdict[tuple[str | None, int], list[_Places]] = defaultdict(list)
-        self._known: dict[_Shape, Subscription] = {}
+        self._by_shape: dict[_Shape, Subscription] = {}
 
     def read(self, assignor: str | None, messages: Sequence[bytes]) -> list[SentSubscription]:
-        """What each message says, sent for the assignor."""
-        again = [self._again(assignor, data) for data in messages]
-        new = [data for data, said in zip(messages, again, strict=True) if said is None]
-        if not new:
-            return [said for said in again if said is not None]
-        read = iter(read_subscriptions([assignor] * len(new), new))
+        """The subscription in each message, sent for the assignor."""
+        again = [self._known_subscription(assignor, data) for data in messages]
+        new_messages = [data for data, known in zip(messages, again, strict=True) if known is None]
+        if not new_messages:
+            return [known for known in again if known is not None]
+        read = iter(read_subscriptions([assignor] * len(new_messages), new_messages))
         return [
-            self._learn(assignor, data, next(read)) if said is None else said
-            for data, said in zip(messages, again, strict=True)
+            self._learn(assignor, data, next(read)) if known is None else known
+            for data, known in zip(messages, again, strict=True)
         ]
 
     def read_column(self, assignor: str | None, column: pa.BinaryArray) -> SubscriptionColumn:
-        """The same of a whole column, without a look at each message that says what another one did."""
-        found = SubscriptionColumn(len(column))
-        left, at_once = self._recognise(assignor, column, np.arange(len(column)), found), _AT_ONCE
-        while left.size:
-            some, left = left[:at_once], left[at_once:]
-            read = self.read(assignor, column.take(pa.array(some)).to_pylist())
-            for at, said in zip(some.tolist(), read, strict=True):
-                found.codes[at], found.generations[at] = found.code(said.subscription), said.generation
-            # what was learned of some of them, most others say as well
-            left, at_once = self._recognise(assignor, column, left, found), 2 * at_once
-        return found
+        """The same for a whole column, without decoding messages that repeat another one."""
+        subscriptions = SubscriptionColumn(len(column))
+        unread, at_once = self._recognise(assignor, column, np.arange(len(column)), subscriptions), _AT_ONCE
+        while unread.size:
+            chunk, unread = unread[:at_once], unread[at_once:]
+            read = self.read(assignor, column.take(pa.array(chunk)).to_pylist())
+            for at, sent in zip(chunk.tolist(), read, strict=True):
+                subscriptions.codes[at], subscriptions.generations[at] = (
+                    subscriptions.code(sent.subscription),
+                    sent.generation,
+                )
+            # most of the others repeat one of this chunk
+            unread, at_once = self._recognise(assignor, column, unread, subscriptions), 2 * at_once
+        return subscriptions
 
     def _recognise(
-        self, assignor: str | None, column: pa.BinaryArray, at: Longs, found: SubscriptionColumn
+        self, assignor: str | None, column: pa.BinaryArray, at: Longs, subscriptions: SubscriptionColumn
     ) -> Longs:
-        """Tell those of the messages that were read before; gives back the others."""
+        """Set codes and generations of the messages that repeat one read before; returns the others."""
         offsets = np.frombuffer(column.buffers()[1], np.int32)[column.offset :][: len(column) + 1]
         data = np.frombuffer(column.buffers()[2] or b"", np.uint8)
         lengths = np.diff(offsets)[at]
         for length in np.unique(lengths[lengths > 0]).tolist():
-            left = at[lengths == length]
+            unread = at[lengths == length]
             for places in self._places.get((assignor, length), ()):
-                left = left[found.codes[left] < 0]
-                if left.size:
-                    messages = sliding_window_view(data, length)[offsets[left]]
-                    self._recognise_alike(assignor, places, left, messages, found)
-        return at[found.codes[at] < 0]
+                unread = unread[subscriptions.codes[unread] < 0]
+                if unread.size:
+                    messages = sliding_window_view(data, length)[offsets[unread]]
+                    self._recognise_at_places(assignor, places, unread, messages, subscriptions)
+        return at[subscriptions.codes[at] < 0]
 
-    def _recognise_alike(
+    def _recognise_at_places(
         self,
         assignor: str | None,
         places: _Places,
         at: Longs,
         messages: NDArray[np.uint8],
-        found: SubscriptionColumn,
+        subscriptions: SubscriptionColumn,
     ) -> None:
-        """The same of messages of one length, with their generations at these places."""
+        """The same for messages of one length, which have their generations at these places."""
         user, own = (_numbers(messages, place) for place in places)
         for place in places:
             if place is not None:
@@ -134,46 +139,46 @@ class RepeatedSubscriptions:
         rows, length = messages.shape
         shapes = pa.Array.from_buffers(pa.binary(length), rows, [None, pa.py_buffer(messages)])
         shape = shapes.dictionary_encode().indices.to_numpy().astype(np.int64)
-        _, first, which = np.unique(
+        _, first, group = np.unique(
             4 * shape + 2 * (user < 0) + (own < 0), return_index=True, return_inverse=True
         )
         codes = np.full(len(first), -1, dtype=np.int64)
         for number, row in enumerate(first.tolist()):
-            pieces, _ = _cut(messages[row].tobytes(), places)
-            known = self._known.get((assignor, pieces, bool(user[row] < 0), bool(own[row] < 0)))
+            pieces, _ = _split(messages[row].tobytes(), places)
+            known = self._by_shape.get((assignor, pieces, bool(user[row] < 0), bool(own[row] < 0)))
             if known is not None:
-                codes[number] = found.code(known)
-        found.codes[at] = codes[which]
-        told = (
+                codes[number] = subscriptions.code(known)
+        subscriptions.codes[at] = codes[group]
+        generations = (
             user if assignor == STICKY else np.where((own < 0) & (assignor == COOPERATIVE_STICKY), user, own)
         )
-        found.generations[at] = np.maximum(told, NO_GENERATION)
+        subscriptions.generations[at] = np.maximum(generations, NO_GENERATION)
 
-    def _again(self, assignor: str | None, data: bytes) -> SentSubscription | None:
+    def _known_subscription(self, assignor: str | None, data: bytes) -> SentSubscription | None:
         for places in self._places.get((assignor, len(data)), ()):
-            pieces, numbers = _cut(data, places)
-            found = self._known.get((assignor, pieces, numbers.user_data < 0, numbers.own < 0))
-            if found is not None:
-                return SentSubscription(found, _generation(assignor, numbers))
+            pieces, numbers = _split(data, places)
+            known = self._by_shape.get((assignor, pieces, numbers.user_data < 0, numbers.own < 0))
+            if known is not None:
+                return SentSubscription(known, _generation(assignor, numbers))
         return None
 
-    def _learn(self, assignor: str | None, data: bytes, said: SentSubscription) -> SentSubscription:
-        if len(self._known) > _MOST:
-            self._known, self._same = {}, {}
+    def _learn(self, assignor: str | None, data: bytes, sent: SentSubscription) -> SentSubscription:
+        if len(self._by_shape) > _MOST_MESSAGES:
+            self._by_shape, self._distinct = {}, {}
             self._places.clear()
-        subscription = self._same.setdefault(said.subscription, said.subscription)
+        subscription = self._distinct.setdefault(sent.subscription, sent.subscription)
         places = _Places(None, None) if subscription.unread is not None else _places(assignor, data)
-        pieces, numbers = _cut(data, places)
-        if _generation(assignor, numbers) == said.generation:
-            known = self._places[assignor, len(data)]
-            if places not in known:
-                known.append(places)
-            self._known[assignor, pieces, numbers.user_data < 0, numbers.own < 0] = subscription
-        return SentSubscription(subscription, said.generation)
+        pieces, numbers = _split(data, places)
+        if _generation(assignor, numbers) == sent.generation:
+            places_known = self._places[assignor, len(data)]
+            if places not in places_known:
+                places_known.append(places)
+            self._by_shape[assignor, pieces, numbers.user_data < 0, numbers.own < 0] = subscription
+        return SentSubscription(subscription, sent.generation)
 
 
 def _generation(assignor: str | None, numbers: _Numbers) -> int:
-    """The generation of the claims: whose word counts is the assignor's to say."""
+    """The generation of the claims: the assignor decides which of the two numbers counts."""
     if assignor == STICKY:
         return max(numbers.user_data, NO_GENERATION)
     if numbers.own < 0 and assignor == COOPERATIVE_STICKY:
@@ -199,7 +204,7 @@ def _places(assignor: str | None, data: bytes) -> _Places:
 
 
 def _in_user_data(assignor: str | None, user_data: bytes) -> int | None:
-    """Where the generation begins that Kafka's sticky assignors put there."""
+    """The place of the generation that Kafka's sticky assignors put into user data."""
     reader = Reader(user_data, 0)
     try:
         if assignor == STICKY:
@@ -213,8 +218,8 @@ def _in_user_data(assignor: str | None, user_data: bytes) -> int | None:
     return at
 
 
-def _cut(data: bytes, places: _Places) -> tuple[tuple[bytes, ...], _Numbers]:
-    """The message without its generations, and these."""
+def _split(data: bytes, places: _Places) -> tuple[tuple[bytes, ...], _Numbers]:
+    """The message without its generations, and the generations."""
     user, own = places
     if user is None:
         if own is None:
@@ -231,7 +236,7 @@ def _number(data: bytes, at: int) -> int:
 
 
 def _numbers(messages: NDArray[np.uint8], at: int | None) -> Longs:
-    """The number at a place of each message; NO_GENERATION where there is no place."""
+    """The number at a place of each message; NO_GENERATION without a place."""
     if at is None:
         return np.full(len(messages), NO_GENERATION, dtype=np.int64)
     return np.ascontiguousarray(messages[:, at : at + 4]).view(">i4")[:, 0].astype(np.int64)

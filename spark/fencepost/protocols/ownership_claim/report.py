@@ -1,4 +1,4 @@
-"""What an audit found of rebalances and of what members claimed in them, in words."""
+"""The findings of an audit about rebalances and claims, in words."""
 
 from __future__ import annotations
 
@@ -57,23 +57,31 @@ _MOST = 3
 
 
 class Rebalances:
-    """Rebalances, claims and joins of all clusters: each mart asked once."""
+    """Rebalances, claims and joins of all clusters; each mart is queried once."""
 
     def __init__(self, reader: Reader) -> None:
-        def one(query: str) -> dict[str, Row]:
+        def by_cluster(query: str) -> dict[str, Row]:
             return {row["cluster"]: row for row in rows(reader.query(query))}
 
-        self._counts, self._longest, self._claimed = one(_COUNTS), one(_LONGEST), one(_CLAIMED)
-        self._bounced, self._unowned, self._joins = one(_BOUNCED), one(_UNOWNED), one(_JOINS)
+        self._counts, self._longest, self._claimed = (
+            by_cluster(_COUNTS),
+            by_cluster(_LONGEST),
+            by_cluster(_CLAIMED),
+        )
+        self._bounced, self._unowned, self._joins = (
+            by_cluster(_BOUNCED),
+            by_cluster(_UNOWNED),
+            by_cluster(_JOINS),
+        )
         self._stuck = rows(reader.query(_STUCK))
 
     def lines(self, cluster: str) -> list[str]:
-        """The rebalances of one cluster; none where there are none."""
-        parts = (self._how_many, self._endless, self._claims, self._moves, self._presented)
+        """The lines about one cluster; none without rebalances."""
+        parts = (self._rebalances, self._stuck_groups, self._claims, self._moves, self._stale_joins)
         lines = [line for part in parts for text in part(cluster) for line in _wrapped(text)]
         return ["", *lines] if lines else []
 
-    def _how_many(self, cluster: str) -> Iterator[str]:
+    def _rebalances(self, cluster: str) -> Iterator[str]:
         counts, longest = self._counts.get(cluster), self._longest.get(cluster)
         if counts is None:
             return
@@ -92,12 +100,12 @@ class Rebalances:
                 f"{printable(longest['group_id'])!r}, generation {longest['generation']}."
             )
         if counts["unread"]:
-            yield f"What members sent could not be read {counts['unread']} times: {REBALANCES}."
+            yield f"Messages of members could not be read {counts['unread']} times: {REBALANCES}."
 
-    def _endless(self, cluster: str) -> Iterator[str]:
+    def _stuck_groups(self, cluster: str) -> Iterator[str]:
         stuck = [row for row in self._stuck if row["cluster"] == cluster]
         if stuck:
-            yield f"{_counted(len(stuck), 'group')} rebalanced again and again to no effect:"
+            yield f"{_counted(len(stuck), 'group')} rebalanced again and again without effect:"
         for row in stuck[:_MOST]:
             reason = f": {printable(row['last_reason'])}" if row["last_reason"] is not None else ""
             yield (
@@ -119,20 +127,20 @@ class Rebalances:
         bounced, unowned = self._bounced.get(cluster), self._unowned.get(cluster)
         if bounced is not None:
             groups = _counted(bounced["groups"], "group")
-            went = _counted(bounced["bounced"], "time")
-            yield f"Partitions of {groups} went to another member and back {went}."
+            times = _counted(bounced["bounced"], "time")
+            yield f"Partitions of {groups} went to another member and back {times}."
         if unowned is not None:
             longest = unowned["longest_ms"]
-            up_to = f", up to {longest / 1000:.1f} s" if longest is not None else ""
+            longest_text = f", up to {longest / 1000:.1f} s" if longest is not None else ""
             still = f"; {unowned['open']} still have none" if unowned["open"] else ""
-            yield f"Partitions had no owner {unowned['times']} times{up_to}{still}."
+            yield f"Partitions had no owner {unowned['times']} times{longest_text}{still}."
 
-    def _presented(self, cluster: str) -> Iterator[str]:
+    def _stale_joins(self, cluster: str) -> Iterator[str]:
         joins = self._joins.get(cluster)
         if joins is not None and joins["stale"]:
             yield (
                 f"{joins['stale']} of {_counted(joins['joins'], 'JoinGroup')} presented an old generation "
-                "and were let in: KIP-792 would have refused them."
+                "and were admitted: KIP-792 would have refused them."
             )
 
 

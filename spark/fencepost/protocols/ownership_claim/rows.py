@@ -1,4 +1,4 @@
-"""The rows of silver that the generations of one group are: each, its claims and its assignments."""
+"""The rows of silver for the generations of groups: each generation, its claims and its assignments."""
 
 from __future__ import annotations
 
@@ -29,48 +29,53 @@ class GenerationRows:
     """The rows of one coordinator's log (``partition`` of ``__consumer_offsets``)."""
 
     def __init__(self, cluster: str, partition: int | None, topics: Topics) -> None:
-        self._of = (cluster, partition)
+        self._coordinator = (cluster, partition)
         self._topics = topics
         self.coverage = Columns(CLASSIC_COVERAGE)
         self.generations = Columns(GROUP_GENERATIONS)
         self.claims = Columns(OWNERSHIP_CLAIMS)
         self.assignments = Columns(CLASSIC_ASSIGNMENTS)
 
-    def cover(self, group_id: str, life: int, covered: bool, during: Interval) -> None:
-        """``silver.classic_group_coverage``."""
-        cluster, partition = self._of
+    def add_coverage(self, group_id: str, life: int, covered: bool, during: Interval) -> None:
+        """Add a row of ``silver.classic_group_coverage``."""
+        cluster, partition = self._coordinator
         self.coverage.add(cluster, group_id, life, partition, covered, *during)
 
-    def write(self, generations: Sequence[Generation], rebalances: Rebalances) -> None:
-        """The generations of one group, in the order of its log."""
+    def add_generations(self, generations: Sequence[Generation], rebalances: Rebalances) -> None:
+        """Add the generations of one group, which are in the order of its log."""
         members = Members()
-        held = ClaimRows(self._of, self._topics, rebalances, self.claims, self.assignments)
+        claim_rows = ClaimRows(self._coordinator, self._topics, rebalances, self.claims, self.assignments)
         for generation in generations:
-            changes = members.take(generation)
-            held.take(generation, members, changes)
+            changes = members.next_record(generation)
+            claim_rows.next_record(generation, members, changes)
             during = generation.during
             if during is not None:
-                self._write_generation(
-                    generation, members, changes, held, told=rebalances.of(generation), during=during
+                self._add_generation(
+                    generation,
+                    members,
+                    changes,
+                    claim_rows,
+                    rebalance=rebalances.of(generation),
+                    during=during,
                 )
-        held.finish()
+        claim_rows.finish()
 
-    def _write_generation(
+    def _add_generation(
         self,
         generation: Generation,
         members: Members,
         changes: Sequence[Change],
-        held: ClaimRows,
+        claim_rows: ClaimRows,
         *,
-        told: Rebalance,
+        rebalance: Rebalance,
         during: Interval,
     ) -> None:
         record = generation.record
-        claims, owners = held.claims, held.owners
+        claims, owners = claim_rows.claims, claim_rows.owners
         leader = members.by_id.get(record.leader or "")
-        reasons = _unread(members, claims, owners)
-        known = generation.before is not None or generation.first
-        cluster, partition = self._of
+        unread_reasons = _unread(members, claims, owners)
+        has_predecessor = generation.before is not None or generation.is_first
+        cluster, partition = self._coordinator
         self.generations.add(
             cluster,
             record.group_id,
@@ -78,7 +83,7 @@ class GenerationRows:
             partition,
             generation.generation,
             generation.previous,
-            told.abandoned,
+            rebalance.abandoned,
             record.protocol_type,
             record.protocol,
             is_cooperative(record.protocol, claims) if record.members else None,
@@ -86,23 +91,25 @@ class GenerationRows:
             None if leader is None else leader.client_id,
             len(record.members),
             sum(member.instance_id is not None for member in record.members),
-            len(reasons),
-            reasons[0] if reasons else None,
-            sorted(each.member_id for each in changes if each.was is None) if known else None,
-            sorted(each.member_id for each in changes if each.now is None) if known else None,
+            len(unread_reasons),
+            unread_reasons[0] if unread_reasons else None,
+            sorted(each.member_id for each in changes if each.before is None) if has_predecessor else None,
+            sorted(each.member_id for each in changes if each.after is None) if has_predecessor else None,
             sorted(owners.without),
             None if owners.unread else len(owners.partitions),
-            _assignment_changed(changes, held) if known and _are_consumers(generation) else None,
+            _assignment_changed(changes, claim_rows)
+            if has_predecessor and _are_consumers(generation)
+            else None,
             claims.digest,
             record.offset,
-            told.prepared_ms,
-            told.joined_ms,
+            rebalance.prepared_ms,
+            rebalance.joined_ms,
             record.timestamp_ms,
-            None if told.prepared_ms is None else max(record.timestamp_ms - told.prepared_ms, 0),
-            told.waited_for,
-            told.waited_ms,
-            told.reason,
-            told.reason_source,
+            None if rebalance.prepared_ms is None else max(record.timestamp_ms - rebalance.prepared_ms, 0),
+            rebalance.waited_for,
+            rebalance.waited_ms,
+            rebalance.reason,
+            rebalance.reason_source,
             record.file,
             record.position,
             *during,
@@ -110,11 +117,11 @@ class GenerationRows:
 
 
 def _unread(members: Members, claims: Claims, owners: Owners) -> list[str]:
-    """Why what members sent could not be read, of each that it is so of, in the record's order."""
+    """For each member whose messages could not be read, the reason, in the record's order."""
     if not claims.unread and not owners.unread:
         return []
-    reasons = (_why_unread(member) for member in members.by_id.values())
-    return [reason for reason in reasons if reason is not None]
+    unread_reasons = (_why_unread(member) for member in members.by_id.values())
+    return [reason for reason in unread_reasons if reason is not None]
 
 
 def _why_unread(member: MemberOfGeneration) -> str | None:
@@ -124,16 +131,18 @@ def _why_unread(member: MemberOfGeneration) -> str | None:
 
 
 def _are_consumers(generation: Generation) -> bool:
-    """Whether its members, and those before, are assigned partitions: Connect's are not."""
+    """Whether its members, and those of the record before, are consumers: Connect's are assigned no
+    partitions.
+    """
     both = (generation, generation.before)
     return all(each.record.protocol_type in ("", CONSUMER) for each in both if each is not None)
 
 
-def _assignment_changed(changes: Sequence[Change], held: ClaimRows) -> bool | None:
-    """Whether somebody has another assignment; None where some assignment is not known."""
-    if held.owners.unread or held.were_unread:
+def _assignment_changed(changes: Sequence[Change], claim_rows: ClaimRows) -> bool | None:
+    """Whether any member has another assignment than before; None if some assignment is not known."""
+    if claim_rows.owners.unread or claim_rows.were_unread:
         return None
-    return any(_assigned(each.was) != _assigned(each.now) for each in changes)
+    return any(_assigned(each.before) != _assigned(each.after) for each in changes)
 
 
 def _assigned(member: MemberOfGeneration | None) -> frozenset[Partition]:

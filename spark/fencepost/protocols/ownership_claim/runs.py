@@ -1,4 +1,4 @@
-"""Rows that are true of several records of a group, one after the other, written once they end."""
+"""Rows that hold for several consecutive records of a group: each is written once, when it ends."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fencepost.replay.columns import Columns
 from fencepost.replay.histories import interval
 
 Place = tuple[str, Partition | None]
-"""A member, and a partition; None stands for all that a message which could not be read may have named."""
+"""A member, and a partition; None stands for all partitions that an unreadable message may have named."""
 
 
 @dataclass(slots=True)
@@ -23,15 +23,17 @@ class _Run:
 
 
 class Runs:
-    """The rows of one table: a row goes on while what follows says the same.
+    """The rows of one table: a row lasts as long as later records give an equal row.
 
-    The same is said of another generation where each column that is a generation is as far from it, or is the
-    same negative number: so who claims in each generation what it was assigned in the one before says the
-    same each time. A row has the numbers of its first record.
+    Rows of two generations are equal if each column that is a generation is equally far behind, or is the
+    same negative number: so a member that always claims what it was assigned in the generation before has
+    equal rows. A written row has the values of its first record.
     """
 
     def __init__(self, columns: Columns, generations: Collection[str], of_first: Collection[str]) -> None:
-        """``generations``: columns that are generations; ``of_first``: those that name the first record."""
+        """``generations``: the columns that are generations; ``of_first``: those that name the
+        first record.
+        """
         self._columns = columns
         names = list(columns.table.columns)
         self._relative = frozenset(names.index(name) for name in generations)
@@ -39,13 +41,14 @@ class Runs:
         self._open: dict[Place, _Run] = {}
         self._of_partition: dict[Partition | None, set[str]] = {}
 
-    def put(
+    def set_row(
         self, place: Place, row: Sequence[Any] | None, generation: Generation, last: Generation | None
     ) -> None:
-        """What is so as of ``generation``, None for nothing; ``last`` is the one before it. ``row``: all
-        columns but the last (records, last_generation, last_record_offset, and from where to where).
+        """Set the row of a place from ``generation`` on; ``last`` is the generation before it. ``row``: all
+        columns but the last ones (records, last_generation, last_record_offset, and the interval); None for
+        no row.
         """
-        relative = None if row is None else self._of(row, generation.generation)
+        relative = None if row is None else self._relative_to(row, generation.generation)
         run = self._open.get(place)
         if run is not None:
             if run.relative == relative:
@@ -55,12 +58,12 @@ class Runs:
             self._open[place] = _Run(row, relative, generation)
             self._of_partition.setdefault(place[1], set()).add(place[0])
 
-    def at(self, partition: Partition | None) -> set[str]:
-        """The members that have an open row of the partition."""
+    def open_members(self, partition: Partition | None) -> set[str]:
+        """The members with an open row about the partition."""
         return set(self._of_partition.get(partition, ()))
 
     def end_all(self, last: Generation) -> None:
-        """Nothing is known to go on after ``last``."""
+        """End all rows with the generation ``last``."""
         for place in list(self._open):
             self._end(place, last)
 
@@ -69,15 +72,19 @@ class Runs:
         members.discard(place[0])
         if not members:
             del self._of_partition[place[1]]
-        during = None if last is None else interval(run.first.begin, last.end)
-        if last is None or during is None:
-            raise AssertionError(f"a row of {place} began and was never true")
+        interval_of_run = None if last is None else interval(run.first.begin, last.end)
+        if last is None or interval_of_run is None:
+            raise AssertionError(f"a row of {place} has begun but holds for no record")
         self._columns.add(
-            *run.row, last.number - run.first.number + 1, last.generation, last.record.offset, *during
+            *run.row,
+            last.number - run.first.number + 1,
+            last.generation,
+            last.record.offset,
+            *interval_of_run,
         )
 
-    def _of(self, row: Sequence[Any], generation: int) -> list[Any]:
-        # a number in a tuple is no number: -2 stands for none, and may be a distance as well
+    def _relative_to(self, row: Sequence[Any], generation: int) -> list[Any]:
+        # a distance is put into a tuple: negative numbers stand for no generation, and may be distances too
         return [
             (generation - value,) if at in self._relative and value is not None and value >= 0 else value
             for at, value in enumerate(row)

@@ -44,34 +44,36 @@ class ShardEvidence:
     log: Log
     records: Sequence[GroupRecord]
     lines: Lines
-    told: Sequence[CoordinatorLine]
+    coordinator_lines: Sequence[CoordinatorLine]
     unread_lines: UnreadLines = field(default_factory=dict)
 
 
 @dataclass(slots=True)
-class _OfGroup:
+class _GroupEvidence:
     records: list[GroupRecord] = field(default_factory=list)
     lines: Lines = field(default_factory=lambda: Lines([], []))
-    told: list[CoordinatorLine] = field(default_factory=list)
+    coordinator_lines: list[CoordinatorLine] = field(default_factory=list)
 
 
-def decode_shard(rows: ShardRows, told: pa.Table) -> ShardEvidence:
-    """From rows of bronze; ``told``: of ``bronze.group_coordinator_lines``, of the groups that live here."""
+def decode_shard(rows: ShardRows, line_rows: pa.Table) -> ShardEvidence:
+    """Decode rows of bronze; ``line_rows``: those of ``bronze.group_coordinator_lines`` about groups of this
+    log.
+    """
     log = log_of(rows)
     return ShardEvidence(
         rows.cluster,
         rows.partition,
         log,
-        # no request asks here about a member of a group that is no classic one
+        # requests of this audit are about members of classic groups only
         records_of(select_needed_records(rows.records, log, rows.cut, ())),
         read_lines(rows.requests),
-        coordinator_lines(told),
+        coordinator_lines(line_rows),
         rows.unread_lines,
     )
 
 
 def coordinator_lines(rows: pa.Table) -> list[CoordinatorLine]:
-    """Those that name a group and have a time, each once."""
+    """The lines that name a group and have a time, each once."""
     names = ("broker_id", "event", "group_id", "member_id", "generation", "reason", "logged_at_ms")
     named = rows.filter(pc.and_(pc.is_valid(rows["group_id"]), pc.is_valid(rows["logged_at_ms"])))
     columns = (named[name].to_pylist() for name in names)
@@ -111,56 +113,58 @@ class _Shard:
         )  # fmt: skip
         return {columns.table.name: columns.to_arrow() for columns in written}
 
-    def _by_group(self) -> dict[str, _OfGroup]:
+    def _by_group(self) -> dict[str, _GroupEvidence]:
         evidence = self._evidence
-        groups: defaultdict[str, _OfGroup] = defaultdict(_OfGroup)
+        groups: defaultdict[str, _GroupEvidence] = defaultdict(_GroupEvidence)
         for record in without_compacted(placed(evidence.records, evidence.log), evidence.log):
             groups[record.group_id].records.append(record)
         for join in sorted(evidence.lines.joins, key=_join_order):
             groups[join.group_id].lines.joins.append(join)
         for sign in evidence.lines.signs:
             groups[sign.group_id].lines.signs.append(sign)
-        for line in evidence.told:
-            groups[line.group_id].told.append(line)
+        for line in evidence.coordinator_lines:
+            groups[line.group_id].coordinator_lines.append(line)
         return dict(groups)
 
-    def _replay_group(self, group_id: str, evidence: _OfGroup) -> None:
+    def _replay_group(self, group_id: str, evidence: _GroupEvidence) -> None:
         generations, lives = replay(group_id, evidence.records, self._stretches)
         if any(isinstance(record, GenerationRecord) for record in evidence.records):
-            for life, covered, during in lives.found:
-                self._rows.cover(group_id, life, covered, during)
+            for life, covered, during in lives.pieces:
+                self._rows.add_coverage(group_id, life, covered, during)
         joins = evidence.lines.joins
-        self._rows.write(generations, Rebalances(joins, evidence.told, self._leaders, self._tolerance_ms))
+        self._rows.add_generations(
+            generations, Rebalances(joins, evidence.coordinator_lines, self._leaders, self._tolerance_ms)
+        )
         if any(not isinstance(record, GenerationRecord) for record in evidence.records):
-            # what joins a group of another kind is its own matter, even where it once was a classic one
+            # a group that is, or was, of another kind as well has states that this replay does not know
             whole = False
         else:
             whole = self._whole
-        met = StatesMet(
+        states_met = StatesMet(
             generations,
             evidence.lines,
-            evidence.told,
+            evidence.coordinator_lines,
             self._leaders,
             self._tolerance_ms,
             whole=whole,
             unread=self._evidence.unread_lines,
         )
         for join in joins:
-            place = met.place(join)
-            self._write(join, place, met.states(join, place))
+            place = states_met.place(join)
+            self._write(join, place, states_met.states(join, place))
 
     def _write(self, join: Join, place: Place, states: Sequence[State]) -> None:
-        line, said = join.line, join.said
-        at = place.first or place.last
-        during = _moment(at, line)
-        life = at.life if at is not None else None
-        of = (self._evidence.cluster, join.group_id, life, self._evidence.partition)
-        subscription = None if said is None else said.subscription
-        read = None if subscription is None or subscription.unread is not None else subscription
-        generation = None if read is None or said is None else said.generation
-        held = None if read is None else len(read.held)
+        line, sent = join.line, join.subscription
+        generation_met = place.first or place.last
+        during = _moment(generation_met, line)
+        life = generation_met.life if generation_met is not None else None
+        group_columns = (self._evidence.cluster, join.group_id, life, self._evidence.partition)
+        subscription = None if sent is None else sent.subscription
+        readable = None if subscription is None or subscription.unread is not None else subscription
+        claimed_generation = None if readable is None or sent is None else sent.generation
+        held_claims = None if readable is None else len(readable.held)
         self._joins.add(
-            *of,
+            *group_columns,
             line.request_id,
             line.broker_id,
             join.member_id,
@@ -171,10 +175,10 @@ class _Shard:
             join.reason,
             join.protocol_type,
             join.protocols,
-            generation,
+            claimed_generation,
             None if subscription is None else subscription.source,
-            None if read is None else len(read.held) + len(read.remembered),
-            held,
+            None if readable is None else len(readable.held) + len(readable.remembered),
+            held_claims,
             _OTHER_TYPE if subscription is None else subscription.unread,
             join.error,
             join.generation,
@@ -190,11 +194,11 @@ class _Shard:
         )
         for number, state in enumerate(states):
             self._states.add(
-                *of,
+                *group_columns,
                 line.request_id,
                 number,
                 join.member_id,
-                generation,
+                claimed_generation,
                 join.error,
                 line.api_version,
                 state.current_generation,
@@ -209,11 +213,11 @@ class _Shard:
             )
 
 
-def _moment(at: Generation | None, line: RequestLine) -> Interval:
-    """A request is decided once, where its generation begins: how long that lasts is no matter of it."""
-    if at is None or at.during is None:
+def _moment(generation: Generation | None, line: RequestLine) -> Interval:
+    """The interval of a request: it is decided once, at the position at which its generation begins."""
+    if generation is None or generation.during is None:
         return _NOWHERE, _NOWHERE, line.requested_ms, line.responded_ms
-    position = at.begin.position
+    position = generation.begin.position
     return position, position + 1, line.requested_ms, line.responded_ms
 
 

@@ -1,4 +1,4 @@
-"""What records, requests and logs tell of one group's generations, in the order in which it is asked for."""
+"""The signs of one group's generations in records, requests and logs, indexed as StatesMet needs them."""
 
 from __future__ import annotations
 
@@ -15,62 +15,72 @@ _Key = TypeVar("_Key")
 
 
 class Signs:
-    """Signs of the generations of one group, by broker: times of two brokers are of two clocks.
+    """Signs of the generations of one group. Times are kept by broker, since each broker has its own clock.
 
-    Numbers of generations begin again with each life of a group; the ids of its members do not. So a line is
-    of the generation that has its member: ``generation_of``.
+    The numbers of generations start over with each life of a group; member ids are unique. So a line belongs
+    to the generation of its number that has its member: ``generation_of``.
     """
 
     def __init__(
-        self, generations: Sequence[Generation], lines: Lines, told: Iterable[CoordinatorLine]
+        self, generations: Sequence[Generation], lines: Lines, coordinator_lines: Iterable[CoordinatorLine]
     ) -> None:
         self._of_number: dict[int, list[Generation]] = defaultdict(list)
-        self.in_records = _in_records(generations)
-        """The first and the last generation (its place in the log) that has a member."""
+        self.records_of_members = _records_of_members(generations)
+        """By member id, the first and the last record (Generation.number) that has the member."""
         for generation in generations:
             self._of_number[generation.generation].append(generation)
         self.lines = _by_member(lines)
-        self.given = {join.answered_id for join in lines.joins if join.answered_id != join.member_id}
-        """The member ids that a broker gave out: nobody can send one before."""
-        self.seen: dict[str, list[RequestLine]] = defaultdict(list)
-        """The lines that show each member to be one: only a member is answered so."""
+        self.assigned_ids = {join.answered_id for join in lines.joins if join.answered_id != join.member_id}
+        """The member ids that brokers assigned: nobody can send one before."""
+        self.membership_lines: dict[str, list[RequestLine]] = defaultdict(list)
+        """By member id, the lines which show that it was a member: only a member gets such answers."""
         for sign in lines.signs:
-            self.seen[sign.member_id].append(sign.line)
-        self.answered: dict[tuple[int, int], int] = {}
-        """When a generation (broker, first_record) was first answered to a JoinGroup."""
-        self.still_in: dict[tuple[int, int], int] = {}
-        """When the last request arrived that was answered in it."""
+            self.membership_lines[sign.member_id].append(sign.line)
+        self.first_answers: dict[tuple[int, int], int] = {}
+        """When a broker first answered a JoinGroup with a generation, by (broker, assignment_record)."""
+        self.last_requests: dict[tuple[int, int], int] = {}
+        """When the last request of a member in that generation arrived, by the same key."""
         self._note_answers(lines)
-        self.preparing: dict[tuple[int, int], list[int]] = defaultdict(list)
-        """When brokers logged that a group left a generation (broker, Kafka's number)."""
-        self.failed: dict[tuple[int, str], int] = {}
-        """When brokers logged that they removed a member."""
-        self._note_told(told)
+        self.preparing_times: dict[tuple[int, int], list[int]] = defaultdict(list)
+        """When a broker logged that the group prepared to leave a generation, by (broker, generation)."""
+        self.removals: dict[tuple[int, str], int] = {}
+        """When a broker logged that it removed a member, by (broker, member id)."""
+        self._note_coordinator_lines(coordinator_lines)
 
     def generation_of(self, member_id: str, number: int) -> Generation | None:
         """The first generation of this number that has the member."""
-        found = self._of_number.get(number, ())
-        return next((generation for generation in found if member_id in generation.member_ids), None)
+        candidates = self._of_number.get(number, ())
+        return next((generation for generation in candidates if member_id in generation.member_ids), None)
 
     def _note_answers(self, lines: Lines) -> None:
         for join in lines.joins:
-            own = self.generation_of(join.answered_id or "", join.generation)
-            if join.error == NONE and own is not None:
-                _keep(self.answered, (join.line.broker_id, own.first_record), join.line.responded_ms, min)
+            generation = self.generation_of(join.answered_id or "", join.generation)
+            if join.error == NONE and generation is not None:
+                _keep_one(
+                    self.first_answers,
+                    (join.line.broker_id, generation.assignment_record),
+                    join.line.responded_ms,
+                    min,
+                )
         for sign in lines.signs:
-            own = self.generation_of(sign.member_id, sign.generation)
-            if own is not None:
-                _keep(self.still_in, (sign.line.broker_id, own.first_record), sign.line.requested_ms, max)
+            generation = self.generation_of(sign.member_id, sign.generation)
+            if generation is not None:
+                _keep_one(
+                    self.last_requests,
+                    (sign.line.broker_id, generation.assignment_record),
+                    sign.line.requested_ms,
+                    max,
+                )
 
-    def _note_told(self, told: Iterable[CoordinatorLine]) -> None:
-        for line in told:
+    def _note_coordinator_lines(self, coordinator_lines: Iterable[CoordinatorLine]) -> None:
+        for line in coordinator_lines:
             if line.event == "preparing" and line.generation is not None:
-                self.preparing[line.broker_id, line.generation].append(line.ms)
+                self.preparing_times[line.broker_id, line.generation].append(line.ms)
             if line.event in {"member_failed", "member_left"} and line.member_id is not None:
-                _keep(self.failed, (line.broker_id, line.member_id), line.ms, min)
+                _keep_one(self.removals, (line.broker_id, line.member_id), line.ms, min)
 
 
-def _in_records(generations: Sequence[Generation]) -> dict[str, tuple[int, int]]:
+def _records_of_members(generations: Sequence[Generation]) -> dict[str, tuple[int, int]]:
     first: dict[str, int] = {}
     last: dict[str, int] = {}
     now: set[str] = set()
@@ -87,25 +97,25 @@ def _in_records(generations: Sequence[Generation]) -> dict[str, tuple[int, int]]
 
 def _by_member(lines: Lines) -> dict[str, list[tuple[str, int, int]]]:
     """File, position and generation of each member's lines, in their order."""
-    found: dict[str, list[tuple[str, int, int]]] = defaultdict(list)
+    by_member: dict[str, list[tuple[str, int, int]]] = defaultdict(list)
 
     def add(member_id: str | None, line: RequestLine, generation: int) -> None:
         if member_id:
-            found[member_id].append((line.file, line.position, generation))
+            by_member[member_id].append((line.file, line.position, generation))
 
     for join in lines.joins:
         add(_member_of(join), join.line, join.generation)
     for sign in lines.signs:
         if sign.generation >= 0:
             add(sign.member_id, sign.line, sign.generation)
-    for each in found.values():
+    for each in by_member.values():
         each.sort()
-    return dict(found)
+    return dict(by_member)
 
 
 def _member_of(join: Join) -> str:
     return join.answered_id or join.member_id
 
 
-def _keep(kept: dict[_Key, int], key: _Key, value: int, choose: Callable[[int, int], int]) -> None:
-    kept[key] = choose(kept.get(key, value), value)
+def _keep_one(times: dict[_Key, int], key: _Key, value: int, choose: Callable[[int, int], int]) -> None:
+    times[key] = choose(times.get(key, value), value)

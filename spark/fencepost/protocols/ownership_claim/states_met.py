@@ -1,8 +1,9 @@
-"""Which states a JoinGroup may have met: the coordinator's generation, and what it knew of the member.
+"""The states that a JoinGroup may have met: the group's generation, and what the coordinator knew of the
+member.
 
-A JoinGroup that was answered with generation G waited for G, and met the generation before it; or it came
-again within G, sent as before, and was answered at once (ClassicGroup: the same metadata). What the broker
-answered is no evidence of what it knew of the member: records, and answers to other requests, are.
+A JoinGroup that is answered with generation G waited for G, and so met the generation before; or it was sent
+again within G with the same metadata, and was answered at once (ClassicGroup). The answer itself is no
+evidence of what the broker knew of the member; records, and answers to other requests, are.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ _Key = TypeVar("_Key")
 
 
 class Place(NamedTuple):
-    """Where in the group's log a request was decided: the generations that were the newest one written when
-    it arrived and when it was answered (None: none was).
+    """The place in the group's log at which a request was decided: the newest generations that were written
+    when it arrived (``first``) and when it was answered (``last``); None if there was none.
 
-    ``why_not``: why that is not known. ``by_clock``: no record is of the generation that it was answered,
-    only times tell.
+    ``why_not``: why the place is not known. ``by_clock``: the place is known only by times, since no record
+    has the generation of the answer.
     """
 
     first: Generation | None = None
@@ -37,7 +38,7 @@ class Place(NamedTuple):
 
 
 class State(NamedTuple):
-    """What a JoinGroup may have met, as silver.group_join_states has it."""
+    """A state that a JoinGroup may have met: columns of silver.group_join_states."""
 
     current_generation: int | None
     member_known: bool | None
@@ -49,15 +50,15 @@ class State(NamedTuple):
 class StatesMet:
     """The states that the JoinGroups of one group may have met.
 
-    ``whole``: nothing is missing of the group's log. ``unread``: where lines of request logs could not be
-    read, by file.
+    ``whole``: whether no part of the group's log is missing. ``unread``: positions of lines of request logs
+    that could not be read, by file.
     """
 
     def __init__(
         self,
         generations: Sequence[Generation],
         lines: Lines,
-        told: Iterable[CoordinatorLine],
+        coordinator_lines: Iterable[CoordinatorLine],
         leaders: Mapping[int, int | None],
         tolerance_ms: int,
         *,
@@ -71,16 +72,18 @@ class StatesMet:
         self._tolerance_ms = tolerance_ms
         self._whole = whole
         self._unread = unread
-        self._signs = Signs(generations, lines, told)
+        self._signs = Signs(generations, lines, coordinator_lines)
 
     def place(self, join: Join) -> Place:
-        """Where the request was decided: by the record of its generation, else by the coordinator's clock."""
+        """The place at which a request was decided: by the record of its generation, else by the clock."""
         if join.error == NONE and join.answered_id is not None:
-            own = self._signs.generation_of(join.answered_id, join.generation)
-            if own is not None:
-                before = own.before
-                hole = before is None and not own.first
-                return Place(before, own, "the log has a hole before this generation" if hole else None)
+            generation = self._signs.generation_of(join.answered_id, join.generation)
+            if generation is not None:
+                before = generation.before
+                hole = before is None and not generation.is_first
+                return Place(
+                    before, generation, "the log has a hole before this generation" if hole else None
+                )
         if not self._generations:
             return Place(why_not=None if self._whole else "the log does not show the group")
         return self._place_by_clock(join)
@@ -96,17 +99,17 @@ class StatesMet:
             or self._may_be_over(last)
         ):
             return Place(why_not="its broker's clock is not the one that wrote the group's records")
-        if any(generation.lost for generation in near):
+        if any(generation.is_before_hole for generation in near):
             return Place(why_not="the log has a hole here")
         if first < 0 and not self._whole:
             return Place(why_not="the log does not show the group before this request")
         arrived, answered = join.line.requested_ms, join.line.responded_ms
         if elsewhere:
-            arrived = answered = 0  # of another clock than the next record, before which they are
+            arrived = answered = 0  # they are of another clock, but known to come before the next record
         return Place(self._newest(first, arrived), self._newest(last, answered), by_clock=True)
 
     def _may_be_over(self, number: int) -> bool:
-        """Whether something else ended the generation with this number than the next one."""
+        """Whether the generation with this number ended otherwise than by the next one."""
         if number < 0 or self._generations[number].end is None:
             return False
         following = self._generations[number + 1 : number + 2]
@@ -115,7 +118,8 @@ class StatesMet:
     def _newest_by_then(self, join: Join) -> tuple[int, int]:
         """The numbers of the newest generations that were written when it arrived, and when it was answered.
 
-        A broker that led the log once has no clock in common with those before and after it, and needs none.
+        If the broker led the log in one term only, leader epochs order its requests against the generations
+        of other brokers; times are compared only within its term.
         """
         term = self._only_term(join.line.broker_id)
         low, high = 0, len(self._times)
@@ -127,22 +131,24 @@ class StatesMet:
         return low + first - 1, low + last - 1
 
     def _only_term(self, broker_id: int) -> int | None:
-        """The one leader epoch in which a broker coordinated the group; None where there may be more."""
-        led = [epoch for epoch, leader in self._leaders.items() if leader == broker_id]
-        # the first epoch is known, so all are
-        told = 0 in self._leaders and all(epoch in self._leaders for epoch in self._epochs)
-        return led[0] if told and len(led) == 1 else None
+        """The only leader epoch in which a broker coordinated the group; None if there may be several."""
+        led_epochs = [epoch for epoch, leader in self._leaders.items() if leader == broker_id]
+        # leader epochs are consecutive from 0 on
+        all_known = 0 in self._leaders and all(epoch in self._leaders for epoch in self._epochs)
+        return led_epochs[0] if all_known and len(led_epochs) == 1 else None
 
     def _newest(self, number: int, ms: int) -> Generation | None:
-        """The generation with this number, unless the group was gone, or of another kind, by then."""
+        """The generation with this number, unless the group no longer existed, or was of another
+        kind, then.
+        """
         if number < 0:
             return None
         end = self._generations[number].end
-        over = end is not None and end.ms is not None and end.ms < ms - self._tolerance_ms
-        return None if over else self._generations[number]
+        has_ended = end is not None and end.ms is not None and end.ms < ms - self._tolerance_ms
+        return None if has_ended else self._generations[number]
 
     def states(self, join: Join, place: Place) -> list[State]:
-        """The states that it may have met at its place; none where that is not known."""
+        """The states that a request may have met at its place; an empty list if they are not known."""
         if join.error in ELSEWHERE:
             return [State(None, None, None, None, None)]
         if place.why_not is not None:
@@ -154,7 +160,7 @@ class StatesMet:
         instance, fenced = self._instance(join, place)
         supported = _protocols_supported(join, place)
         if place.by_clock and join.error == NONE:
-            # a line may be later than the tolerance: what came before it may have come behind the request
+            # its line may be later than the tolerance: a record before the line may be after the request
             fenced, supported = None if fenced else fenced, supported or None
         return [
             State(generation, member, instance, fenced, supported)
@@ -162,49 +168,53 @@ class StatesMet:
         ]
 
     def _current(self, join: Join, place: Place) -> set[int | None]:
-        """The generations that may have been current; None for more than can be told apart."""
+        """The generations that may have been current; {None} if there are too many."""
         if join.error != NONE:
             low = 0 if place.first is None else place.first.generation
             high = low if place.last is None else place.last.generation
-            # one may have begun that is not written
+            # the next one may have begun already without being written
             possible = range(min(low, high), high + 2)
             return set(possible) if len(possible) <= _MOST else {None}
         if join.generation < 1:
             return set()
-        found: set[int | None] = {join.generation - 1, join.generation}
-        if self._came_again(join, place):
-            found.remove(join.generation - 1)
-        elif self._waited(join, place):
-            found.remove(join.generation)
-        return found
+        generations: set[int | None] = {join.generation - 1, join.generation}
+        if self._joined_again(join, place):
+            generations.remove(join.generation - 1)
+        elif self._waited_for_generation(join, place):
+            generations.remove(join.generation)
+        return generations
 
-    def _came_again(self, join: Join, place: Place) -> bool:
-        """The generation that it was answered had begun before it arrived."""
+    def _joined_again(self, join: Join, place: Place) -> bool:
+        """Whether the generation of its answer had begun before it arrived."""
         if place.last is None or place.last.generation != join.generation:
             return False
-        begun = self._signs.answered.get((join.line.broker_id, place.last.first_record))
-        return begun is not None and begun < join.line.requested_ms - self._tolerance_ms
+        first_answer_ms = self._signs.first_answers.get((join.line.broker_id, place.last.assignment_record))
+        return first_answer_ms is not None and first_answer_ms < join.line.requested_ms - self._tolerance_ms
 
-    def _waited(self, join: Join, place: Place) -> bool:
-        """The generation that it was answered had not begun when it arrived."""
+    def _waited_for_generation(self, join: Join, place: Place) -> bool:
+        """Whether the generation of its answer had not begun when it arrived."""
         if join.instance_id is None and not join.member_id:
             return True
         broker_id, arrived = join.line.broker_id, join.line.requested_ms
-        before, own = place.first, place.last
+        before, generation = place.first, place.last
         if before is not None and before.generation == join.generation - 1:
-            still = self._signs.still_in.get((broker_id, before.first_record))
-            if still is not None and still - self._tolerance_ms >= arrived:
+            last_request_ms = self._signs.last_requests.get((broker_id, before.assignment_record))
+            if last_request_ms is not None and last_request_ms - self._tolerance_ms >= arrived:
                 return True
-        if own is not None and own.generation == join.generation and own.begin.ms is not None:
-            until = own.begin.ms + self._tolerance_ms
-            preparing = self._signs.preparing.get((broker_id, join.generation - 1), ())
+        if (
+            generation is not None
+            and generation.generation == join.generation
+            and generation.begin.ms is not None
+        ):
+            until = generation.begin.ms + self._tolerance_ms
+            preparing = self._signs.preparing_times.get((broker_id, join.generation - 1), ())
             if any(arrived <= ms <= until for ms in preparing):
                 return True
         return self._follows_another_generation(join)
 
     def _follows_another_generation(self, join: Join) -> bool:
-        """The member's line before this one, in the same file, is of another generation: a file has every
-        line of its time, but for those that could not be read.
+        """Whether the member's line before this one, in the same file, is of another generation: a file has
+        all lines of its time, except those that could not be read.
         """
         lines = self._signs.lines.get(join.answered_id or join.member_id, [])
         at = bisect_left(lines, (join.line.file, join.line.position)) - 1
@@ -221,37 +231,40 @@ class StatesMet:
             return False
         member_id = join.member_id
         now = -1 if place.first is None else place.first.number
-        first, last = self._signs.in_records.get(member_id, (len(self._generations), -1))
-        given = member_id in self._signs.given
-        # by the clock it may have been removed after the newest record that was there when it was answered
+        first, last = self._signs.records_of_members.get(member_id, (len(self._generations), -1))
+        was_assigned = member_id in self._signs.assigned_ids
+        # if only times are known, it may have been removed after the newest record before its answer
         until = place.last.number if place.by_clock and place.last is not None else now
-        if (first <= now or given) and (last > until or self._is_seen_after(join)):
+        if (first <= now or was_assigned) and (last > until or self._is_member_later(join)):
             return True
-        unheard_of = last < 0 and not given and self._never_was(join)
-        return False if self._is_gone(join, place, now, last) or unheard_of else None
+        never_member = last < 0 and not was_assigned and self._was_never_member(join)
+        return False if self._was_removed(join, place, now, last) or never_member else None
 
-    def _is_seen_after(self, join: Join) -> bool:
-        """A later request shows it to be a member still: ids are not used again."""
-        mine = join.line
-        for line in self._signs.seen.get(join.member_id, ()):
-            if line.broker_id != mine.broker_id:
+    def _is_member_later(self, join: Join) -> bool:
+        """Whether a later request shows that it was still a member: member ids are unique."""
+        line_of_join = join.line
+        for line in self._signs.membership_lines.get(join.member_id, ()):
+            if line.broker_id != line_of_join.broker_id:
                 continue
-            if mine.connection is not None and line.connection == mine.connection:
-                # a broker takes the next request of a connection when it has logged the one before
-                behind, ahead = (line.responded_ms, line.position), (mine.responded_ms, mine.position)
-                if behind > ahead if line.file == mine.file else behind[0] > ahead[0]:
+            if line_of_join.connection is not None and line.connection == line_of_join.connection:
+                # a broker takes up the next request of a connection when it has logged the one before
+                behind, ahead = (
+                    (line.responded_ms, line.position),
+                    (line_of_join.responded_ms, line_of_join.position),
+                )
+                if behind > ahead if line.file == line_of_join.file else behind[0] > ahead[0]:
                     return True
-            if line.requested_ms - self._tolerance_ms > mine.responded_ms:
+            if line.requested_ms - self._tolerance_ms > line_of_join.responded_ms:
                 return True
         return False
 
-    def _is_gone(self, join: Join, place: Place, now: int, last: int) -> bool:
-        """The member was removed before: ids are not used again."""
+    def _was_removed(self, join: Join, place: Place, now: int, last: int) -> bool:
+        """Whether the member was removed before: member ids are unique."""
         late_ms = self._tolerance_ms
         if place.by_clock and join.error == NONE:
             late_ms = max(late_ms, LATEST_MS)
         before = join.line.requested_ms - late_ms
-        failed = self._signs.failed.get((join.line.broker_id, join.member_id))
+        failed = self._signs.removals.get((join.line.broker_id, join.member_id))
         if failed is not None and failed < before:
             return True
         if not 0 <= last < now:
@@ -261,8 +274,10 @@ class StatesMet:
             return True
         return self._times[last + 1] < before
 
-    def _never_was(self, join: Join) -> bool:
-        """Neither a record nor an answer named a member that was refused."""
+    def _was_never_member(self, join: Join) -> bool:
+        """Whether a refused member never existed: no record and no answer names it, and all of them are
+        known.
+        """
         return self._whole and join.error != NONE and not any(self._unread.values())
 
     def _instance(self, join: Join, place: Place) -> tuple[bool | None, bool | None]:
@@ -289,13 +304,13 @@ class StatesMet:
 
 
 def _protocols_supported(join: Join, place: Place) -> bool | None:
-    """Every member supports the assignor that the group has; an empty group has none."""
+    """Whether the request supports the group's assignor, which an empty group does not have."""
     if place.why_not is not None:
         return None
-    met = [each.record for each in (place.first, place.last) if each is not None]
-    if all(not record.members for record in met):
+    records_met = [each.record for each in (place.first, place.last) if each is not None]
+    if all(not record.members for record in records_met):
         return True if join.protocols else None
-    if all(record.protocol in join.protocols for record in met if record.members):
+    if all(record.protocol in join.protocols for record in records_met if record.members):
         return True
-    other_type = all(record.members and record.protocol_type != join.protocol_type for record in met)
+    other_type = all(record.members and record.protocol_type != join.protocol_type for record in records_met)
     return False if other_type and join.protocol_type else None

@@ -1,8 +1,8 @@
-"""What members said when they joined: subscriptions of the consumer protocol, versions 0 to 3.
+"""The subscriptions that members send with JoinGroup: those of the consumer protocol, versions 0 to 3.
 
-Kafka reads a newer version as the newest it knows, and takes no notice of what follows the fields
-(ConsumerProtocol). Where the generation of what a member claims stands depends on its assignor: in the
-subscription (version 2 and later), else in the user data of Kafka's sticky assignors.
+Kafka reads a newer version as the newest that it knows, and ignores bytes behind its fields
+(ConsumerProtocol). The assignor decides where the generation of a member's claims is: in the subscription
+(version 2 and later), or in the user data of Kafka's sticky assignors.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from fencepost.protocols.ownership_claim.tables import NO_GENERATION
 COOPERATIVE_STICKY, STICKY = "cooperative-sticky", "sticky"
 
 GENERATION_ID, USER_DATA, NONE = "generation_id", "user_data", "none"
-"""Where the generation of claims stands: a column claim_source."""
+"""Where the generation of claims is: values of the column claim_source."""
 
 _NEWEST = 3
 _KIP_ORDER = (
@@ -30,18 +30,17 @@ _KIP_ORDER = (
 _MALFORMED = "its bytes are no subscription of the consumer protocol"
 
 Partition = tuple[str, int]
-"""A topic's name and a partition's number: what members speak of."""
+"""A topic's name and a partition's number, as members name partitions."""
 
 _Topics = Sequence[tuple[str, Sequence[int]]]
 """Partitions by topic, as a message lists them."""
 
 
 class Subscription(NamedTuple):
-    """What one member subscribes to and claims, whatever the generation; ``unread`` says why nothing of it is
-    known.
+    """The topics and claims of one member, without their generation; ``unread``: why it could not be read.
 
-    ``held``: ownedPartitions. ``remembered``: what an eager member had before it gave everything up to join.
-    Each partition is there once, in the order of the message.
+    ``held``: ownedPartitions. ``remembered``: the partitions that an eager member had before it gave all of
+    them up to join. Each partition is in it once, in the order of the message.
     """
 
     version: int | None
@@ -53,7 +52,7 @@ class Subscription(NamedTuple):
 
 
 class SentSubscription(NamedTuple):
-    """A subscription as it was sent once: with the generation of its claims, NO_GENERATION without one."""
+    """A subscription as it was sent: with the generation of its claims, or NO_GENERATION."""
 
     subscription: Subscription
     generation: int
@@ -72,45 +71,47 @@ def read_subscriptions(
     """The subscriptions in these bytes, each sent for the assignor of the same place."""
     column = pa.array(messages, pa.binary())
     decoded = decode("ConsumerProtocolSubscription", "value", column)
-    found = []
-    for assignor, data, fields in zip(assignors, messages, decoded.values.to_pylist(), strict=True):
+    subscriptions = []
+    for assignor, data, values in zip(assignors, messages, decoded.values.to_pylist(), strict=True):
         if data is None or len(data) < 2:
-            found.append(_unread(None, _MALFORMED))
+            subscriptions.append(_unread(None, _MALFORMED))
             continue
         version = int.from_bytes(data[:2], "big", signed=True)
-        if fields is None:
-            found.append(_leniently(assignor, version, data))
+        if values is None:
+            subscriptions.append(_read_as_kafka(assignor, version, data))
             continue
-        owned = [(each["topic"], each["partitions"]) for each in fields["owned_partitions"] or ()]
-        generation = fields["generation_id"]
-        told = _Fields(
-            fields["topics"],
-            fields["user_data"],
+        owned = [(each["topic"], each["partitions"]) for each in values["owned_partitions"] or ()]
+        generation = values["generation_id"]
+        subscription_fields = _Fields(
+            values["topics"],
+            values["user_data"],
             owned,
             NO_GENERATION if generation is None else generation,
         )
-        found.append(_subscription(assignor, version, told))
-    return found
+        subscriptions.append(_subscription(assignor, version, subscription_fields))
+    return subscriptions
 
 
 def read_assignments(messages: Sequence[bytes | None]) -> list[frozenset[Partition] | None]:
-    """The partitions in ConsumerProtocolAssignments: none for no bytes, None for what cannot be read."""
+    """The partitions in ConsumerProtocolAssignments: empty for no bytes, None for bytes that
+    cannot be read.
+    """
     decoded = decode(
         "ConsumerProtocolAssignment", "value", pa.array([each or None for each in messages], pa.binary())
     )
-    found: list[frozenset[Partition] | None] = []
+    assignments: list[frozenset[Partition] | None] = []
     for data, fields in zip(messages, decoded.values.to_pylist(), strict=True):
         if not data:
-            found.append(frozenset())
+            assignments.append(frozenset())
         elif fields is not None:
             listed = ((each["topic"], each["partitions"]) for each in fields["assigned_partitions"])
-            found.append(frozenset(_each(listed)))
+            assignments.append(frozenset(_each(listed)))
         else:
             try:
-                found.append(frozenset(_each(Reader(data, 2).partitions())))
+                assignments.append(frozenset(_each(Reader(data, 2).partitions())))
             except ValueError:
-                found.append(None)
-    return found
+                assignments.append(None)
+    return assignments
 
 
 def _each(topics: Iterable[tuple[str, Sequence[int]]]) -> tuple[Partition, ...]:
@@ -119,26 +120,26 @@ def _each(topics: Iterable[tuple[str, Sequence[int]]]) -> tuple[Partition, ...]:
     )
 
 
-def _subscription(assignor: str | None, version: int, told: _Fields) -> SentSubscription:
-    generation, source = told.generation, GENERATION_ID
+def _subscription(assignor: str | None, version: int, fields: _Fields) -> SentSubscription:
+    generation, source = fields.generation, GENERATION_ID
     remembered: _Topics = ()
     if assignor == STICKY:
-        # it is eager, and reads its own user data only
-        remembered, generation = _sticky_memory(told.user_data)
+        # this assignor is eager, and uses only its own user data
+        remembered, generation = _sticky_memory(fields.user_data)
         source = NONE if generation < 0 else USER_DATA
     elif generation < 0:
         generation, source = NO_GENERATION, NONE
-        if assignor == COOPERATIVE_STICKY and told.user_data is not None and len(told.user_data) >= 4:
-            generation = max(struct.unpack_from(">i", told.user_data)[0], NO_GENERATION)
+        if assignor == COOPERATIVE_STICKY and fields.user_data is not None and len(fields.user_data) >= 4:
+            generation = max(struct.unpack_from(">i", fields.user_data)[0], NO_GENERATION)
             source = NONE if generation < 0 else USER_DATA
-    topics = frozenset(told.topics)
+    topics = frozenset(fields.topics)
     return SentSubscription(
-        Subscription(version, topics, _each(told.owned), _each(remembered), source), generation
+        Subscription(version, topics, _each(fields.owned), _each(remembered), source), generation
     )
 
 
 def _sticky_memory(user_data: bytes | None) -> tuple[_Topics, int]:
-    """The assignment before and its generation (StickyAssignor's user data, versions 1 and 0)."""
+    """The previous assignment and its generation (user data of StickyAssignor, versions 1 and 0)."""
     if not user_data:
         return (), NO_GENERATION
     try:
@@ -152,23 +153,23 @@ def _sticky_memory(user_data: bytes | None) -> tuple[_Topics, int]:
         return partitions, NO_GENERATION
 
 
-def _leniently(assignor: str | None, version: int, data: bytes) -> SentSubscription:
-    """What the strict reading of the schema refused: as Kafka's classes would read it."""
+def _read_as_kafka(assignor: str | None, version: int, data: bytes) -> SentSubscription:
+    """A subscription that the schema refuses, read as Kafka's classes do."""
     if version < 0:
         return _unread(version, _MALFORMED)
     try:
-        told = _fields(Reader(data, 2), min(version, _NEWEST))
+        fields = _fields(Reader(data, 2), min(version, _NEWEST))
     except ValueError:
-        told = None
-    # what follows the fields of a newer version is that version's own
+        fields = None
+    # a newer version may have fields of its own behind these
     if 2 <= version <= _NEWEST and _is_in_kip_order(data):
         return _unread(version, _KIP_ORDER)
-    return _unread(version, _MALFORMED) if told is None else _subscription(assignor, version, told)
+    return _unread(version, _MALFORMED) if fields is None else _subscription(assignor, version, fields)
 
 
 def _fields(reader: Reader, version: int) -> _Fields:
     topics, user_data = reader.texts(), reader.data()
-    # kafka-go calls version 1 what ends here; other makers than Kafka read it so
+    # kafka-go writes messages of version 1 that end here; other clients than Kafka's accept them
     owned = [] if version == 0 or (version == 1 and reader.is_at_end) else reader.partitions()
     generation = reader.int32() if version >= 2 else NO_GENERATION
     if version >= 3:

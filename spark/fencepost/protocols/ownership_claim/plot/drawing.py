@@ -1,7 +1,8 @@
-"""The timeline of a group's rebalances: a bar for each above, a lane for each member with what it claimed.
+"""The timeline of a group's rebalances: a bar for each at the top, and a lane for each member with its
+claims.
 
-A bar reaches from when the rebalance began to when its assignment was written, as high as its generation; of
-those to no effect it is red. The same rows give the same bytes.
+A bar reaches from the begin of the rebalance to the time at which its assignment was written; its height is
+the generation. Bars of rebalances without effect are red. The same rows give the same bytes.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _ALARMING = ("contradicted", "stale_won", "handed_over")
 
 
 def picture(timeline: GroupTimeline, kind: str) -> tuple[bytes, str]:
-    """A file's content (``kind`` is svg or png), and what it shows in a line."""
+    """A file's content (``kind`` is svg or png), and its findings in one line."""
     layout = arrange(timeline)
     return canvas.content(draw(timeline, layout), kind), findings(layout.counts)
 
@@ -75,7 +76,7 @@ def _bars(axes: Axes, layout: RebalanceLayout) -> None:
             axes.add_collection(
                 LineCollection(lines, colors=colour, linewidths=4.0, zorder=2, gid=name), autolim=False
             )
-            # one that took no time to see is seen all the same
+            # so that a rebalance too short for a visible bar is visible
             axes.scatter([run.end for run in runs], heights, s=10, marker="|", color=colour, zorder=2.2)
     canvas.numbers(axes, [each.run for each in layout.rebalances], layout.scale, 0)
 
@@ -102,6 +103,7 @@ def _handles(layout: RebalanceLayout) -> list[Any]:
     quiet = counts["rebalances"] - counts["stuck"]
     handles.append(Line2D([], [], color=INK, linewidth=4.0, label=f"rebalances: {quiet:,}"))
     if counts["stuck"]:
-        handles.append(Line2D([], [], color=ALARM, linewidth=4.0, label=f"TO NO EFFECT: {counts['stuck']:,}"))
+        label = f"WITHOUT EFFECT: {counts['stuck']:,}"
+        handles.append(Line2D([], [], color=ALARM, linewidth=4.0, label=label))
     handles.append(Line2D([], [], color=_MEMBER, linewidth=3.2, label="is a member"))
     return handles

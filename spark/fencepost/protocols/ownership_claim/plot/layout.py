@@ -1,4 +1,4 @@
-"""What the timeline of a group's rebalances shows, before it is drawn: lanes of members, bars, marks."""
+"""The layout of the timeline of a group's rebalances before it is drawn: lanes of members, bars, marks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _RANK = {kind.name: number for number, kind in enumerate(MARKS)}
 
 @dataclass(frozen=True)
 class Rebalance:
-    """One rebalance of the group: its bar, and whether it was one of many to no effect."""
+    """One rebalance of the group: its bar, and whether it was one of many without effect."""
 
     run: Run
     stuck: bool
@@ -32,7 +32,7 @@ class Rebalance:
 
 @dataclass(frozen=True)
 class MemberLane:
-    """When a member was one, and what it claimed: ``marks`` (at, kind)."""
+    """The lane of a member: when it was one (``runs``), and its claims as ``marks`` (at, kind)."""
 
     name: str
     detail: str
@@ -61,38 +61,40 @@ def arrange(timeline: GroupTimeline) -> RebalanceLayout:
     begins = each["prepared_at"].fillna(each["stabilized_at"])
     start, end = extent((begins, each["stabilized_at"], marks["at"]), timeline.start, timeline.end)
     bars = tuple(
-        Rebalance(Run(float(since), float(until), float(generation)), bool(stuck))
-        for since, until, generation, stuck in zip(
+        Rebalance(Run(float(begin), float(until), float(generation)), bool(stuck))
+        for begin, until, generation, stuck in zip(
             days(begins), days(each["stabilized_at"]), each["generation"], each["is_stuck"], strict=True
         )
     )
     members = [_lane(member, runs, marks, end) for member, runs in _memberships(each, end).items()]
-    shown = sorted((lane for lane in members if _is_seen(lane, start, end)), key=_most_telling)
-    kept = shown[:MOST_MEMBERS]
-    seen = [bar for bar in bars if bar.run.end >= start]
-    numbers = [bar.run.value or 0.0 for bar in seen]
+    visible_lanes = sorted(
+        (lane for lane in members if _is_visible(lane, start, end)), key=_by_remarkable_marks
+    )
+    chosen = visible_lanes[:MOST_MEMBERS]
+    visible = [bar for bar in bars if bar.run.end >= start]
+    numbers = [bar.run.value or 0.0 for bar in visible]
     return RebalanceLayout(
         start,
         end,
         Scale(min(numbers, default=0), max(numbers, default=0)),
-        tuple(seen),
-        tuple(lane for lane in members if any(lane is other for other in kept)),
+        tuple(visible),
+        tuple(lane for lane in members if any(lane is other for other in chosen)),
         {
-            "rebalances": len(seen),
-            "stuck": sum(bar.stuck for bar in seen),
+            "rebalances": len(visible),
+            "stuck": sum(bar.stuck for bar in visible),
             **{str(kind): int(count) for kind, count in marks.groupby("kind")["marks"].sum().items()},
         },
-        len(shown) - len(kept),
+        len(visible_lanes) - len(chosen),
     )
 
 
 def findings(counts: dict[str, int]) -> str:
-    """What counts come to, in a line."""
+    """The counts in words, in one line."""
     claims = sum(counts.get(kind.name, 0) for kind in MARKS)
     return ", ".join(
         (
             counted(counts["rebalances"], "rebalance"),
-            f"{counts['stuck']:,} to no effect",
+            f"{counts['stuck']:,} without effect",
             counted(claims, "claim"),
             f"{counts.get('stale', 0) + counts.get('stale_won', 0):,} stale",
             f"{counts.get('contradicted', 0):,} contradicted",
@@ -102,23 +104,23 @@ def findings(counts: dict[str, int]) -> str:
 
 
 def _memberships(rebalances: pd.DataFrame, end: float) -> dict[str, list[Run]]:
-    """When each member was one, by who came and left; what a hole hides ends nothing."""
-    found: dict[str, list[Run]] = {}
-    since: dict[str, float] = {}
+    """The times in which each member was one, from joins and leaves. A hole does not end them."""
+    runs_of_member: dict[str, list[Run]] = {}
+    member_since: dict[str, float] = {}
     times = days(rebalances["stabilized_at"])
     columns = (rebalances[name] for name in ("members_joined", "members_left", "members"))
     for at, joined, left, members in zip(times, *columns, strict=True):
         for member in _listed(left):
-            found.setdefault(member, []).append(Run(since.pop(member, at), at, None))
+            runs_of_member.setdefault(member, []).append(Run(member_since.pop(member, at), at, None))
         if members == 0:
-            for member in list(since):
-                found.setdefault(member, []).append(Run(since.pop(member), at, None))
+            for member in list(member_since):
+                runs_of_member.setdefault(member, []).append(Run(member_since.pop(member), at, None))
         for member in _listed(joined):
-            since.setdefault(member, at)
-            found.setdefault(member, [])
-    for member, at in since.items():
-        found[member].append(Run(at, max(end, at), None))
-    return found
+            member_since.setdefault(member, at)
+            runs_of_member.setdefault(member, [])
+    for member, at in member_since.items():
+        runs_of_member[member].append(Run(at, max(end, at), None))
+    return runs_of_member
 
 
 def _listed(names: object) -> list[str]:
@@ -126,18 +128,18 @@ def _listed(names: object) -> list[str]:
 
 
 def _lane(member_id: str, runs: list[Run], marks: pd.DataFrame, end: float) -> MemberLane:
-    mine = marks[[each == member_id for each in marks["member_id"]]]
-    client = next((each for each in mine["client_id"] if isinstance(each, str)), None)
-    placed = pd.DataFrame({"at": days(mine["at"]), "kind": mine["kind"].to_numpy()})
-    claims = counted(int(mine["marks"].sum()), "claim")
+    own_marks = marks[[each == member_id for each in marks["member_id"]]]
+    client = next((each for each in own_marks["client_id"] if isinstance(each, str)), None)
+    placed = pd.DataFrame({"at": days(own_marks["at"]), "kind": own_marks["kind"].to_numpy()})
+    claims = counted(int(own_marks["marks"].sum()), "claim")
     detail = f"{clean(client, 18)}, {claims}" if client else claims
     return MemberLane(clean(member_id, 27) or "(no member id)", detail, tuple(runs), placed)
 
 
-def _is_seen(lane: MemberLane, start: float, end: float) -> bool:
+def _is_visible(lane: MemberLane, start: float, end: float) -> bool:
     return any(run.end >= start and run.start <= end for run in lane.runs)
 
 
-def _most_telling(lane: MemberLane) -> tuple[int, int]:
+def _by_remarkable_marks(lane: MemberLane) -> tuple[int, int]:
     worst = max((_RANK[kind] for kind in lane.marks["kind"]), default=-1)
     return -worst, -len(lane.marks)

@@ -44,9 +44,10 @@ SELECT member_id, max(client_id) AS client_id, kind, claimed_at AS at, sum(rebal
 
 @dataclass(frozen=True)
 class GroupTimeline:
-    """The rebalances of one group, in the order of its log, as rows of ``REBALANCE_COLUMNS``; what its
-    members claimed as ``MARK_COLUMNS`` (``kind``: valid, stale, stale_won, contradicted, handed_over,
-    unknown). Times are UTC and without zone; ``start`` and ``end`` limit the picture, None where rows do.
+    """The rebalances of one group, in the order of its log, as rows of ``REBALANCE_COLUMNS``; the claims of
+    its members as rows of ``MARK_COLUMNS`` (``kind``: valid, stale, stale_won, contradicted, handed_over,
+    unknown). Times are UTC and without zone; ``start`` and ``end`` limit the picture, None if only rows
+    limit it.
     """
 
     cluster: str
@@ -66,7 +67,7 @@ def read(
 ) -> GroupTimeline:
     """The timeline of one group between two moments (UTC, without zone). Raises PlotError.
 
-    Rebalances from before ``start`` are read: they tell who is a member.
+    Rebalances before ``start`` are read, too: they show which clients are members.
     """
     names = [(row["cluster"], row["group_id"]) for row in rows(lake.query(_NAMES))]
     cluster, name = find(names, group_id, cluster, "classic group")
