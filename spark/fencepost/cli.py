@@ -1,4 +1,4 @@
-"""The command ``fencepost``: its arguments, and how it ends."""
+"""The command ``fencepost``: its arguments and its exit codes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EXIT_CODES = (
 )
 
 
-# Looked up when one is raised: what raises them is imported by the commands that need it.
+# Looked up by name when an error is raised, since only the commands that need these modules import them.
 _BAD_INPUT = (
     ("fencepost.iceberg.catalog", "CatalogError"),
     ("fencepost.places", "PlaceError"),
@@ -43,7 +43,7 @@ _BAD_INPUT = (
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; gives back its exit code."""
+    """Run one command and return its exit code."""
     arguments = _parser().parse_args(argv)
     logging.basicConfig(format="%(asctime)s %(message)s", datefmt="%H:%M:%S", level=logging.WARNING)
     logging.getLogger("fencepost").setLevel(logging.INFO)
@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     os.environ["TZ"] = "UTC"
     time.tzset()
     try:
-        with _uncollected(arguments.run is not commands.audit):
+        with _without_garbage_collection(arguments.run is not commands.audit):
             return int(arguments.run(load(arguments.config), arguments))
     except _bad_input() as error:
         print(f"fencepost: {error}", file=sys.stderr)
@@ -67,8 +67,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 @contextmanager
-def _uncollected(short: bool) -> Iterator[None]:
-    """A command that only reads is over soon: looking for garbage costs it a seventh of its time."""
+def _without_garbage_collection(short: bool) -> Iterator[None]:
+    """Switch off garbage collection for a short command, which only reads: it would take a seventh of its
+    time.
+    """
     if short:
         gc.disable()
     try:
@@ -78,7 +80,7 @@ def _uncollected(short: bool) -> Iterator[None]:
 
 
 def _bad_input() -> tuple[type[Exception], ...]:
-    """The errors that say what to change; those of a module that was never loaded were never raised."""
+    """The errors whose message says what to change. A module that was never loaded has raised none."""
     loaded = [(sys.modules[module], name) for module, name in _BAD_INPUT if module in sys.modules]
     return (UsageError, *(getattr(module, name) for module, name in loaded))
 
@@ -120,15 +122,19 @@ def _parser() -> argparse.ArgumentParser:
     plot = command(
         "plot", commands.plot, "draw the history of a group, a producer, a topic or an application"
     )
-    whose = plot.add_mutually_exclusive_group(required=True)
-    for drawn in commands.plots():
-        if drawn.option is None:
-            whose.add_argument("name", metavar=drawn.metavar, nargs="?", help=drawn.words)
+    entity = plot.add_mutually_exclusive_group(required=True)
+    for plot_of_protocol in commands.plots():
+        if plot_of_protocol.option is None:
+            entity.add_argument(
+                "name", metavar=plot_of_protocol.metavar, nargs="?", help=plot_of_protocol.words
+            )
         else:
-            whose.add_argument(drawn.option, metavar=drawn.metavar, help=drawn.words)
+            entity.add_argument(
+                plot_of_protocol.option, metavar=plot_of_protocol.metavar, help=plot_of_protocol.words
+            )
     plot.add_argument("--cluster", metavar="NAME", help="where several clusters have this name")
-    for option, name, of in (("--from", "start", "begins"), ("--to", "end", "ends")):
-        words = f"when the picture {of}: ISO 8601, in UTC unless it has an offset"
+    for option, name, verb in (("--from", "start", "begins"), ("--to", "end", "ends")):
+        words = f"when the picture {verb}: ISO 8601, in UTC unless it has an offset"
         plot.add_argument(option, dest=name, type=_moment, metavar="TIME", help=words)
     plot.add_argument(
         "--out", type=Path, metavar="FILE", help="the picture, .svg or .png (default: <name>-epochs.svg)"
@@ -143,9 +149,13 @@ def _parser() -> argparse.ArgumentParser:
         help="what runs it: DuckDB, after translation (the default where it can read the lake), or Spark",
     )
     _add_format(sql)
-    for own in commands.own_commands():
-        added = command(own.name, partial(commands.run_own, own), own.words)
-        own.options(added)
+    for protocol_command in commands.protocol_commands():
+        added = command(
+            protocol_command.name,
+            partial(commands.run_protocol_command, protocol_command),
+            protocol_command.words,
+        )
+        protocol_command.options(added)
         _add_format(added)
     return parser
 

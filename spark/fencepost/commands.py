@@ -1,4 +1,4 @@
-"""What each command of ``fencepost`` does; what it needs is imported when it runs."""
+"""The commands of ``fencepost``. Each imports what it needs when it runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NOT_EXERCISED = (
 
 
 def audit(settings: Settings, _: argparse.Namespace) -> int:
-    """Audit, and print what was found."""
+    """Audit, and print the findings."""
     from fencepost import pipeline, report
     from fencepost.reading import open_lake
 
@@ -40,7 +40,7 @@ def audit(settings: Settings, _: argparse.Namespace) -> int:
     if result.passed:
         print(f"\nPassed: nothing critical is violated.{'' if _is_exercised(result) else NOT_EXERCISED}")
         return OK
-    names = ", ".join(sorted({str(found) for found in result.critical}))
+    names = ", ".join(sorted({str(outcome) for outcome in result.critical}))
     print(f"\nFAILED: {names}. Data Docs: {result.data_docs}")
     return VIOLATED
 
@@ -51,7 +51,7 @@ def _is_exercised(result: GateResult) -> bool:
 
 
 def report(settings: Settings, _: argparse.Namespace) -> int:
-    """Print what the last audit found."""
+    """Print the findings of the last audit."""
     from fencepost import report
 
     with _reading(settings) as lake:
@@ -74,7 +74,9 @@ def explain(settings: Settings, arguments: argparse.Namespace) -> int:
 
 def plot(settings: Settings, arguments: argparse.Namespace) -> int:
     """Write a picture."""
-    drawn, name = next((each, name) for each in plots() if (name := _named(arguments, each)) is not None)
+    kind_of_plot, name = next(
+        (each, name) for each in plots() if (name := _named(arguments, each)) is not None
+    )
     out = arguments.out or Path(f"{_file_name(name)}-epochs.svg")
     kind = out.suffix.removeprefix(".").lower()
     if kind not in ("svg", "png"):
@@ -83,35 +85,35 @@ def plot(settings: Settings, arguments: argparse.Namespace) -> int:
         raise UsageError(f"{out.parent}: no such folder")
     if arguments.start and arguments.end and arguments.start >= arguments.end:
         raise UsageError("--from must be before --to")
-    content, found = _picture(settings, arguments, drawn, name, kind)
+    content, findings = _picture(settings, arguments, kind_of_plot, name, kind)
     try:
         out.write_bytes(content)
     except OSError as error:
         raise UsageError(f"{out}: {error.strerror}") from error
-    print(f"{out}: {found}")
+    print(f"{out}: {findings}")
     return OK
 
 
 def plots() -> list[Plot]:
-    """What can be drawn."""
+    """All kinds of pictures that can be drawn."""
     from fencepost.protocols import protocols
 
     return [plot for protocol in protocols() for plot in protocol.plots]
 
 
-def _named(arguments: argparse.Namespace, drawn: Plot) -> str | None:
-    """The name that the command line gives for this kind of picture; None where it gives none."""
-    name: str | None = vars(arguments)[(drawn.option or "name").removeprefix("--").replace("-", "_")]
+def _named(arguments: argparse.Namespace, kind_of_plot: Plot) -> str | None:
+    """The name that the command line has for this kind of picture; None without one."""
+    name: str | None = vars(arguments)[(kind_of_plot.option or "name").removeprefix("--").replace("-", "_")]
     return name
 
 
 def _picture(
-    settings: Settings, arguments: argparse.Namespace, drawn: Plot, name: str, kind: str
+    settings: Settings, arguments: argparse.Namespace, kind_of_plot: Plot, name: str, kind: str
 ) -> tuple[bytes, str]:
     with _reading(settings) as lake:
-        found = drawn.read(lake, name, arguments.cluster, arguments.start, arguments.end)
-    # Matplotlib takes a second to load, and is not needed where there is nothing to draw
-    return drawn.draw(found, kind)
+        timeline = kind_of_plot.read(lake, name, arguments.cluster, arguments.start, arguments.end)
+    # Matplotlib takes a second to load, so it is imported only if there is something to draw
+    return kind_of_plot.draw(timeline, kind)
 
 
 def _file_name(name: str) -> str:
@@ -125,33 +127,33 @@ def sql(settings: Settings, arguments: argparse.Namespace) -> int:
     return OK
 
 
-def own_commands() -> list[Command]:
-    """The commands that protocols bring."""
+def protocol_commands() -> list[Command]:
+    """The commands of protocols."""
     from fencepost.protocols import protocols
 
     return [command for protocol in protocols() for command in protocol.commands]
 
 
-def run_own(command: Command, settings: Settings, arguments: argparse.Namespace) -> int:
+def run_protocol_command(command: Command, settings: Settings, arguments: argparse.Namespace) -> int:
     """Run a protocol's own command, and print its rows."""
     with _reading(settings) as lake:
-        found, good = command.run(lake, arguments)
-    WRITERS[arguments.format](found, sys.stdout)
-    return OK if good else VIOLATED
+        table, is_good = command.run(lake, arguments)
+    WRITERS[arguments.format](table, sys.stdout)
+    return OK if is_good else VIOLATED
 
 
 @contextmanager
 def _reading(settings: Settings, engine: str | None = None) -> Iterator[Reader]:
-    """A lake that an audit has filled; nothing is created where there is none."""
+    """Open a lake that an audit has filled. Raises UsageError, and creates nothing, if there is none."""
     from fencepost.reading import open_lake
 
-    none = UsageError(
+    no_audit = UsageError(
         f"{settings.lake.warehouse or settings.lake.catalog}: no audit yet. "
         f"Run: fencepost audit --config {settings.path}"
     )
     if settings.lake.folder is not None and not Path(settings.lake.catalog.removeprefix(SQLITE)).exists():
-        raise none
+        raise no_audit
     with open_lake(settings, engine) as lake:
         if not lake.has(VERDICTS):
-            raise none
+            raise no_audit
         yield lake

@@ -13,30 +13,30 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def _write_table(found: pa.Table, out: TextIO) -> None:
+def _write_table(table: pa.Table, out: TextIO) -> None:
     from tabulate import tabulate
 
-    rows = [[_cell(value) for value in row] for row in _rows(found)]
-    print(tabulate(rows, headers=found.column_names, disable_numparse=True), file=out)
+    rows = [[_cell(value) for value in row] for row in _rows(table)]
+    print(tabulate(rows, headers=table.column_names, disable_numparse=True), file=out)
     print(f"({len(rows)} row{'' if len(rows) == 1 else 's'})", file=out)
 
 
-def _write_json(found: pa.Table, out: TextIO) -> None:
-    rows = [dict(zip(found.column_names, row, strict=True)) for row in _rows(found)]
+def _write_json(table: pa.Table, out: TextIO) -> None:
+    rows = [dict(zip(table.column_names, row, strict=True)) for row in _rows(table)]
     json.dump(rows, out, default=_plain, ensure_ascii=False, indent=2)
     print(file=out)
 
 
-def _write_csv(found: pa.Table, out: TextIO) -> None:
+def _write_csv(table: pa.Table, out: TextIO) -> None:
     writer = csv.writer(out)
-    writer.writerow(found.column_names)
-    writer.writerows([_cell(value) for value in row] for row in _rows(found))
+    writer.writerow(table.column_names)
+    writer.writerows([_cell(value) for value in row] for row in _rows(table))
 
 
-def _rows(found: pa.Table) -> Iterator[tuple[Any, ...]]:
+def _rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
     from fencepost.reading import columns
 
-    return zip(*columns(found), strict=True)
+    return zip(*columns(table), strict=True)
 
 
 def _cell(value: Any) -> str:
@@ -49,7 +49,7 @@ def _cell(value: Any) -> str:
 
 
 def _plain(value: Any) -> str:
-    """What JSON has no word for: times as ISO 8601 in UTC, bytes as hexadecimal digits."""
+    """A value that JSON does not have: times as ISO 8601 in UTC, bytes as hexadecimal digits."""
     if isinstance(value, dt.datetime):
         return value.isoformat(timespec="milliseconds") + ("Z" if value.tzinfo is None else "")
     if isinstance(value, (bytes, bytearray)):

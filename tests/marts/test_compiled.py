@@ -25,9 +25,9 @@ def test_dbt_compiles_once(
     made = project(first)
     models = {each.name for each in made.models}
     assert models == {each.name for each in made.nodes if not each.is_test}
-    assert all(each.rests_on and each.rests_on <= models for each in made.nodes if each.is_test)
+    assert all(each.depends_on and each.depends_on <= models for each in made.nodes if each.is_test)
     mart = next(each for each in made.nodes if each.name == "fct_fencing_events")
-    assert "fct_offset_commits" in mart.rests_on, "what is a part of its query reads it"
+    assert "fct_offset_commits" in mart.depends_on, "what is a part of its query reads it"
 
     def compiles(*_: object) -> None:
         raise AssertionError("dbt was asked again")

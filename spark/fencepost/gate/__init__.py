@@ -1,4 +1,4 @@
-"""The gate: judges the coverage mart, reports, and fails the run when a critical invariant is violated."""
+"""The gate: it judges the coverage mart, reports, and fails the run when a critical invariant is violated."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ logger = logging.getLogger(__name__)
 
 
 def run_gate(settings: Settings, sinks: Sequence[Sink] = ()) -> GateResult:
-    """Judge ``marts.fct_invariant_coverage`` and give back what was found.
+    """Judge ``marts.fct_invariant_coverage`` and return the result.
 
     Raises GateFailed, after the alert went to a file, the log and ``sinks``, when a critical invariant is
     violated; GateError when expectations and coverage contradict each other or cannot be read.
     """
     with open_lake(settings) as lake:
         coverage = lake.scan(COVERAGE)
-        found = outcomes(rows(coverage), settings.severities)
+        cluster_outcomes = outcomes(rows(coverage), settings.severities)
         checked = check(coverage.to_pandas(), project_folder("expectations"), work_folder(settings, "gate"))
-        _agree(found, checked)
-        result = decide(found, checked.data_docs)
+        _agree(cluster_outcomes, checked)
+        result = decide(cluster_outcomes, checked.data_docs)
         logger.info("gate: %s", result.summary())
         if not result.passed:
             path = alert_file(settings)
@@ -40,14 +40,16 @@ def run_gate(settings: Settings, sinks: Sequence[Sink] = ()) -> GateResult:
         return result
 
 
-def _agree(found: Sequence[Outcome], checked: CheckResult) -> None:
-    """An open gate must be no accident: suites and coverage know the same definitions and say the same."""
-    covered = {each.invariant for each in found}
+def _agree(cluster_outcomes: Sequence[Outcome], checked: CheckResult) -> None:
+    """Make sure that suites and coverage have the same definitions and the same result, so that the gate
+    cannot pass by accident.
+    """
+    covered = {each.invariant for each in cluster_outcomes}
     if missing := covered ^ checked.expected:
         raise GateError(
-            f"Suites and coverage do not speak of the same definitions: {', '.join(sorted(missing))}. "
+            f"Suites and coverage do not have the same definitions: {', '.join(sorted(missing))}. "
             "Run `make compile`, then judge and marts again."
         )
-    violated = {each.invariant for each in found if each.violated}
+    violated = {each.invariant for each in cluster_outcomes if each.violated}
     if differ := violated ^ checked.failed:
         raise GateError(f"Great Expectations and coverage disagree on {', '.join(sorted(differ))}.")

@@ -22,12 +22,14 @@ KEPT_RUNS = 10
 """Validation results (and pages of Data Docs) kept per suite."""
 
 COVERAGE_SUITE = "coverage"
-"""Not compiled: says of every definition whether the run can vouch for it at all."""
+"""The name of a suite that is not compiled: it fails for definitions that are unknown or not exercised."""
 
 
 @dataclass(frozen=True)
 class CheckResult:
-    """``failed``: invariants whose expectation failed; ``expected``: all with one; ``data_docs``: a page."""
+    """``failed``: invariants whose expectation failed; ``expected``: all invariants that have one;
+    ``data_docs``: the page of Data Docs.
+    """
 
     failed: frozenset[str]
     expected: frozenset[str]
@@ -40,7 +42,7 @@ def check(coverage: pd.DataFrame, project: Path, work: Path) -> CheckResult:
     """
     context = _context(project, work)
     suites = [context.suites.get(path.stem) for path in _suite_files(project)]
-    suites += [_own_suite(context, path) for path in _suites_of_protocols()]
+    suites += [_protocol_suite(context, path) for path in _suites_of_protocols()]
     results = _run(context, coverage, [*suites, _coverage_suite(context)])
     failed, expected = set(), set()
     for result in results:
@@ -62,12 +64,12 @@ def _suite_files(project: Path) -> list[Path]:
 
 
 def _suites_of_protocols() -> list[Path]:
-    """The suites that protocols bring in their own folders."""
-    found = [protocol.package / "suite.json" for protocol in protocols()]
-    return [path for path in found if path.is_file()]
+    """The suites in the folders of protocols."""
+    paths = [protocol.package / "suite.json" for protocol in protocols()]
+    return [path for path in paths if path.is_file()]
 
 
-def _own_suite(context: Any, path: Path) -> Any:
+def _protocol_suite(context: Any, path: Path) -> Any:
     import great_expectations as gx
 
     suite = json.loads(path.read_text(encoding="utf-8"))
@@ -77,7 +79,7 @@ def _own_suite(context: Any, path: Path) -> Any:
 def _context(project: Path, work: Path) -> Any:
     """A file context on a fresh copy: GX writes data sources and ids into its own folder."""
     os.environ["GX_ANALYTICS_ENABLED"] = "false"
-    # it tells dozens of things about itself while it is imported
+    # it logs dozens of lines while it is imported
     logging.getLogger("great_expectations").setLevel(logging.WARNING)
     import great_expectations as gx  # seconds, and only the gate needs it
 
@@ -89,7 +91,7 @@ def _context(project: Path, work: Path) -> Any:
 
 
 def _coverage_suite(context: Any) -> Any:
-    """Green in Data Docs must mean checked: what was not exercised, or is unknown, fails here."""
+    """Green in Data Docs must mean checked: definitions that are unknown or not exercised fail here."""
     import great_expectations as gx
     from great_expectations import expectations as gxe
 

@@ -1,4 +1,4 @@
-"""The alert one would like to get at three in the morning, and where it goes.
+"""The alert for the engineer on call, and its sinks.
 
 A sink is any callable that takes a subject and a text: the default ones write a file and the log.
 """
@@ -28,12 +28,14 @@ MOST_INVARIANTS = 10
 
 
 def alert_text(reader: Reader, result: GateResult) -> str:
-    """What is wrong, where, since when, how to see more: grouped by invariant and cluster, capped."""
+    """The text of an alert: what is violated, where and since when, and how to see more. It is grouped by
+    invariant and cluster, and has a limited length.
+    """
     blocks = [_block(reader, each) for each in result.critical[:MOST_INVARIANTS]]
     if len(result.critical) > MOST_INVARIANTS:
         rest = ", ".join(map(str, result.critical[MOST_INVARIANTS:]))
         blocks.append(f"And {len(result.critical) - MOST_INVARIANTS} more: {rest}")
-    blocks.append("\n".join(_beside(result)))
+    blocks.append("\n".join(_not_critical(result)))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -45,7 +47,7 @@ def subject(result: GateResult) -> str:
 
 
 def send(title: str, text: str, sinks: Iterable[Sink]) -> None:
-    """Hand the alert to every sink; one that fails does not keep it from the others."""
+    """Hand the alert to every sink, even if another sink fails."""
     for sink in sinks:
         try:
             sink(title, text)
@@ -54,7 +56,7 @@ def send(title: str, text: str, sinks: Iterable[Sink]) -> None:
 
 
 def file_sink(path: Path) -> Sink:
-    """A sink that writes ``path``, whole."""
+    """A sink that writes ``path``, completely or not at all."""
 
     def write(title: str, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -71,19 +73,20 @@ def log_sink(title: str, text: str) -> None:
 
 
 def alert_file(settings: Settings) -> Path:
-    """Where an alert raised now is kept."""
+    """The file for an alert that is raised now."""
     return work_folder(settings, "alerts") / f"{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}.txt"
 
 
 def task_failed(settings: Settings, task: str, run_id: str, error: str, sinks: Sequence[Sink] = ()) -> Path:
-    """Alert that a step broke: a check that did not run is not a check that passed. Gives back the file."""
+    """Alert that a step failed, since a check that did not run has not passed. Returns the alert's file."""
     path = alert_file(settings)
     title = f"Fencepost: the audit did not run to its end, {task} failed"
     text = (
-        f"Run {run_id} stopped at the step {task}. Nothing is said about the clusters since the last run.\n\n"
+        f"Run {run_id} stopped at the step {task}. "
+        "Nothing is known about the clusters since the last run.\n\n"
         f"{textwrap.indent(error.strip(), '    ')}\n\n"
-        "Repeated, the run takes up where it stopped: clear the failed task, or run `fencepost audit`.\n"
-        "What could not be read is listed by\n"
+        "A repeated run continues where this one stopped: clear the failed task, or run `fencepost audit`.\n"
+        "Evidence that could not be read is listed by\n"
         '    fencepost sql "SELECT * FROM marts.fct_quarantine"\n'
     )
     send(title, text, [file_sink(path), log_sink, *sinks])
@@ -119,20 +122,20 @@ def _block(reader: Reader, outcome: Outcome) -> str:
 
 
 def _what_to_do(outcome: Outcome) -> list[str]:
-    found = definition(outcome.invariant)
-    paragraphs = found.prose.split("\n\n") if found else []
+    marked_definition = definition(outcome.invariant)
+    paragraphs = marked_definition.prose.split("\n\n") if marked_definition else []
     return [line for text in paragraphs if text.startswith("On call:") for line in _wrapped(text, "  ")]
 
 
-def _beside(result: GateResult) -> list[str]:
-    """What is not critical, in a few lines: it must not look as if it were well."""
+def _not_critical(result: GateResult) -> list[str]:
+    """The outcomes that are not critical, in a few lines, so that nobody takes them for good."""
     lines = [
         f"Cluster {printable(cluster)} since {time_of(since)}: what was over before is left out."
         for cluster, since in result.since
     ]
     for label, group in (
         ("Warnings", result.warnings),
-        ("Unknown, for evidence is missing", result.unknown),
+        ("Unknown, because evidence is missing", result.unknown),
         ("Not exercised by these logs", result.not_exercised),
     ):
         if group:

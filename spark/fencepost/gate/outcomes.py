@@ -1,4 +1,4 @@
-"""What the coverage of a run means for the gate: four outcomes, and a severity that decides."""
+"""The outcomes of definitions, and the decision of the gate: which of them are critical."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from fencepost.words import printable, time_of
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one marked definition in one cluster; counts are states, steps or commits.
+    """The outcome of one marked definition in one cluster; counts are states, steps or commits.
 
-    ``status`` is violated, unknown, holds or not_exercised; ``severity`` is the one that counts here, after
-    the configuration's overrides. ``since``: from when on; None for all of history.
+    ``status`` is violated, unknown, holds or not_exercised; ``severity`` is the one of the configuration, if
+    that overrides it. ``since``: the time from which the cluster was audited, None for all of history.
     """
 
     cluster: str
@@ -38,12 +38,12 @@ class Outcome:
 
 @dataclass(frozen=True)
 class GateResult:
-    """What the gate found. ``passed`` is false exactly when something ``critical`` is violated.
+    """The result of the gate. ``passed`` is false exactly when something ``critical`` is violated.
 
-    ``warnings`` are violated with a lower severity. ``unknown`` (violated nowhere, but evidence is missing
-    somewhere) and ``not_exercised`` hold anything the gate cannot vouch for, of every severity. ``data_docs``
-    is the page to open; ``alert`` the file with the alert, when one was written. ``since``: from when on a
-    cluster was audited, of those of which not all of history was.
+    ``warnings`` are violated with a lower severity. ``unknown`` (not violated, but evidence is missing
+    somewhere) and ``not_exercised`` have definitions of any severity about which the gate can say nothing.
+    ``data_docs`` is the page to open; ``alert`` the file with the alert, if one was written. ``since``: the
+    time from which each cluster was audited, for clusters whose history was audited only in part.
     """
 
     critical: tuple[Outcome, ...]
@@ -84,25 +84,27 @@ class GateFailed(Exception):  # noqa: N818 (a verdict about the cluster, not an 
 
 def outcomes(rows: Iterable[Mapping[str, Any]], severities: Mapping[str, str]) -> list[Outcome]:
     """Rows of ``marts.fct_invariant_coverage`` -> outcomes, severities overridden per invariant."""
-    found = []
+    all_outcomes = []
     for row in rows:
         values = {name: row[name] for name in Outcome.__dataclass_fields__ if name != "since"}
         values["since"] = row.get("since")
         values["severity"] = severities.get(values["invariant"], values["severity"])
-        found.append(Outcome(**values))
-    return sorted(found, key=lambda each: (each.cluster, each.module, each.invariant))
+        all_outcomes.append(Outcome(**values))
+    return sorted(all_outcomes, key=lambda each: (each.cluster, each.module, each.invariant))
 
 
-def decide(found: Iterable[Outcome], data_docs: Path) -> GateResult:
+def decide(all_outcomes: Iterable[Outcome], data_docs: Path) -> GateResult:
     """Sort the outcomes by what they mean for the run."""
-    found = list(found)
-    violated = sorted((each for each in found if each.status == "violated"), key=lambda each: -each.violated)
+    all_outcomes = list(all_outcomes)
+    violated = sorted(
+        (each for each in all_outcomes if each.status == "violated"), key=lambda each: -each.violated
+    )
     return GateResult(
         critical=tuple(each for each in violated if each.severity == "critical"),
         warnings=tuple(each for each in violated if each.severity != "critical"),
-        unknown=tuple(each for each in found if each.status == "unknown"),
-        not_exercised=tuple(each for each in found if each.status == "not_exercised"),
-        holding=sum(each.status == "holds" for each in found),
+        unknown=tuple(each for each in all_outcomes if each.status == "unknown"),
+        not_exercised=tuple(each for each in all_outcomes if each.status == "not_exercised"),
+        holding=sum(each.status == "holds" for each in all_outcomes),
         data_docs=data_docs,
-        since=tuple(sorted({(each.cluster, each.since) for each in found if each.since is not None})),
+        since=tuple(sorted({(each.cluster, each.since) for each in all_outcomes if each.since is not None})),
     )

@@ -1,7 +1,8 @@
-"""What dbt makes of its project, once: of each model and each test the SQL, and what it rests on.
+"""The compiled dbt project: the SQL of each model and each test, and the models that they depend on.
 
-That follows from the code alone. So it is kept, by a digest of the code, beside the lake and where setting up
-has left it: a run that has it does without dbt, whose import takes longer than all marts of few rows.
+It depends on the code alone. So it is stored, with a digest of the code, beside the lake and among the files
+that setting up prepares. A run that finds it there does not import dbt, which takes longer than building
+small marts.
 """
 
 from __future__ import annotations
@@ -22,26 +23,28 @@ from fencepost.unchanged import code
 COMPILED = "marts.json"
 """The name of the file."""
 
-_known: dict[str, Project] = {}
-"""What this process has read or compiled, by the digest of the code."""
+_projects: dict[str, Project] = {}
+"""The projects that this process has read or compiled, by the digest of the code."""
 
 
 @dataclass(frozen=True)
 class Node:
-    """A model that is no part of others, or a test. ``rests_on``: the names of the models that it reads;
-    ``only_warns``: a test that holds nothing up.
+    """A model that is not ephemeral, or a test. ``depends_on``: the names of the models that it reads;
+    ``only_warns``: a test whose failure is only a warning.
     """
 
     name: str
     is_test: bool
     sql: str
-    rests_on: frozenset[str]
+    depends_on: frozenset[str]
     only_warns: bool = False
 
 
 @dataclass(frozen=True)
 class Project:
-    """All models, and all nodes; in SQL ``rows_built`` stands for the condition of rows that are built."""
+    """All models, and all nodes. In their SQL, ``rows_built`` stands for the condition that chooses the rows
+    to build.
+    """
 
     models: tuple[Model, ...]
     nodes: tuple[Node, ...]
@@ -51,64 +54,65 @@ class Project:
         return [
             each
             for each in self.nodes
-            if (each.rests_on & set(names) if each.is_test else each.name in names)
+            if (each.depends_on & set(names) if each.is_test else each.name in names)
         ]
 
 
 def rows_built(model: str) -> str:
-    """What stands for the condition of the rows of a model that are built."""
+    """The text that stands for the condition of the rows of a model that are built."""
     return f"rows_built('{model}')"
 
 
 def project(settings: Settings) -> Project:
-    """The project as it is kept, or as dbt compiles it now. Raises MartsError."""
+    """The stored project, or else the one that dbt compiles now. Raises MartsError."""
     digest = code(dbt=True)
-    if digest not in _known:
-        _known[digest] = _kept(settings, digest) or _made(settings, digest)
-    return _known[digest]
+    if digest not in _projects:
+        _projects[digest] = _stored_project(settings, digest) or _compile_and_store(settings, digest)
+    return _projects[digest]
 
 
-def _kept(settings: Settings, digest: str) -> Project | None:
+def _stored_project(settings: Settings, digest: str) -> Project | None:
     for file in (work_folder(settings, "dbt") / COMPILED, prepared(spark_jars(settings), COMPILED)):
-        if file.is_file() and (kept := json.loads(file.read_text()))["code"] == digest:
-            return _read(kept)
+        if file.is_file() and (stored := json.loads(file.read_text()))["code"] == digest:
+            return _from_json(stored)
     return None
 
 
-def _made(settings: Settings, digest: str) -> Project:
-    made = _compiled(settings)
+def _compile_and_store(settings: Settings, digest: str) -> Project:
+    compiled_project = _compiled(settings)
     place = work_folder(settings, "dbt") / COMPILED
-    # a run that is killed leaves no half of it
-    half = place.with_name(f"{COMPILED}.{os.getpid()}")
-    half.write_text(json.dumps({"code": digest, **asdict(made)}, default=sorted))
-    half.replace(place)
-    return made
+    # a run that is killed leaves no incomplete file
+    partial = place.with_name(f"{COMPILED}.{os.getpid()}")
+    partial.write_text(json.dumps({"code": digest, **asdict(compiled_project)}, default=sorted))
+    partial.replace(place)
+    return compiled_project
 
 
-def _read(kept: Mapping[str, Any]) -> Project:
-    found = [Model(**each) for each in kept["models"]]
-    nodes = [Node(**each) for each in kept["nodes"]]
+def _from_json(stored: Mapping[str, Any]) -> Project:
+    models_stored = [Model(**each) for each in stored["models"]]
+    nodes = [Node(**each) for each in stored["nodes"]]
     return Project(
         tuple(
-            replace(each, sources=frozenset(each.sources), stored_by=tuple(each.stored_by)) for each in found
+            replace(each, sources=frozenset(each.sources), stored_by=tuple(each.stored_by))
+            for each in models_stored
         ),
-        tuple(replace(each, rests_on=frozenset(each.rests_on)) for each in nodes),
+        tuple(replace(each, depends_on=frozenset(each.depends_on)) for each in nodes),
     )
 
 
 def _compiled(settings: Settings) -> Project:
     manifest = parse(settings)
-    found = models(manifest)
-    marks = {each.name: rows_built(each.name) for each in found if each.in_chapters}
+    all_models = models(manifest)
+    marks = {each.name: rows_built(each.name) for each in all_models if each.in_chapters}
     nodes = [each for each in compile_all(settings, manifest, marks) if not _is_part(each)]
     return Project(
-        tuple(found),
+        tuple(all_models),
         tuple(
             Node(
                 name=each.name,
                 is_test=each.resource_type == "test",
                 sql=each.compiled_code,
-                rests_on=frozenset(_rests_on(each, manifest)),
+                depends_on=frozenset(_dependencies(each, manifest)),
                 only_warns=str(each.config.get("severity", "")).lower() == "warn",
             )
             for each in nodes
@@ -120,10 +124,10 @@ def _is_part(node: Any) -> bool:
     return bool(node.config.materialized == "ephemeral")
 
 
-def _rests_on(node: Any, manifest: Any) -> Iterator[str]:
+def _dependencies(node: Any, manifest: Any) -> Iterator[str]:
     for name in node.depends_on.nodes:
         upstream = manifest.nodes.get(name)
         if upstream is not None and _is_part(upstream):
-            yield from _rests_on(upstream, manifest)
+            yield from _dependencies(upstream, manifest)
         elif upstream is not None:
             yield upstream.name

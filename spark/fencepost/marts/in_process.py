@@ -1,7 +1,7 @@
-"""The marts built in this process: dbt says what each model is, DuckDB runs it, PyIceberg commits its rows.
+"""The marts built in this process: dbt compiles each model, DuckDB runs it, PyIceberg commits its rows.
 
-What dbt and Spark do to each model is done here, too: its columns are those of its contract, it is tested
-when it is there, and what rests on something that failed is left out.
+As in a build by dbt and Spark, the columns of a model must be those of its contract, each model is tested
+when it is built, and a node that depends on a failed one is skipped.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from fencepost.tables import CHAPTER
 def build_in_process(
     settings: Settings, catalog: Catalog, project: Project, inputs: Inputs, plan: Plan
 ) -> MartsResult:
-    """Build and test what the plan names. Raises MartsError where a model or a test fails, LakeError where it
-    takes Spark to read or run something, and NotImplementedError where PyIceberg makes no views.
+    """Build and test the models of the plan. Raises MartsError if a model or a test fails, LakeError if only
+    Spark can read or run something, and NotImplementedError if PyIceberg cannot make views in this catalog.
     """
-    begun = time.monotonic()
+    start = time.monotonic()
     nodes = project.chosen(plan.build)
     with (
         tempfile.TemporaryDirectory(prefix="marts-", dir=settings.lake.folder) as scratch,
@@ -44,25 +44,27 @@ def build_in_process(
     ):
         builder = _Builder(catalog, inputs, reader, plan.since)
         for node, upstream in _in_order(nodes):
-            builder.do(node, upstream)
+            builder.build_or_test(node, upstream)
     if builder.failed:
         raise failure(builder.failed, len(nodes))
     return MartsResult(
         models=tuple(builder.built),
         tests=builder.passed,
         warnings=tuple(builder.warnings),
-        seconds=round(time.monotonic() - begun, 1),
+        seconds=round(time.monotonic() - start, 1),
     )
 
 
 def _in_order(nodes: Sequence[Node]) -> Iterator[tuple[Node, frozenset[str]]]:
-    """Each node with those that it rests on, which come first; a model also rests on its models' tests."""
+    """Each node with the nodes that it depends on, which come first. A model also depends on the tests of the
+    models that it reads.
+    """
     named = {each.name: each for each in nodes}
-    rests_on = {name: each.rests_on & named.keys() for name, each in named.items()}
-    tests = {name: models for name, models in rests_on.items() if named[name].is_test}
+    depends_on = {name: each.depends_on & named.keys() for name, each in named.items()}
+    tests = {name: models for name, models in depends_on.items() if named[name].is_test}
     for name in named.keys() - tests.keys():
-        rests_on[name] |= {test for test, models in tests.items() if models <= rests_on[name]}
-    return ((named[each], rests_on[each]) for each in TopologicalSorter(rests_on).static_order())
+        depends_on[name] |= {test for test, models in tests.items() if models <= depends_on[name]}
+    return ((named[each], depends_on[each]) for each in TopologicalSorter(depends_on).static_order())
 
 
 class _Builder:
@@ -81,8 +83,8 @@ class _Builder:
         self._since = since
         self._broken: set[str] = set()
 
-    def do(self, node: Node, upstream: Set[str]) -> None:
-        """Build a model, or test some; nothing where what it rests on has failed."""
+    def build_or_test(self, node: Node, upstream: Set[str]) -> None:
+        """Build a model or run a test, unless something that it depends on has failed."""
         chosen = [since for name, since in self._since.items() if rows_built(name) in node.sql]
         reader = self._reader.of_chapters(*chosen) if chosen else self._reader
         node = replace(node, sql=self._with_conditions(node))
@@ -97,16 +99,16 @@ class _Builder:
 
     def _with_conditions(self, node: Node) -> str:
         sql = node.sql
-        for name in node.rests_on | {node.name}:
+        for name in node.depends_on | {node.name}:
             since = self._since.get(name)
             sql = sql.replace(rows_built(name), condition(since) if since else "true")
         return sql
 
     def _build_table(self, node: Node, model: Model, reader: IcebergReader) -> None:
-        found, rows = reader.pieces(node.sql)
-        wanted = model.table.arrow_schema
-        if {each.name: each.type for each in found} != {each.name: each.type for each in wanted}:
-            self._fail(node, f"its contract has {_columns(wanted)}, its query gives {_columns(found)}")
+        columns, rows = reader.pieces(node.sql)
+        contract = model.table.arrow_schema
+        if {each.name: each.type for each in columns} != {each.name: each.type for each in contract}:
+            self._fail(node, f"its contract has {_columns(contract)}, its query gives {_columns(columns)}")
             return
         self._inputs.fit(model)
         lake.replace_by_pieces(self._catalog, model.table, rows, _where(self._since.get(model.name)))
@@ -114,11 +116,11 @@ class _Builder:
         self.built.append(model.name)
 
     def _build_view(self, node: Node, model: Model) -> None:
-        """A view that says the same already stays."""
-        found = self._reader.query(f"select * from (\n{node.sql}\n) limit 0")
-        view = View(tuple(found.column_names), node.sql)
+        """Build a view, unless it is the same already."""
+        tables = self._reader.query(f"select * from (\n{node.sql}\n) limit 0")
+        view = View(tuple(tables.column_names), node.sql)
         if self._reader.find(model.relation) != view:
-            views.replace(self._catalog, model.relation, found.schema, view.sql, model.doc)
+            views.replace(self._catalog, model.relation, tables.schema, view.sql, model.doc)
             self._reader.learn(model.relation, view)
         self.built.append(model.name)
 
@@ -139,7 +141,9 @@ class _Builder:
 
 
 def _where(since: Since | None) -> Where | None:
-    """The rows of the chapters from which on a model is built; None: all."""
+    """The condition of the rows that are replaced: the chapters from which on a model is built; None for
+    all.
+    """
     if not since:
         return None
     return [{"cluster": cluster, CHAPTER: AtLeast(begin)} for cluster, begin in since.items()]

@@ -1,7 +1,7 @@
 """The marts built by dbt on Spark, inside this process, on the session that is already open.
 
-One process and one JVM for the whole build. dbt's own session method would start a session of its own
-configuration; here it finds ours.
+There is one process and one JVM for the whole build. dbt's session method would start a session with another
+configuration; here it finds the open one.
 """
 
 from __future__ import annotations
@@ -23,14 +23,16 @@ _FAILED = ("error", "fail", "runtime error")
 
 
 def build_by_spark(spark: SparkSession, settings: Settings, plan: Plan) -> MartsResult:
-    """Build and test what the plan names. Raises MartsError."""
+    """Build and test the models of the plan. Raises MartsError."""
     since = {name: condition(each) for name, each in plan.since.items()}
     arguments = ["build", "--select", *plan.build, *NOT_IN_A_BUILD]
     return run_dbt(spark, settings, arguments, parse(settings), since)
 
 
 def build_all(spark: SparkSession, settings: Settings, *, select: str | None = None) -> MartsResult:
-    """Build and test every mart, or those that dbt's ``select`` names, even unchanged. Raises MartsError."""
+    """Build and test every mart, or those that dbt's ``select`` names, even if unchanged. Raises
+    MartsError.
+    """
     chosen = ("--select", select) if select else ()
     return run_dbt(spark, settings, ["build", *chosen, *NOT_IN_A_BUILD])
 
@@ -46,7 +48,7 @@ def run_dbt(
 
     ``manifest`` and ``since`` as for ``invoke``. Raises MartsError.
     """
-    with _ours(spark), _same_mode(spark):
+    with _as_first_session(spark), _same_mode(spark):
         outcome = invoke(settings, arguments, manifest, since)
     return _result(spark, outcome, log_folder(settings))
 
@@ -69,7 +71,7 @@ def _result(spark: SparkSession, outcome: Any, log: str) -> MartsResult:
 
 
 def _faults(spark: SparkSession, result: Any) -> str:
-    """What a failed test ``sound`` found; nothing of any other node."""
+    """The faults that a failed test ``sound`` found; an empty text for any other node."""
     if result.node.resource_type != "test" or not result.node.name.endswith("_sound"):
         return ""
     return faults([row.asDict() for row in spark.sql(result.node.compiled_code).collect()])
@@ -84,7 +86,7 @@ def _message(result: Any) -> str:
 
 @contextmanager
 def _same_mode(spark: SparkSession) -> Iterator[None]:
-    """dbt-spark turns ANSI mode off in the session that it is given; what runs after it must not notice."""
+    """Restore ANSI mode, which dbt-spark turns off in the session that it uses."""
     ansi = spark.conf.get("spark.sql.ansi.enabled")
     try:
         yield
@@ -93,8 +95,8 @@ def _same_mode(spark: SparkSession) -> Iterator[None]:
 
 
 @contextmanager
-def _ours(spark: SparkSession) -> Iterator[None]:
-    """dbt takes the process's first session; where a process has several lakes, that may be another one's."""
+def _as_first_session(spark: SparkSession) -> Iterator[None]:
+    """Let dbt find this session: it takes the process's first one, which may be of another lake."""
     before = SparkSession._instantiatedSession
     SparkSession._instantiatedSession = spark
     try:

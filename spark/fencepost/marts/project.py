@@ -1,4 +1,4 @@
-"""dbt's project: parsed, compiled, or handed to any other command of dbt, inside this process."""
+"""Runs dbt in this process: parses the project, compiles it, and runs any other command of dbt."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from fencepost.report.wording import first_paragraph
 from fencepost.settings import Settings
 
 PARSED = "partial_parse.msgpack"
-"""dbt's own name for the project as it has parsed it: it reads again only the files that differ."""
+"""dbt's name for the file with the parsed project: with it dbt parses only files that have changed."""
 
-# The generated tests repeat the gate's question for analysts: a violation must not hold the marts back.
+# The generated tests repeat the gate's check for analysts: a violation must not stop the build of marts.
 NOT_IN_A_BUILD = ("--exclude", "path:tests/generated", "test_type:unit")
 _NO_QUERIES = ("--no-populate-cache", "--no-introspect", "--no-write-json")
 
 
 def parse(settings: Settings) -> Any:
-    """The project as dbt reads it (its manifest). Raises MartsError."""
+    """The parsed project (dbt's manifest). Raises MartsError."""
     return _result(invoke(settings, ["parse"]), "read its project")
 
 
 def compile_all(settings: Settings, manifest: Any, since: Mapping[str, str]) -> list[Any]:
-    """All models and their tests, as dbt has compiled them: each node has its SQL. No query is run for it.
+    """All models and their tests, compiled: each node has its SQL. dbt runs no query for that.
 
     ``manifest`` and ``since`` as for ``invoke``. Raises MartsError.
     """
@@ -47,9 +47,9 @@ def invoke(
     manifest: Any = None,
     since: Mapping[str, str] = MappingProxyType({}),
 ) -> Any:
-    """What dbt says to a command. Its files (compiled SQL, logs, run results) go to the folder ``dbt`` beside
-    the lake. ``manifest``: the project as it was parsed; ``since``: of models that are not built whole, the
-    condition of the rows that are.
+    """The outcome of a command of dbt. Its files (compiled SQL, logs, run results) go to the folder ``dbt``
+    beside the lake. ``manifest``: the parsed project; ``since``: by model that is not built whole, the
+    condition of the rows to build.
     """
     from dbt.cli.main import dbtRunner  # 4 s, and only this function needs it
 
@@ -63,7 +63,7 @@ def invoke(
         "fencing_protocols": fencing_protocols(folder / "models"),
     }
     if since:
-        # of a project that was parsed already: with other variables dbt would parse it again
+        # set only if the project was parsed before: dbt parses a project again for other variables
         variables["changed_since"] = dict(since)
     quiet = ["--log-level", "none", "--log-level-file", "info", "--no-use-colors"]
     with _same_directory():
@@ -71,7 +71,9 @@ def invoke(
 
 
 def take_parsed(settings: Settings, place: Path) -> None:
-    """Give a new lake the project as setting up has parsed it, if it has: parsing takes dbt five seconds."""
+    """Copy the project that setting up has parsed to a new lake, if there is one: parsing takes five
+    seconds.
+    """
     parsed = prepared(spark_jars(settings), PARSED)
     if parsed.is_file() and not place.exists():
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -79,27 +81,27 @@ def take_parsed(settings: Settings, place: Path) -> None:
 
 
 def marked_definitions() -> dict[str, str]:
-    """``{"<module>.<id>": what it means}`` of every compiled definition."""
+    """``{"<module>.<id>": meaning}`` of every compiled definition."""
     return {f"{each.module}.{each.id}": first_paragraph(each.prose) for each in definitions()}
 
 
 def fencing_protocols(models: Path) -> list[str]:
-    """The protocols that have a model of their fencings, which is named after them."""
-    found = (each.parent.name for each in models.glob("*/int_*_fencings.sql"))
-    return sorted(name for name in found if (models / name / f"int_{name}_fencings.sql").is_file())
+    """The protocols that have a model of fencings, which is named after its protocol."""
+    names = (each.parent.name for each in models.glob("*/int_*_fencings.sql"))
+    return sorted(name for name in names if (models / name / f"int_{name}_fencings.sql").is_file())
 
 
 def condition(since: Since) -> str:
     """The rows from the first changed chapters on, in Spark's SQL."""
-    found = []
+    conditions = []
     for cluster, begin in since.items():
         name = cluster.replace("\\", "\\\\").replace("'", "\\'")
-        found.append(f"cluster = '{name}' and chapter >= {begin}")
-    return f"({' or '.join(found)})"
+        conditions.append(f"cluster = '{name}' and chapter >= {begin}")
+    return f"({' or '.join(conditions)})"
 
 
 def log_folder(settings: Settings) -> str:
-    """Where dbt writes its log."""
+    """The folder of dbt's log."""
     return str(work_folder(settings, "dbt") / "logs")
 
 
@@ -111,7 +113,7 @@ def _result(outcome: Any, what: str) -> Any:
 
 @contextmanager
 def _same_directory() -> Iterator[None]:
-    """dbt changes into its project and may stay there."""
+    """Restore the working directory: dbt changes it, and may not change it back."""
     before = Path.cwd()
     try:
         yield

@@ -1,4 +1,4 @@
-"""What a build of the marts comes to."""
+"""The result of a build of the marts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class MartsError(Exception):
 @dataclass(frozen=True)
 class MartsResult:
     """``models``: tables and views built; ``tests``: data tests passed; ``warnings``: ``node: message``;
-    ``empty``: marts created without rows; ``kept``: models that are as they would be built.
+    ``empty``: marts created without rows; ``kept``: models that are unchanged, and so were not built.
     """
 
     models: tuple[str, ...]
@@ -24,11 +24,13 @@ class MartsResult:
 
 
 def failure(failed: dict[str, str], nodes: int, log: str = "") -> MartsError:
-    """Of so many models and tests some have failed: by name, why."""
+    """The error of a build; ``failed``: by model or test, why it failed; ``nodes``: the number of all of
+    them.
+    """
     lines = "\n".join(f"  {name}: {why}" for name, why in failed.items())
     return MartsError(f"{len(failed)} of {nodes} models and tests failed{log and f' (log: {log})'}.\n{lines}")
 
 
 def faults(rows: list[dict[str, object]]) -> str:
-    """What a test ``sound`` found, in words."""
+    """The faults that a test ``sound`` found, in words."""
     return "; ".join(f"{row['fault']} ({row['faulty_rows']} rows)" for row in rows)

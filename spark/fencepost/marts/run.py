@@ -1,4 +1,4 @@
-"""Build what may have other rows than it has, in this process or by Spark."""
+"""Build the marts whose rows may have changed, in this process or by Spark."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ if TYPE_CHECKING:
     pass
 
 LARGEST = 30_000_000
-"""Rows that marts read from which on Spark builds them. At every size measured, up to this one, DuckDB took a
-fifth of the CPU and half of the memory."""
+"""From this number of rows that marts read, Spark builds them. At all sizes measured, up to this one, DuckDB
+took a fifth of the CPU and half of the memory.
+"""
 
 _log = logging.getLogger(__name__)
 
 
 def build(settings: Settings, catalog: Catalog, session: Sessions) -> MartsResult:
-    """Build and test every mart that may have other rows than it has; ``session`` is called if Spark is
-    needed. Raises MartsError.
+    """Build and test every mart whose rows may have changed; ``session`` is called if Spark is needed. Raises
+    MartsError.
     """
     project = compiled.project(settings)
     inputs = Inputs(catalog, project.models, made_by("marts", settings))

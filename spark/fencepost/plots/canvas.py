@@ -45,7 +45,7 @@ def style() -> Any:
 
 @cache
 def _defaults() -> dict[str, Any]:
-    """Matplotlib's own settings: nobody's matplotlibrc changes the picture."""
+    """Matplotlib's default settings, so that no matplotlibrc changes the picture."""
     return {name: value for name, value in mpl.rcParamsDefault.items() if not name.startswith("backend")}
 
 
@@ -61,7 +61,7 @@ def content(figure: Figure, kind: str) -> bytes:
 def sheet(top: float, bottom: float, limits: tuple[float, float], lane: float) -> tuple[Figure, Axes, float]:
     """A figure whose axes reach from ``bottom`` to ``top``, a lane of height 1 being ``lane`` inches high.
 
-    Gives the figure's height beside it.
+    Returns the figure, its axes and its height.
     """
     height = HEAD + FOOT + lane * (top - bottom)
     figure = Figure(figsize=(WIDTH, height))
@@ -73,7 +73,7 @@ def sheet(top: float, bottom: float, limits: tuple[float, float], lane: float) -
 
 
 def numbers(axes: Axes, each: Sequence[Run], scale: Callable[[float], Any], base: float) -> None:
-    """The epoch beside its step, where there is room: of steps close together the last has it."""
+    """The epoch beside each step if there is room; of steps close together only the last has its number."""
     low, high = axes.get_xlim()
     room = (high - low) * 0.022
     free = high
@@ -114,7 +114,7 @@ def labels(axes: Axes, names: Sequence[tuple[str, str]], heights: Sequence[float
 
 
 def time_axis(axes: Axes) -> None:
-    """Times in UTC below the lanes, and nothing beside them."""
+    """The axis of time in UTC below the lanes; there is no other axis."""
     locator = AutoDateLocator(minticks=5, maxticks=11)  # type: ignore[no-untyped-call]
     axes.xaxis.set_major_locator(locator)
     axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
@@ -129,28 +129,28 @@ def heading(
     *,
     title: str,
     about: Sequence[str],
-    found: str,
+    findings: str,
     alarming: bool,
 ) -> None:
-    """Whose picture it is, what it covers, what it comes to: gids ``title``, ``subtitle``, ``findings``."""
+    """The title, what the picture covers, and its findings: gids ``title``, ``subtitle``, ``findings``."""
     bold: dict[str, Any] = {"fontweight": "bold"}
     lines: tuple[tuple[str, float, str, dict[str, Any]], ...] = (
         (title, 0.36, "title", {"fontsize": 14, "color": INK, **bold}),
         ("    ".join(about), 0.60, "subtitle", {"fontsize": 9, "color": GREY}),
-        (found, 0.81, "findings", {"fontsize": 9, "color": ALARM if alarming else INK, **bold}),
+        (findings, 0.81, "findings", {"fontsize": 9, "color": ALARM if alarming else INK, **bold}),
     )
-    for text, down, gid, look in lines:
-        figure.text(0.25 / WIDTH, 1 - down / height, text, parse_math=False, gid=gid, **look)
+    for text, inches_down, gid, text_style in lines:
+        figure.text(0.25 / WIDTH, 1 - inches_down / height, text, parse_math=False, gid=gid, **text_style)
 
 
 def span(start: float, end: float) -> str:
-    """From when to when, for a heading."""
+    """The time from ``start`` to ``end`` in words, for a heading."""
     since, until = (f"{pd.Timestamp(limit * 86_400e9):%Y-%m-%d %H:%M:%S}" for limit in (start, end))
     return f"{since} to {until} UTC"
 
 
 def left_out(figure: Figure, height: float, words: str) -> None:
-    """What there was no room for (gid ``left_out``)."""
+    """A line about what is not shown for lack of room (gid ``left_out``)."""
     at = (LEFT / WIDTH, 0.1 / height)
     figure.text(*at, words, color=ALARM, fontsize=9, gid="left_out", parse_math=False)
 
@@ -185,7 +185,7 @@ def edge(kind: Kind) -> str:
 
 
 def handle(kind: Kind, count: int) -> Line2D:
-    """A kind of mark in the legend, with how many there are."""
+    """The legend's entry for a kind of mark, with their number."""
     return Line2D(
         [],
         [],
@@ -199,12 +199,14 @@ def handle(kind: Kind, count: int) -> Line2D:
 
 
 def handles(kinds: Sequence[Kind], counts: Mapping[str, int]) -> list[Line2D]:
-    """The kinds of marks that there are, in the legend: the most remarkable, which are drawn last, first."""
+    """The legend's entries for kinds that have marks: the most remarkable, which are drawn last,
+    come first.
+    """
     return [handle(kind, counts[kind.name]) for kind in reversed(kinds) if counts.get(kind.name)]
 
 
 def legend(figure: Figure, height: float, signs: Sequence[Any]) -> None:
-    """What the signs mean, below the axis of time."""
+    """The legend below the axis of time."""
     figure.legend(
         handles=list(signs),
         loc="upper left",

@@ -1,4 +1,4 @@
-"""What every picture arranges: kinds of marks, runs, the scale of epochs, names as they can be drawn."""
+"""The layout that all pictures share: kinds of marks, runs, the scale of epochs, names that can be drawn."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fencepost.words import printable
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of commit: what it is called, and how its mark looks."""
+    """A kind of mark: its name, its words in the legend, and how it looks."""
 
     name: str
     words: str
@@ -38,7 +38,7 @@ LEFT_TO_RIGHT = "\u200e"
 
 @dataclass(frozen=True)
 class Run:
-    """A stretch with one value; ``value`` is None where it is unknown. Times as matplotlib counts them."""
+    """A stretch of time with one value, None if that is unknown. Times are Matplotlib's days."""
 
     start: float
     end: float
@@ -47,13 +47,13 @@ class Run:
 
 @dataclass(frozen=True)
 class Scale:
-    """From epochs to heights within a lane, the same in every lane."""
+    """Maps epochs to heights within a lane, the same in every lane."""
 
     low: float
     high: float
 
     def __call__(self, epochs: Any) -> Any:
-        """Heights; what presents no epoch stands below all others."""
+        """The heights of epochs; a negative epoch (none) is below all others."""
         epochs = np.asarray(epochs, dtype=float)
         if self.high == self.low:
             place = np.where(epochs < self.low, -0.1, np.where(epochs > self.high, 1.1, 0.5))
@@ -63,23 +63,23 @@ class Scale:
 
 
 def extent(
-    times: Iterable[pd.Series], asked_start: dt.datetime | None, asked_end: dt.datetime | None
+    times: Iterable[pd.Series], first: dt.datetime | None, last: dt.datetime | None
 ) -> tuple[float, float]:
-    """Where a picture of these times begins and ends: at the given limits, else around all of them."""
-    known = np.concatenate([days(each.dropna()) for each in times])
-    start = known.min() if asked_start is None else days(pd.Series([asked_start]))[0]
-    end = known.max() if asked_end is None else days(pd.Series([asked_end]))[0]
-    end = max(start, end) if asked_end is None else end
-    # what ends or begins at the edge is seen whole
+    """The begin and the end of a picture of these times: the given limits, else around all of them."""
+    times_known = np.concatenate([days(each.dropna()) for each in times])
+    start = times_known.min() if first is None else days(pd.Series([first]))[0]
+    end = times_known.max() if last is None else days(pd.Series([last]))[0]
+    end = max(start, end) if last is None else end
+    # a margin, so that marks at the edge are visible
     air = (end - start) * 0.015 or _HALF_SECOND
     return (
-        float(start - air if asked_start is None else start),
-        float(end + air if asked_end is None else end),
+        float(start - air if first is None else start),
+        float(end + air if last is None else end),
     )
 
 
 def days(times: pd.Series) -> np.ndarray:
-    """Times as Matplotlib counts them; what is no time has no meaning here."""
+    """Times as Matplotlib's days; missing times must have been dropped."""
     return np.asarray(times.to_numpy(dtype="datetime64[us]").astype("int64") / 86_400e6)
 
 
@@ -89,7 +89,9 @@ def counted(number: int, word: str) -> str:
 
 
 def clean(text: str | None, most: int) -> str:
-    """A name from outside as one short line; what the font cannot draw is written as an escape."""
+    """A name from outside as one short line; characters that the font does not have are written
+    as escapes.
+    """
     glyphs = _glyphs()
     line = "".join(
         char if ord(char) in glyphs else char.encode("unicode_escape").decode() for char in printable(text)
@@ -97,7 +99,7 @@ def clean(text: str | None, most: int) -> str:
     if len(line) > most:
         tail = most // 3
         line = f"{line[: most - tail - 1]}…{line[-tail:]}"
-    # a name in Arabic or Hebrew reads from the right, what stands around it does not
+    # a name in Arabic or Hebrew reads from right to left; the text around it must not
     reads_back = any(unicodedata.bidirectional(char) in ("R", "AL") for char in line)
     return f"{LEFT_TO_RIGHT}{line}{LEFT_TO_RIGHT}" if reads_back else line
 

@@ -1,4 +1,4 @@
-"""What every picture asks of the lake: which entity a name means, from when to when, and rows for drawing."""
+"""Queries that all pictures need: which entity a name means, the limits of time, and rows for drawing."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 
 class PlotError(Exception):
-    """What is to be drawn is not in the lake; the message says what is."""
+    """The lake does not have what is to be drawn; the message says what it has."""
 
 
 def limits(start: dt.datetime | None, end: dt.datetime | None) -> dict[str, object]:
-    """From when to when, as parameters of a query: null where there is no limit."""
+    """The first and the last time as parameters of a query: null without a limit."""
     # without a zone an engine would take it for a local time of this machine
     named = {"start": start, "end": end}
     return {name: each and each.replace(tzinfo=dt.UTC) for name, each in named.items()}
 
 
-def frame(found: pa.Table) -> pd.DataFrame:
+def frame(result: pa.Table) -> pd.DataFrame:
     """Rows for a picture: times in UTC and without zone."""
-    table: pd.DataFrame = found.to_pandas()
+    table: pd.DataFrame = result.to_pandas()
     for name in table.select_dtypes("datetimetz"):
         table[name] = table[name].dt.tz_localize(None)
     return table
@@ -36,26 +36,29 @@ def frame(found: pa.Table) -> pd.DataFrame:
 def find(
     known: Collection[tuple[str, str]], name: str, cluster: str | None, what: str = "group"
 ) -> tuple[str, str]:
-    """The one ``(cluster, id)`` that is meant: by its id, or by its id as ``fencepost`` prints it.
+    """The ``(cluster, id)`` that ``name`` means: the id itself, or the id as ``fencepost`` prints it.
 
-    ``what`` it is an id of. Raises PlotError with near matches, or with the clusters to choose from.
+    ``known``: all of them; ``what``: the kind of entity. Raises PlotError with near matches, or with the
+    clusters to choose from.
     """
     clusters = sorted({each for each, _ in known})
     if cluster is not None and cluster not in clusters:
         raise PlotError(f"No cluster {printable(cluster)!r}. There are: {_listed(clusters)}.")
-    here = [each for each in known if cluster in (None, each[0])]
-    exact = [each for each in here if each[1] == name]
-    found = sorted(exact or [each for each in here if printable(each[1]) == name])
-    if len({each for each, _ in found}) > 1:
+    in_cluster = [each for each in known if cluster in (None, each[0])]
+    exact = [each for each in in_cluster if each[1] == name]
+    matches = sorted(exact or [each for each in in_cluster if printable(each[1]) == name])
+    if len({each for each, _ in matches}) > 1:
         raise PlotError(
-            f"Several clusters have a {what} {printable(name)!r}: {_listed([each for each, _ in found])}. "
+            f"Several clusters have a {what} {printable(name)!r}: {_listed([each for each, _ in matches])}. "
             "Choose one with --cluster."
         )
-    if not found:
-        raise PlotError(f"No {what} {printable(name)!r}. {_near({each for _, each in here}, name, what)}")
-    if len(found) > 1:
+    if not matches:
+        raise PlotError(
+            f"No {what} {printable(name)!r}. {_near({each for _, each in in_cluster}, name, what)}"
+        )
+    if len(matches) > 1:
         raise PlotError(f"{printable(name)!r} is how several {what}s are printed; give the id itself.")
-    return found[0]
+    return matches[0]
 
 
 def _near(ids: Collection[str], name: str, what: str) -> str:

@@ -1,4 +1,4 @@
-"""What a protocol brings."""
+"""The parts of a protocol: what its folder defines for capture, rebuild, reports, plots and commands."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ Verdict = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Explanation:
-    """What a verdict is about, in the protocol's own words: one or two sentences, and where it was read."""
+    """An explanation of a verdict in the protocol's terms: one or two sentences, and the place of the
+    evidence.
+    """
 
     sentence: str
     file: str
@@ -36,10 +38,11 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Plot:
-    """Something that ``fencepost plot`` draws: it is asked for by its name, after ``option`` if there is one.
+    """A kind of picture that ``fencepost plot`` draws, of the entity whose name follows ``option`` (if any).
 
-    ``read`` takes an open lake, the name, the cluster (or None), and from when to when (or None); ``draw``
-    what was read and the kind of picture (svg, png), and gives the picture and what it shows in a few words.
+    ``read`` takes an open lake, the name, the cluster (or None), and the first and the last time (or None),
+    and returns the rows. ``draw`` takes these and the kind of picture (svg, png), and returns the picture
+    and its findings in a few words.
     """
 
     option: str | None
@@ -53,8 +56,8 @@ class Plot:
 class SqlFunction:
     """A function that queries of the lake may call, in DuckDB and in Spark.
 
-    ``call`` takes a value for each of ``parameters`` and gives one of ``returns`` (Spark's types: int,
-    binary); a ValueError ends the query with its message. Where an argument is null, so is the result.
+    ``call`` takes a value for each of ``parameters`` and returns one of ``returns`` (Spark's types: int,
+    binary); a ValueError ends the query with its message. If an argument is null, so is the result.
     """
 
     name: str
@@ -67,8 +70,9 @@ class SqlFunction:
 class Command:
     """A command of ``fencepost`` that reads the lake.
 
-    ``options`` adds its arguments to a parser. ``run`` takes an open lake and the arguments, and gives rows
-    to print and whether they are as they should be: the exit code. It raises UsageError for bad input.
+    ``options`` adds its arguments to a parser. ``run`` takes an open lake and the arguments, and returns
+    rows to print and whether nothing is wrong, which decides the exit code. It raises UsageError for bad
+    input.
     """
 
     name: str
@@ -78,40 +82,41 @@ class Command:
 
 
 class UsageError(Exception):
-    """The command cannot be carried out as asked; the message says what to change."""
+    """The command cannot be run with these arguments; the message says what to change."""
 
 
 def no_kinds() -> tuple[Kind, ...]:
-    """Only the evidence that all protocols share is read."""
+    """For a protocol that needs only the evidence that all protocols share."""
     return ()
 
 
 def no_explanations(_: Reader, verdicts: Sequence[Verdict]) -> dict[str, Explanation]:
-    """There is nothing to say of a verdict beyond its values."""
+    """For a protocol whose verdicts have no explanations beside their values."""
     return {}
 
 
 def no_names(_: Reader) -> dict[str, str]:
-    """No id has a name."""
+    """For a protocol that knows no names of topic ids."""
     return {}
 
 
 def no_report(_: Reader) -> Callable[[str], list[str]]:
-    """There is nothing to report of a cluster beyond its verdicts."""
+    """For a protocol that reports nothing beside verdicts."""
     return lambda cluster: []
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """One protocol. Functions import what they need when they are called: a command needs few of them.
+    """One protocol. Its functions import what they need when they are called, since a command calls few of
+    them.
 
-    ``name`` is that of its folders, ``package`` its folder of code. ``tables`` are those of silver, which
-    ``rebuild`` gives, by name; ``handed_down`` are tables that it gives beside them, which the next chapter's
-    rebuild is told (``Evidence.before``). ``requests`` says which lines of the request logs are kept, by
-    Kafka's name of the API; ``kinds`` which evidence is read that no other protocol needs, into the tables
-    ``bronze``. ``report`` reads the marts once and gives the lines of each cluster; ``explain`` says
-    what verdicts are about, by their ids; ``names`` what ids of topics are called. ``shown`` are the columns
-    of evidence that a sentence about a finding names, in their order.
+    ``name`` is the name of its folders, ``package`` its folder of code. ``rebuild`` returns the rows of
+    ``tables`` (silver) by table name, and those of ``handed_down``, which the next chapter's rebuild gets as
+    ``Evidence.before``. ``requests``: which lines of the request logs are kept, by Kafka's name of the API.
+    ``kinds``: the kinds of evidence that only this protocol reads, into the tables ``bronze``. ``report``
+    reads the marts once and returns a function for the lines about one cluster. ``explain`` returns
+    explanations of verdicts by their ids, ``names`` the names of topic ids. ``shown``: the columns of
+    evidence that a sentence about a finding contains, in this order.
     """
 
     name: str
@@ -132,5 +137,5 @@ class Protocol:
 
     @property
     def compiled(self) -> Path:
-        """The folder of what ``tlasql compile`` made of its specification."""
+        """The folder with the files that ``tlasql compile`` generates from its specification."""
         return self.package / "compiled"

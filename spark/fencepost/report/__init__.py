@@ -1,4 +1,4 @@
-"""What an audit found, in words. Reads only the marts and the compiled specification."""
+"""The findings of an audit in words. Reads only the marts and the compiled specification."""
 
 from fencepost.report.episodes import VERDICTS, Finding, finding_sentence, findings
 from fencepost.report.overview import COVERAGE, screenful

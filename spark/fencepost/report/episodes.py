@@ -1,4 +1,4 @@
-"""Episodes of violated invariants, and what their protocols have to say of them."""
+"""Episodes of violated invariants, with the explanations of their protocols."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class Finding:
-    """One episode, what its protocol has to say of it (if it has), and what ids are called in the lake."""
+    """One episode, its protocol's explanation if there is one, and the names of topic ids in the lake."""
 
     verdict: Row
     explanation: Explanation | None
@@ -37,8 +37,8 @@ class Finding:
 def findings(reader: Reader, cluster: str, invariant: str, most: int) -> list[Finding]:
     """The first ``most`` violated episodes of one invariant, oldest first."""
     where = {"cluster": cluster, "invariant": invariant, "verdict": "violated"}
-    found = rows(reader.scan(VERDICTS, where=where))
-    return findings_of(reader, sorted(found, key=oldest_first)[:most])
+    violated = rows(reader.scan(VERDICTS, where=where))
+    return findings_of(reader, sorted(violated, key=oldest_first)[:most])
 
 
 def finding_sentence(finding: Finding) -> str:
@@ -54,7 +54,7 @@ def finding_sentence(finding: Finding) -> str:
 
 
 def findings_of(reader: Reader, verdicts: Sequence[Row]) -> list[Finding]:
-    """What the protocols say of each of these episodes, in this order."""
+    """These episodes with the explanations of the protocols, in the same order."""
     if not verdicts:
         return []
     explanations: dict[str, Explanation] = {}
@@ -71,11 +71,11 @@ def oldest_first(verdict: Row) -> tuple[bool, Any, str]:
 
 
 def _without_digests(witness: Mapping[str, Any]) -> dict[str, Any]:
-    """The quantified variables that say something: those that name a record do it by a digest."""
+    """The quantified variables that a reader understands: not those that name a record by a digest."""
     return {name: value for name, value in witness.items() if not _DIGEST.fullmatch(str(value))}
 
 
 def _record_words(evidence: Mapping[str, Any]) -> dict[str, Any]:
-    """The record that a verdict is about, by what its evidence says of it."""
+    """The values of a verdict's evidence that describe its record (Protocol.shown)."""
     shown = [name for protocol in protocols() for name in protocol.shown]
     return {name: evidence[name] for name in shown if evidence.get(name) not in (None, -1)}

@@ -1,4 +1,4 @@
-"""The screenful after a run: what each cluster's audit found."""
+"""The report after a run, a screenful for each cluster."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def screenful(reader: Reader, clusters: Iterable[str], most: int = 1) -> str:
 
 
 class _Report:
-    """What the marts have of all clusters: each mart is read once, however many clusters there are."""
+    """The rows of all clusters: each mart is read once, however many clusters there are."""
 
     def __init__(self, reader: Reader, most: int) -> None:
         self._coverage = _by_cluster(rows(reader.scan(COVERAGE)))
@@ -68,10 +68,10 @@ class _Report:
         return lines
 
     def _violated_lines(self, row: Row) -> list[str]:
-        name, found = row["invariant"], definition(row["invariant"])
+        name, marked_definition = row["invariant"], definition(row["invariant"])
         lines = ["", f"{row['severity'].upper()}  {name}: {row['violated']} of {row['checked']} violated"]
-        if found is not None:
-            lines += indented(first_sentence(found.prose), "  ", "  ")
+        if marked_definition is not None:
+            lines += indented(first_sentence(marked_definition.prose), "  ", "  ")
         for finding in self._findings[row["cluster"], name]:
             lines += indented(finding_sentence(finding))
             lines.append(f"      look further: fencepost explain {finding.verdict['verdict_id']}")
@@ -82,8 +82,8 @@ def _gravest_first(row: Row) -> tuple[int, int, str]:
     return SEVERITIES.index(row["severity"]), -row["violated"], row["invariant"]
 
 
-def _by_cluster(found: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+def _by_cluster(coverage: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     by_cluster: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for row in found:
+    for row in coverage:
         by_cluster[row["cluster"]].append(row)
     return by_cluster

@@ -15,26 +15,27 @@ class UnknownVerdictError(Exception):
 
 
 def explain(reader: Reader, verdict_id: str) -> str:
-    """The story of one verdict: definition, what met it, what was false, values, evidence, where to look.
+    """The story of one verdict: its definition, what happened, the false conjunct, values, evidence, places
+    to look.
 
     Raises UnknownVerdictError when the last run has no such verdict.
     """
-    found = verdict(reader, verdict_id)
-    finding = findings_of(reader, [found])[0]
+    verdict_row = verdict(reader, verdict_id)
+    finding = findings_of(reader, [verdict_row])[0]
     return "\n".join(
-        [*_headline(found), "", *_story(finding), "", *_definition_lines(finding), *_evidence(finding)]
+        [*_headline(verdict_row), "", *_story(finding), "", *_definition_lines(finding), *_evidence(finding)]
     )
 
 
 def verdict(reader: Reader, verdict_id: str) -> Row:
     """The row of the verdict mart. Raises UnknownVerdictError when the last run has no such verdict."""
-    found = rows(reader.scan(VERDICTS, where={"verdict_id": verdict_id}))
-    if not found:
+    matching = rows(reader.scan(VERDICTS, where={"verdict_id": verdict_id}))
+    if not matching:
         raise UnknownVerdictError(
             f"No verdict {verdict_id} in {VERDICTS}. "
             f'List them: fencepost sql "SELECT verdict_id, invariant, verdict, scope FROM {VERDICTS}"'
         )
-    return found[0]
+    return matching[0]
 
 
 def _headline(verdict: Row) -> list[str]:
@@ -67,16 +68,21 @@ def _story(finding: Finding) -> list[str]:
 
 
 def _definition_lines(finding: Finding) -> list[str]:
-    found = finding.definition
-    if found is None:
+    marked_definition = finding.definition
+    if marked_definition is None:
         return []
     prose = [
         line
-        for paragraph in found.prose.split("\n\n")
+        for paragraph in marked_definition.prose.split("\n\n")
         for line in [*textwrap.wrap(paragraph, WIDTH, initial_indent="  ", subsequent_indent="  "), ""]
     ]
-    formula = textwrap.indent(found.formula, "    ").splitlines()
-    return [f"The specification says ({found.file}:{found.line})", *formula, "", *prose]
+    formula = textwrap.indent(marked_definition.formula, "    ").splitlines()
+    return [
+        f"The specification says ({marked_definition.file}:{marked_definition.line})",
+        *formula,
+        "",
+        *prose,
+    ]
 
 
 def _evidence(finding: Finding) -> list[str]:

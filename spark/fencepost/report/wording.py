@@ -16,7 +16,7 @@ def first_paragraph(prose: str) -> str:
 
 
 def first_sentence(prose: str) -> str:
-    """What a definition says, at its shortest."""
+    """The first sentence of a definition's prose."""
     return first_paragraph(prose).split(". ")[0].rstrip(".") + "."
 
 
@@ -48,7 +48,7 @@ def place(scope: str | None) -> dict[str, Any]:
 
 
 def log_of(scope: str | None) -> str:
-    """The log that a verdict's positions are offsets of."""
+    """The name of the log to which a verdict's positions belong."""
     place = parsed(scope)
     if "group_id" in place:
         return "the group's partition of __consumer_offsets"

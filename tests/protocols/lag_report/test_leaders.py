@@ -108,7 +108,7 @@ def test_a_decision_is_of_its_generation_its_members_and_its_process() -> None:
 
 
 @pytest.mark.parametrize(
-    "told",
+    "text",
     [
         "a" * 500_000,
         "a=[activeTasks: ([" * 30_000,

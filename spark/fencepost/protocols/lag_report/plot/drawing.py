@@ -58,7 +58,7 @@ def _draw(timeline: InstanceTimeline, layout: InstanceLayout) -> Figure:
         height,
         title=f"State directories of {clean(timeline.instance, 80)}",
         about=(f"cluster {clean(timeline.cluster, 40)}", canvas.span(layout.start, layout.end)),
-        found=findings(layout.counts),
+        findings=findings(layout.counts),
         alarming=bool(layout.counts.get("needed")),
     )
     canvas.legend(figure, height, [*_handles(layout), *drawn])

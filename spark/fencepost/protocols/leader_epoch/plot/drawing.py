@@ -66,7 +66,7 @@ def _draw(timeline: TopicTimeline, layout: TopicLayout) -> Figure:
         height,
         title=f"Topic {clean(timeline.topic, 80)}",
         about=(f"cluster {clean(timeline.cluster, 40)}", canvas.span(layout.start, layout.end)),
-        found=findings(layout.counts),
+        findings=findings(layout.counts),
         alarming=bool(layout.counts["lost"] or layout.counts.get("orphaned")),
     )
     canvas.legend(figure, height, _handles(layout))

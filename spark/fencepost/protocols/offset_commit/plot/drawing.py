@@ -63,7 +63,7 @@ def _draw(timeline: Timeline, layout: Layout) -> Figure:
         height,
         title=f"Group {clean(timeline.group_id, 90)}",
         about=about,
-        found=findings(layout.every),
+        findings=findings(layout.every),
         alarming=bool({"accepted_zombie", "refused_owner"} & layout.every.keys()),
     )
     canvas.legend(figure, height, _handles(timeline, layout))

@@ -57,7 +57,7 @@ def _draw(timeline: GroupTimeline, layout: RebalanceLayout) -> Figure:
         height,
         title=f"Rebalances of group {clean(timeline.group_id, 80)}",
         about=(f"cluster {clean(timeline.cluster, 40)}", canvas.span(layout.start, layout.end)),
-        found=findings(layout.counts),
+        findings=findings(layout.counts),
         alarming=any(layout.counts.get(kind) for kind in _ALARMING),
     )
     canvas.legend(figure, height, _handles(layout))

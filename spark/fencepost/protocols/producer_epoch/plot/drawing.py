@@ -79,7 +79,7 @@ def _draw(timeline: ProducerTimeline, layout: ProducerLayout) -> Figure:
         height,
         title=f"Transactional id {clean(timeline.transactional_id, 80)}",
         about=about,
-        found=findings(layout.counts),
+        findings=findings(layout.counts),
         alarming=bool(layout.counts.get(FENCED.name) or layout.counts["dangling"]),
     )
     canvas.legend(figure, height, _handles(layout))
