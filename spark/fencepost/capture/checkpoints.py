@@ -1,6 +1,6 @@
-"""What the checkpoints of a log directory say: how far the log cleaner has been, and where logs ended.
+"""Reads the checkpoints of log directories: how far the log cleaner has cleaned, and where logs ended.
 
-Both are noted after segments were read. A checkpoint that is missing or does not parse tells nothing.
+Both are noted after segments were read. A checkpoint that is missing or does not parse is ignored.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 
 
 def note_cleaned(catalog: Catalog, clusters: Sequence[Cluster], run_id: str, now: datetime) -> int:
-    """Append to ``bronze.cleaned`` what the checkpoints say that is not there yet; gives back how many rows.
+    """Append the new entries of the cleaner's checkpoints to ``bronze.cleaned``; returns how many are new.
 
-    Below its checkpoint a log keeps the last record of each key: whatever the cleaner has taken from the
-    segments that were read lies there.
+    Below its checkpoint a log keeps only the last record of each key. All records that the cleaner has
+    removed from segments were below it.
     """
     rows = [
         (cluster, broker_id, *entry, str(file), run_id, now)
@@ -40,11 +40,12 @@ def note_cleaned(catalog: Catalog, clusters: Sequence[Cluster], run_id: str, now
 
 
 def note_log_ends(catalog: Catalog, clusters: Sequence[Cluster], run_id: str, now: datetime) -> int:
-    """Append to ``bronze.log_ends`` where the logs of brokers ended that were shut down cleanly and have not
-    been started since; gives back how many rows are new.
+    """Append to ``bronze.log_ends`` the log ends of brokers that were shut down cleanly and have not been
+    started since; returns how many rows are new.
 
-    LogManager.shutdown flushes and closes every log, writes its end as its recovery point, and last of all
-    the file that says so, with the broker's epoch (since Kafka 3.7). A broker that starts deletes that file.
+    LogManager.shutdown flushes and closes every log, writes the log's end as its recovery point, and finally
+    writes the file of a clean shutdown, with the broker's epoch (since Kafka 3.7). A broker that starts
+    deletes this file.
     """
     rows = [
         (cluster, broker_id, broker_epoch, *entry, str(file), run_id, now)
@@ -67,7 +68,9 @@ def _log_dirs(clusters: Sequence[Cluster]) -> Iterator[tuple[str, int, Path]]:
 
 
 def _entries(file: Path) -> Iterator[tuple[str, int, int]]:
-    """``topic partition offset`` lines behind the version and their number (OffsetCheckpointFile)."""
+    """The lines ``topic partition offset``, which follow the version and their number
+    (OffsetCheckpointFile).
+    """
     try:
         lines = content(file).decode().splitlines()[2:]
     except (OSError, UnicodeDecodeError):

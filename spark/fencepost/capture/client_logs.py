@@ -1,4 +1,4 @@
-"""The logs of client applications as rows: what their producers say of their epochs."""
+"""The logs of client applications as rows: the lines of producers about their epochs."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def find_client_logs(cluster: Cluster) -> tuple[list[Source], list[Fault]]:
     sources: list[Source] = []
     faults: list[Fault] = []
     for client in cluster.clients:
-        found, missing = files(client.logs)
+        matching, missing = files(client.logs)
         sources += [
             Source(cluster.name, None, CLIENT_LOG, file, timezone=client.timezone, client=client.name)
-            for file in found
+            for file in matching
         ]
         faults += [
             Fault(cluster.name, None, CLIENT_LOG, pattern, 0, 0, "missing", _MISSING) for pattern in missing
@@ -31,7 +31,7 @@ def find_client_logs(cluster: Cluster) -> tuple[list[Source], list[Fault]]:
 
 
 def rows(source: Source) -> Rows:
-    """The rows of ``bronze.client_lines`` in the source's range, and what became of it."""
+    """The rows of ``bronze.client_lines`` in the source's range, and its outcome."""
     origin = {"cluster": source.cluster, "client": source.client, "file": source.file}
     yield from text_rows(source, _parse, of_table(CLIENT_LINES, origin), _is_unfinished)
 
@@ -44,7 +44,7 @@ def _parse(source: Source, piece: Piece, after_ms: int | None) -> Parsed:
 
 
 def _is_unfinished(piece: Piece, parsed: Parsed) -> bool:
-    """Never: what waits may be anyone's line."""
+    """Never: an unfinished line need not be a producer's."""
     return False
 
 

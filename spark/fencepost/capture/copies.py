@@ -1,8 +1,8 @@
-"""Logs in text that are there twice, of which one is read.
+"""Finds copies of logs in text, so that only one of them is read.
 
-``copytruncate`` of logrotate copies a log before it empties it, gzip writes beside what it packs, and a whole
-folder may have been copied. A run that comes meanwhile finds a log under two names, under one of them perhaps
-only a part. Were both read, nothing would tell later under which of them a line stands.
+``copytruncate`` of logrotate copies a log before it empties it, gzip writes the packed file beside the log,
+and somebody may have copied a whole folder. A run at such a time finds a log under two names, one of which
+may have only a part of it. If both were read, nobody could tell later which file a line is in.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ _BLOCK = 1 << 20
 
 
 def copies(sources: Iterable[Source]) -> Iterator[Source]:
-    """The logs that are the beginning, or all, of another one of the same broker, or client's, and kind."""
-    logs = sorted((source for source in sources if is_text(source.kind)), key=_whose)
-    for _, of_one in groupby(logs, key=_whose):
-        for alike in _begin_alike(of_one):
-            yield from _copies(alike)
+    """The logs that are the beginning, or the whole, of another log of the same broker or client and kind."""
+    logs = sorted((source for source in sources if is_text(source.kind)), key=_owner)
+    for _, logs_of_one_owner in groupby(logs, key=_owner):
+        for similar in _groups_with_same_head(logs_of_one_owner):
+            yield from _copies(similar)
 
 
-def _whose(log: Source) -> str:
+def _owner(log: Source) -> str:
     return repr((*log.origin[:3], log.client))
 
 
-def _begin_alike(logs: Iterable[Source]) -> Iterator[list[Source]]:
-    """The logs whose first bytes are the same, as far as they have them."""
-    shortest, alike = b"", list[Source]()
+def _groups_with_same_head(logs: Iterable[Source]) -> Iterator[list[Source]]:
+    """The logs in groups with the same first bytes, up to the end of the shortest log of a group."""
+    shortest, similar = b"", list[Source]()
     for head, _, source in sorted((_head(each), number, each) for number, each in enumerate(logs)):
         if not (shortest and head.startswith(shortest)):
-            yield alike
-            shortest, alike = head, []
-        alike.append(source)
-    yield alike
+            yield similar
+            shortest, similar = head, []
+        similar.append(source)
+    yield similar
 
 
-def _copies(alike: list[Source]) -> Iterator[Source]:
+def _copies(similar: list[Source]) -> Iterator[Source]:
     originals: list[Source] = []
-    for source in sorted(alike, key=lambda each: each.file):
+    for source in sorted(similar, key=lambda each: each.file):
         for number, other in enumerate(originals):
             if (beginning := _beginning(other, source)) is not None:
                 yield beginning
@@ -58,7 +58,9 @@ def _copies(alike: list[Source]) -> Iterator[Source]:
 
 
 def _beginning(one: Source, other: Source) -> Source | None:
-    """Which of two logs the other one begins with; the second, if they are the same; None of two others."""
+    """The one of two logs that is the beginning of the other; the second if they are the same; None if they
+    differ.
+    """
     try:
         with opened(one.file) as first, opened(other.file) as second:
             if is_compressed(first) or is_compressed(second):
@@ -73,7 +75,7 @@ def _beginning(one: Source, other: Source) -> Source | None:
 
 
 def _ends_first(one: BinaryIO, other: BinaryIO) -> bool | None:
-    """Whether the first of two files ends before the other one; None if they differ before that."""
+    """Whether the first of two files is shorter than the other; None if they differ before it ends."""
     while True:
         blocks = _block(one), _block(other)
         common = min(map(len, blocks))
@@ -96,7 +98,7 @@ def _unpacked(file: BinaryIO) -> BinaryIO:
 
 
 def _block(file: BinaryIO) -> bytes:
-    """The next bytes, fewer where the file ends, none where what is packed is damaged."""
+    """The next bytes: fewer at the end of the file, none if packed data is damaged."""
     with suppress(EOFError, zlib.error, gzip.BadGzipFile):
         return file.read(_BLOCK)
     return b""

@@ -1,7 +1,7 @@
-"""What identifies the part of a file that was read, whatever its name is now.
+"""Digests that identify the part of a file that was read, even if the file is renamed.
 
-A digest stays the same exactly while the file still begins with what was read: not after it was replaced,
-truncated and written again, or compacted.
+A digest stays the same as long as the file begins with the part that was read. It changes when the file is
+replaced, truncated and written again, or compacted.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ def head_digest(file: BinaryIO, consumed_to: int) -> str:
 
 
 def headers_digest(fd: int, consumed_to: int, last_header: int) -> str:
-    """The digest of the first and the last header that were read, and where the last one lies.
+    """The digest of the first and the last header that were read, and the position of the last one.
 
-    A header holds the checksum of its batch: it changes with what applications wrote.
+    A header has the checksum of its batch, so it changes with the payload.
     """
     digest = hashlib.sha256(str(consumed_to).encode())
     for position in (0, last_header):
@@ -37,5 +37,5 @@ def headers_digest(fd: int, consumed_to: int, last_header: int) -> str:
 
 
 def last_header(digest: str) -> int:
-    """Where the last header lies, as a headers_digest says."""
+    """The position of the last header, which is a part of a headers_digest."""
     return int(digest.partition(_AT)[2] or 0)

@@ -1,6 +1,6 @@
-"""The one way to the files that evidence lies in: capture finds, lists and opens them here, and nowhere else.
+"""Access to the files of evidence: capture finds, lists and opens them only with these functions.
 
-They are files of this machine. Evidence from elsewhere would come through these functions.
+They are files of this machine. To read evidence from other stores, only these functions would change.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def expand(pattern: str) -> list[str]:
-    """The paths a glob matches, sorted; a path without wildcards is itself when it exists."""
+    """The paths that a glob matches, sorted; for a path without wildcards, the path itself if it exists."""
     # pathlib has no globs that begin at the root
     return sorted(glob.glob(pattern, recursive=True, include_hidden=True))  # noqa: PTH207
 
@@ -22,7 +22,7 @@ def is_folder(path: str) -> bool:
 
 
 def names(folder: str | Path) -> list[str]:
-    """The names of what is in a folder, sorted. Raises OSError."""
+    """The names of the files and folders in a folder, sorted. Raises OSError."""
     return sorted(entry.name for entry in Path(folder).iterdir())
 
 
@@ -32,12 +32,12 @@ def size(path: str) -> int:
 
 
 def opened(path: str) -> BufferedReader:
-    """A file to be read from its beginning on. Raises OSError."""
+    """A file, opened at its beginning for reading. Raises OSError."""
     return Path(path).open("rb")
 
 
 def opened_exactly(path: str) -> FileIO:
-    """A file opened without a buffer: no byte is read that the caller does not read. Raises OSError."""
+    """A file opened without a buffer, so that only bytes that the caller reads are read. Raises OSError."""
     return Path(path).open("rb", buffering=0)
 
 

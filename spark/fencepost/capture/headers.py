@@ -1,4 +1,4 @@
-"""Segments of the topics that belong to applications: headers and markers are read, payloads never."""
+"""Reads segments of the topics of applications: headers and markers, never payloads."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class HeaderPiece(Piece):
         return self.headers.records
 
     def sample(self, fault: Fault) -> None:
-        """None: where framing is lost, bytes may be what an application wrote."""
+        """None: the bytes may be an application's payload."""
 
 
 def header_pieces(source: Source) -> Iterator[HeaderPiece]:

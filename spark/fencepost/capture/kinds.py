@@ -1,4 +1,4 @@
-"""What a kind of evidence is: the files it lies in, what is read of them, and the tables that hold it."""
+"""The definition of a kind of evidence: its files, how their rows are read, and the tables of these rows."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from fencepost.settings import Cluster
 from fencepost.tables import Table
 
 Find = Callable[[Cluster], tuple[list[Source], list[Fault]]]
-"""The files of one cluster, and what is missing or cannot be listed."""
+"""Finds the files of one cluster, and faults for folders and files that are missing or cannot be listed."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of evidence, made by the module that knows it.
+    """One kind of evidence, made by the module that reads it.
 
-    ``name`` is the ``kind`` of its sources, ``rows`` what is read of one of them. Its files are those in the
-    folder of a partition whose whole name matches ``file``, or those that ``find`` finds. ``in_place`` says
-    that the broker replaces such a file as a whole: it is read whole when it has changed, and again in a
-    renamed folder. ``grows_by`` names, of a table that only grows, the column of offsets that are not below
-    the one its file is named after.
+    ``name``: the ``kind`` of its sources; ``rows``: reads a source. Its files are those in the folder of a
+    partition whose whole name matches ``file``, or those that ``find`` finds. ``in_place``: the broker
+    replaces such a file as a whole, so the whole file is read when it has changed, and again in a renamed
+    folder. ``grows_by``: for a table that only grows, its column of offsets; these are not below the offset
+    in the file's name.
     """
 
     name: str

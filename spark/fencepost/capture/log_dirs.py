@@ -1,4 +1,4 @@
-"""What lies in Kafka's log directories: the files of every partition, deleted incarnations included."""
+"""Finds the files of every partition in Kafka's log directories, also those of deleted incarnations."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ _FIXED_IDS = {"__cluster_metadata": "AAAAAAAAAAAAAAAAAAAAAQ"}
 def find_files(
     kinds: Sequence[Kind], cluster: Cluster, *, internal: bool
 ) -> tuple[list[Source], list[Fault]]:
-    """The files of these kinds in the ``log_dirs``; what is missing or cannot be listed.
+    """The files of these kinds in the ``log_dirs``, and faults for folders that are missing or cannot be
+    listed.
 
-    ``internal``: of the topics in which Kafka keeps what it believes; else of the topics of applications.
+    ``internal``: choose the topics of Kafka's own state (READ_WHOLE), or else the topics of applications.
     """
     sources: list[Source] = []
     faults: list[Fault] = []
@@ -46,27 +47,28 @@ def find_files(
 
 
 def with_known_topic_ids(sources: list[Source]) -> list[Source]:
-    """Sources whose ``partition.metadata`` could not be read get the one id that other replicas have.
+    """Sources whose ``partition.metadata`` could not be read get the id that all other replicas have.
 
-    Without it the same record read from two replicas would count as two. A folder that is being deleted is
-    most often one of the topic's incarnation before: it tells others no id, and is told none.
+    Without it the same record read from two replicas would count as two. A folder that is being deleted
+    usually belongs to the topic's previous incarnation: its id is not used for others, and it gets no id from
+    others.
     """
     ids: dict[tuple[str, str | None], set[str]] = defaultdict(set)
     for source in sources:
         if source.topic_id and source.state == _LIVE:
             ids[source.cluster, source.topic].add(source.topic_id)
     return [
-        replace(source, topic_id=min(known))
+        replace(source, topic_id=min(of_topic))
         if source.topic_id is None
         and source.state == _LIVE
-        and len(known := ids[source.cluster, source.topic]) == 1
+        and len(of_topic := ids[source.cluster, source.topic]) == 1
         else source
         for source in sources
     ]
 
 
 def has_no_replicas(sources: Sequence[Source]) -> bool:
-    """Whether each partition is read from one folder, without segments that compaction replaced."""
+    """Whether each partition is read from only one folder, without segments that compaction has replaced."""
     if any(source.file.endswith(_DELETED) for source in sources):
         return False
     partitions = {(source.cluster, source.topic, source.topic_id, source.partition) for source in sources}
@@ -74,7 +76,7 @@ def has_no_replicas(sources: Sequence[Source]) -> bool:
 
 
 def base_offset(file: str) -> int:
-    """The offset a segment begins with, which is its name."""
+    """The first offset of a segment, which is its name."""
     return int(Path(file).name[:20])
 
 
@@ -97,9 +99,11 @@ def _log_dir(
             faults.append(_unlistable(cluster, broker, str(folder), error))
             continue
         state = match["state"] or _LIVE
-        found = [(kind, file) for kind in kinds for file in files if kind.file and kind.file.fullmatch(file)]
-        active = [file for kind, file in found if kind.name == SEGMENT][-1:]
-        for kind, file in found:
+        matching = [
+            (kind, file) for kind in kinds for file in files if kind.file and kind.file.fullmatch(file)
+        ]
+        active = [file for kind, file in matching if kind.name == SEGMENT][-1:]
+        for kind, file in matching:
             yield Source(
                 cluster,
                 broker.id,
@@ -116,10 +120,10 @@ def _log_dir(
 
 def _topic_id(folder: Path, topic: str) -> str | None:
     try:
-        found = topic_id_in(content(folder / PARTITION_METADATA))
+        topic_id = topic_id_in(content(folder / PARTITION_METADATA))
     except FileNotFoundError:
-        found = None
-    return found or _FIXED_IDS.get(topic)
+        topic_id = None
+    return topic_id or _FIXED_IDS.get(topic)
 
 
 def _fault(cluster: str, broker: Broker, path: str, reason: str, detail: str) -> Fault:

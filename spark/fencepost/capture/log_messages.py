@@ -1,4 +1,4 @@
-"""Logs of brokers and applications as rows: their entries that are messages which a protocol wants."""
+"""Logs of brokers and applications as rows: the entries with messages that a protocol reads."""
 
 from __future__ import annotations
 
@@ -19,38 +19,39 @@ from fencepost.formats.log_entries import Entry, Message, last_entry, parse_entr
 from fencepost.settings import Cluster
 from fencepost.tables import Table
 
-Named = Callable[[str, Mapping[str, str | None]], Mapping[str, str | None] | None]
+ToColumns = Callable[[str, Mapping[str, str | None]], Mapping[str, str | None] | None]
 _OF_SOURCE = {"cluster", "client", "broker_id", "file", BEGINS}
 
 
 @dataclass(frozen=True)
 class LogMessages:
-    """A table of bronze that has a row for each entry that is one of ``messages``, the first that fits.
+    """A table of bronze that has a row for each entry that matches one of ``messages`` (the first that
+    matches).
 
-    ``named`` takes the event and the fields of a message and gives the values of the table's columns as
-    text; None to skip the entry. Beside them each row has the columns event, logged_at_ms, line_digest and
-    position, and where it is from: cluster, file, broker_id or client, and file_begins
-    if the table has that column.
+    ``to_columns`` takes the event and the fields of a message and returns the values of the table's columns
+    as text, or None to skip the entry. Each row also has the columns event, logged_at_ms, line_digest and
+    position, and its origin: cluster, file, broker_id or client, and file_begins if the table has that
+    column.
     """
 
     table: Table
     messages: Sequence[Message]
-    named: Named
+    to_columns: ToColumns
 
     def rows(self, source: Source) -> Rows:
-        """The rows of the source's range, and what became of it."""
+        """The rows of the source's range, and its outcome."""
         owner: dict[str, object]
         owner = {"client": source.client} if source.broker_id is None else {"broker_id": source.broker_id}
         origin = {"cluster": source.cluster, "file": source.file, **owner}
         yield from text_rows(source, self._parse, of_table(self.table, origin), _is_unfinished, last_entry)
 
     def take(self, entry: Entry) -> dict[str, Any] | None:
-        """The row of an entry, without its position; None for one that is no such message."""
+        """The row of an entry, without its position; None for any other entry."""
         for message, mark in self._marks.items():
             values_by_field = message.match(entry.message) if mark in entry.message else None
             if values_by_field is None:
                 continue
-            values = self.named(message.event, values_by_field)
+            values = self.to_columns(message.event, values_by_field)
             if values is None:
                 return None
             text = f"{entry.logged_at_ms}|{entry.logger}|{message.without_rest(entry.message)}"
@@ -85,8 +86,8 @@ class LogMessages:
 
 
 def find_client_logs(kind: str, cluster: Cluster) -> tuple[list[Source], list[Fault]]:
-    """Every file of the clients' ``logs``. Patterns that match no file are reported where producers' logs are
-    read.
+    """Every file of the clients' ``logs``. Patterns that match no file are reported by
+    ``client_logs.find_client_logs``.
     """
     return [
         Source(cluster.name, None, kind, file, timezone=client.timezone, client=client.name)
@@ -107,5 +108,5 @@ def _value(text: str | None, kind: pa.DataType) -> Any:
 
 
 def _is_unfinished(piece: Piece, parsed: Parsed) -> bool:
-    """Never: what waits may be anyone's line."""
+    """Never: an unfinished line need not be one of the messages."""
     return False

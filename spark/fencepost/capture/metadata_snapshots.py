@@ -1,4 +1,4 @@
-"""Snapshots of the metadata log (``.checkpoint``) as rows: each whole, or not at all."""
+"""Snapshots of the metadata log (``.checkpoint``) as rows: all of a snapshot's rows, or none."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _NO_FOOTER = (
 
 
 def rows(source: Source) -> Rows:
-    """The records of the file, if it is whole, and what became of it.
+    """The records of the file, if it is complete, and its outcome.
 
-    One that is refused is not consumed: whoever writes or copies it may not be done.
+    A refused file is not consumed, so the next run reads it again: it may still be written or copied.
     """
     faults: list[Fault] = []
     parts = list(_parts(source, faults))
@@ -59,7 +59,7 @@ def rows(source: Source) -> Rows:
 
 
 def _parts(source: Source, faults: list[Fault]) -> Iterator[pa.RecordBatch]:
-    """The records window by window, with what they are; ``faults`` gets what cannot be read."""
+    """The classified records, window by window. Adds what cannot be read to ``faults``."""
     for window in windows(source):
         read = window.records()
         faults += [
@@ -70,9 +70,9 @@ def _parts(source: Source, faults: list[Fault]) -> Iterator[pa.RecordBatch]:
         if not records.num_rows:
             continue
         position = window.walk.batches["position"].take(records["batch_index"])
-        known = classify(_TOPIC, records["key"], records["value"], records["is_control"])
+        classified = classify(_TOPIC, records["key"], records["value"], records["is_control"])
         columns = {name: records[name] for name in records.schema.names if name != "batch_index"}
-        columns |= {name: known[name] for name in known.schema.names}
+        columns |= {name: classified[name] for name in classified.schema.names}
         columns["position"] = pc.add(position, window.position)
         yield pa.RecordBatch.from_pydict(columns)
 
@@ -83,7 +83,8 @@ def _rows(source: Source, read: pa.RecordBatch) -> pa.RecordBatch:
     columns = {each: read[each] for each in read.schema.names}
     written = _log_timestamp(read)
     if written is not None:
-        # each replica dates the records by when it wrote the file, and one replica's are kept
+        # each replica gives the records the time at which it wrote the file, and only one replica's are
+        # stored
         columns["timestamp_ms"] = pa.repeat(pa.scalar(written, pa.int64()), read.num_rows)
     origin = {
         "cluster": source.cluster,
@@ -97,7 +98,7 @@ def _rows(source: Source, read: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _log_timestamp(read: pa.RecordBatch) -> int | None:
-    """LastContainedLogTimestamp of the snapshot's header; None where that cannot be read."""
+    """LastContainedLogTimestamp of the snapshot's header; None if that cannot be read."""
     header = read.filter(pc.equal(read["record_name"], _HEADER))
     times = decode(_HEADER, "value", header["value"]).values.to_pylist()
     return times[0]["last_contained_log_timestamp"] if times and times[0] is not None else None

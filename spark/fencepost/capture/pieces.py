@@ -1,4 +1,4 @@
-"""A segment piece by piece: what the rows of every table are made of."""
+"""The pieces of a segment, from which the rows of its tables are made."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fencepost.formats.faults import Fault
 
 @dataclass(frozen=True)
 class Piece(ABC):
-    """Some batches in a row: their positions count from ``position``; ``final`` when none follow."""
+    """Some consecutive batches. Their positions count from ``position``; ``final``: no batches follow."""
 
     position: int
     walk: Walk
@@ -23,4 +23,4 @@ class Piece(ABC):
 
     @abstractmethod
     def sample(self, fault: Fault) -> bytes | None:
-        """The first bytes of a fault, where they may be kept."""
+        """The first bytes of a fault; None if they must not be stored."""

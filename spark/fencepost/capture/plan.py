@@ -1,7 +1,7 @@
-"""What one run reads: for every file the range that is new, fixed before anything is read.
+"""The plan of a run: the new range of every file, fixed before anything is read.
 
 A log that is being written grows while it is read. Every pass over a file reads the same range, so the rows,
-the faults and the progress of a run always agree with each other.
+the faults and the progress of a run always agree.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ REQUEST_LOG = "request_log"
 CLIENT_LOG = "client_log"
 
 READ_WHOLE = frozenset({"__consumer_offsets", "__transaction_state", "__cluster_metadata"})
-"""The topics that hold what Kafka itself believes. Any other one's payload is its applications' own."""
+"""The topics with Kafka's own state. The payload of all other topics belongs to applications and is not
+read.
+"""
 
-# Headers are few: so many bytes of a segment of which only they are read take as long as one of another's.
+# So many bytes of a segment of which only headers are read take as long as one byte of another segment.
 _HEADERS_ARE_CHEAPER = 128
 
 
@@ -35,12 +37,12 @@ Partition = tuple[str, str | None, int | None]
 class Source:
     """One file and the bytes of it to read: ``[start, end)``; positions count uncompressed bytes.
 
-    Set for the files of a partition are ``topic``, ``topic_id``, ``partition``, ``state`` (of its folder:
-    live, delete, stray), ``closed`` (nothing is appended any more) and ``in_place`` (the file is replaced
-    as a whole, at any time: ``end`` is no bound); ``last_header`` (position of the last batch before
-    ``start``) for segments whose payload is not read, ``timezone`` for logs in text, ``client`` for those of
-    a client, whose ``broker_id`` is null.
-    ``moved_from`` is the path under which an earlier run read the beginning of this file.
+    Files of a partition have ``topic``, ``topic_id``, ``partition``, ``state`` (of its folder: live, delete,
+    stray), ``closed`` (nothing is appended any more) and ``in_place`` (the file is replaced as a whole, at
+    any time, so ``end`` is no bound). Segments whose payload is not read have ``last_header``, the position
+    of the last batch before ``start``. Logs in text have ``timezone``; those of a client have ``client``,
+    and their ``broker_id`` is null. ``moved_from``: the path under which an earlier run read the beginning
+    of this file.
     """
 
     cluster: str
@@ -62,30 +64,30 @@ class Source:
 
     @property
     def origin(self) -> Origin:
-        """What names it in ``bronze.files``."""
+        """Its key in ``bronze.files``."""
         return self.cluster, self.broker_id, self.kind, self.file
 
     @property
     def logs_of(self) -> tuple[str, int | None] | None:
-        """Whose logs in text this is one of: cluster and broker (None: clients). None of another file."""
+        """For a log in text, whose it is: cluster and broker (None for clients). None for other files."""
         return (self.cluster, self.broker_id) if is_text(self.kind) else None
 
     @property
     def is_headers_only(self) -> bool:
-        """Whether this is a segment of which headers and markers are read, and nothing else."""
+        """Whether this is a segment of which only headers and markers are read."""
         return self.kind == SEGMENT and self.topic not in READ_WHOLE
 
     @property
     def cost(self) -> int:
-        """How much work it is to read: about as many bytes as a segment read whole would have."""
+        """The cost of reading it, in bytes of a segment that is read completely."""
         size = self.end - self.start
         return size // _HEADERS_ARE_CHEAPER if self.is_headers_only else size
 
 
 @dataclass(frozen=True)
 class Fault:
-    """Evidence that could not be read: where it is, and a sentence that says what to do; of a log in text
-    how it begins.
+    """Evidence that could not be read: where it is, and a sentence about what to do. ``file_begins``: for a
+    log in text, the digest of its first entry.
     """
 
     cluster: str
@@ -102,8 +104,8 @@ class Fault:
 
 @dataclass(frozen=True)
 class ReadProgress:
-    """How far a file had been read: ``consumed_to`` as positions count, ``size`` in bytes on disk;
-    ``file_begins`` and ``topic_id`` as ``bronze.files`` has them.
+    """How far a file had been read: ``consumed_to`` is a position, ``size`` is in bytes on disk;
+    ``file_begins`` and ``topic_id`` are the columns of ``bronze.files``.
     """
 
     file: str
@@ -116,28 +118,28 @@ class ReadProgress:
 
 @dataclass
 class Plan:
-    """What a run does: read ``sources``, note files ``known`` under another name, report ``faults``.
+    """The plan of a run: read ``sources``, note ``renamed`` files, report ``faults``.
 
-    ``of_partitions`` are all files of partitions that are there. What was taken of a partition with an id
-    among ``misnamed`` (None: without one) is replaced; ``renewed`` are those of the sources that it may have
-    come from. ``copies`` are logs in text that are not read, as they are there twice. ``begins``: how each
-    log in text that is there began when it was read.
+    ``of_partitions``: all files of partitions. ``misnamed``: partitions with an id (or None) under which
+    rows were captured that must be replaced; ``to_read_again``: the sources from which these rows may have
+    come. ``copies``: logs in text that are not read because they are copies. ``begins``: the digest of the
+    first entry of each log in text when it was last read.
     """
 
     sources: list[Source] = field(default_factory=list)
     of_partitions: list[Source] = field(default_factory=list)
     misnamed: set[tuple[str, str | None, int | None, str | None]] = field(default_factory=set)
-    renewed: set[Origin] = field(default_factory=set)
-    known: list[tuple[Source, ReadProgress]] = field(default_factory=list)
+    to_read_again: set[Origin] = field(default_factory=set)
+    renamed: list[tuple[Source, ReadProgress]] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     copies: set[Origin] = field(default_factory=set)
     begins: dict[Origin, str | None] = field(default_factory=dict)
 
     def read_again(self, sources: Sequence[Source]) -> None:
-        """Read these from their beginning, whatever was read of them."""
+        """Read these sources again from their beginning."""
         again = {source.origin for source in sources}
-        self.renewed |= again
-        self.known = [each for each in self.known if each[0].origin not in again]
+        self.to_read_again |= again
+        self.renamed = [each for each in self.renamed if each[0].origin not in again]
         self.sources = [each for each in self.sources if each.origin not in again]
         self.sources += [replace(source, start=0, last_header=0) for source in sources]
 
@@ -148,7 +150,7 @@ def is_text(kind: str) -> bool:
 
 
 def is_compressed(file: BinaryIO) -> bool:
-    """Whether a file is gzipped, whatever its name; leaves it at its beginning."""
+    """Whether a file is gzipped, whatever its name. Leaves its position at the beginning."""
     file.seek(0)
     magic = file.read(2)
     file.seek(0)
@@ -156,7 +158,7 @@ def is_compressed(file: BinaryIO) -> bool:
 
 
 def bundles(sources: list[Source], size: int = 32 << 20) -> Iterator[list[Source]]:
-    """Sources grouped to tasks: a large file alone, small ones together until they are worth a task."""
+    """Sources grouped into tasks: a large file alone, small files together until they are worth a task."""
     bundle: list[Source] = []
     weight = 0
     for source in sorted(sources, key=lambda each: -each.cost):

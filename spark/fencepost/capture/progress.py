@@ -1,4 +1,4 @@
-"""How far every file had been read by the runs before, from the append-only table ``bronze.files``."""
+"""How far earlier runs have read every file, from the append-only table ``bronze.files``."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _READ = ("head_digest", "size", "consumed_to", "file_begins", "topic_id")
 
 
 class Progress:
-    """The newest row of every file: it says where reading goes on."""
+    """The newest row of every file, which decides where reading continues."""
 
     def __init__(self, catalog: Catalog) -> None:
         rows = lake.scan(catalog, FILES, (*_ORIGIN, *_READ, "captured_at")).sort_by("captured_at")
-        # the last one of each file stays
+        # the last row of each file replaces the others
         newest = {row[: len(_ORIGIN)]: row[len(_ORIGIN) : -1] for row in zip(*_values(rows), strict=True)}
-        # all that a file may have been called: few, however many files there are
+        # by family: a renamed file stays in its family, and families are small
         self._read: dict[tuple[str, int | None, str, tuple[str, str]], dict[str, ReadProgress]] = defaultdict(
             dict
         )
@@ -38,40 +38,40 @@ class Progress:
             self._read[cluster, broker_id, kind, _family(kind, file)][file] = ReadProgress(file, *last)
 
     def begins(self, sources: Iterable[Source]) -> dict[Origin, str | None]:
-        """How those of them that are logs in text began when they were read last."""
+        """For sources that are logs in text: the digest of their first entry when they were last read."""
         return {
             source.origin: read.file_begins
             for source in sources
-            if is_text(source.kind) and (read := self._known(source).get(source.file))
+            if is_text(source.kind) and (read := self._by_path(source).get(source.file))
         }
 
     def resume(self, source: Source, plan: Plan) -> None:
-        """Put into ``plan`` what is new of ``source``: nothing, what was added since, or all of it.
+        """Add to ``plan`` the new part of ``source``: nothing, the bytes added since, or the whole file.
 
-        A file that was renamed goes on under its new name; one that is replaced in place is new under each.
-        Raises OSError when the file cannot be read.
+        Reading of a renamed file continues under its new name; but a file that is replaced in place is read
+        whole under a new name. Raises OSError if the file cannot be read.
         """
         size = size_of(source.file)
         source = replace(source, end=size)
-        known = self._known(source)
-        own = known.get(source.file)
-        others = () if source.in_place else known.values()
-        read = _find(source, size, [*([own] if own else ()), *others])
+        by_path = self._by_path(source)
+        under_this_name = by_path.get(source.file)
+        others = () if source.in_place else by_path.values()
+        read = _find(source, size, [*([under_this_name] if under_this_name else ()), *others])
         if source.topic_id is None and read is not None:
             source = replace(source, topic_id=read.topic_id or None)
         if source.topic is not None:
             plan.of_partitions.append(source)
-        if size == 0 and own and own.size == 0:
+        if size == 0 and under_this_name and under_this_name.size == 0:
             return
         if read is None or (source.in_place and read.size != size):
             plan.sources.append(source)
             return
         if source.topic_id is not None and read.topic_id not in {None, source.topic_id}:
-            # its folder's id came late; or the folder of the topic's next incarnation has a file like it
+            # partition.metadata came late, or the folder of the topic's next incarnation has a file like it
             plan.sources.append(source)
             if read.topic_id == "" or source.kind == SEGMENT:
                 plan.misnamed.add((source.cluster, source.topic, source.partition, read.topic_id or None))
-                plan.renewed.add(source.origin)
+                plan.to_read_again.add(source.origin)
             return
         renamed = read.file != source.file
         before = replace(source, file=read.file)
@@ -81,9 +81,9 @@ class Progress:
             header = last_header(read.head_digest) if source.is_headers_only else 0
             plan.sources.append(replace(source, start=read.consumed_to, last_header=header))
         elif renamed:
-            plan.known.append((source, read))
+            plan.renamed.append((source, read))
 
-    def _known(self, source: Source) -> dict[str, ReadProgress]:
+    def _by_path(self, source: Source) -> dict[str, ReadProgress]:
         family = _family(source.kind, source.file)
         return self._read.get((source.cluster, source.broker_id, source.kind, family), {})
 
@@ -92,14 +92,14 @@ def _values(rows: pa.Table) -> list[list[Any]]:
     return [column.to_pylist() for column in rows.columns]
 
 
-def _find(source: Source, size: int, known: Iterable[ReadProgress]) -> ReadProgress | None:
-    # unbuffered: nothing is read but what is asked for
+def _find(source: Source, size: int, candidates: Iterable[ReadProgress]) -> ReadProgress | None:
+    # unbuffered, so that only the requested bytes are read
     with opened_exactly(source.file) as file:
-        return next((read for read in known if _begins_with(source, file, size, read)), None)
+        return next((read for read in candidates if _begins_with(source, file, size, read)), None)
 
 
 def still_holds(source: Source, read: ReadProgress) -> bool:
-    """Whether ``source.file`` is what ``read`` says of it: not renamed, rotated or written anew since."""
+    """Whether ``source.file`` is still the file of ``read``: not renamed, rotated or written anew since."""
     try:
         size = size_of(source.file)
         return read.consumed_to == 0 or _find(source, size, [read]) is not None
@@ -109,7 +109,7 @@ def still_holds(source: Source, read: ReadProgress) -> bool:
 
 def _begins_with(source: Source, file: BinaryIO, size: int, read: ReadProgress) -> bool:
     if is_text(source.kind) and is_compressed(file):
-        # what a compressed file holds is known by all of its bytes, or not at all
+        # a compressed file is identified by all of its bytes
         return read.size == size and head_digest(file, size) == read.head_digest
     if not 0 < read.consumed_to <= size:
         return False
@@ -120,13 +120,14 @@ def _begins_with(source: Source, file: BinaryIO, size: int, read: ReadProgress) 
 
 
 def _family(kind: str, file: str) -> tuple[str, str]:
-    """What stays when a file is renamed: rotation keeps the folder of a log in text.
+    """A key that does not change when a file is renamed.
 
-    The deletion of a topic, or of a segment, keeps the partition and the first offset of its files.
+    Rotation keeps the folder of a log in text. The deletion of a topic, or of a segment, keeps the partition
+    and the first offset of its files.
     """
     folder, _, name = file.rpartition("/")
     if is_text(kind):
         return folder, ""
     partition = folder.rpartition("/")[2]
-    found = _OF_PARTITION.fullmatch(partition)
-    return found["partition"] if found else partition, name[:20]
+    match = _OF_PARTITION.fullmatch(partition)
+    return match["partition"] if match else partition, name[:20]

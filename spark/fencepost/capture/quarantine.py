@@ -13,7 +13,7 @@ from fencepost import lake
 from fencepost.capture.plan import Fault, Plan
 from fencepost.tables import QUARANTINE
 
-# found while looking for files; every run looks again
+# faults found while listing files; every run lists them again
 _OF_LISTING = ("missing", "unreadable")
 _OF_RUN = ("run_id", "captured_at")
 _ORIGIN = ("cluster", "broker_id", "kind", "file")
@@ -30,49 +30,52 @@ def update(
     run_id: str,
     now: datetime,
 ) -> int:
-    """Replace what this run looked at again, in one commit; gives back how many rows there are now.
+    """Replace the rows of files that this run has read or looked for again, in one commit; returns how many
+    rows there are now.
 
-    Rows of a file that was read from ``start`` on are replaced from there; rows of a renamed file follow it.
-    Rows of a log whose name another one has now, and that is nowhere to be found, stay: so do its lines.
+    For a file that was read from ``start``, the rows from there are replaced; rows of a renamed file get its
+    new name. If a log is gone and another log has its name, its rows stay, as its lines in bronze do.
     """
     old = lake.scan(catalog, QUARANTINE).to_pylist()
     listed = [row for row in old if row["cluster"] in clusters and row["reason"] in _OF_LISTING]
-    looked_again = plan.sources or plan.known or plan.copies or listed
+    looked_again = plan.sources or plan.renamed or plan.copies or listed
     if not plan.faults and not faults and not (old and looked_again):
         return len(old)
-    found = [
+    new = [
         {**dataclasses.asdict(fault), "run_id": run_id, "captured_at": now}
         for fault in (*plan.faults, *faults)
     ]
-    rows = _once([*_kept(plan, (row for row in old if row not in listed)), *found])
-    if _told(rows) == _told(old):
+    rows = _first_of_each_key([*_still_valid(plan, (row for row in old if row not in listed)), *new])
+    if _contents(rows) == _contents(old):
         return len(old)
     return lake.replace(catalog, QUARANTINE, QUARANTINE.rows([tuple(row.values()) for row in rows]))
 
 
-def _told(rows: Iterable[Row]) -> set[tuple[Any, ...]]:
-    """What rows say, whichever run was the first to say it."""
+def _contents(rows: Iterable[Row]) -> set[tuple[Any, ...]]:
+    """The values of rows, without the run that was the first to have them."""
     return {tuple(value for name, value in row.items() if name not in _OF_RUN) for row in rows}
 
 
-def _kept(plan: Plan, old: Iterable[Row]) -> Iterator[Row]:
-    """The rows of ``old`` that still stand: their file was not read again, or only behind them."""
-    changes, found = _changes(plan), _found(plan)
+def _still_valid(plan: Plan, old: Iterable[Row]) -> Iterator[Row]:
+    """The rows of ``old`` that are still valid: their file was not read again, or only after
+    their position.
+    """
+    changes, starts = _changes(plan), _starts_by_first_entry(plan)
     for row in old:
-        cluster, broker_id, kind, file = at = tuple(row[name] for name in _ORIGIN)
+        cluster, broker_id, kind, file = origin = tuple(row[name] for name in _ORIGIN)
         begins = row["file_begins"]
-        read_from, now_at = changes.get(at, (None, file))
+        read_from, now_at = changes.get(origin, (None, file))
         if begins is not None and plan.begins.get((cluster, broker_id, kind, now_at)) != begins:
             # another log has the name
-            read_from, now_at = found.get((cluster, broker_id, kind, begins)), file
-        # a file is read on from its torn end: one before that is of a run that was killed while the file
-        # was shorter
+            read_from, now_at = starts.get((cluster, broker_id, kind, begins)), file
+        # reading continues at a file's torn end, so a torn end before that was noted by a run that was killed
+        # while the file was shorter
         if read_from is None or (row["position"] < read_from and row["reason"] != "torn_tail"):
             yield {**row, "file": now_at}
 
 
-def _found(plan: Plan) -> dict[tuple[Any, ...], int]:
-    """From where each log is read that begins so."""
+def _starts_by_first_entry(plan: Plan) -> dict[tuple[Any, ...], int]:
+    """The position from which each log is read, by its broker and first entry."""
     return {
         (*source.origin[:3], plan.begins[source.origin]): source.start
         for source in plan.sources
@@ -80,7 +83,7 @@ def _found(plan: Plan) -> dict[tuple[Any, ...], int]:
     }
 
 
-def _once(rows: Iterable[Row]) -> list[Row]:
+def _first_of_each_key(rows: Iterable[Row]) -> list[Row]:
     """The rows in the order of the table's columns, the first of each key."""
     first: dict[tuple[Any, ...], Row] = {}
     for row in rows:
@@ -90,16 +93,18 @@ def _once(rows: Iterable[Row]) -> list[Row]:
 
 
 def _changes(plan: Plan) -> dict[tuple[Any, ...], tuple[int | None, str]]:
-    """Of each path whose rows are touched: from where it is read again (None: not at all), its path now."""
+    """By path whose rows may change: the position from which it is read again (None: it is not), and its new
+    path.
+    """
     looked_at = [
         *((source, source.start) for source in plan.sources),
-        # what is here now was read elsewhere; unless it was moved, that is still there, with its rows
-        *((known, None if known.moved_from else 0) for known, _ in plan.known),
+        # this file was read under another path; if it was not moved from there, that file keeps its rows
+        *((renamed, None if renamed.moved_from else 0) for renamed, _ in plan.renamed),
     ]
     changes: dict[tuple[Any, ...], tuple[int | None, str]]
-    # what could not be read of a log that is there twice is read where it stands
+    # faults of a copy are found again in the log that is read
     changes = {origin: (0, origin[-1]) for origin in plan.copies}
-    # a path may be read anew while what was there before goes on elsewhere: its rows follow the rename
+    # a new file may have the path of a renamed one, whose rows must get its new name
     for source, start in sorted(looked_at, key=lambda each: each[0].moved_from is not None):
         before = source.moved_from or source.file
         changes[source.cluster, source.broker_id, source.kind, before] = (start, source.file)

@@ -1,4 +1,4 @@
-"""Every kind of evidence, in the order in which it is looked for."""
+"""Every kind of evidence, in the order in which its files are found and read."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ _OF_PARTITIONS = (METADATA_SNAPSHOTS, PRODUCER_SNAPSHOTS, SEGMENTS, ABORTED_INDE
 
 @cache
 def kinds() -> dict[str, Kind]:
-    """Every kind by its name, those of the protocols among them.
+    """Every kind by its name, including those of protocols.
 
-    Logs in text come first: whatever a line read here speaks of, the segments read afterwards hold already.
-    So do state files: what a snapshot tells, the segment read after it holds. What a segment holds, the index
-    read after it tells.
+    The order matters because logs grow while they are read. Logs in text come first: the records that a line
+    is about are then in the segments, which are read later. For the same reason snapshots come before
+    segments, and segments before the index of aborted transactions.
     """
-    own = (kind for protocol in protocols() for kind in protocol.kinds())
-    return {kind.name: kind for kind in (*_TEXT, *own, *_OF_PARTITIONS)}
+    of_protocols = (kind for protocol in protocols() for kind in protocol.kinds())
+    return {kind.name: kind for kind in (*_TEXT, *of_protocols, *_OF_PARTITIONS)}
 
 
 def finds() -> tuple[Find, ...]:
-    """How files are found, in this order.
+    """The functions that find files, in this order.
 
-    Of the folders of partitions those of applications come first: whatever they hold, the coordinator's log
-    that is read last knows already.
+    The partitions of applications come before those of coordinators: the coordinator's log, which is read
+    last, then has everything that the partitions depend on.
     """
-    every = tuple(kinds().values())
-    in_text = tuple(kind.find for kind in every if kind.find)
-    return (*in_text, *(partial(find_files, every, internal=internal) for internal in (False, True)))
+    all_kinds = tuple(kinds().values())
+    in_text = tuple(kind.find for kind in all_kinds if kind.find)
+    return (*in_text, *(partial(find_files, all_kinds, internal=internal) for internal in (False, True)))
 
 
 def read_all(sources: Sequence[Source]) -> Rows:
     """The rows of every source, each read once.
 
-    One that cannot be read has no progress, so the next run reads the same range again; what was read of it
-    until then counts once. One that is gone was renamed or deleted since it was found: the next run finds it
-    under its new name, or nothing is left to be read.
+    A source that cannot be read has no progress, so the next run reads the same range again, and rows that
+    were already read are not added twice. A source that does not exist any more was renamed or deleted after
+    it was found: the next run finds it under its new name, or it is lost.
     """
     for source in sources:
         try:

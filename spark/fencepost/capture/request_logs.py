@@ -1,4 +1,6 @@
-"""The brokers' request logs as rows; what answers say of topics is kept once, of other lines their ids."""
+"""The brokers' request logs as rows. Texts about topics in answers are stored once; of lines that no protocol
+reads only ids are stored.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +29,9 @@ def find_request_logs(cluster: Cluster) -> tuple[list[Source], list[Fault]]:
     sources: list[Source] = []
     faults: list[Fault] = []
     for broker in cluster.brokers:
-        found, missing = files(broker.request_logs)
+        matching, missing = files(broker.request_logs)
         sources += [
-            Source(cluster.name, broker.id, REQUEST_LOG, file, timezone=broker.timezone) for file in found
+            Source(cluster.name, broker.id, REQUEST_LOG, file, timezone=broker.timezone) for file in matching
         ]
         faults += [
             Fault(cluster.name, broker.id, REQUEST_LOG, pattern, 0, 0, "missing", _MISSING)
@@ -39,23 +41,23 @@ def find_request_logs(cluster: Cluster) -> tuple[list[Source], list[Fault]]:
 
 
 def rows(source: Source) -> Rows:
-    """The rows of ``bronze.requests`` in the source's range and of what they say of topics, each text once,
-    and of ``bronze.request_ids``; and what became of the source.
+    """The rows of ``bronze.requests`` and ``bronze.request_ids`` in the source's range, the texts about
+    topics in its answers (each once), and the source's outcome.
     """
     origin = {"cluster": source.cluster, "broker_id": source.broker_id, "file": source.file}
-    lines, topic_texts, ids = of_table(REQUESTS, origin), _Told(origin), RequestIds()
+    lines, topic_texts, ids = of_table(REQUESTS, origin), _TopicTexts(origin), RequestIds()
 
     def rows_of(read: pa.RecordBatch) -> Rows:
         yield from lines(read)
         yield from topic_texts.rows(read)
-        found = [{**origin, **row} for row in ids.take()]
-        yield REQUEST_IDS, pa.RecordBatch.from_pylist(found, REQUEST_IDS.arrow_schema)
+        id_rows = [{**origin, **row} for row in ids.take()]
+        yield REQUEST_IDS, pa.RecordBatch.from_pylist(id_rows, REQUEST_IDS.arrow_schema)
 
     yield from text_rows(source, partial(_parse, ids), rows_of, _is_unfinished)
 
 
 def _parse(ids: RequestIds, source: Source, piece: Piece, after_ms: int | None) -> Parsed:
-    # a last line that is whole but for its line end counts now; its digest keeps it from counting again
+    # a complete last line counts now even without its line end; its digest keeps it from counting again
     final = piece.whole or (piece.cut and _is_whole(piece))
     return parse_lines(
         piece.data, requests(), piece.position, source.timezone, after_ms=after_ms, final=final, ids=ids
@@ -67,19 +69,19 @@ def _is_unfinished(piece: Piece, parsed: Parsed) -> bool:
 
 
 def _is_whole(piece: Piece) -> bool:
-    """Whether the last line ends as Kafka's layout does; of others only the line end tells."""
+    """Whether the last line ends as Kafka's layout does; with another layout only a line end shows that."""
     return piece.data.rstrip().endswith(_LINE_END)
 
 
-class _Told:
-    """What the answers of one file say of topics: each text, and each list of texts, once."""
+class _TopicTexts:
+    """The texts about topics in the answers of one file: each text, and each list of texts, once."""
 
     def __init__(self, origin: Mapping[str, object]) -> None:
         self._origin = origin
         self._seen: set[str] = set()
 
     def rows(self, read: pa.RecordBatch) -> Rows:
-        """What these lines say that none before them did."""
+        """The texts, and lists of texts, that no earlier lines had."""
         lists, answers = [], []
         for at, name in enumerate(read["topics_digest"].to_pylist()):
             if name is None or name in self._seen:
@@ -95,8 +97,8 @@ class _Told:
                     answers.append(
                         {**self._origin, "position": position, "topic_digest": digest, "topic": topic}
                     )
-        for table, found in ((TOPIC_LISTS, lists), (TOPIC_ANSWERS, answers)):
-            yield table, pa.RecordBatch.from_pylist(found, table.arrow_schema)
+        for table, table_rows in ((TOPIC_LISTS, lists), (TOPIC_ANSWERS, answers)):
+            yield table, pa.RecordBatch.from_pylist(table_rows, table.arrow_schema)
 
 
 REQUEST_LOGS = Kind(

@@ -1,4 +1,4 @@
-"""Rows of bronze: Arrow columns of a table, and what became of every file."""
+"""Rows of bronze as Arrow columns of a table, and rows about the outcome of every file."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ OUTCOME = Table(
     ("cluster", "broker_id", "kind", "file", "position", "reason"),
 )
 Rows = Iterator[tuple[Table, pa.RecordBatch]]
-"""What is read of a source: rows of its tables, and at the end its rows of OUTCOME."""
+"""The rows that are read from a source: those of its tables, and at the end its rows of OUTCOME."""
 
 
 def arrow_rows(table: Table, count: int, columns: Mapping[str, Any]) -> pa.RecordBatch:
     """``count`` rows of ``table`` from Arrow columns and from single values that every row has."""
     arrays = []
     for field in table.arrow_schema:
-        given = columns.get(field.name)
-        if isinstance(given, pa.Array):
-            arrays.append(given.cast(field.type))
+        value = columns.get(field.name)
+        if isinstance(value, pa.Array):
+            arrays.append(value.cast(field.type))
         else:
-            arrays.append(pa.repeat(pa.scalar(given, field.type), count))
+            arrays.append(pa.repeat(pa.scalar(value, field.type), count))
     return pa.RecordBatch.from_arrays(arrays, names=list(table.columns))
 
 
@@ -76,7 +76,7 @@ def outcome(
 
 
 def fault_of(source: Source, fault: formats.Fault, sample: bytes | None = None, shift: int = 0) -> Fault:
-    """A reader's fault as one in ``source``, its position moved by ``shift``."""
+    """A reader's fault as a fault of ``source``, with its position moved by ``shift``."""
     origin = (source.cluster, source.broker_id, source.kind, source.file)
     return Fault(*origin, fault.position + shift, fault.length, fault.reason, fault.detail, sample)
 

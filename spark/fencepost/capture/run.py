@@ -1,9 +1,10 @@
 """One capture run: from the configured files to the bronze tables.
 
-Order is what makes a run repeatable: the rows of a file, then what is wrong with it, then that it was read.
-A large run does so again and again: what it has noted when it is killed is not read again, the rest is read
-from the same place, and rows that are already there are not added. Of a file that was renamed, rotated or
-written anew meanwhile nothing is noted: it is read again.
+A run can be repeated because of the order of its writes: the rows of a file, then its faults, then the note
+that it was read. A large run repeats this for one part of the files after another. When it is killed, files
+that it has noted are not read again, the others are read from the same position, and rows that are in the
+tables already are not added. A file that was renamed, rotated or written anew during the run is not noted,
+so it is read again.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from fencepost.tables import Table
 
 _log = logging.getLogger(__name__)
 
-# A condition for each topic spares more of a large table; one of thousands could not be planned.
+# Conditions for each topic leave out more of a large table, but thousands of them could not be planned.
 _FEW_TOPICS = 32
 # One process reads logs in bounded memory, with half of Spark's CPU: Spark is worth it where several cores
 # have minutes of work.
@@ -44,8 +45,9 @@ _ONE_PROCESS_READS = 8
 
 @dataclass(frozen=True)
 class CaptureSummary:
-    """What a run added: ``files`` read, rows of each table of bronze by its name there (``added``), lines
-    that no protocol asks for (``skipped``); and how many rows ``bronze.quarantine`` has now."""
+    """The counts of a run: ``files`` read, rows ``added`` to each table of bronze by its name, ``skipped``
+    lines, which no protocol reads, and the rows that ``bronze.quarantine`` now has (``quarantined``).
+    """
 
     files: int
     added: Mapping[str, int]
@@ -60,9 +62,10 @@ def capture(
     run_id: str,
     report: Callable[[str], None] = _log.info,
 ) -> CaptureSummary:
-    """Read what is new since the last run into ``bronze``; ``report`` is called with lines about progress.
+    """Read evidence that is new since the last run into ``bronze``; ``report`` is called with lines about
+    progress.
 
-    ``engine_for`` gives the engine for so many bytes of evidence (and what they are).
+    ``engine_for`` returns the engine for a number of bytes of evidence, and a name for the work.
     """
     now = datetime.now(UTC)
     plan = make_plan(settings, Progress(catalog))
@@ -94,17 +97,19 @@ def capture(
 
 
 def make_plan(settings: Settings, progress: Progress) -> Plan:
-    """What is new in the configured files, from where the last run stopped."""
+    """The plan for everything in the configured files that the last run has not read."""
     plan = Plan()
     for find in readers.finds():
         # one file may match several patterns
-        found: dict[Origin, Source] = {}
+        by_origin: dict[Origin, Source] = {}
         for cluster in settings.clusters:
             of_cluster, faults = find(cluster)
-            found |= {source.origin: source for source in of_cluster}
+            by_origin |= {source.origin: source for source in of_cluster}
             plan.faults += faults
-        plan.copies |= {source.origin for source in copies(found.values())}
-        sources = with_known_topic_ids([each for at, each in found.items() if at not in plan.copies])
+        plan.copies |= {source.origin for source in copies(by_origin.values())}
+        sources = with_known_topic_ids(
+            [each for origin, each in by_origin.items() if origin not in plan.copies]
+        )
         plan.begins |= progress.begins(sources)
         for source in sources:
             try:
@@ -127,35 +132,38 @@ def _target(kind: Kind, table: Table, sources: Sequence[Source]) -> Target:
 
 
 def _tasks(plan: Plan) -> list[list[Source]]:
-    """Those whose rows take the place of others are one task. Logs in text come broker by broker, as they
-    are noted.
+    """The sources in tasks. Those that are read again are one task. Logs in text come broker by broker,
+    since they are noted that way.
     """
-    renewed = [source for source in plan.sources if source.origin in plan.renewed]
+    again = [source for source in plan.sources if source.origin in plan.to_read_again]
     parts: dict[object, list[Source]] = defaultdict(list)
     for source in plan.sources:
-        if source.origin not in plan.renewed:
+        if source.origin not in plan.to_read_again:
             parts[source.logs_of].append(source)
     tasks = [
         task for _, part in sorted(parts.items(), key=lambda each: str(each[0])) for task in bundles(part)
     ]
-    return [*([renewed] if renewed else []), *tasks]
+    return [*([again] if again else []), *tasks]
 
 
 def _within(table: Table, offset: str | None, sources: Sequence[Source]) -> Where:
-    """The part of a table that the rows of these sources can lie in; ``offset`` is the column it grows by."""
+    """The part of a table in which rows of these sources can be; ``offset`` is the column by
+    which it grows.
+    """
     if offset is None:
         return [{"cluster": frozenset(source.cluster for source in sources)}]
     place = ("cluster", "topic") if "topic" in table.columns else ("cluster",)
-    first: dict[tuple[str | None, ...], int] = {}
+    first_offsets: dict[tuple[str | None, ...], int] = {}
     for source in sources:
-        named = (source.cluster, source.topic)[: len(place)]
-        first[named] = min(base_offset(source.file), first.get(named, 1 << 62))
-    if len(first) <= _FEW_TOPICS:
+        key = (source.cluster, source.topic)[: len(place)]
+        first_offsets[key] = min(base_offset(source.file), first_offsets.get(key, 1 << 62))
+    if len(first_offsets) <= _FEW_TOPICS:
         return [
-            {**dict(zip(place, named, strict=True)), offset: AtLeast(least)} for named, least in first.items()
+            {**dict(zip(place, key, strict=True)), offset: AtLeast(least)}
+            for key, least in first_offsets.items()
         ]
     topics: dict[str | None, set[str | None]] = defaultdict(set)
-    for cluster, *topic in first:
+    for cluster, *topic in first_offsets:
         topics[cluster] |= set(topic)
     return [
         {"cluster": cluster, **dict.fromkeys(place[1:], frozenset(names))}

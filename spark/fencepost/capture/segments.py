@@ -1,4 +1,4 @@
-"""Log segments as rows: headers of batches, and records with what type they are."""
+"""Log segments as rows: headers of batches, and records with their types."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from fencepost.tables import BATCHES, RECORDS
 
 _FRAMED = ("end", "torn_tail", "limit")
 _OF_GROUPS = "__consumer_offsets"
-"""The one topic whose records have whole groups in them."""
+"""The only topic whose records may contain whole groups."""
 
 
 def rows(source: Source) -> Rows:
-    """The rows of ``bronze.batches`` and ``bronze.records``, and what became of the source."""
+    """The rows of ``bronze.batches`` and ``bronze.records``, and the source's outcome."""
     progress = _Progress(source)
     for piece in _pieces(source):
         read = piece.records()
@@ -87,7 +87,7 @@ def _origin(source: Source) -> dict[str, object]:
 
 
 class _Progress:
-    """How far a source has been read, and what is wrong with it."""
+    """How far a source has been read, and its faults."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -101,16 +101,16 @@ class _Progress:
         batches = piece.walk.batches
         self._entries += batches.num_rows
         self._records += read.records.num_rows
-        self._consumed_to = piece.position + _known_to(piece.walk)
+        self._consumed_to = piece.position + _read_on_from(piece.walk)
         if batches.num_rows:
             self._last_header = piece.position + batches["position"][-1].as_py()
         self._preallocated = piece.walk.stop == "end" and self._consumed_to < self._source.end
 
     def outcome(self) -> pa.RecordBatch:
-        """The source's rows of OUTCOME, once its last piece was added."""
+        """The source's rows of OUTCOME, after its last piece was added."""
         progress = {
             "head_digest": _digest(self._source, self._consumed_to, self._last_header),
-            # the size of a preallocated file stays the same: never note it, so that it is always looked at
+            # the size of a preallocated file does not change: do not note it, so that every run looks again
             "size": self._consumed_to if self._preallocated else self._source.end,
             "consumed_to": self._consumed_to,
             "entries": self._entries,
@@ -132,15 +132,15 @@ def _faults(source: Source, piece: Piece, faults: tuple[formats.Fault, ...]) -> 
     for fault in faults:
         if fault.reason == "torn_tail" and not piece.final:
             continue
-        # where the framing is lost nothing more is read, however much follows this window
-        lost = walk.stop not in _FRAMED and fault.position == _known_to(walk)
+        # if framing is lost, nothing more of the file is read: the fault covers all of the rest
+        lost = walk.stop not in _FRAMED and fault.position == _read_on_from(walk)
         length = source.end - piece.position - fault.position if lost else fault.length
         whole = replace(fault, length=length)
         yield fault_of(source, whole, piece.sample(whole), piece.position)
 
 
-def _known_to(walk: Walk) -> int:
-    """Where to read on, should the file change: where the framing was lost, else after the last batch."""
+def _read_on_from(walk: Walk) -> int:
+    """Where reading continues if the file changes: where framing was lost, or else after the last batch."""
     return walk.consumed_to if walk.stop in _FRAMED else max(fault.position for fault in walk.faults)
 
 

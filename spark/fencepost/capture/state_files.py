@@ -26,16 +26,16 @@ _SAMPLE = 256
 
 
 def rows(source: Source) -> Rows:
-    """The entries of the file, and what became of it."""
+    """The entries of the file, and its outcome."""
     with opened(source.file) as file:
         file.seek(source.start)
         data = file.read(source.end - source.start)
         entries = _entries(source, data)
         digest = head_digest(file, entries.consumed_to)
     of_snapshots = source.kind == PRODUCER_SNAPSHOT
-    found = entries.rows
+    entry_rows = entries.rows
     if _is_empty(source, entries):
-        found = nothing(SNAPSHOT_SCHEMA if of_snapshots else ABORTED_SCHEMA)
+        entry_rows = nothing(SNAPSHOT_SCHEMA if of_snapshots else ABORTED_SCHEMA)
     origin = {
         "cluster": source.cluster,
         "broker_id": source.broker_id,
@@ -45,9 +45,9 @@ def rows(source: Source) -> Rows:
         "partition": source.partition,
         "snapshot_offset" if of_snapshots else "segment_offset": base_offset(source.file),
     }
-    columns = {name: found[name] for name in found.schema.names}
+    columns = {name: entry_rows[name] for name in entry_rows.schema.names}
     table = PRODUCER_SNAPSHOT_ENTRIES if of_snapshots else ABORTED_TRANSACTIONS
-    yield table, arrow_rows(table, found.num_rows, {**columns, **origin})
+    yield table, arrow_rows(table, entry_rows.num_rows, {**columns, **origin})
     yield OUTCOME, _outcome(source, data, entries, digest)
 
 
@@ -71,7 +71,7 @@ def _outcome(source: Source, data: bytes, entries: Entries, digest: str) -> pa.R
         "head_digest": digest,
         "size": source.end,
         "consumed_to": entries.consumed_to,
-        # the row that says that there is none counts
+        # the row for a file without entries counts
         "entries": entries.rows.num_rows + _is_empty(source, entries),
         "records": 0,
         "skipped": 0,

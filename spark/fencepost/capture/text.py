@@ -1,4 +1,6 @@
-"""Logs in text, plain or gzipped, rotated under any name: lines piece by piece, and what became of a file."""
+"""Logs in text, plain or gzipped, rotated under any name: their lines in pieces, and the outcome
+of a file.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from fencepost.formats.log_entries import begins_entry, first_line
 from fencepost.tables import Table
 
 _CHUNK = 8 << 20
-# what damaged data costs at most
+# the most that is lost of damaged data
 _PACKED = 16 << 10
 _MAX_LINE = 64 << 20
 _HEAD = 64 << 10
@@ -29,10 +31,11 @@ _SAMPLE = 256
 
 @dataclass(frozen=True)
 class Piece:
-    """Lines of a log and where they begin; only the last piece may be ``cut``, without a line end.
+    """Lines of a log, and the position at which they begin. Only the last piece may be ``cut``: it does not
+    end with a line end.
 
-    ``damage`` says why nothing more could be decompressed; ``whole`` that nothing can follow; ``may_go_on``
-    that the last entry may have lines that are still to be written.
+    ``damage``: why nothing more could be decompressed; ``whole``: nothing can follow; ``may_go_on``: the last
+    entry may have more lines, which are not written yet.
     """
 
     data: bytes
@@ -49,31 +52,32 @@ Parse = Callable[[Source, Piece, int | None], Parsed]
 BEGINS = "file_begins"
 
 RowsOf = Callable[[pa.RecordBatch], Rows]
-"""The rows of bronze that the rows of a chunk become, which have the column BEGINS of their file."""
+"""Converts the rows of a chunk, which have the column BEGINS of their file, to rows of bronze."""
 
 Unfinished = Callable[[Piece, Parsed], bool]
-"""Whether the end of a file that has no line end there is evidence that is missing."""
+"""Whether a file's last line, without a line end, is missing evidence."""
 
 LastEntry = Callable[[bytes], int]
-"""Where, of these whole lines, the last entry begins: it may go on in the lines that follow."""
+"""The position in these complete lines at which the last entry begins; it may continue in later lines."""
 
 
 def files(patterns: tuple[str, ...]) -> tuple[list[str], list[str]]:
     """The files that the globs match, each once, and the globs that match none."""
-    found: dict[str, None] = {}
+    matching: dict[str, None] = {}
     missing = []
     for pattern in patterns:
         matched = [path for path in expand(pattern) if not is_folder(path)]
-        found |= dict.fromkeys(matched)
+        matching |= dict.fromkeys(matched)
         if not matched:
             missing.append(pattern)
-    return list(found), missing
+    return list(matching), missing
 
 
 def _first_entry_digest(file: BinaryIO) -> tuple[str | None, bool]:
-    """What identifies a log whatever its name is now, and however long: a digest of the line of its first
-    entry, or of what its first bytes hold of a longer one (None where they hold none); and whether it stays
-    so, because that line is not still being written.
+    """A digest that identifies a log whatever its name and length, and whether it is final.
+
+    It is the digest of the line of its first entry, or of the part of it that is in the first bytes (None if
+    they have no entry). It is not final if this line may still be written.
     """
     if is_compressed(file):
         try:
@@ -89,7 +93,7 @@ def _first_entry_digest(file: BinaryIO) -> tuple[str | None, bool]:
 
 
 def of_table(table: Table, origin: Mapping[str, object]) -> RowsOf:
-    """Rows of ``table``: its columns among those of a chunk, and those of ``origin``."""
+    """Makes rows of ``table`` from the columns of a chunk and those of ``origin``."""
 
     def rows_of(read: pa.RecordBatch) -> Rows:
         columns = {name: read[name] for name in read.schema.names}
@@ -105,9 +109,9 @@ def text_rows(
     is_unfinished: Unfinished,
     last_entry: LastEntry | None = None,
 ) -> Rows:
-    """The rows of bronze in the source's range; and what became of it.
+    """The rows of bronze in the source's range, and its outcome.
 
-    With ``last_entry`` a piece begins where an entry does, however many lines it has.
+    With ``last_entry`` each piece begins at the begin of an entry, even if entries have several lines.
     """
     faults: list[Fault] = []
     consumed_to, entries, skipped, last_ms = source.start, 0, 0, None
@@ -160,8 +164,8 @@ def _unfinished(source: Source, piece: Piece, begins: str | None) -> Fault:
 
 
 def _pieces(file: BinaryIO, source: Source, last_entry: LastEntry | None) -> Iterator[Piece]:
-    """The source's range in pieces that end at line ends, but for the last one."""
-    position, rest, damage = source.start, b"", None
+    """The source's range in pieces that end at line ends, except the last one."""
+    position, unfinished_text, damage = source.start, b"", None
     compressed = is_compressed(file)
     chunks = _chunks(file, source)
     while damage is None:
@@ -171,37 +175,41 @@ def _pieces(file: BinaryIO, source: Source, last_entry: LastEntry | None) -> Ite
             data, damage = None, str(error)
         if data is None:
             break
-        data = rest + data
-        upto = data.rfind(b"\n") + 1
+        data = unfinished_text + data
+        end = data.rfind(b"\n") + 1
         if last_entry is not None:
-            upto = last_entry(data[:upto])
-        if upto == 0 and len(data) > _MAX_LINE:
-            # no text: what never ends as a line is not collected in memory
-            upto = len(data)
-        if upto:
-            yield Piece(data[:upto], position)
-        position, rest = position + upto, data[upto:]
-    upto = rest.rfind(b"\n") + 1
-    if upto:
-        yield Piece(rest[:upto], position, may_go_on=not compressed and not begins_entry(rest[upto:]))
-        position, rest = position + upto, rest[upto:]
-    if rest or damage:
-        yield Piece(rest, position, cut=True, damage=damage, whole=compressed and damage is None)
+            end = last_entry(data[:end])
+        if end == 0 and len(data) > _MAX_LINE:
+            # this is no text: bytes without line ends are not collected in memory
+            end = len(data)
+        if end:
+            yield Piece(data[:end], position)
+        position, unfinished_text = position + end, data[end:]
+    end = unfinished_text.rfind(b"\n") + 1
+    if end:
+        yield Piece(
+            unfinished_text[:end],
+            position,
+            may_go_on=not compressed and not begins_entry(unfinished_text[end:]),
+        )
+        position, unfinished_text = position + end, unfinished_text[end:]
+    if unfinished_text or damage:
+        yield Piece(unfinished_text, position, cut=True, damage=damage, whole=compressed and damage is None)
 
 
 def _chunks(file: BinaryIO, source: Source) -> Iterator[bytes]:
-    """Uncompressed bytes from ``start`` on; zlib.error where compressed data is damaged or ends early."""
+    """Uncompressed bytes from ``start``. Raises zlib.error if compressed data is damaged or ends early."""
     if not is_compressed(file):
         file.seek(source.start)
-        left = source.end - source.start
-        while left > 0 and (data := file.read(min(_CHUNK, left))):
-            left -= len(data)
+        remaining = source.end - source.start
+        while remaining > 0 and (data := file.read(min(_CHUNK, remaining))):
+            remaining -= len(data)
             yield data
         return
     inflate, packed = zlib.decompressobj(wbits=31), b""
     while packed := packed or file.read(_PACKED):
         if inflate.eof:
-            # a gzip file may be several, one after the other; zeros between them are padding
+            # a gzip file may consist of several, one after the other; zeros between them are padding
             packed = packed.lstrip(b"\0")
             inflate = zlib.decompressobj(wbits=31) if packed else inflate
         else:

@@ -1,8 +1,9 @@
-"""Rows of partitions that were taken without the id of their topic, or with another one's.
+"""Deletes rows of partitions that were captured without the id of their topic, or with the id of another
+topic.
 
-A folder is copied file by file, and ``partition.metadata`` may come last. Whatever was taken of a partition
-with an id that is now known to be none, or wrong, is deleted before the files that it came from are read
-again. It is looked for in the tables themselves: a run that was killed has noted nothing of what it took.
+A folder is copied file by file, and ``partition.metadata`` may come last. Rows that have no id or a wrong one
+are deleted before the files from which they came are read again. They are searched in the tables themselves,
+since a run that was killed has noted nothing about rows that it had added.
 """
 
 from __future__ import annotations
@@ -20,37 +21,37 @@ from fencepost.capture import readers
 from fencepost.capture.plan import Partition, Plan, Source
 from fencepost.tables import FILES, Table
 
-_NAMED = ("cluster", "topic", "partition")
+_PARTITION = ("cluster", "topic", "partition")
 
 
 def delete_misnamed(catalog: Catalog, plan: Plan, run_id: str, now: datetime) -> None:
-    """Delete rows of partitions that have the wrong id or none, and plan to read again all that they may
-    have come from.
+    """Delete rows of partitions that have the wrong id or none, and plan to read all files again from which
+    they may have come.
 
-    Of the files that are read again although their own id has not changed it is noted first that nothing
-    was read: a run that is killed behind that is repeated.
+    Before that, files whose own id has not changed are noted as not read: if the run is killed after the
+    deletion, the next one reads them again.
     """
     present: defaultdict[Partition, list[Source]] = defaultdict(list)
     for source in plan.of_partitions:
         present[source.cluster, source.topic, source.partition].append(source)
-    named = {source.file for source in plan.of_partitions if source.topic_id}
+    files_with_id = {source.file for source in plan.of_partitions if source.topic_id}
     misnamed = plan.misnamed | {
         (*partition, None)
-        for *partition, file in _unnamed(catalog, {name for name, _, _ in present})
-        if file in named
+        for *partition, file in _without_id(catalog, {name for name, _, _ in present})
+        if file in files_with_id
     }
-    again = [
+    to_read_again = [
         source
         for sources in present.values()
         for source in sources
         if (source.cluster, source.topic, source.partition, source.topic_id) in misnamed
     ]
-    if again:
-        plan.read_again(again)
-        lake.append(catalog, FILES, FILES.rows(_as_unread(source, run_id, now) for source in again))
+    if to_read_again:
+        plan.read_again(to_read_again)
+        lake.append(catalog, FILES, FILES.rows(_as_unread(source, run_id, now) for source in to_read_again))
     if misnamed:
         where = [
-            {**dict(zip(_NAMED, partition, strict=True)), "topic_id": topic_id}
+            {**dict(zip(_PARTITION, partition, strict=True)), "topic_id": topic_id}
             for *partition, topic_id in sorted(misnamed, key=repr)
         ]
         for table in _tables():
@@ -59,26 +60,26 @@ def delete_misnamed(catalog: Catalog, plan: Plan, run_id: str, now: datetime) ->
 
 @cache
 def _tables() -> tuple[Table, ...]:
-    every = {table.name: table for kind in readers.kinds().values() for table in kind.tables}
-    needed = {*_NAMED, "topic_id", "file"}
-    return tuple(table for table in every.values() if needed <= set(table.columns))
+    by_name = {table.name: table for kind in readers.kinds().values() for table in kind.tables}
+    needed = {*_PARTITION, "topic_id", "file"}
+    return tuple(table for table in by_name.values() if needed <= set(table.columns))
 
 
-def _unnamed(catalog: Catalog, clusters: Set[str]) -> set[tuple[Any, ...]]:
-    """The partitions, and the files, of which there are rows without an id. Where there is none, statistics
-    tell, and nothing is read.
+def _without_id(catalog: Catalog, clusters: Set[str]) -> set[tuple[Any, ...]]:
+    """The partitions, and the files, that have rows without an id. If there are none, the tables' statistics
+    show that and nothing is read.
     """
-    columns, where = (*_NAMED, "file"), [{"cluster": frozenset(clusters), "topic_id": None}]
-    found = (lake.scan(catalog, table, columns, where) for table in _tables())
-    return {row for rows in found for row in zip(*(each.to_pylist() for each in rows.columns), strict=True)}
+    columns, where = (*_PARTITION, "file"), [{"cluster": frozenset(clusters), "topic_id": None}]
+    tables = (lake.scan(catalog, table, columns, where) for table in _tables())
+    return {row for rows in tables for row in zip(*(each.to_pylist() for each in rows.columns), strict=True)}
 
 
 def _as_unread(source: Source, run_id: str, now: datetime) -> tuple[object, ...]:
-    """A row of FILES."""
-    named = {
+    """A row of FILES for a source of which nothing was read."""
+    values = {
         **dict.fromkeys(FILES.columns),
         **{name: getattr(source, name) for name in ("cluster", "broker_id", "kind", "file")},
         **{"head_digest": "", "size": -1, "consumed_to": 0, "entries": 0, "skipped": 0},
         **{"topic_id": source.topic_id or "", "run_id": run_id, "captured_at": now},
     }
-    return tuple(named[name] for name in FILES.columns)
+    return tuple(values[name] for name in FILES.columns)

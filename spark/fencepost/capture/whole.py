@@ -1,4 +1,4 @@
-"""Segments of the topics that hold what Kafka itself believes: read whole, window by window."""
+"""Reads segments of the topics with Kafka's own state completely, window by window."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Window(Piece):
 def windows(source: Source) -> Iterator[Window]:
     """The source's range, window by window.
 
-    Reads instead of mapping: a follower that truncates a mapped file would kill the process.
+    The file is read, not mapped: a follower that truncates a mapped file would kill the process.
     """
     position, size = source.start, _WINDOW
     with opened_exactly(source.file) as file:
@@ -68,7 +68,7 @@ def _read(file: FileIO, size: int) -> bytearray:
 
 
 def _only_zeros(file: FileIO, position: int, end: int) -> bool:
-    """Whether a preallocated file holds nothing more."""
+    """Whether the rest of a file is only zeros, since it was preallocated."""
     file.seek(position)
     while position < end and (data := _read(file, min(_WINDOW, end - position))):
         if any(data):

@@ -112,7 +112,7 @@ class _Builder:
             return
         self._inputs.fit(model)
         lake.replace_by_pieces(self._catalog, model.table, rows, _where(self._since.get(model.name)))
-        self._reader.learn(model.relation, self._catalog.load_table(model.relation))
+        self._reader.update(model.relation, self._catalog.load_table(model.relation))
         self.built.append(model.name)
 
     def _build_view(self, node: Node, model: Model) -> None:
@@ -121,7 +121,7 @@ class _Builder:
         view = View(tuple(tables.column_names), node.sql)
         if self._reader.find(model.relation) != view:
             views.replace(self._catalog, model.relation, tables.schema, view.sql, model.doc)
-            self._reader.learn(model.relation, view)
+            self._reader.update(model.relation, view)
         self.built.append(model.name)
 
     def _test(self, node: Node, reader: IcebergReader) -> None:

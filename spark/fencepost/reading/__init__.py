@@ -1,4 +1,4 @@
-"""The one way to read the lake: columns of rows by equality, or a query in Spark's SQL; Arrow comes out.
+"""Reads the lake: columns of rows chosen by equality, or a query in Spark's SQL. Results are Arrow tables.
 
 No JVM is needed: PyIceberg finds the files of a table, DuckDB reads them (:mod:`fencepost.reading.iceberg`).
 A catalog that PyIceberg does not know is read by Spark (:mod:`fencepost.reading.spark`). Nothing is created
@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 Value = str | int | None
 Where = Mapping[str, Value | Sequence[str]]
-"""Columns and what they equal: null, a value, or one of several values."""
+"""A condition: columns and what they equal, which is null, a value, or one of several values."""
 ENGINES = ("duckdb", "spark")
 
 
@@ -34,24 +34,24 @@ class LakeError(Exception):
 
 
 class MissingPackageError(LakeError):
-    """PyIceberg needs a Python package for this catalog (a driver, a cloud's SDK) that is not there."""
+    """PyIceberg needs a Python package for this catalog (a driver, a cloud's SDK) that is not installed."""
 
 
 class QueryError(LakeError):
-    """An engine refused a query; the message says which, and why."""
+    """An engine refused a query; the message names the engine and the reason."""
 
 
 class Reader(Protocol):
-    """An open lake. Times that come out are UTC; tables are named ``schema.table``."""
+    """An open lake. Times in results are in UTC; tables are named ``schema.table``."""
 
     engine: str
-    """What runs queries: one of ENGINES."""
+    """The engine that runs queries: one of ENGINES."""
 
     def has(self, table: str) -> bool:
-        """Whether there is such a table or view."""
+        """Whether this table or view exists."""
 
     def scan(self, table: str, columns: Sequence[str] = (), where: Where | None = None) -> pa.Table:
-        """``columns`` (all, if none is named) of the rows that equal ``where``, or one of its values.
+        """``columns`` (all by default) of the rows for which ``where`` holds.
 
         Raises LakeError.
         """
@@ -60,14 +60,14 @@ class Reader(Protocol):
         """The rows of a query in Spark's SQL, in which ``:name`` stands for a parameter. Raises LakeError."""
 
     def query_duckdb(self, sql: str) -> pa.Table:
-        """The rows of a query in DuckDB's SQL. Raises LakeError, also where Spark reads this lake."""
+        """The rows of a query in DuckDB's SQL. Raises LakeError, also if Spark reads this lake."""
 
 
 @contextmanager
 def open_lake(settings: Settings, engine: str | None = None) -> Iterator[Reader]:
     """A reader of the configured lake; ``engine`` asks for one of ENGINES. Raises LakeError.
 
-    A Spark session is started only where Spark is needed, and then stopped, unless it was there before.
+    A Spark session is started only if Spark is needed. It is stopped afterwards, unless it was open before.
     """
     reader = None if engine == "spark" else _iceberg_reader(settings.lake, insist=engine == "duckdb")
     if reader is not None:
@@ -81,7 +81,7 @@ def open_lake(settings: Settings, engine: str | None = None) -> Iterator[Reader]
 
 
 def reads_without_spark(lake: Lake) -> bool:
-    """Whether PyIceberg knows a catalog of this kind."""
+    """Whether PyIceberg can open a catalog of this kind."""
     from fencepost.iceberg.catalog import CatalogError, catalog_properties
 
     try:
@@ -92,7 +92,9 @@ def reads_without_spark(lake: Lake) -> bool:
 
 
 def _iceberg_reader(lake: Lake, *, insist: bool) -> IcebergReader | None:
-    """A reader that needs no Spark; None where there is none for this lake, unless one is insisted on."""
+    """A reader that needs no Spark, or None if Spark must read this lake. With ``insist`` that is
+    an error.
+    """
     from fencepost.reading.iceberg import IcebergReader
 
     if not insist and not reads_without_spark(lake):
@@ -107,7 +109,7 @@ def _iceberg_reader(lake: Lake, *, insist: bool) -> IcebergReader | None:
 
 
 def over(source: Reader | SparkSession) -> Reader:
-    """A reader, as it is or on an open session of Spark."""
+    """``source`` itself if it is a reader, or else a reader on this open session of Spark."""
     if type(source).__module__.startswith("pyspark."):
         from fencepost.reading.spark import SparkReader
 
@@ -116,12 +118,12 @@ def over(source: Reader | SparkSession) -> Reader:
 
 
 def rows(table: pa.Table) -> list[dict[str, Any]]:
-    """Arrow's rows in Python: times in UTC and without zone, maps as dict, durations as timedelta."""
+    """Arrow's rows as Python values: times in UTC without zone, maps as dict, durations as timedelta."""
     return [dict(zip(table.column_names, row, strict=True)) for row in zip(*columns(table), strict=True)]
 
 
 def columns(table: pa.Table) -> list[list[Any]]:
-    """Arrow's columns as Python's values, as :func:`rows` has them."""
+    """Arrow's columns as the Python values of :func:`rows`."""
     return [_values(column) for column in table.columns]
 
 
@@ -158,6 +160,6 @@ def _in_utc(value: Any) -> Any:
 
 
 def _duration(value: Any) -> Any:
-    """A span without months is a timedelta, as Spark has it."""
+    """A duration without months is a timedelta, as in Spark."""
     months, days, nanoseconds = value
     return value if months else dt.timedelta(days=days, microseconds=nanoseconds / 1000)

@@ -39,21 +39,20 @@ _IN_SPARK = "Spark may read it: fencepost sql --engine spark"
 class IcebergReader:
     """A :class:`fencepost.reading.Reader`.
 
-    A table is looked up when it is first named, and stays as it was then, whatever is committed meanwhile.
+    A table is looked up when it is first used, and this version is read from then on, even if others commit.
     """
 
     engine = "duckdb"
 
     def __init__(
-        self, lake: Lake, scratch: Path | None = None, chosen: BooleanExpression | None = None
+        self, lake: Lake, scratch: Path | None = None, files_condition: BooleanExpression | None = None
     ) -> None:
-        """``scratch``: a folder for what queries do not hold in memory (spilling); without one, they have all
-        of it.
-        ``chosen``: files of tables with chapters where it cannot hold are not opened.
+        """``scratch``: a folder to which queries spill rows that exceed a limit of memory; without it there
+        is no limit. ``files_condition``: in tables with chapters, files where it cannot hold are not opened.
         """
         self._lake = lake
         self._scratch = scratch
-        self._chosen = chosen
+        self._files_condition = files_condition
         self._of_chapters: dict[tuple[tuple[str, int], ...], IcebergReader] = {}
         self._catalog = tables_of(lake)
         self._tables: dict[str, Table | View | None] = {}
@@ -81,19 +80,23 @@ class IcebergReader:
             each._connection.close()
 
     def of_chapters(self, since: Mapping[str, int]) -> IcebergReader:
-        """A reader for queries that choose rows of these chapters alone, by cluster the first one: it opens
-        no files of others. It knows what this one knows, and is closed with it.
+        """A reader for queries that choose only rows of some chapters: ``since`` has the first chapter of
+        each cluster. It opens no files of earlier chapters. It shares the tables of this reader, and is
+        closed with it.
         """
         key = tuple(sorted(since.items()))
         if key not in self._of_chapters:
             from pyiceberg import expressions
 
-            words: Any = expressions
+            any_expressions: Any = expressions
             begun = (
-                words.And(words.EqualTo("cluster", cluster), words.GreaterThanOrEqual(CHAPTER, begin))
+                any_expressions.And(
+                    any_expressions.EqualTo("cluster", cluster),
+                    any_expressions.GreaterThanOrEqual(CHAPTER, begin),
+                )
                 for cluster, begin in key
             )
-            reader = IcebergReader(self._lake, self._scratch, reduce(words.Or, begun))
+            reader = IcebergReader(self._lake, self._scratch, reduce(any_expressions.Or, begun))
             reader._catalog, reader._tables = self._catalog, self._tables
             self._of_chapters[key] = reader
         return self._of_chapters[key]
@@ -103,15 +106,17 @@ class IcebergReader:
         return self._find(table) is not None
 
     def scan(self, table: str, columns: Sequence[str] = (), where: Where | None = None) -> pa.Table:
-        """See Reader. Files whose values lie elsewhere are not opened, other columns not read."""
-        found = self._find(table)
-        if found is None:
-            raise LakeError(self._no_such(table))
-        if isinstance(found, View):
+        """See Reader. Files whose statistics exclude ``where`` are not opened, and other columns are not
+        read.
+        """
+        table_or_view = self._find(table)
+        if table_or_view is None:
+            raise LakeError(self._no_table(table))
+        if isinstance(table_or_view, View):
             self._attach(table, None)
             source = f"SELECT * FROM {table_name(table)}"
         else:
-            source = self._rows(table, found, _columns_of(columns, where), _condition(where))
+            source = self._rows(table, table_or_view, _columns_of(columns, where), _condition(where))
         rows = self._relation(source)
         for name, value in (where or {}).items():
             rows = rows.filter(_equal(name, value))
@@ -125,23 +130,25 @@ class IcebergReader:
 
         query = translate.parsed(sql)
         self._attach_named(query)
-        asked = translate.parameters(query)
+        names_used = translate.parameters(query)
         return self._answer(
-            translate.to_duckdb(query), {name: parameters[name] for name in parameters if name in asked}
+            translate.to_duckdb(query), {name: parameters[name] for name in parameters if name in names_used}
         )
 
     def pieces(self, sql: str) -> tuple[pa.Schema, Iterator[pa.Table]]:
-        """The schema of a query's rows, and the rows a piece of them at a time; no other query may be asked
-        meanwhile. Both raise QueryError.
+        """The schema of a query's rows, and the rows in pieces. Until the last piece is read, no other query
+        may be run. Both raise QueryError.
         """
         from fencepost.reading import translate
 
         query = translate.parsed(sql)
         self._attach_named(query)
-        with _refusals():
-            found = self._connection.sql(translate.to_duckdb(query))
-            batches = found.to_arrow_reader(BATCH)
-            return _as_spark_has_it(batches.schema.empty_table(), found).schema, _pieces(batches, found)
+        with _query_errors():
+            relation = self._connection.sql(translate.to_duckdb(query))
+            batches = relation.to_arrow_reader(BATCH)
+            return _with_spark_types(batches.schema.empty_table(), relation).schema, _pieces(
+                batches, relation
+            )
 
     def query_duckdb(self, sql: str) -> pa.Table:
         """See Reader."""
@@ -151,26 +158,26 @@ class IcebergReader:
         return self._answer(sql, {})
 
     def _answer(self, sql: str, parameters: Mapping[str, object]) -> pa.Table:
-        with _refusals():
+        with _query_errors():
             return _arrow(self._connection.sql(sql, params=dict(parameters) if parameters else None))
 
     def _run(self, sql: str) -> None:
         self._connection.execute(sql).fetchall()
 
     def find(self, table: str) -> Table | View | None:
-        """The table or view, as it was when it was first asked for. Raises LakeError."""
+        """The table or view, in the version of its first use. Raises LakeError."""
         return self._find(table)
 
-    def learn(self, table: str, now: Table | View) -> None:
-        """From here on the table or view is this one: it is not what it was when it was first asked for."""
+    def update(self, table: str, now: Table | View) -> None:
+        """Use this version of the table or view from now on."""
         self._tables[table] = now
         for each in (self, *self._of_chapters.values()):
             if table in each._attached:
-                # what was made of it before needs what it needed
+                # views on it need the same columns as before
                 each._attach(table, each._attached.pop(table))
 
     def _find(self, table: str) -> Table | View | None:
-        """The table or view, as it was when it was first asked for. Raises LakeError."""
+        """The table or view, in the version of its first use. Raises LakeError."""
         if table not in self._tables:
             self._tables[table] = self._catalog.find(table) if "." in table else None
         return self._tables[table]
@@ -183,30 +190,32 @@ class IcebergReader:
             self._attach(table, words)
 
     def _attach(self, table: str, words: frozenset[str] | None) -> None:
-        """Make DuckDB know a table or view, with the columns among ``words`` at least. Raises LakeError."""
-        known = self._attached.get(table, frozenset())
-        if known is None or (words is not None and words <= known and table in self._attached):
+        """Make a table or view available in DuckDB, at least its columns among ``words`` (None: all). Raises
+        LakeError.
+        """
+        attached = self._attached.get(table, frozenset())
+        if attached is None or (words is not None and words <= attached and table in self._attached):
             return
-        found = self._find(table)
-        if found is None:
-            raise LakeError(self._no_such(table))
+        table_or_view = self._find(table)
+        if table_or_view is None:
+            raise LakeError(self._no_table(table))
         self._run(f"CREATE SCHEMA IF NOT EXISTS {quoted(table.partition('.')[0])}")
-        if isinstance(found, View):
+        if isinstance(table_or_view, View):
             from fencepost.reading import translate
 
-            query = translate.parsed(found.sql)
+            query = translate.parsed(table_or_view.sql)
             self._attach_named(query)
-            columns = ", ".join(map(quoted, found.columns))
+            columns = ", ".join(map(quoted, table_or_view.columns))
             self._run(
                 f"CREATE OR REPLACE VIEW {table_name(table)}({columns}) AS {translate.to_duckdb(query)}"
             )
             self._attached[table] = None
             return
-        # views that were made of the table before need what they needed
-        needed = None if words is None else words | known
-        names = [field.name for field in found.schema().fields]
+        # views on the table need the columns that were attached before
+        needed = None if words is None else words | attached
+        names = [field.name for field in table_or_view.schema().fields]
         chosen = () if needed is None else [each for each in names if each.lower() in needed]
-        source = self._rows(table, found, chosen, None)
+        source = self._rows(table, table_or_view, chosen, None)
         with self._file_errors():
             self._run(f"CREATE OR REPLACE VIEW {table_name(table)} AS {source}")
         self._attached[table] = needed
@@ -225,9 +234,9 @@ class IcebergReader:
     def _rows(
         self, name: str, table: Table, columns: Sequence[str], condition: BooleanExpression | None
     ) -> str:
-        """A query for the rows of a table, without those of files where ``condition`` cannot hold."""
-        if self._chosen and CHAPTER in (each.name for each in table.spec().fields):
-            condition = self._chosen
+        """A query for the rows of a table, except files where ``condition`` cannot hold."""
+        if self._files_condition and CHAPTER in (each.name for each in table.spec().fields):
+            condition = self._files_condition
         try:
             tasks = list((table.scan(condition) if condition else table.scan()).plan_files())
             return from_files(table, tasks) or self._from_arrow(table, columns, condition)
@@ -237,7 +246,7 @@ class IcebergReader:
             raise LakeError(f"{name} cannot be read without Spark: {error}. {_IN_SPARK}") from error
 
     def _from_arrow(self, table: Table, columns: Sequence[str], condition: BooleanExpression | None) -> str:
-        """Rows read by PyIceberg: files elsewhere, and files with rows that were deleted since."""
+        """A query for rows read by PyIceberg, for files that are not local or have deleted rows."""
         if any("list<struct<" in str(each.field_type) for each in table.schema().fields):
             raise NotImplementedError(
                 "of a list of structs PyIceberg 0.12 makes an empty one where it is null"
@@ -254,44 +263,44 @@ class IcebergReader:
         self._connection.register(name, scan.to_arrow())
         return f"SELECT * FROM {quoted(name)}"
 
-    def _no_such(self, table: str) -> str:
+    def _no_table(self, table: str) -> str:
         schema = table.partition(".")[0]
         schemas = self._catalog.schemas()
-        there = self._catalog.names(schema) if schema in schemas else []
-        by_name = {each.rpartition(".")[2]: each for each in there}
+        tables_of_schema = self._catalog.names(schema) if schema in schemas else []
+        by_name = {each.rpartition(".")[2]: each for each in tables_of_schema}
         close = difflib.get_close_matches(table.rpartition(".")[2], by_name, n=3, cutoff=0.6)
         near = [by_name[each] for each in close]
-        known = f" Near: {', '.join(near)}." if near else ""
-        if there and not near:
-            known = f" {schema} has: {', '.join(sorted(there))}."
+        hint = f" Near: {', '.join(near)}." if near else ""
+        if tables_of_schema and not near:
+            hint = f" {schema} has: {', '.join(sorted(tables_of_schema))}."
         return (
-            f"The lake has no table {table}.{known} Tables are named schema.table, the schemas are "
+            f"The lake has no table {table}.{hint} Tables are named schema.table, the schemas are "
             f"{', '.join(schemas)}; `fencepost audit` makes those that are missing."
         )
 
 
 def _columns_of(columns: Sequence[str], where: Where | None) -> Sequence[str]:
-    """What must be read to choose rows and show ``columns``."""
+    """The columns that must be read: ``columns`` and those of the condition."""
     return tuple(dict.fromkeys((*columns, *(where or {})))) if columns else ()
 
 
 def _condition(where: Where | None) -> BooleanExpression | None:
-    """The condition in PyIceberg's words, by which it leaves out files; None where there is none."""
+    """The condition as PyIceberg's expression, with which it leaves out files; None without a condition."""
     if not where:
         return None
     from pyiceberg import expressions
 
     # mypy takes the fields of these classes for their parameters
-    words: Any = expressions
-    found = [
-        words.IsNull(name)
+    any_expressions: Any = expressions
+    conditions = [
+        any_expressions.IsNull(name)
         if value is None
-        else words.EqualTo(name, value)
+        else any_expressions.EqualTo(name, value)
         if isinstance(value, str | int)
-        else words.In(name, set(value))
+        else any_expressions.In(name, set(value))
         for name, value in where.items()
     ]
-    condition: BooleanExpression = reduce(words.And, found)
+    condition: BooleanExpression = reduce(any_expressions.And, conditions)
     return condition
 
 
@@ -307,11 +316,12 @@ def _equal(name: str, value: Value | Sequence[str]) -> duckdb.Expression:
 
 
 @contextmanager
-def _refusals() -> Iterator[None]:
-    """What DuckDB says when it refuses a query, in words."""
+def _query_errors() -> Iterator[None]:
+    """Turn DuckDB's errors into a QueryError that says what to do."""
     try:
         yield
-    # a sum may be too large for what Spark has for it; of rows in batches Arrow says what DuckDB says
+    # ValueError: a sum may be too large for Spark's type; OSError: for rows in batches, Arrow raises the
+    # errors
     except (duckdb.Error, ValueError, OSError) as error:
         raise QueryError(
             f"DuckDB, which runs queries here, refused this one: {str(error).strip()}\n"
@@ -320,31 +330,33 @@ def _refusals() -> Iterator[None]:
         ) from error
 
 
-def _pieces(batches: pa.RecordBatchReader, found: duckdb.DuckDBPyRelation) -> Iterator[pa.Table]:
-    """The rows of a relation, which come in batches, as many at a time as PIECE_BYTES hold."""
+def _pieces(batches: pa.RecordBatchReader, relation: duckdb.DuckDBPyRelation) -> Iterator[pa.Table]:
+    """The rows of a relation in pieces of about PIECE_BYTES, put together from its batches."""
     import pyarrow as pa
 
-    held: list[pa.RecordBatch] = []
+    waiting: list[pa.RecordBatch] = []
     while True:
-        with _refusals():
+        with _query_errors():
             batch = next(batches, None)
-        held += [] if batch is None else [batch]
-        if held and (batch is None or sum(each.nbytes for each in held) >= PIECE_BYTES):
-            yield _as_spark_has_it(pa.Table.from_batches(held), found)
-            held = []
+        waiting += [] if batch is None else [batch]
+        if waiting and (batch is None or sum(each.nbytes for each in waiting) >= PIECE_BYTES):
+            yield _with_spark_types(pa.Table.from_batches(waiting), relation)
+            waiting = []
         if batch is None:
             return
 
 
-def _arrow(found: duckdb.DuckDBPyRelation) -> pa.Table:
+def _arrow(relation: duckdb.DuckDBPyRelation) -> pa.Table:
     """The rows of a relation."""
-    return _as_spark_has_it(found.to_arrow_table(), found)
+    return _with_spark_types(relation.to_arrow_table(), relation)
 
 
-def _as_spark_has_it(rows: pa.Table, found: duckdb.DuckDBPyRelation) -> pa.Table:
-    """Rows of a relation. DuckDB's sums have 128 bits and become Arrow's decimals: Spark's have 64."""
-    table = rows.rename_columns(list(found.columns))
-    for number, kind in enumerate(found.types):
+def _with_spark_types(rows: pa.Table, relation: duckdb.DuckDBPyRelation) -> pa.Table:
+    """Rows of a relation with Spark's types: DuckDB's sums have 128 bits (decimals in Arrow), Spark's have
+    64.
+    """
+    table = rows.rename_columns(list(relation.columns))
+    for number, kind in enumerate(relation.types):
         if "HUGEINT" in str(kind):
             field = table.schema.field(number)
             narrow = field.with_type(_narrow(field.type))

@@ -1,6 +1,7 @@
-"""Files of this machine's disk for PyIceberg, read and never written.
+"""Lets PyIceberg read, and never write, files on this machine's disk.
 
-PyIceberg's own implementation loads Arrow's datasets and pandas, a third of what a short command may cost.
+PyIceberg's own implementation loads Arrow's datasets and pandas, which is a third of the time of a short
+command.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ class LocalInputFile(InputFile):
         return self._path.stat().st_size
 
     def exists(self) -> bool:
-        """Whether it is there."""
+        """Whether the file exists."""
         return self._path.exists()
 
     def open(self, seekable: bool = True) -> InputStream:
-        """Its content, read whole: Iceberg's own files are small."""
+        """Its whole content, since Iceberg's metadata files are small."""
         return io.BytesIO(self._path.read_bytes())
 
 

@@ -1,4 +1,4 @@
-"""Iceberg's Parquet files on this disk, as DuckDB reads them by itself."""
+"""Queries with which DuckDB itself reads Iceberg's Parquet files on this disk."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 def from_files(table: Table, tasks: Sequence[FileScanTask]) -> str | None:
-    """A query for all rows of Parquet files: columns by Iceberg's ids, null where a file has not got one.
-    None where DuckDB cannot read them by itself.
+    """A query for all rows of Parquet files. It finds columns by Iceberg's ids; a column that a file does
+    not have is null. None if DuckDB itself cannot read them.
     """
     if not _is_flat(table) or not all(map(_is_plain, tasks)):
         return None
@@ -32,7 +32,7 @@ def from_files(table: Table, tasks: Sequence[FileScanTask]) -> str | None:
 
 
 def duckdb_type(kind: Any) -> str:
-    """DuckDB's name of an Iceberg type. Raises NotImplementedError for one that DuckDB has not got."""
+    """DuckDB's name of an Iceberg type. Raises NotImplementedError for a type that DuckDB does not have."""
     if kind.is_struct:
         fields = (f"{quoted(each.name)} {duckdb_type(each.field_type)}" for each in kind.fields)
         return f"STRUCT({', '.join(fields)})"
@@ -69,13 +69,13 @@ _TYPES = {
 def _is_flat(table: Table) -> bool:
     """Whether DuckDB finds every value by its column's id.
 
-    It finds fields of a column by their names in the file, and knows of no default but null.
+    It finds fields of structs by their names in the file, and supports no default except null.
     """
     fields = table.schema().fields
     return not any("struct<" in str(each.field_type) or each.initial_default is not None for each in fields)
 
 
 def _is_plain(task: FileScanTask) -> bool:
-    """Whether a file is Parquet on this disk that has lost no rows since it was written."""
+    """Whether a file is Parquet on this disk and none of its rows have been deleted."""
     local = task.file.file_path.startswith(("/", "file:"))
     return local and not task.delete_files and str(task.file.file_format).endswith("PARQUET")

@@ -1,4 +1,4 @@
-"""Names and texts of any kind, as DuckDB's SQL has them."""
+"""Quotes names and texts for DuckDB's SQL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A lake read by Spark: any catalog and store that Iceberg knows."""
+"""Reads a lake with Spark, from any catalog and store that Iceberg supports."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ class SparkReader:
     def scan(self, table: str, columns: Sequence[str] = (), where: Where | None = None) -> pa.Table:
         """See Reader."""
         try:
-            found = self._session.table(table)
+            frame = self._session.table(table)
         except AnalysisException as error:
-            raise LakeError(f"{_said(error)} `fencepost audit` makes the tables of the lake.") from error
+            raise LakeError(f"{_message(error)} `fencepost audit` makes the tables of the lake.") from error
         for name, value in (where or {}).items():
-            found = found.where(_equal(F.col(name), value))
-        return found.select(*columns or ["*"]).toArrow()
+            frame = frame.where(_equal(F.col(name), value))
+        return frame.select(*columns or ["*"]).toArrow()
 
     def query(self, sql: str, **parameters: object) -> pa.Table:
         """See Reader."""
         try:
             return self._session.sql(sql, args=dict(parameters)).toArrow()
         except (AnalysisException, ParseException, PythonException) as error:
-            raise QueryError(f"Spark refused the query: {_said(error)}") from error
+            raise QueryError(f"Spark refused the query: {_message(error)}") from error
 
     def query_duckdb(self, sql: str) -> pa.Table:
         """See Reader."""
@@ -57,7 +57,7 @@ class SparkReader:
 
 @contextmanager
 def session_reader(settings: Settings) -> Iterator[SparkReader]:
-    """A reader on the process's session, which is started, and stopped again, where there is none."""
+    """A reader on the process's session. If there is none, it is started, and stopped again afterwards."""
     was_open = SparkContext._active_spark_context is not None
     session = session_for_lake(settings)
     try:
@@ -73,5 +73,5 @@ def _equal(column: Column, value: Value | Sequence[str]) -> Column:
     return column == value if isinstance(value, str | int) else column.isin(*value)
 
 
-def _said(error: Exception) -> str:
+def _message(error: Exception) -> str:
     return str(error).split("\n\nJVM stacktrace", maxsplit=1)[0]

@@ -1,4 +1,4 @@
-"""What sqlglot says in DuckDB's words and DuckDB understands otherwise, or not at all."""
+"""Corrects queries where sqlglot's translation to DuckDB has another meaning in DuckDB, or none."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from typing import Any
 from sqlglot import exp
 
 _MOMENTS = {"TIMESTAMP_SECONDS": 1_000_000, "TIMESTAMP_MILLIS": 1_000, "TIMESTAMP_MICROS": 1}
-"""Microseconds in the unit that a function counts a moment in."""
+"""By function that makes a time of a number: the microseconds of its unit."""
 
 _FORMATS = {"'T'": "T", "SSS": "%g", "XXX": "Z"}
-"""What sqlglot leaves of a pattern of time as it stands in Spark; the session's zone is UTC."""
+"""Parts of Spark's patterns of time that sqlglot does not translate; the session's zone is UTC."""
 
 _WITHOUT_NULLS = ((r',"[^"\\]*":null', ""), (r'[{]"[^"\\]*":null,?', "{"))
-"""Fields that are null, but for the first, then the first. In a text of JSON a quote has a backslash before
-it, so that neither matches there.
+"""Patterns for fields that are null: all but the first, then the first. They cannot match inside a text of
+JSON, where a quote has a backslash before it.
 """
 
 
 def for_duckdb(query: exp.Query) -> exp.Query:
-    """The query, each of its parts as DuckDB has it."""
-    # what is inside first: a part that is replaced takes it along
+    """The query, with each of its parts in DuckDB's form."""
+    # inner parts first, since they move with the outer part that is replaced
     for node in reversed(list(query.bfs())):
-        said = _said(node)
-        if said is not node:
-            node.replace(said)
+        replacement = _translated(node)
+        if replacement is not node:
+            node.replace(replacement)
     return query
 
 
-def _said(node: exp.Expr) -> exp.Expr:
+def _translated(node: exp.Expr) -> exp.Expr:
     name = str(node.this).upper() if isinstance(node, exp.Anonymous) else ""
     if name in _MOMENTS:
         micros = exp.Mul(
@@ -45,12 +45,12 @@ def _call(name: str, *arguments: exp.Expr) -> exp.Anonymous:
 
 
 def _quantile(node: Any) -> exp.Expr:
-    # DuckDB's QUANTILE takes one of the values, Spark's percentile lies between them
+    # DuckDB's QUANTILE is one of the values, Spark's percentile interpolates between them
     return _call("QUANTILE_CONT", node.this, node.args["quantile"])
 
 
 def _count_if(node: Any) -> exp.Expr:
-    # of no rows DuckDB's is null
+    # without rows DuckDB's is null
     return exp.Count(this=exp.Case().when(node.this, exp.Literal.number(1)))
 
 
@@ -60,7 +60,7 @@ def _of_extreme(name: str) -> Callable[[Any], exp.Expr]:
 
 
 def _floor(node: Any) -> exp.Expr:
-    # of a number with a fraction DuckDB's is another
+    # of a decimal number DuckDB's has another type
     plain = (
         not node.args.get("decimals") and not node.args.get("to") and not isinstance(node.parent, exp.Cast)
     )
@@ -68,17 +68,17 @@ def _floor(node: Any) -> exp.Expr:
 
 
 def _unix_millis(node: Any) -> exp.Expr:
-    # DuckDB rounds
+    # DuckDB rounds, Spark truncates
     return _call("EPOCH_MS", _call("DATE_TRUNC", exp.Literal.string("millisecond"), node.this))
 
 
 def _json(node: Any) -> exp.Expr:
-    # Spark leaves out what is null
-    found: exp.Expr = exp.cast(_call("TO_JSON", node.this), "text")
-    for pattern, kept in _WITHOUT_NULLS:
-        texts = map(exp.Literal.string, (pattern, kept, "g"))
-        found = _call("REGEXP_REPLACE", found, *texts)
-    return found
+    # Spark leaves out fields that are null
+    text: exp.Expr = exp.cast(_call("TO_JSON", node.this), "text")
+    for pattern, replacement in _WITHOUT_NULLS:
+        texts = map(exp.Literal.string, (pattern, replacement, "g"))
+        text = _call("REGEXP_REPLACE", text, *texts)
+    return text
 
 
 def _time_text(node: exp.TimeToStr) -> exp.Expr:
@@ -111,7 +111,7 @@ def _aliases(node: exp.Aliases) -> exp.Expr:
 
 
 def _select(node: exp.Select) -> exp.Expr:
-    # a hint is about how, not about what
+    # a hint does not change the result
     node.set("hint", None)
     return node
 

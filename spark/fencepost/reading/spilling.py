@@ -1,4 +1,4 @@
-"""DuckDB where it may hold a gigabyte, and spills the rest: for the judge and the marts."""
+"""Options of DuckDB for the judge and the marts: it may use a gigabyte, and spills the rest to disk."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 MEMORY = "1GB"
-"""What DuckDB holds at most; beyond, it spills to disk."""
+"""The most memory that DuckDB uses; beyond that it spills to disk."""
 
 BATCH = 50_000
-"""So many rows at a time are written."""
+"""The number of rows that are written at a time."""
 
 
 def spilling_to(scratch: Path) -> dict[str, Any]:
-    """The options of a connection. Rows have no order unless a query gives them one: to keep theirs, all of
-    them would be held until the last is there.
+    """The options of a connection. Rows have no order unless a query orders them: to keep the order of
+    insertion, DuckDB would hold all of them until the last one.
     """
     return {"memory_limit": MEMORY, "temp_directory": str(scratch), "preserve_insertion_order": False}

@@ -1,4 +1,4 @@
-"""What the catalog knows: the tables and views of the lake, by name."""
+"""The tables and views in the catalog of the lake, by name."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class Tables(Protocol):
     """The tables of a lake; every method raises LakeError when the catalog cannot be read."""
 
     def find(self, name: str) -> Table | View | None:
-        """The table or view ``schema.table``, as it is now; None where there is none."""
+        """The current version of the table or view ``schema.table``; None if there is none."""
 
     def names(self, schema: str) -> list[str]:
         """The tables of a schema."""
 
     def schemas(self) -> list[str]:
-        """The schemas that there are."""
+        """All schemas."""
 
 
 def tables_of(lake: Lake) -> Tables:
@@ -58,17 +58,20 @@ def tables_of(lake: Lake) -> Tables:
 
 
 def row_count(tables: Tables) -> int:
-    """How many rows all tables have, as their newest snapshots say: none is read. Raises LakeError."""
-    found = (tables.find(name) for schema in tables.schemas() for name in tables.names(schema))
-    newest = (None if each is None or isinstance(each, View) else each.current_snapshot() for each in found)
+    """The number of rows of all tables, from their newest snapshots; no rows are read. Raises LakeError."""
+    tables_and_views = (tables.find(name) for schema in tables.schemas() for name in tables.names(schema))
+    newest = (
+        None if each is None or isinstance(each, View) else each.current_snapshot()
+        for each in tables_and_views
+    )
     return sum(int(each.summary["total-records"] or 0) for each in newest if each and each.summary)
 
 
 class SqliteTables:
-    """The catalog in a SQLite database, which is the default, of tables on this machine's disk.
+    """The default catalog: a SQLite database, with the tables on this machine's disk.
 
-    It is one small table, so that it is read once: all tables are seen as they were at one moment, whatever
-    is committed meanwhile. PyIceberg's own class for it takes as long to load as all the rest of PyIceberg.
+    It is one small table and is read once, so all tables are in their versions of one moment, even if others
+    commit. PyIceberg's class for it takes as long to load as all the rest of PyIceberg.
     """
 
     def __init__(self, database: Path) -> None:
@@ -100,16 +103,16 @@ class SqliteTables:
         with _errors(str(self._database)):
             try:
                 with closing(sqlite3.connect(where, uri=True, timeout=_BUSY_SECONDS)) as connection:
-                    found = connection.execute(_ENTRIES, (NAME,)).fetchall()
+                    entries = connection.execute(_ENTRIES, (NAME,)).fetchall()
             except sqlite3.OperationalError as error:
                 if "no such table" not in str(error):
                     raise
-                found = []
-        return {name: (kind, location) for name, kind, location in found}
+                entries = []
+        return {name: (kind, location) for name, kind, location in entries}
 
 
 class CatalogTables:
-    """Any catalog that PyIceberg knows."""
+    """Any catalog that PyIceberg supports."""
 
     def __init__(self, lake: Lake) -> None:
         self._name = lake.catalog
@@ -163,7 +166,7 @@ def _view(metadata: ViewMetadata) -> View | None:
 
 @contextmanager
 def _errors(catalog: str) -> Iterator[None]:
-    """A catalog may raise anything: errors of databases, of HTTP, of clouds."""
+    """Turn every error into a LakeError: a catalog may raise errors of databases, of HTTP, of clouds."""
     try:
         yield
     except Exception as error:
@@ -173,7 +176,7 @@ def _errors(catalog: str) -> Iterator[None]:
 
 
 def in_words(catalog: str, error: Exception) -> str:
-    """What an error of the catalog means, and what to do."""
+    """The message for an error of the catalog: its meaning, and what to do."""
     reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     if "database is locked" in reason:
         return f"{catalog}: another process has locked the catalog. Try again when it is done."

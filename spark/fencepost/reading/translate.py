@@ -1,4 +1,4 @@
-"""Queries in Spark's SQL, said in DuckDB's."""
+"""Translates queries from Spark's SQL to DuckDB's."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _OF_SPARK = (
 
 
 class _Spark(Spark):
-    """Spark as it is since version 4: what cannot be cast is an error, not null."""
+    """Spark since version 4: a value that cannot be cast is an error, not null."""
 
     class Parser(Spark.Parser):  # type: ignore[valid-type, misc]
         STRICT_CAST = True
 
 
 def parsed(sql: str) -> exp.Query:
-    """The one query that ``sql`` is. Raises QueryError."""
+    """The parsed query. Raises QueryError, also if ``sql`` is not exactly one query."""
     try:
         statements = [each for each in sqlglot.parse(sql, read=_Spark) if each is not None]
     except ParseError as error:
@@ -53,10 +53,10 @@ def parsed(sql: str) -> exp.Query:
 
 def tables(query: exp.Expr) -> list[str]:
     """The tables of the lake that a query names, as ``schema.table``. Raises QueryError."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for table in query.find_all(exp.Table):
         if not table.db:
-            # a query of its own, a function, or a name that DuckDB will not know either
+            # a common table expression, a function, or a name that DuckDB will refuse
             continue
         if table.args.get("version") or table.args.get("when"):
             raise QueryError(f"{table.sql('spark')}: {_OF_SPARK}")
@@ -65,8 +65,8 @@ def tables(query: exp.Expr) -> list[str]:
                 f"{table.sql('spark')}: there is no catalog {table.catalog}, tables are named schema.table. "
                 f"{_OF_SPARK}"
             )
-        found[f"{table.db}.{table.name}"] = None
-    return list(found)
+        names[f"{table.db}.{table.name}"] = None
+    return list(names)
 
 
 def parameters(query: exp.Expr) -> set[str]:
@@ -75,7 +75,7 @@ def parameters(query: exp.Expr) -> set[str]:
 
 
 def words(query: exp.Expr) -> frozenset[str] | None:
-    """Every name in a query, in lower case: the columns that it needs, and more. None where it needs all."""
+    """Every name in a query, in lower case: the columns that it needs, and others. None if it needs all."""
     if any(not isinstance(each.parent, exp.Count) for each in query.find_all(exp.Star)):
         return None
     if any(each.method == "NATURAL" for each in query.find_all(exp.Join)):
@@ -85,9 +85,9 @@ def words(query: exp.Expr) -> frozenset[str] | None:
 
 def to_duckdb(query: exp.Query) -> str:
     """The query's text for DuckDB; its columns keep the names that Spark gives them. Raises QueryError."""
-    named = for_duckdb(_with_escapes(_named(query.copy())))
+    translated = for_duckdb(_with_escapes(_with_names(query.copy())))
     try:
-        return named.sql("duckdb", unsupported_level=ErrorLevel.RAISE)
+        return translated.sql("duckdb", unsupported_level=ErrorLevel.RAISE)
     except SqlglotError as error:
         raise QueryError(
             f"DuckDB, which runs queries here, has no word for it: {error}. {_IN_SPARK}"
@@ -95,15 +95,15 @@ def to_duckdb(query: exp.Query) -> str:
 
 
 def _with_escapes(query: exp.Query) -> exp.Query:
-    """A backslash escapes in a pattern of Spark's LIKE; DuckDB's has no such character unless told."""
+    """Make the backslash the escape character of LIKE, as in Spark; by default DuckDB has none."""
     for each in list(query.find_all(exp.Like, exp.ILike)):
         if not isinstance(each.parent, exp.Escape):
             each.replace(exp.Escape(this=each.copy(), expression=exp.Literal.string("\\")))
     return query
 
 
-def _named(query: exp.Query) -> exp.Query:
-    """Spark calls what has no name by its text; DuckDB's text is another."""
+def _with_names(query: exp.Query) -> exp.Query:
+    """Name columns without a name by their text in Spark, as Spark does; DuckDB's text is different."""
     first = query
     while isinstance(first, exp.SetOperation):
         first = first.left
@@ -127,7 +127,9 @@ def _text(column: exp.Expr) -> str:
 
 
 def _as_spark_prints(node: exp.Expr) -> exp.Expr:
-    """Text and names without quotes, operators in parentheses, ``count(1)``."""
+    """An expression in Spark's form: text and names without quotes, operators in parentheses,
+    ``count(1)``.
+    """
     if isinstance(node, exp.Literal):
         return exp.var(node.name)
     if isinstance(node, exp.Identifier):

@@ -1,4 +1,4 @@
-"""The configuration file ``fencepost.toml``, as it is written."""
+"""Reads the configuration file ``fencepost.toml``."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def _lake(path: Path, table: _LakeTable) -> Lake:
             f"{path}: lake.catalog: {table.catalog!r} is a catalog, and so is {kind!r} in "
             "lake.catalog_properties. Remove one of them."
         )
-    # what a warehouse is called is such a catalog's own affair
+    # such a catalog defines the form of its warehouses' names
     return Lake(table.warehouse or "", kind, properties)
 
 

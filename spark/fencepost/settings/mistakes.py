@@ -1,4 +1,4 @@
-"""Mistakes in the configuration, each a line that says where it is and what to write."""
+"""Mistakes in the configuration. Each is a line that names the key and says what to write."""
 
 from __future__ import annotations
 
@@ -12,24 +12,26 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 
 
 class SettingsError(Exception):
-    """The configuration cannot be used; the message says where and what to do."""
+    """The configuration cannot be used; the message names the mistakes and says what to do."""
 
 
 @dataclass(frozen=True)
 class Expected:
-    """What an error says of a key: what it ``must_be``, and what to ``add`` where it is missing."""
+    """The words of errors about a key: what it ``must_be``, and what to ``add`` if it is missing."""
 
     must_be: str
     add: str | None = None
 
 
-def mistake(said: str, below: str = "") -> PydanticCustomError:
-    """A mistake in a value; ``below`` is the rest of its key where a validator sees several at once."""
-    return PydanticCustomError("said", "{said}", {"said": said, "below": below})
+def mistake(message: str, below: str = "") -> PydanticCustomError:
+    """A mistake in a value; ``below``: the rest of its key, for a validator that checks several keys at
+    once.
+    """
+    return PydanticCustomError("mistake", "{message}", {"message": message, "below": below})
 
 
 def in_words(error: ErrorDetails, document: Mapping[str, Any], model: Any) -> str:
-    """One mistake in a document that is no ``model``: the key, what is wrong with it, and what to write."""
+    """The line for one mistake in a document: the key, what is wrong with it, and what to write."""
     loc = error["loc"]
     below = error.get("ctx", {}).get("below")
     if loc and isinstance(loc[-1], int):
@@ -39,7 +41,7 @@ def in_words(error: ErrorDetails, document: Mapping[str, Any], model: Any) -> st
     value = reduce(_inside, loc, document)
     expected, keys = _declared(loc, model)
     match error["type"]:
-        case "said":
+        case "mistake":
             return f"{where}: {error['msg']}"
         case "missing":
             return f"{where}: is missing. Add {(expected.add or expected.must_be) if expected else 'it'}."
@@ -65,7 +67,7 @@ def _inside(value: Any, key: int | str) -> Any:
 
 
 def _declared(loc: Sequence[int | str], model: Any) -> tuple[Expected | None, list[str]]:
-    """What is expected of the key at ``loc``, and the keys that there may be beside it."""
+    """The expectation for the key at ``loc``, and all keys that are allowed in its table."""
     expected, keys = None, []
     for key in loc:
         fields = getattr(model, "model_fields", None) or getattr(model, "__pydantic_fields__", None)
@@ -73,15 +75,17 @@ def _declared(loc: Sequence[int | str], model: Any) -> tuple[Expected | None, li
             continue
         by_key = {each.alias or name: each for name, each in fields.items()}
         keys = list(by_key)
-        found = by_key.get(key)
+        declared_field = by_key.get(key)
         expected = (
-            next((each for each in found.metadata if isinstance(each, Expected)), None) if found else None
+            next((each for each in declared_field.metadata if isinstance(each, Expected)), None)
+            if declared_field
+            else None
         )
-        model = _model(found.annotation) if found else None
+        model = _model(declared_field.annotation) if declared_field else None
     return expected, keys
 
 
 def _model(kind: Any) -> Any:
-    """The model of a field, or of the elements of its list; None where there is neither."""
-    found = next((each for each in get_args(kind) if each is not Ellipsis), kind)
-    return found if hasattr(found, "__pydantic_fields__") else None
+    """The model of a field, or of the elements of its list; None without a model."""
+    element = next((each for each in get_args(kind) if each is not Ellipsis), kind)
+    return element if hasattr(element, "__pydantic_fields__") else None

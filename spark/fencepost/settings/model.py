@@ -1,4 +1,4 @@
-"""What is configured: the lake, the clusters and where their evidence lies, and how they are audited."""
+"""The configuration: the lake, the clusters with the places of their evidence, and how they are audited."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ CHAPTER_MS = DAY_MS
 
 @dataclass(frozen=True)
 class Lake:
-    """Where the tables live: ``warehouse`` is an absolute path, a URL or what a catalog calls it.
+    """The place of the tables. ``warehouse`` is an absolute path, a URL, or a name that the catalog defines.
 
     ``catalog`` is the URL of a SQLite database, or the kind of another catalog. ``catalog_properties`` are
-    Iceberg's own properties of the catalog and of the store that its files are in.
+    Iceberg's properties of the catalog and of the store of its files.
     """
 
     warehouse: str
@@ -39,7 +39,7 @@ class Lake:
 
     @property
     def folder(self) -> Path | None:
-        """The folder of a SQLite catalog, where local files may be kept beside it; None for any other."""
+        """The folder of a SQLite catalog, for local files beside it; None for any other catalog."""
         return Path(self.catalog.removeprefix(SQLITE)).parent if self.catalog.startswith(SQLITE) else None
 
     @property
@@ -56,7 +56,7 @@ _CHECKED = ConfigDict(extra="forbid", validate_by_name=True, validate_by_alias=T
 class Broker:
     """One broker's evidence: absolute globs, and the IANA zone its logs' local times are in.
 
-    ``release`` (major, minor) overrides what the metadata log says of the broker's version.
+    ``release`` (major, minor) overrides the broker's version in the metadata log.
     """
 
     id: Annotated[int, Field(strict=True), Expected("the broker's node.id, a number")]
@@ -109,18 +109,18 @@ class Settings:
     severities: dict[str, str] = field(default_factory=dict)
     spark: dict[str, str] = field(default_factory=lambda: dict(DEFAULT_SPARK))
     in_process_mb: int = IN_PROCESS_MB
-    """Up to so much evidence, work is done in the process itself, without Spark."""
+    """Up to this amount of evidence, in MB, work is done in this process, without Spark."""
     chapter_ms: int | None = CHAPTER_MS
-    """How long the chapters are in which a cluster's history is rebuilt; None: it is one."""
+    """The length of the chapters in which a cluster's history is rebuilt; None: one chapter for all of it."""
     window_ms: int | None = None
-    """How far back from a cluster's newest evidence it is audited; None: as far as there is any."""
+    """The length of history, back from a cluster's newest evidence, that is audited; None: all of it."""
 
     @property
     def spark_is_remote(self) -> bool:
-        """Whether executors run elsewhere: then everything is Spark's to do, however small."""
+        """Whether executors run on other machines: then Spark does all work, even small amounts."""
         return not self.spark.get("spark.master", "local").startswith("local")
 
     @property
     def folder(self) -> Path:
-        """The folder that relative paths start from."""
+        """The folder to which relative paths are relative."""
         return self.path.parent

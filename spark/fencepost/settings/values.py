@@ -1,4 +1,4 @@
-"""The kinds of values that the configuration has, and what is wrong with one."""
+"""The types of values in the configuration, with the mistakes that they may have."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def _known_zone(zone: str) -> str:
 def as_release(text: Any) -> Any:
     if not isinstance(text, str):
         return text
-    found = re.fullmatch(r"(\d+)\.(\d+)(\.\d+)*(-.*)?", text)
-    if not found:
+    match = re.fullmatch(r"(\d+)\.(\d+)(\.\d+)*(-.*)?", text)
+    if not match:
         raise mistake(f"{text!r} is not a release such as 4.2.1.")
-    return (int(found[1]), int(found[2]))
+    return (int(match[1]), int(match[2]))
 
 
 def _not_blank(name: str) -> str:
@@ -50,10 +50,10 @@ def _not_blank(name: str) -> str:
 
 def as_duration(text: Any) -> Any:
     """A length of time such as 36h or 30d, in milliseconds."""
-    found = re.fullmatch(r"([1-9]\d{0,5})([smhdw])", text) if isinstance(text, str) else None
-    if not found:
+    match = re.fullmatch(r"([1-9]\d{0,5})([smhdw])", text) if isinstance(text, str) else None
+    if not match:
         raise mistake(f"{text!r} is not a length of time such as 36h, 30d or 8w.")
-    return int(found[1]) * UNITS_MS[found[2]]
+    return int(match[1]) * UNITS_MS[match[2]]
 
 
 def as_chapter(text: Any) -> Any:
@@ -68,7 +68,7 @@ def not_negative(number: int) -> int:
 
 
 def flattened(prefix: str) -> BeforeValidator:
-    """Options by their full names: ``driver.memory`` and ``"spark.driver.memory"`` are the same one."""
+    """Options by their full names: ``driver.memory`` and ``"spark.driver.memory"`` are the same option."""
 
     def visit(flat: dict[str, str], above: str, values: Mapping[str, Any]) -> dict[str, str]:
         for key, value in values.items():
@@ -86,22 +86,22 @@ def flattened(prefix: str) -> BeforeValidator:
 
 
 def each_once(key: str) -> AfterValidator:
-    def check(found: tuple[Any, ...]) -> tuple[Any, ...]:
+    def check(elements: tuple[Any, ...]) -> tuple[Any, ...]:
         seen: set[object] = set()
-        for name in (getattr(each, key) for each in found):
+        for name in (getattr(each, key) for each in elements):
             if name in seen:
                 raise mistake(f"{name!r} is there twice. Give each its own name or id.")
             seen.add(name)
-        return found
+        return elements
 
     return AfterValidator(check)
 
 
-def at_least_one(said: str) -> AfterValidator:
-    def check(found: tuple[Any, ...]) -> tuple[Any, ...]:
-        if not found:
-            raise mistake(said)
-        return found
+def at_least_one(message: str) -> AfterValidator:
+    def check(elements: tuple[Any, ...]) -> tuple[Any, ...]:
+        if not elements:
+            raise mistake(message)
+        return elements
 
     return AfterValidator(check)
 
