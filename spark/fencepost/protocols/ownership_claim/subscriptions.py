@@ -168,8 +168,10 @@ def _leniently(assignor: str | None, version: int, data: bytes) -> SentSubscript
 
 def _fields(reader: Reader, version: int) -> _Fields:
     topics, user_data = reader.texts(), reader.data()
-    # kafka-go calls version 1 what ends here; other makers than Kafka read it so
-    owned = [] if version == 0 or (version == 1 and reader.is_at_end) else reader.partitions()
+    # other makers than Kafka write no more, whatever version they say, and read it so
+    if version == 0 or reader.is_at_end:
+        return _Fields(topics, user_data, (), NO_GENERATION)
+    owned = reader.partitions()
     generation = reader.int32() if version >= 2 else NO_GENERATION
     if version >= 3:
         reader.text(nullable=True)
