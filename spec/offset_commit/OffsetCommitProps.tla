@@ -83,6 +83,10 @@ AcceptedByAssignmentEpoch(c) ==
              /\ c.assignmentEpoch >= 0
              /\ c.assignmentEpoch <= c.clientEpoch
 
+\* The broker refused this partition of a request for a reason of its own, such as a topic that does not exist. The
+\* coordinator is asked about the others without it.
+LeftOut(d) == ~d.accepted /\ ~d.fenced
+
 \* KIP-1251 as shipped (streams groups from 4.2, consumer groups from 4.3): the current epoch is accepted without
 \* a look at ownership; an older one for a partition that is assigned, or pending revocation, since that epoch or
 \* before. One refused partition refuses the whole request. In a streams group a partition is assigned when the
@@ -98,7 +102,8 @@ AcceptedByAssignmentEpoch(c) ==
 \* removes the error; on 4.3 or later it is broker_keeps_its_rule that is violated.
 \* @decision("assignment_epoch", "commits")
 AssignmentEpoch(c) ==
-    \A d \in commits : d.request = c.request => AcceptedByAssignmentEpoch(d)
+    /\ AcceptedByAssignmentEpoch(c)
+    /\ \A d \in commits : d.request = c.request => LeftOut(d) \/ AcceptedByAssignmentEpoch(d)
 
 \* Classic groups: a known member at the group's generation. Between the JoinGroup answers, which begin a generation,
 \* and the SyncGroup of the leader, which brings its assignment, a plain commit has to wait.

@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:256 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:261 by `tlasql compile`; do not edit
 {{ config(severity='error', tags=['generated', 'invariant']) }}
 
 select

@@ -80,7 +80,6 @@ def _commit(r: Row) -> str:
 
 def _state(r: Row, commits: dict[str, Row]) -> str:
     commit = commits[r.commit_id]
-    alone = "" if r.request_id == commit.request_id else " alone"
     answer = "accepted" if r.accepted else "fenced" if r.fenced else "refused"
     answer += " rebalancing" if r.rebalancing else ""
     own = f"epoch {_or_unknown(r.member_epoch)}, revocation {_or_unknown(r.revocation_epoch)}"
@@ -94,7 +93,7 @@ def _state(r: Row, commits: dict[str, Row]) -> str:
     classic = "" if r.classic_member is (r.protocol == "classic") else f", classic {_flag(r.classic_member)}"
     fenced = "" if r.instance_fenced is False else f", instance fenced {_flag(r.instance_fenced)}"
     return (
-        f"{commit.correlation_id} {_topic(r.partition_key)} #{r.candidate}{alone} "
+        f"{commit.correlation_id} {_topic(r.partition_key)} #{r.candidate} "
         f"life {r.life} at {r.client_epoch}: "
         f"{answer} by {_or_unknown(r.rule)}, unfenced {_flag(r.unfenced)}, member {_flag(r.member_known)}, "
         f"{own}, {part}, owned/kept/taken {truth}, self {_flag(r.owned_by_self)}, another {other}"

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.tables import COMMIT_STATES, COMMITS
@@ -78,12 +77,10 @@ def _said_of_commits(cluster: str, requests: Requests, commits: Longs) -> Mappin
 
 
 def _said_of_states(cluster: str, requests: Requests, commits: Longs) -> Mapping[str, pa.Array]:
-    alone = requests.stand_alone(commits)
-    of_alone = requests.commit_ids(commits[alone])
     return {
         "cluster": pa.repeat(cluster, len(commits)),
         "commit_id": requests.commit_ids(commits),
-        "request_id": pc.replace_with_mask(requests.request_ids(commits), pa.array(alone), of_alone),
+        "request_id": requests.request_ids(commits),
         "accepted": requests.accepted(commits),
         "fenced": requests.fenced(commits),
         **{name: requests.column(attribute, commits) for name, attribute in _OF_STATES.items()},

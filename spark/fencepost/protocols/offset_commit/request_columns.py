@@ -7,8 +7,6 @@ from dataclasses import fields
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from fencepost.protocols.offset_commit.attributes import Attributes, Texts
 from fencepost.protocols.offset_commit.commit_lines import CommitLines
@@ -117,15 +115,6 @@ class Requests:
         values = errors.values[commits]
         return pa.array(np.isin(values, errors.numbers_of(sorted(FENCING))), mask=values < 0)
 
-    def stand_alone(self, commits: Longs) -> NDArray[np.bool_]:
-        """Whether each was refused for a reason of its own (an unknown topic, say) before fencing was looked
-        at, while others of its request were decided together.
-        """
-        of = self.request[commits]
-        every = self._commits_of(np.unique(of))
-        together = self.request[every[self._is_decided(every)]]
-        return ~self._is_decided(commits) & np.isin(of, together)
-
     def _digests(self) -> pa.Array:
         """Commit.commit_id of all commits, made of some at a time: meanwhile they take much memory."""
         found = [pa.array([], pa.string())]
@@ -138,10 +127,6 @@ class Requests:
             )
             found.append(pa.array(digests_of_texts(*texts), pa.string()))
         return pa.concat_arrays(found)
-
-    def _is_decided(self, commits: Longs) -> NDArray[np.bool_]:
-        either = pc.or_kleene(self.accepted(commits), self.fenced(commits))
-        return np.asarray(pc.fill_null(either, False))
 
     def _commits_of(self, numbers: Longs) -> Longs:
         size = self.size[numbers]

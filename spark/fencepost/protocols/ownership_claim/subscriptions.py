@@ -169,8 +169,10 @@ def _read_as_kafka(assignor: str | None, version: int, data: bytes) -> SentSubsc
 
 def _fields(reader: Reader, version: int) -> _Fields:
     topics, user_data = reader.texts(), reader.data()
-    # kafka-go writes messages of version 1 that end here; other clients than Kafka's accept them
-    owned = [] if version == 0 or (version == 1 and reader.is_at_end) else reader.partitions()
+    # kafka-go (version 1) and samsa (version 3) write messages that end here; clients of other makers accept them
+    if version == 0 or reader.is_at_end:
+        return _Fields(topics, user_data, (), NO_GENERATION)
+    owned = reader.partitions()
     generation = reader.int32() if version >= 2 else NO_GENERATION
     if version >= 3:
         reader.text(nullable=True)

@@ -1,12 +1,15 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:100 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:104 by `tlasql compile`; do not edit
 --
 -- AssignmentEpoch(c) ==
---     \A d \in commits : d.request = c.request => AcceptedByAssignmentEpoch(d)
+--     /\ AcceptedByAssignmentEpoch(c)
+--     /\ \A d \in commits : d.request = c.request => LeftOut(d) \/ AcceptedByAssignmentEpoch(d)
 WITH quantified_1_rows AS (
   SELECT
     cluster,
     request_id,
     candidate,
+    accepted AS `d.accepted`,
+    fenced AS `d.fenced`,
     unfenced AS `d.unfenced`,
     member_known AS `d.memberKnown`,
     client_epoch AS `d.clientEpoch`,
@@ -18,15 +21,20 @@ WITH quantified_1_rows AS (
     cluster,
     request_id,
     candidate,
-    `d.unfenced`
+    (
+      NOT `d.accepted` AND NOT `d.fenced`
+    )
     OR (
-      `d.memberKnown`
-      AND (
-        `d.clientEpoch` = `d.memberEpoch`
-        OR (
-          `d.clientEpoch` < `d.memberEpoch`
-          AND `d.assignmentEpoch` >= 0
-          AND `d.assignmentEpoch` <= `d.clientEpoch`
+      `d.unfenced`
+      OR (
+        `d.memberKnown`
+        AND (
+          `d.clientEpoch` = `d.memberEpoch`
+          OR (
+            `d.clientEpoch` < `d.memberEpoch`
+            AND `d.assignmentEpoch` >= 0
+            AND `d.assignmentEpoch` <= `d.clientEpoch`
+          )
         )
       )
     ) AS predicate
@@ -71,7 +79,12 @@ WITH quantified_1_rows AS (
     offset_commit_states.to_position,
     offset_commit_states.from_time,
     offset_commit_states.to_time,
-    quantified_1.holds AS `AssignmentEpoch(c)`
+    offset_commit_states.unfenced AS `c.unfenced`,
+    offset_commit_states.member_known AS `c.memberKnown`,
+    offset_commit_states.client_epoch AS `c.clientEpoch`,
+    offset_commit_states.member_epoch AS `c.memberEpoch`,
+    offset_commit_states.assignment_epoch AS `c.assignmentEpoch`,
+    quantified_1.holds AS `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`
   FROM silver.offset_commit_states AS offset_commit_states
   LEFT JOIN quantified_1
     ON offset_commit_states.cluster = quantified_1.cluster
@@ -80,7 +93,21 @@ WITH quantified_1_rows AS (
 ), judged AS (
   SELECT
     *,
-    `AssignmentEpoch(c)` AS c1
+    (
+      `c.unfenced`
+      OR (
+        `c.memberKnown`
+        AND (
+          `c.clientEpoch` = `c.memberEpoch`
+          OR (
+            `c.clientEpoch` < `c.memberEpoch`
+            AND `c.assignmentEpoch` >= 0
+            AND `c.assignmentEpoch` <= `c.clientEpoch`
+          )
+        )
+      )
+    )
+    AND `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))` AS c1
   FROM frame
 ), agreed AS (
   SELECT

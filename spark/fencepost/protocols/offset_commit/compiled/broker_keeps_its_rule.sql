@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:396 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:401 by `tlasql compile`; do not edit
 --
 -- BrokerKeepsItsRule ==
 --     \A c \in commits : c.accepted \/ c.fenced => (c.accepted <=> BrokerRule(c))
@@ -7,6 +7,8 @@ WITH quantified_1_rows AS (
     cluster,
     request_id,
     candidate,
+    accepted AS `d.accepted`,
+    fenced AS `d.fenced`,
     unfenced AS `d.unfenced`,
     member_known AS `d.memberKnown`,
     client_epoch AS `d.clientEpoch`,
@@ -18,15 +20,20 @@ WITH quantified_1_rows AS (
     cluster,
     request_id,
     candidate,
-    `d.unfenced`
+    (
+      NOT `d.accepted` AND NOT `d.fenced`
+    )
     OR (
-      `d.memberKnown`
-      AND (
-        `d.clientEpoch` = `d.memberEpoch`
-        OR (
-          `d.clientEpoch` < `d.memberEpoch`
-          AND `d.assignmentEpoch` >= 0
-          AND `d.assignmentEpoch` <= `d.clientEpoch`
+      `d.unfenced`
+      OR (
+        `d.memberKnown`
+        AND (
+          `d.clientEpoch` = `d.memberEpoch`
+          OR (
+            `d.clientEpoch` < `d.memberEpoch`
+            AND `d.assignmentEpoch` >= 0
+            AND `d.assignmentEpoch` <= `d.clientEpoch`
+          )
         )
       )
     ) AS predicate
@@ -80,7 +87,8 @@ WITH quantified_1_rows AS (
     offset_commit_states.member_epoch AS `c.memberEpoch`,
     offset_commit_states.transactional AS `c.transactional`,
     offset_commit_states.rebalancing AS `c.rebalancing`,
-    quantified_1.holds AS `AssignmentEpoch(c)`
+    offset_commit_states.assignment_epoch AS `c.assignmentEpoch`,
+    quantified_1.holds AS `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`
   FROM silver.offset_commit_states AS offset_commit_states
   LEFT JOIN quantified_1
     ON offset_commit_states.cluster = quantified_1.cluster
@@ -90,57 +98,9 @@ WITH quantified_1_rows AS (
   SELECT
     *,
     `c.accepted` OR `c.fenced` AS antecedent,
-    `c.accepted` = CASE (
-        `c.rule` = 'generation'
-      )
-      WHEN TRUE
-      THEN `c.unfenced`
-      OR (
-        `c.memberKnown`
-        AND `c.clientEpoch` = `c.memberEpoch`
-        AND (
-          `c.transactional` OR NOT `c.rebalancing`
-        )
-      )
-      WHEN FALSE
-      THEN CASE (
-          `c.rule` = 'strict'
-        )
-        WHEN TRUE
-        THEN `c.unfenced` OR (
-          `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
-        )
-        WHEN FALSE
-        THEN CASE (
-            `c.rule` = 'assignment_epoch'
-          )
-          WHEN TRUE
-          THEN `AssignmentEpoch(c)`
-          WHEN FALSE
-          THEN CAST(NULL AS BOOLEAN)
-          ELSE CASE WHEN `AssignmentEpoch(c)` = CAST(NULL AS BOOLEAN) THEN `AssignmentEpoch(c)` END
-        END
-        ELSE CASE
-          WHEN (
-            `c.unfenced` OR (
-              `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
-            )
-          ) = CASE (
-              `c.rule` = 'assignment_epoch'
-            )
-            WHEN TRUE
-            THEN `AssignmentEpoch(c)`
-            WHEN FALSE
-            THEN CAST(NULL AS BOOLEAN)
-            ELSE CASE WHEN `AssignmentEpoch(c)` = CAST(NULL AS BOOLEAN) THEN `AssignmentEpoch(c)` END
-          END
-          THEN `c.unfenced` OR (
-            `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
-          )
-        END
-      END
-      ELSE CASE
-        WHEN (
+    `c.accepted` = TRY_ELEMENT_AT(
+      TRANSFORM(
+        ARRAY(
           `c.unfenced`
           OR (
             `c.memberKnown`
@@ -149,52 +109,156 @@ WITH quantified_1_rows AS (
               `c.transactional` OR NOT `c.rebalancing`
             )
           )
-        ) = CASE (
-            `c.rule` = 'strict'
-          )
-          WHEN TRUE
-          THEN `c.unfenced` OR (
-            `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
-          )
-          WHEN FALSE
-          THEN CASE (
-              `c.rule` = 'assignment_epoch'
-            )
-            WHEN TRUE
-            THEN `AssignmentEpoch(c)`
-            WHEN FALSE
-            THEN CAST(NULL AS BOOLEAN)
-            ELSE CASE WHEN `AssignmentEpoch(c)` = CAST(NULL AS BOOLEAN) THEN `AssignmentEpoch(c)` END
-          END
-          ELSE CASE
-            WHEN (
-              `c.unfenced` OR (
-                `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
-              )
-            ) = CASE (
-                `c.rule` = 'assignment_epoch'
+        ),
+        then_1 -> TRY_ELEMENT_AT(
+          TRANSFORM(
+            ARRAY(
+              CASE (
+                  `c.rule` = 'strict'
+                )
+                WHEN TRUE
+                THEN `c.unfenced` OR (
+                  `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+                )
+                WHEN FALSE
+                THEN CASE (
+                    `c.rule` = 'assignment_epoch'
+                  )
+                  WHEN TRUE
+                  THEN (
+                    `c.unfenced`
+                    OR (
+                      `c.memberKnown`
+                      AND (
+                        `c.clientEpoch` = `c.memberEpoch`
+                        OR (
+                          `c.clientEpoch` < `c.memberEpoch`
+                          AND `c.assignmentEpoch` >= 0
+                          AND `c.assignmentEpoch` <= `c.clientEpoch`
+                        )
+                      )
+                    )
+                  )
+                  AND `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`
+                  WHEN FALSE
+                  THEN CAST(NULL AS BOOLEAN)
+                  ELSE CASE
+                    WHEN (
+                      (
+                        `c.unfenced`
+                        OR (
+                          `c.memberKnown`
+                          AND (
+                            `c.clientEpoch` = `c.memberEpoch`
+                            OR (
+                              `c.clientEpoch` < `c.memberEpoch`
+                              AND `c.assignmentEpoch` >= 0
+                              AND `c.assignmentEpoch` <= `c.clientEpoch`
+                            )
+                          )
+                        )
+                      )
+                      AND `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`
+                    ) = CAST(NULL AS BOOLEAN)
+                    THEN (
+                      `c.unfenced`
+                      OR (
+                        `c.memberKnown`
+                        AND (
+                          `c.clientEpoch` = `c.memberEpoch`
+                          OR (
+                            `c.clientEpoch` < `c.memberEpoch`
+                            AND `c.assignmentEpoch` >= 0
+                            AND `c.assignmentEpoch` <= `c.clientEpoch`
+                          )
+                        )
+                      )
+                    )
+                    AND `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`
+                  END
+                END
+                ELSE CASE
+                  WHEN (
+                    `c.unfenced` OR (
+                      `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+                    )
+                  ) = CASE (
+                      `c.rule` = 'assignment_epoch'
+                    )
+                    WHEN TRUE
+                    THEN (
+                      `c.unfenced`
+                      OR (
+                        `c.memberKnown`
+                        AND (
+                          `c.clientEpoch` = `c.memberEpoch`
+                          OR (
+                            `c.clientEpoch` < `c.memberEpoch`
+                            AND `c.assignmentEpoch` >= 0
+                            AND `c.assignmentEpoch` <= `c.clientEpoch`
+                          )
+                        )
+                      )
+                    )
+                    AND `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`
+                    WHEN FALSE
+                    THEN CAST(NULL AS BOOLEAN)
+                    ELSE CASE
+                      WHEN (
+                        (
+                          `c.unfenced`
+                          OR (
+                            `c.memberKnown`
+                            AND (
+                              `c.clientEpoch` = `c.memberEpoch`
+                              OR (
+                                `c.clientEpoch` < `c.memberEpoch`
+                                AND `c.assignmentEpoch` >= 0
+                                AND `c.assignmentEpoch` <= `c.clientEpoch`
+                              )
+                            )
+                          )
+                        )
+                        AND `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`
+                      ) = CAST(NULL AS BOOLEAN)
+                      THEN (
+                        `c.unfenced`
+                        OR (
+                          `c.memberKnown`
+                          AND (
+                            `c.clientEpoch` = `c.memberEpoch`
+                            OR (
+                              `c.clientEpoch` < `c.memberEpoch`
+                              AND `c.assignmentEpoch` >= 0
+                              AND `c.assignmentEpoch` <= `c.clientEpoch`
+                            )
+                          )
+                        )
+                      )
+                      AND `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`
+                    END
+                  END
+                  THEN `c.unfenced` OR (
+                    `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+                  )
+                END
+              END
+            ),
+            other_2 -> CASE (
+                `c.rule` = 'generation'
               )
               WHEN TRUE
-              THEN `AssignmentEpoch(c)`
+              THEN then_1
               WHEN FALSE
-              THEN CAST(NULL AS BOOLEAN)
-              ELSE CASE WHEN `AssignmentEpoch(c)` = CAST(NULL AS BOOLEAN) THEN `AssignmentEpoch(c)` END
+              THEN other_2
+              ELSE CASE WHEN then_1 = other_2 THEN then_1 END
             END
-            THEN `c.unfenced` OR (
-              `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
-            )
-          END
-        END
-        THEN `c.unfenced`
-        OR (
-          `c.memberKnown`
-          AND `c.clientEpoch` = `c.memberEpoch`
-          AND (
-            `c.transactional` OR NOT `c.rebalancing`
-          )
+          ),
+          1
         )
-      END
-    END AS c1
+      ),
+      1
+    ) AS c1
   FROM frame
 ), weighed AS (
   SELECT
@@ -216,10 +280,11 @@ WITH quantified_1_rows AS (
     `c.memberEpoch`,
     `c.transactional`,
     `c.rebalancing`,
-    `AssignmentEpoch(c)`,
+    `c.assignmentEpoch`,
+    `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'c.accepted <=> BrokerRule(c) (OffsetCommitProps:397)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'c.accepted <=> BrokerRule(c) (OffsetCommitProps:402)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT
@@ -256,8 +321,10 @@ WITH quantified_1_rows AS (
         `c.transactional`,
         'c.rebalancing',
         `c.rebalancing`,
-        'AssignmentEpoch(c)',
-        `AssignmentEpoch(c)`
+        'c.assignmentEpoch',
+        `c.assignmentEpoch`,
+        '\\A d \\in commits : d.request = c.request => (~d.accepted /\\ ~d.fenced) \\/ (d.unfenced \\/ (d.memberKnown /\\ (d.clientEpoch = d.memberEpoch \\/ (d.clientEpoch < d.memberEpoch /\\ d.assignmentEpoch >= 0 /\\ d.assignmentEpoch <= d.clientEpoch))))',
+        `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`
       ),
       candidate
     ) AS first_state,
@@ -312,7 +379,8 @@ SELECT
         agreed.first_state.`c.memberEpoch` AS `c.memberEpoch`,
         agreed.first_state.`c.transactional` AS `c.transactional`,
         agreed.first_state.`c.rebalancing` AS `c.rebalancing`,
-        agreed.first_state.`AssignmentEpoch(c)` AS `AssignmentEpoch(c)`
+        agreed.first_state.`c.assignmentEpoch` AS `c.assignmentEpoch`,
+        agreed.first_state.`\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))` AS `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`
       ),
       MAP('ignoreNullFields', 'false')
     )

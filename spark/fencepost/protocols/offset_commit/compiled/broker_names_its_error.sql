@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:411 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:416 by `tlasql compile`; do not edit
 --
 -- BrokerNamesItsError ==
 --     \A c \in commits : c.fenced \/ (c.error = "UNSUPPORTED_VERSION" /\ ~c.transactional) => c.error = ShippedError(c)
@@ -7,6 +7,8 @@ WITH quantified_1_rows AS (
     cluster,
     request_id,
     candidate,
+    accepted AS `d.accepted`,
+    fenced AS `d.fenced`,
     unfenced AS `d.unfenced`,
     member_known AS `d.memberKnown`,
     client_epoch AS `d.clientEpoch`,
@@ -18,15 +20,20 @@ WITH quantified_1_rows AS (
     cluster,
     request_id,
     candidate,
-    `d.unfenced`
+    (
+      NOT `d.accepted` AND NOT `d.fenced`
+    )
     OR (
-      `d.memberKnown`
-      AND (
-        `d.clientEpoch` = `d.memberEpoch`
-        OR (
-          `d.clientEpoch` < `d.memberEpoch`
-          AND `d.assignmentEpoch` >= 0
-          AND `d.assignmentEpoch` <= `d.clientEpoch`
+      `d.unfenced`
+      OR (
+        `d.memberKnown`
+        AND (
+          `d.clientEpoch` = `d.memberEpoch`
+          OR (
+            `d.clientEpoch` < `d.memberEpoch`
+            AND `d.assignmentEpoch` >= 0
+            AND `d.assignmentEpoch` <= `d.clientEpoch`
+          )
         )
       )
     ) AS predicate
@@ -80,11 +87,12 @@ WITH quantified_1_rows AS (
     offset_commit_states.client_epoch AS `c.clientEpoch`,
     offset_commit_states.member_epoch AS `c.memberEpoch`,
     offset_commit_states.rebalancing AS `c.rebalancing`,
+    offset_commit_states.assignment_epoch AS `c.assignmentEpoch`,
     offset_commit_states.classic_member AS `c.classicMember`,
     offset_commit_states.api_version AS `c.apiVersion`,
     offset_commit_states.group_known AS `c.groupKnown`,
     offset_commit_states.instance_fenced AS `c.instanceFenced`,
-    quantified_1.holds AS `AssignmentEpoch(c)`
+    quantified_1.holds AS `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`
   FROM silver.offset_commit_states AS offset_commit_states
   LEFT JOIN quantified_1
     ON offset_commit_states.cluster = quantified_1.cluster
@@ -251,57 +259,9 @@ WITH quantified_1_rows AS (
           )
         ),
         other_8 -> CASE (
-            CASE (
-                `c.rule` = 'generation'
-              )
-              WHEN TRUE
-              THEN `c.unfenced`
-              OR (
-                `c.memberKnown`
-                AND `c.clientEpoch` = `c.memberEpoch`
-                AND (
-                  `c.transactional` OR NOT `c.rebalancing`
-                )
-              )
-              WHEN FALSE
-              THEN CASE (
-                  `c.rule` = 'strict'
-                )
-                WHEN TRUE
-                THEN `c.unfenced` OR (
-                  `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
-                )
-                WHEN FALSE
-                THEN CASE (
-                    `c.rule` = 'assignment_epoch'
-                  )
-                  WHEN TRUE
-                  THEN `AssignmentEpoch(c)`
-                  WHEN FALSE
-                  THEN CAST(NULL AS BOOLEAN)
-                  ELSE CASE WHEN `AssignmentEpoch(c)` = CAST(NULL AS BOOLEAN) THEN `AssignmentEpoch(c)` END
-                END
-                ELSE CASE
-                  WHEN (
-                    `c.unfenced` OR (
-                      `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
-                    )
-                  ) = CASE (
-                      `c.rule` = 'assignment_epoch'
-                    )
-                    WHEN TRUE
-                    THEN `AssignmentEpoch(c)`
-                    WHEN FALSE
-                    THEN CAST(NULL AS BOOLEAN)
-                    ELSE CASE WHEN `AssignmentEpoch(c)` = CAST(NULL AS BOOLEAN) THEN `AssignmentEpoch(c)` END
-                  END
-                  THEN `c.unfenced` OR (
-                    `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
-                  )
-                END
-              END
-              ELSE CASE
-                WHEN (
+            TRY_ELEMENT_AT(
+              TRANSFORM(
+                ARRAY(
                   `c.unfenced`
                   OR (
                     `c.memberKnown`
@@ -310,52 +270,156 @@ WITH quantified_1_rows AS (
                       `c.transactional` OR NOT `c.rebalancing`
                     )
                   )
-                ) = CASE (
-                    `c.rule` = 'strict'
-                  )
-                  WHEN TRUE
-                  THEN `c.unfenced` OR (
-                    `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
-                  )
-                  WHEN FALSE
-                  THEN CASE (
-                      `c.rule` = 'assignment_epoch'
-                    )
-                    WHEN TRUE
-                    THEN `AssignmentEpoch(c)`
-                    WHEN FALSE
-                    THEN CAST(NULL AS BOOLEAN)
-                    ELSE CASE WHEN `AssignmentEpoch(c)` = CAST(NULL AS BOOLEAN) THEN `AssignmentEpoch(c)` END
-                  END
-                  ELSE CASE
-                    WHEN (
-                      `c.unfenced` OR (
-                        `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
-                      )
-                    ) = CASE (
-                        `c.rule` = 'assignment_epoch'
+                ),
+                then_9 -> TRY_ELEMENT_AT(
+                  TRANSFORM(
+                    ARRAY(
+                      CASE (
+                          `c.rule` = 'strict'
+                        )
+                        WHEN TRUE
+                        THEN `c.unfenced` OR (
+                          `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+                        )
+                        WHEN FALSE
+                        THEN CASE (
+                            `c.rule` = 'assignment_epoch'
+                          )
+                          WHEN TRUE
+                          THEN (
+                            `c.unfenced`
+                            OR (
+                              `c.memberKnown`
+                              AND (
+                                `c.clientEpoch` = `c.memberEpoch`
+                                OR (
+                                  `c.clientEpoch` < `c.memberEpoch`
+                                  AND `c.assignmentEpoch` >= 0
+                                  AND `c.assignmentEpoch` <= `c.clientEpoch`
+                                )
+                              )
+                            )
+                          )
+                          AND `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`
+                          WHEN FALSE
+                          THEN CAST(NULL AS BOOLEAN)
+                          ELSE CASE
+                            WHEN (
+                              (
+                                `c.unfenced`
+                                OR (
+                                  `c.memberKnown`
+                                  AND (
+                                    `c.clientEpoch` = `c.memberEpoch`
+                                    OR (
+                                      `c.clientEpoch` < `c.memberEpoch`
+                                      AND `c.assignmentEpoch` >= 0
+                                      AND `c.assignmentEpoch` <= `c.clientEpoch`
+                                    )
+                                  )
+                                )
+                              )
+                              AND `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`
+                            ) = CAST(NULL AS BOOLEAN)
+                            THEN (
+                              `c.unfenced`
+                              OR (
+                                `c.memberKnown`
+                                AND (
+                                  `c.clientEpoch` = `c.memberEpoch`
+                                  OR (
+                                    `c.clientEpoch` < `c.memberEpoch`
+                                    AND `c.assignmentEpoch` >= 0
+                                    AND `c.assignmentEpoch` <= `c.clientEpoch`
+                                  )
+                                )
+                              )
+                            )
+                            AND `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`
+                          END
+                        END
+                        ELSE CASE
+                          WHEN (
+                            `c.unfenced` OR (
+                              `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+                            )
+                          ) = CASE (
+                              `c.rule` = 'assignment_epoch'
+                            )
+                            WHEN TRUE
+                            THEN (
+                              `c.unfenced`
+                              OR (
+                                `c.memberKnown`
+                                AND (
+                                  `c.clientEpoch` = `c.memberEpoch`
+                                  OR (
+                                    `c.clientEpoch` < `c.memberEpoch`
+                                    AND `c.assignmentEpoch` >= 0
+                                    AND `c.assignmentEpoch` <= `c.clientEpoch`
+                                  )
+                                )
+                              )
+                            )
+                            AND `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`
+                            WHEN FALSE
+                            THEN CAST(NULL AS BOOLEAN)
+                            ELSE CASE
+                              WHEN (
+                                (
+                                  `c.unfenced`
+                                  OR (
+                                    `c.memberKnown`
+                                    AND (
+                                      `c.clientEpoch` = `c.memberEpoch`
+                                      OR (
+                                        `c.clientEpoch` < `c.memberEpoch`
+                                        AND `c.assignmentEpoch` >= 0
+                                        AND `c.assignmentEpoch` <= `c.clientEpoch`
+                                      )
+                                    )
+                                  )
+                                )
+                                AND `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`
+                              ) = CAST(NULL AS BOOLEAN)
+                              THEN (
+                                `c.unfenced`
+                                OR (
+                                  `c.memberKnown`
+                                  AND (
+                                    `c.clientEpoch` = `c.memberEpoch`
+                                    OR (
+                                      `c.clientEpoch` < `c.memberEpoch`
+                                      AND `c.assignmentEpoch` >= 0
+                                      AND `c.assignmentEpoch` <= `c.clientEpoch`
+                                    )
+                                  )
+                                )
+                              )
+                              AND `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`
+                            END
+                          END
+                          THEN `c.unfenced` OR (
+                            `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+                          )
+                        END
+                      END
+                    ),
+                    other_10 -> CASE (
+                        `c.rule` = 'generation'
                       )
                       WHEN TRUE
-                      THEN `AssignmentEpoch(c)`
+                      THEN then_9
                       WHEN FALSE
-                      THEN CAST(NULL AS BOOLEAN)
-                      ELSE CASE WHEN `AssignmentEpoch(c)` = CAST(NULL AS BOOLEAN) THEN `AssignmentEpoch(c)` END
+                      THEN other_10
+                      ELSE CASE WHEN then_9 = other_10 THEN then_9 END
                     END
-                    THEN `c.unfenced` OR (
-                      `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
-                    )
-                  END
-                END
-                THEN `c.unfenced`
-                OR (
-                  `c.memberKnown`
-                  AND `c.clientEpoch` = `c.memberEpoch`
-                  AND (
-                    `c.transactional` OR NOT `c.rebalancing`
-                  )
+                  ),
+                  1
                 )
-              END
-            END
+              ),
+              1
+            )
             AND NOT (
               NOT `c.unfenced`
               AND NOT `c.rule` = 'generation'
@@ -407,14 +471,15 @@ WITH quantified_1_rows AS (
     `c.clientEpoch`,
     `c.memberEpoch`,
     `c.rebalancing`,
+    `c.assignmentEpoch`,
     `c.classicMember`,
     `c.apiVersion`,
     `c.groupKnown`,
     `c.instanceFenced`,
-    `AssignmentEpoch(c)`,
+    `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`,
     CASE WHEN evaluates THEN NOT antecedent OR c1 END AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'c.error = ShippedError(c) (OffsetCommitProps:412)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'c.error = ShippedError(c) (OffsetCommitProps:417)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT
@@ -451,6 +516,8 @@ WITH quantified_1_rows AS (
         `c.memberEpoch`,
         'c.rebalancing',
         `c.rebalancing`,
+        'c.assignmentEpoch',
+        `c.assignmentEpoch`,
         'c.classicMember',
         `c.classicMember`,
         'c.apiVersion',
@@ -459,8 +526,8 @@ WITH quantified_1_rows AS (
         `c.groupKnown`,
         'c.instanceFenced',
         `c.instanceFenced`,
-        'AssignmentEpoch(c)',
-        `AssignmentEpoch(c)`
+        '\\A d \\in commits : d.request = c.request => (~d.accepted /\\ ~d.fenced) \\/ (d.unfenced \\/ (d.memberKnown /\\ (d.clientEpoch = d.memberEpoch \\/ (d.clientEpoch < d.memberEpoch /\\ d.assignmentEpoch >= 0 /\\ d.assignmentEpoch <= d.clientEpoch))))',
+        `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`
       ),
       candidate
     ) AS first_state,
@@ -515,11 +582,12 @@ SELECT
         agreed.first_state.`c.clientEpoch` AS `c.clientEpoch`,
         agreed.first_state.`c.memberEpoch` AS `c.memberEpoch`,
         agreed.first_state.`c.rebalancing` AS `c.rebalancing`,
+        agreed.first_state.`c.assignmentEpoch` AS `c.assignmentEpoch`,
         agreed.first_state.`c.classicMember` AS `c.classicMember`,
         agreed.first_state.`c.apiVersion` AS `c.apiVersion`,
         agreed.first_state.`c.groupKnown` AS `c.groupKnown`,
         agreed.first_state.`c.instanceFenced` AS `c.instanceFenced`,
-        agreed.first_state.`AssignmentEpoch(c)` AS `AssignmentEpoch(c)`
+        agreed.first_state.`\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))` AS `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`
       ),
       MAP('ignoreNullFields', 'false')
     )

@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:310 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:315 by `tlasql compile`; do not edit
 --
 -- GroupEpochNeverFalls == groupEpoch' >= groupEpoch
 WITH frame AS (
@@ -45,7 +45,7 @@ SELECT
   COALESCE(NOT unchanged, FALSE) AS exercised,
   CASE
     WHEN NOT verdict
-    THEN CASE WHEN NOT c1 THEN 'groupEpoch\' >= groupEpoch (OffsetCommitProps:310)' END
+    THEN CASE WHEN NOT c1 THEN 'groupEpoch\' >= groupEpoch (OffsetCommitProps:315)' END
   END AS failed_conjunct,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)

@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:336 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:341 by `tlasql compile`; do not edit
 --
 -- MemberEpochNeverFalls ==
 --     \A m \in DOMAIN memberEpoch \cap DOMAIN memberEpoch' :
@@ -48,7 +48,7 @@ SELECT
   COALESCE(NOT unchanged, FALSE) AS exercised,
   CASE
     WHEN NOT verdict
-    THEN CASE WHEN NOT c1 THEN 'memberEpoch\'[m] >= memberEpoch[m] (OffsetCommitProps:338)' END
+    THEN CASE WHEN NOT c1 THEN 'memberEpoch\'[m] >= memberEpoch[m] (OffsetCommitProps:343)' END
   END AS failed_conjunct,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)

@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:452 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:457 by `tlasql compile`; do not edit
 --
 -- NoPolicyAdmitsAZombie ==
 --     \A c \in commits : Decided(c) /\ Zombie(c) =>
@@ -100,13 +100,13 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN '~Strict(c) (OffsetCommitProps:454)'
+      THEN '~Strict(c) (OffsetCommitProps:459)'
       WHEN antecedent AND NOT c2
-      THEN '~MemberRevocation(c) (OffsetCommitProps:455)'
+      THEN '~MemberRevocation(c) (OffsetCommitProps:460)'
       WHEN antecedent AND NOT c3
-      THEN '~PartitionRevocation(c) (OffsetCommitProps:456)'
+      THEN '~PartitionRevocation(c) (OffsetCommitProps:461)'
       WHEN antecedent AND NOT c4
-      THEN '~AcceptedByAssignmentEpoch(c) (OffsetCommitProps:457)'
+      THEN '~AcceptedByAssignmentEpoch(c) (OffsetCommitProps:462)'
     END AS failed_conjunct
   FROM judged
 ), agreed AS (

@@ -73,7 +73,7 @@ FROM (
             'failed_conjunct',
             CASE
               WHEN NOT verdict_1
-              THEN CASE WHEN NOT c1_1 THEN 'groupEpoch\' >= groupEpoch (OffsetCommitProps:310)' END
+              THEN CASE WHEN NOT c1_1 THEN 'groupEpoch\' >= groupEpoch (OffsetCommitProps:315)' END
             END,
             'values',
             CASE
@@ -98,7 +98,7 @@ FROM (
             'failed_conjunct',
             CASE
               WHEN NOT verdict_2
-              THEN CASE WHEN NOT c1_2 THEN 'targetAssignmentEpoch\' >= targetAssignmentEpoch (OffsetCommitProps:322)' END
+              THEN CASE WHEN NOT c1_2 THEN 'targetAssignmentEpoch\' >= targetAssignmentEpoch (OffsetCommitProps:327)' END
             END,
             'values',
             CASE

@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:322 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:327 by `tlasql compile`; do not edit
 --
 -- TargetAssignmentEpochNeverFalls == targetAssignmentEpoch' >= targetAssignmentEpoch
 WITH frame AS (
@@ -45,7 +45,7 @@ SELECT
   COALESCE(NOT unchanged, FALSE) AS exercised,
   CASE
     WHEN NOT verdict
-    THEN CASE WHEN NOT c1 THEN 'targetAssignmentEpoch\' >= targetAssignmentEpoch (OffsetCommitProps:322)' END
+    THEN CASE WHEN NOT c1 THEN 'targetAssignmentEpoch\' >= targetAssignmentEpoch (OffsetCommitProps:327)' END
   END AS failed_conjunct,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)

@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:271 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:276 by `tlasql compile`; do not edit
 --
 -- AssignmentEpochBound ==
 --     \A m \in DOMAIN owned : \A p \in owned[m] :
@@ -50,7 +50,7 @@ SELECT
   TRUE AS exercised,
   CASE
     WHEN NOT verdict
-    THEN CASE WHEN NOT c1 THEN 'assignmentEpoch[m][p] <= memberEpoch[m] (OffsetCommitProps:273)' END
+    THEN CASE WHEN NOT c1 THEN 'assignmentEpoch[m][p] <= memberEpoch[m] (OffsetCommitProps:278)' END
   END AS failed_conjunct,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)

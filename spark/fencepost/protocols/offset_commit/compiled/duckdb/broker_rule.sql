@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:124 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:129 by `tlasql compile`; do not edit
 --
 -- BrokerRule(c) ==
 --     CASE c.rule = "generation"       -> Generation(c)
@@ -9,6 +9,8 @@ WITH quantified_1_rows AS (
     cluster,
     request_id,
     candidate,
+    accepted AS "d.accepted",
+    fenced AS "d.fenced",
     unfenced AS "d.unfenced",
     member_known AS "d.memberKnown",
     client_epoch AS "d.clientEpoch",
@@ -20,15 +22,20 @@ WITH quantified_1_rows AS (
     cluster,
     request_id,
     candidate,
-    "d.unfenced"
+    (
+      NOT "d.accepted" AND NOT "d.fenced"
+    )
     OR (
-      "d.memberKnown"
-      AND (
-        "d.clientEpoch" = "d.memberEpoch"
-        OR (
-          "d.clientEpoch" < "d.memberEpoch"
-          AND "d.assignmentEpoch" >= 0
-          AND "d.assignmentEpoch" <= "d.clientEpoch"
+      "d.unfenced"
+      OR (
+        "d.memberKnown"
+        AND (
+          "d.clientEpoch" = "d.memberEpoch"
+          OR (
+            "d.clientEpoch" < "d.memberEpoch"
+            AND "d.assignmentEpoch" >= 0
+            AND "d.assignmentEpoch" <= "d.clientEpoch"
+          )
         )
       )
     ) AS predicate
@@ -80,7 +87,8 @@ WITH quantified_1_rows AS (
     offset_commit_states.member_epoch AS "c.memberEpoch",
     offset_commit_states.transactional AS "c.transactional",
     offset_commit_states.rebalancing AS "c.rebalancing",
-    quantified_1.holds AS "AssignmentEpoch(c)"
+    offset_commit_states.assignment_epoch AS "c.assignmentEpoch",
+    quantified_1.holds AS "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
   FROM silver.offset_commit_states AS offset_commit_states
   LEFT JOIN quantified_1
     ON offset_commit_states.cluster = quantified_1.cluster
@@ -89,57 +97,9 @@ WITH quantified_1_rows AS (
 ), judged AS (
   SELECT
     *,
-    CASE (
-        "c.rule" = 'generation'
-      )
-      WHEN TRUE
-      THEN "c.unfenced"
-      OR (
-        "c.memberKnown"
-        AND "c.clientEpoch" = "c.memberEpoch"
-        AND (
-          "c.transactional" OR NOT "c.rebalancing"
-        )
-      )
-      WHEN FALSE
-      THEN CASE (
-          "c.rule" = 'strict'
-        )
-        WHEN TRUE
-        THEN "c.unfenced" OR (
-          "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
-        )
-        WHEN FALSE
-        THEN CASE (
-            "c.rule" = 'assignment_epoch'
-          )
-          WHEN TRUE
-          THEN "AssignmentEpoch(c)"
-          WHEN FALSE
-          THEN CAST(NULL AS BOOLEAN)
-          ELSE CASE WHEN "AssignmentEpoch(c)" = CAST(NULL AS BOOLEAN) THEN "AssignmentEpoch(c)" END
-        END
-        ELSE CASE
-          WHEN (
-            "c.unfenced" OR (
-              "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
-            )
-          ) = CASE (
-              "c.rule" = 'assignment_epoch'
-            )
-            WHEN TRUE
-            THEN "AssignmentEpoch(c)"
-            WHEN FALSE
-            THEN CAST(NULL AS BOOLEAN)
-            ELSE CASE WHEN "AssignmentEpoch(c)" = CAST(NULL AS BOOLEAN) THEN "AssignmentEpoch(c)" END
-          END
-          THEN "c.unfenced" OR (
-            "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
-          )
-        END
-      END
-      ELSE CASE
-        WHEN (
+    LIST_EXTRACT(
+      LIST_TRANSFORM(
+        [
           "c.unfenced"
           OR (
             "c.memberKnown"
@@ -148,52 +108,156 @@ WITH quantified_1_rows AS (
               "c.transactional" OR NOT "c.rebalancing"
             )
           )
-        ) = CASE (
-            "c.rule" = 'strict'
-          )
-          WHEN TRUE
-          THEN "c.unfenced" OR (
-            "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
-          )
-          WHEN FALSE
-          THEN CASE (
-              "c.rule" = 'assignment_epoch'
-            )
-            WHEN TRUE
-            THEN "AssignmentEpoch(c)"
-            WHEN FALSE
-            THEN CAST(NULL AS BOOLEAN)
-            ELSE CASE WHEN "AssignmentEpoch(c)" = CAST(NULL AS BOOLEAN) THEN "AssignmentEpoch(c)" END
-          END
-          ELSE CASE
-            WHEN (
-              "c.unfenced" OR (
-                "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
-              )
-            ) = CASE (
-                "c.rule" = 'assignment_epoch'
+        ],
+        LAMBDA then_1 : LIST_EXTRACT(
+          LIST_TRANSFORM(
+            [
+              CASE (
+                  "c.rule" = 'strict'
+                )
+                WHEN TRUE
+                THEN "c.unfenced" OR (
+                  "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
+                )
+                WHEN FALSE
+                THEN CASE (
+                    "c.rule" = 'assignment_epoch'
+                  )
+                  WHEN TRUE
+                  THEN (
+                    "c.unfenced"
+                    OR (
+                      "c.memberKnown"
+                      AND (
+                        "c.clientEpoch" = "c.memberEpoch"
+                        OR (
+                          "c.clientEpoch" < "c.memberEpoch"
+                          AND "c.assignmentEpoch" >= 0
+                          AND "c.assignmentEpoch" <= "c.clientEpoch"
+                        )
+                      )
+                    )
+                  )
+                  AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
+                  WHEN FALSE
+                  THEN CAST(NULL AS BOOLEAN)
+                  ELSE CASE
+                    WHEN (
+                      (
+                        "c.unfenced"
+                        OR (
+                          "c.memberKnown"
+                          AND (
+                            "c.clientEpoch" = "c.memberEpoch"
+                            OR (
+                              "c.clientEpoch" < "c.memberEpoch"
+                              AND "c.assignmentEpoch" >= 0
+                              AND "c.assignmentEpoch" <= "c.clientEpoch"
+                            )
+                          )
+                        )
+                      )
+                      AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
+                    ) = CAST(NULL AS BOOLEAN)
+                    THEN (
+                      "c.unfenced"
+                      OR (
+                        "c.memberKnown"
+                        AND (
+                          "c.clientEpoch" = "c.memberEpoch"
+                          OR (
+                            "c.clientEpoch" < "c.memberEpoch"
+                            AND "c.assignmentEpoch" >= 0
+                            AND "c.assignmentEpoch" <= "c.clientEpoch"
+                          )
+                        )
+                      )
+                    )
+                    AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
+                  END
+                END
+                ELSE CASE
+                  WHEN (
+                    "c.unfenced" OR (
+                      "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
+                    )
+                  ) = CASE (
+                      "c.rule" = 'assignment_epoch'
+                    )
+                    WHEN TRUE
+                    THEN (
+                      "c.unfenced"
+                      OR (
+                        "c.memberKnown"
+                        AND (
+                          "c.clientEpoch" = "c.memberEpoch"
+                          OR (
+                            "c.clientEpoch" < "c.memberEpoch"
+                            AND "c.assignmentEpoch" >= 0
+                            AND "c.assignmentEpoch" <= "c.clientEpoch"
+                          )
+                        )
+                      )
+                    )
+                    AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
+                    WHEN FALSE
+                    THEN CAST(NULL AS BOOLEAN)
+                    ELSE CASE
+                      WHEN (
+                        (
+                          "c.unfenced"
+                          OR (
+                            "c.memberKnown"
+                            AND (
+                              "c.clientEpoch" = "c.memberEpoch"
+                              OR (
+                                "c.clientEpoch" < "c.memberEpoch"
+                                AND "c.assignmentEpoch" >= 0
+                                AND "c.assignmentEpoch" <= "c.clientEpoch"
+                              )
+                            )
+                          )
+                        )
+                        AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
+                      ) = CAST(NULL AS BOOLEAN)
+                      THEN (
+                        "c.unfenced"
+                        OR (
+                          "c.memberKnown"
+                          AND (
+                            "c.clientEpoch" = "c.memberEpoch"
+                            OR (
+                              "c.clientEpoch" < "c.memberEpoch"
+                              AND "c.assignmentEpoch" >= 0
+                              AND "c.assignmentEpoch" <= "c.clientEpoch"
+                            )
+                          )
+                        )
+                      )
+                      AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
+                    END
+                  END
+                  THEN "c.unfenced" OR (
+                    "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
+                  )
+                END
+              END
+            ],
+            LAMBDA other_2 : CASE (
+                "c.rule" = 'generation'
               )
               WHEN TRUE
-              THEN "AssignmentEpoch(c)"
+              THEN then_1
               WHEN FALSE
-              THEN CAST(NULL AS BOOLEAN)
-              ELSE CASE WHEN "AssignmentEpoch(c)" = CAST(NULL AS BOOLEAN) THEN "AssignmentEpoch(c)" END
+              THEN other_2
+              ELSE CASE WHEN then_1 = other_2 THEN then_1 END
             END
-            THEN "c.unfenced" OR (
-              "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
-            )
-          END
-        END
-        THEN "c.unfenced"
-        OR (
-          "c.memberKnown"
-          AND "c.clientEpoch" = "c.memberEpoch"
-          AND (
-            "c.transactional" OR NOT "c.rebalancing"
-          )
+          ),
+          1
         )
-      END
-    END AS c1
+      ),
+      1
+    ) AS c1
   FROM frame
 ), agreed AS (
   SELECT

@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:234 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:239 by `tlasql compile`; do not edit
 --
 -- EpochOrder ==
 --     \A m \in DOMAIN memberEpoch :
@@ -57,11 +57,11 @@ SELECT
     WHEN NOT verdict
     THEN CASE
       WHEN NOT c1
-      THEN 'revocationEpoch[m] < memberEpoch[m] (OffsetCommitProps:236)'
+      THEN 'revocationEpoch[m] < memberEpoch[m] (OffsetCommitProps:241)'
       WHEN NOT c2
-      THEN 'memberEpoch[m] <= targetAssignmentEpoch (OffsetCommitProps:237)'
+      THEN 'memberEpoch[m] <= targetAssignmentEpoch (OffsetCommitProps:242)'
       WHEN NOT c3
-      THEN 'targetAssignmentEpoch <= groupEpoch (OffsetCommitProps:238)'
+      THEN 'targetAssignmentEpoch <= groupEpoch (OffsetCommitProps:243)'
     END
   END AS failed_conjunct,
   CASE

@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:289 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:294 by `tlasql compile`; do not edit
 --
 -- PartitionRevocationBound ==
 --     \A m \in DOMAIN partitionRevocationEpoch : \A p \in DOMAIN partitionRevocationEpoch[m] :
@@ -43,7 +43,7 @@ SELECT
     WHEN NOT verdict
     THEN CASE
       WHEN NOT c1
-      THEN 'partitionRevocationEpoch[m][p] <= revocationEpoch[m] (OffsetCommitProps:291)'
+      THEN 'partitionRevocationEpoch[m][p] <= revocationEpoch[m] (OffsetCommitProps:296)'
     END
   END AS failed_conjunct,
   CASE

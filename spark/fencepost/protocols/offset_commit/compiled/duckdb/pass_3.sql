@@ -63,7 +63,7 @@ FROM (
           WHEN next_from_position = to_position
           THEN {'definition': 'group_epoch_never_falls', 'witness': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN '{}' END, 'verdict': verdict_1, 'exercised': COALESCE(NOT unchanged_1, FALSE), 'failed_conjunct': CASE
             WHEN NOT verdict_1
-            THEN CASE WHEN NOT c1_1 THEN 'groupEpoch'' >= groupEpoch (OffsetCommitProps:310)' END
+            THEN CASE WHEN NOT c1_1 THEN 'groupEpoch'' >= groupEpoch (OffsetCommitProps:315)' END
           END, 'values': CASE
             WHEN NOT COALESCE(verdict_1, FALSE)
             THEN CAST(JSON_OBJECT('groupEpoch', "groupEpoch", 'groupEpoch''', "groupEpoch'") AS TEXT)
@@ -73,7 +73,7 @@ FROM (
           WHEN next_from_position = to_position
           THEN {'definition': 'target_assignment_epoch_never_falls', 'witness': CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN '{}' END, 'verdict': verdict_2, 'exercised': COALESCE(NOT unchanged_2, FALSE), 'failed_conjunct': CASE
             WHEN NOT verdict_2
-            THEN CASE WHEN NOT c1_2 THEN 'targetAssignmentEpoch'' >= targetAssignmentEpoch (OffsetCommitProps:322)' END
+            THEN CASE WHEN NOT c1_2 THEN 'targetAssignmentEpoch'' >= targetAssignmentEpoch (OffsetCommitProps:327)' END
           END, 'values': CASE
             WHEN NOT COALESCE(verdict_2, FALSE)
             THEN CAST(JSON_OBJECT('targetAssignmentEpoch', "targetAssignmentEpoch", 'targetAssignmentEpoch''', "targetAssignmentEpoch'") AS TEXT)

@@ -5,6 +5,8 @@ WITH quantified_1_rows AS (
     cluster,
     request_id,
     candidate,
+    accepted AS "d.accepted",
+    fenced AS "d.fenced",
     unfenced AS "d.unfenced",
     member_known AS "d.memberKnown",
     client_epoch AS "d.clientEpoch",
@@ -16,15 +18,20 @@ WITH quantified_1_rows AS (
     cluster,
     request_id,
     candidate,
-    "d.unfenced"
+    (
+      NOT "d.accepted" AND NOT "d.fenced"
+    )
     OR (
-      "d.memberKnown"
-      AND (
-        "d.clientEpoch" = "d.memberEpoch"
-        OR (
-          "d.clientEpoch" < "d.memberEpoch"
-          AND "d.assignmentEpoch" >= 0
-          AND "d.assignmentEpoch" <= "d.clientEpoch"
+      "d.unfenced"
+      OR (
+        "d.memberKnown"
+        AND (
+          "d.clientEpoch" = "d.memberEpoch"
+          OR (
+            "d.clientEpoch" < "d.memberEpoch"
+            AND "d.assignmentEpoch" >= 0
+            AND "d.assignmentEpoch" <= "d.clientEpoch"
+          )
         )
       )
     ) AS predicate
@@ -81,6 +88,7 @@ WITH quantified_1_rows AS (
     offset_commit_states.member_epoch AS "c.memberEpoch",
     offset_commit_states.transactional AS "c.transactional",
     offset_commit_states.rebalancing AS "c.rebalancing",
+    offset_commit_states.assignment_epoch AS "c.assignmentEpoch",
     offset_commit_states.error AS "c.error",
     offset_commit_states.classic_member AS "c.classicMember",
     offset_commit_states.api_version AS "c.apiVersion",
@@ -88,11 +96,10 @@ WITH quantified_1_rows AS (
     offset_commit_states.instance_fenced AS "c.instanceFenced",
     offset_commit_states.partition_revocation_epoch AS "c.partitionRevocationEpoch",
     offset_commit_states.revocation_epoch AS "c.revocationEpoch",
-    offset_commit_states.assignment_epoch AS "c.assignmentEpoch",
     offset_commit_states.owned_by_another AS "c.ownedByAnother",
     offset_commit_states.owned_by_self AS "c.ownedBySelf",
     offset_commit_states.protocol AS "c.protocol",
-    quantified_1.holds AS "AssignmentEpoch(c)"
+    quantified_1.holds AS "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
   FROM silver.offset_commit_states AS offset_commit_states
   LEFT JOIN quantified_1
     ON offset_commit_states.cluster = quantified_1.cluster
@@ -106,57 +113,9 @@ WITH quantified_1_rows AS (
     "c.ownedAtClientEpoch" AND "c.uninterrupted" AS antecedent_2,
     NOT "c.fenced" AS c1_2,
     "c.accepted" OR "c.fenced" AS antecedent_3,
-    "c.accepted" = CASE (
-        "c.rule" = 'generation'
-      )
-      WHEN TRUE
-      THEN "c.unfenced"
-      OR (
-        "c.memberKnown"
-        AND "c.clientEpoch" = "c.memberEpoch"
-        AND (
-          "c.transactional" OR NOT "c.rebalancing"
-        )
-      )
-      WHEN FALSE
-      THEN CASE (
-          "c.rule" = 'strict'
-        )
-        WHEN TRUE
-        THEN "c.unfenced" OR (
-          "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
-        )
-        WHEN FALSE
-        THEN CASE (
-            "c.rule" = 'assignment_epoch'
-          )
-          WHEN TRUE
-          THEN "AssignmentEpoch(c)"
-          WHEN FALSE
-          THEN CAST(NULL AS BOOLEAN)
-          ELSE CASE WHEN "AssignmentEpoch(c)" = CAST(NULL AS BOOLEAN) THEN "AssignmentEpoch(c)" END
-        END
-        ELSE CASE
-          WHEN (
-            "c.unfenced" OR (
-              "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
-            )
-          ) = CASE (
-              "c.rule" = 'assignment_epoch'
-            )
-            WHEN TRUE
-            THEN "AssignmentEpoch(c)"
-            WHEN FALSE
-            THEN CAST(NULL AS BOOLEAN)
-            ELSE CASE WHEN "AssignmentEpoch(c)" = CAST(NULL AS BOOLEAN) THEN "AssignmentEpoch(c)" END
-          END
-          THEN "c.unfenced" OR (
-            "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
-          )
-        END
-      END
-      ELSE CASE
-        WHEN (
+    "c.accepted" = LIST_EXTRACT(
+      LIST_TRANSFORM(
+        [
           "c.unfenced"
           OR (
             "c.memberKnown"
@@ -165,52 +124,156 @@ WITH quantified_1_rows AS (
               "c.transactional" OR NOT "c.rebalancing"
             )
           )
-        ) = CASE (
-            "c.rule" = 'strict'
-          )
-          WHEN TRUE
-          THEN "c.unfenced" OR (
-            "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
-          )
-          WHEN FALSE
-          THEN CASE (
-              "c.rule" = 'assignment_epoch'
-            )
-            WHEN TRUE
-            THEN "AssignmentEpoch(c)"
-            WHEN FALSE
-            THEN CAST(NULL AS BOOLEAN)
-            ELSE CASE WHEN "AssignmentEpoch(c)" = CAST(NULL AS BOOLEAN) THEN "AssignmentEpoch(c)" END
-          END
-          ELSE CASE
-            WHEN (
-              "c.unfenced" OR (
-                "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
-              )
-            ) = CASE (
-                "c.rule" = 'assignment_epoch'
+        ],
+        LAMBDA then_1 : LIST_EXTRACT(
+          LIST_TRANSFORM(
+            [
+              CASE (
+                  "c.rule" = 'strict'
+                )
+                WHEN TRUE
+                THEN "c.unfenced" OR (
+                  "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
+                )
+                WHEN FALSE
+                THEN CASE (
+                    "c.rule" = 'assignment_epoch'
+                  )
+                  WHEN TRUE
+                  THEN (
+                    "c.unfenced"
+                    OR (
+                      "c.memberKnown"
+                      AND (
+                        "c.clientEpoch" = "c.memberEpoch"
+                        OR (
+                          "c.clientEpoch" < "c.memberEpoch"
+                          AND "c.assignmentEpoch" >= 0
+                          AND "c.assignmentEpoch" <= "c.clientEpoch"
+                        )
+                      )
+                    )
+                  )
+                  AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
+                  WHEN FALSE
+                  THEN CAST(NULL AS BOOLEAN)
+                  ELSE CASE
+                    WHEN (
+                      (
+                        "c.unfenced"
+                        OR (
+                          "c.memberKnown"
+                          AND (
+                            "c.clientEpoch" = "c.memberEpoch"
+                            OR (
+                              "c.clientEpoch" < "c.memberEpoch"
+                              AND "c.assignmentEpoch" >= 0
+                              AND "c.assignmentEpoch" <= "c.clientEpoch"
+                            )
+                          )
+                        )
+                      )
+                      AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
+                    ) = CAST(NULL AS BOOLEAN)
+                    THEN (
+                      "c.unfenced"
+                      OR (
+                        "c.memberKnown"
+                        AND (
+                          "c.clientEpoch" = "c.memberEpoch"
+                          OR (
+                            "c.clientEpoch" < "c.memberEpoch"
+                            AND "c.assignmentEpoch" >= 0
+                            AND "c.assignmentEpoch" <= "c.clientEpoch"
+                          )
+                        )
+                      )
+                    )
+                    AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
+                  END
+                END
+                ELSE CASE
+                  WHEN (
+                    "c.unfenced" OR (
+                      "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
+                    )
+                  ) = CASE (
+                      "c.rule" = 'assignment_epoch'
+                    )
+                    WHEN TRUE
+                    THEN (
+                      "c.unfenced"
+                      OR (
+                        "c.memberKnown"
+                        AND (
+                          "c.clientEpoch" = "c.memberEpoch"
+                          OR (
+                            "c.clientEpoch" < "c.memberEpoch"
+                            AND "c.assignmentEpoch" >= 0
+                            AND "c.assignmentEpoch" <= "c.clientEpoch"
+                          )
+                        )
+                      )
+                    )
+                    AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
+                    WHEN FALSE
+                    THEN CAST(NULL AS BOOLEAN)
+                    ELSE CASE
+                      WHEN (
+                        (
+                          "c.unfenced"
+                          OR (
+                            "c.memberKnown"
+                            AND (
+                              "c.clientEpoch" = "c.memberEpoch"
+                              OR (
+                                "c.clientEpoch" < "c.memberEpoch"
+                                AND "c.assignmentEpoch" >= 0
+                                AND "c.assignmentEpoch" <= "c.clientEpoch"
+                              )
+                            )
+                          )
+                        )
+                        AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
+                      ) = CAST(NULL AS BOOLEAN)
+                      THEN (
+                        "c.unfenced"
+                        OR (
+                          "c.memberKnown"
+                          AND (
+                            "c.clientEpoch" = "c.memberEpoch"
+                            OR (
+                              "c.clientEpoch" < "c.memberEpoch"
+                              AND "c.assignmentEpoch" >= 0
+                              AND "c.assignmentEpoch" <= "c.clientEpoch"
+                            )
+                          )
+                        )
+                      )
+                      AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
+                    END
+                  END
+                  THEN "c.unfenced" OR (
+                    "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
+                  )
+                END
+              END
+            ],
+            LAMBDA other_2 : CASE (
+                "c.rule" = 'generation'
               )
               WHEN TRUE
-              THEN "AssignmentEpoch(c)"
+              THEN then_1
               WHEN FALSE
-              THEN CAST(NULL AS BOOLEAN)
-              ELSE CASE WHEN "AssignmentEpoch(c)" = CAST(NULL AS BOOLEAN) THEN "AssignmentEpoch(c)" END
+              THEN other_2
+              ELSE CASE WHEN then_1 = other_2 THEN then_1 END
             END
-            THEN "c.unfenced" OR (
-              "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
-            )
-          END
-        END
-        THEN "c.unfenced"
-        OR (
-          "c.memberKnown"
-          AND "c.clientEpoch" = "c.memberEpoch"
-          AND (
-            "c.transactional" OR NOT "c.rebalancing"
-          )
+          ),
+          1
         )
-      END
-    END AS c1_3,
+      ),
+      1
+    ) AS c1_3,
     "c.fenced" OR (
       "c.error" = 'UNSUPPORTED_VERSION' AND NOT "c.transactional"
     ) AS antecedent_4,
@@ -369,57 +432,9 @@ WITH quantified_1_rows AS (
           )
         ],
         LAMBDA other_8 : CASE (
-            CASE (
-                "c.rule" = 'generation'
-              )
-              WHEN TRUE
-              THEN "c.unfenced"
-              OR (
-                "c.memberKnown"
-                AND "c.clientEpoch" = "c.memberEpoch"
-                AND (
-                  "c.transactional" OR NOT "c.rebalancing"
-                )
-              )
-              WHEN FALSE
-              THEN CASE (
-                  "c.rule" = 'strict'
-                )
-                WHEN TRUE
-                THEN "c.unfenced" OR (
-                  "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
-                )
-                WHEN FALSE
-                THEN CASE (
-                    "c.rule" = 'assignment_epoch'
-                  )
-                  WHEN TRUE
-                  THEN "AssignmentEpoch(c)"
-                  WHEN FALSE
-                  THEN CAST(NULL AS BOOLEAN)
-                  ELSE CASE WHEN "AssignmentEpoch(c)" = CAST(NULL AS BOOLEAN) THEN "AssignmentEpoch(c)" END
-                END
-                ELSE CASE
-                  WHEN (
-                    "c.unfenced" OR (
-                      "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
-                    )
-                  ) = CASE (
-                      "c.rule" = 'assignment_epoch'
-                    )
-                    WHEN TRUE
-                    THEN "AssignmentEpoch(c)"
-                    WHEN FALSE
-                    THEN CAST(NULL AS BOOLEAN)
-                    ELSE CASE WHEN "AssignmentEpoch(c)" = CAST(NULL AS BOOLEAN) THEN "AssignmentEpoch(c)" END
-                  END
-                  THEN "c.unfenced" OR (
-                    "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
-                  )
-                END
-              END
-              ELSE CASE
-                WHEN (
+            LIST_EXTRACT(
+              LIST_TRANSFORM(
+                [
                   "c.unfenced"
                   OR (
                     "c.memberKnown"
@@ -428,52 +443,156 @@ WITH quantified_1_rows AS (
                       "c.transactional" OR NOT "c.rebalancing"
                     )
                   )
-                ) = CASE (
-                    "c.rule" = 'strict'
-                  )
-                  WHEN TRUE
-                  THEN "c.unfenced" OR (
-                    "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
-                  )
-                  WHEN FALSE
-                  THEN CASE (
-                      "c.rule" = 'assignment_epoch'
-                    )
-                    WHEN TRUE
-                    THEN "AssignmentEpoch(c)"
-                    WHEN FALSE
-                    THEN CAST(NULL AS BOOLEAN)
-                    ELSE CASE WHEN "AssignmentEpoch(c)" = CAST(NULL AS BOOLEAN) THEN "AssignmentEpoch(c)" END
-                  END
-                  ELSE CASE
-                    WHEN (
-                      "c.unfenced" OR (
-                        "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
-                      )
-                    ) = CASE (
-                        "c.rule" = 'assignment_epoch'
+                ],
+                LAMBDA then_9 : LIST_EXTRACT(
+                  LIST_TRANSFORM(
+                    [
+                      CASE (
+                          "c.rule" = 'strict'
+                        )
+                        WHEN TRUE
+                        THEN "c.unfenced" OR (
+                          "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
+                        )
+                        WHEN FALSE
+                        THEN CASE (
+                            "c.rule" = 'assignment_epoch'
+                          )
+                          WHEN TRUE
+                          THEN (
+                            "c.unfenced"
+                            OR (
+                              "c.memberKnown"
+                              AND (
+                                "c.clientEpoch" = "c.memberEpoch"
+                                OR (
+                                  "c.clientEpoch" < "c.memberEpoch"
+                                  AND "c.assignmentEpoch" >= 0
+                                  AND "c.assignmentEpoch" <= "c.clientEpoch"
+                                )
+                              )
+                            )
+                          )
+                          AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
+                          WHEN FALSE
+                          THEN CAST(NULL AS BOOLEAN)
+                          ELSE CASE
+                            WHEN (
+                              (
+                                "c.unfenced"
+                                OR (
+                                  "c.memberKnown"
+                                  AND (
+                                    "c.clientEpoch" = "c.memberEpoch"
+                                    OR (
+                                      "c.clientEpoch" < "c.memberEpoch"
+                                      AND "c.assignmentEpoch" >= 0
+                                      AND "c.assignmentEpoch" <= "c.clientEpoch"
+                                    )
+                                  )
+                                )
+                              )
+                              AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
+                            ) = CAST(NULL AS BOOLEAN)
+                            THEN (
+                              "c.unfenced"
+                              OR (
+                                "c.memberKnown"
+                                AND (
+                                  "c.clientEpoch" = "c.memberEpoch"
+                                  OR (
+                                    "c.clientEpoch" < "c.memberEpoch"
+                                    AND "c.assignmentEpoch" >= 0
+                                    AND "c.assignmentEpoch" <= "c.clientEpoch"
+                                  )
+                                )
+                              )
+                            )
+                            AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
+                          END
+                        END
+                        ELSE CASE
+                          WHEN (
+                            "c.unfenced" OR (
+                              "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
+                            )
+                          ) = CASE (
+                              "c.rule" = 'assignment_epoch'
+                            )
+                            WHEN TRUE
+                            THEN (
+                              "c.unfenced"
+                              OR (
+                                "c.memberKnown"
+                                AND (
+                                  "c.clientEpoch" = "c.memberEpoch"
+                                  OR (
+                                    "c.clientEpoch" < "c.memberEpoch"
+                                    AND "c.assignmentEpoch" >= 0
+                                    AND "c.assignmentEpoch" <= "c.clientEpoch"
+                                  )
+                                )
+                              )
+                            )
+                            AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
+                            WHEN FALSE
+                            THEN CAST(NULL AS BOOLEAN)
+                            ELSE CASE
+                              WHEN (
+                                (
+                                  "c.unfenced"
+                                  OR (
+                                    "c.memberKnown"
+                                    AND (
+                                      "c.clientEpoch" = "c.memberEpoch"
+                                      OR (
+                                        "c.clientEpoch" < "c.memberEpoch"
+                                        AND "c.assignmentEpoch" >= 0
+                                        AND "c.assignmentEpoch" <= "c.clientEpoch"
+                                      )
+                                    )
+                                  )
+                                )
+                                AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
+                              ) = CAST(NULL AS BOOLEAN)
+                              THEN (
+                                "c.unfenced"
+                                OR (
+                                  "c.memberKnown"
+                                  AND (
+                                    "c.clientEpoch" = "c.memberEpoch"
+                                    OR (
+                                      "c.clientEpoch" < "c.memberEpoch"
+                                      AND "c.assignmentEpoch" >= 0
+                                      AND "c.assignmentEpoch" <= "c.clientEpoch"
+                                    )
+                                  )
+                                )
+                              )
+                              AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
+                            END
+                          END
+                          THEN "c.unfenced" OR (
+                            "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
+                          )
+                        END
+                      END
+                    ],
+                    LAMBDA other_10 : CASE (
+                        "c.rule" = 'generation'
                       )
                       WHEN TRUE
-                      THEN "AssignmentEpoch(c)"
+                      THEN then_9
                       WHEN FALSE
-                      THEN CAST(NULL AS BOOLEAN)
-                      ELSE CASE WHEN "AssignmentEpoch(c)" = CAST(NULL AS BOOLEAN) THEN "AssignmentEpoch(c)" END
+                      THEN other_10
+                      ELSE CASE WHEN then_9 = other_10 THEN then_9 END
                     END
-                    THEN "c.unfenced" OR (
-                      "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
-                    )
-                  END
-                END
-                THEN "c.unfenced"
-                OR (
-                  "c.memberKnown"
-                  AND "c.clientEpoch" = "c.memberEpoch"
-                  AND (
-                    "c.transactional" OR NOT "c.rebalancing"
-                  )
+                  ),
+                  1
                 )
-              END
-            END
+              ),
+              1
+            )
             AND NOT (
               NOT "c.unfenced"
               AND NOT "c.rule" = 'generation'
@@ -646,6 +765,7 @@ WITH quantified_1_rows AS (
     "c.memberEpoch",
     "c.transactional",
     "c.rebalancing",
+    "c.assignmentEpoch",
     "c.error",
     "c.classicMember",
     "c.apiVersion",
@@ -653,34 +773,33 @@ WITH quantified_1_rows AS (
     "c.instanceFenced",
     "c.partitionRevocationEpoch",
     "c.revocationEpoch",
-    "c.assignmentEpoch",
     "c.ownedByAnother",
     "c.ownedBySelf",
     "c.protocol",
-    "AssignmentEpoch(c)",
+    "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))",
     NOT antecedent_1 OR c1_1 AS verdict_1,
     COALESCE(antecedent_1, FALSE) AS exercised_1,
-    CASE WHEN antecedent_1 AND NOT c1_1 THEN '~c.accepted (OffsetCommitProps:362)' END AS failed_conjunct_1,
+    CASE WHEN antecedent_1 AND NOT c1_1 THEN '~c.accepted (OffsetCommitProps:367)' END AS failed_conjunct_1,
     NOT antecedent_2 OR c1_2 AS verdict_2,
     COALESCE(antecedent_2, FALSE) AS exercised_2,
-    CASE WHEN antecedent_2 AND NOT c1_2 THEN '~c.fenced (OffsetCommitProps:380)' END AS failed_conjunct_2,
+    CASE WHEN antecedent_2 AND NOT c1_2 THEN '~c.fenced (OffsetCommitProps:385)' END AS failed_conjunct_2,
     NOT antecedent_3 OR c1_3 AS verdict_3,
     COALESCE(antecedent_3, FALSE) AS exercised_3,
-    CASE WHEN antecedent_3 AND NOT c1_3 THEN 'c.accepted <=> BrokerRule(c) (OffsetCommitProps:397)' END AS failed_conjunct_3,
+    CASE WHEN antecedent_3 AND NOT c1_3 THEN 'c.accepted <=> BrokerRule(c) (OffsetCommitProps:402)' END AS failed_conjunct_3,
     CASE WHEN evaluates_4 THEN NOT antecedent_4 OR c1_4 END AS verdict_4,
     COALESCE(antecedent_4, FALSE) AS exercised_4,
-    CASE WHEN antecedent_4 AND NOT c1_4 THEN 'c.error = ShippedError(c) (OffsetCommitProps:412)' END AS failed_conjunct_4,
+    CASE WHEN antecedent_4 AND NOT c1_4 THEN 'c.error = ShippedError(c) (OffsetCommitProps:417)' END AS failed_conjunct_4,
     NOT antecedent_5 OR (
       c1_5 AND c2_5 AND c3_5
     ) AS verdict_5,
     COALESCE(antecedent_5, FALSE) AS exercised_5,
     CASE
       WHEN antecedent_5 AND NOT c1_5
-      THEN 'Strict(c) => MemberRevocation(c) (OffsetCommitProps:436)'
+      THEN 'Strict(c) => MemberRevocation(c) (OffsetCommitProps:441)'
       WHEN antecedent_5 AND NOT c2_5
-      THEN 'MemberRevocation(c) => PartitionRevocation(c) (OffsetCommitProps:437)'
+      THEN 'MemberRevocation(c) => PartitionRevocation(c) (OffsetCommitProps:442)'
       WHEN antecedent_5 AND NOT c3_5
-      THEN 'PartitionRevocation(c) => AcceptedByAssignmentEpoch(c) (OffsetCommitProps:438)'
+      THEN 'PartitionRevocation(c) => AcceptedByAssignmentEpoch(c) (OffsetCommitProps:443)'
     END AS failed_conjunct_5,
     NOT antecedent_6 OR (
       c1_6 AND c2_6 AND c3_6 AND c4_6
@@ -688,28 +807,28 @@ WITH quantified_1_rows AS (
     COALESCE(antecedent_6, FALSE) AS exercised_6,
     CASE
       WHEN antecedent_6 AND NOT c1_6
-      THEN '~Strict(c) (OffsetCommitProps:454)'
+      THEN '~Strict(c) (OffsetCommitProps:459)'
       WHEN antecedent_6 AND NOT c2_6
-      THEN '~MemberRevocation(c) (OffsetCommitProps:455)'
+      THEN '~MemberRevocation(c) (OffsetCommitProps:460)'
       WHEN antecedent_6 AND NOT c3_6
-      THEN '~PartitionRevocation(c) (OffsetCommitProps:456)'
+      THEN '~PartitionRevocation(c) (OffsetCommitProps:461)'
       WHEN antecedent_6 AND NOT c4_6
-      THEN '~AcceptedByAssignmentEpoch(c) (OffsetCommitProps:457)'
+      THEN '~AcceptedByAssignmentEpoch(c) (OffsetCommitProps:462)'
     END AS failed_conjunct_6,
     NOT antecedent_7 OR c1_7 AS verdict_7,
     COALESCE(antecedent_7, FALSE) AS exercised_7,
-    CASE WHEN antecedent_7 AND NOT c1_7 THEN '~c.ownedByAnother (OffsetCommitProps:474)' END AS failed_conjunct_7,
+    CASE WHEN antecedent_7 AND NOT c1_7 THEN '~c.ownedByAnother (OffsetCommitProps:479)' END AS failed_conjunct_7,
     NOT antecedent_8 OR c1_8 AS verdict_8,
     COALESCE(antecedent_8, FALSE) AS exercised_8,
     CASE
       WHEN antecedent_8 AND NOT c1_8
-      THEN 'c.ownedBySelf \/ c.ownedByAnother (OffsetCommitProps:491)'
+      THEN 'c.ownedBySelf \/ c.ownedByAnother (OffsetCommitProps:496)'
     END AS failed_conjunct_8,
     NOT antecedent_9 OR c1_9 AS verdict_9,
     COALESCE(antecedent_9, FALSE) AS exercised_9,
     CASE
       WHEN antecedent_9 AND NOT c1_9
-      THEN 'c.revocationEpoch < c.clientEpoch (OffsetCommitProps:511)'
+      THEN 'c.revocationEpoch < c.clientEpoch (OffsetCommitProps:516)'
     END AS failed_conjunct_9
   FROM judged
 ), agreed AS (
@@ -722,7 +841,7 @@ WITH quantified_1_rows AS (
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
     COUNT(*) AS states,
     ARG_MIN(
-      {'group_id': group_id, 'life': life, 'failed_conjunct_1': failed_conjunct_1, 'failed_conjunct_2': failed_conjunct_2, 'failed_conjunct_3': failed_conjunct_3, 'failed_conjunct_4': failed_conjunct_4, 'failed_conjunct_5': failed_conjunct_5, 'failed_conjunct_6': failed_conjunct_6, 'failed_conjunct_7': failed_conjunct_7, 'failed_conjunct_8': failed_conjunct_8, 'failed_conjunct_9': failed_conjunct_9, 'c.ownedAtClientEpoch': "c.ownedAtClientEpoch", 'c.reassignedSince': "c.reassignedSince", 'c.accepted': "c.accepted", 'c.uninterrupted': "c.uninterrupted", 'c.fenced': "c.fenced", 'c.rule': "c.rule", 'c.unfenced': "c.unfenced", 'c.memberKnown': "c.memberKnown", 'c.clientEpoch': "c.clientEpoch", 'c.memberEpoch': "c.memberEpoch", 'c.transactional': "c.transactional", 'c.rebalancing': "c.rebalancing", 'c.error': "c.error", 'c.classicMember': "c.classicMember", 'c.apiVersion': "c.apiVersion", 'c.groupKnown': "c.groupKnown", 'c.instanceFenced': "c.instanceFenced", 'c.partitionRevocationEpoch': "c.partitionRevocationEpoch", 'c.revocationEpoch': "c.revocationEpoch", 'c.assignmentEpoch': "c.assignmentEpoch", 'c.ownedByAnother': "c.ownedByAnother", 'c.ownedBySelf': "c.ownedBySelf", 'c.protocol': "c.protocol", 'AssignmentEpoch(c)': "AssignmentEpoch(c)"},
+      {'group_id': group_id, 'life': life, 'failed_conjunct_1': failed_conjunct_1, 'failed_conjunct_2': failed_conjunct_2, 'failed_conjunct_3': failed_conjunct_3, 'failed_conjunct_4': failed_conjunct_4, 'failed_conjunct_5': failed_conjunct_5, 'failed_conjunct_6': failed_conjunct_6, 'failed_conjunct_7': failed_conjunct_7, 'failed_conjunct_8': failed_conjunct_8, 'failed_conjunct_9': failed_conjunct_9, 'c.ownedAtClientEpoch': "c.ownedAtClientEpoch", 'c.reassignedSince': "c.reassignedSince", 'c.accepted': "c.accepted", 'c.uninterrupted': "c.uninterrupted", 'c.fenced': "c.fenced", 'c.rule': "c.rule", 'c.unfenced': "c.unfenced", 'c.memberKnown': "c.memberKnown", 'c.clientEpoch': "c.clientEpoch", 'c.memberEpoch': "c.memberEpoch", 'c.transactional': "c.transactional", 'c.rebalancing': "c.rebalancing", 'c.assignmentEpoch': "c.assignmentEpoch", 'c.error': "c.error", 'c.classicMember': "c.classicMember", 'c.apiVersion': "c.apiVersion", 'c.groupKnown': "c.groupKnown", 'c.instanceFenced': "c.instanceFenced", 'c.partitionRevocationEpoch': "c.partitionRevocationEpoch", 'c.revocationEpoch': "c.revocationEpoch", 'c.ownedByAnother': "c.ownedByAnother", 'c.ownedBySelf': "c.ownedBySelf", 'c.protocol': "c.protocol", '\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))': "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"},
       candidate
     ) AS first_state,
     CASE
@@ -936,8 +1055,13 @@ FROM (
             STRUCT_EXTRACT(agreed.first_state, 'c.transactional'),
             'c.rebalancing',
             STRUCT_EXTRACT(agreed.first_state, 'c.rebalancing'),
-            'AssignmentEpoch(c)',
-            STRUCT_EXTRACT(agreed.first_state, 'AssignmentEpoch(c)')
+            'c.assignmentEpoch',
+            STRUCT_EXTRACT(agreed.first_state, 'c.assignmentEpoch'),
+            '\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))',
+            STRUCT_EXTRACT(
+              agreed.first_state,
+              '\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))'
+            )
           ) AS TEXT)
         END},
         {'definition': 'broker_names_its_error', 'verdict': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_4 END, 'exercised': COALESCE(agreed.exercised_4, FALSE), 'failed_conjunct': CASE
@@ -965,6 +1089,8 @@ FROM (
             STRUCT_EXTRACT(agreed.first_state, 'c.memberEpoch'),
             'c.rebalancing',
             STRUCT_EXTRACT(agreed.first_state, 'c.rebalancing'),
+            'c.assignmentEpoch',
+            STRUCT_EXTRACT(agreed.first_state, 'c.assignmentEpoch'),
             'c.classicMember',
             STRUCT_EXTRACT(agreed.first_state, 'c.classicMember'),
             'c.apiVersion',
@@ -973,8 +1099,11 @@ FROM (
             STRUCT_EXTRACT(agreed.first_state, 'c.groupKnown'),
             'c.instanceFenced',
             STRUCT_EXTRACT(agreed.first_state, 'c.instanceFenced'),
-            'AssignmentEpoch(c)',
-            STRUCT_EXTRACT(agreed.first_state, 'AssignmentEpoch(c)')
+            '\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))',
+            STRUCT_EXTRACT(
+              agreed.first_state,
+              '\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))'
+            )
           ) AS TEXT)
         END},
         {'definition': 'policies_relax_in_order', 'verdict': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_5 END, 'exercised': COALESCE(agreed.exercised_5, FALSE), 'failed_conjunct': CASE

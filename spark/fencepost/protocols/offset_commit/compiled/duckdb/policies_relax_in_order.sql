@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:434 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla:439 by `tlasql compile`; do not edit
 --
 -- PoliciesRelaxInOrder ==
 --     \A c \in commits : Decided(c) /\ Owner(c) /\ ~HadBackInItsEpoch(c) =>
@@ -118,11 +118,11 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN 'Strict(c) => MemberRevocation(c) (OffsetCommitProps:436)'
+      THEN 'Strict(c) => MemberRevocation(c) (OffsetCommitProps:441)'
       WHEN antecedent AND NOT c2
-      THEN 'MemberRevocation(c) => PartitionRevocation(c) (OffsetCommitProps:437)'
+      THEN 'MemberRevocation(c) => PartitionRevocation(c) (OffsetCommitProps:442)'
       WHEN antecedent AND NOT c3
-      THEN 'PartitionRevocation(c) => AcceptedByAssignmentEpoch(c) (OffsetCommitProps:438)'
+      THEN 'PartitionRevocation(c) => AcceptedByAssignmentEpoch(c) (OffsetCommitProps:443)'
     END AS failed_conjunct
   FROM judged
 ), agreed AS (
