@@ -10,9 +10,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from fencepost.protocols.producer_epoch.request_rows import BUSY, RequestRow
 from fencepost.protocols.producer_epoch.request_targets import END, INIT
 from fencepost.protocols.producer_epoch.transaction_log import EMPTY, PREPARE_COMMIT, TransactionRecord
+from fencepost.replay.request_clocks import brokers_with_another_clock
 from fencepost.replay.requests import NONE
 
 
@@ -25,14 +28,28 @@ class Pair(NamedTuple):
 
 
 def granted_pairs(
-    inits: Iterable[RequestRow], records: Iterable[TransactionRecord], tolerance_ms: int
+    inits: Iterable[RequestRow], records: Iterable[TransactionRecord], tolerance_ms: int | None
 ) -> list[Pair]:
-    """InitProducerId requests that were granted, each with the record that it wrote: the one it answers."""
+    """InitProducerId requests that were granted, each with the record that it wrote: the one it answers.
+
+    ``tolerance_ms`` as for ``pairs``.
+    """
     asked = (((each.returned_producer_id, each.returned_producer_epoch), each) for each in inits)
     written = (
         ((record.producer_id, record.producer_epoch), record) for record in records if record.status == EMPTY
     )
     return pairs(asked, written, tolerance_ms)
+
+
+def other_clocks(of_all_times: Iterable[Pair], tolerance_ms: int) -> frozenset[int]:
+    """The brokers whose lines show another clock than their records, by pairs that no clock made."""
+    times = [
+        (each.asked.broker_id, each.asked.requested_ms, each.asked.responded_ms, each.record.timestamp_ms)
+        for each in of_all_times
+    ]
+    if not times:
+        return frozenset()
+    return brokers_with_another_clock(*np.array(times, dtype=np.int64).T, tolerance_ms)
 
 
 Content = tuple[object, ...]
@@ -42,12 +59,13 @@ Content = tuple[object, ...]
 def pairs(
     asked: Iterable[tuple[Content, RequestRow]],
     written: Iterable[tuple[Content, TransactionRecord]],
-    tolerance_ms: int,
+    tolerance_ms: int | None,
 ) -> list[Pair]:
     """Accepted requests, each with the record it wrote.
 
     A record fits when it has the request's content and was written between arrival and answer. Requests that
-    compete for as many records take them in order.
+    compete for as many records take them in order. Without ``tolerance_ms`` no clock is asked, which leaves
+    those that are alone with their content.
     """
     requests: dict[Content, list[RequestRow]] = {}
     records: dict[Content, list[TransactionRecord]] = {}
@@ -61,9 +79,11 @@ def pairs(
         if len(of_content) == len(requests[content]) == 1:
             # nearly all are alone
             (each,), (record,) = requests[content], of_content
-            if each.requested_ms - tolerance_ms <= record.timestamp_ms <= each.responded_ms + tolerance_ms:
+            if tolerance_ms is None or (
+                each.requested_ms - tolerance_ms <= record.timestamp_ms <= each.responded_ms + tolerance_ms
+            ):
                 found.append(Pair(each, record, sure=True))
-        else:
+        elif tolerance_ms is not None:
             found += _paired(_fitting(requests[content], of_content, tolerance_ms))
     return found
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from fencepost.protocols.producer_epoch import account
 from fencepost.protocols.producer_epoch.answered_transactions import count_answered_transactions
-from fencepost.protocols.producer_epoch.causes import Enders, Pair, granted_pairs
+from fencepost.protocols.producer_epoch.causes import Enders, Pair, granted_pairs, other_clocks
 from fencepost.protocols.producer_epoch.coordinator import Coordinator
 from fencepost.protocols.producer_epoch.coordinator_evidence import CoordinatorEvidence
 from fencepost.protocols.producer_epoch.coordinator_rows import CoordinatorRows, add_history
@@ -34,15 +34,19 @@ from fencepost.replay.coverage import LogKey, is_complete, is_whole, log_coverag
 from fencepost.replay.keys import TRANSACTIONS_TOPIC
 from fencepost.replay.logs import Batches, Log
 from fencepost.replay.metadata import ClusterMetadata
+from fencepost.replay.request_clocks import leaders_by_clock
 from fencepost.replay.unreadable import UnreadPiece, damaged_batches, unread_pieces
 
 
 @dataclass
 class _Id:
-    """One transactional id: its records, and what was asked for it."""
+    """One transactional id: its records, and what was asked for it; ``timed``: less what shows another clock
+    than the records (request_clocks).
+    """
 
     records: list[TransactionRecord] = field(default_factory=list)
     asked: list[RequestRow] = field(default_factory=list)
+    timed: list[RequestRow] = field(default_factory=list)
     pairs: list[Pair] = field(default_factory=list)
     before: HandedDownId | None = None
 
@@ -93,15 +97,20 @@ class TransactionStateManager:
         )
         for record in transaction_records(evidence.records, log):
             self._ids.setdefault(record.transactional_id, _Id()).records.append(record)
+        of_all_times: list[Pair] = []
         for transactional_id, each in self._ids.items():
             self._go_on(transactional_id, each, log)
-            each.pairs = granted_pairs(granted(each.asked), each.records, self._tolerance_ms)
+            of_all_times += granted_pairs(granted(each.asked), each.records, None)
+        others = other_clocks(of_all_times, self._tolerance_ms)
+        for each in self._ids.values():
+            each.timed = [sent for sent in each.asked if sent.broker_id not in others]
+            each.pairs = granted_pairs(granted(each.timed), each.records, self._tolerance_ms)
         pairs = (pair for each in self._ids.values() for pair in each.pairs)
         leaders = _leaders(metadata.leaders(TRANSACTIONS_TOPIC, key[2]), pairs)
         return Coordinator(
             key,
             log,
-            leaders,
+            leaders_by_clock(leaders, log.leader_epoch.tolist(), others),
             complete=is_complete(log, evidence.end),
             replicated=metadata.is_replicated(TRANSACTIONS_TOPIC, key[2]),
             began=evidence.began,
@@ -145,8 +154,8 @@ class TransactionStateManager:
                     rows.told[account.KNOWN].add(self._cluster, producer_id, *fact, *known)
             accepted = [
                 *each.pairs,
-                *ended_pairs(each.asked, transitions, self._tolerance_ms),
-                *added_pairs(each.asked, transitions, self._tolerance_ms),
+                *ended_pairs(each.timed, transitions, self._tolerance_ms),
+                *added_pairs(each.timed, transitions, self._tolerance_ms),
             ]
             pairs = [*accepted, *_fencing(transitions)]
             states = States(transitions, self._tolerance_ms)
@@ -168,7 +177,7 @@ class TransactionStateManager:
             each.records[0] = known.placed(each.records[0])
 
     def _replay(self, each: _Id) -> list[Transition]:
-        moves = [sent for sent in each.asked if sent.api_key in (INIT, END)]
+        moves = [sent for sent in each.timed if sent.api_key in (INIT, END)]
         metadata = TransactionMetadata(Enders(moves, self._tolerance_ms))
         inits = {pair.record.offset: pair.asked for pair in each.pairs if pair.sure}
         replayed = [
