@@ -23,8 +23,8 @@ from fencepost.settings import Settings, load
 BAD_USAGE, FAILED = 2, 70
 EXIT_CODES = (
     "Exit codes: 0 nothing critical is violated; 1 something critical is, or a protocol's command found "
-    "something wrong; 2 the command or the configuration has to be corrected; 70 the command itself failed, "
-    "which says nothing about the cluster."
+    "something wrong; 2 the command, the configuration or the disk of the lake has to be corrected; 70 the "
+    "command itself failed, which says nothing about the cluster."
 )
 
 
@@ -50,13 +50,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Spark hands out local times; every time in the lake is UTC.
     os.environ["TZ"] = "UTC"
     time.tzset()
+    settings = None
     try:
+        settings = load(arguments.config)
         with _without_garbage_collection(arguments.run is not commands.audit):
-            return int(arguments.run(load(arguments.config), arguments))
+            return int(arguments.run(settings, arguments))
     except _bad_input() as error:
         print(f"fencepost: {error}", file=sys.stderr)
         return BAD_USAGE
     except Exception as error:
+        if settings is not None and (failure := _failure_of_lake(error, settings)) is not None:
+            print(f"fencepost: {failure}", file=sys.stderr)
+            return BAD_USAGE
         traceback.print_exc()
         why = "".join(traceback.format_exception_only(error)).strip()
         print(
@@ -77,6 +82,12 @@ def _without_garbage_collection(short: bool) -> Iterator[None]:
         yield
     finally:
         gc.enable()
+
+
+def _failure_of_lake(error: Exception, settings: Settings) -> str | None:
+    from fencepost.lake.failures import describe_failure
+
+    return describe_failure(error, settings.lake)
 
 
 def _bad_input() -> tuple[type[Exception], ...]:

@@ -19,7 +19,8 @@ class Matches:
 
     ``record``: of each commit the number of its own record, -1 where none is sure. ``doubtful``: the records
     that one without a sure one may have written. Of the others ``competing`` have records in time, but fewer
-    than there are commits, and ``late`` only records with their content from before.
+    than there are commits, and ``late`` only records with their content from before. ``other_clocks``: the
+    brokers whose commits no time places (request_clocks).
     """
 
     def __init__(self, records: Sequence[OffsetCommitRecord], commits: int) -> None:
@@ -29,6 +30,7 @@ class Matches:
         self.doubtful: Options = {}
         self.competing: set[int] = set()
         self.late: set[int] = set()
+        self.other_clocks: frozenset[int] = frozenset()
 
     def own(self, commit: Commit) -> OffsetCommitRecord | None:
         """The record that a commit wrote, where that is sure."""

@@ -27,6 +27,7 @@ from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.terms import Terms
 from fencepost.replay.group_coordinator.records import OffsetCommitRecord
 from fencepost.replay.logs import Longs
+from fencepost.replay.request_clocks import brokers_with_another_clock
 from fencepost.replay.requests import LATEST_MS, NONE
 
 _AT_MOST = 64
@@ -56,12 +57,17 @@ class Matching:
         )
         numbers = np.flatnonzero(written)
         records = [records[at] for at in numbers.tolist()]
+        times = np.fromiter((record.timestamp_ms for record in records), np.int64, len(records))
         accepted = requests.with_error([NONE])
         of_records, of_commits = numbered_contents(records, requests, accepted)
+        self.other_clocks = _other_clocks(of_records, of_commits, times, requests, accepted, tolerance_ms)
+        """The brokers of which no time of a line is compared with that of a record."""
+        self._matches.other_clocks = self.other_clocks
+        timed = ~np.isin(requests["broker_id"][requests.request[accepted]], list(self.other_clocks))
+        accepted, of_commits = accepted[timed], of_commits[timed]
         has_record = np.flatnonzero(of_commits <= of_records.max(initial=-1))
         commit_order = has_record[np.argsort(of_commits[has_record], kind="stable")]
         self._commits = accepted[commit_order]
-        times = np.fromiter((record.timestamp_ms for record in records), np.int64, len(records))
         record_order = np.lexsort((times, of_records))
         self._records = [records[at] for at in record_order.tolist()]
         self._numbers = numbers[record_order]
@@ -191,6 +197,27 @@ class Matching:
             if fits:
                 fitting[int(self._commits[at])] = self._numbers[fits].tolist()
         return fitting
+
+
+def _other_clocks(  # noqa: PLR0917 (columns of records and of commits)
+    of_records: Longs, of_commits: Longs, times: Longs, requests: Requests, commits: Longs, tolerance_ms: int
+) -> frozenset[int]:
+    """The brokers with another clock, by the commits and records whose content no other has."""
+    contents = of_records.max(initial=-1) + 1
+    has_record = np.flatnonzero(of_commits < contents)
+    of = of_commits[has_record]
+    once = (np.bincount(of_records, minlength=contents) == 1) & (np.bincount(of, minlength=contents) == 1)
+    alone = has_record[once[of]]
+    written_ms = np.zeros(contents, dtype=np.int64)
+    written_ms[of_records] = times
+    asked = requests.request[commits[alone]]
+    return brokers_with_another_clock(
+        requests["broker_id"][asked],
+        requests["requested_ms"][asked],
+        requests["responded_ms"][asked],
+        written_ms[of_commits[alone]],
+        tolerance_ms,
+    )
 
 
 def _listed(pairs: Pairs) -> dict[int, list[int]]:

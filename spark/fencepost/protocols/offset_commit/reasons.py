@@ -38,6 +38,11 @@ class Reasons:
         request, base = commit.request, self._base
         start_ms = request.requested_ms - self._lateness.of(request)
         content = f"{self._log} has records with this commit's content"
+        if request.broker_id in matches.other_clocks:
+            return (
+                f"another clock: the records of broker {request.broker_id} in {self._log} have other times "
+                "than its request log: correct its timezone in the configuration"
+            )
         if commit.number in matches.competing:
             return f"not told apart: {content}, and more commits than records"
         if base is not None and base.ms is not None and start_ms <= base.ms:

@@ -24,6 +24,7 @@ from fencepost.protocols.offset_commit.shard import GroupEvidence, ShardEvidence
 from fencepost.protocols.offset_commit.terms import Terms
 from fencepost.replay.group_coordinator.records import OffsetCommitRecord
 from fencepost.replay.logs import Longs
+from fencepost.replay.request_clocks import leaders_by_clock
 
 Epochs = Mapping[tuple[str, int], Between]
 """Where each member of a group had each of its epochs."""
@@ -33,7 +34,7 @@ class RequestPlacement:
     """The ``matches`` of accepted commits, and of the others what their order and the clock leave.
 
     ``leaders``: who led the log, by leader epoch: whoever answered a request whose record is in it, else who
-    was elected.
+    was elected; NOBODY where the leader's request log shows another clock than its records.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class RequestPlacement:
             return bisect_left(groups[record.group_id].records, record.offset, key=attrgetter("offset"))
 
         matching = Matching(requests, records, self._order, tolerance_ms)
+        elected = leaders_by_clock(elected, log.leader_epoch.tolist(), matching.other_clocks)
         # how late lines were is known before the clock is asked
         matching.place_without_clock(Terms(log.terms(elected), log.stretches), self.lateness)
         self.matches = matching.place_by_clock(self.lateness, state_at)

@@ -10,9 +10,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from fencepost.protocols.producer_epoch.request_rows import BUSY, RequestRow
 from fencepost.protocols.producer_epoch.request_targets import END, INIT
 from fencepost.protocols.producer_epoch.transaction_log import EMPTY, PREPARE_COMMIT, TransactionRecord
+from fencepost.replay.request_clocks import brokers_with_another_clock
 from fencepost.replay.requests import NONE
 
 
@@ -25,16 +28,27 @@ class Pair(NamedTuple):
 
 
 def granted_pairs(
-    inits: Iterable[RequestRow], records: Iterable[TransactionRecord], tolerance_ms: int
+    inits: Iterable[RequestRow], records: Iterable[TransactionRecord], tolerance_ms: int | None
 ) -> list[Pair]:
     """InitProducerId requests that were granted, each with the record of the producer id and epoch that its
-    answer returned.
+    answer returned. ``tolerance_ms`` as for ``pairs``.
     """
     requests = (((each.returned_producer_id, each.returned_producer_epoch), each) for each in inits)
     written = (
         ((record.producer_id, record.producer_epoch), record) for record in records if record.status == EMPTY
     )
     return pairs(requests, written, tolerance_ms)
+
+
+def other_clocks(pairs_without_clock: Iterable[Pair], tolerance_ms: int) -> frozenset[int]:
+    """The brokers whose lines show another clock than their records, by pairs for which no times were compared."""
+    times = [
+        (each.request.broker_id, each.request.requested_ms, each.request.responded_ms, each.record.timestamp_ms)
+        for each in pairs_without_clock
+    ]
+    if not times:
+        return frozenset()
+    return brokers_with_another_clock(*np.array(times, dtype=np.int64).T, tolerance_ms)
 
 
 Content = tuple[object, ...]
@@ -44,12 +58,13 @@ Content = tuple[object, ...]
 def pairs(
     requests: Iterable[tuple[Content, RequestRow]],
     written: Iterable[tuple[Content, TransactionRecord]],
-    tolerance_ms: int,
+    tolerance_ms: int | None,
 ) -> list[Pair]:
     """Accepted requests, each with the record that it wrote.
 
     A record fits a request if both have the same content and the record was written between the request's
-    arrival and answer. Where several requests fit as many records, they are matched in order.
+    arrival and answer. Where several requests fit as many records, they are matched in order. Without
+    ``tolerance_ms`` times are not compared, and a request is matched only if no other has its content.
     """
     by_content: dict[Content, list[RequestRow]] = {}
     records: dict[Content, list[TransactionRecord]] = {}
@@ -63,9 +78,11 @@ def pairs(
         if len(of_content) == len(by_content[content]) == 1:
             # nearly all contents have one request and one record
             (each,), (record,) = by_content[content], of_content
-            if each.requested_ms - tolerance_ms <= record.timestamp_ms <= each.responded_ms + tolerance_ms:
+            if tolerance_ms is None or (
+                each.requested_ms - tolerance_ms <= record.timestamp_ms <= each.responded_ms + tolerance_ms
+            ):
                 pairs_found.append(Pair(each, record, sure=True))
-        else:
+        elif tolerance_ms is not None:
             pairs_found += _paired(_fitting(by_content[content], of_content, tolerance_ms))
     return pairs_found
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from fencepost.protocols.producer_epoch import account
 from fencepost.protocols.producer_epoch.answered_transactions import count_answered_transactions
-from fencepost.protocols.producer_epoch.causes import Enders, Pair, granted_pairs
+from fencepost.protocols.producer_epoch.causes import Enders, Pair, granted_pairs, other_clocks
 from fencepost.protocols.producer_epoch.coordinator import Coordinator
 from fencepost.protocols.producer_epoch.coordinator_evidence import CoordinatorEvidence
 from fencepost.protocols.producer_epoch.coordinator_rows import CoordinatorRows, add_history
@@ -34,16 +34,21 @@ from fencepost.replay.coverage import LogKey, is_complete, is_whole, log_coverag
 from fencepost.replay.keys import TRANSACTIONS_TOPIC
 from fencepost.replay.logs import Batches, Log
 from fencepost.replay.metadata import ClusterMetadata
+from fencepost.replay.request_clocks import leaders_by_clock
 from fencepost.replay.unreadable import UnreadPiece, damaged_batches, unread_pieces
 
 
 @dataclass
 class _Id:
-    """One transactional id: its records, its requests, and the pairs of both."""
+    """One transactional id: its records, its requests, and the pairs of both.
+
+    ``timed_requests``: those of brokers whose request logs show the clock of their records (request_clocks).
+    """
 
     transactional_id: str
     records: list[TransactionRecord] = field(default_factory=list)
     requests: list[RequestRow] = field(default_factory=list)
+    timed_requests: list[RequestRow] = field(default_factory=list)
     pairs: list[Pair] = field(default_factory=list)
     before: HandedDownId | None = None
 
@@ -97,15 +102,20 @@ class TransactionStateManager:
         )
         for record in transaction_records(evidence.records, log):
             self._id(record.transactional_id).records.append(record)
+        pairs_without_clock: list[Pair] = []
         for each in self._ids.values():
             self._resume(each, log)
-            each.pairs = granted_pairs(granted_inits(each.requests), each.records, self._tolerance_ms)
+            pairs_without_clock += granted_pairs(granted_inits(each.requests), each.records, None)
+        others = other_clocks(pairs_without_clock, self._tolerance_ms)
+        for each in self._ids.values():
+            each.timed_requests = [sent for sent in each.requests if sent.broker_id not in others]
+            each.pairs = granted_pairs(granted_inits(each.timed_requests), each.records, self._tolerance_ms)
         pairs = (pair for each in self._ids.values() for pair in each.pairs)
         leaders = _leaders(metadata.leaders(TRANSACTIONS_TOPIC, key[2]), pairs)
         return Coordinator(
             key,
             log,
-            leaders,
+            leaders_by_clock(leaders, log.leader_epoch.tolist(), others),
             complete=is_complete(log, evidence.end),
             replicated=metadata.is_replicated(TRANSACTIONS_TOPIC, key[2]),
             began=evidence.began,
@@ -133,8 +143,8 @@ class TransactionStateManager:
                 self._add_history(rows, self._coordinator, each, transitions, transactions_of_id)
             accepted = [
                 *each.pairs,
-                *ended_pairs(each.requests, transitions, self._tolerance_ms),
-                *added_pairs(each.requests, transitions, self._tolerance_ms),
+                *ended_pairs(each.timed_requests, transitions, self._tolerance_ms),
+                *added_pairs(each.timed_requests, transitions, self._tolerance_ms),
             ]
             pairs = [*accepted, *_aborting_inits(transitions)]
             states = States(transitions, self._tolerance_ms)
@@ -200,7 +210,7 @@ class TransactionStateManager:
             each.records[0] = handed_down.restored_record(each.records[0])
 
     def _replay(self, each: _Id) -> list[Transition]:
-        epoch_requests = [request for request in each.requests if request.api_key in (INIT, END)]
+        epoch_requests = [request for request in each.timed_requests if request.api_key in (INIT, END)]
         metadata = TransactionMetadata(Enders(epoch_requests, self._tolerance_ms))
         inits = {pair.record.offset: pair.request for pair in each.pairs if pair.sure}
         replayed = [
