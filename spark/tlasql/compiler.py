@@ -17,6 +17,7 @@ from tlasql.errors import Diagnostic, Location, TlaSqlError, fail
 from tlasql.histories import plan_history
 from tlasql.ir import Call, Expr, Literal, Model, Op, Variable, text, walk
 from tlasql.mapping import Mapping, Records, Schemas, load_mapping, sidecar
+from tlasql.mapping_file import MappingFile
 from tlasql.marks import Annotations, Mark, duplicates, implied, read_annotations, unattached
 from tlasql.normalise import Clause, Inliner, clauses, push_primes
 from tlasql.plan import Frame, Predicates, RecordFrame
@@ -164,7 +165,7 @@ def _compiled(
         try:
             types.setdefault(name, parse_type(written))
         except TypeSyntaxError as error:
-            where = Location(str(mapping), 1, 1)
+            where = beside.file.place("types", name)
             problems.append(
                 Diagnostic(where, f"[types] {name}: {error}", "write it as Apalache writes types")
             )
@@ -177,11 +178,13 @@ def _compiled(
     wanted = [pair for pair in marked if pair[0].id not in beside.skip]
     problems += [problem for mark, definition in wanted for problem in _misfits(mark, definition)]
     ids = {mark.id for mark, _ in marked}
-    problems += _unknown(mapping, "skip", beside.skip.keys() - ids, "marked definition")
+    problems += _unknown(beside.file, "skip", beside.skip.keys() - ids, "marked definition")
     names = {each.name for each in declarations}
-    problems += _unknown(mapping, "types", beside.types.keys() - names, "VARIABLE or CONSTANT")
-    names |= {each.name for each in parsed.definitions()}
-    problems += _unknown(mapping, "constants", beside.constants.keys() - names, "CONSTANT or definition")
+    problems += _unknown(beside.file, "types", beside.types.keys() - names, "VARIABLE or CONSTANT")
+    names = {each.name for each in declarations if not each.is_variable}
+    names |= {each.name for each in parsed.definitions() if not each.parameters}
+    wrong = beside.constants.keys() - names
+    problems += _unknown(beside.file, "constants", wrong, "CONSTANT, nor a definition without parameters")
     if not marked and not problems:
         problems.append(
             Diagnostic(
@@ -193,7 +196,7 @@ def _compiled(
     variables = {each.name for each in declarations if each.is_variable}
     mapped = load_mapping(mapping, {n: kind for n, kind in types.items() if n in variables}, schemas)
     if mapped.module != parsed.name:
-        where = Location(str(mapping), 1, 1)
+        where = beside.file.place("module")
         message = f'this mapping is for module "{mapped.module}", not {parsed.name}'
         raise TlaSqlError([Diagnostic(where, message, f'write module = "{parsed.name}"')])
     stages = _Stages(parsed, mapped, types, schemas, DIALECTS[dialect])
@@ -214,13 +217,11 @@ def _compiled(
     )
 
 
-def _unknown(mapping: Path, table: str, names: Iterable[str], what: str) -> list[Diagnostic]:
+def _unknown(mapping: MappingFile, table: str, names: Iterable[str], what: str) -> list[Diagnostic]:
     """What a table of the mapping says of nothing in the module."""
-    where = Location(str(mapping), 1, 1)
+    remedy = "correct the name, or remove the line"
     return [
-        Diagnostic(
-            where, f"[{table}] {name}: the module has no such {what}", "correct the name, or remove the line"
-        )
+        Diagnostic(mapping.place(table, name), f"[{table}] {name}: the module has no such {what}", remedy)
         for name in sorted(names)
     ]
 
@@ -324,14 +325,14 @@ class _Stages:
         return infer_types(self._parsed, self._inliner, self._types)
 
     def _given(self, name: str, value: object, kind: Type | None) -> Expr:
+        where = self._mapping.source.place("constants", name)
         try:
-            if isinstance(value, dict) and "definition" in value:
+            if isinstance(value, dict) and value.keys() == {"definition"}:
                 return replace(self._definition(str(value["definition"])), type=kind)
-            found = _constant(value)
+            found = _constant(value, where)
             return found if kind is None else self._checker.check(found, {}, kind)
         except TlaSqlError as error:
             said = error.diagnostics[0]
-            where = Location(self._mapping.file, 1, 1)
             raise fail(where, f"[constants] {name}: {said.message}", said.remedy) from error
 
     def _definition(self, name: str) -> Call:
@@ -371,15 +372,12 @@ class _Stages:
                 case Literal(value=str() as value, type=kind) if (value, kind) in self.models:
                     message = f'in the log "{value}" means the model value, and here it is a string'
                     remedy = f"write another text for the model value in {self._mapping.file}"
-                    found.append(Diagnostic(self._place(part), message, remedy))
+                    found.append(Diagnostic(part.location, message, remedy))
                 case Op(symbol="STRING", type=SetOf(element=kind)) if kind in sorts:
                     message = "STRING beside model values of its type"
                     remedy = "quantify over the strings themselves"
-                    found.append(Diagnostic(self._place(part), message, remedy))
+                    found.append(Diagnostic(part.location, message, remedy))
         return found
-
-    def _place(self, part: Expr) -> Location:
-        return part.location if part.location.file else Location(self._mapping.file, 1, 1)
 
     def _compile(self, mark: Mark, definition: Definition) -> Compiled:
         if mark.kind == "decision":
@@ -477,7 +475,7 @@ class _Stages:
     def _decision(self, mark: Mark, definition: Definition) -> Compiled:
         records = self._records_decided(mark)
         if len(records.identity) > 1:
-            where = Location(self._mapping.file, 1, 1)
+            where = self._mapping.source.place("variables", records.name, "identity")
             message = f"{mark.id} decides about {records.name}, whose identity has several columns"
             raise fail(where, message, "give them one column that names them: the subject of a decision")
         element = definition.parameters[0]
@@ -492,15 +490,14 @@ class _Stages:
         )
 
 
-def _constant(value: object) -> Expr:
-    """A value of the mapping's ``[constants]``."""
-    nowhere = Location("", 1, 1)
+def _constant(value: object, where: Location) -> Expr:
+    """A value of the mapping's ``[constants]``, which stands at ``where``."""
     match value:
-        case {"model": name}:
-            return Model(nowhere, str(name))
+        case {"model": str() as name} if len(value) == 1:
+            return Model(where, name)
         case list():
-            return Op(nowhere, "{}", tuple(_constant(each) for each in value))
+            return Op(where, "{}", tuple(_constant(each, where) for each in value))
         case bool() | int() | str():
-            return Literal(nowhere, value)
+            return Literal(where, value)
     remedy = "write a number, text, TRUE or FALSE, a list, a model value, or the name of a definition"
-    raise fail(nowhere, f"{value!r} is no constant", remedy)
+    raise fail(where, f"{value!r} is no constant", remedy)

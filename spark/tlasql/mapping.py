@@ -20,13 +20,13 @@ several states, ``alternatives`` numbers them; exactly one of them is what happe
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping as Dict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tlasql.errors import Diagnostic, Location, TlaSqlError, fail
+from tlasql.errors import Diagnostic, TlaSqlError
+from tlasql.mapping_file import HISTORY, RECORDS, Keys, MappingFile, read_mapping, strange_keys
 from tlasql.types import BOOL, INT, Function, Record, SeqOf, SetOf, Tuple, Type
 
 Schemas = Dict[str, Dict[str, str]]
@@ -126,6 +126,7 @@ class Sidecar:
     -> its value as TOML. ``skip``: id of a marked definition that is not to be compiled -> the reason.
     """
 
+    file: MappingFile
     types: Dict[str, str]
     constants: Dict[str, Any]
     skip: Dict[str, str]
@@ -137,7 +138,7 @@ class Mapping:
     ``cluster``.
     """
 
-    file: str
+    source: MappingFile
     module: str
     scope: tuple[str, ...]
     coverage: str
@@ -149,6 +150,11 @@ class Mapping:
     constants: Dict[str, Any]
     extents: Dict[str, tuple[Extent, ...]]
 
+    @property
+    def file(self) -> str:
+        """Its path."""
+        return str(self.source.path)
+
 
 def load_mapping(path: Path, types: Dict[str, Type], schemas: Schemas) -> Mapping:
     """Read and check a mapping file. Raises TlaSqlError with every problem found."""
@@ -157,16 +163,17 @@ def load_mapping(path: Path, types: Dict[str, Type], schemas: Schemas) -> Mappin
 
 class _Loader:
     def __init__(self, path: Path, types: Dict[str, Type], schemas: Schemas) -> None:
-        self._path, self._types, self._schemas = path, types, schemas
+        self._types, self._schemas = types, schemas
         self._problems: list[Diagnostic] = []
-        self._text, self._toml = _read(path)
+        self._file = read_mapping(path)
+        self._toml = self._file.content
 
     def load(self) -> Mapping:
         scope = self._toml.get("scope", {})
         coverage = str(scope.get("coverage", ""))
-        columns = self._names(scope.get("columns"), "[scope]", "columns")
-        self._columns(coverage, (*columns, *INTERVAL), "[scope]")
-        self._column(coverage, str(scope.get("covered", "covered")), BOOL, "[scope]")
+        columns = self._names(scope.get("columns"), ("scope",), "columns")
+        self._columns(coverage, (*columns, *INTERVAL), ("scope",))
+        self._column(coverage, str(scope.get("covered", "covered")), BOOL, ("scope",))
         variables: dict[str, History | Records | Whole] = {}
         for name, entry in self._toml.get("variables", {}).items():
             mapped = self._variable(name, entry, columns)
@@ -175,9 +182,9 @@ class _Loader:
         variables |= self._whole(variables)
         decisions = self._toml.get("decisions")
         if decisions is not None and not isinstance(variables.get(decisions), Records):
-            self._wrong("decisions", f"decisions = {decisions!r} names no mapped set of records")
+            self._wrong(("decisions",), f"decisions = {decisions!r} names no mapped set of records")
         mapping = Mapping(
-            str(self._path),
+            self._file,
             str(self._toml.get("module", "")),
             columns,
             coverage,
@@ -194,19 +201,19 @@ class _Loader:
         return mapping
 
     def _variable(self, name: str, entry: dict[str, Any], scope: tuple[str, ...]) -> History | Records | None:
-        header = f"[variables.{name}]"
+        where = ("variables", name)
         before = len(self._problems)
         if name not in self._types:
-            self._wrong(
-                header, f"the module declares no typed variable {name}", "remove it, or add its @type"
-            )
+            self._wrong(where, f"the module declares no typed variable {name}", "remove it, or add its @type")
             return None
         kind = self._types[name]
         mapped: History | Records
+        many = isinstance(kind, SetOf) and isinstance(kind.element, Record)
+        self._problems += strange_keys(self._file, where, entry, RECORDS if many else HISTORY)
         if isinstance(kind, SetOf) and isinstance(kind.element, Record):
-            mapped = self._records(name, kind.element, entry, scope, header)
+            mapped = self._records(name, kind.element, entry, scope, where)
         else:
-            mapped = self._history(name, kind, entry, scope, header)
+            mapped = self._history(name, kind, entry, scope, where)
         return mapped if len(self._problems) == before else None
 
     def _whole(self, others: Dict[str, object]) -> dict[str, Whole]:
@@ -214,34 +221,37 @@ class _Loader:
         if "states" not in self._toml:
             return {}
         table = str(self._toml["states"].get("table", ""))
-        columns = self._names(self._toml.get("scope", {}).get("columns"), "[scope]", "columns")
-        self._columns(table, (*columns, *INTERVAL), "[states]")
+        columns = self._names(self._toml.get("scope", {}).get("columns"), ("scope",), "columns")
+        self._columns(table, (*columns, *INTERVAL), ("states",))
         renamed = self._toml["states"].get("columns", {})
+        for name in renamed.keys() - self._types.keys():
+            message = f"the module declares no typed variable {name}"
+            self._wrong(("states", "columns", name), message, "remove it, or add its @type")
         found: dict[str, Whole] = {}
         for name, kind in self._types.items():
             if name not in others:
                 column = str(renamed.get(name, name))
-                self._column(table, column, kind, "[states]")
+                self._column(table, column, kind, ("states",))
                 for other in found.values():
                     if other.column.lower() == column.lower():
                         remedy = f'call one otherwise: columns = {{ {name} = "{column}_2" }}'
                         message = (
                             f"{other.name} and {name} are one column: no engine looks at the case of names"
                         )
-                        self._wrong("[states]", message, remedy)
+                        self._wrong(("states",), message, remedy)
                 found[name] = Whole(name, kind, table, column)
         return found
 
     def _history(
-        self, name: str, kind: Type, entry: dict[str, Any], scope: tuple[str, ...], header: str
+        self, name: str, kind: Type, entry: dict[str, Any], scope: tuple[str, ...], where: Keys
     ) -> History:
         arguments, value = _curried(kind)
-        homes = [self._home(each, arguments, value, scope, header) for each in entry.get("homes", [])]
+        homes = [self._home(each, arguments, value, scope, where) for each in entry.get("homes", [])]
         if not homes:
-            self._wrong(header, f"{name} has no home", 'add homes = [{ table = "...", value = "..." }]')
+            self._wrong(where, f"{name} has no home", 'add homes = [{ table = "...", value = "..." }]')
             homes = [Home("", (), None)]
         domain = entry.get("domain")
-        outer = self._home(domain, arguments[:1], None, scope, header) if domain else None
+        outer = self._home(domain, arguments[:1], None, scope, where) if domain else None
         return History(name, kind, tuple(homes), outer, bool(entry.get("persistent", False)))
 
     def _home(
@@ -250,125 +260,133 @@ class _Loader:
         arguments: list[Type],
         value: Type | None,
         scope: tuple[str, ...],
-        header: str,
+        where: Keys,
     ) -> Home:
         table, key = str(entry.get("table", "")), tuple(entry.get("key", ()))
-        self._columns(table, (*scope, *INTERVAL), header)
+        self._columns(table, (*scope, *INTERVAL), where)
         if len(key) != len(arguments):
             message = f"{table}: {len(key)} key column(s) for {len(arguments)} argument(s)"
-            self._wrong(header, message, "name one column for each argument of the function, in order")
+            self._wrong(where, message, "name one column for each argument of the function, in order", table)
         for column, kind in zip(key, arguments, strict=False):
-            self._column(table, column, kind, header)
+            self._column(table, column, kind, where)
         if value is None:
             return Home(table, key, None)
-        word = "element" if isinstance(value, SetOf) else "value"
-        column = str(entry.get(word, ""))
-        self._column(table, column, value.element if isinstance(value, SetOf) else value, header, word)
+        named = "element" if isinstance(value, SetOf) else "value"
+        column = str(entry.get(named, ""))
+        self._column(table, column, value.element if isinstance(value, SetOf) else value, where, named)
         return Home(table, key, column)
 
     def _records(
-        self, name: str, kind: Record, entry: dict[str, Any], scope: tuple[str, ...], header: str
+        self, name: str, kind: Record, entry: dict[str, Any], scope: tuple[str, ...], where: Keys
     ) -> Records:
         table = str(entry.get("table", ""))
         fields = {str(field): str(column) for field, column in entry.get("fields", {}).items()}
-        identity = self._names(entry.get("identity"), header, "identity")
+        identity = self._names(entry.get("identity"), where, "identity")
         alternatives = entry.get("alternatives")
-        self._columns(table, (*scope, *INTERVAL, *identity), header)
+        self._columns(table, (*scope, *INTERVAL, *identity), where)
         if alternatives is not None:
-            self._columns(table, (str(alternatives),), header)
+            self._columns(table, (str(alternatives),), where)
         for field, column in fields.items():
             declared = kind.field(field)
             if declared is None:
-                self._wrong(header, f"{name} has no field {field}", f"its type is {kind}")
+                self._wrong((*where, "fields", field), f"{name} has no field {field}", f"its type is {kind}")
             else:
-                self._column(table, column, declared, header)
+                self._column(table, column, declared, where)
         for field, _ in kind.fields:
             if field not in fields:
-                self._wrong(
-                    header, f"the field {field} has no column", f'add {field} = "<column of {table}>"'
-                )
+                self._wrong(where, f"the field {field} has no column", f'add {field} = "<column of {table}>"')
         within = tuple(entry.get("within", ()))
         if alternatives is not None and not within:
             remedy = 'add within = ["<field>"]: the field whose equal values share a state'
-            self._wrong(header, "alternatives without within", remedy)
-        universe = self._universe(entry.get("universe", {}), kind, (scope[:1] + identity), header)
+            self._wrong(where, "alternatives without within", remedy)
+        universe = self._universe(entry.get("universe", {}), kind, (scope[:1] + identity), where)
         for field in within:
             if field not in universe.fields:
-                self._wrong(header, f"the universe has no field {field}", "add it to the universe's fields")
+                self._wrong(where, f"the universe has no field {field}", "add it to the universe's fields")
         return Records(name, kind, table, identity, fields, alternatives, within, universe)
 
     def _universe(
-        self, entry: dict[str, Any], kind: Record, columns: tuple[str, ...], header: str
+        self, entry: dict[str, Any], kind: Record, columns: tuple[str, ...], where: Keys
     ) -> Universe:
         table = str(entry.get("table", ""))
         fields = {str(field): str(column) for field, column in entry.get("fields", {}).items()}
-        self._columns(table, columns, header)
+        self._columns(table, columns, where)
         for field, column in fields.items():
             declared = kind.field(field)
             if declared is None:
-                self._wrong(header, f"universe: no field {field}", f"the type is {kind}")
+                place = (*where, "universe", "fields", field)
+                self._wrong(place, f"universe: no field {field}", f"the type is {kind}")
             else:
-                self._column(table, column, declared, header)
+                self._column(table, column, declared, where)
         count, begin, end = (entry.get(word) for word in ("count", "from_time", "to_time"))
         if count is not None:
-            self._column(table, count, INT, header)
-        self._columns(table, tuple(each for each in (begin, end) if each is not None), header)
+            self._column(table, count, INT, where)
+        self._columns(table, tuple(each for each in (begin, end) if each is not None), where)
         return Universe(table, fields, count, begin, end)
 
     def _evidence(self) -> dict[str, Dict[str, str]]:
         found: dict[str, Dict[str, str]] = {}
         for table, entry in self._toml.get("evidence", {}).items():
-            self._columns(table, tuple(entry), "[evidence]")
+            self._columns(table, tuple(entry), ("evidence", table))
             found[table] = {column: self._schemas.get(table, {}).get(column, "").lower() for column in entry}
             for column, kind in found[table].items():
                 if kind and not _CITED.fullmatch(kind):
                     message = f"{table}.{column} is {kind}, which engines write differently as text"
                     remedy = "cite columns of text, integers, truth values or timestamps"
-                    self._wrong("[evidence]", message, remedy)
+                    self._wrong(("evidence", table), message, remedy, column)
         return found
 
     def _extents(self, scope: Dict[str, Any], columns: tuple[str, ...]) -> dict[str, tuple[Extent, ...]]:
         found: dict[str, tuple[Extent, ...]] = {}
         for word in ("only", "never"):
             for table, values in scope.get(word, {}).items():
-                self._columns(table, tuple(values), f"[scope.{word}]")
+                self._columns(table, tuple(values), ("scope", word))
                 for column, value in values.items():
                     if column not in columns or not isinstance(value, str):
                         message = f"{table}: {column} = {value!r} is no text in a column of the scope"
-                        self._wrong(f"[scope.{word}]", message, f"the scope has {', '.join(columns)}")
+                        self._wrong(("scope", word), message, f"the scope has {', '.join(columns)}")
                     found[table] = (*found.get(table, ()), Extent(column, str(value), word == "never"))
         return found
 
-    def _names(self, value: object, header: str, key: str) -> tuple[str, ...]:
+    def _names(self, value: object, where: Keys, key: str) -> tuple[str, ...]:
         if isinstance(value, list) and value and all(isinstance(each, str) for each in value):
             return tuple(value)
-        self._wrong(header, f"{key} is missing", f'add {key} = ["<column>", ...]')
+        self._wrong(where, f"{key} is missing", f'add {key} = ["<column>", ...]')
         return ("?",)
 
-    def _columns(self, table: str, columns: tuple[str, ...], header: str) -> None:
+    def _columns(self, table: str, columns: tuple[str, ...], where: Keys) -> None:
         if table not in self._schemas:
             known = ", ".join(sorted(self._schemas)) or "none"
-            self._wrong(header, f"there is no table {table or '(none named)'}", f"the schemas know: {known}")
+            message = f"there is no table {table or '(none named)'}"
+            self._wrong(where, message, f"the schemas know: {known}", table)
             return
         for column in columns:
             if column not in self._schemas[table] and column != "?":
                 known = ", ".join(self._schemas[table])
-                self._wrong(header, f"{table} has no column {column}", f"it has: {known}")
+                self._wrong(where, f"{table} has no column {column}", f"it has: {known}", column)
+            elif column in INTERVAL:
+                self._interval(table, column, where)
 
-    def _column(self, table: str, column: str, kind: Type, header: str, word: str = "column") -> None:
+    def _interval(self, table: str, column: str, where: Keys) -> None:
+        kind = self._schemas[table][column].lower()
+        wanted = "bigint" if column.endswith("position") else "timestamp"
+        if wanted not in _INTEGER_WORD.sub("bigint", kind):
+            message = f"{table}.{column} is {kind}, and has to be {wanted}"
+            self._wrong(where, message, "positions are integers, times are timestamps", table)
+
+    def _column(self, table: str, column: str, kind: Type, where: Keys, key: str = "column") -> None:
         if not column:
-            self._wrong(header, f"a home in {table} names no {word}", f'add {word} = "<column>"')
+            self._wrong(where, f"a home in {table} names no {key}", f'add {key} = "<column>"', table)
             return
-        self._columns(table, (column,), header)
+        self._columns(table, (column,), where)
         physical = self._schemas.get(table, {}).get(column)
         if physical is not None and not _fits(kind, physical.lower()):
             message = f"{table}.{column} is {physical}, the specification says {kind}"
-            self._wrong(header, message, "map another column, or correct the @type")
+            self._wrong(where, message, "map another column, or correct the @type", column)
 
-    def _wrong(self, header: str, message: str, remedy: str = "") -> None:
-        lines = self._text.splitlines()
-        line = next((n for n, text in enumerate(lines, start=1) if text.strip().startswith(header)), 1)
-        self._problems.append(Diagnostic(Location(str(self._path), line, 1), message, remedy))
+    def _wrong(self, where: Keys, message: str, remedy: str = "", word: str = "") -> None:
+        """``word``: the text in the mapping that is wrong."""
+        self._problems.append(Diagnostic(self._file.place(*where, word=word), message, remedy))
 
 
 def _curried(kind: Type) -> tuple[list[Type], Type]:
@@ -406,17 +424,6 @@ def spark_type(kind: Type) -> str:
 
 def sidecar(path: Path) -> Sidecar:
     """The parts of a mapping that are needed before types are known. Raises TlaSqlError."""
-    _, found = _read(path)
-    types = {str(name): str(text) for name, text in found.get("types", {}).items()}
-    skip = {str(name): str(reason) for name, reason in found.get("skip", {}).items()}
-    return Sidecar(types, dict(found.get("constants", {})), skip)
-
-
-def _read(path: Path) -> tuple[str, dict[str, Any]]:
-    try:
-        text = path.read_text(encoding="utf-8")
-        return text, tomllib.loads(text)
-    except OSError as error:
-        raise fail(Location(str(path), 1, 1), f"cannot read the mapping: {error.strerror}") from error
-    except tomllib.TOMLDecodeError as error:
-        raise fail(Location(str(path), 1, 1), f"no TOML: {error}") from error
+    file = read_mapping(path)
+    types, constants, skip = (dict(file.content.get(key, {})) for key in ("types", "constants", "skip"))
+    return Sidecar(file, types, constants, skip)

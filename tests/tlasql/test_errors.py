@@ -51,8 +51,12 @@ def test_a_mapping_is_refused(case: dict[str, str], tmp_path: Path) -> None:
     mapping = tmp_path / "mapping.toml"
     mapping.write_text(good.replace(case["find"], case["replace"]), encoding="utf-8")
     text = _refusal(_module(tmp_path, case.get("body", GOOD)), mapping)
-    assert f"{mapping}:" in text
+    line = next(
+        n for n, each in enumerate(mapping.read_text(encoding="utf-8").splitlines(), 1) if case["on"] in each
+    )
+    assert f"{mapping}:{line}:" in text
     assert case["says"] in text
+    assert case.get("remedy", "") in text
 
 
 def test_a_module_is_utf_8(tmp_path: Path) -> None:
