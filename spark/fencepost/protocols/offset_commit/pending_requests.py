@@ -9,7 +9,6 @@ import numpy as np
 from fencepost.protocols.offset_commit.candidates import Candidate, PlacedRequests
 from fencepost.protocols.offset_commit.commits import Commits
 from fencepost.protocols.offset_commit.groups import Group
-from fencepost.protocols.offset_commit.matches import Matches
 from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.request_states import RequestStates
 from fencepost.protocols.offset_commit.states import state_met
@@ -26,17 +25,15 @@ class PendingRequests:
         self,
         out: Commits,
         requests: Requests,
-        matches: Matches,
         memory: UnwrittenStates,
         presence: UnrecordedGroups,
         *,
         managed: bool,
     ) -> None:
-        """Rows go to ``out``, whose ``write`` tells of ``matches`` and ``managed``."""
+        """Rows go to ``out``, whose ``write`` tells of ``managed``."""
         self._out = out
         self._requests = requests
         self._presence = presence
-        self._matches = matches
         self._memory = memory
         self._managed = managed
         self._to_ask: list[PlacedRequests] = []
@@ -132,7 +129,7 @@ class PendingRequests:
             self._write(asked)
 
     def _write(self, asked: RequestStates) -> None:
-        self._out.write(asked, self._matches, managed=self._managed)
+        self._out.write(asked, managed=self._managed)
         # request and commits name each other: a group may have millions of them, and each is asked once
         asked.request.commits = []
         self._open.pop(asked.request.number, None)
