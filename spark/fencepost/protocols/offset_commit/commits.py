@@ -63,7 +63,7 @@ class Commits:
             self.commits.add(commit.number, _protocol(met), committer, len(met), reason)
 
     def _rule(self, commit: Commit, state: State) -> str | None:
-        if commit.broker_error in ELSEWHERE and not commit.accepted:
+        if not commit.accepted and commit.broker_error in ELSEWHERE:
             return None
         request = commit.request
         return rule_of(
@@ -111,9 +111,10 @@ class Commits:
         rules: Sequence[str | None],
     ) -> str | None:
         """Why no state, or nothing of it, is known; None when it is."""
-        told = self._reasons.unanswered(commit)
-        if told is not None:
-            return told
+        if not commit.accepted:
+            unanswered = self._reasons.unanswered(commit)
+            if unanswered is not None:
+                return unanswered
         if asked.lost:
             return self._reasons.lost()
         if not asked.candidates:

@@ -181,7 +181,8 @@ class GroupCoordinatorShard:
             taken_over = _taken_over(batch)
             for record, end in zip(batch, ends, strict=True):
                 group.replay(record, ends=end, taken_over=taken_over, out=self.histories)
-                yield from self._answered(questions, group)
+                if questions.is_due(group):
+                    yield from self._answered(questions, group)
             group.settle(Point(batch[-1].last_offset, batch[-1].timestamp_ms), self.histories)
             if number % _BATCHES_AT_ONCE == 0:
                 yield from self._made(_ROWS_AT_ONCE)
