@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -20,6 +21,7 @@ from fencepost.definitions import queries
 from fencepost.engines.process import ProcessEngine
 from fencepost.judge.duckdb_engine import DuckEngine
 from fencepost.judge.run import rule
+from fencepost.protocols.offset_commit.commit_records import CommitRecords
 from fencepost.protocols.offset_commit.offsets import OffsetMetadataManager
 from fencepost.protocols.offset_commit.tables import COMMITS, GROUPS
 from fencepost.replay import window
@@ -27,7 +29,7 @@ from fencepost.replay.compaction import compacted, compaction, store, stored
 from fencepost.replay.earlier_compaction import usable_compaction
 from fencepost.replay.entities import tuples
 from fencepost.replay.group_coordinator.decoding import commit_records, log_of, markers
-from fencepost.replay.group_coordinator.evidence import ShardRows, placed
+from fencepost.replay.group_coordinator.evidence import ShardRows, placed, placed_rows
 from fencepost.replay.keys import METADATA_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from fencepost.replay.logs import by_log
 from fencepost.replay.metadata_log import metadata_log
@@ -224,16 +226,14 @@ def _stored(log: Any, batches: pa.Table, records: pa.Table) -> dict[Any, int | N
     none = {"quarantine": QUARANTINE, "cleaned": CLEANED, "requests": REQUESTS}
     empty = {name: table.arrow_schema.empty_table() for name, table in none.items()}
     as_log = log_of(ShardRows(log[0], log[3], batches=batches, records=records, **empty))
-    manager = OffsetMetadataManager({each.number: each for each in as_log.stretches})
-    both = [*placed(commit_records(records), as_log), *placed(markers(records), as_log)]
-    for record in sorted(both, key=lambda each: each.offset):
-        manager.replay(record)
-    manager.finish()
-    return {
-        key: each.stored.committed_offset
-        for key, each in manager._partitions.items()
-        if each.stored is not None and each.stored.committed_offset is not None
-    }
+    commits = CommitRecords(placed_rows(commit_records(records), as_log))
+    every = np.arange(len(commits))
+    names = (commits.texts(name).objects(every) for name in ("group_id", "topic"))
+    keys = list(dict.fromkeys(zip(*names, commits["partition"].tolist(), strict=True)))
+    stretches = {each.number: each for each in as_log.stretches}
+    manager = OffsetMetadataManager(commits, placed(markers(records), as_log), stretches, keys)
+    newest = {key: max(past, key=lambda each: each.at) for key, past in manager._past_of.items() if past}
+    return {key: each.committed_offset for key, each in newest.items() if each.committed_offset is not None}
 
 
 def test_what_is_left_of_the_metadata_log_says_the_same(audits: Audits) -> None:

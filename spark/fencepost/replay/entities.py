@@ -50,7 +50,9 @@ def distinct(columns: Sequence[pa.ChunkedArray]) -> tuple[list[tuple[Any, ...]],
 
 
 def numbered_rows(*columns: Longs) -> Longs:
-    """A number for each row of columns: the same for rows that are equal, whatever values there are."""
+    """A number for each row of columns: the same for rows that are equal, whatever values there are, and
+    without gaps in the order in which they come first.
+    """
     found = np.zeros(len(columns[0]), dtype=np.int64)
     for column in columns:
         values = pa.array(column).dictionary_encode()

@@ -30,10 +30,10 @@ from fencepost.replay.group_coordinator import shards
 from fencepost.replay.group_coordinator.decoding import sightings
 from fencepost.replay.group_coordinator.evidence import ShardRows
 from fencepost.replay.group_coordinator.records import (
+    COMMIT_RECORDS,
     ClassicMember,
     GroupRecord,
     Marker,
-    OffsetCommitRecord,
     Owned,
     Subtopology,
     owned_partitions,
@@ -233,7 +233,7 @@ def _decoded(
         0,
         _log(case, batches),
         [record for record in records if isinstance(record, GroupRecord)],
-        [record for record in records if isinstance(record, OffsetCommitRecord)],
+        pa.Table.from_pylist([each for each in records if isinstance(each, dict)], COMMIT_RECORDS),
         [record for record in records if isinstance(record, Marker)],
         Requests(commits),
         [line for each in members for line in each],
@@ -303,7 +303,8 @@ def _log(case: Case, rows: list[dict[str, Any]]) -> Log:
     return Log(Batches.of(pa.table(columns)), damaged=damaged, cleaned_to=cleaned_to)
 
 
-def _records(case: Mapping[str, Any]) -> Iterator[GroupRecord | OffsetCommitRecord | Marker]:
+def _records(case: Mapping[str, Any]) -> Iterator[GroupRecord | dict[str, Any] | Marker]:
+    """The records of a case; a commit is a row of COMMIT_RECORDS."""
     for place, batch in _batches(case):
         for at, record in enumerate(batch["records"]):
             if not record.get("lost") and not record.get("unreadable"):
@@ -313,24 +314,25 @@ def _records(case: Mapping[str, Any]) -> Iterator[GroupRecord | OffsetCommitReco
 
 def _record(
     where: dict[str, int], record: Mapping[str, Any], producer: int | None
-) -> GroupRecord | OffsetCommitRecord | Marker:
+) -> GroupRecord | dict[str, Any] | Marker:
     if "marker" in record:
         return Marker(**where, producer_id=-1 if producer is None else producer, outcome=record["marker"])
     if "commit" not in record:
         return _group_record(where, record)
     topic, partition, committed = record["commit"]
-    return OffsetCommitRecord(
+    return {
         **where,
-        group_id=record["group"],
-        topic=topic,
-        partition=partition,
-        topic_id=_TOPIC_IDS[topic],
-        committed_offset=committed,
-        producer_id=-1 if producer is None else producer,
-        producer_epoch=-1 if producer is None else 0,
-        is_transactional=producer is not None,
-        tombstone=record.get("tombstone", False),
-    )
+        "group_id": record["group"],
+        "topic": topic,
+        "partition": partition,
+        "topic_id": _TOPIC_IDS[topic],
+        "committed_offset": committed,
+        "committed_leader_epoch": -1,
+        "producer_id": -1 if producer is None else producer,
+        "producer_epoch": -1 if producer is None else 0,
+        "is_transactional": producer is not None,
+        "tombstone": record.get("tombstone", False),
+    }
 
 
 def _group_record(where: dict[str, int], record: Mapping[str, Any]) -> GroupRecord:

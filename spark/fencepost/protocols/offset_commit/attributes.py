@@ -21,7 +21,16 @@ class Numbers:
 
     def objects(self, which: Longs) -> list[Any]:
         """Some of them, as they were."""
-        values = self.values[which]
+        return self.as_objects(self.values[which])
+
+    def value(self, number: int) -> int | None:
+        """One of them."""
+        found = int(self.values[number])
+        return None if found == UNKNOWN else found
+
+    @staticmethod
+    def as_objects(values: Longs) -> list[Any]:
+        """Numbers of which UNKNOWN is None."""
         found = values.tolist()
         return [None if each == UNKNOWN else each for each in found] if (values == UNKNOWN).any() else found
 
@@ -51,6 +60,24 @@ class Texts:
         """Some of them."""
         values = self.values[which]
         return self._names.take(pa.array(values, mask=values < 0))
+
+    def value(self, number: int) -> str | None:
+        """One of them."""
+        found = self.values[number]
+        return None if found < 0 else self.names[found]
+
+    def places(self) -> dict[str, Longs]:
+        """Where each text is, in order; those that are nowhere are left out."""
+        count = np.bincount(self.values, minlength=len(self.names))
+        order = np.argsort(self.values, kind="stable")
+        parts = zip(self.names, count.tolist(), np.split(order, np.cumsum(count)), strict=False)
+        return {name: places for name, size, places in parts if size}
+
+    def numbers_in(self, other: Texts) -> Longs:
+        """``numbers_of`` the texts of another column, which has each text once among its names."""
+        # None is the last: there -1 leads to it
+        found: Longs = self.numbers_of([*other.names, None])[other.values]
+        return found
 
     def numbers_of(self, others: Iterable[str | None]) -> Longs:
         """The numbers of other texts: as here, and above these of such as are not here."""

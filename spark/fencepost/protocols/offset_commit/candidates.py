@@ -15,7 +15,8 @@ from fencepost.protocols.offset_commit.order import Between, Order, Places
 from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.requests import CommitRequest
 from fencepost.protocols.offset_commit.terms import Terms
-from fencepost.replay.group_coordinator.records import EPOCH_TYPES, GroupRecord, OffsetCommitRecord
+from fencepost.replay.entities import numbered_rows
+from fencepost.replay.group_coordinator.records import EPOCH_TYPES, GroupRecord
 from fencepost.replay.group_coordinator.requests import ELSEWHERE
 from fencepost.replay.logs import Longs, Term
 from fencepost.replay.requests import LATEST_MS
@@ -113,10 +114,7 @@ class RecordedRequests:
         count = len(matches.records)
         self._first: Longs = np.full(len(requests), count)
         np.minimum.at(self._first, requests.request[commits], records)
-        self._places = [
-            np.fromiter((getattr(each, name) for each in matches.records), np.int64, count)
-            for name in ("offset", "stretch", "leader_epoch")
-        ]
+        self._places = [matches.records[name] for name in ("offset", "stretch", "leader_epoch")]
 
     def placed(self, numbers: Longs, states: GroupStates) -> tuple[PlacedRequests, Longs]:
         """Those of a group's requests, and the numbers of the others."""
@@ -177,18 +175,20 @@ def _candidates_of_refused(
 
 
 def _candidates_of_accepted(request: CommitRequest, matches: Matches, states: GroupStates) -> list[Candidate]:
-    records = _doubtful_records(request, matches)
-    found = [Candidate(states.before(r.offset), r.stretch, r.leader_epoch) for r in records]
-    return list(dict.fromkeys(found))
+    numbers = _doubtful_records(request, matches)
+    offset, stretch, leader_epoch = (
+        matches.records[name][numbers].tolist() for name in ("offset", "stretch", "leader_epoch")
+    )
+    return list(dict.fromkeys(map(Candidate, map(states.before, offset), stretch, leader_epoch)))
 
 
-def _doubtful_records(request: CommitRequest, matches: Matches) -> list[OffsetCommitRecord]:
+def _doubtful_records(request: CommitRequest, matches: Matches) -> list[int]:
     """The records that one of the request's commits may have written; any of its commits will do."""
     doubtful = [commit for commit in request.commits if commit.number in matches.doubtful]
     if not doubtful:
         return []
     one = min(doubtful, key=lambda commit: commit.commit_id)
-    return [matches.records[each] for each in sorted(matches.doubtful[one.number])]
+    return sorted(matches.doubtful[one.number])
 
 
 def answered_leaders(requests: Requests, matches: Matches) -> Mapping[int, int]:
@@ -198,7 +198,9 @@ def answered_leaders(requests: Requests, matches: Matches) -> Mapping[int, int]:
     """
     commits, records = matches.sure()
     brokers = requests["broker_id"][requests.request[commits]]
-    told: dict[int, set[int]] = {}
-    for record, broker_id in zip(records.tolist(), brokers.tolist(), strict=True):
-        told.setdefault(matches.records[record].leader_epoch, set()).add(broker_id)
-    return {epoch: min(brokers) for epoch, brokers in told.items() if len(brokers) == 1}
+    leader_epochs = matches.records["leader_epoch"][records]
+    _, first = np.unique(numbered_rows(leader_epochs, brokers), return_index=True)
+    leaders: dict[int, set[int]] = {}
+    for epoch, broker_id in zip(leader_epochs[first].tolist(), brokers[first].tolist(), strict=True):
+        leaders.setdefault(epoch, set()).add(broker_id)
+    return {epoch: min(brokers) for epoch, brokers in leaders.items() if len(brokers) == 1}

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from fencepost.protocols.offset_commit.outcomes import Outcomes
 from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.tables import COMMIT_STATES, COMMITS
 from fencepost.replay.columns import Columns, array_of, as_type
@@ -56,9 +57,9 @@ class CommitRows(Columns):
         ]
 
 
-def commit_rows(cluster: str, requests: Requests) -> CommitRows:
+def commit_rows(cluster: str, requests: Requests, outcomes: Outcomes) -> CommitRows:
     """Rows of COMMITS."""
-    return CommitRows(COMMITS, partial(_said_of_commits, cluster, requests))
+    return CommitRows(COMMITS, partial(_said_of_commits, cluster, requests, outcomes))
 
 
 def state_rows(cluster: str, requests: Requests) -> CommitRows:
@@ -66,8 +67,11 @@ def state_rows(cluster: str, requests: Requests) -> CommitRows:
     return CommitRows(COMMIT_STATES, partial(_said_of_states, cluster, requests))
 
 
-def _said_of_commits(cluster: str, requests: Requests, commits: Longs) -> Mapping[str, pa.Array]:
+def _said_of_commits(
+    cluster: str, requests: Requests, outcomes: Outcomes, commits: Longs
+) -> Mapping[str, pa.Array]:
     return {
+        **outcomes.columns(commits),
         "cluster": pa.repeat(cluster, len(commits)),
         "commit_id": requests.commit_ids(commits),
         "request_id": requests.request_ids(commits),

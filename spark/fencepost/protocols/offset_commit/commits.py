@@ -14,7 +14,7 @@ from fencepost.protocols.offset_commit.commit_rows import commit_rows, state_row
 from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.matches import Matches
 from fencepost.protocols.offset_commit.offsets import OffsetMetadataManager
-from fencepost.protocols.offset_commit.outcomes import Outcomes, outcome_of
+from fencepost.protocols.offset_commit.outcomes import Outcomes
 from fencepost.protocols.offset_commit.reasons import Reasons
 from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.request_states import RequestStates
@@ -24,6 +24,7 @@ from fencepost.replay.group_coordinator.requests import ELSEWHERE
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.logs import Base
 from fencepost.replay.metadata import ClusterMetadata
+from fencepost.replay.requests import NONE
 
 
 class Commits:
@@ -35,19 +36,20 @@ class Commits:
         partition: int | None,
         requests: Requests,
         metadata: ClusterMetadata,
-        offsets: OffsetMetadataManager,
         *,
+        matches: Matches,
+        offsets: OffsetMetadataManager,
         lateness: Lateness,
         base: Base | None,
     ) -> None:
         log = f"{OFFSETS_TOPIC}-{'?' if partition is None else partition}"
         self._reasons = Reasons(log, lateness, base)
         self._metadata = metadata
-        self._outcomes = Outcomes(offsets, lateness)
-        self.commits = commit_rows(cluster, requests)
+        self._matches, self._outcomes = matches, Outcomes(offsets, matches, lateness)
+        self.commits = commit_rows(cluster, requests, self._outcomes)
         self.states = state_rows(cluster, requests)
 
-    def write(self, asked: RequestStates, matches: Matches, *, managed: bool) -> None:
+    def write(self, asked: RequestStates, *, managed: bool) -> None:
         """The rows of a request. ``managed``: the group has, or had, members."""
         committer = _committer(asked.request, managed=managed)
         for commit, met in zip(asked.request.commits, asked.met, strict=True):
@@ -55,20 +57,13 @@ class Commits:
             for number, state in met:
                 rules.append(rule := self._rule(commit, state))
                 self._write_state(commit, state, rule, candidate=number)
-            own = matches.own(commit)
-            became = self._outcomes.of_refused(asked, commit) if own is None else outcome_of(own)
-            self.commits.add(
-                commit.number,
-                _protocol(met),
-                committer,
-                None if own is None else own.offset,
-                *became,
-                len(met),
-                self._reason(asked, commit, met, rules, matches),
-            )
+            if commit.broker_error != NONE:
+                self._outcomes.note_refused(asked, commit)
+            reason = self._reason(asked, commit, met, rules)
+            self.commits.add(commit.number, _protocol(met), committer, len(met), reason)
 
     def _rule(self, commit: Commit, state: State) -> str | None:
-        if commit.broker_error in ELSEWHERE and not commit.accepted:
+        if not commit.accepted and commit.broker_error in ELSEWHERE:
             return None
         request = commit.request
         return rule_of(
@@ -114,16 +109,16 @@ class Commits:
         commit: Commit,
         met: Sequence[tuple[int, State]],
         rules: Sequence[str | None],
-        matches: Matches,
     ) -> str | None:
         """Why no state, or nothing of it, is known; None when it is."""
-        told = self._reasons.unanswered(commit)
-        if told is not None:
-            return told
+        if not commit.accepted:
+            unanswered = self._reasons.unanswered(commit)
+            if unanswered is not None:
+                return unanswered
         if asked.lost:
             return self._reasons.lost()
         if not asked.candidates:
-            return self._reasons.unplaced(commit, matches)
+            return self._reasons.unplaced(commit, self._matches)
         complete = keyed = True
         for _, state in met:
             complete = complete and (state.known or bool(_unfenced(commit.request, state)))

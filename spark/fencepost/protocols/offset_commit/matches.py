@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from fencepost.protocols.offset_commit.requests import Commit
-from fencepost.replay.group_coordinator.records import OffsetCommitRecord
+from fencepost.protocols.offset_commit.commit_records import CommitRecords
 from fencepost.replay.logs import Longs
 
 Options = dict[int, list[int]]
@@ -15,7 +12,7 @@ Options = dict[int, list[int]]
 
 
 class Matches:
-    """Which of the ``records`` of a log, in offset order, commits wrote. Commits are named by their numbers.
+    """Which of the ``records`` of a log commits wrote. Commits are named by their numbers.
 
     ``record``: of each commit the number of its own record, -1 where none is sure. ``doubtful``: the records
     that one without a sure one may have written. Of the others ``competing`` have records in time, but fewer
@@ -23,7 +20,7 @@ class Matches:
     brokers whose commits no time places (request_clocks).
     """
 
-    def __init__(self, records: Sequence[OffsetCommitRecord], commits: int) -> None:
+    def __init__(self, records: CommitRecords, commits: int) -> None:
         """``commits``: how many there are."""
         self.records = records
         self.record: Longs = np.full(commits, -1)
@@ -31,11 +28,6 @@ class Matches:
         self.competing: set[int] = set()
         self.late: set[int] = set()
         self.other_clocks: frozenset[int] = frozenset()
-
-    def own(self, commit: Commit) -> OffsetCommitRecord | None:
-        """The record that a commit wrote, where that is sure."""
-        number = int(self.record[commit.number])
-        return None if number < 0 else self.records[number]
 
     def sure(self) -> tuple[Longs, Longs]:
         """The commits whose record is sure, and these records."""

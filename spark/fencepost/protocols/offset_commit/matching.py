@@ -7,10 +7,11 @@ of the broker's clock, with a tolerance.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
+from fencepost.protocols.offset_commit.commit_records import CommitRecords
 from fencepost.protocols.offset_commit.competing_commits import choose, group_competing
 from fencepost.protocols.offset_commit.contents import numbered_contents
 from fencepost.protocols.offset_commit.lateness import Lateness
@@ -25,7 +26,6 @@ from fencepost.protocols.offset_commit.record_candidates import (
 )
 from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.terms import Terms
-from fencepost.replay.group_coordinator.records import OffsetCommitRecord
 from fencepost.replay.logs import Longs
 from fencepost.replay.request_clocks import brokers_with_another_clock
 from fencepost.replay.requests import LATEST_MS, NONE
@@ -42,24 +42,18 @@ class Matching:
     def __init__(
         self,
         requests: Requests,
-        records: Sequence[OffsetCommitRecord],
+        records: CommitRecords,
         order: Order,
         tolerance_ms: int,
     ) -> None:
-        """``records`` in offset order. ``tolerance_ms``: by how much the broker's clock may go back between a
-        record and its line.
-        """
+        """``tolerance_ms``: by how much the broker's clock may go back between a record and its line."""
         self._requests, self._order, self._back_ms = requests, order, tolerance_ms
         self._matches = Matches(records, len(requests.request))
         # what compaction left tells not how it came about
-        written = np.fromiter(
-            (not (each.tombstone or each.based) for each in records), np.bool_, len(records)
-        )
-        numbers = np.flatnonzero(written)
-        records = [records[at] for at in numbers.tolist()]
-        times = np.fromiter((record.timestamp_ms for record in records), np.int64, len(records))
+        numbers = np.flatnonzero((records["tombstone"] == 0) & (records["based"] == 0))
+        times = records["timestamp_ms"][numbers]
         accepted = requests.with_error([NONE])
-        of_records, of_commits = numbered_contents(records, requests, accepted)
+        of_records, of_commits = numbered_contents(records, numbers, requests, accepted)
         self.other_clocks = _other_clocks(of_records, of_commits, times, requests, accepted, tolerance_ms)
         """The brokers of which no time of a line is compared with that of a record."""
         self._matches.other_clocks = self.other_clocks
@@ -69,15 +63,14 @@ class Matching:
         commit_order = has_record[np.argsort(of_commits[has_record], kind="stable")]
         self._commits = accepted[commit_order]
         record_order = np.lexsort((times, of_records))
-        self._records = [records[at] for at in record_order.tolist()]
         self._numbers = numbers[record_order]
         self._content, self._content_of_record = of_commits[commit_order], of_records[record_order]
         self._times = times[record_order]
-        self._offsets = np.fromiter((each.offset for each in self._records), np.int64, len(records))
+        self._offsets = records["offset"][self._numbers]
         topics, topic_ids = (requests.texts_of_commits(name) for name in ("topic", "topic_id"))
         self._topics, self._ids = topics.values[self._commits], topic_ids.values[self._commits]
-        self._topics_of_records = topics.numbers_of(each.topic for each in self._records)
-        self._ids_of_records = topic_ids.numbers_of(each.topic_id for each in self._records)
+        self._topics_of_records = topics.numbers_in(records.texts("topic"))[self._numbers]
+        self._ids_of_records = topic_ids.numbers_in(records.texts("topic_id"))[self._numbers]
         of = requests.request[self._commits]
         self._asked = RequestSizes(of, requests.size)
         self._requested_ms = requests["requested_ms"][of]
@@ -95,8 +88,10 @@ class Matching:
         for broker_id in np.unique(self._brokers).tolist():
             own = self._brokers == broker_id
             term[own] = terms.only(broker_id, start_ms[own], self._responded_ms[own])
-        places = ((each.stretch, each.leader_epoch) for each in self._records)
-        term_of_record = np.fromiter((terms.numbers.get(place, -2) for place in places), np.int64)
+        records = self._matches.records
+        term_of_record = terms.numbers_at(
+            records["stretch"][self._numbers], records["leader_epoch"][self._numbers]
+        )
         pairs = self._in_time(every[term >= 0], start_ms[term >= 0], _AT_MOST)
         pairs = pairs.filter(term[pairs.commits] == term_of_record[pairs.records])
         self._options = narrow(pairs, self._asked, self._offsets, self._order.between)
@@ -136,7 +131,7 @@ class Matching:
     def between(self, matches: Matches) -> Places:
         """Where each request was decided, as the order of requests tells of those whose record is sure."""
         commits, records = matches.sure()
-        offsets = np.fromiter((matches.records[at].offset for at in records.tolist()), np.int64, len(records))
+        offsets = matches.records["offset"][records]
         own = Pairs(np.arange(len(commits)), np.arange(len(commits)))
         asked = RequestSizes(self._requests.request[commits], self._asked.size)
         return self._order.between(offset_bounds(own, asked, offsets))
@@ -181,7 +176,7 @@ class Matching:
         late_ms = lateness.of_requests(self._requests, of)
         start_ms = self._order.arrivals(self._requested_ms[commits], of, late_ms, self._back_ms)
         found = self._in_time(commits, start_ms)
-        is_taken = np.zeros(len(self._records), dtype=np.bool_)
+        is_taken = np.zeros(len(self._numbers), dtype=np.bool_)
         is_taken[taken] = True
         in_time, options = _listed(found.filter(~is_taken[found.records])), _listed(self._options)
         places = self._order.between(offset_bounds(self._options, self._asked, self._offsets))

@@ -14,11 +14,12 @@ from math import inf
 
 import numpy as np
 
+from fencepost.protocols.offset_commit.commit_records import CommitRecords
 from fencepost.protocols.offset_commit.contents import (
     Content,
     content_of,
-    content_of_record,
-    same_topic,
+    contents_of_records,
+    is_of_topic,
 )
 from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.matches import Matches
@@ -26,7 +27,6 @@ from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.requests import Commit, CommitRequest
 from fencepost.protocols.offset_commit.states import State
 from fencepost.replay.group_coordinator.lives import NO_LIFE
-from fencepost.replay.group_coordinator.records import OffsetCommitRecord
 from fencepost.replay.group_coordinator.requests import ELSEWHERE, LOADING
 from fencepost.replay.logs import Log
 
@@ -65,7 +65,7 @@ class NotCoordinatorCommits:
             for commit in request.commits:
                 if commit.broker_error in _ANSWERED_LATER:
                     found = free.get(content_of(commit), ())
-                    fits = [each for each in found if self._fits(commit, matches.records[each])]
+                    fits = [each for each in found if self._fits(commit, matches.records, each)]
                     self._stored[commit.number] = fits
             request.commits = []
         takers = Counter(record for found in self._stored.values() for record in found)
@@ -74,13 +74,13 @@ class NotCoordinatorCommits:
         # the records of one request are written together, or none is
         requests.stored[errors] = np.isin(requests.request[errors], requests.request[sure])
 
-    def _fits(self, commit: Commit, record: OffsetCommitRecord) -> bool:
+    def _fits(self, commit: Commit, records: CommitRecords, number: int) -> bool:
         request = commit.request
         start_ms = request.requested_ms - self._lateness.of(request)
         return (
-            start_ms <= record.timestamp_ms <= request.responded_ms
-            and self._leaders.get(record.leader_epoch) in (None, request.broker_id)
-            and same_topic(commit, record)
+            start_ms <= records["timestamp_ms"][number] <= request.responded_ms
+            and self._leaders.get(int(records["leader_epoch"][number])) in (None, request.broker_id)
+            and is_of_topic(commit, records, number)
         )
 
     def met_none(self, request: CommitRequest) -> bool:
@@ -97,11 +97,14 @@ class NotCoordinatorCommits:
 
 def _free(matches: Matches) -> dict[Content, list[int]]:
     """The records that no commit certainly wrote, nor may have written, by their contents."""
-    taken = {*matches.record.tolist(), *(each for found in matches.doubtful.values() for each in found)}
+    records = matches.records
+    is_free = (records["tombstone"] == 0) & (records["based"] == 0)
+    is_free[matches.record[matches.record >= 0]] = False
+    is_free[[each for found in matches.doubtful.values() for each in found]] = False
     free: dict[Content, list[int]] = {}
-    for number, record in enumerate(matches.records):
-        if not (record.tombstone or record.based or number in taken):
-            free.setdefault(content_of_record(record), []).append(number)
+    numbers = np.flatnonzero(is_free)
+    for content, number in zip(contents_of_records(records, numbers), numbers.tolist(), strict=True):
+        free.setdefault(content, []).append(number)
     return free
 
 

@@ -2,46 +2,62 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from fencepost.protocols.offset_commit.lateness import Lateness
+from fencepost.protocols.offset_commit.matches import Matches
 from fencepost.protocols.offset_commit.offsets import OffsetMetadataManager
 from fencepost.protocols.offset_commit.request_states import RequestStates
 from fencepost.protocols.offset_commit.requests import Commit
-from fencepost.replay.group_coordinator.records import OffsetCommitRecord
+from fencepost.replay.logs import Longs
 from fencepost.replay.requests import NONE
 
-Outcome = tuple[str | None, int | None, int | None, str | None, int | None]
-"""How its transaction ended, where and when; what became of the commit; what was stored before."""
-
-
-def outcome_of(own: OffsetCommitRecord) -> Outcome:
-    """What became of a commit that wrote this record."""
-    return (own.transaction_outcome, own.ended_offset, own.ended_ms, own.outcome, own.offset_before)
+_OF_REFUSED = (
+    "transaction_outcome", "transaction_ended_position", "transaction_ended_at", "offset_before",
+)  # fmt: skip
+"""What the log may tell of a commit that wrote no record."""
 
 
 class Outcomes:
-    """What one coordinator's log tells of commits that it refused."""
+    """What one coordinator's log tells of what became of commits."""
 
-    def __init__(self, offsets: OffsetMetadataManager, lateness: Lateness) -> None:
-        self._offsets, self._lateness = offsets, lateness
+    def __init__(self, offsets: OffsetMetadataManager, matches: Matches, lateness: Lateness) -> None:
+        self._offsets, self._matches, self._lateness = offsets, matches, lateness
+        self._refused: dict[int, tuple[str | None, int | None, int | None, int | None]] = {}
 
-    def of_refused(self, asked: RequestStates, commit: Commit) -> Outcome:
-        """What is known of a commit that wrote no record, as far as one is known."""
+    def note_refused(self, asked: RequestStates, commit: Commit) -> None:
+        """Note what is known of a commit that wrote no record, before its row is made."""
         if commit.broker_error in (None, NONE) or not asked.candidates:
-            return (None,) * 5
+            return
+        if self._matches.record[commit.number] >= 0:
+            return
         stretch = _only({candidate.stretch for candidate in asked.candidates})
         leader_epoch = _only({candidate.leader_epoch for candidate in asked.candidates})
         before = self._stored_before_refusal(commit, stretch, leader_epoch)
-        return (*self._transaction_of(commit, stretch), None, before)
+        self._refused[commit.number] = (*self._transaction_of(commit, stretch), before)
+
+    def columns(self, commits: Longs) -> dict[str, pa.Array]:
+        """What became of these commits: columns of COMMITS. Once."""
+        found = self._offsets.columns(self._matches.record[commits])
+        is_refused = np.isin(commits, np.array(list(self._refused), dtype=np.int64))
+        refused = map(self._refused.pop, commits[is_refused].tolist())
+        for name, values in zip(_OF_REFUSED, zip(*refused, strict=True), strict=False):
+            column = found[name]
+            found[name] = pc.replace_with_mask(column, pa.array(is_refused), pa.array(values, column.type))
+        return found
 
     def _stored_before_refusal(
         self, commit: Commit, stretch: int | None, leader_epoch: int | None
     ) -> int | None:
         """What was stored when a commit was refused, if it did not change from its arrival to its answer."""
-        if commit.topic is None or stretch is None or leader_epoch is None:
+        topic = commit.topic
+        if topic is None or stretch is None or leader_epoch is None:
             return None
         request = commit.request
         start_ms = request.requested_ms - self._lateness.of(request)
-        key = (request.group_id, commit.topic, commit.partition)
+        key = (request.group_id, topic, commit.partition)
         return self._offsets.stored_during(key, start_ms, request.responded_ms, stretch, leader_epoch)
 
     def _transaction_of(

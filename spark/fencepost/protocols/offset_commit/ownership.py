@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 
 
 class Ownership:
@@ -64,10 +65,11 @@ class Ownership:
         numbers = self._at_epoch(member_id, epoch)
         if not numbers:
             return None
-        since = self._held.get(key, {}).get(member_id)
-        begins, ends = self._past.get((key, member_id), ((), ()))
+        holders = self._held.get(key)
+        since = None if holders is None else holders.get(member_id)
         if since is not None and numbers[-1] >= since:
             return numbers[-1]
+        begins, ends = self._past.get((key, member_id), ((), ()))
         at = len(numbers) - 1
         while at >= 0:
             tenure = bisect_right(begins, numbers[at]) - 1
@@ -78,10 +80,12 @@ class Ownership:
             at = bisect_left(numbers, ends[tenure]) - 1
         return None
 
-    def _at_epoch(self, member_id: str, epoch: int) -> list[int]:
-        own, of_all = self._records.get(member_id, {}).get(epoch, []), self._generations.get(epoch, [])
+    def _at_epoch(self, member_id: str, epoch: int) -> Sequence[int]:
+        records = self._records.get(member_id)
+        own = None if records is None else records.get(epoch)
+        of_all = self._generations.get(epoch)
         # both only of a member that a conversion took over
-        return sorted([*own, *of_all]) if own and of_all else own or of_all
+        return sorted([*own, *of_all]) if own and of_all else own or of_all or ()
 
     def others_now(self, key: str, member_id: str) -> list[str]:
         """The other members that have the partition, in order of their ids."""

@@ -9,7 +9,6 @@ import numpy as np
 from fencepost.protocols.offset_commit.candidates import Candidate, PlacedRequests
 from fencepost.protocols.offset_commit.commits import Commits
 from fencepost.protocols.offset_commit.groups import Group
-from fencepost.protocols.offset_commit.matches import Matches
 from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.request_states import RequestStates
 from fencepost.protocols.offset_commit.states import state_met
@@ -26,17 +25,15 @@ class PendingRequests:
         self,
         out: Commits,
         requests: Requests,
-        matches: Matches,
         memory: UnwrittenStates,
         presence: UnrecordedGroups,
         *,
         managed: bool,
     ) -> None:
-        """Rows go to ``out``, whose ``write`` tells of ``matches`` and ``managed``."""
+        """Rows go to ``out``, whose ``write`` tells of ``managed``."""
         self._out = out
         self._requests = requests
         self._presence = presence
-        self._matches = matches
         self._memory = memory
         self._managed = managed
         self._to_ask: list[PlacedRequests] = []
@@ -71,6 +68,10 @@ class PendingRequests:
         self._to_ask.clear()
         self._next = next(self._due, None)
 
+    def is_due(self, group: Group) -> bool:
+        """Whether something is to be asked of the group as it is now."""
+        return self._next is not None and self._next[0] == group.no
+
     def answer(self, group: Group) -> bool:
         """Answer what is to be asked of the group as it is now; of many requests some, and True: there may be
         more.
@@ -92,23 +93,24 @@ class PendingRequests:
             for request, candidate in zip(self._requests.each(some.number), candidates, strict=True):
                 several = self._several.get(request.number)
                 if several is None:
-                    yield candidate.state_no, RequestStates(request, (candidate,))
+                    yield candidate[0], RequestStates(request, (candidate,), [])
                 else:
-                    asked = self._open.setdefault(request.number, RequestStates(request, several))
-                    yield candidate.state_no, asked
+                    asked = self._open.setdefault(request.number, RequestStates(request, several, []))
+                    yield candidate[0], asked
 
     def _meet(self, asked: RequestStates, group: Group) -> None:
-        if not asked.met:
-            asked.met = [[] for _ in asked.request.commits]
+        commits, states = asked.request.commits, asked.met
+        if not states:
+            states.extend([] for _ in commits)
         # candidates are in log order
-        number = len(asked.met[0])
+        number = len(states[0])
         stretch = asked.candidates[number].stretch
-        for commit, met in zip(asked.request.commits, asked.met, strict=True):
+        for commit, of_commit in zip(commits, states, strict=True):
             state = state_met(group, commit, stretch)
             if state.known and not state.alive:
                 state.group_known = self._presence.of(group.no, asked.request)
-            met.append((number, state))
-        if len(asked.met[0]) == len(asked.candidates):
+            of_commit.append((number, state))
+        if number + 1 == len(asked.candidates):
             self._settle(asked)
 
     def finish(self) -> Iterator[RequestStates]:
@@ -126,13 +128,15 @@ class PendingRequests:
         self._waiting.clear()
 
     def _settle(self, asked: RequestStates) -> None:
-        if any(state.generation is not None for _, state in asked.met[0]):
-            self._waiting.append(asked)
-        else:
-            self._write(asked)
+        for _, state in asked.met[0]:
+            if state.generation is not None:
+                self._waiting.append(asked)
+                return
+        self._write(asked)
 
     def _write(self, asked: RequestStates) -> None:
-        self._out.write(asked, self._matches, managed=self._managed)
+        self._out.write(asked, managed=self._managed)
         # request and commits name each other: a group may have millions of them, and each is asked once
         asked.request.commits = []
-        self._open.pop(asked.request.number, None)
+        if self._open:
+            self._open.pop(asked.request.number, None)

@@ -22,7 +22,7 @@ class Reasons:
         """Of a commit that no coordinator decided, as far as is known; None for others."""
         if commit.broker_error is None:
             return "the request log has no answer for this partition"
-        if commit.broker_error in ELSEWHERE and not commit.accepted:
+        if not commit.accepted and commit.broker_error in ELSEWHERE:
             return f"no coordinator at that moment: the broker answered {commit.broker_error}"
         return None
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
-from operator import attrgetter
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +14,7 @@ from fencepost.protocols.offset_commit.candidates import (
     GroupStates,
     is_decided,
 )
+from fencepost.protocols.offset_commit.commit_records import CommitRecords
 from fencepost.protocols.offset_commit.commits import Commits
 from fencepost.protocols.offset_commit.groups import Group
 from fencepost.protocols.offset_commit.histories import Histories
@@ -36,12 +36,10 @@ from fencepost.protocols.offset_commit.unwritten_states import UnwrittenStates
 from fencepost.protocols.offset_commit.witnesses import Witnesses
 from fencepost.replay.garbage_collection import collection_paused
 from fencepost.replay.group_coordinator.conversions import Endings, batches_of
-from fencepost.replay.group_coordinator.evidence import ShardRows, placed, without_compacted
+from fencepost.replay.group_coordinator.evidence import ShardRows, placed, placed_rows, without_compacted
 from fencepost.replay.group_coordinator.records import (
     CLASSIC_METADATA,
     GroupRecord,
-    Marker,
-    OffsetCommitRecord,
 )
 from fencepost.replay.histories import Point, interval
 from fencepost.replay.keys import OFFSETS_TOPIC
@@ -80,8 +78,7 @@ class GroupCoordinatorShard:
         self._metadata = metadata
         self._unread_lines = evidence.unread_lines
         self._stretches = {stretch.number: stretch for stretch in evidence.log.stretches}
-        self._markers = placed(evidence.markers, evidence.log)
-        self._commit_records = placed(evidence.commit_records, evidence.log)
+        self._commit_records = CommitRecords(placed_rows(evidence.commit_records, evidence.log))
         self._requests = evidence.requests
         self._groups = by_group(
             without_compacted(placed(evidence.group_records, evidence.log), evidence.log),
@@ -100,14 +97,20 @@ class GroupCoordinatorShard:
             replicated=metadata.is_replicated(OFFSETS_TOPIC, evidence.partition),
         )
         self._leaders, self._lateness = self._placing.leaders, self._placing.lateness
-        self._offsets = OffsetMetadataManager(self._stretches, _refused_keys(self._requests))
+        offsets = OffsetMetadataManager(
+            self._commit_records,
+            placed(evidence.markers, evidence.log),
+            self._stretches,
+            _refused_keys(self._requests),
+        )
         self.histories = Histories(evidence.cluster, evidence.partition, metadata.topics)
         self.commits = Commits(
             evidence.cluster,
             evidence.partition,
             self._requests,
             metadata,
-            self._offsets,
+            matches=self._placing.matches,
+            offsets=offsets,
             lateness=self._lateness,
             base=evidence.log.base,
         )
@@ -117,9 +120,6 @@ class GroupCoordinatorShard:
         """Replay everything, once; rows are given as they are made. What has been replayed, or asked, is let
         go.
         """
-        for record in _merged(self._commit_records, self._markers):
-            self._offsets.replay(record)
-        self._offsets.finish()
         for group_id in sorted(self._groups):
             yield from self._replay_group(group_id, self._groups.pop(group_id))
         yield from self._made()
@@ -133,11 +133,15 @@ class GroupCoordinatorShard:
         endings = Endings()
         batches = [(batch, endings.of(batch)) for batch in batches_of(evidence.records)]
         states = GroupStates(evidence.records, [end for _, ends in batches for end in ends])
+        numbers = evidence.commit_records
+        stored = numbers[self._commit_records["tombstone"][numbers] == 0]
         presence = UnrecordedGroups(
-            evidence.records, evidence.commit_records, evidence.member_lines, self._leaders, self._lateness
+            evidence.records,
+            self._commit_records["offset"][stored],
+            evidence.member_lines,
+            self._leaders,
+            self._lateness,
         )
-        first = next((record for record in evidence.commit_records if not record.tombstone), None)
-        evidence.commit_records.clear()
         witnesses = Witnesses(
             self._requests,
             evidence.requests,
@@ -152,9 +156,9 @@ class GroupCoordinatorShard:
         )
         answers = Answers(evidence.member_lines, self._lateness)
         memory = UnwrittenStates(answers, witnesses.told, self._leaders, self._lateness)
-        matches, undecided = self._placing.matches, self._placing.undecided
+        undecided = self._placing.undecided
         questions = PendingRequests(
-            self.commits, self._requests, matches, memory, presence, managed=bool(evidence.records)
+            self.commits, self._requests, memory, presence, managed=bool(evidence.records)
         )
         placed, others = self._placing.placed(evidence.requests, states)
         questions.ask(placed)
@@ -177,15 +181,16 @@ class GroupCoordinatorShard:
             taken_over = _taken_over(batch)
             for record, end in zip(batch, ends, strict=True):
                 group.replay(record, ends=end, taken_over=taken_over, out=self.histories)
-                yield from self._answered(questions, group)
+                if questions.is_due(group):
+                    yield from self._answered(questions, group)
             group.settle(Point(batch[-1].last_offset, batch[-1].timestamp_ms), self.histories)
             if number % _BATCHES_AT_ONCE == 0:
                 yield from self._made(_ROWS_AT_ONCE)
         group.finish(self.histories)
         for _ in questions.finish():
             yield from self._made(_ROWS_AT_ONCE)
-        if not evidence.records and first is not None:
-            self._write_simple_group(group_id, first)
+        if not evidence.records and len(stored):
+            self._write_simple_group(group_id, stored[0])
 
     def _answered(self, questions: PendingRequests, group: Group) -> Iterator[tuple[Table, pa.Table]]:
         """Answer what is to be asked of the group as it is now."""
@@ -198,19 +203,15 @@ class GroupCoordinatorShard:
             return None
         return 1 if is_since(self._metadata, leader, record.timestamp_ms, FIRST_EPOCH_IS_ONE) else None
 
-    def _write_simple_group(self, group_id: str, first: OffsetCommitRecord) -> None:
-        """A group of which only commits were ever seen, since the ``first``."""
-        during = interval(Point(first.last_offset, first.timestamp_ms), None)
+    def _write_simple_group(self, group_id: str, first: int) -> None:
+        """A group of which only commits were ever seen, since the ``first`` record."""
+        offset, last_offset, ms, stretch = (
+            int(self._commit_records[name][first])
+            for name in ("offset", "last_offset", "timestamp_ms", "stretch")
+        )
+        during = interval(Point(last_offset, ms), None)
         if during is not None:
-            self.histories.simple_group(group_id, first.offset, during, known=first.stretch <= 0)
-
-
-def _merged(
-    commits: Sequence[OffsetCommitRecord], markers: Sequence[Marker]
-) -> Iterable[OffsetCommitRecord | Marker]:
-    if not markers:
-        return commits
-    return sorted([*commits, *markers], key=attrgetter("offset"))
+            self.histories.simple_group(group_id, offset, during, known=stretch <= 0)
 
 
 def _refused_keys(requests: Requests) -> set[tuple[str, str, int]]:

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import fields
+from itertools import chain, repeat
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from fencepost.protocols.offset_commit.attributes import Attributes, Texts
 from fencepost.protocols.offset_commit.commit_lines import CommitLines
-from fencepost.protocols.offset_commit.requests import (
-    FENCING,
-    Commit,
-    CommitRequest,
-    is_accepted,
-    is_fenced,
-)
+from fencepost.protocols.offset_commit.requests import FENCING, Commit, CommitRequest
 from fencepost.replay.keys import digests_of_texts
 from fencepost.replay.logs import Longs
 from fencepost.replay.requests import NONE
@@ -24,12 +19,11 @@ from fencepost.replay.requests import NONE
 _AT_ONCE = 4_096
 """So many requests are objects at a time."""
 _DIGESTS_AT_ONCE = 1 << 16
-_NO_COLUMNS = {"request", "commits", "commit_id", "accepted", "fenced", "number"}
-_OF_REQUESTS, _OF_COMMITS = (
-    tuple(each.name for each in fields(made) if each.name not in _NO_COLUMNS)
-    for made in (CommitRequest, Commit)
-)
-"""The attributes of objects that lines tell."""
+_OF_REQUESTS = ("broker_id", "member_id", "instance_id", "client_epoch")
+_OF_COMMITS = ("partition_key", "broker_error")
+"""The attributes that objects have a copy of."""
+_ACCEPTED = (False, True, None)
+"""By number, -1 being the last."""
 
 
 class Requests:
@@ -66,6 +60,16 @@ class Requests:
         """A text of all commits."""
         return self._of_commits.texts[name]
 
+    def value(self, name: str, number: int) -> Any:
+        """An attribute of one request."""
+        return self._of[name].value(number)
+
+    def value_of_commit(self, name: str, number: int) -> Any:
+        """An attribute of one commit."""
+        return (
+            self._commit_ids[number].as_py() if name == "commit_id" else self._of_commits[name].value(number)
+        )
+
     def each(self, numbers: Longs) -> Iterator[CommitRequest]:
         """The requests with these numbers, in this order; who has done with one takes its commits away."""
         for begin in range(0, len(numbers), _AT_ONCE):
@@ -79,10 +83,7 @@ class Requests:
 
     def by_group(self) -> dict[str, Longs]:
         """The numbers of each group's requests."""
-        groups = self.texts("group_id")
-        order = np.argsort(groups.values, kind="stable")
-        ends = np.cumsum(np.bincount(groups.values, minlength=len(groups.names)))
-        return dict(zip(groups.names, np.split(order, ends), strict=False))
+        return self.texts("group_id").places()
 
     def with_error(self, errors: Collection[str]) -> Longs:
         """The numbers of the commits that were answered one of these."""
@@ -105,12 +106,11 @@ class Requests:
 
     def accepted(self, commits: Longs) -> pa.Array:
         """Commit.accepted of these commits."""
-        errors, stored = self.texts_of_commits("broker_error"), self.stored[commits]
-        values = errors.values[commits]
-        return pa.array(stored | (values == errors.numbers_of([NONE])), mask=(values < 0) & ~stored)
+        found = self._is_accepted(commits)
+        return pa.array(found == 1, mask=found < 0)
 
     def fenced(self, commits: Longs) -> pa.Array:
-        """Commit.fenced of these commits."""
+        """Whether a fencing rule refused these commits; null of those that have no answer."""
         errors = self.texts_of_commits("broker_error")
         values = errors.values[commits]
         return pa.array(np.isin(values, errors.numbers_of(sorted(FENCING))), mask=values < 0)
@@ -128,6 +128,12 @@ class Requests:
             found.append(pa.array(digests_of_texts(*texts), pa.string()))
         return pa.concat_arrays(found)
 
+    def _is_accepted(self, commits: Longs) -> Longs:
+        """1 of those that are stored, 0 of others, -1 where nothing tells."""
+        errors = self.texts_of_commits("broker_error")
+        values, (none,) = errors.values[commits], errors.numbers_of([NONE])
+        return np.where(self.stored[commits] | (values == none), 1, np.where(values < 0, -1, 0))
+
     def _commits_of(self, numbers: Longs) -> Longs:
         size = self.size[numbers]
         own = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
@@ -135,22 +141,27 @@ class Requests:
         return found
 
     def _objects(self, numbers: Longs) -> list[CommitRequest]:
-        values = self._of.objects(numbers, _OF_REQUESTS)
-        values["is_transactional"] = list(map(bool, values["is_transactional"]))
-        values["commits"] = [[] for _ in range(len(numbers))]
-        values["number"] = numbers.tolist()
-        return list(map(CommitRequest, *(values[each.name] for each in fields(CommitRequest))))
+        return list(
+            map(
+                CommitRequest,
+                repeat(self),
+                numbers.tolist(),
+                *(self._of[name].objects(numbers) for name in _OF_REQUESTS),
+                (self["is_transactional"][numbers] != 0).tolist(),
+                self["responded_ms"][numbers].tolist(),
+                map(list, repeat((), len(numbers))),
+            )
+        )
 
     def _with_commits(self, numbers: Longs, requests: Sequence[CommitRequest]) -> Sequence[CommitRequest]:
         commits = self._commits_of(numbers)
-        values = self._of_commits.objects(commits, _OF_COMMITS)
-        of = np.repeat(np.arange(len(numbers)), self.size[numbers])
-        values["request"] = [requests[at] for at in of.tolist()]
-        values["commit_id"] = self.commit_ids(commits).to_pylist()
-        errors, stored = values["broker_error"], self.stored[commits].tolist()
-        values["accepted"] = [was or is_accepted(error) for was, error in zip(stored, errors, strict=True)]
-        values["fenced"] = list(map(is_fenced, errors))
-        values["number"] = commits.tolist()
-        for commit in map(Commit, *(values[each.name] for each in fields(Commit))):
+        found = map(
+            Commit,
+            chain.from_iterable(map(repeat, requests, self.size[numbers].tolist())),
+            commits.tolist(),
+            *(self._of_commits[name].objects(commits) for name in _OF_COMMITS),
+            map(_ACCEPTED.__getitem__, self._is_accepted(commits).tolist()),
+        )
+        for commit in found:
             commit.request.commits.append(commit)
         return requests

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from operator import attrgetter
 
 from fencepost.protocols.offset_commit.candidates import (
@@ -15,6 +15,7 @@ from fencepost.protocols.offset_commit.candidates import (
     candidates_of,
     is_decided,
 )
+from fencepost.protocols.offset_commit.commit_records import CommitRecords
 from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.matching import Matching
 from fencepost.protocols.offset_commit.not_coordinator import NotCoordinatorCommits
@@ -22,7 +23,6 @@ from fencepost.protocols.offset_commit.order import Between, Order, epochs_of
 from fencepost.protocols.offset_commit.requests import CommitRequest
 from fencepost.protocols.offset_commit.shard import GroupEvidence, ShardEvidence
 from fencepost.protocols.offset_commit.terms import Terms
-from fencepost.replay.group_coordinator.records import OffsetCommitRecord
 from fencepost.replay.logs import Longs
 from fencepost.replay.request_clocks import leaders_by_clock
 
@@ -41,13 +41,13 @@ class RequestPlacement:
         self,
         evidence: ShardEvidence,
         groups: Mapping[str, GroupEvidence],
-        records: Sequence[OffsetCommitRecord],
+        records: CommitRecords,
         elected: Mapping[int, int | None],
         tolerance_ms: int,
         *,
         replicated: bool,
     ) -> None:
-        """``records`` that commits wrote, in offset order; ``elected``: who was, by leader epoch;
+        """``records`` that commits wrote; ``elected``: who was, by leader epoch;
         ``replicated``: the log has several replicas.
         """
         requests, log = evidence.requests, evidence.log
@@ -56,8 +56,8 @@ class RequestPlacement:
         self.lateness.note_last(self._order.is_last)
 
         def state_at(number: int) -> int:
-            record = records[number]
-            return bisect_left(groups[record.group_id].records, record.offset, key=attrgetter("offset"))
+            of_group = groups[records.group_of(number)].records
+            return bisect_left(of_group, records["offset"][number], key=attrgetter("offset"))
 
         matching = Matching(requests, records, self._order, tolerance_ms)
         elected = leaders_by_clock(elected, log.leader_epoch.tolist(), matching.other_clocks)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 from fencepost.replay.group_coordinator.requests import OFFSET_COMMIT, TXN_OFFSET_COMMIT
-from fencepost.replay.requests import NONE
 
 COMMIT_APIS = (OFFSET_COMMIT, TXN_OFFSET_COMMIT)
 FENCING = frozenset(
@@ -22,60 +22,115 @@ FENCING = frozenset(
 """The errors that mean: the coordinator knows the group and refuses this member or epoch."""
 
 
+class Columns(Protocol):
+    """Where the attributes are of which an object has no copy (request_columns.Requests)."""
+
+    def value(self, name: str, number: int) -> Any:
+        """An attribute of one request."""
+
+    def value_of_commit(self, name: str, number: int) -> Any:
+        """An attribute of one commit."""
+
+
 @dataclass(slots=True, eq=False)
 class CommitRequest:
-    """What is asked about of an OffsetCommit or TxnOffsetCommit, with each of its partitions once, as last
-    mentioned.
+    """An OffsetCommit or TxnOffsetCommit, with each of its partitions once, as last mentioned.
 
     ``client_epoch`` is the member epoch or generation it presents, -1 for none. ``requested_ms`` and
     ``responded_ms`` are of the clock of the broker that answered. ``number`` is its place among the requests
-    of its coordinator, once they are in order.
+    of its coordinator, once they are in order. What few requests are asked for stays in ``columns``.
     """
 
+    columns: Columns
+    number: int
     broker_id: int
-    connection: str | None
-    group_id: str
     member_id: str
     instance_id: str | None
     client_epoch: int
     is_transactional: bool
-    producer_id: int | None
-    producer_epoch: int | None
-    requested_ms: int
     responded_ms: int
-    file: str
     commits: list[Commit]
-    number: int = -1
+
+    @property
+    def connection(self) -> str | None:
+        """The connection as its broker names it."""
+        found: str | None = self.columns.value("connection", self.number)
+        return found
+
+    @property
+    def group_id(self) -> str:
+        """The group."""
+        return str(self.columns.value("group_id", self.number))
+
+    @property
+    def producer_id(self) -> int | None:
+        """The producer, in a transaction."""
+        found: int | None = self.columns.value("producer_id", self.number)
+        return found
+
+    @property
+    def producer_epoch(self) -> int | None:
+        """The producer's epoch, in a transaction."""
+        found: int | None = self.columns.value("producer_epoch", self.number)
+        return found
+
+    @property
+    def requested_ms(self) -> int:
+        """When it arrived."""
+        return int(self.columns.value("requested_ms", self.number))
+
+    @property
+    def file(self) -> str:
+        """The log that its line is in."""
+        return str(self.columns.value("file", self.number))
 
 
 @dataclass(slots=True, eq=False)
 class Commit:
     """One partition of a CommitRequest.
 
-    ``commit_id`` is a digest of the request and of the partition as it names it. ``broker_error`` is Kafka's
-    name; None when the line has no answer, as ``accepted`` (it was stored, see Undecided) and ``fenced`` (a
-    fencing rule refused it). ``number`` is its place among the commits of its coordinator's requests.
+    ``number`` is its place among the commits of its coordinator's requests. ``broker_error`` is Kafka's name;
+    None when the line has no answer, as ``accepted`` (it was stored, see NotCoordinatorCommits).
     """
 
     request: CommitRequest
-    commit_id: str
-    topic: str | None
-    topic_id: str | None
-    partition: int
+    number: int
     partition_key: str | None
-    committed_offset: int | None
-    committed_leader_epoch: int
     broker_error: str | None
     accepted: bool | None
-    fenced: bool | None
-    number: int = -1
 
+    @property
+    def commit_id(self) -> str:
+        """A digest of the request and of the partition as it names it."""
+        return str(self._value("commit_id"))
 
-def is_accepted(error: str | None) -> bool | None:
-    """Whether a broker says with this error that it took the commit."""
-    return None if error is None else error == NONE
+    @property
+    def topic(self) -> str | None:
+        """The topic's name."""
+        found: str | None = self._value("topic")
+        return found
 
+    @property
+    def topic_id(self) -> str | None:
+        """The topic's id."""
+        found: str | None = self._value("topic_id")
+        return found
 
-def is_fenced(error: str | None) -> bool | None:
-    """Whether it says that a fencing rule refused it."""
-    return None if error is None else error in FENCING
+    @property
+    def partition(self) -> int:
+        """The partition."""
+        return int(self._value("partition"))
+
+    @property
+    def committed_offset(self) -> int | None:
+        """The offset."""
+        found: int | None = self._value("committed_offset")
+        return found
+
+    @property
+    def committed_leader_epoch(self) -> int:
+        """The leader epoch beside it; -1 for none."""
+        return int(self._value("committed_leader_epoch"))
+
+    def _value(self, name: str) -> Any:
+        return self.request.columns.value_of_commit(name, self.number)

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from fencepost.protocols.offset_commit.commit_lines import commit_lines
+from fencepost.protocols.offset_commit.commit_records import CommitRecords
 from fencepost.protocols.offset_commit.member_lines import (
     HEARTBEAT_APIS,
     HeartbeatAnswer,
@@ -23,7 +24,7 @@ from fencepost.replay.garbage_collection import give_back
 from fencepost.replay.group_coordinator.decoding import commit_records, group_records, log_of, markers
 from fencepost.replay.group_coordinator.evidence import ShardRows, UnreadLines
 from fencepost.replay.group_coordinator.needed_records import select_needed_records
-from fencepost.replay.group_coordinator.records import GroupRecord, Marker, OffsetCommitRecord
+from fencepost.replay.group_coordinator.records import GroupRecord, Marker
 from fencepost.replay.group_coordinator.requests import CLASSIC_APIS
 from fencepost.replay.logs import Log, Longs
 from fencepost.replay.metadata import Topics
@@ -36,13 +37,15 @@ APIS = (*COMMIT_APIS, *MEMBER_APIS)
 
 @dataclass(slots=True)
 class ShardEvidence:
-    """``ShardRows``, decoded: requests, and objects in any order. A case written by hand begins here."""
+    """``ShardRows``, decoded: requests, rows of COMMIT_RECORDS and objects, in any order. A case written by
+    hand begins here.
+    """
 
     cluster: str
     partition: int | None
     log: Log
     group_records: Sequence[GroupRecord]
-    commit_records: Sequence[OffsetCommitRecord]
+    commit_records: pa.Table
     markers: Sequence[Marker]
     requests: Requests
     member_lines: Sequence[MemberLine]
@@ -52,10 +55,10 @@ class ShardEvidence:
 
 @dataclass(slots=True)
 class GroupEvidence:
-    """What of the evidence is about one group; of ``requests`` their numbers."""
+    """What of the evidence is about one group; of ``requests`` and ``commit_records`` their numbers."""
 
     records: list[GroupRecord] = field(default_factory=list)
-    commit_records: list[OffsetCommitRecord] = field(default_factory=list)
+    commit_records: Longs = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     requests: Longs = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     member_lines: list[MemberLine] = field(default_factory=list)
     heartbeats: list[HeartbeatAnswer] = field(default_factory=list)
@@ -103,7 +106,7 @@ def _read_members(rows: pa.Table, lines: list[MemberLine], heartbeats: list[Hear
 
 def by_group(
     records: Iterable[GroupRecord],
-    commit_records: Iterable[OffsetCommitRecord],
+    commit_records: CommitRecords,
     requests: Requests,
     member_lines: Iterable[MemberLine],
     heartbeats: Iterable[HeartbeatAnswer],
@@ -112,8 +115,8 @@ def by_group(
     groups: defaultdict[str, GroupEvidence] = defaultdict(GroupEvidence)
     for record in records:
         groups[record.group_id].records.append(record)
-    for commit in commit_records:
-        groups[commit.group_id].commit_records.append(commit)
+    for group_id, numbers in commit_records.by_group().items():
+        groups[group_id].commit_records = numbers
     for group_id, numbers in requests.by_group().items():
         groups[group_id].requests = numbers
     for line in member_lines:

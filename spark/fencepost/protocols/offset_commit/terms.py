@@ -9,6 +9,7 @@ from itertools import accumulate
 
 import numpy as np
 
+from fencepost.replay.entities import numbered_rows
 from fencepost.replay.logs import Longs, Stretch, Term
 
 
@@ -90,6 +91,13 @@ class Terms:
         # what an unclean election took from the end of a term is not there, and has no hole
         lasts = (last_ms >= end_ms) | (number == len(self._terms) - 1)
         return np.where((count == 1) & ~torn & lasts, number, -1)
+
+    def numbers_at(self, stretches: Longs, leader_epochs: Longs) -> Longs:
+        """The numbers of the terms of batches in these stretches with these leader epochs; -2 for none."""
+        place = numbered_rows(stretches, leader_epochs)
+        _, first = np.unique(place, return_index=True)
+        places = zip(stretches[first].tolist(), leader_epochs[first].tolist(), strict=True)
+        return np.array([self.numbers.get(each, -2) for each in places], dtype=np.int64)[place]
 
     def _led(self, broker_id: int) -> _LedTerms:
         led = self._of_broker.get(broker_id)

@@ -6,14 +6,16 @@ whose offsets were committed without members.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
 
 from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.member_lines import MemberLine
 from fencepost.protocols.offset_commit.requests import CommitRequest
-from fencepost.replay.group_coordinator.records import GroupRecord, OffsetCommitRecord
+from fencepost.replay.group_coordinator.records import GroupRecord
 from fencepost.replay.group_coordinator.requests import JOIN_GROUP
+from fencepost.replay.logs import Longs
 
 
 class UnrecordedGroups:
@@ -22,14 +24,15 @@ class UnrecordedGroups:
     def __init__(
         self,
         records: Sequence[GroupRecord],
-        commits: Iterable[OffsetCommitRecord],
+        commits: Longs,
         lines: Iterable[MemberLine],
         leaders: Mapping[int, int | None],
         lateness: Lateness,
     ) -> None:
-        """``records`` and ``commits`` of the group in offset order; ``leaders`` by leader epoch."""
-        self._records = records
-        self._commits = [commit.offset for commit in commits if not commit.tombstone]
+        """``records`` of the group, and the offsets at which ``commits`` are stored, in offset order;
+        ``leaders`` by leader epoch.
+        """
+        self._records, self._commits = records, commits
         self._joins: dict[int, int] = {}
         for line in lines:
             if line.api_key == JOIN_GROUP:
@@ -45,7 +48,7 @@ class UnrecordedGroups:
         ended = self._records[no - 1] if no else None
         after = -1 if ended is None else ended.offset
         before = self._records[no].offset if no < len(self._records) else None
-        following = bisect_right(self._commits, after)
+        following = int(np.searchsorted(self._commits, after, side="right"))
         if following < len(self._commits) and (before is None or self._commits[following] < before):
             return None
         joined_ms = self._joins.get(request.broker_id)

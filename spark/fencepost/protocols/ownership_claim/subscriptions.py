@@ -169,7 +169,7 @@ def _read_as_kafka(assignor: str | None, version: int, data: bytes) -> SentSubsc
 
 def _fields(reader: Reader, version: int) -> _Fields:
     topics, user_data = reader.texts(), reader.data()
-    # kafka-go (version 1) and samsa (version 3) write messages that end here; clients of other makers accept them
+    # kafka-go (version 1) and samsa (version 3) end here, and clients of other makers accept that
     if version == 0 or reader.is_at_end:
         return _Fields(topics, user_data, (), NO_GENERATION)
     owned = reader.partitions()

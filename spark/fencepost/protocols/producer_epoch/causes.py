@@ -41,10 +41,13 @@ def granted_pairs(
 
 
 def other_clocks(pairs_without_clock: Iterable[Pair], tolerance_ms: int) -> frozenset[int]:
-    """The brokers whose lines show another clock than their records, by pairs for which no times were compared."""
+    """The brokers whose lines show another clock than their records.
+
+    ``pairs_without_clock``: requests and their records, matched without comparing times.
+    """
     times = [
-        (each.request.broker_id, each.request.requested_ms, each.request.responded_ms, each.record.timestamp_ms)
-        for each in pairs_without_clock
+        (request.broker_id, request.requested_ms, request.responded_ms, record.timestamp_ms)
+        for request, record, _ in pairs_without_clock
     ]
     if not times:
         return frozenset()

@@ -15,13 +15,13 @@ from fencepost.replay.group_coordinator.classic_members import ClassicMembers
 from fencepost.replay.group_coordinator.evidence import ShardRows
 from fencepost.replay.group_coordinator.records import (
     CLASSIC_METADATA,
+    COMMIT_RECORDS,
     COMMIT_TYPES,
     GROUP_TYPES,
     MARKERS,
     STREAMS_ASSIGNMENT,
     GroupRecord,
     Marker,
-    OffsetCommitRecord,
     Owned,
     Subtopology,
     owned_partitions,
@@ -74,49 +74,25 @@ def group_records(records: pa.Table) -> list[GroupRecord]:
     return found
 
 
-def commit_records(records: pa.Table) -> list[OffsetCommitRecord]:
-    """The stored offset commits, and their tombstones, among rows of ``bronze.records``."""
-    found: list[OffsetCommitRecord] = []
+def commit_records(records: pa.Table) -> pa.Table:
+    """The stored offset commits, and their tombstones, among rows of ``bronze.records``: COMMIT_RECORDS."""
+    found = [COMMIT_RECORDS.empty_table()]
     for rows, fields in _decoded(records, COMMIT_TYPES):
-        size = rows.num_rows
-        columns = zip(
-            *_places(rows),
-            shared_values(fields["group"]),
-            shared_values(fields["topic"]),
-            fields["partition"].to_pylist(),
-            shared_values(fields["topic_id"]) if "topic_id" in fields else [None] * size,
-            fields["offset"].to_pylist(),
-            fields["leader_epoch"].to_pylist() if "leader_epoch" in fields else [None] * size,
-            rows["producer_id"].to_pylist(),
-            rows["producer_epoch"].to_pylist(),
-            rows["is_transactional"].to_pylist(),
-            pc.is_null(rows["value"]).to_pylist(),
-            strict=True,
-        )
-        found += [
-            OffsetCommitRecord(
-                offset=offset,
-                base_offset=base,
-                last_offset=last,
-                leader_epoch=epoch,
-                timestamp_ms=ms,
-                group_id=group_id,
-                topic=topic,
-                partition=partition,
-                topic_id=None if topic_id == ZERO_ID else topic_id,
-                committed_offset=committed,
-                committed_leader_epoch=-1 if leader_epoch is None else leader_epoch,
-                producer_id=producer_id,
-                producer_epoch=producer_epoch,
-                is_transactional=transactional,
-                tombstone=tombstone,
-            )
-            for (
-                offset, base, last, epoch, ms, group_id, topic, partition, topic_id, committed, leader_epoch,
-                producer_id, producer_epoch, transactional, tombstone,
-            ) in columns
-        ]  # fmt: skip
-    return found
+        none = pa.nulls(rows.num_rows)
+        topic_id = fields.get("topic_id", none.cast(pa.string()))
+        columns = {
+            **{name: rows[of] for name, of in zip(COMMIT_RECORDS.names, _PLACE, strict=False)},
+            **{name: rows[name] for name in ("producer_id", "producer_epoch", "is_transactional")},
+            "group_id": fields["group"].dictionary_encode(),
+            "topic": fields["topic"].dictionary_encode(),
+            "partition": fields["partition"],
+            "topic_id": pc.if_else(pc.equal(topic_id, ZERO_ID), None, topic_id).dictionary_encode(),
+            "committed_offset": fields["offset"],
+            "committed_leader_epoch": pc.fill_null(fields.get("leader_epoch", none).cast(pa.int32()), -1),
+            "tombstone": pc.is_null(rows["value"]),
+        }
+        found.append(pa.table([columns[name] for name in COMMIT_RECORDS.names], COMMIT_RECORDS.names))
+    return pa.concat_tables([each.cast(COMMIT_RECORDS) for each in found]).unify_dictionaries()
 
 
 def markers(records: pa.Table) -> list[Marker]:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from fencepost.replay.group_coordinator.records import GroupRecord, Record
-from fencepost.replay.logs import Log
+from fencepost.replay.logs import Log, longs
 
 _Record = TypeVar("_Record", bound=Record)
 
@@ -54,6 +54,19 @@ def placed(records: Iterable[_Record], log: Log) -> list[_Record]:
             record.stretch, record.based = stretches[at], at < log.based
             found.append(record)
     return found
+
+
+def placed_rows(rows: pa.Table, log: Log) -> pa.Table:
+    """``placed`` of records that are rows: with the columns ``stretch`` and ``based``."""
+    offset, leader_epoch = longs(rows["offset"]), longs(rows["leader_epoch"])
+    order = np.lexsort((leader_epoch, offset))
+    places = log.find_all(longs(rows["base_offset"])[order], leader_epoch[order])
+    order, places = order[places >= 0], places[places >= 0]
+    offset = offset[order]
+    first = np.flatnonzero(np.concatenate([[True], offset[1:] != offset[:-1]])[: len(order)])
+    order, places = order[first], places[first]
+    found = rows.take(pa.array(order)).append_column("stretch", pa.array(log.stretch[places], pa.int64()))
+    return found.append_column("based", pa.array(places < log.based, pa.bool_()))
 
 
 def without_compacted(records: Sequence[GroupRecord], log: Log) -> list[GroupRecord]:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import pyarrow as pa
+
 from fencepost.replay.keys import TASK, key_of
 
 CLASSIC_METADATA, CONSUMER_METADATA, STREAMS_ASSIGNMENT, STREAMS_TOPOLOGY = 2, 3, 22, 23
@@ -19,6 +21,28 @@ GROUP_TYPES = {
 """The record types that the life of a group is made of, and the group type each belongs to."""
 
 COMMIT_TYPES = (0, 1)
+
+_NAME = pa.dictionary(pa.int32(), pa.string())
+COMMIT_RECORDS = pa.schema(
+    {
+        **dict.fromkeys(("offset", "base_offset", "last_offset"), pa.int64()),
+        "leader_epoch": pa.int32(),
+        "timestamp_ms": pa.int64(),
+        **dict.fromkeys(("group_id", "topic"), _NAME),
+        "partition": pa.int32(),
+        "topic_id": _NAME,
+        "committed_offset": pa.int64(),
+        "committed_leader_epoch": pa.int32(),
+        "producer_id": pa.int64(),
+        "producer_epoch": pa.int32(),
+        **dict.fromkeys(("is_transactional", "tombstone"), pa.bool_()),
+    }
+)
+"""Stored offset commits, and their deletions (OffsetCommitKey, OffsetCommitValue): most of a coordinator's
+log, so they are rows, not objects. Names are coded. ``offset`` to ``timestamp_ms`` are as Record has them;
+``topic_id`` is null where the broker wrote none, ``committed_offset`` of a deletion,
+``committed_leader_epoch`` is -1 for none.
+"""
 
 MARKERS = {0: "aborted", 1: "committed"}
 """Types of control records that end a transaction (org.apache.kafka.common.record.ControlRecordType)."""
@@ -112,31 +136,6 @@ class GroupRecord(Record):
         return self.member_id is not None and (
             self.type in ASSIGNMENT_TYPES or (self.tombstone and self.type in MEMBER_TYPES)
         )
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class OffsetCommitRecord(Record):
-    """A stored offset commit, or its deletion (OffsetCommitKey, OffsetCommitValue).
-
-    ``topic_id`` is None where the broker wrote none. The fields after ``tombstone`` are what became of it:
-    see OffsetMetadataManager, which fills them in.
-    """
-
-    group_id: str
-    topic: str
-    partition: int
-    topic_id: str | None = None
-    committed_offset: int | None = None
-    committed_leader_epoch: int = -1
-    producer_id: int = -1
-    producer_epoch: int = -1
-    is_transactional: bool = False
-    tombstone: bool = False
-    transaction_outcome: str | None = None
-    ended_offset: int | None = None
-    ended_ms: int | None = None
-    outcome: str | None = None
-    offset_before: int | None = None
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
