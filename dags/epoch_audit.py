@@ -1,7 +1,8 @@
 """### Epoch audit
 
 Every hour: reads the logs that the brokers have written since the last run, rebuilds the history of epochs,
-checks it against the specifications, publishes the marts, and closes the gate if a critical invariant is violated.
+checks it against the specifications, publishes the marts, and closes the gate if a critical invariant is
+violated.
 
 | task | reads | writes | can be repeated |
 |---|---|---|---|
@@ -14,11 +15,11 @@ checks it against the specifications, publishes the marts, and closes the gate i
 #### Triage notes
 
 * **gate failed, and its error begins with "Critical and violated"**: the audit worked, and the cluster has a
-  problem. The alert in the task's log says what happened and when, and what to do. `fencepost explain <verdict id>`
-  has the details, `docs/invariants/` the background. Repeating the task does not help, so it is never retried.
-  The marts are published: analysts see the violation, too.
-* **gate failed with another error**: suites and marts do not match, as after an incomplete upgrade. Run `make
-  compile`, then clear judge.
+  problem. The alert in the task's log says what happened and when, and what to do. `fencepost explain
+  <verdict id>` has the details, `docs/invariants/` the background. Repeating the task does not help, so it is
+  never retried. The marts are published: analysts see the violation, too.
+* **gate failed with another error**: suites and marts do not match, as after an incomplete upgrade. Run
+  `make compile`, then clear judge.
 * **capture failed**: the configuration, a disk or the lake. Evidence that cannot be read does not fail the
   task: it is in `marts.fct_quarantine`.
 * **rebuild, judge or marts failed**: its tables are partly still those of the previous run, and no later task
