@@ -1,9 +1,10 @@
-"""Metadata answers to bronze: many clients are told the same of many partitions, against lines kept whole.
+"""Metadata answers to bronze: many clients get the same answer about many partitions, compared with lines
+stored whole.
 
     python bench/answers.py [clients] [partitions] [refreshes]
 
 Every client asks for all topics at each refresh; between two refreshes one topic in a hundred gets another
-leader. ``whole`` is the same log with another API's name, whose answers are kept as they are; it has a tenth
+leader. ``whole`` is the same log with another API's name, whose answers are stored completely; it has a tenth
 of the clients, since its memory grows with them.
 """
 
@@ -85,7 +86,7 @@ def lines(api: str, clients: int, partitions: int, refreshes: int) -> Iterator[s
 
 
 def main() -> int:
-    """Print one line for each way."""
+    """Print one line for each of the two logs."""
     clients, partitions, refreshes = [*map(int, sys.argv[1:]), *(1_000, 10_000, 3)[len(sys.argv) - 1 :]]
     for name, api, asking in (("once", "METADATA", clients), ("whole", "LIST_OFFSETS", clients // 10)):
         with tempfile.TemporaryDirectory() as scratch:

@@ -2,8 +2,8 @@
 
     python bench/bronze.py [records]
 
-The session is up and has run once on a small segment before the clock starts: what is measured is the
-capture, its Python workers' decoding and the Iceberg commit, not the start of a JVM.
+The session is up and has run once on a small segment before the clock starts: the measurement has
+the capture, the decoding in Python workers and the Iceberg commit, but not the start of a JVM.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def settings_for(folder: Path, name: str) -> Settings:
 
 
 def cpu_of_tree() -> float:
-    """CPU seconds so far of this process, its JVM and their workers that still live."""
+    """The CPU seconds so far of this process, its JVM and their running workers."""
     me = psutil.Process()
     times = [process.cpu_times() for process in (me, *me.children(recursive=True))]
     return sum(each.user + each.system + each.children_user + each.children_system for each in times)

@@ -1,12 +1,13 @@
-"""What a run costs that finds a little more evidence, when history is rebuilt, judged and told in chapters.
+"""The cost of a run with a little new evidence, if history is rebuilt, judged and built into marts in
+chapters.
 
     python bench/chapters.py FOLDER [requests [chapters]]
 
-A generated cluster (bench/fencing) is captured. A second lake is given what was written before its last
-hundredth, as a run would have found it then; it is rebuilt and judged, and the marts are built; then it is
-given the rest, and all is done again. Prints a line of JSON: CPU seconds of the first time and the second, of
-a run that finds nothing new, of a fresh run on all, and whether that leaves the same rows. Marts are built in
-a process of their own, whose start-up is in their number: where nothing is new there is nothing else.
+A generated cluster (bench/fencing) is captured. A second lake gets the evidence except its last hundredth,
+as a run at that time would have found it; it is rebuilt and judged, and the marts are built. Then it gets
+the rest, and all steps run again. Prints a line of JSON: CPU seconds of the first run and of the second, of
+a run without new evidence, and of a fresh run on all evidence, and whether the rows are the same. Marts are
+built in a process of their own, and their number includes its start: without new evidence it is only that.
 """
 
 from __future__ import annotations
@@ -101,7 +102,7 @@ def _cost_of_marts(settings: Settings) -> float:
 
 
 def _give(of: pipeline.Run, to: pipeline.Run, since: int | None, until: int | None) -> None:
-    """Append rows of bronze that were written in between; what has no date comes with the oldest."""
+    """Append rows of bronze that were written in between. Rows without a date come with the oldest."""
     for table in captured():
         rows = lake.scan(of.catalog, table)
         if table.dated_by is None:

@@ -2,10 +2,11 @@
 
     python bench/formats.py [records]
 
-Compared: framing, checksum, keys and values of every record; here decoded to Arrow, there printed by
-``kafka-dump-log --offsets-decoder`` to /dev/null. CPU is user plus system time; the JVM's start is included,
-as its users pay it; numba's one-time compilation (cached on disk) is excluded by a warm-up. Segments are
-really encoded OffsetCommit records of many groups, repeated with their offsets moved on.
+Both read framing, checksum, keys and values of every record. Fencepost decodes them to Arrow,
+``kafka-dump-log --offsets-decoder`` prints them to /dev/null. CPU is user plus system time. The start of the
+JVM is included, since users wait for it, too; numba's one-time compilation (cached on disk) is excluded by a
+warm-up. The segments have encoded OffsetCommit records of many groups, which are repeated with higher
+offsets.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ GOAL = 20
 
 @dataclass(frozen=True)
 class Measured:
-    """One reader on one segment."""
+    """The result of one reader on one segment."""
 
     segment: str
     reader: str
@@ -95,7 +96,7 @@ def batch(first: int, count: int) -> bytes:
 
 
 def write_segment(path: Path, wanted: int, per_batch: int) -> int:
-    """Write about ``wanted`` records in batches of ``per_batch``; give how many there are."""
+    """Write about ``wanted`` records in batches of ``per_batch``; returns their number."""
     batches = [batch(first, per_batch) for first in range(0, DISTINCT, per_batch)]
     block = np.frombuffer(b"".join(batches), dtype=np.uint8)
     starts = np.cumsum([0, *[len(data) for data in batches[:-1]]])
@@ -128,7 +129,7 @@ def decoded(path: Path) -> Iterator[tuple[str, pa.StructArray, pa.StructArray]]:
 
 
 def cpu_of(work: Callable[[], int], repeats: int = 3) -> tuple[float, int]:
-    """(least CPU seconds, what it gave) of running ``work`` in this process."""
+    """The least CPU seconds of running ``work`` in this process, and its result."""
     best, given = float("inf"), 0
     for _ in range(repeats):
         begin = time.process_time()
@@ -138,7 +139,7 @@ def cpu_of(work: Callable[[], int], repeats: int = 3) -> tuple[float, int]:
 
 
 def decode_all(path: Path) -> int:
-    """Decode the segment; give the number of records whose key and value both decoded."""
+    """Decode the segment; returns the number of records whose key and value could be decoded."""
     return sum(len(keys) - max(keys.null_count, values.null_count) for _, keys, values in decoded(path))
 
 
@@ -175,7 +176,7 @@ def measure(wanted: int, jars: Path, folder: Path) -> list[Measured]:
 
 
 def main() -> int:
-    """Print the table; 1 when the goal is missed."""
+    """Print the table; returns 1 if the goal was missed."""
     wanted = int(sys.argv[1]) if len(sys.argv) > 1 else 2_000_000
     root = Path(__file__).resolve().parents[1]
     jars = Path(os.environ.get("FENCEPOST_JARS", root / ".jars"))

@@ -2,16 +2,17 @@
 
     python bench/headers.py [gigabytes]
 
-Generated segments with real headers and holes for payloads (bench/sparse.py). Measured in one run, files in
-the page cache: ``kafka-dump-log`` (batches only; it reads all bytes and checks every checksum), ``cat`` to
-/dev/null, and the capture, from segments to ``bronze.batches`` in Iceberg, in a session that is up and has
-run some times, and in a process of its own with everything it starts. CPU is user plus system time of all
-processes. The capture reads no payload, so it cannot check the checksums of data. What a capture of 64
-batches costs in the same session is shown too: that much is Spark's and Iceberg's, whatever the size.
+The segments are generated, with real headers, and holes instead of payloads (bench/sparse.py). One run
+measures, with the files in the page cache: ``kafka-dump-log`` (batches only; it reads all bytes and checks
+every checksum), ``cat`` to /dev/null, and the capture from segments to ``bronze.batches`` in Iceberg, both
+in an open session that has run some times, and in its own process with everything that it starts. CPU is
+user plus system time of all processes. The capture reads no payload, so it cannot check the checksums of
+data. The cost of a capture of 64 batches in the same session is shown, too: this is the cost of Spark and
+Iceberg for any size.
 
-Two goals were set. With large batches the capture is to reach 70 % of the rate of reading: this run is held
-to it. It was to take a thirtieth of kafka-dump-log's CPU, which is out of reach end to end: what Spark takes
-for a run of any size is half of what kafka-dump-log takes for all of it. How far it gets is printed.
+There are two goals. With large batches the capture must reach 70 % of the rate of reading; the run fails if
+it does not. The capture was also to take a thirtieth of kafka-dump-log's CPU. That cannot be reached end to
+end, because Spark takes half of kafka-dump-log's CPU for a run of any size. The factor is only printed.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ FEW = 64
 
 @dataclass(frozen=True)
 class Shape:
-    """Segments of one batch size; ``share`` of the gigabytes asked for; ``large`` batches have the goals."""
+    """Segments of one batch size; ``share``: of the requested gigabytes; ``large``: the goals apply."""
 
     name: str
     batch_size: int
@@ -68,7 +69,7 @@ class Cost:
 
 
 def of_children(work: Callable[[], object]) -> Cost:
-    """What ``work`` costs in processes that it starts and waits for."""
+    """The cost of ``work`` in processes that it starts and waits for."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     work()
     wall, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -76,14 +77,16 @@ def of_children(work: Callable[[], object]) -> Cost:
 
 
 def of_tree(work: Callable[[], object]) -> Cost:
-    """What ``work`` costs in this process and those it has."""
+    """The cost of ``work`` in this process and its children."""
     cpu, began = cpu_of_tree(), time.monotonic()
     work()
     return Cost(time.monotonic() - began, cpu_of_tree() - cpu)
 
 
 def read(files: list[str]) -> Cost:
-    """Merely reading the files, the better of two: the first may find them outside the page cache."""
+    """The cost of only reading the files, the better of two runs: in the first they may not be in the page
+    cache.
+    """
 
     def cat() -> None:
         with Path(os.devnull).open("wb") as nothing:
@@ -93,7 +96,7 @@ def read(files: list[str]) -> Cost:
 
 
 def dump_log(files: list[str], jars: Path) -> Cost:
-    """kafka-dump-log's headers, printed to /dev/null."""
+    """The cost of kafka-dump-log, which prints the headers to /dev/null."""
     command = ["java", "-Xmx512m", "-cp", f"{jars}/kafka-4.3.1/*", "org.apache.kafka.tools.DumpLogSegments"]
     return of_children(
         lambda: subprocess.run(
@@ -106,7 +109,9 @@ def dump_log(files: list[str], jars: Path) -> Cost:
 
 
 def to_arrow(files: list[str]) -> Cost:
-    """The capture's own reader without Spark: every header and marker to Arrow, the better of two."""
+    """The cost of the capture's reader without Spark: every header and marker to Arrow, the better of two
+    runs.
+    """
 
     def walk() -> None:
         for file in map(Path, files):
@@ -121,7 +126,7 @@ def to_arrow(files: list[str]) -> Cost:
 
 
 def in_a_session(folder: Path, names: list[str], counts: list[int]) -> list[Cost]:
-    """One capture after the other."""
+    """The costs of captures, one after the other in a session."""
     costs = []
     base = settings_for(folder, names[0])
     for name, count in zip(names, counts, strict=True):
@@ -138,7 +143,7 @@ def in_a_session(folder: Path, names: list[str], counts: list[int]) -> list[Cost
 
 
 def alone(folder: Path, name: str) -> Cost:
-    """A capture in a process of its own, from its start to the last commit."""
+    """The cost of a capture in its own process, from its start to the last commit."""
     began = time.monotonic()
     told = subprocess.run(
         [sys.executable, __file__, "--once", str(folder), name], check=True, capture_output=True, text=True
@@ -155,7 +160,7 @@ def once(folder: Path, name: str) -> None:
 
 
 def report(shape: Shape, size: int, costs: dict[str, Cost]) -> bool:
-    """Print one shape's table and goals; whether one was missed."""
+    """Print the table and the goals of one shape; returns whether a goal was missed."""
     for reader, cost in costs.items():
         print(
             f"{shape.name:16}{reader:34}{cost.wall:9.2f}{cost.cpu:9.2f}{size / cost.wall / 1e6:12,.0f}"
@@ -177,7 +182,7 @@ def report(shape: Shape, size: int, costs: dict[str, Cost]) -> bool:
 
 
 def measure(shape: Shape, gigabytes: float, jars: Path) -> bool:
-    """Everything about one shape; whether a goal was missed."""
+    """Measure one shape and report; returns whether a goal was missed."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         size = int(gigabytes * shape.share * (1 << 30)) // PARTITIONS
@@ -206,7 +211,7 @@ def measure(shape: Shape, gigabytes: float, jars: Path) -> bool:
 
 
 def main() -> int:
-    """Print the tables; 1 when a goal is missed."""
+    """Print the tables; returns 1 if a goal was missed."""
     if sys.argv[1:2] == ["--once"]:
         once(Path(sys.argv[2]), sys.argv[3])
         return 0

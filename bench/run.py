@@ -22,7 +22,7 @@ MEASUREMENTS = {
 
 
 def main() -> int:
-    """Run each in a process of its own; 1 when one misses its goal."""
+    """Run each in its own process; returns 1 if one of them missed its goal."""
     missed = 0
     for script, title in MEASUREMENTS.items():
         print(f"\n{title}\n{'-' * len(title)}", flush=True)

@@ -1,6 +1,6 @@
 """Segments of a data topic whose headers are real and whose payloads are holes: 10 GB cost little disk.
 
-Every batch is valid to Kafka: its checksum is that of its header and of the zeros behind it.
+Every batch is valid for Kafka: its checksum is that of its header and of the zeros after it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ _RECORD_SIZE = 1000
 
 
 def write_partition(folder: Path, size: int, batch_size: int) -> int:
-    """One segment of about ``size`` bytes in ``folder``, in batches of ``batch_size``; gives their number."""
+    """One segment of about ``size`` bytes in ``folder``, in batches of ``batch_size``; returns
+    their number.
+    """
     folder.mkdir(parents=True)
     count = size // batch_size
     headers = _headers(count, batch_size)
@@ -49,7 +51,7 @@ def write_partition(folder: Path, size: int, batch_size: int) -> int:
 
 
 def _headers(count: int, batch_size: int) -> NDArray[np.void]:
-    """Ten producers in turn, each with sequences of its own, some milliseconds apart."""
+    """Ten producers in turn, each with its own sequences, some milliseconds apart."""
     rows = np.zeros(count, HEADER)
     index, records = np.arange(count), max(1, batch_size // _RECORD_SIZE)
     rows["base_offset"] = index * records
@@ -77,8 +79,10 @@ def _crc_state(data: NDArray[np.uint8]) -> NDArray[np.uint32]:
 
 
 def _after_zeros(state: NDArray[np.uint32], count: int) -> NDArray[np.uint32]:
-    """The running CRC-32C after ``count`` zero bytes more: linear in its bits, so squaring reaches far."""
-    # row i: what becomes of bit i after one zero byte
+    """The running CRC-32C after ``count`` more zero bytes: it is linear in its bits, so matrices are
+    squared.
+    """
+    # row i: the bits that bit i sets after one zero byte
     step = _crc_zero(np.uint32(1) << np.arange(32, dtype=np.uint32))
     while count:
         if count & 1:

@@ -18,22 +18,22 @@ import psutil
 ROOT = Path(__file__).resolve().parents[1]
 CONFIG = ROOT / "demo" / "healthy.toml"
 SECONDS = {"audit": 75.0, "report": 3.0, "sql": 3.0, "plot": 3.0, "second audit": 75.0}
-"""The stated CPU seconds."""
+"""The goals, in CPU seconds."""
 BEFORE = {"audit": 325.0, "report": 99.0, "sql": 15.5, "plot": 25.9, "second audit": 325.0}
-"""The same before replay, measured on a busy machine."""
+"""The CPU seconds before the replay was introduced, measured on a busy machine."""
 _PAUSE = 0.1
 
 
 @dataclass
 class Cost:
-    """What a command and all it started took."""
+    """The cost of a command with all processes that it started."""
 
     cpu: float
     wall: float
 
 
 def main() -> int:
-    """Print each command's cost beside its goal; 1 when one was missed."""
+    """Print each command's cost and its goal; returns 1 if a goal was missed."""
     missed = False
     with tempfile.TemporaryDirectory() as lake:
         picture = str(Path(lake) / "group.svg")
@@ -73,7 +73,7 @@ def _run(arguments: list[str], lake: str) -> Cost:
 
 
 def _watched(process: subprocess.Popen[str]) -> float:
-    """CPU seconds of the process with all that it started, to its end."""
+    """The CPU seconds of the process with all processes that it started, until its end."""
     root = psutil.Process(process.pid)
     seconds: dict[int, float] = {}
     while process.poll() is None:

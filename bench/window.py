@@ -1,9 +1,9 @@
-"""What a run costs behind a long history: the same window, after 1, 10 and 30 times as much evidence.
+"""The cost of a run after a long history: the same window, after 1, 10 and 30 times as much evidence.
 
     python bench/window.py FOLDER [requests]
 
-A generated cluster (bench/fencing) is captured; then its commits, as records and as lines of the request log,
-are written again and again before it, each time one length of it earlier, as so many runs would have appended
+A generated cluster (bench/fencing) is captured. Then copies of its commits, as records and as lines of the
+request log, are added before it, each one length of history earlier, as so many runs would have appended
 them. Prints a line of JSON for each length of history: CPU seconds of a rebuild and a judge with a window of
 one length, the first time and again, and of all of history.
 """
@@ -65,7 +65,7 @@ def _measured(folder: Path, times: int) -> dict[str, Any]:
 
 
 def _write_past(run: pipeline.Run, copies: int, length: int) -> None:
-    """The evidence, and before it so many copies of its commits. Those of each are appended by themselves."""
+    """The evidence, and before it so many copies of its commits, each appended separately."""
     batches, records, lines = (lake.scan(run.catalog, table) for table in (BATCHES, RECORDS, REQUESTS))
     of_log = batches.filter(pc.equal(batches["topic"], OFFSETS_TOPIC))
     commits = records.filter(pc.is_in(records["record_type"], pa.array([0, 1], pa.int32())))
@@ -105,7 +105,7 @@ def _numbered(partitions: pa.ChunkedArray) -> pa.Array:
 
 
 def _moved(rows: pa.Table, own: Any, by: np.ndarray) -> pa.Table:
-    """The rows with the offsets of ``own`` later by what ``by`` has for their partition."""
+    """The rows with the offsets of ``own`` increased by the number in ``by`` for their partition."""
     shift = pa.array(np.where(own, by[np.minimum(rows["partition"].to_numpy(), 63)], 0))
     names = [name for name in ("base_offset", "last_offset", "record_offset") if name in rows.column_names]
     return _with(rows, **{name: pc.add(rows[name], shift) for name in names})

@@ -1,11 +1,12 @@
 """### Epoch audit
 
-Every hour: reads what the brokers have logged since the last run, rebuilds what every group believed, checks
-it against the specifications, publishes the marts, and closes the gate when a critical invariant is violated.
+Every hour: reads the logs that the brokers have written since the last run, rebuilds the history of epochs,
+checks it against the specifications, publishes the marts, and closes the gate if a critical invariant is
+violated.
 
 | task | reads | writes | can be repeated |
 |---|---|---|---|
-| capture | log directories, request logs | `bronze` | yes: takes only what is new |
+| capture | log directories, request logs | `bronze` | yes: reads only new evidence |
 | rebuild | `bronze` | `silver` | yes |
 | judge | `silver` | `verdicts` | yes |
 | marts | `silver`, `verdicts`, `bronze` | `marts` | yes |
@@ -13,19 +14,19 @@ it against the specifications, publishes the marts, and closes the gate when a c
 
 #### Triage notes
 
-* **gate failed, and its error begins with "Critical and violated"**: the audit worked and the cluster is at
-  fault. The alert in the task's log says who did what, when, and what to do. `fencepost explain <verdict id>`
-  tells the rest, `docs/invariants/` the background. Repeating the task does not help and it is never retried.
-  The marts are published: analysts see the violation too.
-* **gate failed otherwise**: suites and marts do not fit each other, as after half an upgrade. `make compile`,
-  then clear judge.
+* **gate failed, and its error begins with "Critical and violated"**: the audit worked, and the cluster has a
+  problem. The alert in the task's log says what happened and when, and what to do. `fencepost explain
+  <verdict id>` has the details, `docs/invariants/` the background. Repeating the task does not help, so it is
+  never retried. The marts are published: analysts see the violation, too.
+* **gate failed with another error**: suites and marts do not match, as after an incomplete upgrade. Run
+  `make compile`, then clear judge.
 * **capture failed**: the configuration, a disk or the lake. Evidence that cannot be read does not fail the
   task: it is in `marts.fct_quarantine`.
-* **rebuild, judge or marts failed**: what it has not written is of the run before, and no later task works on
-  that until it has ended well. Read the end of the log, clear the task.
-* **no run for hours**: the asset `fencepost_gate` shows when a run last ended well.
+* **rebuild, judge or marts failed**: its tables are partly still those of the previous run, and no later task
+  uses them until it has succeeded. Read the end of the log, and clear the task.
+* **no run for hours**: the asset `fencepost_gate` shows when a run last succeeded.
 
-Settings: the parameter `config`, else the environment variable `FENCEPOST_CONFIG`.
+Configuration: the parameter `config`, or else the environment variable `FENCEPOST_CONFIG`.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ GATE = Asset("fencepost_gate")
 
 
 def _run(step: str) -> dict[str, Any]:
-    """Run a step of the pipeline; what a repetition cannot mend is not retried."""
+    """Run a step of the pipeline. Errors that a repetition cannot fix are not retried."""
     from airflow.sdk.exceptions import AirflowFailException
 
     from fencepost.gate import GateFailed
@@ -58,7 +59,7 @@ def _run(step: str) -> dict[str, Any]:
 
 
 def _alert(context: Any) -> None:
-    """A step that broke raises an alert of its own; a closed gate has raised it already."""
+    """Alert that a step failed. A closed gate has sent its own alert already."""
     from fencepost.pipeline import report_failure
 
     error = context.get("exception")

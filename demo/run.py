@@ -1,6 +1,6 @@
 """``make demo``: the DAG over the logs of a healthy and of a troubled cluster, recorded from real brokers.
 
-Exit 0 when both ended as they should: the healthy run succeeds, the troubled one fails at its gate.
+It exits with 0 if both end as expected: the healthy run succeeds, the troubled run fails at its gate.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ WORK = ROOT / ".fencepost" / "demo"
 STEPS = ("capture", "rebuild", "judge", "marts", "gate")
 CRITICAL = "no_commit_for_anothers_partition"
 GROUP = "zombie-current-epoch"
-"""A group of the troubled cluster whose epochs are drawn: in it a zombie's commit is accepted."""
+"""The group of the troubled cluster whose epochs are drawn: a zombie's commit is accepted in it."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ ACTS = (
 
 
 def main() -> int:
-    """Run both acts, show what was found; 0 when both ended as they should."""
+    """Run both acts and print the reports; returns 0 if both ended as expected."""
     started = time.monotonic()
     home = WORK / "airflow"
     _migrate(home)
@@ -61,13 +61,13 @@ def main() -> int:
         with open_lake(settings) as lake:
             print(report.screenful(lake, [cluster.name for cluster in settings.clusters]))
     print()
-    for act, (ended_well, words) in zip(ACTS, endings, strict=True):
-        print(f"{'as it should' if ended_well else 'NOT AS IT SHOULD'}: {act.name}: {words}")
+    for act, (as_expected, words) in zip(ACTS, endings, strict=True):
+        print(f"{'as expected' if as_expected else 'NOT AS EXPECTED'}: {act.name}: {words}")
     picture = WORK / f"{GROUP}.svg"
     cli.main(["plot", GROUP, "--config", str(ACTS[-1].config), "--out", str(picture)])
     print(_where_to_look(ACTS[-1]))
     print(f"\n{time.monotonic() - started:.0f} s")
-    return 0 if all(ended_well for ended_well, _ in endings) else 1
+    return 0 if all(as_expected for as_expected, _ in endings) else 1
 
 
 def _migrate(home: Path) -> None:
@@ -81,7 +81,7 @@ def _migrate(home: Path) -> None:
 
 
 def _run(act: Act, home: Path) -> tuple[bool, str]:
-    """The DAG run of one act: whether it ended as it should, and how it ended in words."""
+    """The DAG run of one act: whether it ended as expected, and its end in words."""
     print(f"\nairflow dags test epoch_audit   on {act.words}", flush=True)
     environment = airflow_environment(home) | {"FENCEPOST_CONFIG": str(act.config), "PYTHONUNBUFFERED": "1"}
     log = WORK / f"{act.name}.log"
@@ -103,16 +103,16 @@ def _run(act: Act, home: Path) -> tuple[bool, str]:
     states = _task_states(home)
     if code == 0:
         return not act.fails and set(states.values()) == {"success"}, f"the DAG run succeeded; log: {log}"
-    at = next((step for step in STEPS if states.get(step) == "failed"), "an unknown step")
-    found = CRITICAL in log.read_text(errors="replace")
+    failed_step = next((step for step in STEPS if states.get(step) == "failed"), "an unknown step")
+    is_reported = CRITICAL in log.read_text(errors="replace")
     return (
-        act.fails and at == "gate" and found,
-        f"the DAG run failed at the task {at}{f' on {CRITICAL}' if found else ''}; log: {log}",
+        act.fails and failed_step == "gate" and is_reported,
+        f"the DAG run failed at the task {failed_step}{f' on {CRITICAL}' if is_reported else ''}; log: {log}",
     )
 
 
 def _task_states(home: Path) -> dict[str, str]:
-    """The state of each task of the newest run, from Airflow's own database."""
+    """The state of each task of the newest run, from Airflow's database."""
     with closing(sqlite3.connect(home / "airflow.db")) as database:
         newest = "SELECT run_id FROM dag_run ORDER BY id DESC LIMIT 1"
         return dict(database.execute(f"SELECT task_id, state FROM task_instance WHERE run_id = ({newest})"))
@@ -121,7 +121,7 @@ def _task_states(home: Path) -> dict[str, str]:
 def _where_to_look(act: Act) -> str:
     config = act.config.relative_to(ROOT)
     return f"""
-Look further (in this folder):
+More commands (in this folder):
   .venv/bin/fencepost explain --config {config} <id above>
   .venv/bin/fencepost sql --config {config} "SELECT * FROM marts.fct_policy_comparison"
   .venv/bin/fencepost sql --config {config} "SELECT * FROM marts.fct_false_fencing"

@@ -1,10 +1,10 @@
-"""Steps of an audit over a generated cluster, in a process of its own that can be measured.
+"""Steps of an audit over a generated cluster, in its own process, so that it can be measured.
 
     python bench/fencing/audit.py FOLDER {capture,audit,whole,check}
 
-``audit`` is rebuild and judge, in a session as the product gives it; ``whole`` is all five steps, each unless
-it has been done. ``check`` compares every commit with the cluster's ``ground_truth.parquet``. Prints one line
-of JSON: what each step took and said.
+``audit`` is rebuild and judge, in a session as users have it; ``whole`` is all five steps, without those
+that are done already. ``check`` compares every commit with the cluster's ``ground_truth.parquet``. Prints
+one line of JSON: the cost and the summary of each step.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def _unless_done(step: str, run: pipeline.Run) -> dict[str, Any]:
 
 
 def _check(run: pipeline.Run) -> dict[str, Any]:
-    """How many commits there are, and how many answers, truths and decisions are not as they were made."""
-    # Arrow is loaded behind the audit's own code, as it is for users
+    """The number of commits, and of answers, truths and decisions that differ from the ground truth."""
+    # Arrow is loaded after the audit's own code, as for users
     from pyarrow import parquet
 
     told = parquet.read_table(run.settings.folder / "ground_truth.parquet")

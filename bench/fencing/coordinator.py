@@ -1,8 +1,8 @@
-"""One consumer group at its coordinator: the rules of Kafka's broker, and an account of the truth beside it.
+"""One consumer group at its coordinator: the rules of Kafka's broker, and the ground truth.
 
 Follows KIP-848 as 4.2 and 4.3 ship it (CurrentAssignmentBuilder, ConsumerGroup.validateOffsetCommit; the
-rules of spec/offset_commit/OffsetCommit.tla). What is decided about a commit, by the broker and by each
-policy, and who owned what, is kept here as it happens: nothing of it is read back from the records.
+rules of spec/offset_commit/OffsetCommit.tla). The decisions about each commit, by the broker and by each
+policy, and the owners of partitions are stored here as they happen; they are not read from the records.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Place = tuple[str, int]
 
 @dataclass(frozen=True)
 class Release:
-    """What differs between brokers: the rule for commits, and what records carry."""
+    """The differences between brokers: the rule for commits, and the contents of records."""
 
     rule: str
     metadata_version: int
@@ -48,7 +48,7 @@ RELEASES = {
 
 @dataclass
 class Member:
-    """A live member as the coordinator has it, and the revocation epochs that KAFKA-19779 proposes."""
+    """A live member at the coordinator, with the revocation epochs that KAFKA-19779 proposes."""
 
     id: str
     client_id: str
@@ -63,13 +63,13 @@ class Member:
 
     @property
     def owned(self) -> dict[Place, int]:
-        """Assigned or pending revocation, with the assignment epochs."""
+        """Partitions that are assigned or pending revocation, with their assignment epochs."""
         return {**self.assigned, **self.pending}
 
 
 @dataclass(frozen=True)
 class Request:
-    """An OffsetCommit request: the epoch its client believes in, and offsets."""
+    """An OffsetCommit request: the client's epoch, and offsets."""
 
     member_id: str
     client_id: str
@@ -80,7 +80,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Met:
-    """What is true of one partition of a request, and what each of POLICIES answers."""
+    """The truth about one partition of a request, and the answers of all POLICIES."""
 
     place: Place
     offset: int
@@ -89,7 +89,7 @@ class Met:
 
 
 class Group:
-    """A group's coordinator. Every operation gives the records that it writes, in one batch."""
+    """A group's coordinator. Every operation returns the records that it writes, in one batch."""
 
     def __init__(
         self, name: str, topics: Mapping[str, tuple[bytes, int]], release: Release, rng: Random
@@ -108,13 +108,13 @@ class Group:
         self.members: dict[str, Member] = {}
         self.owner: dict[Place, str] = {}
         self.stored: set[Place] = set()
-        # (place) -> member -> epoch at which the member owned it -> what has become of that ownership
+        # partition -> member -> epoch at which the member owned it -> the state of that ownership now
         self._account: dict[Place, dict[str, dict[int, str]]] = {}
 
     # --- membership -----------------------------------------------------------------------------------------
 
     def join(self, member_id: str, client_id: str, now_ms: int) -> list[Record]:
-        """A heartbeat with epoch 0 of a member that is not there."""
+        """A heartbeat with epoch 0 of a member that is not in the group."""
         self.exists = True
         self.members[member_id] = Member(member_id, client_id)
         written = [encoding.member_record(self.name, member_id, client_id, self.topics)]
@@ -131,7 +131,7 @@ class Group:
         return [*written, self._next_epoch()]
 
     def change_topics(self, member_id: str, now_ms: int) -> list[Record]:
-        """A heartbeat finds other metadata of the topics: a new target, in which more partitions move."""
+        """A heartbeat after a change of the topics' metadata: a new target, in which more partitions move."""
         written = [self._next_epoch(), *self._new_target(now_ms, shuffle=0.3)]
         return written + self._reconcile(self.members[member_id])
 
@@ -146,7 +146,7 @@ class Group:
     # --- reconciliation -------------------------------------------------------------------------------------
 
     def due(self, member: Member) -> bool:
-        """Whether a heartbeat of the member (that owns nothing it must revoke) would write something."""
+        """Whether a heartbeat of the member (which owns nothing that it must revoke) would write a record."""
         if self.target_epoch < self.epoch or member.state == UNREVOKED or member.epoch < self.target_epoch:
             return True
         missing = member.target - member.assigned.keys()
@@ -155,7 +155,7 @@ class Group:
         )
 
     def heartbeat(self, member_id: str, now_ms: int) -> list[Record]:
-        """A heartbeat of a member that has given up what it was asked to."""
+        """A heartbeat of a member that has revoked the partitions that it had to."""
         written = self._new_target(now_ms, shuffle=0.0) if self.target_epoch < self.epoch else []
         return written + self._reconcile(self.members[member_id])
 
@@ -168,12 +168,14 @@ class Group:
         return encoding.group_record(self.name, self.epoch, self.metadata_hash)
 
     def _new_target(self, now_ms: int, shuffle: float) -> list[Record]:
-        """A sticky, balanced assignment for this group epoch; ``shuffle`` of what members have is moved."""
+        """A sticky, balanced assignment for this group epoch; the share ``shuffle`` of the partitions is
+        moved.
+        """
         rng, members = self._rng, list(self.members.values())
         low, more = divmod(len(self.places), len(members))
         free = set(self.places)
         kept: dict[str, tuple[list[Place], int]] = {}
-        # who has most keeps one more, so that as little as possible moves
+        # the member with the most partitions keeps one more, so that as few as possible move
         for rank, member in enumerate(sorted(members, key=lambda each: -len(each.target))):
             mine = [place for place in sorted(member.target) if place in free and rng.random() >= shuffle]
             room = low + (rank < more)
@@ -203,7 +205,7 @@ class Group:
             # the epoch stays, even if partitions were released with this heartbeat (KAFKA-19974)
             epoch, state = member.epoch, UNREVOKED
         else:
-            # what the member itself gives up counts as free for it (KAFKA-19449)
+            # a partition that the member itself revokes counts as free for it (KAFKA-19449)
             gained = {place for place in missing if self.owner.get(place) in (None, member.id)}
             epoch, state = self.target_epoch, UNRELEASED if missing - gained else STABLE
         released = member.pending
@@ -240,7 +242,7 @@ class Group:
     # --- commits --------------------------------------------------------------------------------------------
 
     def decide(self, request: Request) -> tuple[int, list[Met]]:
-        """The broker's answer to the request, and what is true of each partition."""
+        """The broker's answer to the request, and the truth about each partition."""
         met = [self._met(request, place, offset) for place, offset in request.offsets]
         together = all(each.accepts[3] for each in met)
         met = [Met(each.place, each.offset, each.truth, (*each.accepts[:3], together)) for each in met]
@@ -253,7 +255,7 @@ class Group:
         return (STALE_MEMBER_EPOCH if request.member_id in self.members else UNKNOWN_MEMBER_ID), met
 
     def commit_records(self, met: Sequence[Met], now_ms: int, *, by_name: bool) -> list[Record]:
-        """What an accepted request writes."""
+        """The records that an accepted request writes."""
         named = by_name and not self.release.records_assignment_epochs
         return [
             encoding.commit_record(
@@ -269,7 +271,7 @@ class Group:
     def _met(self, request: Request, place: Place, offset: int) -> Met:
         epoch, member = request.epoch, self.members.get(request.member_id)
         if epoch < 0:
-            # outside the group protocol: nothing to be fenced by, if nobody is in the group
+            # outside the group protocol: it is not fenced if the group has no members
             accepts = (not self.members,) * 4
             return Met(place, offset, "unfenced", accepts)
         became = self._account.get(place, {}).get(request.member_id, {}).get(epoch)
@@ -287,7 +289,7 @@ class Group:
         )
         return Met(place, offset, truth, accepts)
 
-    # --- the account of the truth ---------------------------------------------------------------------------
+    # --- the ground truth -----------------------------------------------------------------------------------
 
     def _revoked(self, member: Member, released: Iterable[Place], epoch: int) -> None:
         for place in released:

@@ -1,8 +1,9 @@
-"""One group with so many members that few of them do anything between two changes of it.
+"""One group with so many members that only few of them act between two changes of the group.
 
-The walk of ``walk.Clients`` looks at all members at each step, and lets all follow a change before the next
-one: with 10,000 members and as many epochs that would be 100 million records. Here some do, chosen by chance,
-and the others skip epochs, as members do whose group changes more often than they send heartbeats.
+The walk of ``walk.Clients`` visits all members at each step, and all follow a change before the next one:
+with 10,000 members and as many epochs that would be 100 million records. Here only some members act, chosen
+at random, and the others skip epochs, as members do whose group changes more often than they send
+heartbeats.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _TRIES = 50
 
 
 class CrowdedGroup(Group):
-    """A group whose assignor leaves everybody what they have, but one partition that a new member gets."""
+    """A group whose assignor moves nothing except one partition to a new member."""
 
     def _restart(self) -> None:
         super()._restart()
@@ -31,13 +32,13 @@ class CrowdedGroup(Group):
         return super().remove(member_id)
 
     def _new_target(self, now_ms: int, shuffle: float) -> list[Record]:
-        """Who has no target gets one; nothing is shuffled."""
+        """Members without a target get one; nothing is shuffled."""
         rng, written = self._rng, []
         named = list(self.members)
         for member_id in reversed(named):
             member = self.members[member_id]
             if member.target:
-                # members are in the order in which they joined: who has none is among the last
+                # members are in the order in which they joined: those without a target are the last
                 break
             giver = self.members[rng.choice(named)]
             if len(giver.target) == _OF_EACH:
@@ -62,7 +63,7 @@ class CrowdedGroup(Group):
 
 
 class Crowd(Clients):
-    """The walk over such a group: all join, then they commit."""
+    """The walk over such a group: all members join, then they commit."""
 
     def run(self, wanted: int) -> Written:
         """Walk."""

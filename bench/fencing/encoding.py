@@ -1,7 +1,7 @@
 """Bytes as a broker writes them: record batches v2, the coordinator's records, the metadata log's records.
 
-Written from Kafka's schemas with ``struct``, independently of the reader that is measured on it;
-``kafka-dump-log`` is the judge of both (tests/bench).
+Written from Kafka's schemas with ``struct``, independently of the reader that is measured with it;
+``kafka-dump-log`` checks both (tests/bench).
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ Record = tuple[bytes | None, bytes | None]
 Partitions = Mapping[bytes, Sequence[tuple[int, int]]]
 """Topic id -> partitions with their assignment epochs."""
 
-_BATCH_OVERHEAD = 9  # leader epoch, magic, checksum: what the batch length counts before the checksummed part
+_BATCH_OVERHEAD = (
+    9  # leader epoch, magic and checksum: the part of the batch length before the checksummed bytes
+)
 
 
 def checksum(data: bytes | bytearray) -> int:
@@ -58,7 +60,7 @@ def batch(
     sequence: int = -1,
     leader_epoch: int = 0,
 ) -> bytes:
-    """A record batch, all of it but the base offset, which is outside the checksum and comes first."""
+    """A record batch without the base offset, which comes first and is not in the checksum."""
     body = bytearray()
     for delta, (key, value) in enumerate(records):
         inside = b"\0\0" + zigzag(delta)
@@ -110,7 +112,7 @@ def commit_record(
 
 
 def commit_tombstone(group: str, topic: str, partition: int) -> Record:
-    """The end of a stored offset."""
+    """The tombstone of a stored offset."""
     return struct.pack(">h", 1) + _plain(group) + _plain(topic) + struct.pack(">i", partition), None
 
 
@@ -124,13 +126,13 @@ def member_record(group: str, member: str, client_id: str, topics: Iterable[str]
     """ConsumerGroupMemberMetadata (type 5)."""
     names = [_compact(name) for name in topics]
     value = b"\0\0" + b"\0\0" + _compact(client_id) + _compact("/127.0.0.1") + varint(len(names) + 1)
-    # a broker writes the tag of the classic member's metadata also when there is none
+    # a broker writes the tag of the classic member's metadata even if there is none
     value += b"".join(names) + _compact("") + struct.pack(">i", 300_000) + b"\0" + b"\x01\x00\x01\x00"
     return _key(5, group, member), value
 
 
 def target_epoch_record(group: str, epoch: int, now_ms: int | None) -> Record:
-    """ConsumerGroupTargetAssignmentMetadata (type 6); its timestamp is there from 4.3 on."""
+    """ConsumerGroupTargetAssignmentMetadata (type 6); it has a timestamp from 4.3."""
     tags = b"\0" if now_ms is None else b"\x01\x00\x08" + struct.pack(">q", now_ms)
     return _key(6, group), struct.pack(">hi", 0, epoch) + tags
 
@@ -160,7 +162,7 @@ def assignment_record(
 
 
 def tombstone(kind: int, group: str, member: str | None = None) -> Record:
-    """The end of a record of the group, or of one of its members."""
+    """The tombstone of a record of the group, or of one of its members."""
     return _key(kind, group, *([] if member is None else [member])), None
 
 
@@ -198,7 +200,7 @@ def _numbers(numbers: Sequence[int]) -> bytes:
 
 
 def leader_change() -> Record:
-    """The control record that opens an epoch of the metadata log: node 1 leads."""
+    """The control record that begins an epoch of the metadata log with node 1 as leader."""
     voter = b"\x02" + struct.pack(">i", 1) + b"\0"
     return struct.pack(">hh", 0, 2), struct.pack(">hi", 0, 1) + voter + voter + b"\0"
 
@@ -211,7 +213,7 @@ def feature_level(name: str, level: int) -> Record:
 def register_broker(
     version: int, incarnation: bytes, epoch: int, metadata_version: int, log_dir: bytes, *, broker_id: int = 1
 ) -> Record:
-    """RegisterBrokerRecord; its range of metadata.version tells the broker's release."""
+    """RegisterBrokerRecord; its range of metadata.version identifies the broker's release."""
     features = (("group.version", 0, 1), ("metadata.version", 7, metadata_version))
     body = struct.pack(">i?", broker_id, False) + incarnation + struct.pack(">q", epoch)
     body += b"\x02" + _compact("PLAINTEXT") + _compact("127.0.0.1") + struct.pack(">Hh", 9092, 0) + b"\0"
@@ -233,7 +235,7 @@ def remove_topic(topic_id: bytes) -> Record:
 
 
 def partition(topic_id: bytes, number: int, log_dir: bytes, replicas: Sequence[int] = (1,)) -> Record:
-    """PartitionRecord of a partition that its first replica leads, with all of them in sync."""
+    """PartitionRecord of a partition whose first replica leads, with all replicas in sync."""
     body = struct.pack(">i", number) + topic_id + _numbers(replicas) + _numbers(replicas) + b"\x01\x01"
     body += struct.pack(">iii", replicas[0], 0, 0) + varint(len(replicas) + 1) + log_dir * len(replicas)
     return _metadata(3, 2, body)
@@ -242,14 +244,14 @@ def partition(topic_id: bytes, number: int, log_dir: bytes, replicas: Sequence[i
 def partition_change(
     topic_id: bytes, number: int, *, isr: Sequence[int] | None = None, leader: int | None = None
 ) -> Record:
-    """PartitionChangeRecord; a leader that is named is a new leader epoch."""
+    """PartitionChangeRecord; with a leader it begins a new leader epoch."""
     tags = [] if isr is None else [(0, _numbers(isr))]
     tags += [] if leader is None else [(1, struct.pack(">i", leader))]
     return _metadata(5, 0, struct.pack(">i", number) + topic_id, tags=_tags(tags))
 
 
 def no_op() -> Record:
-    """NoOpRecord: a controller with nothing to write says that it is there."""
+    """NoOpRecord, which an idle controller writes."""
     return _metadata(20, 0, b"")
 
 

@@ -1,10 +1,11 @@
-"""Logs of a cluster that never ran: many groups' coordinators, replayed into the files that a broker writes.
+"""Generates the logs of a cluster: many groups' coordinators, simulated into the files that a broker writes.
 
     python bench/fencing/generate.py FOLDER [commits] [groups] [members] [release] [seed]
 
 ``FOLDER`` gets ``fencepost.toml``, ``broker-1/log_dir`` (segments of ``__consumer_offsets`` and of the
-metadata log), ``broker-1/kafka-request.log`` and ``ground_truth.parquet``: per request and partition what the
-broker answered, who owned the partition, and what every policy answers, as the coordinator knew it then.
+metadata log), ``broker-1/kafka-request.log`` and ``ground_truth.parquet``: per request and partition the
+broker's answer, the owner of the partition, and the answer of every policy, as the coordinator knew them at
+that time.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ SEGMENT_BYTES = 4 << 20
 
 @dataclass(frozen=True)
 class Size:
-    """How much to generate: ``commits`` counts requests, ``coordinators`` partitions that hold groups,
-    ``partitions`` those of each of the ``topics``. ``crowd``: so many members that not all do something
+    """How much to generate: ``commits`` counts requests, ``coordinators`` partitions with groups,
+    ``partitions`` those of each of the ``topics``. ``crowd``: so many members that not all of them act
     between two changes of their group (crowd.Crowd).
     """
 
@@ -52,7 +53,9 @@ class Size:
 
 @dataclass(frozen=True)
 class Generated:
-    """What was generated: requests and their partitions, the group's records, and the kinds of commits."""
+    """The numbers of generated requests and their partitions, of the group's records, and of the kinds of
+    commits.
+    """
 
     requests: int
     commits: int
@@ -63,7 +66,7 @@ class Generated:
 
     @property
     def interesting(self) -> float:
-        """The share of commits that are not an owner's, or were refused."""
+        """The share of commits that were not an owner's, or were refused."""
         return 1 - self.kinds["owner, NONE"] / self.commits
 
 
@@ -124,7 +127,7 @@ timezone = "UTC"
 
 @cache
 def coordinator_of(group: str) -> int:
-    """The partition of __consumer_offsets that keeps a group: Java's hash of its (plain) name."""
+    """The partition of __consumer_offsets with the records of a group: Java's hash of its (plain) name."""
     code = 0
     for letter in group:
         code = (code * 31 + ord(letter)) & 0xFFFFFFFF
@@ -137,7 +140,7 @@ def _share(total: int, parts: int, index: int) -> int:
 
 
 def _group_names(count: int, homes: frozenset[int]) -> Iterator[str]:
-    """Names of groups that live in these partitions."""
+    """Names of groups whose records are in these partitions."""
     number = 0
     while count:
         name = f"service-{number:05}"
@@ -151,7 +154,7 @@ def _group_names(count: int, homes: frozenset[int]) -> Iterator[str]:
 
 
 def _write_partition(log_dir: Path, number: int, log: list[tuple[int, list[Record]]], topic_id: bytes) -> int:
-    """The batches of all groups in the order of their time; gives the number of records."""
+    """Write the batches of all groups in the order of time; returns the number of records."""
     log.sort(key=lambda each: each[0])
     folder = _partition_folder(log_dir, f"__consumer_offsets-{number}", topic_id)
     batches = ((len(records), encoding.batch(records, at, sequence=0)) for at, records in log)
@@ -182,7 +185,9 @@ def _partition_folder(log_dir: Path, name: str, topic_id: bytes) -> Path:
 def _write_metadata(
     log_dir: Path, release: Release, topics: dict[str, tuple[bytes, int]], disk: bytes, rng: Random
 ) -> None:
-    """The metadata log of a node that is broker and controller, and what else its log directory holds."""
+    """Write the metadata log of a node that is broker and controller, and the other files of its log
+    directory.
+    """
     batches = [
         encoding.batch([encoding.leader_change()], START_MS, control=True),
         encoding.batch(
@@ -296,7 +301,7 @@ def _write_truth(path: Path, decided: list[Decided]) -> None:
 
 
 def main() -> int:
-    """Generate one cluster and say what is in it."""
+    """Generate one cluster and print its contents."""
     folder, rest = Path(sys.argv[1]), sys.argv[2:]
     counts = [int(each) for each in rest[:3]]
     begun = time.monotonic()

@@ -1,4 +1,4 @@
-"""A step of a benchmark in a process of its own, what it took, and whether a goal was met."""
+"""Runs a step of a benchmark in its own process, and reports its cost and whether a goal was met."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ missed: list[str] = []
 
 @dataclass(frozen=True)
 class Took:
-    """What a process took, with its JVM and their workers; ``peak`` is in MiB, resident."""
+    """The cost of a process with its JVM and their workers; ``peak`` is resident memory in MiB."""
 
     wall: float
     cpu: float
@@ -26,7 +26,7 @@ class Took:
 
 
 def step(script: Path, folder: Path, name: str) -> Took:
-    """Run a step of a script that prints what it took as a line of JSON; raises SystemExit when it fails."""
+    """Run a step of a script that prints its cost as a line of JSON. Raises SystemExit if it fails."""
     begun = time.monotonic()
     with (folder / f"{name}.log").open("w+") as log:
         command = [sys.executable, str(script), str(folder), name]
@@ -49,12 +49,12 @@ def step(script: Path, folder: Path, name: str) -> Took:
 
 
 def _environment() -> dict[str, str]:
-    """Without what makes short runs of a JVM cheap: a benchmark's JVM is what users run."""
+    """The environment without options that make short runs of a JVM cheap, since users do not have them."""
     return {name: value for name, value in os.environ.items() if name != "JDK_JAVA_OPTIONS"}
 
 
 def goal(what: str, met: bool, measure: str) -> None:
-    """Print a goal, and note it when it was missed."""
+    """Print a goal, and remember it if it was missed."""
     print(f"  {'met   ' if met else 'MISSED'} {what}{': ' + measure if measure else ''}", flush=True)
     if not met:
         missed.append(what)

@@ -1,4 +1,4 @@
-"""CPU and memory of a process with everything that it started."""
+"""CPU and memory of a process with all processes that it started."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PAUSE = 0.25
 
 
 class Meter(threading.Thread):
-    """Watches this process, its JVM and their workers, which may be gone when a step has ended."""
+    """Samples this process, its JVM and their workers, which may have ended before the end of a step."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
@@ -27,7 +27,7 @@ class Meter(threading.Thread):
             time.sleep(_PAUSE)
 
     def read(self) -> dict[str, float]:
-        """CPU seconds and peak memory (MiB) since it was read last."""
+        """CPU seconds and peak memory (MiB) since the last call."""
         self._sample()
         seconds = sum(self._seconds.values())
         taken = {"cpu": seconds - self._before, "peak": self._peak / 2**20}
@@ -42,7 +42,7 @@ class Meter(threading.Thread):
                 times, memory = each.cpu_times(), each.memory_info().rss
                 self._seconds[each] = times.user + times.system
                 if each.name() == "java":
-                    # one that is about to run another program shares the memory of the first
+                    # a process that is about to start another program shares its parent's memory
                     machine = max(machine, memory)
                 else:
                     held += memory

@@ -1,10 +1,10 @@
-"""Auditing 20,000 and 200,000 commits of a generated cluster: time, CPU, memory, and how they grow.
+"""Audits of 20,000 and 200,000 commits of a generated cluster: time, CPU, memory, and their growth.
 
     python bench/fencing/run.py [small large]
 
 Members and groups grow with the commits: 10,000 members in 1,000 groups commit 200,000 times, in requests for
 one to three partitions. Capture, audit (rebuild and judge in one run) and the comparison with the truth each
-have a fresh process; what counts is the audit's, with the start and the end of its JVM.
+have their own process; the goals apply to the audit's, with the start and the end of its JVM.
 """
 
 from __future__ import annotations
@@ -19,18 +19,22 @@ from measured_step import Took, goal, missed, step
 
 AUDIT = Path(__file__).with_name("audit.py")
 SECONDS, MEBIBYTES = 75, 2_048
-"""The stated CPU seconds (of the whole process tree, with its start) and memory of the large audit."""
+"""The goals for the CPU seconds (of the whole process tree, with its start) and the memory of the large
+audit.
+"""
 BEFORE = {20_000: 422.0}
-"""CPU seconds of the rebuild by joins and windows, for so many requests."""
+"""The CPU seconds of the former rebuild by joins and windows, by number of requests."""
 RATE = 10_000
-"""Requests rebuilt and judged in a CPU second, beyond what the fewest take; each of the two steps."""
+"""The goal for requests that are rebuilt, or judged, per CPU second, without the cost of the
+smallest audit.
+"""
 FIXED = 200
-"""So few commits that an audit takes what it takes for any."""
+"""So few commits that an audit of them has only the fixed cost of any audit."""
 PER_GROUP, PER_MEMBER = 200, 20
 
 
 def main() -> int:
-    """Print every run and whether the goals were met; 1 when one was missed."""
+    """Print every run and whether the goals were met; returns 1 if one was missed."""
     small, large = (int(each) for each in sys.argv[1:3] or ("20000", "200000"))
     runs = {}
     for commits in (FIXED, small, large):
@@ -56,7 +60,7 @@ def main() -> int:
 
 
 def _audited(folder: Path, commits: int) -> Took:
-    """Generate a cluster, capture, audit and check it; gives what the audit took."""
+    """Generate a cluster, capture, audit and check it; returns the cost of the audit."""
     begun = time.monotonic()
     made = generate(folder, Size(commits, commits // PER_GROUP, commits // PER_MEMBER))
     print(

@@ -1,10 +1,10 @@
-"""One group of very many members, of two sizes: time, CPU, memory, and how they grow.
+"""One group with very many members, in two sizes: time, CPU, memory, and their growth.
 
     python bench/fencing/run_crowd.py [small large]
 
 Members, and epochs with them, grow with the commits: 1,000 members in 1,100 epochs commit 100,000 times, and
 ``1000 10000`` measures 10,000 members with a million commits. A group is not cut into pieces: all of its
-lines and records are replayed by one task. What is told is compared with what the generator knows.
+lines and records are replayed by one task. The result is compared with the generator's ground truth.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ AUDIT = Path(__file__).with_name("audit.py")
 MEBIBYTES = 4_096
 OF_A_MEMBER = 100
 FEWEST = 5
-"""So few members that an audit takes what it takes for any."""
+"""So few members that an audit of them has only the fixed cost of any audit."""
 
 
 def main() -> int:
-    """Print every run and whether the goals were met; 1 when one was missed."""
+    """Print every run and whether the goals were met; returns 1 if one was missed."""
     small, large = (int(each) for each in sys.argv[1:3] or ("100", "1000"))
     runs = {}
     for members in (FEWEST, small, large):
@@ -43,7 +43,7 @@ def main() -> int:
 
 
 def _audited(folder: Path, members: int) -> Took:
-    """Generate a cluster, capture, audit and check it; gives what the audit took."""
+    """Generate a cluster, capture, audit and check it; returns the cost of the audit."""
     places = members + members // 10 + 10
     size = Size(members * OF_A_MEMBER, 1, members, 1, topics=2, partitions=places, crowd=True)
     made = generate(folder, size, mix=Mix(rebalance_every=1_000, empties=0))

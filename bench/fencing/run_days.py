@@ -1,12 +1,13 @@
-"""A whole audit that finds a hundredth more, and one that finds as much after a short history and a long one.
+"""A whole audit with a hundredth of new evidence, and one with the same amount after a short and a long
+history.
 
     python bench/fencing/run_days.py [short long [requests]]
 
-Groups live for so many days, and send so many requests in each. History is in chapters of a day. The second
-audit finds what was written in a hundredth of the time, the third one what was in a hundredth of the short
-history, whichever it is; the first one what was before. Either history ends at noon. Each audit is all five
-steps, in a process of its own with its JVM, as users run it. What an audit takes that finds nearly nothing is
-what any takes.
+Groups exist for so many days, and send so many requests on each. History is in chapters of a day. The second
+audit finds the evidence of a hundredth of the time, the third that of a hundredth of the short history (in
+both histories), and the first everything before. Both histories end at noon. Each audit has all five steps,
+in its own process with its JVM, as for users. The cost of an audit that finds nearly nothing is the fixed
+cost of any audit.
 """
 
 from __future__ import annotations
@@ -26,12 +27,14 @@ AUDIT = Path(__file__).with_name("audit.py")
 NEW = 0.01
 NEARLY_NOTHING = 0.002
 SHARE = 0.05
-"""The second audit, of the first, beyond what any takes."""
+"""The goal for the cost of the second audit as a share of the first, without the fixed cost."""
 CONSTANT = 1.2
-"""So many times what the third audit takes after the short history may it take after the long one."""
+"""The goal for the cost of the third audit after the long history as a multiple of that after the
+short one.
+"""
 _DAY_MS = 86_400_000
 _TICKS = 0.3
-"""How often time goes on in the walk for each request of a group, or so."""
+"""Roughly how often time advances in the walk for each request of a group."""
 
 
 def main() -> int:
@@ -64,7 +67,7 @@ def main() -> int:
 
 
 def _generate(folder: Path, days: int, requests: int) -> None:
-    """A cluster whose groups live for all these days."""
+    """A cluster whose groups exist on all these days."""
     groups, members = 5, 25
     walk.GAP_MS = int(days * _DAY_MS / (_TICKS * days * requests / groups))
     generate(folder, Size(days * requests, groups, members, topics=10))
@@ -73,7 +76,7 @@ def _generate(folder: Path, days: int, requests: int) -> None:
 
 
 def _audited(whole: Path, site: Path, share: float) -> Took:
-    """Let the logs of ``site`` grow to what they were after this share of the time, and audit them."""
+    """Extend the logs of ``site`` to their state after this share of the time, and audit them."""
     lines = (whole / "broker-1" / "kafka-request.log").read_bytes().splitlines(keepends=True)
     begun, ended = _logged_ms(lines[0]), _last_noon(_logged_ms(lines[-1]))
     until = begun + int(share * (ended - begun))
@@ -83,7 +86,7 @@ def _audited(whole: Path, site: Path, share: float) -> Took:
         if file.name == "kafka-request.log":
             grown.write_bytes(b"".join(line for line in lines if _logged_ms(line) < until))
         elif file.suffix != ".log" or file.parent.name == "__cluster_metadata-0":
-            # all that the metadata log says is from the beginning
+            # all records of the metadata log are from the beginning
             shutil.copy(file, grown)
         elif batches := _written_before(file.read_bytes(), until):
             grown.write_bytes(batches)
@@ -91,18 +94,18 @@ def _audited(whole: Path, site: Path, share: float) -> Took:
 
 
 def _last_noon(ms: int) -> int:
-    """Where history ends: what is found last lies within one chapter, however many there are."""
+    """The end of history, chosen so that the newest evidence is in one chapter, however many there are."""
     return ms - (ms - _DAY_MS // 2) % _DAY_MS
 
 
 def _logged_ms(line: bytes) -> int:
-    """When a line of the request log was written: it begins with [2026-11-20 01:28:41,696]."""
+    """The time of a line of the request log, which begins with [2026-11-20 01:28:41,696]."""
     logged = datetime.strptime(line[1:24].decode(), "%Y-%m-%d %H:%M:%S,%f")
     return int(logged.replace(tzinfo=UTC).timestamp() * 1000)
 
 
 def _written_before(segment: bytes, until: int) -> bytes:
-    """The batches up to the first one that was written then; baseOffset, batchLength, ..., maxTimestamp."""
+    """The batches before the first one that was written later; baseOffset, batchLength, ..., maxTimestamp."""
     at = 0
     while at < len(segment):
         (length,), (newest,) = (

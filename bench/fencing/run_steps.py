@@ -1,4 +1,4 @@
-"""The steps of an audit in this process, each with what it took: what ``measured_step`` reads."""
+"""Runs steps of an audit in this process and prints the cost of each, which ``measured_step`` reads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from fencepost.settings import load
 
 
 def run_steps(folder: Path, steps: Mapping[str, Callable[[pipeline.Run], Any]]) -> int:
-    """Run the steps over the lake of ``folder``, and print one line of JSON: what each took and said."""
+    """Run the steps over the lake of ``folder``, and print one line of JSON: the cost and the summary of
+    each.
+    """
     settings = load(folder / "fencepost.toml")
     found: dict[str, dict[str, Any]] = {}
     meter = Meter()

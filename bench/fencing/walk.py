@@ -1,7 +1,7 @@
-"""The clients of one group: they join, follow what they hear, leave, and commit, now and then too late.
+"""The clients of one group: they join, follow their assignments, leave, and commit, sometimes too late.
 
-A walk of random steps. Between a commit and a step of the group lies more than the clock tolerance of an
-audit, so that a refused commit, too, met one state only.
+A walk of random steps. Between a commit and a step of the group is more time than the clock tolerance of an
+audit, so that only one state is possible for a refused commit, too.
 """
 
 from __future__ import annotations
@@ -17,23 +17,25 @@ GAP_MS = 80
 
 @dataclass(frozen=True)
 class Mix:
-    """How often, per step or per commit, something happens."""
+    """The probability of events, per step or per commit."""
 
-    moments_held: float = 0.035  # a commit is held back before a step that changes what its client has
-    unheard: float = 0.05  # a commit is sent by a client that has not heard of its new epoch
-    rogue: float = 0.0015  # the current epoch, for a partition of somebody else
-    ahead: float = 0.0003  # an epoch that was never given out
-    outsider: float = 0.0005  # no member, while the group has members
+    moments_held: float = 0.035  # a commit is delayed beyond a step that changes its client's partitions
+    unheard: float = 0.05  # a commit is sent by a client that does not know its new epoch yet
+    rogue: float = 0.0015  # the current epoch, for another member's partition
+    ahead: float = 0.0003  # an epoch that never existed
+    outsider: float = 0.0005  # a commit without a member id, while the group has members
     idle: float = 0.1  # share of partitions without progress: the same offset is committed again
-    by_name: float = 0.1  # share of requests in version 9, which names topics
-    interrupted: float = 0.02  # another change of membership before the last one has settled
+    by_name: float = 0.1  # share of requests in version 9, which has topic names
+    interrupted: float = 0.02  # another change of membership before all members have followed the last one
     empties: float = 0.1  # share of groups that are empty for a while, half of them deleted
     rebalance_every: int = 50  # commits
 
 
 @dataclass(frozen=True)
 class Decided:
-    """A request with its answer: its version, how long it took until when, its error and what it met."""
+    """A request with its answer: its version, duration and time, its error, and the truth about its
+    partitions.
+    """
 
     group: str
     request: Request
@@ -52,7 +54,7 @@ class Decided:
 
 @dataclass
 class Client:
-    """One client: what it believes."""
+    """One client, with its view of the group."""
 
     member_id: str
     client_id: str
@@ -64,14 +66,14 @@ class Client:
 
 @dataclass
 class Written:
-    """What the walk leaves behind: batches of records with their time, and decided requests in order."""
+    """The result of the walk: batches of records with their time, and answered requests in order."""
 
     batches: list[tuple[int, list[Record]]] = field(default_factory=list)
     decided: list[Decided] = field(default_factory=list)
 
 
 class Clients:
-    """The walk over one group until it has decided ``wanted`` requests."""
+    """The walk over one group until it has answered ``wanted`` requests."""
 
     def __init__(self, group: Group, size: int, start_ms: int, rng: Random, mix: Mix) -> None:
         self.group, self.size, self.now, self.mix = group, size, start_ms, mix
@@ -119,7 +121,7 @@ class Clients:
             self.written.batches.append((self.now, records))
 
     def _tick(self, *, step: bool) -> None:
-        """Time goes on, by more when a commit and a step of the group follow each other."""
+        """Advance the time, by more if a commit and a step of the group follow each other."""
         self.now += GAP_MS if step or self._stepped else 0
         self.now += self._rng.randrange(4, 40)
         self._stepped = step
@@ -135,7 +137,7 @@ class Clients:
         self._write(self.group.join(client.member_id, client.client_id, self.now))
 
     def _change(self) -> None:
-        """Somebody joins, leaves or is fenced, or the topics change."""
+        """A member joins, leaves or is fenced, or the topics change."""
         live = [each for each in self.clients if each.member_id in self.group.members]
         kind = self._rng.choice(("join", "leave", "leave", "fence", "fence", "topics"))
         if kind == "join" or len(live) <= max(1, self.size // 2):
@@ -180,7 +182,7 @@ class Clients:
     # --- clients' own steps ---------------------------------------------------------------------------------
 
     def _settle(self) -> None:
-        """Until nobody has anything left to do, unless another change comes in between."""
+        """Steps until no client has anything left to do, unless another change comes in between."""
         while self._move():
             if self._rng.random() < 0.12:
                 self._commit()
@@ -230,7 +232,7 @@ class Clients:
     # --- commits --------------------------------------------------------------------------------------------
 
     def _hold(self, client: Client, times: int = 1) -> None:
-        """Perhaps the client has sent a commit before this step that arrives after it."""
+        """Sometimes send a commit before this step that arrives after it."""
         if client.epoch > 0 and client.owned and self._rng.random() < self.mix.moments_held * times:
             late = self._step + self._rng.randrange(1, 25)
             self._held.append((late, client, self._request(client, client.epoch, sorted(client.owned))))
@@ -262,7 +264,7 @@ class Clients:
         self._decide(client, self._request(client, epoch, chosen))
 
     def _one_that_commits(self, *, unheard: bool) -> Client | None:
-        """A member that owns something, perhaps one that has not heard of its new epoch."""
+        """A member that owns partitions; with ``unheard`` it may not know its new epoch yet."""
         live = [each for each in self.clients if each.owned and each.member_id in self.group.members]
         if not unheard:
             live = [each for each in live if self._next_move(each) != "hear"]
@@ -286,7 +288,7 @@ class Clients:
         self._decide(tool, self._request(tool, -1, self.group.places))
 
     def _decide_gone(self) -> None:
-        """A client of the life before commits to a group that is not there any more."""
+        """A client of the previous life commits to a group that was deleted."""
         client = Client(uuid_text(self._rng.randbytes(16)), f"{self.group.name}-gone", 0)
         self._decide(client, self._request(client, 4, self.group.places))
 

@@ -1,7 +1,7 @@
-"""Consumers of topics that are created again: what they are told, where they read, what they commit.
+"""Consumers of topics that are created again: the answers that they get, the offsets they read and commit.
 
-Nothing of the cluster changes while they ask, so each answer, and what it does to a client, is known. What is
-true of a request is a row of the table of silver that tells it.
+The cluster does not change during a request, so each answer, and its effect on the client, is known. The
+truth about a request is a row of silver's table for it.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Mix:
-    """How often something happens, for each turn of a client."""
+    """The probability of events, for each turn of a client."""
 
-    asks: float = 0.15  # it refreshes its metadata, without need
-    everything: float = 0.0  # of those: of all topics
-    behind: float = 0.1  # a broker that is behind answers, if one is
-    careless: float = 0.5  # share of clients that go on where they were in the topic before
+    asks: float = 0.15  # it refreshes its metadata without a reason
+    everything: float = 0.0  # of these: for all topics
+    behind: float = 0.1  # a broker with older metadata answers, if there is one
+    careless: float = 0.5  # share of clients that continue at their offset in the previous topic
     commits: float = 0.4
     seeks: float = 0.02
     restarts: float = 0.005
@@ -40,7 +40,7 @@ class Mix:
 
 @dataclass
 class Read:
-    """Where a client is in a partition: its offset is of the incarnation ``of``, None where nobody knows."""
+    """A client's position in a partition: its offset belongs to the incarnation ``of``, None if unknown."""
 
     asked_id: str | None
     offset: int
@@ -67,12 +67,12 @@ class Consumer:
 
     @property
     def client_id(self) -> str:
-        """As the application names it."""
+        """The client.id."""
         return f"consumer-{self.number:05}"
 
     @property
     def host(self) -> str:
-        """Each has one of its own."""
+        """The client's own port."""
         return f"10.1.{self.number // 250}.{self.number % 250 + 1}"
 
     def connection(self, broker_id: int) -> str:
@@ -81,7 +81,7 @@ class Consumer:
         return f"10.0.0.{broker_id}:9092-{self.host}:{port}-0-1"
 
     def begin_again(self) -> None:
-        """Another instance of it, which knows nothing."""
+        """A new instance of the client, without any state."""
         self.life, self.correlation_id = self.life + 1, 0
         for each in (self.ids, self.had, self.seen, self.leaders, self.reads):
             each.clear()
@@ -89,7 +89,7 @@ class Consumer:
 
 @dataclass
 class Stored:
-    """A committed offset, when its record was written; ``of`` as in Read."""
+    """A committed offset, with the time of its record; ``of`` as in Read."""
 
     ms: int
     group: str
@@ -101,7 +101,7 @@ class Stored:
 
 
 class Consumers:
-    """All of them, in turns; ``truth`` is by table, ``stored`` what the coordinator writes."""
+    """All consumers, in turns; ``truth``: rows by table, ``stored``: the coordinator's records."""
 
     def __init__(self, clients: list[Consumer], cluster: Controller, rng: Random, mix: Mix) -> None:
         self.lines: list[Line] = []
@@ -120,7 +120,9 @@ class Consumers:
     def ask(
         self, requests: int, span: tuple[int, int], before: Mapping[str, Incarnation], behind: int | None
     ) -> None:
-        """So many requests in a span of time; the broker ``behind`` still has what was ``before``."""
+        """So many requests in an interval of time; the broker ``behind`` still has the metadata
+        ``before``.
+        """
         self._ms, end = span
         self._gap = max(1, (end - self._ms) // (requests + 20))
         self._before, self._behind = before, behind
@@ -171,7 +173,7 @@ class Consumers:
             self._hear(client, image[name], line)
 
     def _hear(self, client: Consumer, told: Incarnation, line: Line) -> None:
-        """Metadata.updateLatestMetadata, and what differs from what the client had."""
+        """Metadata.updateLatestMetadata, and the differences from the client's cache."""
         cached = client.ids.get(told.topic)
         for number, each in enumerate(told.partitions):
             place = (told.topic, number)
@@ -212,7 +214,7 @@ class Consumers:
         if leader.leader == self._cluster.fenced:
             return
         if leader.leader == self._behind and self._before[of.topic].topic_id != of.topic_id:
-            return  # it does not have this log yet
+            return  # the broker does not have this log yet
         line = self._line(client, leader.leader, LIST)
         self._offset += 1_000
         asked = {"partitionIndex": place[1], "currentLeaderEpoch": leader.leader_epoch, "timestamp": -1}
@@ -232,7 +234,7 @@ class Consumers:
             client.seen[place] = max(client.seen[place], leader_epoch)
 
     def _fetch(self, client: Consumer, place: Place) -> bool:
-        """Read on; gives whether it was answered."""
+        """Continue to read; returns whether the fetch was answered."""
         topic, number = place
         asked_id, broker_id, epoch = client.ids[topic], client.leaders[place], client.seen[place]
         read, live = client.reads[place], self._cluster.live[topic]
@@ -259,7 +261,7 @@ class Consumers:
                 "live_topic_id": live.topic_id, "live_partition_epoch": of.partition_epoch,
                 "live_leader_epoch": of.leader_epoch, "error": ERRORS[error], "origin": read.origin or "read",
                 "origin_topic_id": read.of,
-                # a broker that is behind may refuse by any state it was in: no log tells which
+                # a broker with older metadata may refuse by any earlier state: no log shows which
                 "live_may_be_unknown": bool(error) and broker_id == self._behind,
             })  # fmt: skip
         if error in (FENCED, AHEAD, UNKNOWN_ID):

@@ -1,6 +1,6 @@
-"""A controller that never ran: topics that come and go, leaders that change, and the metadata log of it.
+"""A simulated controller: topics that are created and deleted, leaders that change, and its metadata log.
 
-It counts as KIP-232 would have: one for each partition created, one for each topic deleted.
+It counts partition epochs as KIP-232 proposed: one for each created partition, one for each deleted topic.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _METADATA_VERSION = 30
 
 @dataclass
 class Partition:
-    """One partition of one incarnation: ``led`` are its leaders, by leader epoch."""
+    """One partition of one incarnation; ``led``: its leaders by leader epoch."""
 
     partition_epoch: int
     replicas: list[int]
@@ -38,7 +38,7 @@ class Partition:
 
 @dataclass
 class Incarnation:
-    """One topic id of a name; positions are offsets of the metadata log."""
+    """One incarnation of a topic; positions are offsets of the metadata log."""
 
     topic: str
     raw_id: bytes
@@ -55,11 +55,11 @@ class Incarnation:
         return uuid_text(self.raw_id)
 
     def changed(self) -> None:
-        """Its partitions are not what they were."""
+        """Note that its partitions have changed."""
         self._text = None
 
     def as_now(self) -> Incarnation:
-        """What stays as it is while this one changes."""
+        """A copy that does not change with this one."""
         partitions = [
             Partition(each.partition_epoch, each.replicas, list(each.isr), list(each.led))
             for each in self.partitions
@@ -67,7 +67,7 @@ class Incarnation:
         return replace(self, partitions=partitions)
 
     def told(self) -> str:
-        """What a broker's answer says of it (MetadataResponseTopic)."""
+        """The topic in a broker's answer (MetadataResponseTopic)."""
         if self._text is None:
             self._text = self._told()
         return self._text
@@ -100,7 +100,7 @@ class Fencing:
 
 @dataclass
 class Controller:
-    """``batches``: what it wrote, each with its time; ``incarnations`` and ``fencings`` in their order."""
+    """``batches``: the written batches with their times; ``incarnations`` and ``fencings`` in their order."""
 
     brokers: list[int]
     rng: Random
@@ -137,7 +137,9 @@ class Controller:
         self._write(ms, [encoding.no_op()])
 
     def create(self, topic: str, partitions: int, ms: int, brokers: list[int] | None = None) -> Incarnation:
-        """A topic with all of its partitions, on some of ``brokers``, else of those that are not fenced."""
+        """Create a topic with all of its partitions, on some of ``brokers``, or else of those that are not
+        fenced.
+        """
         raw_id = self.rng.randbytes(16)
         number = self._numbers[topic] = self._numbers.get(topic, 0) + 1
         made = Incarnation(topic, raw_id, number, self._position, [])
@@ -154,7 +156,7 @@ class Controller:
         return made
 
     def delete(self, topic: str, ms: int) -> Incarnation:
-        """The topic and what it has."""
+        """Delete the topic with its partitions."""
         gone = self.live.pop(topic)
         self.counter += 1
         gone.removed, gone.removed_epoch = self._position, self.counter
@@ -162,12 +164,12 @@ class Controller:
         return gone
 
     def elect(self, topic: str, number: int, ms: int) -> None:
-        """Another replica in sync leads."""
+        """Elect another replica in sync."""
         of = self.live[topic]
         self._write(ms, self._led_by_another(of, number, of.partitions[number].isr))
 
     def fence(self, broker_id: int, ms: int) -> None:
-        """The broker leaves every ISR, and somebody else leads what it led."""
+        """Fence a broker: it leaves every ISR, and other brokers lead its partitions."""
         fencing = Fencing(broker_id, self._position, 0, 0)
         records = [encoding.broker_change(broker_id, self._epochs[broker_id], fenced=True)]
         for of in self.live.values():
@@ -188,7 +190,7 @@ class Controller:
         self.fencings.append(fencing)
 
     def unfence(self, ms: int) -> None:
-        """The fenced broker is back, and in sync again."""
+        """Unfence a broker, which is in sync again."""
         assert self.fenced is not None
         records = [encoding.broker_change(self.fenced, self._epochs[self.fenced], fenced=False)]
         for of in self.live.values():

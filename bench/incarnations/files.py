@@ -1,4 +1,4 @@
-"""The files of a generated cluster: segments and what lies beside them, request logs, a configuration."""
+"""The files of a generated cluster: segments and the files beside them, request logs, a configuration."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from request_lines import Line
 _METADATA_ID = b"\0" * 15 + b"\1"
 _CONTROLLER_EPOCH = 1
 Batch = tuple[int, int, bytes]
-"""Leader epoch, number of records, and all of it but its offset."""
+"""A batch: leader epoch, number of records, and its bytes without the offset."""
 
 
 def write_logs(folder: Path, cluster: Controller, stored: Sequence[Stored], offsets: Incarnation) -> int:
-    """The metadata log, ``__consumer_offsets``, and of each live partition its leader's log; gives the number
-    of the records that are not applications'.
+    """Write the metadata log, ``__consumer_offsets``, and the leader's log of each live partition; returns
+    the number of records that are not of applications.
     """
     for broker_id in cluster.brokers:
         (folder / f"broker-{broker_id}" / "log_dir").mkdir(parents=True)
@@ -69,7 +69,7 @@ def _write_partition(
 
 
 def write_requests(folder: Path, brokers: Sequence[int], lines: Sequence[Line]) -> None:
-    """Each broker's lines, which are in the order of time."""
+    """Write each broker's lines, which are in the order of time."""
     files = {each: (folder / f"broker-{each}" / "kafka-request.log").open("w") for each in brokers}
     for line in lines:
         files[line.broker_id].write(line.text())

@@ -33,11 +33,11 @@ class Line:
     response: str = "{}"
 
     def say(self, request: object, response: object) -> None:
-        """What was asked and what was answered, as JSON values."""
+        """The request and the answer, as JSON values."""
         self.request, self.response = compact(request), compact(response)
 
     def text(self) -> str:
-        """As kafka.request.logger has it."""
+        """The line of kafka.request.logger."""
         at, (key, name, version) = datetime.fromtimestamp(self.done_ms // 1000, UTC), self.api
         return (
             f"[{at:%Y-%m-%d %H:%M:%S},{self.done_ms % 1000:03}] DEBUG Completed request:"

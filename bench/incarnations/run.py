@@ -1,9 +1,10 @@
-"""Topics that come and go, of generated clusters of two sizes: time, CPU, memory, and how they grow.
+"""Topics that are created and deleted in generated clusters of two sizes: time, CPU, memory, and their
+growth.
 
     python bench/incarnations/run.py [small large]
 
 Incarnations, partitions and clients grow with the requests: 200,000 requests are of 1,000 clients and 10,000
-incarnations. Each step has a fresh process; what was rebuilt is compared with what the generator knows.
+incarnations. Each step has its own process; the rebuilt rows are compared with the generator's ground truth.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ from topic_lives import Size, generate
 STEPS = Path(__file__).with_name("steps.py")
 MEBIBYTES = 2_048
 RATE = 10_000
-"""Requests in a CPU second, beyond what the fewest take; each of the two steps."""
+"""The goal for requests per CPU second, for each of the two steps, without the cost of the smallest run."""
 FIXED = 200
-"""So few requests that a step takes what it takes for any."""
+"""So few requests that a step has only its fixed cost."""
 OF_A_CLIENT, OF_AN_INCARNATION = 200, 20
 
 
 def main() -> int:
-    """Print every run and whether the goals were met; 1 when one was missed."""
+    """Print every run and whether the goals were met; returns 1 if one was missed."""
     small, large = (int(each) for each in sys.argv[1:3] or ("20000", "200000"))
     runs = {}
     for requests in (FIXED, small, large):
@@ -51,7 +52,7 @@ def main() -> int:
 
 
 def _audited(folder: Path, requests: int) -> dict[str, Took]:
-    """Generate a cluster, capture, rebuild, judge and check it; gives what each step took."""
+    """Generate a cluster, capture, rebuild, judge and check it; returns the cost of each step."""
     begun = time.monotonic()
     topics = max(10, requests // OF_AN_INCARNATION)
     made = generate(folder, Size(topics, topics, max(10, requests // OF_A_CLIENT), requests))

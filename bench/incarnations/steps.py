@@ -1,9 +1,9 @@
-"""Steps of an audit over a generated cluster, in a process of its own that can be measured.
+"""Steps of an audit over a generated cluster, in its own process, so that it can be measured.
 
     python bench/incarnations/steps.py FOLDER {capture,rebuild,judge,check}
 
-``check`` compares silver with what the generator knows: of each table the rows that are not the same, either
-way. Prints one line of JSON: what the step took and said.
+``check`` compares silver with the generator's ground truth, in both directions: by table, the rows that
+differ. Prints one line of JSON: the cost and the summary of the step.
 """
 
 from __future__ import annotations
@@ -32,9 +32,11 @@ _OF_TABLE = {
     "refused": (LEADER_EPOCH_FENCINGS.name, "api_name = 'FETCH'"),
     "leader_epochs": ("silver.leader_epochs", "topic LIKE 'orders.%' AND start_offset IS NOT NULL"),
 }
-"""Where the rows of a file of truth are, if not in the table of its name."""
+"""The table with the rows of a file of truth, if it has another name."""
 MAY_BE_UNKNOWN = "live_may_be_unknown"
-"""The column of truth that says of a row: null is right for each of ``_LIVE``, and any other value is not."""
+"""The column of truth for rows in which null is right for each column of ``_LIVE``, and any other value is
+wrong.
+"""
 _LIVE = ("live_topic_id", "live_partition_epoch", "live_leader_epoch")
 _REQUEST = ("connection", "correlation_id", "topic", "partition")
 _CHANGES = "metadata_answer_partitions"
@@ -52,10 +54,9 @@ def main() -> int:
 
 
 def differences(run: pipeline.Run) -> dict[str, Any]:
-    """Of each table some of the rows that are told and not found, or found and not told; and how many clients
-    are unknown, because their instances cannot be told apart. Of those nothing is compared, nor of answers
-    that changed what is not known: ``open`` is the share of them. Whether a client accepted a change is
-    compared where it is known.
+    """By table, some of the rows that only the truth or only silver has; and the number of clients that are
+    unknown, because their instances cannot be distinguished. These are not compared, nor are answers about
+    unknown caches: ``open`` is their share. Whether a client accepted a change is compared if it is known.
     """
     tables = {table.name: table for table in TABLES}
     wrong: dict[str, Any] = {}
@@ -94,7 +95,7 @@ def differences(run: pipeline.Run) -> dict[str, Any]:
 def _as_told_where_unknown(
     connection: duckdb.DuckDBPyConnection, told: duckdb.DuckDBPyRelation, names: tuple[str, ...], where: str
 ) -> pa.Table:
-    """``rows``, where null may be right with the truth in its place."""
+    """``rows``, with the truth in place of null where null may be right."""
     connection.register("told", told.to_arrow_table())
     either = "CASE WHEN {0} THEN coalesce(rows.{1}, told.{1}) ELSE rows.{1} END AS {1}"
     values = ", ".join(either.format(where, name) for name in names)

@@ -1,9 +1,9 @@
-"""Logs of a cluster that never ran, whose topics are deleted and created again, and whose leaders change.
+"""Generates the logs of a cluster whose topics are deleted and created again, and whose leaders change.
 
     python bench/incarnations/topic_lives.py FOLDER [incarnations] [partitions] [clients] [requests] [seed]
 
 ``FOLDER`` gets ``fencepost.toml``, for each broker its segments and its request log, and ``truth/*.parquet``:
-rows as silver is to have them, by table. All brokers have the same clock, which nothing but their logs says.
+by table, the rows that silver must have. All brokers have the same clock, which only their logs show.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _OFFSETS = "__consumer_offsets"
 
 @dataclass(frozen=True)
 class Size:
-    """How much to generate: ``partitions`` and ``clients`` at a time, the others in all."""
+    """How much to generate: ``partitions`` and ``clients`` at a time, the others in total."""
 
     incarnations: int = 10_000
     partitions: int = 10_000
@@ -91,7 +91,7 @@ def _share(total: int, parts: int, index: int) -> int:
 
 
 def _clients(count: int, topics: list[str], rng: Random) -> list[Consumer]:
-    """Consumers of two topics each, of which they read a part, in groups of ten."""
+    """Consumers that read a part of two topics each, in groups of ten."""
     found = []
     for number in range(count):
         group = number // 10
@@ -118,7 +118,9 @@ class _Operator:
         self._asked(DELETE, "responses", self.cluster.delete(topic, ms), ms)
 
     def hear(self, ms: int, behind: int | None) -> None:
-        """Brokers tell the controller, which is node 1, that they have its whole log; one may be behind."""
+        """Brokers report to the controller, which is node 1, that they have its whole log; one may be
+        behind.
+        """
         for broker_id in BROKERS:
             if broker_id in (behind, self.cluster.fenced):
                 continue
@@ -139,7 +141,9 @@ class _Operator:
 
 
 def _change(operator: _Operator, rng: Random, ms: int, again: int, number: int) -> None:
-    """Before anybody asks topics are created again, leaders change, a broker is fenced or back."""
+    """Change the cluster between requests: topics are created again, leaders change, brokers are fenced or
+    unfenced.
+    """
     cluster = operator.cluster
     topics = sorted(each for each in cluster.live if each != _OFFSETS)
     if cluster.fenced is not None:
@@ -157,7 +161,7 @@ def _change(operator: _Operator, rng: Random, ms: int, again: int, number: int) 
 
 
 def _truth(cluster: Controller, consumers: Consumers) -> dict[str, list[dict[str, Any]]]:
-    """Rows of silver, by the name of the table; of each the columns that the generator knows."""
+    """Rows of silver by table name, with the columns that the generator knows."""
     incarnations = [
         {
             "topic": of.topic, "topic_id": of.topic_id, "incarnation": of.number,
@@ -199,7 +203,7 @@ def _write_truth(folder: Path, truth: dict[str, list[dict[str, Any]]]) -> None:
 
 
 def main() -> int:
-    """Generate one cluster and say what is in it."""
+    """Generate one cluster and print its contents."""
     folder, rest = Path(sys.argv[1]), [int(each) for each in sys.argv[2:]]
     begun = time.monotonic()
     made = generate(folder, Size(*rest[:4]), seed=rest[4] if len(rest) > 4 else 1)

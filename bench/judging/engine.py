@@ -1,10 +1,10 @@
-"""Runs queries that judge over a trace's tables, in a process of its own that can be measured.
+"""Runs judging queries over a trace's tables, in its own process, so that it can be measured.
 
     python engine.py {spark,duckdb} FOLDER < {"<query>": {"sql": ..., "shown": ...}, ...}
 
-Each query has the columns ``definition`` and ``verdict``; ``shown`` is what to keep of the first violation.
-Prints JSON: per query its seconds, the counts of verdicts (true, false, unknown) of each definition and the
-first violation.
+Each query has the columns ``definition`` and ``verdict``; ``shown`` are the columns to keep of the first
+violation. Prints JSON: per query its seconds, the counts of verdicts (true, false, unknown) of each
+definition and the first violation.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The predicates of Epochs.tla as somebody writes them who knows the tables: the peer of the compiled text.
+"""The predicates of Epochs.tla as SQL written by hand, for comparison with the compiled SQL.
 
-What is not covered is unknown here too.
+A part of history that is not covered is unknown here, too.
 """
 
 HAND = {

@@ -14,7 +14,9 @@ _PAUSE = 0.02
 
 @dataclass(frozen=True)
 class Run:
-    """What a command took and said; ``peak`` is in bytes, resident, summed over the processes."""
+    """The cost and the output of a command; ``peak`` is resident memory in bytes, summed over the
+    processes.
+    """
 
     wall: float
     cpu: float
@@ -29,7 +31,7 @@ class Run:
 def measured(
     command: Sequence[str], folder: Path, given: str = "", environment: Mapping[str, str] | None = None
 ) -> Run:
-    """Run ``command`` in ``folder``; its errors go to the terminal only when it fails."""
+    """Run ``command`` in ``folder``; its error output is printed only if it fails."""
     begun = time.monotonic()
     with (
         (folder / "out").open("w+") as out,
@@ -55,7 +57,7 @@ def measured(
 
 
 def _sampled(process: psutil.Process, cpu: dict[psutil.Process, float]) -> int:
-    """Notes the CPU seconds of each living process; the memory they hold together.
+    """Notes the CPU seconds of each running process; returns the memory of all of them.
 
     A JVM that is about to run another program appears twice for a moment, with the same memory.
     """

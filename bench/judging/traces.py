@@ -1,4 +1,6 @@
-"""The trace that is judged: made once, written as history tables for the engines and as steps for TLC."""
+"""The trace that is judged: generated once, written as history tables for the engines and as
+steps for TLC.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ Ints = npt.NDArray[np.int64]
 SEED = 848
 _SCOPE = {"cluster": "bench", "group_id": "checkout-service", "life": "1"}
 _START = np.datetime64("2026-01-01T00:00:00", "us")
-_OPEN = -1  # an interval's end that is not reached
+_OPEN = -1  # the end of an interval that has not ended
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ def make(steps: int, members: int, *, broken: bool) -> Trace:
 
 
 def write_steps(trace: Trace, path: Path) -> None:
-    """What EpochsReader.java reads."""
+    """Write the file that EpochsReader.java reads."""
     epochs = np.take_along_axis(trace.epochs(), trace.order, axis=2)
     changes = np.empty((trace.periods, trace.length, 2), dtype=">i4")
     changes[:, 0, 0], changes[:, 0, 1] = 0, trace.group_epochs
@@ -114,7 +116,7 @@ def write_tables(trace: Trace, folder: Path) -> None:
 
 
 def _members(trace: Trace) -> dict[str, object]:
-    """A row for each stretch in which a member's epoch and the group's stay as they are."""
+    """A row for each interval in which the epochs of a member and of the group do not change."""
     each = (trace.periods, trace.rounds + 1, trace.members)
     begins, epochs = np.empty(each, np.int64), np.empty(each, np.int64)
     begins[:, 0], begins[:, 1:] = trace.group_positions[:, None], trace.by_member(trace.positions())
@@ -140,7 +142,7 @@ def _with_first(rows: Ints) -> Ints:
 
 
 def _interval(begins: Ints, ends: Ints) -> dict[str, object]:
-    """Columns of the stretch from ``begins`` to ``ends``; one position takes a millisecond."""
+    """Columns of the interval from ``begins`` to ``ends``; one position takes a millisecond."""
     is_open = ends == _OPEN
     return {
         "from_position": begins,

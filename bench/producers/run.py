@@ -1,11 +1,12 @@
-"""Transactions of generated clusters of two sizes: time, CPU, memory, and how they grow.
+"""Transactions of generated clusters of two sizes: time, CPU, memory, and their growth.
 
     python bench/producers/run.py [SMALL LARGE [LOGGED]] [--in-process]
 
 Transactional ids grow with the transactions: 100,000 are of 1,000 ids, each with four to five requests.
-LOGGED: so many of the large one's transactions, the last, are in the request log. Each step has a fresh
-process; what was rebuilt is compared with what the generator knows. ``--in-process``: Spark rebuilds nothing,
-however large it is. A million transactions (100000 1000000) take 7 GB of disk and some 20 minutes of CPU.
+LOGGED: so many of the large cluster's last transactions are in the request log. Each step has its own
+process; the rebuilt rows are compared with the generator's ground truth. ``--in-process``: Spark rebuilds
+nothing, whatever the size. A million transactions (100000 1000000) take 7 GB of disk and some 20 minutes of
+CPU.
 """
 
 from __future__ import annotations
@@ -25,16 +26,18 @@ from transaction_walk import Size
 STEPS = Path(__file__).with_name("transaction_steps.py")
 MEBIBYTES = 4_096
 OF_CAPTURE = 1_536
-"""MiB of a capture, however large."""
+"""The goal for the memory of a capture of any size, in MiB."""
 RATE = 10_000
-"""Requests, or transactions where few are logged, in a CPU second, beyond what the fewest take."""
+"""The goal for requests (or transactions, if few are logged) per CPU second, without the cost of the
+smallest run.
+"""
 FIXED = 100
-"""So few transactions that a step takes what it takes for any."""
+"""So few transactions that a step has only its fixed cost."""
 OF_AN_ID = 100
 
 
 def main() -> int:
-    """Print every run and whether the goals were met; 1 when one was missed."""
+    """Print every run and whether the goals were met; returns 1 if one was missed."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("transactions", type=int, nargs="*", default=[10_000, 100_000])
     parser.add_argument("--in-process", action="store_true")
@@ -65,7 +68,7 @@ def main() -> int:
 
 
 def _audited(folder: Path, size: Size, in_process: bool) -> tuple[dict[str, Took], int]:
-    """Generate a cluster, audit and check it; gives what each step took, and the requests."""
+    """Generate a cluster, audit and check it; returns the cost of each step, and the number of requests."""
     begun = time.monotonic()
     made = generate(folder, size)
     if in_process:

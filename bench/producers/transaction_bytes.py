@@ -1,7 +1,7 @@
 """Bytes of transactions as a broker writes them: records of ``__transaction_state``, batches and markers.
 
-Written from Kafka's schemas with ``struct``, independently of the reader that is measured on it; the envelope
-of a batch is that of the other generators (``encoding``).
+Written from Kafka's schemas with ``struct``, independently of the reader that is measured with it; the
+envelope of a batch is that of the other generators (``encoding``).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ EMPTY, ONGOING, PREPARE_COMMIT, PREPARE_ABORT, COMPLETE_COMMIT, COMPLETE_ABORT =
 
 _TRANSACTIONAL, _CONTROL = 0x10, 0x20
 _ATTRIBUTES_AT = 9
-"""Of the attributes in ``encoding.batch``: behind leader epoch, magic and checksum."""
+"""The position of the attributes in ``encoding.batch``: after leader epoch, magic and checksum."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def transaction_record(transactional_id: str, value: Value) -> Record:
     topics: dict[str, list[int]] = {}
     for topic, number in value.partitions:
         topics.setdefault(topic, []).append(number)
-    # a transaction that has not begun has no list; one that is over has an empty one
+    # a transaction that has not begun has no list of partitions, one that has ended has an empty one
     listed = b"\0" if value.status == EMPTY else encoding.varint(len(topics) + 1)
     for topic, numbers in topics.items():
         text = topic.encode()
@@ -67,7 +67,7 @@ def data_batch(
 
 
 def marker_batch(producer_id: int, producer_epoch: int, timestamp_ms: int, *, commit: bool) -> bytes:
-    """A marker, by the first epoch of its coordinator."""
+    """A marker with its coordinator's first epoch."""
     record = struct.pack(">hh", 0, commit), struct.pack(">hi", 0, 0)
     attributes = _TRANSACTIONAL | _CONTROL
     return _of_producer(
@@ -79,6 +79,6 @@ def _of_producer(batch: bytes, producer_id: int, producer_epoch: int, attributes
     """The batch with these attributes and this producer, and the checksum of that."""
     covered = bytearray(batch[_ATTRIBUTES_AT:])
     struct.pack_into(">h", covered, 0, attributes)
-    # behind the attributes, the last offset's delta and two timestamps
+    # after the attributes, the last offset's delta and two timestamps
     struct.pack_into(">qh", covered, 22, producer_id, producer_epoch)
     return batch[:5] + struct.pack(">I", encoding.checksum(covered)) + bytes(covered)

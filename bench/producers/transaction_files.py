@@ -1,6 +1,6 @@
-"""The files of a generated cluster of producers, and what is known of its transactions.
+"""The files of a generated cluster of producers, with the truth about its transactions.
 
-Beside the cluster: ``truth/`` with a file for each table of silver that is compared, of some of its columns.
+``truth/`` has a file for each table of silver that is compared, with some of its columns.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ timezone = "UTC"
 
 @dataclass(frozen=True)
 class Made:
-    """How much there is."""
+    """The numbers of what was generated."""
 
     transactions: int
     fencings: int
@@ -55,7 +55,7 @@ def topic_id(topic: str) -> str:
 
 
 class Files:
-    """The files, while they are written. To be used as a context manager."""
+    """Writes the files. A context manager."""
 
     requests: TextIO
 
@@ -82,19 +82,19 @@ class Files:
         return sum(log.bytes for log in self._logs.values())
 
     def append(self, topic: str, partition: int, batch: bytes, records: int) -> int:
-        """A batch, in its place; gives its offset."""
+        """Write a batch; returns its offset."""
         return self._log(topic, partition).append(batch, records)
 
     def append_record(self, topic: str, partition: int, record: Record, ms: int) -> int:
-        """A batch of one record, by a coordinator; gives its offset."""
+        """Write a coordinator's batch of one record; returns its offset."""
         return self.append(topic, partition, encoding.batch([record], ms, sequence=-1), 1)
 
     def next_offset(self, topic: str, partition: int) -> int:
-        """Of what is written next."""
+        """The offset of the next batch."""
         return self._log(topic, partition).next_offset
 
     def tell(self, table: str, row: Mapping[str, Any]) -> None:
-        """A row that silver is to have."""
+        """Add a row that silver must have."""
         if table not in self._truth:
             path = self._folder / "truth" / f"{table}.parquet"
             self._truth[table] = self._stack.enter_context(_Truth(path))
@@ -159,7 +159,7 @@ class _Log:
             self._file.close()
 
     def append(self, batch: bytes, records: int) -> int:
-        """The next batch; gives its offset."""
+        """Write the next batch; returns its offset."""
         if self._file is None or self._size > _SEGMENT_BYTES:
             self.__exit__()
             self._file, self._size = (self._folder / f"{self.next_offset:020}.log").open("wb"), 0
@@ -172,7 +172,7 @@ class _Log:
 
 
 class _Truth:
-    """The rows of one table; few of them are held."""
+    """The rows of one table; only few are kept in memory."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -1,4 +1,4 @@
-"""The request log of transactions: what producers asked, and brokers for them."""
+"""The request log of transactions: requests of producers, and of brokers for them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ class Asked:
 class Lines:
     """Writes the lines, in the order in which they were completed, while ``logged``.
 
-    What writes a line gives its correlation id; None where it is not logged. Each was asked ``ms``.
+    Methods that write a line return its correlation id, or None if it is not logged; ``ms``: the time of the
+    request.
     """
 
     adder, _marker = "AddPartitionsManager-client-1", "broker-1-txn-marker-sender"
@@ -61,7 +62,7 @@ class Lines:
         return self._say(INIT, producer.asked, ms, sent, {"throttleTimeMs": 0, "errorCode": 0, **answer})
 
     def write(self, producer: Producer, epoch: int, place: Place, base_offset: int, ms: int) -> int | None:
-        """Produce, and before it what its broker asks the coordinator; gives the id of that."""
+        """Produce, and before it the broker's request to the coordinator, whose id is returned."""
         topic, number = place
         of_transaction = {
             "transactionalId": producer.transactional_id,
@@ -125,7 +126,7 @@ class Lines:
         self._say(MARKERS, self._marked, ms, {"markers": [marker]}, answer)
 
     def flush(self) -> None:
-        """Write what was said."""
+        """Write the line of a request."""
         for line in sorted(self._lines, key=lambda each: each.done_ms):
             self._files.requests.write(line.text())
         self.count += len(self._lines)

@@ -1,10 +1,10 @@
-"""Steps of an audit of producers over a generated cluster, in a process of its own that can be measured.
+"""Steps of an audit of producers over a generated cluster, in its own process, so that it can be measured.
 
     python bench/producers/transaction_steps.py FOLDER {capture,rebuild,judge,marts,gate,check}
 
-The steps of an audit are of all protocols, as users run them. ``check`` compares silver with what the
-generator knows: of each table the rows that are not the same, either way; and what is violated or unknown.
-Prints one line of JSON: what the step took and said.
+The steps of an audit are for all protocols, as users run them. ``check`` compares silver with the
+generator's ground truth, in both directions: by table, the rows that differ; and the violated and unknown
+verdicts. Prints one line of JSON: the cost and the summary of the step.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LOGGED = {
     "end_txns": "error = 'NONE'",
     "add_partitions_to_txns": "TRUE",
 }
-"""Which rows of a table are compared, where not all are."""
+"""The rows of a table that are compared, if not all are."""
 _UNKNOWN = "aborted_transactions_are_indexed"
 """No indexes of aborted transactions are generated."""
 
@@ -41,7 +41,7 @@ def main() -> int:
 
 
 def differences(run: pipeline.Run) -> dict[str, Any]:
-    """Of each table some of the rows that are told and not found, or found and not told."""
+    """By table, some of the rows that only the truth or only silver has."""
     tables = {table.name: table for table in PROTOCOL.tables}
     wrong: dict[str, Any] = {}
     with duckdb.connect() as connection:

@@ -1,9 +1,9 @@
-"""Producers of many transactional ids and their coordinator: what is written of each transaction.
+"""Producers with many transactional ids and their coordinator: all that is written about each transaction.
 
 Rounds of waves: in a round each transactional id has one transaction, and those of a wave are open at the
 same time. Between two rounds some ids get a new instance, and the old one, which does not know, is refused.
-Transactions are of version 2 (KIP-890): their end moves the epoch, and brokers add
-partitions for their producers.
+Transactions have version 2 (KIP-890): their end bumps the epoch, and brokers add partitions
+for their producers.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ class Size:
 
 @dataclass(frozen=True)
 class Mix:
-    """How often something happens to a transaction."""
+    """The probability of events in a transaction."""
 
     aborted: float = 0.03
     two_partitions: float = 0.3
-    fenced: float = 0.01  # before it, a new instance takes the transactional id over
+    fenced: float = 0.01  # before it, a new instance takes over the transactional id
 
 
 @dataclass
@@ -68,7 +68,7 @@ class Producer:
 
     @property
     def coordinator(self) -> int:
-        """The partition of ``__transaction_state`` that has it."""
+        """The partition of ``__transaction_state`` with its records."""
         return coordinator_of(self.transactional_id)
 
 
@@ -213,7 +213,7 @@ class _Transaction:
         }
 
     def end(self) -> None:
-        """EndTxn, which moves the epoch."""
+        """EndTxn, which bumps the epoch."""
         producer, ms = self._producer, self._begun + 10
         producer.epoch += 1
         self._prepared = self._log(PREPARE_COMMIT if self._commit else PREPARE_ABORT, ms + 1)
@@ -223,7 +223,7 @@ class _Transaction:
             self._walk._files.tell("end_txns", told)
 
     def mark(self) -> None:
-        """A marker in each partition."""
+        """Write a marker to each partition."""
         files, producer, ms = self._walk._files, self._producer, self._begun + 14
         for place, held in self._held.items():
             marker = marker_batch(producer.producer_id, producer.epoch, ms, commit=self._commit)
@@ -243,7 +243,7 @@ class _Transaction:
         self._walk._lines.mark(producer, tuple(self._held), ms - 1, commit=self._commit)
 
     def complete(self) -> None:
-        """The transaction is over."""
+        """Complete the transaction."""
         producer, partitions, self._held = self._producer, self._held, {}
         status = COMPLETE_COMMIT if self._commit else COMPLETE_ABORT
         completed = self._log(status, self._begun + 15)

@@ -1,8 +1,8 @@
-"""Bytes of a classic group: its record with every member, what members say and what they are given.
+"""Bytes of a classic group: its record with every member, subscriptions and assignments.
 
 Written from Kafka's schemas (GroupMetadataValue version 3, ConsumerProtocolSubscription version 3,
-ConsumerProtocolAssignment version 3), independently of what reads them. Only the checksum is the product's: a
-gigabyte of records is generated.
+ConsumerProtocolAssignment version 3), independently of their reader. Only the checksum uses the product's
+code, because a gigabyte of records is generated.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def data(value: bytes) -> bytes:
 
 
 def listed(partitions: Sequence[Partition]) -> bytes:
-    """Partitions by topic, as both messages have them; they are in order."""
+    """Partitions by topic, as both messages have them, in order."""
     topics: dict[str, list[int]] = {}
     for topic, number in partitions:
         topics.setdefault(topic, []).append(number)
@@ -39,7 +39,9 @@ def listed(partitions: Sequence[Partition]) -> bytes:
 
 
 def subscription(topics: bytes, owned: bytes, generation: int) -> bytes:
-    """What a cooperative-sticky member of Kafka 3.x and 4.x sends; ``topics`` and ``owned`` are encoded."""
+    """The subscription of a cooperative-sticky member of Kafka 3.x and 4.x; ``topics`` and ``owned`` are
+    encoded.
+    """
     number = struct.pack(">i", generation)
     return b"\0\3" + topics + b"\0\0\0\4" + number + owned + number + b"\xff\xff"
 
@@ -50,7 +52,7 @@ def subscribed(topics: Sequence[str]) -> bytes:
 
 
 def assignment(partitions: bytes) -> bytes:
-    """What a member is given; ``partitions`` are encoded."""
+    """The assignment of a member; ``partitions`` are encoded."""
     return b"\0\3" + partitions + b"\xff\xff\xff\xff"
 
 
@@ -62,7 +64,7 @@ def member(member_id: str, instance_id: str | None, client_id: str) -> bytes:
 
 
 def group_batch(group: str, generation: int, leader: str, members: Sequence[bytes], ms: int) -> bytes:
-    """A batch with the record of a generation, all of it but its offset."""
+    """A batch with the record of a generation, without its offset."""
     key = struct.pack(">h", 2) + text(group)
     head = struct.pack(">h", 3) + text("consumer") + struct.pack(">i", generation)
     head += text(PROTOCOL) + text(leader) + struct.pack(">q", ms)

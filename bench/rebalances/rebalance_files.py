@@ -1,7 +1,7 @@
-"""The files of a generated cluster with one classic group, and what is known of its claims.
+"""The files of a generated cluster with one classic group, with the truth about its claims.
 
-Beside the cluster: ``truth/`` with rows as silver has them of each record (``claims``, ``assignments``; all
-or those out of the ordinary), ``generations``, ``joins`` of what is logged, and ``counts.json``.
+``truth/`` has the rows that silver must have for each record (``claims``, ``assignments``: all, or only
+unusual ones), ``generations``, the logged ``joins``, and ``counts.json``.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _CLAIMS = pa.schema(
 
 @dataclass(frozen=True)
 class Made:
-    """How much there is."""
+    """The numbers of what was generated."""
 
     requests: int
     records: int
@@ -58,7 +58,7 @@ class Made:
 
 
 def generate(folder: Path, size: Size, *, mix: Mix | None = None, seed: int = 1, whole: bool = False) -> Made:
-    """Write the cluster and its truth; ``whole``: the truth of ordinary claims and assignments as well."""
+    """Write the cluster and its truth; ``whole``: also the truth about ordinary claims and assignments."""
     group = Group(size, mix or Mix(), Random(seed))
     log_dir = folder / "broker-1" / "log_dir"
     log_dir.mkdir(parents=True)
@@ -97,7 +97,7 @@ def _given(each: Rebalance) -> dict[Client, tuple[Partition, ...]]:
 
 
 class _Encoded:
-    """Bytes that are the same again and again."""
+    """A cache of bytes that are often the same."""
 
     def __init__(self, topics: Sequence[str]) -> None:
         self._topics = subscribed(topics)
@@ -116,12 +116,12 @@ class _Encoded:
         )
 
     def subscription(self, client: Client) -> bytes:
-        """What it said last."""
+        """Its last subscription."""
         owned, heard = client.said
         return subscription(self._topics, self._partitions(owned), heard)
 
     def assignment(self, given: tuple[Partition, ...]) -> bytes:
-        """What it is given."""
+        """Its assignment."""
         return assignment(self._partitions(given))
 
     def _partitions(self, partitions: tuple[Partition, ...]) -> bytes:
@@ -132,7 +132,7 @@ class _Encoded:
 
 
 class _Truth:
-    """What is true of every record, gathered as rows."""
+    """Collects the truth about every record as rows."""
 
     def __init__(self, *, whole: bool) -> None:
         self._whole = whole
@@ -144,7 +144,7 @@ class _Truth:
         self.rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
 
     def note(self, offset: int, each: Rebalance, given: dict[Client, tuple[Partition, ...]]) -> None:
-        """The next record."""
+        """Add the next record."""
         for partition, claims in each.claims.items():
             for heard, client in claims:
                 self._claim(offset, each, partition, claims, (heard, client))
@@ -208,7 +208,7 @@ class _Truth:
         for name in ("generations", "assignments"):
             pq.write_table(pa.Table.from_pylist(self.rows[name]), folder / f"{name}.parquet")
         pq.write_table(pa.Table.from_pylist(list(joins)), folder / "joins.parquet")
-        # there may be none that is out of the ordinary
+        # there may be no unusual ones
         pq.write_table(pa.Table.from_pylist(self.rows["claims"], schema=_CLAIMS), folder / "claims.parquet")
         counts = {"whole": self._whole, "claims": self.claims, "assignments": self.assignments}
         (folder / "counts.json").write_text(json.dumps({**counts, "standings": self.standings}))

@@ -1,8 +1,8 @@
-"""A classic group that rebalances again and again, and what is known of each claim in it.
+"""A classic group that rebalances again and again, with the truth about each claim.
 
-Members leave, come back late with what they had long ago, start again, do not hear what they were assigned,
-name what is another's; static ones miss a rebalance. The assignor decides as KIP-792 says, but a few times it
-believes an old claim, or gives away what its owner has not given up.
+Members leave, return late with old claims, restart, miss their assignment, or claim another member's
+partitions; static members miss a rebalance. The assignor decides by KIP-792's rule, but sometimes it accepts
+an old claim, or assigns a partition that its owner has not revoked.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NOTHING: tuple[Partition, ...] = ()
 
 @dataclass(frozen=True)
 class Size:
-    """``logged``: of so many of the last rebalances the request log is kept."""
+    """``logged``: the number of last rebalances that are in the request log."""
 
     members: int
     partitions: int
@@ -31,7 +31,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Mix:
-    """How often what happens, for each rebalance; ``unheard`` and ``absent`` for each member of it."""
+    """The probability of events, per rebalance; ``unheard`` and ``absent``: per member of it."""
 
     leaves: float = 0.5
     stale: float = 0.7
@@ -47,7 +47,7 @@ class Mix:
 
 @dataclass(eq=False)
 class Client:
-    """A consumer: what it believes to have, and by which generation; what it said last."""
+    """A consumer: its partitions and their generation, and its last subscription."""
 
     client_id: str
     instance_id: str | None
@@ -59,22 +59,22 @@ class Client:
     history: tuple[list[int], list[frozenset[Partition]]] = field(default_factory=lambda: ([], []))
 
     def was_assigned(self, partition: Partition, generation: int) -> bool | None:
-        """Whether the newest assignment up to the generation had the partition."""
+        """Whether the newest assignment up to the generation contained the partition."""
         if generation < 0:
             return None
         at = bisect_right(self.history[0], generation) - 1
         return at >= 0 and partition in self.history[1][at]
 
     def begin_again(self, member_id: str) -> None:
-        """Under another member id."""
+        """Restart under another member id."""
         self.member_id = member_id
         self.assigned, self.history = frozenset(), ([], [])
 
 
 @dataclass(frozen=True)
 class Rebalance:
-    """One generation: ``members`` in the record's order, those that joined for it, who is new or left since
-    the one before; ``first``: an abandoned generation before it, or itself.
+    """One generation: ``members`` in the record's order, those that joined for it, and those that are new or
+    have left since the previous one; ``first``: an abandoned generation before it, or itself.
     """
 
     generation: int
@@ -89,7 +89,7 @@ class Rebalance:
 
 
 class Group:
-    """Replays what happens to the group, rebalance by rebalance."""
+    """Simulates the group, rebalance by rebalance."""
 
     def __init__(self, size: Size, mix: Mix, rng: Random) -> None:
         self._mix, self._rng = mix, rng
@@ -104,7 +104,7 @@ class Group:
         self._generation = 0
 
     def rebalances(self) -> Iterator[Rebalance]:
-        """Each; its clients have heard what they were assigned when the next one is asked for."""
+        """All rebalances. Clients have received their assignment before the next rebalance is requested."""
         new, gone = tuple(self._clients), tuple[str, ...]()
         for _ in range(self._rebalances):
             first = self._generation + 1
@@ -128,7 +128,7 @@ class Group:
         return f"{client_id}-{self._rng.getrandbits(128):032x}"
 
     def _joins(self, client: Client) -> bool:
-        """Static members that do not join in time are kept all the same."""
+        """Static members that do not join in time stay in the group."""
         return client.instance_id is None or self._rng.random() >= self._mix.absent
 
     def _claims(self) -> dict[Partition, list[tuple[int, Client]]]:
@@ -153,7 +153,7 @@ class Group:
             if len(claimed) > len(valid) and self._rng.random() < self._mix.stale_wins:
                 owners[partition] = next(client for heard, client in claimed if heard < newest)
             elif len(valid) > 1 or kept[valid[0].member_id] > self._quota:
-                # contradicted, or to be given up first
+                # contradicted, or must be revoked first
                 continue
             else:
                 owners[partition] = valid[0]
@@ -185,7 +185,7 @@ class Group:
                 client.heard = self._generation
 
     def _change(self) -> tuple[tuple[Client, ...], tuple[str, ...]]:
-        """Who is another before the next rebalance: new member ids, and those that are none any more."""
+        """Changes of members before the next rebalance: new member ids, and those that have left."""
         rng, mix, new, gone = self._rng, self._mix, list[Client](), list[str]()
         if rng.random() < mix.leaves and len(self._clients) > 2:
             at = rng.randrange(1, len(self._clients))

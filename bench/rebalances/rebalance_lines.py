@@ -1,4 +1,4 @@
-"""The request log of a group's rebalances: what each member asked and was answered."""
+"""The request log of a group's rebalances: the request and the answer of each member."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MEMBER_ID_REQUIRED = 79
 
 
 class _Asked(NamedTuple):
-    """A JoinGroup: its subscription, when it came and when it was answered, with what."""
+    """A JoinGroup request: its subscription, the times of request and answer, and the answer."""
 
     said: str
     came: int
@@ -34,12 +34,12 @@ class _Asked(NamedTuple):
 class Lines:
     """Writes the lines of each rebalance, in the order in which they were completed.
 
-    ``joins``: what is known of each JoinGroup: the generation that the coordinator had, and whether it had
-    the member. Where a generation is abandoned all join a second time.
+    ``joins``: the truth about each JoinGroup: the coordinator's generation, and whether it had the member.
+    After an abandoned generation all members join a second time.
     """
 
     def __init__(self, group: str, file: TextIO, subscription: Callable[[Client], bytes]) -> None:
-        """``subscription``: what a client said last."""
+        """``subscription``: a client's last one."""
         self._group, self._file, self._subscription = group, file, subscription
         self._lines: list[tuple[int, str]] = []
         self._correlation = 0
@@ -47,7 +47,7 @@ class Lines:
         self.joins: list[dict[str, Any]] = []
 
     def write(self, each: Rebalance, begun_ms: int, assignments: Mapping[Client, bytes]) -> None:
-        """One rebalance that begins then."""
+        """Write a rebalance that begins at this time."""
         said = {client: b64encode(self._subscription(client)).decode() for client in each.members}
         told = "[" + ",".join(_told(client, said[client]) for client in each.members) + "]"
         for member_id in each.gone:
@@ -80,7 +80,7 @@ class Lines:
         self._lines = []
 
     def _join(self, each: Rebalance, client: Client, asked: _Asked) -> None:
-        """A JoinGroup that is answered with a generation; with a member id where that is None."""
+        """A JoinGroup that is answered with a generation, or with a member id if that is None."""
         generation = asked.generation
         asks = generation is None
         again = generation is not None and generation > each.first
@@ -158,7 +158,7 @@ _CONSUMER, _PROTOCOL = '"consumer"', f'"{PROTOCOL}"'
 
 
 def _told(client: Client, said: str) -> str:
-    """A member as its leader is told of it."""
+    """A member in the answer to the leader."""
     instance = _json(client.instance_id)
     return f'{{"memberId":"{client.member_id}","groupInstanceId":{instance},"metadata":"{said}"}}'
 

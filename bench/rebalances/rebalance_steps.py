@@ -1,10 +1,10 @@
-"""Steps of an audit of rebalances over a generated group, in a process of its own that can be measured.
+"""Steps of an audit of rebalances over a generated group, in its own process, so that it can be measured.
 
     python bench/rebalances/rebalance_steps.py FOLDER {capture,rebuild,judge,check}
 
-``rebuild`` and ``judge`` are of this protocol alone: others read the same records. ``check`` compares silver,
-record by record, with what the generator knows: of each table the rows that are not the same, either way.
-Prints one line of JSON: what the step took and said.
+``rebuild`` and ``judge`` are for this protocol only: others read the same records. ``check`` compares silver
+with the generator's ground truth, record by record and in both directions: by table, the rows that differ.
+Prints one line of JSON: the cost and the summary of the step.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ def judge(run: pipeline.Run) -> dict[str, Any]:
 
 
 def differences(run: pipeline.Run) -> dict[str, Any]:
-    """Of each table some of the rows that are told and not found, or found and not told; how many rows stand
-    for how many claims; and of how many JoinGroups it is known what they met.
+    """By table, some of the rows that only the truth or only silver has; how many rows have how many claims;
+    and for how many JoinGroups the state is known.
     """
     truth = run.settings.folder / "truth"
     counts = json.loads((truth / "counts.json").read_text())
@@ -125,7 +125,7 @@ def differences(run: pipeline.Run) -> dict[str, Any]:
 
 
 def _fits(join: dict[str, Any]) -> bool:
-    """Whether one of the states that a JoinGroup may have met is the one that it met; null is any."""
+    """Whether one of the possible states of a JoinGroup is the true one; null matches any."""
     if join["candidates"] is None:
         return False
     met = zip(join["found_generation"], join["found_known"], strict=True)

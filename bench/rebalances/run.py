@@ -1,12 +1,12 @@
-"""A classic group of 1,000 members that rebalances again and again: time, CPU, memory, and how they grow.
+"""A classic group of 1,000 members that rebalances again and again: time, CPU, memory, and their growth.
 
     python bench/rebalances/run.py [rebalances ...]
 
 Each rebalance is a JoinGroup, a SyncGroup and a heartbeat of each member, and a record with all of them. The
-request log has the last rebalances only, as where it is rotated away: LOGGED of them have 210,000 lines. The
-first size shows what lines cost, and the largest what records do. Each step has a fresh process; what was
-rebuilt is compared with what the generator knows. Without arguments the largest is 1,000 rebalances. 10,000
-(``run.py 10000``) are 4 GB of records: not part of ``make bench``, for they take too long.
+request log has only the last rebalances, as after a rotation: LOGGED of them have 210,000 lines. The first
+size shows the cost of lines, the largest the cost of records. Each step has its own process; the rebuilt
+rows are compared with the generator's ground truth. Without arguments the largest size is 1,000 rebalances.
+10,000 (``run.py 10000``) are 4 GB of records, which take too long for ``make bench``.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ MEMBERS, PARTITIONS, LOGGED = 1_000, 2_000, 70
 LINES_OF_A_REBALANCE = 3 * MEMBERS
 MEBIBYTES = 2_048
 RATE = 10_000
-"""Requests in a CPU second, beyond what the fewest take; each of the two steps."""
+"""The goal for requests per CPU second, for each of the two steps, without the cost of the smallest run."""
 FEWEST = 2
 
 
 def main() -> int:
-    """Print every run and whether the goals were met; 1 when one was missed."""
+    """Print every run and whether the goals were met; returns 1 if one was missed."""
     sizes = [int(each) for each in sys.argv[1:]] or [LOGGED, 1_000]
     runs = {}
     for rebalances in (FEWEST, *sizes):
@@ -55,7 +55,7 @@ def main() -> int:
 
 
 def _audited(folder: Path, rebalances: int) -> dict[str, Took]:
-    """Generate a cluster, capture, rebuild, judge and check it; gives what each step took."""
+    """Generate a cluster, capture, rebuild, judge and check it; returns the cost of each step."""
     begun = time.monotonic()
     made = generate(folder, Size(MEMBERS, PARTITIONS, rebalances, min(rebalances, LOGGED)))
     print(

@@ -1,4 +1,6 @@
-"""What a leader sees of its members, and rules by which drivers assign: KIP-792's, and two that break it."""
+"""Claims as a leader receives them, and the rules by which drivers assign: KIP-792's, and two
+that break it.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +13,16 @@ from messages import Message
 from truth import Partition
 
 Given = dict[str, frozenset[Partition]]
-"""Member id -> what it is assigned."""
+"""Member id -> its assignment."""
 
 
 @dataclass(frozen=True)
 class Claims:
-    """What one member says it owns, since which generation (-1: it does not say), and where that stands.
+    """The partitions that one member claims to own, their generation (-1: it sends none), and where that
+    generation is.
 
-    ``previous`` is what an eager sticky member says that it had: a wish, not a claim. What cannot be read
-    claims nothing.
+    ``previous``: the partitions that an eager sticky member had: a wish, not a claim. A subscription that
+    cannot be read claims nothing.
     """
 
     instance_id: str | None = None
@@ -46,7 +49,7 @@ class Claims:
 
 
 Rule = Callable[[Mapping[str, Claims], frozenset[Partition]], Given]
-"""From what members say and the partitions there are to an assignment."""
+"""Computes an assignment from the members' claims and all partitions."""
 
 
 def verdict(member_id: str, partition: Partition, seen: Mapping[str, Claims]) -> tuple[str, list[str]]:
@@ -61,7 +64,9 @@ def verdict(member_id: str, partition: Partition, seen: Mapping[str, Claims]) ->
 
 
 def careful(seen: Mapping[str, Claims], partitions: frozenset[Partition]) -> Given:
-    """Evenly; valid claims are kept, and what an owner has to give up, or two claim, waits a generation."""
+    """Evenly. Valid claims are kept; partitions that an owner must revoke, or that two members claim, wait a
+    generation.
+    """
     owner: dict[Partition, str] = {}
     contradicted: set[Partition] = set()
     for member_id, claims in sorted(seen.items()):
@@ -83,7 +88,7 @@ def careful(seen: Mapping[str, Claims], partitions: frozenset[Partition]) -> Giv
 
 
 def hasty(seen: Mapping[str, Claims], partitions: frozenset[Partition]) -> Given:
-    """Evenly by member id, whoever owns what: partitions are handed over before they are given up."""
+    """Evenly by member id, whoever owns what: partitions are handed over before they are revoked."""
     order = sorted(seen)
     return {
         member_id: frozenset(p for n, p in enumerate(sorted(partitions)) if n % len(order) == place)
@@ -92,7 +97,7 @@ def hasty(seen: Mapping[str, Claims], partitions: frozenset[Partition]) -> Given
 
 
 def credulous(seen: Mapping[str, Claims], partitions: frozenset[Partition]) -> Given:
-    """Believes every claim, the older one first; the rest is for who has least."""
+    """Accepts every claim, the older one first; the members with the fewest partitions get the rest."""
     given: dict[str, list[Partition]] = {member_id: [] for member_id in seen}
     free = set(partitions)
     for member_id in sorted(seen, key=lambda m: (seen[m].generation, m)):

@@ -1,4 +1,4 @@
-"""What happens to brokers in a recording, and to the records and offsets of their partitions."""
+"""Failures of brokers in a recording, and their effect on records and offsets of partitions."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ UNCLEAN = {"unclean.leader.election.enable": "true", "min.insync.replicas": "1"}
 """The configuration of a topic whose records may be lost."""
 
 _LINE_S = 0.5
-"""A request is answered before its line is in the log."""
+"""The time to wait for a request's line, which is logged after the answer."""
 
 
 def stop_broker(bench: Bench, broker_id: int) -> None:
-    """Stop a broker in good order."""
+    """Stop a broker cleanly."""
     bench.operator.did("stopping", broker_id)
     _leave(bench, broker_id)
     bench.stage.cluster.stop_broker(broker_id)
@@ -25,7 +25,7 @@ def stop_broker(bench: Bench, broker_id: int) -> None:
 
 
 def kill_broker(bench: Bench, broker_id: int) -> None:
-    """End a broker at once."""
+    """Kill a broker."""
     time.sleep(_LINE_S)
     bench.operator.did("killed", broker_id)
     bench.stage.cluster.kill_broker(broker_id)
@@ -40,14 +40,14 @@ def start_broker(bench: Bench, broker_id: int) -> None:
 
 
 def resume_broker(bench: Bench, broker_id: int) -> None:
-    """Let a paused broker go on."""
+    """Resume a paused broker."""
     bench.operator.did("resumed", broker_id)
     bench.stage.cluster.resume_broker(broker_id)
     bench.operator.paused = frozenset()
 
 
 def pause_broker(bench: Bench, broker_id: int) -> None:
-    """Freeze a broker."""
+    """Pause a broker."""
     bench.operator.did("paused", broker_id)
     bench.stage.cluster.pause_broker(broker_id)
     bench.operator.paused = frozenset({broker_id})
@@ -94,7 +94,7 @@ def lost(
 ) -> None:
     """Note acknowledged records of leader epoch 0 that an election lost.
 
-    ``survives`` is the broker that alone has them still.
+    ``survives`` is the only broker that still has them.
     """
     note(
         bench.stage.truth,

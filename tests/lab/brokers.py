@@ -1,4 +1,4 @@
-"""What one real broker needs: its jars, its configuration, its logging, its folders."""
+"""One real broker: its jars, configuration, logging and folders."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 NOISE = ("FETCH", "BROKER_HEARTBEAT", "FETCH_SNAPSHOT")
-"""APIs that carry no epoch of groups or producers, and would be most of a request log."""
+"""APIs without epochs of groups or producers, which would be most of a request log."""
 
 
 class LabError(Exception):
-    """A broker, a client or a scenario did not do what the recording needs."""
+    """A broker, a client or a scenario failed in a way that makes the recording useless."""
 
 
 def jars(version: str) -> Path:
@@ -48,13 +48,15 @@ def java(version: str, heap: str, *arguments: str, classes: Path | str | None = 
 def kafka_uuid() -> str:
     """A random uuid in Kafka's text form."""
     text = "-"
-    while text.startswith("-"):  # Kafka makes none that look like an option, and its tools cannot take one
+    while text.startswith(
+        "-"
+    ):  # Kafka makes none that begin with a dash, which its tools would take for an option
         text = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
     return text
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports on loopback that nothing listens on now."""
+    """Free ports on loopback."""
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [int(s.getsockname()[1]) for s in sockets]
     for s in sockets:
@@ -110,7 +112,7 @@ def properties(plan: Plan, broker: Broker, voters: str) -> dict[str, object]:
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
         "log.dirs": broker.log_dir,
         "log.index.size.max.bytes": 4096,
-        "log.cleaner.enable": "false",  # compaction would take the history away
+        "log.cleaner.enable": "false",  # compaction would delete the history
         "log.segment.delete.delay.ms": 600_000,  # keeps the logs of deleted topics
         "auto.create.topics.enable": "false",
         "num.network.threads": 2,

@@ -1,4 +1,4 @@
-"""From a broker's folders to a small capture that can be committed."""
+"""Makes a small capture, which can be committed, of a broker's folders."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def _fill(folder: Path, cluster: Cluster, clients: Clients, truth: GroundTruth) 
         for log in sorted(broker.home.glob("kafka-request.log*")):
             shutil.copy2(log, target / log.name)
         _roll(target / "kafka-request.log")
-        # Kafka prints its whole configuration; where the recording ran is of no interest.
+        # Kafka prints its whole configuration; the paths of the recording do not matter.
         text = (broker.home / "server.log").read_text().replace(str(broker.home), "/var/lib/kafka")
         (target / "server.log").write_text(text)
         _roll(target / "server.log")
     (folder / "clients").mkdir()
-    # who was killed early may have said nothing
+    # a process that was killed early may have logged nothing
     names = sorted(log.stem for log in clients.folder.glob("*.log") if log.stat().st_size)
     for name in names:
         text = (clients.folder / f"{name}.log").read_text(errors="replace")
@@ -59,7 +59,7 @@ def _fill(folder: Path, cluster: Cluster, clients: Clients, truth: GroundTruth) 
 
 
 def _roll(log: Path) -> None:
-    """Roll a log that has grown large, as logrotate does for brokers whose logging does not."""
+    """Roll a large log, as logrotate does for brokers whose logging does not roll."""
     lines = log.read_bytes().splitlines(keepends=True)
     if log.stat().st_size > _LARGE_BYTES[log.name]:
         kept = len(lines) // 20
@@ -76,7 +76,7 @@ def _toml(name: str, cluster: Cluster, clients: dict[str, str]) -> str:
         lines += [f'request_logs = ["{home}/kafka-request.log*"]', f'server_logs = ["{home}/server.log*"]']
         lines += [f"timezone = {json.dumps(cluster.plan.timezone)}"]
         if "unstable.feature.versions.enable" in cluster.plan.settings:
-            # such a broker registers with the levels of the release to come
+            # such a broker registers with the levels of the next release
             lines += [f"kafka_version = {json.dumps(cluster.plan.version)}"]
     for client, zone in clients.items():
         lines += ["", "[[clusters.clients]]", f"name = {json.dumps(client)}"]

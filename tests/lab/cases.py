@@ -1,7 +1,8 @@
-"""Hand-made cases: one function per way in which a commit can meet a rebalance, each in a group of its own.
+"""Hand-made cases: one function for each way in which a commit can coincide with a rebalance, each in its
+own group.
 
-Every function says which truth it expects of every commit; the driver's account of ownership must agree
-before the commit is sent. What the broker answers is written down, not expected: captures are for that.
+Every function says which truth it expects for every commit; the driver's account of ownership must agree
+before the commit is sent. The broker's answer is recorded, not expected: captures are for that.
 """
 
 from __future__ import annotations
@@ -29,14 +30,16 @@ def _alone(group: Group, name: str = "a") -> Member:
 
 
 def _bump(group: Group, *members: Member) -> Member:
-    """Raise the group epoch without moving a partition: somebody joins for another topic."""
+    """Raise the group epoch without moving a partition: a member joins for another topic."""
     bystander = group.member(f"{group.group_id}-bystander", [OTHER_TOPIC]).join()
     group.settle(*members, bystander)
     return bystander
 
 
 def _share(group: Group, first: Member, name: str = "b") -> tuple[Member, set[Partition], set[Partition]]:
-    """A second member joins and takes its share; returns it, what the first kept and what moved."""
+    """A second member joins and gets its share; returns it, the partitions that the first kept and those
+    that moved.
+    """
     before = set(first.owned)
     second = group.member(f"{group.group_id}-{name}", [TOPIC]).join()
     group.settle(first, second)
@@ -44,7 +47,7 @@ def _share(group: Group, first: Member, name: str = "b") -> tuple[Member, set[Pa
 
 
 def late_kept(group: Group) -> None:
-    """The epoch moved on, nothing was revoked: commits in flight at the older epoch are the owner's."""
+    """The epoch rose, nothing was revoked: commits in flight at the older epoch are the owner's."""
     a = _alone(group)
     old = a.epoch
     _bump(group, a)
@@ -66,7 +69,7 @@ def late_kept_others_revoked(group: Group) -> None:
 
 
 def late_moved(group: Group) -> None:
-    """The true zombie: the partition is another member's since."""
+    """The true zombie: the partition was assigned to another member since."""
     a = _alone(group)
     old = a.epoch
     _, _, moved = _share(group, a)
@@ -84,7 +87,7 @@ def late_mixed_request(group: Group) -> None:
 
 
 def pending_revocation(group: Group) -> None:
-    """Partitions that the member has been asked to give up, before and after it does."""
+    """Partitions that the member must revoke, before and after it does."""
     a = _alone(group)
     old = a.epoch
     _bump(group, a)
@@ -117,8 +120,9 @@ def current_nobodys(group: Group) -> None:
 
 
 def zombie_current_epoch(group: Group) -> None:
-    """What a member gave up has moved, another revocation holds it back. From 4.2 it is still in the epoch in
-    which it had the partition; up to 4.1 it has moved on by one, and the same commit has an older epoch.
+    """A partition that a member revoked has moved, and another revocation keeps the member from its next
+    epoch. From 4.2 it is still in the epoch in which it had the partition; up to 4.1 its epoch is one
+    higher, and the same commit has an older epoch.
     """
     a = _alone(group)
     b = group.member(f"{group.group_id}-b", [TOPIC]).join()
@@ -144,7 +148,7 @@ def foreign_epochs(group: Group) -> None:
 
 
 def regained(group: Group) -> None:
-    """The partition went away and came back: only commits since its return are the owner's."""
+    """The partition was revoked and assigned again: only commits since then are the owner's."""
     a = _alone(group)
     first = a.epoch
     b, _, moved = _share(group, a)
@@ -159,7 +163,7 @@ def regained(group: Group) -> None:
 
 
 def left_member(group: Group) -> None:
-    """A member that left (its process does not know) commits what another member owns now."""
+    """A member that left (its process does not know) commits for a partition that another member owns now."""
     a = _alone(group)
     last = a.epoch
     b, kept, _ = _share(group, a)
@@ -180,7 +184,7 @@ def stranger(group: Group) -> None:
 
 
 def fenced_member(group: Group) -> None:
-    """A member that does not give up its partitions in time is removed, and commits as if nothing were."""
+    """A member that does not revoke its partitions in time is removed, and continues to commit."""
     a = group.member(f"{group.group_id}-a", [TOPIC], rebalance_timeout_ms=1500).join()
     group.settle(a)
     b = group.member(f"{group.group_id}-b", [TOPIC]).join()
@@ -198,7 +202,7 @@ def fenced_member(group: Group) -> None:
 
 
 def one_id_twice(group: Group) -> None:
-    """Two processes present one member id: the copy keeps committing at the epoch it was copied at."""
+    """Two processes use one member id: the copy continues to commit at the epoch of its copy."""
     a = _alone(group)
     copy, copied = group.connect(f"{group.group_id}-a-copy"), a.epoch
     partition = min(a.owned)
@@ -220,7 +224,7 @@ def admin_while_active(group: Group) -> None:
 
 
 def racing(group: Group) -> None:
-    """A commit at the old epoch races the heartbeat that moves the member to the new one."""
+    """A commit at the old epoch races with the heartbeat that raises the member's epoch."""
     a = _alone(group)
     old = a.epoch
     bystander = group.member(f"{group.group_id}-bystander", [OTHER_TOPIC]).join()
@@ -239,7 +243,7 @@ def racing(group: Group) -> None:
 
 
 def in_flight(group: Group) -> None:
-    """Commits that were on their way while the epoch moved: the committing thread learns of it late."""
+    """Commits that were in flight while the epoch rose: the committing thread learns of it late."""
     a = _alone(group)
     commits = group.connect(f"{group.group_id}-a-commits")
     for rebalance in range(3):
@@ -257,7 +261,7 @@ def in_flight(group: Group) -> None:
 
 
 def transactional(group: Group) -> None:
-    """The same fencing behind TxnOffsetCommit: an owner, a late owner and a zombie."""
+    """The same fencing in TxnOffsetCommit: an owner, a late owner and a zombie."""
     a = _alone(group)
     old = a.epoch
     producer = begin(group, f"{group.group_id}-tx")

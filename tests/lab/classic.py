@@ -1,8 +1,9 @@
-"""Members of classic groups, played by hand over the wire; the driver is also the leader's assignor.
+"""Members of classic groups, whose requests the driver sends by hand; the driver is also the leader's
+assignor.
 
-A classic member owns what its last SyncGroup gave it until the next one. ``rebalance`` plays a whole
-rebalance; its steps (``send_join``, ``receive_join``, ``send_sync``, ``receive_sync``) can be played apart,
-to commit between them. Subscription and assignment are the bytes of Kafka's ConsumerProtocol.
+A classic member owns the assignment of its last SyncGroup until the next one. ``rebalance`` performs a whole
+rebalance; its steps (``send_join``, ``receive_join``, ``send_sync``, ``receive_sync``) can be performed
+separately, to commit between them. Subscription and assignment are the bytes of Kafka's ConsumerProtocol.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from truth import Partition, error_name
 from wire import Connection
 
 JOIN, SYNC, HEARTBEAT, LEAVE = 9, 5, 4, 5
-"""The versions of JoinGroup, SyncGroup, Heartbeat and LeaveGroup that are spoken."""
+"""The versions of JoinGroup, SyncGroup, Heartbeat and LeaveGroup that are used."""
 
 COOPERATIVE, EAGER = "cooperative-sticky", "range"
 
@@ -30,7 +31,7 @@ _MEMBER_ID_REQUIRED, _REBALANCE_IN_PROGRESS = 79, 27
 _PATIENCE_S = 15.0
 
 Assignment = Mapping[str, frozenset[Partition]]
-"""Member id -> what it is assigned."""
+"""Member id -> its assignment."""
 
 
 @dataclass
@@ -50,12 +51,12 @@ class ClassicMember:
     others: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        # a live consumer goes on heartbeating: without a sign of life nobody could tell when it was gone
+        # a live consumer continues to send heartbeats: without them nobody would know when it had left
         self.group.last_words.append(self.heartbeat)
 
     @property
     def epoch(self) -> int:
-        """The generation, by the name that it has in consumer groups."""
+        """The generation, under the name of the consumer groups' epoch."""
         return self.generation
 
     def send_join(self) -> None:
@@ -92,7 +93,7 @@ class ClassicMember:
         self.group.ownership.holds(self.member_id, self.generation, set(self.owned))
 
     def keep_on(self) -> None:
-        """Say that the member still owns everything in the generation that it has just joined."""
+        """Note that the member still owns everything in the generation that it has just joined."""
         self.group.ownership.holds(self.member_id, self.generation, set(self.owned))
 
     def heartbeat(self) -> str:
@@ -109,13 +110,13 @@ class ClassicMember:
         self._expect("LeaveGroup", answer["Members"][0])
 
     def was_removed(self) -> None:
-        """The member owns nothing any more, whatever it believes."""
+        """Note that the member owns nothing any more, whatever it believes."""
         self.group.ownership.holds(self.member_id, self.generation, set())
 
     def commit(
         self, case: str, epoch: int, partitions: Iterable[Partition], expect: str | list[str], **more: Any
     ) -> list[str]:
-        """Commit at any generation; see ``Commit``. By name, as Kafka's classic consumer, unless told."""
+        """Commit at any generation; see ``Commit``. By topic name by default, as Kafka's classic consumer."""
         chosen = sorted(partitions)
         truths = [expect] * len(chosen) if isinstance(expect, str) else expect
         fields = {"version": BY_NAME, "instance_id": self.instance_id, "protocol": "classic", **more}
@@ -124,7 +125,7 @@ class ClassicMember:
         )
 
     def identity(self) -> Message:
-        """Who the member says it is."""
+        """The identity of the member in requests."""
         return {
             "GroupId": self.group.group_id,
             "GenerationId": self.generation,
@@ -133,7 +134,7 @@ class ClassicMember:
         }
 
     def joining(self) -> Message:
-        """What JoinGroup says."""
+        """The content of JoinGroup."""
         return {
             "GroupId": self.group.group_id,
             "SessionTimeoutMs": self.session_timeout_ms,
@@ -195,7 +196,7 @@ def join_all(*members: ClassicMember) -> None:
 
 
 def sync_all(assignment: Assignment, *members: ClassicMember) -> None:
-    """The leader hands out an assignment and every member gets its own."""
+    """The leader sends an assignment, and every member gets its own."""
     for each in sorted(members, key=lambda m: m.member_id != m.leader):
         each.send_sync(assignment if each.member_id == each.leader else None)
     for each in members:
@@ -221,7 +222,7 @@ def rebalance(*members: ClassicMember) -> None:
 
 
 def await_rebalance(*members: ClassicMember) -> None:
-    """Heartbeat until every member is told that a rebalance has begun."""
+    """Heartbeat until every member has learned that a rebalance has begun."""
     deadline = time.monotonic() + _PATIENCE_S
     for each in members:
         while (error := each.heartbeat()) != "REBALANCE_IN_PROGRESS":
@@ -231,7 +232,7 @@ def await_rebalance(*members: ClassicMember) -> None:
 
 
 def _even(members: Sequence[ClassicMember]) -> dict[str, frozenset[Partition]]:
-    """As even as can be, moving as little as can be: what a sticky assignor would do."""
+    """As even as possible with as few moves as possible, like a sticky assignor."""
     cluster = members[0].group.cluster
     wanted = {m.member_id: set(m.owned) for m in members}
     for topic in sorted({t for m in members for t in m.topics}):

@@ -30,7 +30,7 @@ def alone(group: Group, name: str = "a", **more: object) -> ClassicMember:
 
 
 def bump(group: Group, *members: ClassicMember) -> ClassicMember:
-    """A new generation in which nothing moves: somebody joins for another topic."""
+    """A new generation in which nothing moves: a member joins for another topic."""
     bystander = member(group, "bystander", [OTHER_TOPIC])
     bystander.send_join()
     await_rebalance(*members)
@@ -44,7 +44,7 @@ def bump(group: Group, *members: ClassicMember) -> ClassicMember:
 
 
 def late_kept(group: Group) -> None:
-    """The generation moved on, the partition stayed: the classic rule refuses the owner."""
+    """There is a new generation, the partition stayed: the classic rule refuses the owner."""
     a = alone(group)
     old = a.generation
     a.commit("classic_owner", old, a.owned, "owner")
@@ -59,7 +59,7 @@ def late_kept(group: Group) -> None:
 
 
 def late_moved(group: Group) -> None:
-    """The zombie of a classic group, while its partition is on its way and after it has moved."""
+    """The zombie of a classic group, while its partition moves and after that."""
     a = alone(group)
     old, everything = a.generation, set(a.owned)
     b = member(group, "b", [TOPIC])
@@ -86,7 +86,7 @@ def late_moved_eager(group: Group) -> None:
 
 
 def between_generations(group: Group) -> None:
-    """The cooperative generation in between: revoked from one member, not yet given to the other."""
+    """The cooperative generation in between: revoked from one member, not yet assigned to the other."""
     a = alone(group)
     old, everything = a.generation, a.owned
     b = member(group, "b", [TOPIC])
@@ -144,7 +144,7 @@ def left(group: Group) -> None:
 
 
 def expired(group: Group) -> None:
-    """A member whose session is over commits as if nothing were."""
+    """A member whose session has expired continues to commit."""
     a = alone(group, session_timeout_ms=1500)
     b = member(group, "b", [TOPIC])
     rebalance(a, b)

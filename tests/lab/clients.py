@@ -22,7 +22,7 @@ from log4j import client_logging
 
 _TOOLS = "org.apache.kafka.tools."
 _CONFIG_OPTIONS = {"VerifiableProducer": "--producer.config", "VerifiableConsumer": "--consumer.config"}
-"""How the tools were told their configuration before 4.2."""
+"""The option for the tools' configuration before 4.2."""
 
 _PATIENCE_S = 45.0
 
@@ -51,15 +51,15 @@ class Client:
         return len(re.findall(rf'"name":"{event}"', self.log.read_text(errors="replace")))
 
     def pause(self) -> None:
-        """Freeze the process: it sends nothing and does not notice that time passes."""
+        """Pause the process: it sends nothing and does not notice that time passes."""
         self._process.send_signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let a paused process go on, with everything it believed."""
+        """Resume a paused process, which has its old state."""
         self._process.send_signal(signal.SIGCONT)
 
     def ask_to_stop(self) -> None:
-        """Ask for a clean end (a consumer commits and leaves its group)."""
+        """Request a clean end (a consumer commits and leaves its group)."""
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGTERM)
 
@@ -71,7 +71,7 @@ class Client:
             self.kill()
 
     def kill(self) -> None:
-        """End the process at once."""
+        """Kill the process."""
         self._process.kill()
         self._process.wait()
 
@@ -108,7 +108,7 @@ class Clients:
         return self.zones.get(name, "UTC")
 
     def run(self, client: C) -> C:
-        """Take care of the end of a client that somebody else has started."""
+        """Take over the end of a client that was started elsewhere."""
         self._running.append(client)
         return client
 
@@ -134,7 +134,7 @@ class Clients:
         protocol: str = "CONSUMER",
         debug: str | None = None,
     ) -> Client:
-        """A member of a group that commits after each poll, or every 200 ms by itself.
+        """A member of a group that commits after each poll, or automatically every 200 ms.
 
         ``protocol`` is ``CONSUMER`` (KIP-848) or ``CLASSIC``; ``debug`` a logger to write into its log, too.
         """

@@ -15,10 +15,10 @@ _DAY_S = 86_400
 
 
 class Clock:
-    """Who is started inside the ``with`` block reads this clock, which is set anew for all of them at once.
+    """Processes that are started inside the ``with`` block read this clock, which is set for all of them at
+    once.
 
-    How long something takes, as timeouts ask it, is measured as on the machine. Raises ``LabError`` where
-    there is no C compiler.
+    Durations, as for timeouts, are those of the machine. Raises ``LabError`` if there is no C compiler.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -47,7 +47,7 @@ class Clock:
             del os.environ[name]
 
     def advance_to_midnight(self, seconds: float) -> None:
-        """Make it so many seconds before the next midnight in UTC."""
+        """Set the clock to so many seconds before the next midnight in UTC."""
         now = time.time() + self._ahead_s
         self._ahead_s += (now // _DAY_S + 1) * _DAY_S - seconds - now
         with self._file.open("r+b") as file:

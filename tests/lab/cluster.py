@@ -1,4 +1,4 @@
-"""A real cluster on loopback: formatted, started, asked until it answers, administered, stopped."""
+"""A real cluster on loopback: formatted, started, queried until it answers, administered, stopped."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Cluster:
 
     @contextmanager
     def admin(self) -> Iterator[Connection]:
-        """A connection for administration to a broker that runs, closed afterwards."""
+        """A connection for administration to a running broker, closed afterwards."""
         connection = self._any_broker()
         try:
             yield connection
@@ -118,7 +118,7 @@ class Cluster:
             try:
                 with self.admin() as admin:
                     (found,) = admin.call("Metadata", 12, {"Topics": [{"Name": topic}]})["Topics"]
-            except (OSError, WireError):  # the broker that was asked is going down
+            except (OSError, WireError):  # the broker that got the request is shutting down
                 found = {"Partitions": []}
             for told in found["Partitions"]:
                 if told["PartitionIndex"] == partition and told["ErrorCode"] == 0 and told["LeaderId"] > 0:
@@ -134,7 +134,7 @@ class Cluster:
             try:
                 with self.admin() as admin:
                     found = admin.call("FindCoordinator", 6, request)["Coordinators"][0]
-            except (OSError, WireError):  # the broker that was asked is going down
+            except (OSError, WireError):  # the broker that got the request is shutting down
                 found = {"ErrorCode": 15}
             if found["ErrorCode"] == 0:
                 return int(found["NodeId"])
@@ -186,32 +186,32 @@ class Cluster:
             raise LabError(f"cannot set {name} of {owner!r}: {answer['ErrorMessage']}")
 
     def stop_broker(self, broker_id: int) -> None:
-        """Stop one broker cleanly: it hands its leaderships over first."""
+        """Stop one broker cleanly: it first hands over its leaderships."""
         process = self._process(broker_id)
         process.send_signal(signal.SIGTERM)
         process.wait(60)
 
     def kill_broker(self, broker_id: int) -> None:
-        """End one broker at once: the controller learns of it when its session is over."""
+        """Kill one broker: the controller learns of it when its session expires."""
         process = self._process(broker_id)
         process.kill()
         process.wait()
 
     def pause_broker(self, broker_id: int) -> None:
-        """Freeze one broker: it answers nothing, and does not notice that time passes."""
+        """Pause one broker: it answers nothing, and does not notice that time passes."""
         self._process(broker_id).send_signal(signal.SIGSTOP)
 
     def resume_broker(self, broker_id: int) -> None:
-        """Let a paused broker go on, with everything it believed."""
+        """Resume a paused broker, which has its old state."""
         self._process(broker_id).send_signal(signal.SIGCONT)
 
     def start_broker(self, broker_id: int) -> None:
-        """Start a stopped broker again, with its log.dirs as it left them; all that run answer then."""
+        """Start a stopped broker again with its log.dirs; returns when all running brokers answer."""
         self._launch(self.brokers[broker_id - 1])
         self._await_answers(self.running())
 
     def running(self) -> list[Broker]:
-        """The brokers whose process runs, or is paused."""
+        """The brokers whose process is running or paused."""
         return [b for b in self.brokers if b.process is not None and b.process.poll() is None]
 
     def _process(self, broker_id: int) -> subprocess.Popen[bytes]:

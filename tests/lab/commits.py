@@ -1,4 +1,4 @@
-"""Commits as the driver makes them: what they present, how they are sent, what they are answered."""
+"""Commits of the driver: their content, how they are sent, and their answers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def release(version: str) -> tuple[int, ...]:
 
 
 def newest_version(kafka: str) -> int:
-    """The newest stable version of OffsetCommit that brokers of a Kafka version take."""
+    """The newest stable version of OffsetCommit that brokers of a Kafka version accept."""
     return BY_ID if release(kafka) >= (4, 2) else BY_NAME
 
 
@@ -39,7 +39,7 @@ class Transaction:
 
 @dataclass
 class Commit:
-    """One hand-made commit request. ``epoch`` and ``member_id`` are what it presents, true or not.
+    """One hand-made commit request. ``epoch`` and ``member_id`` are those of the request, true or not.
 
     ``version`` None is the newest of the broker. ``protocol`` is that of the committer, None that of its
     group. ``rebalancing`` is the phase of a classic group's rebalance, as the driver knows it.

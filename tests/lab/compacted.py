@@ -1,4 +1,4 @@
-"""The scenario ``compacted``: the log cleaner has taken away what lies before the commits in question."""
+"""The scenario ``compacted``: the log cleaner has removed the records before the commits of the cases."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def play(stage: Stage) -> None:
 
 
 def _restless(group: Group, a: Member) -> None:
-    """A newcomer takes its share and leaves: what moved comes back."""
+    """A new member gets its share and leaves: the partitions that moved come back."""
     everything = set(a.owned)
     newcomer = group.member(f"{group.group_id}-newcomer", [TOPIC]).join()
     group.settle(a, newcomer)

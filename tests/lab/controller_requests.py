@@ -1,4 +1,4 @@
-"""What brokers send to the controller, sent by somebody who presents another broker's epochs."""
+"""Requests of brokers to the controller, sent by a client with another broker's epochs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from truth import Partition
 
 
 def heartbeat(broker_id: int, broker_epoch: int) -> Ask:
-    """A broker's heartbeat that asks for nothing."""
+    """A broker's heartbeat that requests no change."""
     message = {"BrokerId": broker_id, "BrokerEpoch": broker_epoch, "CurrentMetadataOffset": 0}
     asked = {"broker_id": broker_id, "broker_epoch": broker_epoch}
 
@@ -21,8 +21,9 @@ def heartbeat(broker_id: int, broker_epoch: int) -> Ask:
 def alter_partition(
     place: Partition, topic_id: str, broker: tuple[int, int], isr: list[int], epochs: tuple[int, int]
 ) -> Ask:
-    """A leader that wants another ISR: ``broker`` its id and epoch, ``epochs`` its leader epoch and KRaft's
-    partition epoch."""
+    """A leader that requests another ISR: ``broker`` its id and epoch, ``epochs`` its leader epoch and
+    KRaft's partition epoch.
+    """
     partition = {
         "PartitionIndex": place[1],
         "LeaderEpoch": epochs[0],
@@ -46,7 +47,7 @@ def alter_partition(
 
 
 def register(broker_id: int, cluster_id: str, incarnation_id: str) -> Ask:
-    """The registration of a broker; of one that lives, by another instance, it is refused."""
+    """The registration of a broker; it is refused for another instance of a live broker."""
     listener = {"Name": "PLAINTEXT", "Host": "127.0.0.1", "Port": 9, "SecurityProtocol": 0}
     feature = {"Name": "metadata.version", "MinSupportedVersion": 1, "MaxSupportedVersion": 100}
     message = {

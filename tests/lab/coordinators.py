@@ -1,4 +1,4 @@
-"""What transaction coordinators say of transactional ids (``kafka-transactions.sh describe``)."""
+"""Descriptions of transactional ids by their coordinators (``kafka-transactions.sh describe``)."""
 
 from __future__ import annotations
 

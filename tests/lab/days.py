@@ -1,9 +1,9 @@
 """The scenario ``days``: ordinary clients of four makers, four times over midnight.
 
-Between two nights the clock of all goes on by a day. A member of each protocol sleeps through every other day
-(SIGSTOP) and wakes up with what it believed then; a topic is deleted and created again within a second, so
-that classic groups do not notice. Nothing is made by hand, so there is no ground truth: the audit may raise
-nothing.
+Between two nights the clock of all processes advances by a day. A member of each protocol sleeps through
+every other day (SIGSTOP) and wakes up with its old state; a topic is deleted and created again within a
+second, so that classic groups do not notice. Nothing is made by hand, so there is no ground truth: the audit
+must report no violation.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from scenario import Scenario, Stage, prepare
 
 _NIGHTS = 4
 _BEFORE_S, _AFTER_S = 6, 8
-"""How long is played before each midnight, and after it."""
+"""The seconds of the scenario before each midnight, and after it."""
 
 
 def play(stage: Stage) -> None:
-    """Everybody at once, night after night; then all who sleep wake up."""
+    """All clients at once, night after night; then all sleeping members wake up."""
     home = stage.cluster.brokers[0].home
     with Clock(home) as clock:
         stage.cluster.stop_broker(1)
@@ -59,7 +59,7 @@ def play(stage: Stage) -> None:
 
 
 def plan(version: str) -> Plan:
-    """One broker that keeps all it wrote."""
+    """One broker that deletes no records."""
     return Plan(version, offsets_partitions=2, roll_bytes=150_000)
 
 

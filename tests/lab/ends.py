@@ -1,8 +1,9 @@
-"""The scenario ``ends``: how transactions end under transaction version 2, and what an old epoch gets then.
+"""The scenario ``ends``: how transactions end in transaction version 2, and how requests with an old epoch
+are answered then.
 
-Every end of a transaction moves the epoch and remembers the one before, whoever ends it. At the last epoch
-the end goes on with another producer id, and a repeated InitProducerId fails. A transaction may end that
-never began.
+Every end of a transaction bumps the epoch and stores the previous one, whoever ends it. At the last epoch
+the end chooses another producer id, and a repeated InitProducerId fails. A transaction that never began may
+be ended, too.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ TOPIC = "ends"
 
 
 def play(stage: Stage) -> None:
-    """Drive two transactional ids to where their epochs run out; then every case."""
+    """Bump the epochs of two transactional ids until they are exhausted; then every case."""
     prepare(stage, {TOPIC: CLOCK + 1})
     bench = workbench(stage)
     repeated = Producer(bench, TOPIC, f"{TOPIC}-repeated")
@@ -45,19 +46,23 @@ def play(stage: Stage) -> None:
 
 
 def _repeated_at_the_last_epoch(a: Producer, before: tuple[int, int]) -> None:
-    """A repeated InitProducerId: the coordinator finds its last epoch exhausted and looks no further."""
+    """A repeated InitProducerId: the coordinator sees that its last epoch is exhausted, and checks nothing
+    else.
+    """
     a.init(presented=before, step="init_retry")
     a.init(presented=(before[0], before[1] - 1))
     last = a.identity
     a.must(a.init(presented=last))
     a.must(a.init(presented=last, step="init_retry"))
-    a.init(presented=last, step="init_retry")  # the record of the last answer names no earlier producer id
+    a.init(presented=last, step="init_retry")  # the record of the last answer has no earlier producer id
     a.transaction((TOPIC, 0))
     a.close()
 
 
 def _rotated_by_the_coordinator(a: Producer) -> None:
-    """The coordinator aborts the transaction of the last epoch; its producer presents it and goes on."""
+    """The coordinator aborts the transaction of the last epoch; its producer sends this epoch and
+    continues.
+    """
     last = a.identity
     a.must(a.produce((TOPIC, 1)))
     a.await_timeout()
@@ -70,7 +75,7 @@ def _rotated_by_the_coordinator(a: Producer) -> None:
 
 
 def _timed_out(bench: Workbench) -> None:
-    """A producer that was timed out presents its old epoch, as often as it likes; clients of two ages."""
+    """A producer that was timed out sends its old epoch repeatedly; clients of two versions."""
     for name, spoken in (("newer", bench.dialect), ("older", older(bench.dialect))):
         a = Producer(bench, TOPIC, f"{TOPIC}-timeout-{name}", spoken=spoken, timeout_ms=TIMEOUT_MS)
         a.init()
@@ -94,7 +99,7 @@ def _timed_out(bench: Workbench) -> None:
 
 
 def _superseded(bench: Workbench) -> None:
-    """A new instance has ended the transaction of the one before, and the latter comes first."""
+    """A new instance has ended the transaction of the previous one, whose request comes first."""
     a, b = (Producer(bench, TOPIC, f"{TOPIC}-superseded", instance) for instance in "AB")
     a.init()
     old = a.identity
@@ -130,7 +135,7 @@ def _ends_without_partitions(bench: Workbench) -> None:
 
 
 def plan(version: str) -> Plan:
-    """As where epochs are exhausted, and nothing expires."""
+    """As in ``exhausted``, without expiration."""
     told = exhausted_plan(version)
     kept = {name: value for name, value in told.settings.items() if "expiration" not in name}
     return replace(told, settings=kept)

@@ -1,7 +1,7 @@
-"""The driver's own account of producer epochs: who moved them, and whom that left behind.
+"""The driver's own account of producer epochs: which request bumped them, and which producers that fenced.
 
-Nothing here is read back from the cluster's logs. An epoch moves when the driver or an operator makes
-it move; only the coordinator's own aborts are learnt by asking it (DescribeTransactions).
+Nothing here is read from the cluster's logs. The driver or an operator bumps an epoch; only the
+coordinator's own aborts are learned with a request (DescribeTransactions).
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ Identity = tuple[int, int]
 """Producer id and producer epoch."""
 
 FENCED = ("INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED", "INVALID_PRODUCER_ID_MAPPING")
-"""What a producer is told whose epoch, or producer id, is no longer current."""
+"""The errors for a producer whose epoch, or producer id, is no longer current."""
 
 REPEATED = "INVALID_TXN_STATE"
-"""What EndTxn of the epoch before can be told from transaction version 2 on: it is taken for a repetition.
+"""The answers to EndTxn with the previous epoch from transaction version 2: it is treated as a retry.
 
-Of its own last EndTxn, if that is what moved the epoch; else it was left behind.
+It is a retry of the producer's own EndTxn if that bumped the epoch; otherwise the producer was fenced.
 """
 
 ABORTING = ("new_instance", "timeout", "operator")
-"""The causes of an epoch's move that abort the transaction that is open."""
+"""The causes of bumps that abort an open transaction."""
 
 
 @dataclass
@@ -39,7 +39,7 @@ class _Open:
     groups: set[str] = field(default_factory=set)
 
     def in_flight(self) -> list[dict[str, Any]]:
-        """What it holds: partitions with the number of their records."""
+        """Its partitions with the number of their records."""
         return [
             {"topic": topic, "partition": partition, "records": told["records"]}
             for (topic, partition), told in sorted(self.partitions.items())
@@ -48,7 +48,7 @@ class _Open:
 
 @dataclass
 class _History:
-    """The identities of one transactional id (or idempotent producer) in order, each with what made it."""
+    """The identities of one transactional id (or idempotent producer) in order, each with its cause."""
 
     moves: list[tuple[Identity, str]] = field(default_factory=list)
     open: _Open | None = None
@@ -68,7 +68,7 @@ class Epochs:
         return moves[-1][0] if moves else None
 
     def moved(self, key: str, identity: Identity, cause: str, aborts: bool = False) -> None:
-        """The epoch (or producer id) is another from now on; what that ``aborts`` ends here."""
+        """Note a new epoch (or producer id), which may abort the open transaction (``aborts``)."""
         history = self._history(key)
         if history.moves and history.moves[-1][0] == identity:
             return
@@ -78,7 +78,7 @@ class Epochs:
         history.moves.append((identity, cause))
 
     def verdict(self, key: str, presented: Identity, error: str | None) -> dict[str, Any]:
-        """The fields of ground truth that say whether a refusal was one of a producer left behind."""
+        """The fields of ground truth about whether a refused producer was fenced."""
         history = self._history(key)
         known = [identity for identity, _ in history.moves]
         current = known[-1] if known else (None, None)
@@ -113,7 +113,7 @@ class Epochs:
             told["last_offset"] = batch[-1]
 
     def ended(self, key: str, outcome: str, abort_cause: str | None = None) -> None:
-        """Write down the transaction that was open, if one was."""
+        """Record the transaction that was open, if there was one."""
         history = self._history(key)
         if history.open is None:
             return
@@ -138,7 +138,7 @@ class Epochs:
         )
 
     def end_of_recording(self) -> None:
-        """Write down the transactions that are still open."""
+        """Record the transactions that are still open."""
         for key in self._histories:
             self.ended(key, "open")
 

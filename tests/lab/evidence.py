@@ -1,4 +1,4 @@
-"""Holds a capture's ground truth against its request logs, without any code of the product."""
+"""Compares a capture's ground truth with its request logs, without any code of the product."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def all_rows(capture: Path) -> list[dict[str, Any]]:
 
 
 def ground_truth(capture: Path) -> list[dict[str, Any]]:
-    """The rows about commits: those of other kinds say so."""
+    """The rows about commits, which are those without ``kind``."""
     return [row for row in all_rows(capture) if "kind" not in row]
 
 
@@ -47,7 +47,7 @@ def answers(capture: Path) -> dict[Key, list[str]]:
 
 
 def disagreements(capture: Path) -> list[str]:
-    """One sentence per hand-made commit whose line is missing, is there twice, or shows another error."""
+    """One sentence per hand-made commit whose line is missing, exists twice, or has another error."""
     seen, wrong = answers(capture), []
     for row in ground_truth(capture):
         by_name = row["api_key"] == 28 or row["api_version"] < 10
@@ -55,7 +55,7 @@ def disagreements(capture: Path) -> list[str]:
         name = row["topic"] if by_name else row["topic_id"]
         key = (*who, name, row["partition"], row["committed_offset"], row["client_epoch"])
         if row["error"] is None and len(seen.get(key, ())) < 2:
-            continue  # the connection broke before an answer came: served, answered in vain, or lost
+            continue  # the connection broke before the answer: the request was lost, or its answer was
         if seen.get(key) != [row["error"]]:
             wrong.append(
                 f"{row['case']} {key}: the driver was answered {row['error']}, logged {seen.get(key)}"

@@ -1,7 +1,8 @@
 """The scenario ``exhausted``: transactional ids at the last epoch of their producer id, and beyond.
 
-An epoch has 16 bits. Who has used them up (32766 is the last one given out) goes on with another producer id.
-The driver gets there by new instances; the log cleaner takes most of their records, as it does in production.
+An epoch has 16 bits. When they are used up (32766 is the last one), the transactional id gets another
+producer id. The driver gets there with new instances; the log cleaner removes most of their records, as in
+production.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ CLOCK = 5
 
 _STATE = "__transaction_state"
 _WAYS = ("client", "instance", "end", "timeout", "fence")
-"""The transactional ids, by what makes their producer id the last one's successor."""
+"""The transactional ids, by the cause of their next producer id."""
 
 _COORDINATOR_LOGGER = "kafka.coordinator.transaction.TransactionCoordinator"
 _COMPACTING = {
@@ -47,7 +48,7 @@ _PATIENCE_S = 90.0
 
 
 def play(stage: Stage) -> None:
-    """Drive the transactional ids to their last epoch, let the cleaner work, and go on from there."""
+    """Bump the transactional ids to their last epoch, let the cleaner run, and continue from there."""
     cluster = stage.cluster
     prepare(stage, {TOPIC: len(_WAYS) + 3})
     bench = workbench(stage)
@@ -89,13 +90,13 @@ def _timeout_ms(way: str) -> int:
 def drive(
     stage: Stage, bench: Workbench, producers: Sequence[Producer], to_epoch: int = LAST_EPOCH
 ) -> list[Identity]:
-    """Start new instances until every producer is at the epoch; the cleaner takes their records."""
+    """Start new instances until every producer is at the epoch; the cleaner removes their records."""
     cluster = stage.cluster
     cluster.coordinator("any", transaction=True)
     for name, value in _COMPACTING.items():
         cluster.set_topic_config(_STATE, name, value)
     clock = Producer(bench, producers[0].case, "clock", "ticking")
-    clock.init()  # until the coordinator is there
+    clock.init()  # until there is a coordinator
     stage.say("drive")
     cluster.set_logger_level(_COORDINATOR_LOGGER, "WARN")  # a line for each epoch
     with ThreadPoolExecutor(len(producers)) as pool:
@@ -109,7 +110,7 @@ def drive(
 
 
 def _drive(producer: Producer, to_epoch: int) -> Identity:
-    """New instances until this epoch; several requests are under way at a time."""
+    """New instances until this epoch; several requests are in flight at a time."""
     connection = producer.bench.cluster.connect(UNLOGGED_CLIENT)
     message = {"TransactionalId": producer.name, "TransactionTimeoutMs": producer.timeout_ms}
     identity, under_way = NOBODY, 0
@@ -137,19 +138,19 @@ def note_driven(bench: Workbench, producer: Producer, reached: Identity) -> None
 
 
 def _by_client(a: Producer, partition: int) -> None:
-    """The client asks for its own next epoch, and again, because the answer was lost."""
+    """The client requests its next epoch twice, because the first answer was lost."""
     place, last = (TOPIC, partition), a.identity
     a.must(a.init(presented=last))
     a.must(a.init(presented=last, step="init_retry"))
     _left_behind(a, place, last)
     a.init(presented=(last[0], last[1] - 1))
     a.transaction(place)
-    a.init(presented=last, step="init_retry")  # too late: its successor has moved on
+    a.init(presented=last, step="init_retry")  # too late: its successor has bumped the epoch
     a.transaction(place)
 
 
 def _by_instance(a: Producer, partition: int) -> None:
-    """A new instance comes; the one before presents the last epoch of the last producer id."""
+    """A new instance comes; the previous one sends the last epoch of the previous producer id."""
     place, last = (TOPIC, partition), a.identity
     b = Producer(a.bench, TOPIC, a.name, "B")
     b.init()
@@ -160,7 +161,7 @@ def _by_instance(a: Producer, partition: int) -> None:
 
 
 def _by_end(a: Producer, partition: int) -> None:
-    """The end of a transaction (KIP-890) gives the next producer id."""
+    """The end of a transaction (KIP-890) chooses the next producer id."""
     place, last = (TOPIC, partition), a.identity
     a.must(a.produce(place))
     a.must(a.end())
@@ -220,7 +221,7 @@ def _await_compaction(clock: Producer, driven: int) -> None:
 
 
 def _await_expiration(bench: Workbench, producer: Producer) -> None:
-    """Wait until the coordinator has forgotten the transactional id because nothing came from it."""
+    """Wait until the transactional id has expired."""
     await_state(bench, producer.name, "CompleteCommit")
     deadline = time.monotonic() + 2 * _EXPIRATION_MS / 1000
     while describe(bench, producer.name)["ErrorCode"] == 0:
@@ -230,7 +231,7 @@ def _await_expiration(bench: Workbench, producer: Producer) -> None:
 
 
 def _after_expiration(bench: Workbench, producer: Producer) -> None:
-    """The forgotten transactional id begins another life; its old producer is a stranger."""
+    """The expired transactional id is used again; its old producer is unknown to the coordinator."""
     old = producer.identity
     b = Producer(bench, TOPIC, producer.name, "B")
     b.init()
@@ -242,7 +243,7 @@ def _after_expiration(bench: Workbench, producer: Producer) -> None:
 
 
 def plan(version: str) -> Plan:
-    """One broker with a busy log cleaner that forgets idle transactional ids soon."""
+    """One broker with a busy log cleaner, on which idle transactional ids expire soon."""
     settings: dict[str, object] = {
         "log.cleaner.enable": "true",
         "log.cleaner.backoff.ms": 200,

@@ -1,7 +1,7 @@
 """The scenario ``failover``: groups whose coordinator moves to another broker, and back, while they commit.
 
-Every case is a generator: at each ``yield`` the coordinator moves. What a member believed before, it presents
-after: to the coordinator that has loaded the group from the log.
+Every case is a generator: at each ``yield`` the coordinator moves. A member sends its state from before the
+move to the coordinator that has loaded the group from the log.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _elsewhere(group: Group, a: Member, case: str) -> None:
 
 
 def pending(group: Group) -> Iterator[None]:
-    """A revocation that is asked for by one coordinator and acknowledged to the next."""
+    """A revocation that one coordinator requests and that is acknowledged to the next."""
     a = group.member(f"{group.group_id}-a", [TOPIC]).join()
     group.settle(a)
     b = group.member(f"{group.group_id}-b", [TOPIC]).join()
@@ -100,7 +100,7 @@ def pending(group: Group) -> Iterator[None]:
 
 
 def by_generations(group: Group) -> Iterator[None]:
-    """A classic group: its generation outlives the coordinator."""
+    """A classic group: its generation survives the failover."""
     a = classic.member(group, "a", [TOPIC])
     classic.rebalance(a)
     first, before = a.generation, a.owned
@@ -177,7 +177,7 @@ CASES: dict[str, tuple[str, Case]] = {
 
 
 class _Busy:
-    """A member that commits all the while, and looks for its coordinator when it loses it."""
+    """A member that commits continuously, and finds its coordinator again after a failover."""
 
     def __init__(self, stage: Stage) -> None:
         self._group = Group(stage.cluster, stage.truth, "failover-busy", 0)
@@ -189,7 +189,7 @@ class _Busy:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the commits; raises what went wrong with them."""
+        """End the commits; raises their error if there was one."""
         self._enough.set()
         self._thread.join()
         self._group.close()
@@ -219,7 +219,7 @@ class _Busy:
 
 
 def play(stage: Stage) -> None:
-    """Play every case up to a move, move the coordinator, and go on."""
+    """Run every case up to a move, move the coordinator, and continue."""
     prepare(stage, {TOPIC: 4, OTHER_TOPIC: 1}, _SEGMENT_MS)
     with ExitStack() as stack:
         busy = _Busy(stage)

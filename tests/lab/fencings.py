@@ -1,7 +1,8 @@
-"""The scenario ``fencings``: who is refused because of an epoch, and who is refused for another reason.
+"""The scenario ``fencings``: clients that are refused because of an epoch, and clients that are refused for
+another reason.
 
-Producers, each on a partition of its own, whose refusal is no fencing or whose evidence is scattered; and
-members of every kind of group that are refused where they commit nothing: heartbeats, joins, syncs.
+Producers, each on its own partition, whose refusal is no fencing or whose evidence is scattered; and members
+of every kind of group that are refused without a commit: heartbeats, joins, syncs.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ def unknown_id(bench: Workbench) -> None:
 
 
 def _ask(who: HasConnection, api: str, message: Message, cause: str = "") -> str:
-    """Send what a member sends, and write down what it was told; ``cause``: what fenced it, '' if nothing."""
+    """Send a member's request, and record its answer; ``cause``: what fenced it, '' if nothing did."""
     (api_key, version), sent_at = _APIS[api], now_ms()
     correlation_id = who.connection.send(api, version, message)
     answer = who.connection.receive()
@@ -127,8 +128,8 @@ def _fetch(of: Member, cause: str, epoch: int) -> str:
 
 
 def consumer(group: Group) -> None:
-    """A member with an epoch that never was, with one that is long over, and when it has left; and one that
-    speaks an OffsetCommit without member epochs.
+    """A member with an epoch that never existed, with an old epoch, and after it has left; and one whose
+    OffsetCommit version has no member epochs.
     """
     a, b = (group.member(f"{group.group_id}-{name}", [TOPIC]) for name in "ab")
     a.join()
@@ -144,7 +145,7 @@ def consumer(group: Group) -> None:
     _fetch(a, "", a.epoch)
     _fetch(a, "member_epoch", a.epoch - 1)
     a.commit("older_api", a.epoch, a.owned, "owner", version=BEFORE_MEMBER_EPOCHS)
-    # an administrator may not commit for a group that lives
+    # an administrator must not commit for a group with members
     admin = group.connect("adminclient-1")
     group.commit(
         admin, "", Commit("administrator_of_a_live_group", -1, [(TOPIC, 0)], ["unfenced"], version=BY_NAME)
@@ -155,7 +156,7 @@ def consumer(group: Group) -> None:
 
 
 def nobody(group: Group) -> None:
-    """Commits of a member to a group that was never there, by the newest API and by an older one."""
+    """Commits of a member to a group that never existed, with the newest version and an older one."""
     late = group.connect(f"{group.group_id}-late")
     for version in (None, BEFORE_MEMBER_EPOCHS):
         group.commit(
@@ -164,7 +165,7 @@ def nobody(group: Group) -> None:
 
 
 def static_consumer(group: Group) -> None:
-    """A duplicate of a static member; then its successor, and the one it was."""
+    """A duplicate of a static member; then its successor, and the old one."""
     a = group.member(f"{group.group_id}-a", [TOPIC])
     a.instance_id = "instance-a"
     a.join()
@@ -188,7 +189,7 @@ def static_consumer(group: Group) -> None:
 
 
 def streams(group: Group) -> None:
-    """A member of a streams group with an epoch that never was, and when it has left."""
+    """A member of a streams group with an epoch that never existed, and after it has left."""
     a = alone_in_streams(group)
     _beat(a, "member_epoch", MemberEpoch=a.epoch + 7)
     last = a.epoch
@@ -197,7 +198,7 @@ def streams(group: Group) -> None:
 
 
 def share(group: Group) -> None:
-    """Somebody who is no member of a share group, or not any more."""
+    """A client that is no member of a share group, or not any more."""
     a = group.member(f"{group.group_id}-a", [TOPIC])
     message = {"GroupId": group.group_id, "MemberId": kafka_uuid(), "MemberEpoch": 0}
     introduced = {**message, "SubscribedTopicNames": [TOPIC]}
@@ -208,7 +209,7 @@ def share(group: Group) -> None:
 
 
 def classic(group: Group) -> None:
-    """Members of a generation that is over, of an instance that was replaced, and those who have left."""
+    """Members of an old generation, of a replaced instance, and members that have left."""
     a = member(group, "a", [TOPIC], instance_id="instance-a")
     b = member(group, "b", [TOPIC])
     rebalance(a)
@@ -256,7 +257,7 @@ def play(stage: Stage) -> None:
 
 
 def plan(version: str) -> Plan:
-    """One broker whose coordinator looks often for transactions that are open for too long."""
+    """One broker whose coordinator often checks for transactions past their timeout."""
     settings: dict[str, object] = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": 500}
     return Plan(version, roll_bytes=300_000, settings=settings)
 

@@ -1,4 +1,4 @@
-"""Real Java members of classic groups (``java/GroupMember.java``), which tell what their assignor sees."""
+"""Real Java members of classic groups (``java/GroupMember.java``), which report what their assignor sees."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ASSIGNOR_LOGS = {
 
 
 class JavaMember(Client):
-    """One real member. Its log is what Kafka's classes log; ``events`` are its assignor's own account."""
+    """One real member. Its log has the lines of Kafka's classes; ``events`` are its assignor's reports."""
 
     def __init__(self, name: str, log: Path, command: list[str], group: RebalanceGroup, told: Path) -> None:
         super().__init__(name, log, command)
@@ -29,28 +29,28 @@ class JavaMember(Client):
         self._note("started")
 
     def events(self, event: str) -> int:
-        """How many events of a name its assignor has told."""
+        """How many events of a name its assignor has reported."""
         return sum(each["event"] == event for each in read_events(self._told))
 
     def freeze(self) -> None:
-        """Pause the process, noted."""
+        """Pause the process, and note that."""
         self._note("paused")
         self.pause()
 
     def thaw(self) -> None:
-        """Let it go on, noted."""
+        """Resume it, and note that."""
         self.resume()
         self._note("resumed")
 
     def stop(self) -> None:
-        """It leaves its group in good order (a static member does not say so) and ends."""
+        """It leaves its group (a static member sends no LeaveGroup) and ends."""
         self._note("stopping")
         self.ask_to_stop()
         self.wait()
         self._note("stopped")
 
     def crash(self) -> None:
-        """It ends at once."""
+        """Kill it."""
         self._note("killed")
         self.kill()
 
@@ -59,7 +59,7 @@ class JavaMember(Client):
         return next((each["error"] for each in read_events(self._told) if each["event"] == "failed"), None)
 
     def tell(self) -> None:
-        """Add what its assignor told to the group's account."""
+        """Add its assignor's reports to the group's account."""
         self._group.account.tell(read_events(self._told))
 
     def _note(self, event: str) -> None:
@@ -85,7 +85,7 @@ def start(
 ) -> JavaMember:
     """Start a real member whose client id is ``name``; ``assignor`` is a class in ``GroupMember.java``.
 
-    ``debug`` has its log say what its coordinator and its assignor do.
+    ``debug``: its log also shows what its coordinator and its assignor do.
     """
     clients = group.stage.clients
     version = group.stage.cluster.plan.version

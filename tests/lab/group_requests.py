@@ -1,4 +1,4 @@
-"""Requests of members of classic groups as a driver makes them: any generation, subscription, assignment."""
+"""Requests of members of classic groups, made by a driver: any generation, subscription, assignment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from partition_requests import Ask, Row
 from truth import Partition, error_name
 
 JOIN, SYNC, HEARTBEAT, LEAVE = 9, 5, 4, 5
-"""The versions that are spoken, unless a member is an older client."""
+"""The versions that are used, unless a member is an older client."""
 
 NEWEST_SUBSCRIPTION = 3
 """ConsumerProtocolSubscription: 1 has owned partitions, 2 their generation, 3 a rack."""
@@ -22,7 +22,7 @@ _FIRST_WITH_CLAIMS, _FIRST_WITH_GENERATION = 1, 2
 
 @dataclass(frozen=True)
 class Subscription:
-    """What a member says of itself. ``sticky_generation`` is the user data of CooperativeStickyAssignor,
+    """The content of a subscription. ``sticky_generation`` is the user data of CooperativeStickyAssignor,
     ``previous`` and ``previous_generation`` that of StickyAssignor (whose version 0 has no generation).
     ``raw`` are bytes to send instead.
     """
@@ -49,12 +49,12 @@ class Subscription:
         return struct.pack(">h", self.version) + encode(fields, message, self.version, False)
 
     def seeds_order(self) -> bytes:
-        """Version 2 as KIP-792 wrote it down, which never shipped: the generation before the user data."""
+        """Version 2 as in KIP-792, which was never shipped: the generation before the user data."""
         topics = struct.pack(">i", len(self.topics)) + b"".join(map(_string, sorted(self.topics)))
         return struct.pack(">h", 2) + topics + struct.pack(">ii", self.generation, -1) + _places(self.claims)
 
     def claimed(self) -> tuple[int | None, str]:
-        """The generation of the claims, and where it stands."""
+        """The generation of the claims, and the part of the subscription that has it."""
         if self.raw is not None:
             return None, "unreadable"
         if self.version >= _FIRST_WITH_GENERATION and self.generation >= 0:
@@ -75,7 +75,7 @@ class Subscription:
 def read_subscription(clients_jar: Path, data: bytes) -> Message:
     """A subscription as a leader reads it: version, topics, claims, user data, the generation of the claims.
 
-    That is null before version 2, and where it is negative: for Kafka's assignors it is not there then.
+    That is null before version 2, and if it is negative: Kafka's assignors ignore it then.
     """
     reader = Reader(data)
     version = reader.fixed(">h")
@@ -111,7 +111,7 @@ def assignment_bytes(clients_jar: Path, partitions: Iterable[Partition], version
 
 
 def read_assignment(clients_jar: Path, data: bytes) -> frozenset[Partition]:
-    """What an assignment gives; nothing at all is nothing."""
+    """The partitions of an assignment, of which empty bytes have none."""
     if not data:
         return frozenset()
     reader = Reader(data)
@@ -121,7 +121,7 @@ def read_assignment(clients_jar: Path, data: bytes) -> frozenset[Partition]:
 
 
 def by_topic(partitions: Iterable[Partition]) -> list[Message]:
-    """Partitions as Kafka's schemas group them."""
+    """Partitions grouped as in Kafka's schemas."""
     topics: dict[str, list[int]] = {}
     for topic, index in sorted(partitions):
         topics.setdefault(topic, []).append(index)
@@ -149,7 +149,7 @@ def _places(partitions: Iterable[Partition]) -> bytes:
 
 @dataclass(frozen=True)
 class Identity:
-    """Who asks: what every request of a member says of it."""
+    """The identity of a member in all of its requests."""
 
     group_id: str
     member_id: str
@@ -157,7 +157,7 @@ class Identity:
     generation: int = -1
 
     def fields(self) -> Message:
-        """As the schemas name it."""
+        """With the names of the schemas."""
         return {
             "GroupId": self.group_id,
             "GenerationId": self.generation,
@@ -166,13 +166,13 @@ class Identity:
         }
 
     def asked(self) -> Row:
-        """As ground truth names it."""
+        """With the names of the ground truth."""
         return {"group_id": self.group_id, "member_id": self.member_id, "instance_id": self.instance_id}
 
 
 @dataclass(frozen=True)
 class Joining:
-    """What a JoinGroup says beside the identity. ``protocols`` are (name, metadata), preferred first."""
+    """The content of a JoinGroup beside the identity. ``protocols`` are (name, metadata), preferred first."""
 
     protocols: list[tuple[str, bytes]]
     subscription: Subscription | None
@@ -185,7 +185,7 @@ class Joining:
 
 
 def join_group(who: Identity, how: Joining, heard: Callable[[Message], None]) -> Ask:
-    """A JoinGroup; ``heard`` is given the whole answer, which holds the members' bytes for the leader."""
+    """A JoinGroup; ``heard`` is called with the whole answer, which has the members' bytes for the leader."""
     message: Message = {
         "GroupId": who.group_id,
         "SessionTimeoutMs": how.session_timeout_ms,

@@ -25,7 +25,7 @@ _CONSUMER = (
     "left-member",
     "admin",
 )
-"""The consumer groups of ``troubled`` that are played here too, as the other groups' counterpart.
+"""The consumer groups of ``troubled`` that are recorded here, too, for comparison with the other groups.
 
 Up to 4.1, of which there is no ``troubled``, also the zombie that brokers from 4.2 accept.
 """
@@ -33,7 +33,7 @@ _TIMEZONES = {"4.1.2": "Europe/Berlin", "4.0.2": "Australia/Darwin", "3.9.2": "A
 
 
 def play(stage: Stage) -> None:
-    """Every case that the version can play."""
+    """Every case that the version supports."""
     kafka = release(stage.cluster.plan.version)
     prepare(stage, {TOPIC: 4, OTHER_TOPIC: 1})
 
@@ -90,7 +90,7 @@ def plan(version: str) -> Plan:
 
 
 def early_plan(version: str) -> Plan:
-    """One broker with everything that is unstable; it registers with the levels of the release to come."""
+    """One broker with all unstable features; it registers with the levels of the next release."""
     usual = plan(version)
     unstable = {
         "group.coordinator.rebalance.protocols": "classic,consumer,share,streams",

@@ -1,7 +1,7 @@
-"""Hanging transactions, made as they happen: by a batch that comes late, after its transaction has ended.
+"""Hanging transactions, made in the realistic way: by a late batch, after its transaction has ended.
 
-A broker that verifies transactional batches refuses it; ``transaction.partition.verification.enable`` is off
-while they are written.
+A broker that verifies transactional batches refuses such a batch;
+``transaction.partition.verification.enable`` is off while they are written.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SETTLED = ("CompleteCommit", "CompleteAbort", "Empty")
 
 
 class Account:
-    """The rows that say which open transactions hang; the first offsets come from the answers."""
+    """The rows about hanging transactions; their first offsets come from the answers."""
 
     def __init__(self, bench: Workbench, case: str) -> None:
         self._bench = bench
@@ -53,7 +53,7 @@ class Account:
         }
 
     def aborted(self, place: Partition) -> None:
-        """An operator has ended it."""
+        """Note that an operator has ended it."""
         self._rows[place] |= {"hanging": False, "why": "aborted_by_operator"}
 
     def write(self) -> None:
@@ -73,7 +73,7 @@ def verification(bench: Workbench, on: bool) -> Iterator[None]:
 
 
 class Hanging:
-    """Makes them, lets the coordinator go on, and asks Kafka's own tool."""
+    """Makes hanging transactions, lets the coordinator continue, and runs Kafka's own tool."""
 
     def __init__(self, bench: Workbench) -> None:
         self._bench = bench
@@ -81,7 +81,7 @@ class Hanging:
         self._clients: list[Producer] = []
 
     def make(self) -> None:
-        """Late batches of transactions that have ended in every way there is."""
+        """Late batches of transactions that have ended in every possible way."""
         bench = self._bench
         same = self._producer("same-partition")
         same.transaction((CASE, 0))
@@ -138,9 +138,10 @@ class Hanging:
         self._account.aborted((CASE, 7))
 
     def leave_open(self) -> None:
-        """Two that do not hang: a young transaction, and one past its timeout that is still listed.
+        """Two transactions that do not hang: a young one, and one past its timeout that the coordinator
+        still has.
 
-        Call it just after the coordinator has looked for transactions to abort.
+        Call it just after the coordinator has checked for transactions to abort.
         """
         bench = self._bench
         late = Producer(bench, CASE, f"{CASE}-late", timeout_ms=TIMEOUT_MS)
@@ -159,7 +160,9 @@ class Hanging:
         self._clients.append(after)
 
     def ask(self) -> None:
-        """What ``kafka-transactions.sh find-hanging`` says of every broker, as ``find_hanging.json``."""
+        """Store the output of ``kafka-transactions.sh find-hanging`` for every broker as
+        ``find_hanging.json``.
+        """
         bench = self._bench
         bench.truth.oracles["find_hanging.json"] = [
             {"broker_id": broker.broker_id, **tools.find_hanging(bench.cluster, broker.broker_id)}
@@ -185,7 +188,7 @@ class Hanging:
         return client
 
     def _forgotten(self) -> Producer:
-        """A producer of whom the coordinator knows nothing."""
+        """A producer that the coordinator does not know."""
         nameless = Idempotent(self._bench, CASE, f"{CASE}-nameless")
         nameless.init()
         nameless.close()
@@ -199,7 +202,9 @@ class Hanging:
         self._account.opened(client, place, identity, "hanging")
 
     def _go_on(self, *clients: Producer) -> None:
-        """Transactional ids go on after what they left behind: new instances, other epochs."""
+        """The transactional ids are used again after their hanging transactions: new instances, other
+        epochs.
+        """
         for client in clients:
             for _ in range(2):
                 client.init()

@@ -1,4 +1,4 @@
-"""Producers without transactional id, which move their epochs themselves."""
+"""Producers without a transactional id, which bump their epochs themselves."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from truth import Partition, now_ms
 
 
 class Idempotent(Writer):
-    """A producer without transactional id: nobody knows its epochs but the partitions."""
+    """A producer without a transactional id: only partitions know its epochs."""
 
     newest: tuple[list[bytes], int] = ([], 0)
     """The records of its newest batch, and their timestamp."""
@@ -21,7 +21,7 @@ class Idempotent(Writer):
         self.send(request, self.key, NOBODY)
 
     def bump_locally(self) -> None:
-        """The next epoch of the same producer id, begun without asking anybody; sequences start at 0."""
+        """Bump the epoch of the same producer id locally; sequences start at 0."""
         self.adopt((self.identity[0], self.identity[1] + 1))
         self.bench.epochs.moved(self.key, self.identity, "local")
 
@@ -35,10 +35,10 @@ class Idempotent(Writer):
         *,
         again: bool = False,
     ) -> str:
-        """Write records; ``sequence`` and ``identity``, by default the right ones, are what they present.
+        """Write records; ``sequence`` and ``identity`` are those of the request, by default the right ones.
 
-        ``step`` "duplicate" is a batch that is there already. With ``again`` the records of the batch before,
-        as a client does that had no answer to it.
+        ``step`` "duplicate" is a batch that the partition already has. With ``again`` the batch has the
+        records of the previous one, as from a client that got no answer to it.
         """
         presented = identity or self.identity
         base = self.sequences.get(place, 0) if sequence is None else sequence

@@ -1,4 +1,6 @@
-"""Somebody who speaks to the controller with the epochs of brokers: those of before, and some never given."""
+"""A client that sends requests to the controller with brokers' epochs: old ones, and some that never
+existed.
+"""
 
 from __future__ import annotations
 

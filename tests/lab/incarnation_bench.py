@@ -26,12 +26,12 @@ from truth import Partition, now_ms
 
 _PATIENCE_S = 30.0
 _BACK = ("returned_offset", "returned_at_ms", "reset_to", "read_first", "read_last")
-"""What is told of a consumer that comes back to its group's offset."""
+"""The fields about a consumer that returns to its group's offset."""
 
 
 @dataclass
 class Bench:
-    """The brokers of a recording, by their part in it, and its administrator.
+    """The brokers of a recording by their roles, and its administrator.
 
     ``brokers`` begins with the one that is killed, then the one that is paused, then the active controller;
     a cluster of one broker has only that.
@@ -81,7 +81,7 @@ class Bench:
         return row
 
     def bounds(self, place: Partition) -> tuple[int, int]:
-        """The first offset of a log and the one after its last; these questions are no evidence."""
+        """The first offset of a log and the one after its last; these requests are not logged."""
         leader, _ = self.leader(place)
         connection = self.stage.cluster.connect(UNLOGGED_CLIENT, leader)
         found = []
@@ -93,13 +93,13 @@ class Bench:
         return found[0], found[1]
 
     def broker_epoch(self, broker_id: int) -> int:
-        """The epoch of a broker's registration, as it presents it to the controller."""
+        """The broker epoch of a registration, as the broker sends it to the controller."""
         said = f'"brokerId":{broker_id},"brokerEpoch":'
         deadline = time.monotonic() + _PATIENCE_S
         while time.monotonic() < deadline:
             for broker in self.stage.cluster.brokers:
                 log = broker.home / "kafka-request.log"
-                # while the broker rolls it, it is not there
+                # it does not exist while the broker rolls it
                 text = log.read_text(errors="replace") if log.exists() else ""
                 if found := re.findall(re.escape(said) + r"(\d+)", text):
                     return int(found[-1])
@@ -107,7 +107,9 @@ class Bench:
         raise LabError(f"no heartbeat of broker {broker_id} in any request log")
 
     def come_back(self, client: LabClient, group_id: str, place: Partition) -> Row:
-        """A consumer asks for its group's offset and reads on; where it cannot, it begins again."""
+        """A consumer fetches its group's offset and continues there; if it cannot, it starts from the
+        beginning.
+        """
         home = self.stage.cluster.coordinator(group_id)
         (told,) = client.must(home, committed(group_id, place))
         offset = int(told["told"]["offset"])
@@ -123,10 +125,10 @@ class Bench:
     def orphan(
         self, made_by: str, row: Row, earlier_id: str, live_id: str, client: LabClient | None = None
     ) -> None:
-        """Note that the commit ``row`` is of an earlier incarnation, and who comes back to it.
+        """Note that the commit ``row`` belongs to an earlier incarnation, and which consumer returns to it.
 
-        At risk are the records of the live incarnation below the offset, which nobody reads who goes on from
-        it; an offset past the end is out of range.
+        At risk are the records of the live incarnation below the offset, which a consumer that continues
+        from it skips; an offset past the end is out of range.
         """
         place = (str(row["topic"]), int(row["partition"]))
         group_id, offset = str(row["asked"]["group_id"]), int(row["asked"]["offset"])

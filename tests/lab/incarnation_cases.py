@@ -1,6 +1,6 @@
 """Cases about topics that are deleted and created again, each on a topic of its name.
 
-What a consumer knew of the earlier incarnation it presents to the later one.
+Consumers use their state from the earlier incarnation with the later one.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def named(bench: Bench) -> None:
 
 
 def identified(bench: Bench) -> None:
-    """Requests that identify their topic, by the id of before and by the live one."""
+    """Requests with a topic id, the previous one and the live one."""
     place = ("identified", 0)
     reader, writer = bench.client("identified", "reader"), bench.client("identified", "writer")
     by_id = newest_version(bench.stage.cluster.plan.version) == 10
@@ -140,7 +140,7 @@ def expanded(bench: Bench) -> None:
 
 
 def repeated(bench: Bench) -> None:
-    """A topic that lives four times; what clients of several ages are told of it."""
+    """A topic with four incarnations, and the answers about it to clients of several versions."""
     client = bench.client("repeated", "client")
     olders = {
         version: bench.client("repeated", f"metadata-v{version}") for version in (4, 7, WITHOUT_IDS, 10)
@@ -159,7 +159,7 @@ def repeated(bench: Bench) -> None:
 
 
 def epochs(bench: Bench, change_leader: Callable[[], None]) -> None:
-    """Requests that present a leader epoch: the current one, one of before, one that nobody has given yet."""
+    """Requests with a leader epoch: the current one, an older one, one that does not exist yet."""
     place = ("epochs", 0)
     client = bench.client("epochs", "client")
     bench.write(client, place, 5)

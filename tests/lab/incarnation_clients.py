@@ -8,11 +8,11 @@ from incarnation_bench import Bench
 
 TOPIC = "payments.eu-1"
 _DEBUG = "org.apache.kafka.clients.Metadata"
-"""A consumer's own account of the metadata that it takes, and does not take."""
+"""The logger in which a consumer reports the metadata that it accepts and refuses."""
 
 
 class RealClients:
-    """A producer, a live consumer of each protocol, and one that has stopped and comes back."""
+    """A producer, a live consumer of each protocol, and one that has stopped and returns."""
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
@@ -25,7 +25,7 @@ class RealClients:
         self.night = self._consumer("payments-night", "CLASSIC")
 
     def recreate(self) -> None:
-        """The topic is created again while two consumers are at work, and one has stopped."""
+        """The topic is created again while two consumers are running, and one has stopped."""
         for client in (*self.live, self.night):
             client.await_event("offsets_committed", 3)
         self.night.ask_to_stop()
@@ -38,7 +38,7 @@ class RealClients:
         self.live[-1].await_event("offsets_committed", 2)
 
     def stop(self) -> None:
-        """The clients leave in good order."""
+        """End the clients cleanly."""
         for client in (*self.live, self.producer):
             client.ask_to_stop()
         for client in (*self.live, self.producer):

@@ -1,4 +1,4 @@
-"""Holds ground truth about leader epochs and incarnations against logs, without any code of the product."""
+"""Compares ground truth about leader epochs and incarnations with logs, without any code of the product."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def rows(capture: Path, kind: str) -> list[Row]:
 
 
 def disagreements(capture: Path) -> list[str]:
-    """One sentence per hand-made request whose line is missing, is there twice, or shows other errors."""
+    """One sentence per hand-made request whose line is missing, exists twice, or has other errors."""
     logged: dict[tuple[str, int, int], list[set[str]]] = {}
     for _, line in request_lines(capture):
         header = line["requestHeader"]
         key = (header["clientId"], header["correlationId"], header["requestApiKey"])
-        if line["isForwarded"]:  # the controller's line of what a broker has a line of
+        if line["isForwarded"]:  # the controller's line for a request that a broker also logged
             continue
         logged.setdefault(key, []).append(set(_errors(line["response"])))
     told: dict[tuple[str, int, int], set[str | None]] = {}
@@ -40,7 +40,7 @@ def disagreements(capture: Path) -> list[str]:
     return [
         f"{key}: the driver was answered {errors}, logged {logged.get(key)}"
         for key, errors in told.items()
-        # without an answer it was served in vain, or lost
+        # without an answer, the request or its answer was lost
         if errors != {None} and [found - {"NONE"} for found in logged.get(key, [])] != [errors - {"NONE"}]
     ]
 

@@ -1,4 +1,4 @@
-"""Leaders that change by election, by a restart, or because they are gone for good."""
+"""Leaders that change by election, by a restart, or because a broker is lost for good."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def restart(bench: Bench) -> None:
 
 
 def finish(bench: Bench) -> None:
-    """The controller goes in good order; then a leader that is alone is killed and does not come back."""
+    """The controller is stopped cleanly; then a leader without replicas is killed and does not return."""
     killed, other, active = bench.brokers
     operator = bench.operator
     writer = bench.client("unclean-final", "writer")

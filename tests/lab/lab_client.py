@@ -1,4 +1,4 @@
-"""A hand-made client whose every request is a row of ground truth, also those that wait for their answer."""
+"""A hand-made client with a row of ground truth for each request, also for requests without an answer yet."""
 
 from __future__ import annotations
 
@@ -33,9 +33,11 @@ class Posted:
 
 @dataclass
 class LabClient:
-    """One client with a connection to each broker it asks; its correlation ids go on over all of them.
+    """One client with a connection to each broker it asks; its correlation ids continue over all of
+    them.
 
-    That is how a Java client counts: with ``java`` it says that it is one, and begins each connection as one.
+    This is how a Java client counts: with ``java`` it identifies itself as one, and begins each connection
+    as one.
     """
 
     cluster: Cluster
@@ -55,7 +57,7 @@ class LabClient:
         return self.collect(self.post(broker_id, ask, controller))
 
     def must(self, broker_id: int, ask: Ask) -> list[Row]:
-        """The same where any error is a mistake of the scenario, asked again while a leader is elected."""
+        """The same for a request that must succeed; it is repeated while a leader is elected."""
         deadline = time.monotonic() + _PATIENCE_S
         while True:
             rows = self.ask(broker_id, ask)
@@ -73,8 +75,8 @@ class LabClient:
         return Posted(ask, broker_id, correlation_id, connection, sent_at, self.case)
 
     def collect(self, posted: Posted, unless: str | None = None) -> list[Row]:
-        """The answer's rows, which are ground truth from now on ``unless`` their error is this, and of no
-        interest. Without an answer one row with no error.
+        """The answer's rows, which are added to the ground truth ``unless`` they have this error. Without an
+        answer one row without an error.
         """
         ask = posted.ask
         told: Row = {
@@ -106,7 +108,7 @@ class LabClient:
         return [f"{PAYLOAD}-{self.client_id}-{next(self._values)}".encode() for _ in range(records)]
 
     def leave(self, broker_id: int) -> None:
-        """Forget the connections to a broker that is gone."""
+        """Drop the connections to a lost broker."""
         for place in [place for place in self._connections if place[0] == broker_id]:
             self._connections.pop(place).close()
 
@@ -127,5 +129,5 @@ class LabClient:
 
 
 def note(truth: GroundTruth, kind: str, **fields: Any) -> None:
-    """A row that is no request."""
+    """A row that is not about a request."""
     truth.add({"kind": kind, **fields})

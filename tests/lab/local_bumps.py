@@ -1,8 +1,8 @@
-"""The scenario ``idempotent``: producers without a transactional id, which move their epochs themselves.
+"""The scenario ``idempotent``: producers without a transactional id, which bump their epochs themselves.
 
-Hand-made ones bump as KIP-360 has it, send again what is written already, number anew inside an epoch, use up
-their epochs, and write to a partition that has forgotten them. A real Java producer bumps on its own, when
-its broker is frozen for longer than it waits.
+Hand-made producers bump as in KIP-360, send written batches again, renumber within an epoch, use up their
+epochs, and write to a partition that has lost their state. A real Java producer bumps its epoch when its
+broker is paused for longer than its timeout.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _started(bench: Workbench, name: str) -> Idempotent:
 
 
 def bumps(bench: Workbench) -> None:
-    """Local bumps with nothing wrong: what comes after is new, and the epoch before is refused."""
+    """Correct local bumps: later batches are new, and the previous epoch is refused."""
     producer = _started(bench, "bumping")
     place = (TOPIC, 0)
     for _ in range(2):
@@ -41,14 +41,14 @@ def bumps(bench: Workbench) -> None:
         producer.produce(place)
         producer.produce(place)
         producer.bump_locally()
-        time.sleep(0.05)  # what is written from now on is younger
+        time.sleep(0.05)  # batches written from now on are newer
         producer.produce(place)
         producer.produce(place, identity=first, sequence=6)
     producer.close()
 
 
 def sends_again(bench: Workbench) -> None:
-    """A batch is written, its answer is as good as lost, and it is sent again under the next epoch."""
+    """A batch is written, its answer counts as lost, and it is sent again with the next epoch."""
     failed, other = (TOPIC, 1), (TOPIC, 2)
     producer = _started(bench, "again")
     producer.produce(failed)
@@ -61,7 +61,9 @@ def sends_again(bench: Workbench) -> None:
 
 
 def numbers_anew(bench: Workbench) -> None:
-    """Sequence 0 again inside an epoch that is remembered: acknowledged and not written, or refused."""
+    """Sequence 0 again within an epoch whose state the partition has: acknowledged but not written, or
+    refused.
+    """
     producer = _started(bench, "anew")
     place = (TOPIC, 3)
     producer.produce(place)
@@ -85,7 +87,9 @@ def uses_up_its_epochs(bench: Workbench) -> None:
 
 
 def is_forgotten(bench: Workbench) -> None:
-    """Who is silent for producer.id.expiration.ms is forgotten: any sequence and any epoch is taken."""
+    """A producer that is silent for producer.id.expiration.ms expires: any sequence and any epoch is
+    accepted.
+    """
     kept, skipping, resetting, stale = (
         _started(bench, name) for name in ("kept", "skipping", "resetting", "stale")
     )
@@ -132,5 +136,5 @@ def _plan(version: str) -> Plan:
     return Plan(version, settings={"producer.id.expiration.check.interval.ms": _CHECK_MS})
 
 
-# a clean shutdown would leave snapshots that lack who was forgotten
+# a clean shutdown would leave snapshots without the expired producers
 SCENARIO = Scenario(_plan, play, live_copy=lambda version: True)

@@ -1,4 +1,4 @@
-"""How brokers and clients are told to log: log4j 2, and log4j 1 before Kafka 4.0."""
+"""The logging configuration of brokers and clients: log4j 2, and log4j 1 before Kafka 4.0."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from xml.sax.saxutils import quoteattr
 from brokers import Broker, Plan, jars
 
 UNLOGGED_CLIENT = "lab-unlogged"
-"""The client id of requests that are only there to bring a cluster into a state (log4j 2 only)."""
+"""The client id of requests that only prepare the cluster, and are not logged (log4j 2 only)."""
 
 KAFKAS_PATTERN = "[%d] %p %m (%c)%n"
-"""How Kafka's own configurations lay a line out."""
+"""The layout of a line in Kafka's own configurations."""
 
 _LOG4J2 = """<?xml version="1.0" encoding="UTF-8"?>
 <Configuration status="ERROR" shutdownHook="disable">
@@ -103,7 +103,7 @@ def _is_log4j1(version: str) -> bool:
 
 
 def broker_logging(plan: Plan, broker: Broker) -> tuple[str, str, str]:
-    """How a broker is told to log: its system property, the name of the file and the text in it."""
+    """A broker's logging: its system property, and the name and the text of the configuration file."""
     if _is_log4j1(plan.version):
         name, text = "log4j.properties", _log4j1(plan, broker)
         return f"-Dlog4j.configuration=file:{broker.home / name}", name, text

@@ -1,9 +1,9 @@
 """The scenario ``makers``: ordinary clients of four more makers: franz-go, sarama, kafka-go, kafkajs.
 
 Members come and go, sleep past their session, take too long for a record, are killed; transactions are
-committed, aborted, killed in their middle, fenced by an instance that comes later; a topic is deleted and
-created again under its consumers; the broker is restarted. Nothing is made by hand: what is known is what the
-play did.
+committed, aborted, interrupted by a kill, fenced by a later instance; a topic is deleted and created again
+under its consumers; the broker is restarted. Nothing is made by hand: the ground truth is what the scenario
+did.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Makers:
         subprocess.run(["npm", "ci", "--silent"], cwd=self._node, check=True)
 
     def start(self, maker: str, role: str, name: str, **settings: object) -> Client:
-        """Start a client of this name; it ends with the play."""
+        """Start a client of this name; it ends with the scenario."""
         program = ["node", str(self._node / "client.js")] if maker == _KAFKAJS else [str(self._go)]
         first = self._stage.cluster.bootstrap.split(",")[0]
         settings |= {"bootstrap": first, "client": settings.get("client", name)}
@@ -61,7 +61,7 @@ class Makers:
 
 
 def play(stage: Stage) -> None:
-    """Everybody at once; then another topic of the same name, and a restart."""
+    """All clients at once; then another topic of the same name, and a restart."""
     prepare(stage, {"orders": 4, "shipped": 2, "audit": 2})
     stage.cluster.coordinator("any", transaction=True)
     makers = Makers(stage)
@@ -93,7 +93,7 @@ def play(stage: Stage) -> None:
 
 @dataclass
 class Cast:
-    """The clients of one maker: who sleeps past its session, is killed, leaves, and who comes later."""
+    """The clients of one maker: which of them sleep past their session, are killed, leave, or come later."""
 
     sleepers: list[Client] = field(default_factory=list)
     victims: list[Client] = field(default_factory=list)
@@ -167,7 +167,7 @@ def sarama(makers: Makers) -> list[Cast]:
 
 
 def segmentio(makers: Makers) -> list[Cast]:
-    """kafka-go: its producer has no id, and it commits what it read whoever owns it by then."""
+    """kafka-go: its producer has no id, and it commits offsets of partitions that it may no longer own."""
     _of_any(makers, "segmentio")
     return [
         _trio(makers, "segmentio", "segmentio-auto", leaves=True, commit="auto"),

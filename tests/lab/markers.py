@@ -1,7 +1,7 @@
-"""The scenario ``markers``: a marker comes a second time, when its producer's next transaction is open.
+"""The scenario ``markers``: a marker is written a second time while its producer's next transaction is open.
 
-Under transaction version 2 it has the epoch of that transaction. Partitions refuse it from 4.2 on
-(KAFKA-19446); before, it ends what is open in the way that the transaction before was to end.
+In transaction version 2 it has the epoch of that transaction. Partitions refuse it from 4.2 (KAFKA-19446);
+before, it ends the open transaction with the outcome of the previous one.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def play(stage: Stage) -> None:
 
 
 def _copy(bench: Workbench, producer: Producer, place: Partition) -> None:
-    """The marker of the producer's last transaction once more, as its coordinator sent it."""
+    """Send the marker of the producer's last transaction again, as its coordinator sent it."""
     topic, partition = place
     strict = release(bench.cluster.plan.version) >= (4, 2)
     marker = {

@@ -1,7 +1,7 @@
-"""Groups, and members of consumer groups, played by hand over the wire (KIP-848).
+"""Groups, and members of consumer groups, whose requests the driver sends by hand (KIP-848).
 
-A ``Group`` is played from one thread. Its members do exactly what they are told and nothing in between: they
-heartbeat when told, give up revoked partitions when told, and commit whatever epoch for whatever partition.
+A ``Group`` is driven from one thread. Its members send nothing except what the driver calls: heartbeats,
+confirmations of revoked partitions, and commits with any epoch for any partition.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Group:
                 return
 
     def settle(self, *members: Member) -> None:
-        """Heartbeat in turns, giving up what is revoked, until a whole round brings nothing new."""
+        """Heartbeat in turns, and confirm revocations, until a whole round changes nothing."""
         deadline = time.monotonic() + _PATIENCE_S
         while time.monotonic() < deadline:
             before = [(m.epoch, m.assigned, m.owned) for m in members]
@@ -109,7 +109,7 @@ class Group:
             time.sleep(0.05)
 
     def commit(self, connection: Connection, member_id: str, commit: Commit) -> list[str]:
-        """Send one commit, wait for its answer, write down both; returns the error of each partition.
+        """Send one commit, wait for its answer, record both; returns the error of each partition.
 
         A commit in a version that the broker does not have is left out.
         """
@@ -166,9 +166,9 @@ class Group:
             raise LabError(f"cannot delete group {self.group_id!r}: {answer['Results'][0]}")
 
     def close(self) -> None:
-        """Let members say their ``last_words``, then close every connection that was opened for the group."""
+        """Run the members' ``last_words``, then close every connection of the group."""
         for last_word in self.last_words:
-            # what a broken play left on the wire, or a broker that is gone, is no concern of a farewell
+            # leftovers of a failed scenario, or a lost broker, do not matter at the end
             with suppress(LabError, WireError, OSError):
                 last_word()
         for connection in self._connections:
@@ -214,7 +214,9 @@ class Group:
 
 @dataclass
 class Member:
-    """One member: what it believes (``epoch``, ``assigned``) and what it says it owns (``owned``)."""
+    """One member: its state (``epoch``, ``assigned``) and the partitions that it reports as owned
+    (``owned``).
+    """
 
     group: Group
     connection: Connection
@@ -229,13 +231,13 @@ class Member:
     api_version: ClassVar[int] = 1
 
     def join(self) -> Member:
-        """Join at epoch 0 with an empty hand."""
+        """Join at epoch 0 without partitions."""
         self.epoch, self.assigned, self.owned = 0, frozenset(), frozenset()
         self._exchange({"RebalanceTimeoutMs": self.rebalance_timeout_ms, **self._introduction()})
         return self
 
     def heartbeat(self) -> None:
-        """Heartbeat; new partitions are taken at once, revoked ones are held until ``give_up_revoked``."""
+        """Heartbeat; new partitions are owned at once, revoked ones until ``give_up_revoked``."""
         self._exchange({})
 
     def subscribe(self, *topics: str) -> None:
@@ -281,18 +283,18 @@ class Member:
         return Commit(case, epoch, chosen, truths, **{"instance_id": self.instance_id, **more})
 
     def _introduction(self) -> Message:
-        """What the first heartbeat says of the member."""
+        """The content of the first heartbeat."""
         return {"SubscribedTopicNames": list(self.topics), "ServerAssignor": "uniform"}
 
     def _holdings(self) -> Message:
-        """What every heartbeat says the member owns."""
+        """The owned partitions in every heartbeat."""
         by_topic: dict[str, list[int]] = {}
         for topic, index in sorted(self.owned):
             by_topic.setdefault(self.group.cluster.topic_id(topic), []).append(index)
         return {"TopicPartitions": [{"TopicId": t, "Partitions": p} for t, p in by_topic.items()]}
 
     def _given(self, answer: Message) -> frozenset[Partition] | None:
-        """What an answer assigns; None when it says nothing new."""
+        """The assignment in an answer; None if it has none."""
         if answer["Assignment"] is None:
             return None
         names = {self.group.cluster.topic_id(t): t for t in self.topics}
@@ -324,6 +326,6 @@ class Member:
         given = self._given(answer)
         if given is not None:
             self.assigned = given
-        # What was given is taken; what the member said it owns stays its own until it says otherwise.
+        # New partitions are owned at once; reported ones stay owned until the member reports otherwise.
         self.owned = said | self.assigned
         self.group.ownership.holds(self.member_id, self.epoch, set(self.owned))

@@ -59,7 +59,7 @@ class Field:
     fields: tuple[Field, ...]
 
     def empty(self) -> Any:
-        """The value a message has that does not mention the field."""
+        """The value of the field in a message without it."""
         if self.default == "null":
             return None
         if self.fields and not self.kind.startswith("[]"):

@@ -1,4 +1,4 @@
-"""Hand-made cases of a group on its way: classic members in a consumer group, and back (KIP-848)."""
+"""Hand-made cases of migrations: classic members in a consumer group, and back (KIP-848)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _rejoin(classic: ClassicMember) -> None:
 
 
 def _settle(classics: list[ClassicMember], consumers: list[Member]) -> None:
-    """Everybody does what the coordinator asks for, until a round brings nothing new."""
+    """All members do what the coordinator requests, until a round changes nothing."""
     deadline = time.monotonic() + _PATIENCE_S
     while time.monotonic() < deadline:
         before = [(m.epoch, m.owned) for m in (*classics, *consumers)]

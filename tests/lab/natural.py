@@ -1,8 +1,8 @@
-"""The scenario ``natural``: ordinary clients of four makers on a broker as production has them.
+"""The scenario ``natural``: ordinary clients of four makers on a broker with production settings.
 
 The log cleaner runs, segments are small, the request log is rolled and gzipped, the broker is restarted, and
 a topic is deleted and created again under its consumers. Nothing is made by hand, so there is no ground
-truth: the audit may raise nothing.
+truth: the audit must report no violation.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from brokers import LabError, Plan
 from scenario import Scenario, Stage, make_another, prepare, restart
 
 CLIENTS = "FENCEPOST_LAB_PYTHON"
-"""Names the Python that has confluent-kafka, kafka-python and aiokafka; they are no part of the product."""
+"""The variable with the Python that has confluent-kafka, kafka-python and aiokafka, which the product does
+not need.
+"""
 
 _KINDS = {"librdkafka": "confluent_kafka", "kafka-python": "kafka", "aiokafka": "aiokafka"}
 _SECONDS = 20
@@ -25,7 +27,7 @@ _SMALL = {"min.cleanable.dirty.ratio": "0.01", "delete.retention.ms": "0", "segm
 
 
 def play(stage: Stage) -> None:
-    """Everybody at once; then a restart, then another topic of the same name."""
+    """All clients at once; then a restart, then another topic of the same name."""
     prepare(stage, {"orders": 3, "shipped": 2, "audit": 2}, _SEGMENT_MS)
     stage.cluster.coordinator("any", transaction=True)
     for topic in ("__consumer_offsets", "__transaction_state"):

@@ -2,7 +2,7 @@
 
 Kinds: ``librdkafka`` (confluent-kafka), ``kafka-python``, ``aiokafka``. Each runs consumers of a group and a
 producer in transactions that passes records on with the offsets of its group. To be run by a Python that has
-the package (natural.CLIENTS); what fails is printed, and ends nothing.
+the package (natural.CLIENTS); errors are printed, and end nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The administrator of a recording: what it does to topics and leaders, and what became of them."""
+"""The administrator of a recording: its changes of topics and leaders, and their results."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Replicas = Sequence[Sequence[int]]
 
 
 class Operator(LabClient):
-    """Every change of a topic is asked for by its requests, and waited for on every broker that runs."""
+    """Requests every change of a topic, and waits for it on every running broker."""
 
     home: int = 1
-    """The broker that it asks."""
+    """The broker to which it sends requests."""
 
     def create(self, name: str, replicas: Replicas, configs: Mapping[str, str] | None = None) -> str:
         """Create a topic; its id."""
@@ -61,7 +61,7 @@ class Operator(LabClient):
         )
 
     def elect(self, place: Partition, leader: int) -> None:
-        """A preferred election, after which ``leader`` leads; none where it does already."""
+        """A preferred election, after which ``leader`` leads; nothing if it leads already."""
         if self.await_partition(place, lambda told: told["LeaderId"] > 0)["LeaderId"] == leader:
             return
         self.must(self.home, topic_requests.elect(place, topic_requests.PREFERRED))
@@ -78,7 +78,7 @@ class Operator(LabClient):
         return told
 
     def await_topic(self, broker_id: int, name: str, wanted: Callable[[Message], bool]) -> Message:
-        """What a broker says of a topic, once that is ``wanted``; these questions are no evidence."""
+        """What a broker says of a topic, once that is ``wanted``; these requests are not logged."""
         deadline = time.monotonic() + _PATIENCE_S
         told: Message = {}
         while time.monotonic() < deadline:

@@ -1,4 +1,4 @@
-"""A broker that is overtaken by events: it was paused, and goes on with what it believed."""
+"""A broker that is overtaken by events: it was paused, and continues with its old state."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ STALE, DEPOSED, UNCLEANLY = ("stale", 0), ("deposed", 0), ("unclean", 0)
 _WITNESSED = (STALE[0], DEPOSED[0], UNCLEANLY[0])
 _LIVE_PARTITIONS = 2
 _TOLD_BEFORE, _TOLD_MEANWHILE = 40, 24
-"""How often bystanders are told of the topic: all of them, of whichever brokers they come to."""
+"""How many metadata answers about the topic bystanders get, from whichever broker they ask."""
 
 
 class Overtaken:
-    """A broker is paused until others have taken its place, and goes on with what it believed.
+    """A broker is paused until others have taken its place, and continues with its old state.
 
     At that moment the leader of a partition, of which it is the only other replica, is killed;
-    ``after_kill`` comes before the killed broker's session is over.
+    ``after_kill`` comes before the killed broker's session expires.
     """
 
     def __init__(self, bench: Bench, after_kill: Callable[[], None]) -> None:
@@ -82,9 +82,9 @@ class Overtaken:
             self._look(broker_id)
 
     def _look(self, broker_id: int) -> None:
-        """Two clients learn what a broker believes; the answers of the older one have no ids.
+        """Two clients get a broker's metadata; the answers to the older client have no ids.
 
-        The other reads by the id that it was told: that it keeps it shows in nothing else.
+        The other client fetches by the id that it got, which is the only evidence that it keeps the id.
         """
         rows = self._witness.ask(broker_id, metadata(*_WITNESSED))
         for told in (row["told"] for row in rows if (row["topic"], row["partition"]) == STALE):
@@ -93,7 +93,7 @@ class Overtaken:
         self._older.ask(broker_id, metadata(*_WITNESSED, version=WITHOUT_IDS))
 
     def _bystanders(self) -> Client:
-        """Real clients that are told of the topic, too, and keep nothing of it."""
+        """Real clients that get answers about the topic, too, and keep nothing of them."""
         cluster, clients = self._bench.stage.cluster, self._bench.stage.clients
         version, program = cluster.plan.version, "Bystanders"
         classes = compile_program(program, f"{jars(version)}/*", clients.folder)
@@ -141,9 +141,9 @@ class Overtaken:
         return written
 
     def _judge(self, row: Row, current: dict[str, tuple[str, int]], partitions: int) -> None:
-        """Note an answer that was stale, and records that were accepted by a leader of before.
+        """Note an answer that was stale, and records that an earlier leader accepted.
 
-        Without ids the number of ``partitions`` tells the incarnations of a topic apart.
+        Without ids the number of ``partitions`` distinguishes the incarnations of a topic.
         """
         if row["api"] == "Produce" and row["error"] == "NONE":
             first = int(row["told"]["base_offset"])

@@ -1,4 +1,4 @@
-"""Requests about partitions and their epochs as a driver makes them: the message, and what its answer says.
+"""Requests about partitions and their epochs, made by a driver: the message, and the content of its answer.
 
 Every request here is an ``Ask``: it can be sent to any broker, also one that has been overtaken by events.
 """
@@ -39,7 +39,7 @@ class Ask:
 
 
 def row(place: tuple[str | None, int | None], topic_id: str | None, error: int, asked: Row, told: Row) -> Row:
-    """One partition of a request: what it asked (``topic_id``: the id it presented) and what it was told."""
+    """One partition of a request: its request (``topic_id``: the id in it) and its answer."""
     return {
         "topic": place[0],
         "partition": place[1],
@@ -51,7 +51,7 @@ def row(place: tuple[str | None, int | None], topic_id: str | None, error: int, 
 
 
 def metadata(*topics: str, version: int = 12) -> Ask:
-    """What a broker believes of topics: ids, leaders, leader epochs."""
+    """A broker's metadata of topics: ids, leaders, leader epochs."""
 
     def read(answer: Message) -> list[Row]:
         return [

@@ -1,4 +1,4 @@
-"""Hand-made cases of producer epochs: who moves them, and what becomes of those who are left behind.
+"""Hand-made cases of producer epochs: what bumps them, and what happens to fenced producers.
 
 Every case has a topic of its name, and transactional ids that begin with its name.
 """
@@ -22,7 +22,7 @@ GROUP = "settlements"
 """The group whose offsets are committed in transactions. It has no members: only producers are fenced."""
 
 TIMEOUT_MS = 1500
-"""Of transactions that are to be aborted for their age."""
+"""The timeout of transactions that the coordinator is to abort."""
 
 
 def _after_the_fence(a: Producer, place: Partition, other: Partition) -> None:
@@ -65,7 +65,7 @@ def two_instances(bench: Workbench) -> None:
 
 
 def timeout(bench: Workbench) -> None:
-    """A transaction that is left open is aborted by the coordinator; its producer comes back."""
+    """A transaction that is left open is aborted by the coordinator; its producer returns."""
     case = timeout.__name__
     a = Producer(bench, case, f"{case}-tx", timeout_ms=TIMEOUT_MS)
     slow = Producer(bench, case, f"{case}-before-first-write", timeout_ms=TIMEOUT_MS)
@@ -86,7 +86,7 @@ def timeout(bench: Workbench) -> None:
 
 
 def client_bump(bench: Workbench) -> None:
-    """A client asks for its own next epoch (KIP-360): safely repeated, too late, and with a wrong id."""
+    """A client requests its next epoch (KIP-360): with a safe retry, too late, and with a wrong id."""
     case = client_bump.__name__
     place = (case, 0)
     a = Producer(bench, case, f"{case}-tx")
@@ -106,14 +106,14 @@ def client_bump(bench: Workbench) -> None:
     stale.init(presented=(before[0] + 1_000_000, before[1]))
     stale.init(presented=(a.identity[0], a.identity[1] + 5))
     a.transaction(place, records=1)
-    # a real client whose epoch is not the last one any more repeats its request too late
+    # a real client whose epoch is no longer the last one repeats its request too late
     stale.init(presented=latest)
     for client in (a, stale):
         client.close()
 
 
 def stale_init(bench: Workbench) -> None:
-    """A stale instance presents its old epoch to InitProducerId while the current one has a transaction."""
+    """A stale instance sends its old epoch with InitProducerId while the current one has a transaction."""
     case = stale_init.__name__
     for p, back in enumerate((1, 2)):
         place = (case, p)
@@ -153,7 +153,7 @@ def operator(bench: Workbench) -> None:
             note(bench, case, "InitProducerId", row, a.learn("operator"))
         else:
             admin = Producer(bench, case, a.name, "operator", timeout_ms=60_000)
-            # what Java calls an Admin that was given no name: all that tells it from a new instance
+            # Java's default name of an Admin, which alone distinguishes it from a new instance
             admin.client_id = f"adminclient-{p + 1}"
             admin.init(cause="operator")
             admin.close()
@@ -225,7 +225,9 @@ def idempotent(bench: Workbench) -> None:
     for _ in range(6):
         repeating.produce((case, 2))
     repeating.produce((case, 2), sequence=3, step="duplicate")  # too long ago for the broker to know
-    repeating.produce((case, 3), sequence=40)  # nothing is known of the partition: any sequence is taken
+    repeating.produce(
+        (case, 3), sequence=40
+    )  # the partition has no state of the producer: any sequence is accepted
     repeating.produce((case, 3))
     for client in (wrapping, exact, repeating):
         client.close()

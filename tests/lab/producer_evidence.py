@@ -1,4 +1,4 @@
-"""Holds ground truth about producers against request logs and segments, without any code of the product."""
+"""Compares ground truth about producers with request logs and segments, without any code of the product."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _codes(api: str, answer: Row) -> list[int]:
 
 
 def disagreements(capture: Path) -> list[str]:
-    """One sentence per hand-made request whose line is missing, is there twice, or shows another error."""
+    """One sentence per hand-made request whose line is missing, exists twice, or has another error."""
     logged: dict[tuple[str, int, str], list[list[str]]] = {}
     made = {
         (row["client_id"], row["correlation_id"], row["api"])
@@ -58,7 +58,7 @@ def disagreements(capture: Path) -> list[str]:
     return [
         f"{key}: the driver was answered {errors}, logged {logged.get(key)}"
         for key, errors in told.items()
-        # without an answer it was served in vain, or lost
+        # without an answer, the request or its answer was lost
         if errors != [None] * len(errors) and logged.get(key) != [errors]
     ]
 
@@ -119,7 +119,7 @@ def open_transactions(capture: Path) -> set[tuple[str, int, int, int]]:
 
 
 def oracle(said: list[Row]) -> set[tuple[str, int, int, int]]:
-    """The same of what ``kafka-transactions.sh find-hanging`` said."""
+    """The same from the output of ``kafka-transactions.sh find-hanging``."""
     return {
         (row["topic"], row["partition"], row["producer_id"], row["start_offset"])
         for asked in said
@@ -128,7 +128,7 @@ def oracle(said: list[Row]) -> set[tuple[str, int, int, int]]:
 
 
 def epochs_in_client_log(text: str) -> list[tuple[int, int]]:
-    """The producer ids and epochs that a Java producer says it was given."""
+    """The producer ids and epochs that a Java producer has logged."""
     return [
         (int(pid), int(epoch)) for pid, epoch in re.findall(r"ProducerId set to (\d+) with epoch (\d+)", text)
     ]

@@ -1,7 +1,7 @@
-"""The scenario ``producers-failover``: transaction coordinators that move while producers are at work.
+"""The scenario ``producers-failover``: transaction coordinators that move while producers are running.
 
-Every case is a generator: at each ``yield`` the coordinator is stopped, or moves back. What a producer was
-answered before, it relies on after, and what was not answered it asks again.
+Every case is a generator: at each ``yield`` the coordinator is stopped, or moves back. Producers keep their
+state, and repeat requests that were not answered.
 """
 
 from __future__ import annotations
@@ -67,7 +67,9 @@ def spanning(make: Make) -> Iterator[None]:
 
 
 def end_retry(make: Make) -> Iterator[None]:
-    """EndTxn is served by one coordinator and repeated to the next, truly and with the other outcome."""
+    """EndTxn is served by one coordinator and repeated to the next, with the same and with the other
+    outcome.
+    """
     place = (TOPIC, 3)
     for turn in range(2):
         ended = []
@@ -87,7 +89,7 @@ def end_retry(make: Make) -> Iterator[None]:
 
 
 def two_instances(make: Make) -> Iterator[None]:
-    """Fences outlive the coordinator; a transaction of before is aborted by the next coordinator's fence."""
+    """Fences survive a failover; a transaction from before is aborted by the next coordinator's fence."""
     place = (TOPIC, 4)
     fenced_before, fenced_after = make("fenced-before"), make("fenced-after")
     for producer in (fenced_before, fenced_after):
@@ -109,7 +111,7 @@ def two_instances(make: Make) -> Iterator[None]:
 
 
 def timeout(make: Make) -> Iterator[None]:
-    """The age of a transaction goes on under the next coordinator, which aborts it."""
+    """The age of a transaction counts on under the next coordinator, which aborts it."""
     place = (TOPIC, 5)
     a = make("timeout", timeout_ms=10 * TIMEOUT_MS)
     a.init()
@@ -140,7 +142,7 @@ CASES: tuple[Case, ...] = (init_retry, spanning, end_retry, two_instances, timeo
 
 
 def play(stage: Stage) -> None:
-    """Play every case up to a move, move the coordinator, and go on."""
+    """Run every case up to a move, move the coordinator, and continue."""
     cluster = stage.cluster
     cluster.create_topic(TOPIC, _PARTITIONS, replicas=3)
     cluster.coordinator("any")

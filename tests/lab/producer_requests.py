@@ -28,7 +28,7 @@ APIS = {
 """The requests that are sent here: name in the schemas -> api key, name in the request log."""
 
 PAYLOAD = "PAYLOAD-MUST-NOT-BE-READ"
-"""Begins every value that is written: no table of an audit may hold it."""
+"""The begin of every written value: no table of an audit may contain it."""
 
 _ROW = dict.fromkeys(
     (
@@ -47,7 +47,7 @@ _PATIENCE_S = 40.0
 
 @dataclass(frozen=True)
 class Dialect:
-    """The api versions in which a client speaks that was told this level of ``transaction.version``.
+    """The API versions of a client that uses this level of ``transaction.version``.
 
     ``produce`` and ``plain`` are the versions of Produce with and without transaction; from 13 on it
     identifies topics.
@@ -66,7 +66,7 @@ class Dialect:
 
 
 def dialect(plan: Plan) -> Dialect:
-    """How the brokers' own clients speak."""
+    """The versions of the brokers' own clients."""
     kafka = release(plan.version)
     if kafka < (4,):
         return Dialect(0, 11, 11, 4, 4)
@@ -77,7 +77,7 @@ def dialect(plan: Plan) -> Dialect:
 
 
 def older(spoken: Dialect) -> Dialect:
-    """How a client speaks that knows nothing of transaction version 2."""
+    """The versions of a client without transaction version 2."""
     return Dialect(min(1, spoken.transaction_version), 11, 11, 4, 4)
 
 
@@ -113,7 +113,8 @@ class Workbench:
 class Request:
     """One request: ``rows`` are the fields of ground truth of each of its rows, ``errors`` reads its answers.
 
-    ``answered`` adds what the answer said to the rows, and to the driver's account, before they are written.
+    ``answered`` adds the content of the answer to the rows, and to the driver's account, before they are
+    written.
     """
 
     step: str
@@ -127,7 +128,7 @@ class Request:
 
 
 class Client:
-    """One client with a connection to each broker it needs; its correlation ids go on over all of them."""
+    """One client with a connection to each broker it needs; its correlation ids continue over all of them."""
 
     def __init__(self, bench: Workbench, case: str, client_id: str) -> None:
         self.bench = bench
@@ -149,12 +150,14 @@ class Client:
         self._connections.clear()
 
     def leave(self, broker_id: int) -> None:
-        """Forget the connection to a broker that is gone."""
+        """Drop the connection to a lost broker."""
         if broker_id in self._connections:
             self._connections.pop(broker_id).close()
 
     def send(self, request: Request, key: str, presented: Identity, again: bool = True) -> list[str]:
-        """Send, and ``again`` while the answer asks for patience; the errors of the last answer, by row."""
+        """Send, and repeat it ``again`` while the answer is retriable; the errors of the last answer, by
+        row.
+        """
         deadline = time.monotonic() + _PATIENCE_S
         while True:
             codes = self._attempt(request, key, presented)
@@ -202,7 +205,9 @@ class Client:
 def note(
     bench: Workbench, case: str, api: str, fields: dict[str, Any], returned: Identity | None = None
 ) -> None:
-    """A row for what was asked for in another way: without client id, correlation id and times."""
+    """A row for a change that was not requested over the wire: without client id, correlation id
+    and times.
+    """
     api_key, name = APIS[api]
     told: dict[str, Any] = {**_ROW, "kind": "producer", "case": case, **fields}
     told |= {"api": name, "api_key": api_key, "error": "NONE"}

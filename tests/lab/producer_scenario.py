@@ -73,7 +73,7 @@ def _java(stage: Stage, bench: Workbench) -> None:
 
 
 def _await_abort_check(bench: Workbench) -> None:
-    """Wait until the coordinator has just looked for transactions that are open for too long."""
+    """Wait until the coordinator has just checked for transactions past their timeout."""
     clock = Producer(bench, "clock", "clock", timeout_ms=TIMEOUT_MS)
     clock.init()
     clock.must(clock.produce(("clock", 0), records=1))
@@ -83,7 +83,7 @@ def _await_abort_check(bench: Workbench) -> None:
 
 
 def plan(version: str) -> Plan:
-    """One broker whose coordinator looks every twelve seconds for transactions that are open for too long."""
+    """One broker whose coordinator checks every twelve seconds for transactions past their timeout."""
     settings: dict[str, object] = {
         "transaction.abort.timed.out.transaction.cleanup.interval.ms": _ABORT_CHECK_MS
     }
@@ -92,7 +92,7 @@ def plan(version: str) -> Plan:
 
 
 def older_plan(version: str) -> Plan:
-    """The same with transaction version 1: clients add partitions, and no EndTxn moves an epoch."""
+    """The same with transaction version 1: clients add partitions, and no EndTxn bumps an epoch."""
     return replace(plan(version), features=("transaction.version=1",), timezone="America/Sao_Paulo")
 
 

@@ -1,4 +1,4 @@
-"""Hand-made transactional producers: what a client may say, and what it must not."""
+"""Hand-made transactional producers, with valid and invalid requests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from record_batch import Batch, next_sequence
 from truth import Partition
 
 NOBODY: Identity = (-1, -1)
-"""What a new instance presents."""
+"""The identity in requests of a new instance."""
 
 
 class Writer(Client):
@@ -37,7 +37,7 @@ class Writer(Client):
         return None
 
     def adopt(self, identity: Identity) -> None:
-        """Go on with this identity; its sequences start at 0."""
+        """Continue with this identity; its sequences start at 0."""
         if identity != self.identity:
             self.identity = identity
             self.sequences = {}
@@ -77,15 +77,15 @@ class Writer(Client):
         """The batch of the row was appended (or was there already)."""
 
     def who(self) -> dict[str, Any]:
-        """What every row of ground truth of this producer says."""
+        """The fields of every row of ground truth of this producer."""
         return {"transactional_id": self.transactional_id, "instance": self.instance}
 
     def coordinator(self) -> int:
-        """The broker that gives the producer its id."""
+        """The broker that assigns the producer its id."""
         return 1
 
     def init_request(self, message: Message, presented: Identity, step: str, cause: str = "") -> Request:
-        """InitProducerId; ``cause`` is why the epoch moves if it is accepted."""
+        """InitProducerId; ``cause``: of the bump, if it is accepted."""
 
         def answered(answer: Message, rows: list[dict[str, Any]]) -> None:
             returned = (answer["ProducerId"], answer["ProducerEpoch"])
@@ -124,7 +124,7 @@ class Producer(Writer):
         return self.name
 
     def adopt(self, identity: Identity) -> None:
-        """Go on with this identity, in a new transaction."""
+        """Continue with this identity, in a new transaction."""
         super().adopt(identity)
         self.added, self.added_groups = set(), set()
 
@@ -135,7 +135,7 @@ class Producer(Writer):
         cause: str | None = None,
         again: bool = True,
     ) -> str:
-        """InitProducerId; with an identity it is a client that asks for its own next epoch."""
+        """InitProducerId; with an identity the client requests its next epoch."""
         message = {"TransactionalId": self.name, "TransactionTimeoutMs": self.timeout_ms}
         moved = cause or ("new_instance" if presented == NOBODY else "client_bump")
         return self.send(
@@ -277,18 +277,18 @@ class Producer(Writer):
         return self.send(request, self.key, presented, again=again)[0]
 
     def transaction(self, *places: Partition, records: int = 3, committed: bool = True) -> None:
-        """A whole transaction over some partitions; every answer must be a good one."""
+        """A whole transaction over some partitions; every answer must be a success."""
         for place in places:
             self.must(self.produce(place, records))
         self.must(self.end(committed))
 
     def must(self, error: str) -> None:
-        """Stop the recording at an answer that is not a good one."""
+        """Stop the recording at an answer with an error."""
         if error != "NONE":
             raise LabError(f"{self.case}: {self.name!r} was answered {error}")
 
     def learn(self, cause: str) -> Identity:
-        """What the coordinator says the current identity is, now that somebody else has moved it."""
+        """The current identity from the coordinator, after another client has bumped it."""
         told = describe(self.bench, self.name)
         identity = (told["ProducerId"], told["ProducerEpoch"])
         self.bench.epochs.moved(self.name, identity, cause, aborts=True)

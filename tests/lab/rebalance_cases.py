@@ -13,7 +13,7 @@ from rebalance_members import COOPERATIVE, RANGE, STICKY, Member
 Case = Callable[[RebalanceGroup], None]
 
 SHORT_MS = 1500
-"""A session that is soon over."""
+"""A session that expires soon."""
 
 _GENERATIONS_WITHOUT_END = 8
 _OLDER_JOIN = 2
@@ -31,14 +31,15 @@ def _pair(group: RebalanceGroup, **more: object) -> tuple[Member, Member]:
 
 
 def _await_removal(group: RebalanceGroup, *members: Member) -> None:
-    """Wait until somebody's session is over."""
+    """Wait until a member's session has expired."""
     group.await_rebalance(*members)
 
 
 def away(group: RebalanceGroup, **more: object) -> None:
-    """A member's session is over, its partitions are the other's; it comes back and claims them still.
+    """A member's session expires, and its partitions are assigned to the other; it returns and still claims
+    them.
 
-    As a client does, it tries with the member id that it had, then as a new member.
+    Like a client, it tries with its old member id, then as a new member.
     """
     a, b = _pair(group, session_timeout_ms=SHORT_MS, **more)
     lost, since = b.owned, b.generation
@@ -81,7 +82,7 @@ def collide_later(group: RebalanceGroup) -> None:
 
 
 def hasty_leader(group: RebalanceGroup) -> None:
-    """The leader hands partitions over in the generation in which they are taken away."""
+    """The leader hands partitions over in the generation that revokes them."""
     a = group.member("a", strategies=("hasty",))
     group.account.because("join")
     group.rebalance(a, rule=hasty)
@@ -104,8 +105,9 @@ def endless(group: RebalanceGroup) -> None:
 
 
 def interrupted(group: RebalanceGroup) -> None:
-    """A member joins between JoinGroup and SyncGroup: nobody is assigned anything in that generation, and
-    claims have its number all the same, as Java consumers present it."""
+    """A member joins between JoinGroup and SyncGroup: that generation has no assignment, but claims have its
+    number, as from Java consumers.
+    """
     a, b = _pair(group)
     group.account.because("rejoin")
     group.join_all(a, b)
@@ -134,7 +136,7 @@ def interrupted(group: RebalanceGroup) -> None:
 
 
 def slow(group: RebalanceGroup) -> None:
-    """A member does not come to a rebalance in time, is removed, and comes back with what it had."""
+    """A member does not join a rebalance in time, is removed, and returns with its old claims."""
     a, b = _pair(group, rebalance_timeout_ms=2500, session_timeout_ms=20_000)
     lost, since = b.owned, b.generation
     group.account.because("rejoin")
@@ -182,8 +184,9 @@ def static(group: RebalanceGroup) -> None:
 
 
 def static_absent(group: RebalanceGroup) -> None:
-    """A static member does not come to a rebalance in time: the group goes on with what it said before,
-    and its partitions are given away while it has them."""
+    """A static member does not join a rebalance in time: the group continues with its old subscription, and
+    its partitions are assigned to others while it still owns them.
+    """
     a = group.member("a", rebalance_timeout_ms=2500)
     group.account.because("join")
     group.rebalance(a)
@@ -209,7 +212,7 @@ def static_absent(group: RebalanceGroup) -> None:
 
 
 def versions(group: RebalanceGroup) -> None:
-    """Members of four ages in one group: subscriptions and assignments of versions 0 to 3."""
+    """Members of four client versions in one group: subscriptions and assignments of versions 0 to 3."""
     members: list[Member] = []
     group.account.because("join")
     for version in (3, 2, 1, 0):
@@ -219,7 +222,9 @@ def versions(group: RebalanceGroup) -> None:
 
 
 def eager(group: RebalanceGroup, strategy: str, version: int = 3, dated: bool = True) -> None:
-    """An eager group: everything is given up before members join, and what moves has no owner meanwhile."""
+    """An eager group: members revoke everything before they join, and partitions that move have no owner in
+    between.
+    """
     a = group.member("a", strategies=(strategy,), version=version, dated=dated)
     group.account.because("join")
     group.round(a)
@@ -243,7 +248,7 @@ def two_strategies(group: RebalanceGroup) -> None:
 
 
 def left(group: RebalanceGroup) -> None:
-    """Members come and go in good order, and the group is empty in the end."""
+    """Members join and leave cleanly, and the group is empty in the end."""
     a, b = _pair(group)
     group.account.because("leave")
     a.leave()

@@ -1,4 +1,4 @@
-"""Holds ground truth about rebalances against logs, without any code of the product."""
+"""Compares ground truth about rebalances with logs, without any code of the product."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Where = tuple[str, int]
 
 
 def stabilized(capture: Path) -> set[Where]:
-    """The generations that the coordinator's log says had all their members."""
+    """The generations that had all their members, from the coordinator's log."""
     found = set()
     for log in capture.glob("broker-*/server.log*"):
         with gzip.open(log, "rt") if log.suffix == ".gz" else log.open() as lines:
@@ -29,7 +29,7 @@ def stabilized(capture: Path) -> set[Where]:
 
 
 def logged_assignments(capture: Path) -> dict[Where, dict[str, frozenset[Partition]] | None]:
-    """What the leaders' accepted SyncGroups assign; None where it is not consumers'."""
+    """The assignments in the leaders' accepted SyncGroups; None if the protocol type is not consumer."""
     found: dict[Where, dict[str, frozenset[Partition]] | None] = {}
     for request, response in _accepted(capture, "SYNC_GROUP"):
         if request["assignments"] or request["protocolType"] != "consumer":
@@ -45,7 +45,7 @@ def logged_assignments(capture: Path) -> dict[Where, dict[str, frozenset[Partiti
 
 
 def joins(capture: Path) -> dict[tuple[str, str], list[tuple[int, frozenset[Partition]]]]:
-    """By group and member: generations and what was claimed when joining them, of whom can be read."""
+    """By group and member, for readable subscriptions: generations and the claims for them."""
     found: dict[tuple[str, str], list[tuple[int, frozenset[Partition]]]] = {}
     for request, response in _accepted(capture, "JOIN_GROUP"):
         chosen = {p["name"]: p["metadata"] for p in request["protocols"]}.get(response["protocolName"])

@@ -1,4 +1,4 @@
-"""One classic group of hand-made members, with or without real ones, and how a rebalance of it is played."""
+"""One classic group of hand-made members, with or without real ones, and the steps of its rebalances."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _QUIET_S = 1.8
 
 
 class RebalanceGroup:
-    """A group that is played from one thread; its case has its name.
+    """A group that is driven from one thread; its case has its name.
 
     ``unreadable`` are subscriptions that no consumer can read. ``generation`` is the last one that the
     driver knows of.
@@ -45,7 +45,7 @@ class RebalanceGroup:
 
     @property
     def partitions(self) -> frozenset[Partition]:
-        """All that there is to assign."""
+        """All partitions that can be assigned."""
         return frozenset((TOPIC, index) for index in range(self.stage.cluster.partitions(TOPIC)))
 
     def join_all(self, *members: Member) -> None:
@@ -55,7 +55,7 @@ class RebalanceGroup:
         others = [m for m in members if m not in first]
         for each in first:
             each.join()
-        self.await_rebalance(*others)  # who joins before it has begun is told that nothing has changed
+        self.await_rebalance(*others)  # a member that joins before it has begun gets an unchanged generation
         for each in others:
             each.join()
         for each in members:
@@ -84,8 +84,9 @@ class RebalanceGroup:
                 raise LabError(f"{self.group_id}: the group does not settle")
 
     def follow(self, *members: Member) -> None:
-        """Do as a real leader says until nothing has happened for a while; a member that loses a partition
-        joins once more, as cooperative members do."""
+        """Follow a real leader until nothing has happened for a while; a member that loses a partition
+        rejoins, as cooperative members do.
+        """
         quiet_since, deadline = time.monotonic(), time.monotonic() + _PATIENCE_S
         waiting = [m for m in members if not m.member_id or m.generation < 0]
         while time.monotonic() - quiet_since < _QUIET_S:
@@ -100,7 +101,7 @@ class RebalanceGroup:
             quiet_since = time.monotonic()
 
     def _follow_once(self, first: list[Member], others: list[Member]) -> list[Member]:
-        """One generation; returns who has to join once more."""
+        """One generation; returns the members that must rejoin."""
         members = [*first, *others]
         had = {id(m): m.owned for m in members}
         for each in first:
@@ -123,7 +124,7 @@ class RebalanceGroup:
         return again
 
     def await_rebalance(self, *members: Member) -> None:
-        """Heartbeat until every member is told that a rebalance has begun."""
+        """Heartbeat until every member has learned that a rebalance has begun."""
         deadline = time.monotonic() + _PATIENCE_S
         for each in members:
             while (error := each.heartbeat()) != "REBALANCE_IN_PROGRESS":
@@ -132,7 +133,7 @@ class RebalanceGroup:
                 time.sleep(0.1)
 
     def close(self) -> None:
-        """Write the account; members that are there leave, so that nobody waits for them."""
+        """Write the account; the members leave, so that no rebalance waits for them."""
         for member in [m for m in self.members if m.member_id]:
             member.leave()
         for client in self._clients:

@@ -22,7 +22,7 @@ def rolling(group: RebalanceGroup) -> None:
 
 
 def rolling_static(group: RebalanceGroup) -> None:
-    """The same of two static members, which are back before their sessions are over: nothing moves."""
+    """The same for two static members, which return before their sessions expire: nothing moves."""
     _restart_all(group, 2, {n: f"instance-{n}" for n in range(2)})
 
 
@@ -41,7 +41,9 @@ def _restart_all(group: RebalanceGroup, count: int, instance_ids: dict[int, str]
 
 
 def frozen(group: RebalanceGroup) -> None:
-    """A real member does not notice that its session is over; when it does, it gives up what it had."""
+    """A real member does not notice at first that its session has expired; when it does, it revokes its
+    partitions.
+    """
     members = [_start(group, f"m{n}", session_timeout_ms=3000) for n in range(2)]
     time.sleep(_REST_S)
     group.account.because("session_over")
@@ -66,7 +68,7 @@ def led(group: RebalanceGroup) -> None:
 
 def led_undated(group: RebalanceGroup) -> None:
     """The same by members whose subscriptions have no generation, only user data: which of two claims
-    Kafka's assignor believes then depends on the order in which it comes to them."""
+    Kafka's assignor accepts then depends on their order."""
     leader = _start(group, "leader")
     a, b = _follow(group, version=1)
     group.account.because("rejoin")
@@ -76,7 +78,7 @@ def led_undated(group: RebalanceGroup) -> None:
 
 
 def led_unequal(group: RebalanceGroup) -> None:
-    """The same by members with unlike subscriptions, for which Kafka's assignor has another algorithm."""
+    """The same by members with different subscriptions, for which Kafka's assignor has another algorithm."""
     leader = _start(group, "leader")
     a = group.member("a")
     group.account.because("join")
@@ -103,7 +105,7 @@ def hasty(group: RebalanceGroup) -> None:
 
 
 def credulous(group: RebalanceGroup) -> None:
-    """A custom assignor believes a stale claim: Kafka's consumer does not notice."""
+    """A custom assignor accepts a stale claim: Kafka's consumer does not notice."""
     leader = _start(group, "leader", "Credulous")
     a, b = _follow(group, strategies=("credulous",))
     group.account.because("rejoin")
@@ -112,7 +114,7 @@ def credulous(group: RebalanceGroup) -> None:
 
 
 def eager_range(group: RebalanceGroup) -> None:
-    """Two eager members; one dies without a word."""
+    """Two eager members; one is killed."""
     _eager(group, "Range")
 
 
@@ -149,7 +151,9 @@ def _follow(group: RebalanceGroup, **more: object) -> tuple[Member, Member]:
 
 
 def _insist(group: RebalanceGroup, claimant: Member, owner: Member, generations_back: int = 0) -> None:
-    """One member claims a partition of another beside its own, as of an older generation, and joins."""
+    """One member claims a partition of another in addition to its own, with an older generation,
+    and joins.
+    """
     wanted = min(owner.owned or owner.group.partitions)
     claimant.claim(claimant.owned | {wanted}, claimant.generation - generations_back)
     claimant.join()

@@ -1,4 +1,6 @@
-"""A hand-made member of a classic group; it may say anything of what it owns; a leader tells what it sees."""
+"""A hand-made member of a classic group, which may claim anything; a leader reports the claims
+that it gets.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ _BEFORE_MEMBER_IDS = 4
 
 @dataclass
 class Member:
-    """One member; what it says of itself follows from what it was given, unless ``claims`` say otherwise.
+    """One member; its claims follow from its assignment, unless ``claims`` are given.
 
     ``version`` is that of its subscriptions and assignments; ``dated`` puts the generation of the claims into
     the user data of versions that have no field for it; ``raw`` is sent instead of a subscription.
@@ -69,12 +71,12 @@ class Member:
     _heard: Message = field(default_factory=dict, repr=False)
 
     def claim(self, partitions: frozenset[Partition] | None, generation: int | None = None) -> Member:
-        """Say from now on that these are owned, since that generation; None: what is so."""
+        """From now on claim these partitions with this generation; None: claim the real ones."""
         self.claims, self.claimed_generation = partitions, generation
         return self
 
     def join(self) -> None:
-        """Send JoinGroup; its answer comes when every member has sent one, or the time is over."""
+        """Send JoinGroup; its answer comes when every member has sent one, or after the rebalance timeout."""
         if not self.member_id and self.instance_id is None and self.join_version >= _BEFORE_MEMBER_IDS:
             (row,) = self.client.ask(_BROKER, self._joining())
             if row["error"] != "MEMBER_ID_REQUIRED":
@@ -96,7 +98,7 @@ class Member:
 
     @property
     def is_leader(self) -> bool:
-        """Whether the coordinator has chosen it in its generation."""
+        """Whether it is the leader of its generation."""
         return self.member_id == self.leader
 
     def sync(self, given: Given | None = None) -> None:
@@ -113,7 +115,7 @@ class Member:
         self._posted = self.client.post(_BROKER, sync_group(self.identity, protocol, assignments, self._hear))
 
     def synced(self) -> str:
-        """Wait for the answer to ``sync``; what it gives is owned from now on."""
+        """Wait for the answer to ``sync``; its partitions are owned from now on."""
         error = self._answer(unless="NONE")  # the account of generations has what it gives
         if error == "NONE":
             jar = self.group.stage.cluster.clients_jar
@@ -132,23 +134,25 @@ class Member:
         self.group.members.remove(self)
 
     def give_up(self) -> None:
-        """Take an answer that is there, do not wait for one that is not, and be gone without a word."""
+        """Read an answer that has arrived already, wait for no other, and disconnect without leaving the
+        group.
+        """
         if self._posted is not None:
             self._posted.connection.give_up()
             self._answer()
         self.member_id = ""
 
     def forget_membership(self) -> None:
-        """What a client does that is told UNKNOWN_MEMBER_ID; what it says that it owns may stay."""
+        """React to UNKNOWN_MEMBER_ID as a client does; its claims may stay."""
         self.member_id = ""
 
     @property
     def identity(self) -> Identity:
-        """Who it says it is."""
+        """Its identity in requests."""
         return Identity(self.group.group_id, self.member_id, self.instance_id, self.generation)
 
     def subscription(self, strategy: str) -> Subscription:
-        """What it says of itself to one assignor."""
+        """Its subscription for one assignor."""
         claims = self.owned if self.claims is None else self.claims
         generation = self.generation if self.claimed_generation is None else self.claimed_generation
         said = Subscription(self.topics, version=self.version, raw=self.raw)

@@ -1,7 +1,7 @@
-"""The driver's account of one classic group: its generations, what members claimed, what was made of it.
+"""The driver's account of one classic group: its generations, the members' claims, and their outcome.
 
-A hand-made leader writes down what it is told and what it assigns; a real Java leader tells the same by its
-assignor (``java/GroupMember.java``). Nothing is read back from the cluster's logs.
+A hand-made leader records the claims that it gets and its assignment; a real Java leader reports the same
+from its assignor (``java/GroupMember.java``). Nothing is read from the cluster's logs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Account:
         self._reasons: list[tuple[int, str]] = []
 
     def because(self, reason: str) -> None:
-        """Why the generations that come now are there."""
+        """Set the reason of the next generations."""
         self._reasons.append((now_ms(), reason))
 
     def joined(
@@ -40,7 +40,7 @@ class Account:
         seen: Mapping[str, Claims],
         at_ms: int = 0,
     ) -> None:
-        """A leader was told its members."""
+        """Record the members that a leader was sent."""
         self._seen.append(dict(seen))
         self._generations.append(
             {
@@ -54,17 +54,17 @@ class Account:
         )
 
     def assigned(self, generation: int, given: Given) -> None:
-        """A leader sends an assignment."""
+        """Record an assignment that a leader sends."""
         self._row(generation)["assigned"] = dict(given)
 
     def synced(self, generation: int) -> None:
-        """A member was given its assignment: the generation has begun."""
+        """Record that a member got its assignment: the generation has begun."""
         for row in self._generations:
             if row["generation"] == generation:
                 row["is_synced"] = True
 
     def tell(self, events: list[Row]) -> None:
-        """What the assignor of one real member told."""
+        """Record the reports of one real member's assignor."""
         latest: Row | None = None
         for event in events:
             if event["event"] == "assign":
@@ -149,14 +149,14 @@ class Account:
 
 
 def read_events(file: Path) -> list[Row]:
-    """What a real member has told so far; a line that is being written is not there yet."""
+    """The reports of a real member so far, without an incomplete last line."""
     if not file.exists():
         return []
     return [json.loads(line) for line in file.read_text().splitlines(keepends=True) if line.endswith("\n")]
 
 
 def _name(seen: Mapping[str, Claims], member_id: str) -> str:
-    """A static member stays who it is under another member id."""
+    """The identity of a static member, which does not change with its member id."""
     return (seen[member_id].instance_id if member_id in seen else None) or member_id
 
 

@@ -1,4 +1,4 @@
-"""The scenario ``rebalances``: classic groups, what members claim to own, and what leaders make of it."""
+"""The scenario ``rebalances``: classic groups, the claims of members, and the assignments of leaders."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TIMEZONES = {"4.3.1": "Pacific/Auckland", "3.9.2": "America/St_Johns"}
 
 
 def play(stage: Stage) -> None:
-    """Groups that are made by hand one after the other, those of real consumers beside them."""
+    """Hand-made groups one after the other, with groups of real consumers at the same time."""
     prepare(stage, {TOPIC: _PARTITIONS, OTHER_TOPIC: 1})
     zones = {"java-rolling-m1": "Asia/Kathmandu", "java-led-leader": "America/Caracas"}
     stage.clients.zones.update(zones)
@@ -62,7 +62,7 @@ def _play(stage: Stage, cases: Mapping[str, Case]) -> None:
 
 
 def plan(version: str) -> Plan:
-    """One broker that takes short sessions; what consumers only look up is left out of its request log."""
+    """One broker that accepts short sessions; consumers' lookups are not in its request log."""
     return Plan(
         version,
         timezone=_TIMEZONES.get(version, "UTC"),

@@ -1,6 +1,6 @@
 """Record captures: ``python tests/lab/record.py [scenario ...] [--version V] [--out DIR]``.
 
-Each capture is a real cluster's logs together with what its drivers did and were answered; see
+Each capture has a real cluster's logs, with the requests of its drivers and their answers; see
 ``tests/captures/README.md``. Without arguments every stored capture is recorded again.
 """
 
@@ -56,8 +56,9 @@ _ATTEMPTS = 3
 def record(scenario: str, version: str, out_dir: Path) -> Path:
     """Record one scenario on one Kafka version into ``out_dir/<scenario>-<version>``, and return that folder.
 
-    Raises ``LabError`` when a broker, a client or the play fails. In a clean scenario every commit must be
-    accepted; a commit of a real client can cross a rebalance and be refused, and then it is recorded again.
+    Raises ``LabError`` if a broker, a client or the scenario fails. In a clean scenario every commit must be
+    accepted; if a real client's commit coincides with a rebalance and is refused, the scenario is recorded
+    again.
     """
     folder = out_dir / f"{scenario}-{version}"
     for attempt in range(_ATTEMPTS):

@@ -35,7 +35,7 @@ def crc32c(data: bytes) -> int:
 
 
 def next_sequence(sequence: int, records: int) -> int:
-    """The sequence that many records further on: 2147483647 is followed by 0."""
+    """The sequence so many records later; 2147483647 is followed by 0."""
     return (sequence + records) % _SEQUENCES
 
 

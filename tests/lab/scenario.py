@@ -1,4 +1,4 @@
-"""What a scenario is made of, and what all scenarios do."""
+"""The parts of a scenario, and the steps that all scenarios share."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ SEGMENT_MS = "12000"
 """Small closed segments beside the active one, as a long-lived cluster has them."""
 
 ROLL_BYTES = 300_000
-"""The size at which the request log rolls, where it does."""
+"""The size at which the request log rolls, if it does."""
 
 
 @dataclass
 class Stage:
-    """Everything a scenario plays with."""
+    """Everything that a scenario needs."""
 
     cluster: Cluster
     clients: Clients
@@ -32,7 +32,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Scenario:
-    """``plan`` by version, the play, and whether every commit must be accepted."""
+    """``plan`` by version, the function that runs it, and whether every commit must be accepted."""
 
     plan: Callable[[str], Plan]
     run: Callable[[Stage], None]
@@ -66,7 +66,7 @@ def restart(stage: Stage) -> None:
 def play_cases(
     stage: Stage, cases: Mapping[str, Case], protocol: str = "consumer", pause_s: float = 0.35
 ) -> None:
-    """Play cases one after the other, each in the group of its name."""
+    """Run cases one after the other, each in the group of its name."""
     for group_id, case in cases.items():
         stage.say(group_id)
         group = Group(stage.cluster, stage.truth, group_id, pause_s, protocol)

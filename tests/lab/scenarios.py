@@ -1,4 +1,4 @@
-"""What is recorded: which cluster, which clients, which hand-made cases."""
+"""All scenarios: the cluster, the clients and the hand-made cases of each."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ REAL_TOPIC = "payments.eu-1"
 
 
 def _restless_group(stage: Stage) -> None:
-    """Real members that come, go and commit all the while; one is frozen until its session is over."""
+    """Real members that join, leave and commit continuously; one is paused until its session has expired."""
     stage.cluster.set_group_config("checkout", "consumer.session.timeout.ms", "6000")
     stage.clients.producer("checkout-producer", REAL_TOPIC, 15)
     first = stage.clients.consumer("checkout-1", "checkout", REAL_TOPIC)
@@ -59,7 +59,7 @@ def _restless_group(stage: Stage) -> None:
 
 
 def troubled(stage: Stage) -> None:
-    """Healthy and restless groups, and every hand-made case."""
+    """Stable and often rebalancing groups, and every hand-made case."""
     prepare(stage, {TOPIC: 4, OTHER_TOPIC: 1, REAL_TOPIC: 6})
     with ThreadPoolExecutor(1) as pool:
         real = pool.submit(_restless_group, stage)
@@ -75,7 +75,7 @@ def live(stage: Stage) -> None:
 
 
 def healthy(stage: Stage) -> None:
-    """Groups that join, leave, rebalance and commit with nothing wrong."""
+    """Groups whose members join, leave, rebalance and commit without a problem."""
     prepare(stage, {TOPIC: 4, OTHER_TOPIC: 1, REAL_TOPIC: 6})
     with ThreadPoolExecutor(1) as pool:
         real = pool.submit(_orderly_groups, stage)
@@ -101,7 +101,7 @@ def _orderly_groups(stage: Stage) -> None:
 
 
 def _two_lines(stage: Stage) -> None:
-    """Rebalances of two members whose names no shell, log or query likes."""
+    """Rebalances of two members with names that are difficult for shells, logs and queries."""
     group = Group(stage.cluster, stage.truth, "line one\nline two\t\"π\" \\ 'q'", pause_s=0.1)
     a = group.member("client 'α'\n; drop", [TOPIC]).join()
     group.settle(a)
@@ -121,7 +121,7 @@ def _two_lines(stage: Stage) -> None:
 
 
 def _two_lives(stage: Stage) -> None:
-    """A group that is deleted and lives again under its name."""
+    """A group that is deleted and created again under its name."""
     for life in ("first_life", "second_life"):
         group = Group(stage.cluster, stage.truth, "ledger", pause_s=0.1)
         a = group.member("ledger-a", [TOPIC]).join()

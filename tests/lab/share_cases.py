@@ -1,4 +1,4 @@
-"""A share group whose members come and go, so that its epochs move. They commit nothing."""
+"""A share group whose members join and leave, so that its epochs rise. They commit nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hand-made cases of static members: a process goes away, another comes back under its instance id."""
+"""Hand-made cases of static members: a process ends, another one starts with its instance id."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Members of streams groups, played by hand over the wire (KIP-1071).
+"""Members of streams groups, whose requests the driver sends by hand (KIP-1071).
 
 Every subtopology has one source topic here, so a task is a partition of it: a member's ``assigned`` and
 ``owned`` are its active tasks, written as partitions. Standby tasks are kept apart.

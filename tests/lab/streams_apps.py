@@ -1,4 +1,4 @@
-"""Real Kafka Streams applications (``java/StreamsApp.java``), and what is seen of their state directories."""
+"""Real Kafka Streams applications (``java/StreamsApp.java``), and observations of their state directories."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ DETAILS = {
     "org.apache.kafka.streams.processor.internals.TaskManager": "DEBUG",
     "org.apache.kafka.streams.processor.internals.StreamsPartitionAssignor": "DEBUG",
 }
-"""Loggers that say what becomes of task directories, and their levels."""
+"""Loggers with the lines about task directories, and their levels."""
 
 CONFIGURED = {
     "org.apache.kafka.clients.consumer.ConsumerConfig": "WARN",
     "org.apache.kafka.clients.producer.ProducerConfig": "WARN",
     "org.apache.kafka.clients.admin.AdminClientConfig": "WARN",
 }
-"""Configurations are long: of the clients' there is none; Streams' own is there."""
+"""Loggers without the long configurations of clients, but with that of Streams."""
 
 _BRIEF = {**CONFIGURED, "org.apache.kafka.streams.StreamsConfig": "WARN"}
 
@@ -54,7 +54,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Settings:
-    """What the instances of one application share; the rest is Kafka's default.
+    """The configuration that the instances of one application share; the rest is Kafka's default.
 
     With ``topic`` it has that one alone, with a logged store.
     """
@@ -81,11 +81,11 @@ class Instance(Client):
         self._note("started")
 
     def told(self) -> list[Row]:
-        """What the application has told so far."""
+        """The events that the application has reported so far."""
         return read_events(self._told)
 
     def tasks(self) -> Row:
-        """Its active and standby tasks, as it said last."""
+        """Its active and standby tasks in its last report."""
         said = [each["tasks"] for each in self.told() if each["event"] == "tasks"]
         return said[-1] if said else {"active": [], "standby": []}
 
@@ -95,7 +95,7 @@ class Instance(Client):
         return bool(states) and states[-1] == "RUNNING"
 
     def stop(self) -> None:
-        """Close it in good order: a classic one does not leave its group."""
+        """Close it cleanly: a member of a classic group does not leave its group."""
         self._note("stopping")
         self.ask_to_stop()
         self.wait()
@@ -103,7 +103,7 @@ class Instance(Client):
         self._tell()
 
     def crash(self) -> None:
-        """It ends at once."""
+        """Kill it."""
         self.kill()
         self._note("killed")
         self._tell()
@@ -175,7 +175,7 @@ def start(stage: Stage, settings: Settings, place: str, again: int = 0) -> Insta
 
 
 def until(what: str, so: Callable[[], bool], patience_s: float = PATIENCE_S) -> None:
-    """Wait until something is so. Raises ``LabError`` when it does not come."""
+    """Wait until a condition holds. Raises ``LabError`` if it does not."""
     deadline = time.monotonic() + patience_s
     while not so():
         if time.monotonic() > deadline:
@@ -184,7 +184,9 @@ def until(what: str, so: Callable[[], bool], patience_s: float = PATIENCE_S) -> 
 
 
 class Directories:
-    """Watches the task directories of all instances on disk: when each comes and goes, between two looks."""
+    """Watches the task directories of all instances on disk: between which two looks each appears and
+    disappears.
+    """
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage

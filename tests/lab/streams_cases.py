@@ -24,7 +24,7 @@ def alone(group: Group) -> StreamsMember:
 
 
 def share(group: Group, a: StreamsMember) -> tuple[StreamsMember, list[Partition], list[Partition]]:
-    """A second member takes its share; returns it, what the first kept and what moved."""
+    """A second member gets its share; returns it, the tasks that the first kept and those that moved."""
     before = a.owned
     b = member(group, "b", _ONE)
     b.join()
@@ -51,7 +51,7 @@ def late(group: Group) -> None:
 
 
 def pending(group: Group) -> None:
-    """Tasks that a member has been asked to give up, before and after it does."""
+    """Tasks that a member must revoke, before and after it does."""
     a = alone(group)
     old = a.epoch
     a.retag("again")
@@ -95,7 +95,7 @@ def topology(group: Group) -> None:
 
 
 def left(group: Group) -> None:
-    """A member that left commits what another member runs now; commits without an epoch."""
+    """A member that left commits for tasks that another member runs now; commits without an epoch."""
     a = alone(group)
     b, kept, _ = share(group, a)
     last = a.epoch

@@ -1,6 +1,7 @@
-"""The scenario ``lags``: what leaders ask brokers of changelogs, warm-up tasks, and a thread that comes late.
+"""The scenario ``lags``: the leaders' requests about changelogs, warm-up tasks, and a thread that comes late.
 
-Lookups are in the request log: what the leader of an application is told of the ends of its changelogs.
+The request log has the lookups, so also the answers to the leader of an application about its changelogs'
+ends.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ LATE = Settings(
     session_timeout_ms=15_000,
     threads=2,
     topic="late",
-    # a record at a time: a thread that is slow with one comes late to its assignment
+    # one record per poll: a thread that is slow with a record gets its assignment late
     more=(("main.consumer.max.poll.records", 1),),
 )
 _IMPATIENT = (("acceptable.recovery.lag", 10), ("probing.rebalance.interval.ms", 60_000))
@@ -44,10 +45,11 @@ def _others(stage: Stage) -> None:
 
 
 def late(stage: Stage, writer: Writer) -> None:
-    """Tasks move to a second instance, which dies at once. The first one's second thread comes late.
+    """Tasks move to a second instance, which is killed at once. The second thread of the first instance is
+    late.
 
-    What the first thread reported of the tasks that come back it lets go of when it has its assignment; the
-    cleaner may delete it before the second thread has its own, and it may be that thread's task.
+    The first thread releases the directories that it reported when it has its assignment. The cleaner may
+    delete one before the second thread has its own assignment, and the task may be assigned to that thread.
     """
     stage.say("late")
     (tasks,) = TOPIC.values()
@@ -64,7 +66,7 @@ def late(stage: Stage, writer: Writer) -> None:
 
 
 def warm(stage: Stage, settings: Settings) -> None:
-    """A second instance has nothing: tasks are warmed up there, and move when it is asked again."""
+    """A second instance has no state: tasks are warmed up there, and move with a later rebalance."""
     stage.say(settings.application_id)
     a = start(stage, settings, "a")
     settled(a)

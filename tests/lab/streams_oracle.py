@@ -1,4 +1,4 @@
-"""What Kafka's own classes read in the user data of Streams members (``java/StreamsUserData.java``)."""
+"""The user data of Streams members, decoded by Kafka's own classes (``java/StreamsUserData.java``)."""
 
 from __future__ import annotations
 
@@ -52,7 +52,9 @@ def lag_reports(recording: Path, version: str, classes: Path) -> list[Row]:
 
 
 def assignments(recording: Path, version: str, classes: Path) -> list[Row]:
-    """Every assignment in the SyncGroups of Streams leaders: group, generation, member, what it is told."""
+    """Every assignment in the SyncGroups of Streams leaders: group, generation, member, and the member's
+    assignment.
+    """
     jar = next(jars(version).glob("kafka-clients-*.jar"))
     fields = structure(jar, "ConsumerProtocolAssignment").fields
     rows, data = [], []

@@ -39,7 +39,7 @@ class Writer:
         self._client = LabClient(stage.cluster, stage.truth, "writer", "streams")
 
     def write(self, slow: int = 0, topics: Mapping[str, int] = TOPICS) -> None:
-        """Some records more in every partition, unequally many; the last ones are slow to be worked on."""
+        """Some more records in every partition, in different numbers; the last ones take long to process."""
         for topic, partitions in topics.items():
             for index in range(partitions):
                 place: Partition = (topic, index)
@@ -64,7 +64,7 @@ def play_beside(
     first: Callable[[Writer], None],
     others: Callable[[Stage], None],
 ) -> None:
-    """One application, and others beside it; then what Kafka's classes read in what they told their groups.
+    """One application, and others beside it; then their user data, decoded by Kafka's classes.
 
     ``topics``: those of all of them, with their partitions; ``first`` has who wrote into them.
     """
@@ -155,7 +155,7 @@ def flow(stage: Stage) -> None:
 
 
 def settled(*instances: Instance, tasks: int = _TASKS, patience_s: float = PATIENCE_S) -> None:
-    """Wait until all run and every task is somebody's, for a while."""
+    """Wait until all instances run and every task is assigned, for a while."""
 
     def so() -> bool:
         active = [task for each in instances for task in each.tasks()["active"]]
@@ -171,7 +171,7 @@ def settled(*instances: Instance, tasks: int = _TASKS, patience_s: float = PATIE
 
 
 def plan(version: str) -> Plan:
-    """One broker; what clients only look up is left out of its request log."""
+    """One broker; clients' lookups are not in its request log."""
     settings: dict[str, object] = {"group.min.session.timeout.ms": 1000}
     if release(version) >= (4, 2):
         settings |= {

@@ -1,4 +1,6 @@
-"""Members that give up what they do not subscribe to any more (KAFKA-19431), or have it back soon after."""
+"""Members that lose partitions by a change of their subscription (KAFKA-19431), or get them back
+soon after.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from scenario import ROLL_BYTES, Scenario, Stage, prepare
 from truth import Partition
 
 _INTERVAL_MS = "5000"
-"""How long a target assignment waits: one second by default, which is short for a play by hand."""
+"""The assignment interval: one second by default, which is short for hand-made requests."""
 
 
 _PATIENCE_S = 20.0
@@ -50,8 +52,9 @@ def _unsubscribe(stage: Stage, group_id: str) -> None:
 
 
 def play_again(stage: Stage) -> None:
-    """A member waits for what another one is slow to release. It gives up what it has by a change of
-    subscription, and changes it back before the next target assignment: it has it back in the same epoch.
+    """A member waits for a partition that another one releases slowly. It loses its own partition by a
+    change of subscription, and changes it back before the next target assignment: it gets the partition back
+    in the same epoch.
     """
     prepare(stage, {TOPIC: 3, OTHER_TOPIC: 3}, "1000")
     group_id = "subscribed-again"

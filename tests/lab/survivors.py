@@ -1,7 +1,7 @@
 """Offsets that outlive their topic: it is created again while no broker coordinates their groups.
 
-The coordinator forgets the offsets of deleted topics when it learns of the deletion. One that is elected
-later never does, so a consumer that had stopped comes back to an offset of the earlier incarnation.
+The coordinator deletes the offsets of deleted topics when it learns of the deletion. A coordinator that is
+elected later never does, so a consumer that had stopped returns to an offset of the earlier incarnation.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ class Survivors:
         self._earlier = self._live = ""
 
     def prepare(self) -> None:
-        """Commit what is to survive; create a topic that is to be deleted while a replica is away."""
+        """Commit the offsets that are to survive; create a topic that is to be deleted while a replica is
+        down.
+        """
         bench = self._bench
         self._earlier = bench.operator.create(TOPIC, self._replicas)
         bench.write(self._writer, PLACE, 40)

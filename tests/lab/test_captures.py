@@ -1,4 +1,4 @@
-"""The stored captures are whole, and their request logs say what their drivers were told."""
+"""The stored captures are complete, and their request logs have the answers that their drivers got."""
 
 from __future__ import annotations
 

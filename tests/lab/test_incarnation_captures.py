@@ -1,4 +1,4 @@
-"""The stored captures about leader epochs and incarnations: what drivers were told is in the logs."""
+"""The stored captures about leader epochs and incarnations: the answers to drivers are in the logs."""
 
 from __future__ import annotations
 

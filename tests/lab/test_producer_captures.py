@@ -1,4 +1,6 @@
-"""The stored captures about producers: what drivers were told is in the logs, and what brokers really do."""
+"""The stored captures about producers: the answers to drivers are in the logs, and show what brokers really
+do.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ NONE_HANGS = [
 ]
 NEWEST = CAPTURES / "producers-4.3.1"
 
-# What a producer is told that was left behind; the last only from transaction version 2 on.
+# The errors for a fenced producer; the last one only from transaction version 2.
 REFUSALS = {
     "produce": {"INVALID_PRODUCER_EPOCH"},
     "late_produce": {"INVALID_PRODUCER_EPOCH"},
@@ -54,7 +56,7 @@ def place(row: Row, offset: str = "first_offset") -> tuple[str, int, int, int]:
 
 
 def made(folder: Path, **wanted: str) -> list[Row]:
-    """The requests of which these fields are so."""
+    """The requests with these values."""
     return [row for row in rows(folder, "producer") if wanted.items() <= row.items()]
 
 
@@ -207,7 +209,7 @@ def test_a_fenced_producer_is_given_the_current_epoch(folder: Path) -> None:
     if folder.name == "ends-4.3.1":
         assert rotated[1]["error"] == "NONE"
         assert rotated[1]["returned_producer_id"] > rotated[1]["producer_id"]
-    else:  # the producer id was not replaced, and rests at 32767
+    else:  # the producer id was not replaced, and is stuck at 32767
         assert rotated[1]["error"] == "UNKNOWN_SERVER_ERROR"
 
 
@@ -221,7 +223,7 @@ def test_a_partition_of_before_4_2_takes_the_marker_of_an_earlier_transaction(fo
 
 
 def test_a_partition_takes_what_no_epoch_tells_from_new() -> None:
-    """Records again under the next epoch; of a producer that it has forgotten any sequence and any epoch."""
+    """Records again with the next epoch; any sequence and epoch of a producer whose state is lost."""
     (folder,) = (f for f in FOLDERS if f.name.startswith("idempotent"))
     answers = defaultdict(list)
     for row in made(folder, api="PRODUCE"):

@@ -1,4 +1,4 @@
-"""The stored captures about rebalances: drivers' and real assignors' accounts, held against the logs."""
+"""The stored captures about rebalances: drivers' and real assignors' accounts, compared with the logs."""
 
 from __future__ import annotations
 
@@ -104,5 +104,5 @@ def test_the_broker_answered_as_it_does(folder: Path) -> None:
         assert (case, "JoinGroup", "UNKNOWN_MEMBER_ID") in asked
     assert ("interrupted", "SyncGroup", "REBALANCE_IN_PROGRESS") in asked
     assert ("static", "Heartbeat", "FENCED_INSTANCE_ID") in asked
-    # nobody refuses a stale claim: no broker has ever read one
+    # no broker refuses a stale claim, since none reads claims
     assert "ILLEGAL_GENERATION" not in {error for _, api, error in asked if api == "JoinGroup"}

@@ -1,4 +1,6 @@
-"""The stored captures of Kafka Streams: what disks and applications told is in the logs, and so is a race."""
+"""The stored captures of Kafka Streams: the observations of disks and applications are in the logs, and so
+is a race.
+"""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def _ids(text: str) -> list[int]:
 
 
 def read_from(cluster: Cluster, place: Partition, offset: int, count: int, client_id: str) -> list[int]:
-    """The offsets that a real Java consumer reads which seeks to an offset that somebody stored for it."""
+    """The offsets that a real Java consumer reads after a seek to an offset that was stored elsewhere."""
     topic, partition = place
     options = ["--topic", topic, "--partition", str(partition), "--offset", str(offset)]
     options += ["--max-messages", str(count), "--timeout-ms", "20000"]
@@ -72,9 +72,9 @@ def read_from(cluster: Cluster, place: Partition, offset: int, count: int, clien
 
 
 def find_hanging(cluster: Cluster, broker_id: int) -> dict[str, Any]:
-    """What ``kafka-transactions.sh find-hanging`` finds on a broker, and when it was asked.
+    """The output of ``kafka-transactions.sh find-hanging`` for a broker, and the time of the request.
 
-    Of its conditions the age is made as small as the tool takes it: no minute.
+    The least age is as small as the tool allows: 0 minutes.
     """
     arguments = ["find-hanging", "--broker-id", str(broker_id), "--max-transaction-timeout", "0"]
     asked_at = now_ms()
@@ -139,7 +139,7 @@ class JavaProducer:
             time.sleep(0.1)
 
     def wait(self, fenced: bool = False) -> None:
-        """Wait for its end, which is a good one unless it is ``fenced``."""
+        """Wait for its end, which is a success unless it is ``fenced``."""
         if self._process is None:
             return
         try:
@@ -149,7 +149,7 @@ class JavaProducer:
         text = self._log.read_text(errors="replace")
         if failed != fenced:
             raise LabError(f"{_PERFORMANCE} ended, failed: {failed}: {text[-2000:]}")
-        # where the recording ran is of no interest
+        # the paths of the recording do not matter
         self._log.write_text(text.replace(str(self._log.parent), "/var/lib/kafka"))
 
     def stop(self) -> None:

@@ -1,6 +1,6 @@
-"""Hand-made cases of transactional commits: what becomes of them, and who may make them.
+"""Hand-made cases of transactional commits: their outcomes, and who may make them.
 
-The same plays for members of classic, consumer and streams groups.
+The same cases for members of classic, consumer and streams groups.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Start = Callable[[Group], Actor]
 """A member that owns all of the topic."""
 
 Grow = Callable[[Group, Any], Any]
-"""A second member takes its share from the first."""
+"""A second member gets its share from the first."""
 
 
 def _classic_grow(group: Group, a: Any) -> None:
@@ -103,7 +103,7 @@ def outcomes(start: Start, older: bool = False) -> Case:
 
 
 def fencing(start: Start, grow: Grow) -> Case:
-    """Late owners, zombies and strangers in transactions."""
+    """Late owners, zombies and non-members in transactions."""
 
     def play(group: Group) -> None:
         a = start(group)
@@ -115,7 +115,7 @@ def fencing(start: Start, grow: Grow) -> Case:
         refused = a.commit("txn_late_kept", old, kept[:1], "owner", transaction=transaction) != ["NONE"]
         end(group, transaction, committed=not refused)
         if refused:
-            # The cost of false fencing: everything of the transaction is done again.
+            # The cost of false fencing: the whole transaction is repeated.
             transaction = begin(group, name)
             a.commit("txn_late_kept_retried", a.epoch, kept[:1], "owner", transaction=transaction)
             end(group, transaction)

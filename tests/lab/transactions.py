@@ -1,7 +1,7 @@
 """Transactions around hand-made offset commits.
 
 With TxnOffsetCommit v5 the broker adds the group to the transaction (transaction version 2, KIP-890); before,
-the client says so itself (AddOffsetsToTxn) and ends the transaction at the epoch at which it began.
+the client adds it (AddOffsetsToTxn) and ends the transaction at the epoch at which it began.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def end(group: Group, transaction: Transaction, committed: bool = True) -> None:
 
 
 def _outcome(group: Group, accepted: list[Message], row: Message) -> str:
-    """What becomes of an accepted commit of a transaction that commits, by the driver's account."""
+    """The outcome of an accepted commit in a committed transaction, by the driver's account."""
     partition = (row["topic"], row["partition"])
     history = group.rows(partition)
     later = [r for r in history[history.index(row) + 1 :] if r["error"] == "NONE"]

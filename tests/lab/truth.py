@@ -1,7 +1,7 @@
-"""The driver's own account: who owned what at which epoch, and what each hand-made commit was answered.
+"""The driver's own account: who owned what at which epoch, and the answer to each hand-made commit.
 
-Nothing here is read back from the cluster's logs. Ownership is what the coordinator told each member and what
-each member told the coordinator; a rebuild of it from the logs can therefore be held against it.
+Nothing here is read from the cluster's logs. Ownership follows from the messages between the coordinator and
+each member, so that a rebuild from the logs can be compared with it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-# What the scenarios may be answered; names of org.apache.kafka.common.protocol.Errors.
+# The errors that scenarios may get; names of org.apache.kafka.common.protocol.Errors.
 ERRORS = {
     -1: "UNKNOWN_SERVER_ERROR",
     0: "NONE",
@@ -68,7 +68,7 @@ ERRORS = {
 
 
 def error_name(code: int | None) -> str:
-    """Kafka's name of an error code. Raises ``LookupError`` for one that no scenario is meant to meet."""
+    """Kafka's name of an error code. Raises ``LookupError`` for an error that no scenario expects."""
     if code not in ERRORS:
         raise LookupError(f"no name for error code {code}: add it to ERRORS in {__file__}")
     return ERRORS[code]
@@ -101,7 +101,7 @@ class Ownership:
     stays: dict[Partition, list[_Stay]] = field(default_factory=dict)
 
     def holds(self, member_id: str, epoch: int, partitions: set[Partition]) -> None:
-        """The member holds exactly these partitions now, at this epoch."""
+        """Note that the member owns exactly these partitions now, at this epoch."""
         self.moment += 1
         for partition, stays in self.stays.items():
             if partition not in partitions:
@@ -119,7 +119,7 @@ class Ownership:
         return next((s.member_id for s in self.stays.get(partition, []) if s.until is None), None)
 
     def truth(self, member_id: str, epoch: int, partition: Partition) -> str:
-        """``owner``, ``zombie``, ``not_owner`` or ``unfenced``: what a commit presented now would be."""
+        """``owner``, ``zombie``, ``not_owner`` or ``unfenced``: the truth about a commit that is sent now."""
         if epoch < 0:
             return "unfenced"
         stays = self.stays.get(partition, [])
@@ -145,7 +145,7 @@ class Ownership:
 class GroundTruth:
     """Collects one row per hand-made request and partition, in the order of sending.
 
-    ``oracles`` is what another tool said while the cluster ran: name of a file beside the rows -> its JSON.
+    ``oracles``: the output of other tools while the cluster ran, by name of a file beside the rows, as JSON.
     """
 
     def __init__(self) -> None:

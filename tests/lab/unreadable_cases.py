@@ -1,4 +1,4 @@
-"""Hand-made cases of classic groups whose subscriptions nobody can read, or are not those of consumers."""
+"""Hand-made cases of classic groups whose subscriptions cannot be read, or are not those of consumers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from truth import Partition
 
 
 def undecodable(group: RebalanceGroup) -> None:
-    """Members whose subscription nobody can read, or not as it was meant, beside one that is in order."""
+    """Members whose subscription cannot be read, or is read differently, and one with a correct one."""
     a = group.member("a", strategies=("custom",))
     group.account.because("join")
     group.rebalance(a)
@@ -36,8 +36,8 @@ def undecodable(group: RebalanceGroup) -> None:
 
 
 def poisoned(group: RebalanceGroup) -> None:
-    """A subscription with an absurd length: it stops the group of a newer broker, whose members are never
-    answered again. They give up in the end."""
+    """A subscription with an absurd length: it stops the group of a newer broker, whose members never get
+    an answer again. They give up in the end."""
     a = group.member("a", strategies=("custom",), session_timeout_ms=SHORT_MS)
     group.account.because("join")
     group.round(a)

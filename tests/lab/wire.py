@@ -1,6 +1,6 @@
-"""A small Kafka wire client that can say anything, at any moment, in any version.
+"""A small Kafka client that can send any request, at any time, in any version.
 
-A real client never presents a stale epoch on purpose; a test of fencing must.
+A real client never sends a stale epoch on purpose; a test of fencing must.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _API_VERSIONS = 18
 
 @dataclass
 class Connection:
-    """One connection of one client to one broker. ``send`` and ``receive`` apart let requests race.
+    """One connection of one client to one broker. With separate ``send`` and ``receive`` requests can race.
 
     ``ids`` are the correlation ids; the connections of one client can share them.
     """
@@ -52,7 +52,7 @@ class Connection:
         return correlation_id
 
     def introduce(self, software: str, version: str) -> None:
-        """Say what client this is, as the first request; a paused broker answers it when it can."""
+        """Send ApiVersions with the client's name as the first request; a paused broker answers it later."""
         self.send("ApiVersions", 3, {"ClientSoftwareName": software, "ClientSoftwareVersion": version})
         self._introduced = False
 
@@ -79,7 +79,7 @@ class Connection:
         return self.receive()
 
     def give_up(self) -> None:
-        """From now on take only what has arrived: wait for nothing."""
+        """From now on read only answers that have arrived: wait for none."""
         self._socket.settimeout(0.05)
 
     def close(self) -> None:

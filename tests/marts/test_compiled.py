@@ -21,7 +21,7 @@ def test_dbt_compiles_once(
     (tmp_path / "spark" / "iceberg.jar").touch()
     monkeypatch.setenv(JARS_ENV, str(tmp_path))
     first, other = empty_lake(), empty_lake()
-    monkeypatch.setattr(compiled, "_known", {})
+    monkeypatch.setattr(compiled, "_projects", {})
     made = project(first)
     models = {each.name for each in made.models}
     assert models == {each.name for each in made.nodes if not each.is_test}
@@ -34,9 +34,9 @@ def test_dbt_compiles_once(
 
     monkeypatch.setattr(compiled, "parse", compiles)
     assert project(first) is made
-    monkeypatch.setattr(compiled, "_known", {})
+    monkeypatch.setattr(compiled, "_projects", {})
     assert project(first) == made
-    monkeypatch.setattr(compiled, "_known", {})
+    monkeypatch.setattr(compiled, "_projects", {})
     shutil.copyfile(work_folder(first, "dbt") / COMPILED, tmp_path / "spark" / COMPILED)
     assert project(other) == made, "as setting up has compiled it"
     monkeypatch.setattr(compiled, "code", lambda dbt: "other")
