@@ -66,6 +66,12 @@ def _last_arrival(at: Moment) -> int | None:
     return max(known) if len(known) == len(arrivals) else None
 
 
+def may_have_joined(at: Moment) -> bool:
+    """Whether the member's JoinGroup for the next generation may have arrived."""
+    arrival = at.told.joined.get(at.commit.request.member_id)
+    return arrival is not None and arrival <= at.end_ms
+
+
 def may_be_rebalancing_still(at: Moment) -> bool:
     """After the assignment was written the group completes its rebalance only when the record is
     replicated.
