@@ -8,11 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.member_lines import MemberLine
 from fencepost.protocols.offset_commit.spans import Generation
 from fencepost.replay.group_coordinator.requests import JOIN_GROUP, LEAVE_GROUP
+
+
+class Arrival(NamedTuple):
+    """When a JoinGroup arrived, at the earliest, on which connection, and when it was answered there."""
+
+    ms: int
+    connection: str | None
+    responded_ms: int
 
 
 @dataclass(slots=True)
@@ -22,7 +31,7 @@ class _Answers:
     for a rebalance).
     """
 
-    joined_from: int | None = None
+    joined: Arrival | None = None
     joined_by: int | None = None
     settled_by: int | None = None
     current: int | None = None
@@ -53,11 +62,11 @@ class Signs:
 class Bounds:
     """What one broker's answers tell of a generation and the next.
 
-    ``joined``: member id -> earliest arrival of its JoinGroup for the next generation. That one had begun by
+    ``joined``: member id -> its earliest JoinGroup for the next generation. That one had begun by
     ``begun_by``; this one had its assignment by ``stable_by``, and was still the current one at ``current``.
     """
 
-    joined: Mapping[str, int]
+    joined: Mapping[str, Arrival]
     begun_by: int | None
     stable_by: int | None
     current: int | None
@@ -110,7 +119,8 @@ class Answers:
             if line.fine:
                 answers.settled_by = least(answers.settled_by, line.responded_ms)
         elif line.fine:
-            answers.joined_from = least(answers.joined_from, start_ms)
+            if answers.joined is None or start_ms < answers.joined.ms:
+                answers.joined = Arrival(start_ms, line.connection, line.responded_ms)
             answers.joined_by = least(answers.joined_by, line.responded_ms)
 
     def _tell(self, generation: Generation, broker_id: int) -> Bounds:
@@ -121,8 +131,8 @@ class Answers:
                 stable_by = least(stable_by, here.settled_by)
                 current = greatest(current, here.current)
             there = self._of_generation.get((broker_id, member_id, generation.generation + 1))
-            if there is not None and there.joined_from is not None:
-                joined[member_id] = there.joined_from
+            if there is not None and there.joined is not None:
+                joined[member_id] = there.joined
                 begun_by = least(begun_by, there.joined_by)
         return Bounds(joined, begun_by, stable_by, current)
 

@@ -62,8 +62,21 @@ def _last_arrival(at: Moment) -> int | None:
     if not members:
         return at.next_from
     arrivals = [at.told.joined.get(member) for member in members]
-    known = [ms for ms in arrivals if ms is not None]
+    known = [arrival.ms for arrival in arrivals if arrival is not None]
     return max(known) if len(known) == len(arrivals) else None
+
+
+def may_have_joined(at: Moment) -> bool:
+    """Whether the member's JoinGroup for the next generation may have arrived. A broker answers one request
+    of a connection after the other.
+    """
+    request = at.commit.request
+    arrival = at.told.joined.get(request.member_id)
+    if arrival is None:
+        return False
+    if arrival.connection is not None and arrival.connection == request.connection:
+        return arrival.responded_ms < request.responded_ms
+    return arrival.ms <= at.end_ms
 
 
 def may_be_rebalancing_still(at: Moment) -> bool:

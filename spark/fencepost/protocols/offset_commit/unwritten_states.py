@@ -24,6 +24,7 @@ from fencepost.protocols.offset_commit.moments import (
     begun,
     gone,
     may_be_rebalancing_still,
+    may_have_joined,
     next_epoch,
     stays,
     waits,
@@ -124,16 +125,20 @@ def _variants(at: Moment) -> list[State]:
     may_be_gone, must_be_gone = gone(at)
     request = at.commit.request
     there = False if asks_for_another_instance(at) else at.state.member_known
+    waiting, epoch = there, at.state.member_epoch
+    if there is False and may_have_joined(at):
+        # whoever joins is a member as soon as its JoinGroup has arrived
+        waiting, epoch = None, at.generation.generation
     plain = not must_have_begun and not must_be_gone
     # who has taken an instance id since is not told, but by its member's own requests
     instance_fenced = False if request.instance_id is None or at.own is not None else None
     found = []
     if plain:
-        found.append(_as_met(at.state, AS_WRITTEN, at.state.member_epoch, there))
+        found.append(_as_met(at.state, AS_WRITTEN, epoch, waiting))
     if may_have_begun and not must_be_gone:
         # a commit at the generation that has just begun comes from a member of it, as its answer said
         ahead = request.client_epoch > at.generation.generation
-        joined = stays(at) if ahead else there
+        joined = stays(at) if ahead else stays(at) or there
         met = _as_met(at.state, NEXT_GENERATION, next_epoch(at), joined)
         met.rebalancing = waits(at)
         met.instance_fenced = instance_fenced
@@ -143,7 +148,7 @@ def _variants(at: Moment) -> list[State]:
             met.owned_at_client_epoch = met.uninterrupted = None
         found.append(met)
     if plain and may_be_rebalancing_still(at):
-        found.append(_as_met(at.state, STILL_REBALANCING, at.state.member_epoch, there))
+        found.append(_as_met(at.state, STILL_REBALANCING, epoch, waiting))
     if may_be_gone:
         found.append(replace(_absent(at.state), instance_fenced=instance_fenced))
     return found
