@@ -56,9 +56,17 @@ _INSTEAD = {
     "$UnboundedForall": "quantify over a DOMAIN or a set: \\A x \\in S : ...",
     "$UnboundedExists": "quantify over a DOMAIN or a set: \\E x \\in S : ...",
     "ENABLED": "say what must be true of the state",
+    "$Nop": "define that part by a name of its own, and use the name",
+    "DecimalNode": "count in a smaller unit: columns hold integers",
     "\\cdot": "say what one step does",
     "Bags": "a bag is a function: write B[x], DOMAIN B and [x \\in S |-> ...]",
 }
+_CALLED = {
+    "$UnboundedChoose": "CHOOSE without a set", "$UnboundedForall": "\\A without a set",
+    "$UnboundedExists": "\\E without a set", "DecimalNode": "a number with decimals",
+    "$Nop": "a part of a definition that is named by its place or label",
+}  # fmt: skip
+"""What a reader calls it."""
 _OTHERWISE = "say it with the operators that docs/tlasql.md lists"
 _TEMPORAL = {"[]", "<>", "~>", "$WF", "$SF", "-+->", "$TemporalForall", "$TemporalExists"}
 LARGEST_POWER = 64
@@ -96,7 +104,8 @@ class Bodies:
                 return self._substituted(node, location)
             case "OpApplNode":
                 return self._application(node, location)
-        raise outside(location, f"this expression ({node.tag})")
+        what = _CALLED.get(node.tag, f"this expression ({node.tag})")
+        raise outside(location, what, _INSTEAD.get(node.tag, _OTHERWISE))
 
     def _application(self, node: Xml, location: Location) -> Expr:
         uid, name, target = self._module.target(child(node, "operator")[0])
@@ -156,7 +165,7 @@ class Bodies:
         if name in _TEMPORAL:
             raise outside(location, f"the temporal operator {name.removeprefix('$')}", _NO_TIME)
         if name in _INSTEAD:
-            raise outside(location, name.removeprefix("$"), _INSTEAD[name])
+            raise outside(location, _CALLED.get(name, name), _INSTEAD[name])
         if name in _NEGATED:
             return Op(location, "~", (Op(location, _NEGATED[name], self._operands(node)),))
         if name in _OPERATORS:
@@ -293,22 +302,32 @@ class Bodies:
 
 
 def _power(location: Location, base: Expr, exponent: Expr) -> Expr:
-    """``base ^ exponent`` written out; TLC has no value for ``0 ^ 0``."""
-    if not (
-        isinstance(exponent, Literal) and isinstance(exponent.value, int) and exponent.value < LARGEST_POWER
-    ):
-        raise outside(
-            location, "a power whose exponent is not a small number", "write the exponent as a number"
-        )
+    """``base ^ exponent`` written out; TLC has no value for ``0 ^ 0``, nor for a negative exponent."""
+    some = Op(location, "~", (Op(location, "=", (base, Literal(location, 0))),))
+    if not (isinstance(exponent, Literal) and isinstance(exponent.value, int)):
+        return _power_of_any(location, base, exponent, some)
+    if exponent.value > LARGEST_POWER:
+        raise outside(location, "so large a power", f"the largest exponent is {LARGEST_POWER}")
     if isinstance(base, Literal) and isinstance(base.value, int) and (base.value or exponent.value):
         return Literal(location, base.value**exponent.value)
     if exponent.value == 0:
-        some = Op(location, "~", (Op(location, "=", (base, Literal(location, 0))),))
         return Op(location, "CASE", (some, Literal(location, 1)))
     found = base
     for _ in range(exponent.value - 1):
         found = Op(location, "*", (found, base))
     return found
+
+
+def _power_of_any(location: Location, base: Expr, exponent: Expr, some: Expr) -> Expr:
+    """A product of as many factors, where they are not more than any number but 0 and 1 has in 64 bits."""
+    least, most = Literal(location, 1), Literal(location, LARGEST_POWER)
+    factors = Op(location, "..", (least, exponent))
+    place = exponent.location
+    number = Bound(location, "factor", -(10**8) - 1_000 * place.line - place.column)
+    product = Op(location, "ProductOf", (Quantified(location, "function", number, factors, base),))
+    none = Op(location, "/\\", (Op(location, "=", (exponent, Literal(location, 0))), some))
+    within = Op(location, "\\in", (exponent, Op(location, "..", (least, most))))
+    return Op(location, "CASE", (none, Literal(location, 1), within, product))
 
 
 def _selected(location: Location, sequence: Expr, test: Expr) -> Expr:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from tlasql.errors import Diagnostic, Location, TlaSqlError, fail
 from tlasql.infer import Inference
+from tlasql.inline import Inliner
 from tlasql.ir import Bound, Constant, Expr, Op, Quantified, Variable
 from tlasql.marks import TypeNote
-from tlasql.normalise import Inliner
 from tlasql.reader import Declaration, Definition, Module
 from tlasql.types import BOOL, SetOf, Type, TypeSyntaxError, parse_type
 from tlasql.unify import Unifier
@@ -20,11 +20,15 @@ _TYPE_INVARIANT = re.compile(r"type_?(ok|inv|correct|safe)|^typ", re.IGNORECASE)
 
 
 def declared_types(
-    notes: list[TypeNote], declarations: list[Declaration], definitions: Sequence[Definition] = ()
+    notes: list[TypeNote],
+    declarations: list[Declaration],
+    definitions: Sequence[Definition] = (),
+    given: Collection[str] = (),
 ) -> tuple[dict[str, Type], list[Diagnostic]]:
     """The type of each annotated VARIABLE and CONSTANT, and what is wrong with the annotations.
 
     One above an operator is Apalache's: what an operator takes and gives follows from its uses here.
+    ``given``: names whose types the mapping says, so that a comment may be for another tool.
     """
     aliases: dict[str, Type] = {}
     types: dict[str, Type] = {}
@@ -35,6 +39,8 @@ def declared_types(
         try:
             parsed = parse_type(note.text, aliases)
         except TypeSyntaxError as error:
+            if any(each.name in given for each in _annotated(note, declarations)):
+                continue
             problems.append(
                 Diagnostic(note.location, str(error), "types are written as Apalache writes them")
             )
@@ -42,12 +48,21 @@ def declared_types(
         if note.name:
             aliases[note.name] = parsed
             continue
-        names = [each for each in declarations if _is_before(note, each.location)]
+        names = _annotated(note, declarations)
         if len(names) == 1:
             types[names[0].name] = parsed
         else:
             problems.append(_misplaced(note, names))
     return types, problems
+
+
+def _annotated(note: TypeNote, declarations: list[Declaration]) -> list[Declaration]:
+    """What a @type is about: the declaration on the line below, or the next one on its own line."""
+    found = [each for each in declarations if _is_before(note, each.location)]
+    if note.before_line != note.location.line:
+        return found
+    behind = [each for each in found if each.location.column > note.location.column]
+    return sorted(behind, key=lambda each: each.location)[:1]
 
 
 def _is_before(note: TypeNote, location: Location) -> bool:

@@ -147,7 +147,7 @@ def _schemas(source: str) -> Schemas:
 def _check_outputs(compiled: CompiledModule) -> None:
     unknown = sorted(compiled.mapping.outputs.keys() - EMITTERS.keys())
     if unknown:
-        where = Location(compiled.mapping.file, 1, 1)
+        where = compiled.mapping.source.place("outputs", unknown[0])
         raise fail(where, f"[outputs] has no {', '.join(unknown)}", f"known are {', '.join(EMITTERS)}")
 
 

@@ -15,11 +15,12 @@ from tlasql.defined import always, defined, silent
 from tlasql.dialect import DIALECTS, Dialect
 from tlasql.errors import Diagnostic, Location, TlaSqlError, fail
 from tlasql.histories import plan_history
+from tlasql.inline import GIVEN_ANEW, Inliner
 from tlasql.ir import Call, Expr, Literal, Model, Op, Variable, text, walk
 from tlasql.mapping import Mapping, Records, Schemas, load_mapping, sidecar
 from tlasql.mapping_file import MappingFile
 from tlasql.marks import Annotations, Mark, duplicates, implied, read_annotations, unattached
-from tlasql.normalise import Clause, Inliner, clauses, push_primes
+from tlasql.normalise import Clause, clauses, push_primes
 from tlasql.plan import Frame, Predicates, RecordFrame
 from tlasql.reach import Reach, reach
 from tlasql.reader import Declaration, Definition, Module
@@ -157,10 +158,10 @@ def _compiled(
     parsed = Module(export_xml(module, libraries=libraries), module, libraries)
     notes = _annotations(parsed)
     declarations = parsed.declarations()
-    types, problems = declared_types(
-        [note for each in notes for note in each.types], declarations, parsed.definitions()
-    )
     beside = sidecar(mapping)
+    types, problems = declared_types(
+        [note for each in notes for note in each.types], declarations, parsed.definitions(), beside.types
+    )
     for name, written in beside.types.items():
         try:
             types.setdefault(name, parse_type(written))
@@ -182,7 +183,7 @@ def _compiled(
     names = {each.name for each in declarations}
     problems += _unknown(beside.file, "types", beside.types.keys() - names, "VARIABLE or CONSTANT")
     names = {each.name for each in declarations if not each.is_variable}
-    names |= {each.name for each in parsed.definitions() if not each.parameters}
+    names |= {each.name for each in parsed.definitions() if not each.parameters} | GIVEN_ANEW
     wrong = beside.constants.keys() - names
     problems += _unknown(beside.file, "constants", wrong, "CONSTANT, nor a definition without parameters")
     if not marked and not problems:

@@ -57,8 +57,8 @@ class Counting:
     def cardinality(self, counted: Expr) -> exp.Expr:
         return self.when_known(counted, self._dialect.size, self.once(counted))
 
-    def sum_of(self, function: Expr) -> exp.Expr:
-        """The sum of f[x] for x in DOMAIN f."""
+    def of_images(self, function: Expr, measure: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
+        """The sum, or another measure, of f[x] for x in DOMAIN f."""
         values, dialect = self._values, self._dialect
         if isinstance(function, Quantified) and function.kind == "function":
             keys = self.once(function.domain)
@@ -79,7 +79,7 @@ class Counting:
                 keys.copy(), values.fresh("k"), lambda k: dialect.at_key(whole.copy(), k)
             )
         complete = dialect.every(images.copy(), values.fresh("e"), tree.is_known)
-        return tree.case([(tree.all_of([values.known(keys, kind), complete]), dialect.summed(images))])
+        return tree.case([(tree.all_of([values.known(keys, kind), complete]), measure(images))])
 
     def once(self, expr: Expr) -> exp.Expr:
         """The array of a set in which each element stands once: one that a table holds may repeat itself."""

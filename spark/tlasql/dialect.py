@@ -14,10 +14,12 @@ from sqlglot import exp
 
 from tlasql import tree
 from tlasql.mapping import spark_type
-from tlasql.types import Function, Record, SeqOf, SetOf, Tuple, Type
+from tlasql.types import INT, Function, Record, SeqOf, SetOf, Tuple, Type
 
 Body = Callable[[exp.Expr], exp.Expr]
 _TRIED = {exp.Add: "TRY_ADD", exp.Sub: "TRY_SUBTRACT", exp.Mul: "TRY_MULTIPLY"}
+LARGEST_BASE = 10
+"""Elements of a set whose subsets are listed."""
 _SHORT = 8
 """Nodes of a tree that may as well be written twice."""
 
@@ -234,6 +236,26 @@ class Dialect:
 
         return self.let(f"{name}_all", array, once)
 
+    def subsets(self, array: exp.Expr, name: str) -> exp.Expr:
+        """Every choice among the elements, each as an array; null for more than ``LARGEST_BASE`` elements.
+
+        The choices are numbered: bit n of a number says whether element n is chosen.
+        """
+        number, index = tree.col(f"{name}_choice"), tree.col(f"{name}_at")
+        place = exp.Paren(this=exp.Add(this=index, expression=exp.Literal.number(1))) if self.spark else index
+        bits = [exp.Literal.number(2**bit) for bit in range(LARGEST_BASE + 1)]
+        powers = self.array(bits, SetOf(INT))
+        two, one = exp.Literal.number(2), exp.Literal.number(1)
+        bit = exp.Paren(this=exp.IntDiv(this=number, expression=self.at_index(powers, place)))
+        chosen = exp.EQ(this=exp.Mod(this=bit, expression=two), expression=one)
+        function = "FILTER" if self.spark else "LIST_FILTER"
+        choice = tree.call(function, array.copy(), self.lambda_([name, f"{name}_at"], chosen))
+        count = self.at_index(powers.copy(), exp.Add(this=self.size(array.copy()), expression=one.copy()))
+        numbers = self.between(exp.Literal.number(0), exp.Sub(this=count, expression=one.copy()))
+        every = self.transformed(numbers, f"{name}_choice", lambda _: choice)
+        few = exp.LTE(this=self.size(array), expression=exp.Literal.number(LARGEST_BASE))
+        return tree.case([(few, every)])
+
     def summed(self, array: exp.Expr) -> exp.Expr:
         """The sum of an array without nulls; unknown where it has more than 64 bits."""
         zero = exp.cast(exp.Literal.number(0), "bigint")
@@ -243,6 +265,18 @@ class Dialect:
         whole = exp.Coalesce(this=tree.call("LIST_SUM", array), expressions=[zero])
         found = exp.TryCast(this=whole, to=exp.DataType.build("bigint"))
         return tree.case([(tree.is_known(array.copy()), found)])
+
+    def multiplied(self, array: exp.Expr) -> exp.Expr:
+        """The product of an array without nulls; unknown where it, or a product before it, has more than 64
+        bits.
+        """
+        one = exp.cast(exp.Literal.number(1), "bigint")
+        both = self.lambda_(
+            ["product_", "part_"], self.computed(exp.Mul, tree.col("product_"), tree.col("part_"))
+        )
+        if self.spark:
+            return tree.call("AGGREGATE", array, one, both)
+        return tree.call("LIST_REDUCE", array, both, one)
 
     def extreme(self, array: exp.Expr, largest: bool) -> exp.Expr:
         """The largest or smallest element, null of an empty array."""

@@ -1,5 +1,5 @@
-r"""Recursion that is a fold: sums, unions, conjunctions, disjunctions, maxima and minima over a set, a
-sequence or a range of integers, in the usual shapes::
+r"""Recursion that is a fold: sums, products, unions, conjunctions, disjunctions, maxima and minima over a
+set, a sequence or a range of integers, in the usual shapes::
 
     Sum(S) == IF S = {} THEN 0 ELSE LET x == CHOOSE x \in S : TRUE IN f(x) + Sum(S \ {x})
     Sum(s) == IF s = <<>> THEN 0 ELSE f(Head(s)) + Sum(Tail(s))
@@ -14,17 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from tlasql.errors import Location
+from tlasql.contributions import joined
 from tlasql.ir import Bound, Call, Expr, Index, Literal, Op, Quantified, alike, free, rebuild, walk
-
-_NEUTRAL: dict[str, Callable[[Location], Expr]] = {
-    "+": lambda at: Literal(at, 0),
-    "\\cup": lambda at: Op(at, "{}", ()),
-    "/\\": lambda at: Literal(at, True),
-    "\\/": lambda at: Literal(at, False),
-}
-_UNORDERED = {"/\\": "AND", "\\/": "OR"}
-"""The end of a recursion may be read before or after its elements: what has no value decides nothing."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +41,7 @@ def closed_form(body: Expr, own: int, parameters: Sequence[Expr], fresh: Callabl
     if parts is None:
         return None
     test, base, step = parts
+    step = _one_call(step, own)
     calls: list[Call] = []
     for each in walk(step):
         if isinstance(each, Call) and each.uid == own and not any(alike(each, other) for other in calls):
@@ -80,6 +72,25 @@ def _opposite(one: Expr, other: Expr) -> bool:
     """Whether exactly one of two tests is true, as the text shows."""
     negated = Op(one.location, "~", (one,))
     return other in (negated, _positive(negated)) or one == Op(one.location, "~", (other,))
+
+
+def _one_call(step: Expr, own: int) -> Expr:
+    """``IF test THEN F(rest, x) ELSE F(rest, y)`` as ``F(rest, IF test THEN x ELSE y)``."""
+    match step:
+        case Op(symbol="IF", arguments=(test, then, other)) if not _applied(test, own):
+            one, two = _one_call(then, own), _one_call(other, own)
+            if isinstance(one, Call) and isinstance(two, Call) and one.uid == two.uid == own:
+                return replace(
+                    one,
+                    arguments=tuple(
+                        _either(test, *pair) for pair in zip(one.arguments, two.arguments, strict=True)
+                    ),
+                )
+    return step
+
+
+def _either(test: Expr, one: Expr, other: Expr) -> Expr:
+    return one if alike(one, other) else Op(test.location, "IF", (test, one, other))
 
 
 def _applied(expr: Expr, own: int) -> bool:
@@ -134,7 +145,8 @@ class _Fold:
         step = _put(step, loop.hit, loop.element)
         if over.uid in free(step):  # what is left matters, not the element alone
             return None
-        return _combined(_put(step, lambda each: each == loop.element, loop.value), result, loop, base)
+        step = _put(step, lambda each: each == loop.element, loop.value)
+        return joined(step, result, loop.element, loop.domain, base)
 
     def _loop(self, over: Bound, argument: Expr) -> _Loop | None:
         """What is folded over when ``over`` becomes ``argument``."""
@@ -240,73 +252,6 @@ def _is_empty(test: Expr, over: Bound) -> bool:
 def _put(expr: Expr, hit: Callable[[Expr], bool], value: Expr) -> Expr:
     """``value`` in place of every part that ``hit`` says."""
     return value if hit(expr) else rebuild(expr, lambda part: _put(part, hit, value))
-
-
-def _combined(step: Expr, result: Bound, loop: _Loop, base: Expr) -> Expr | None:
-    """``base`` and what every element of the loop contributes to it."""
-    extreme = _extreme(step, result)
-    if extreme is not None:
-        symbol, image = extreme
-        images = Quantified(step.location, "map", loop.element, loop.domain, image)
-        start = Op(step.location, "{}", (base,))
-        return Op(step.location, symbol, (Op(step.location, "\\cup", (start, images)),))
-    found = _contribution(step, result)
-    if found is None or found[0] == "":
-        return None
-    symbol, image = found
-    at = step.location
-    if symbol == "+":
-        summed = Quantified(at, "function", loop.element, loop.domain, image)
-        whole: Expr = Op(at, "SumOf", (summed,))
-        if image == loop.element:
-            whole = Op(at, "Sum", (loop.domain,))
-    elif symbol == "\\cup":
-        whole = Op(at, "UNION", (Quantified(at, "map", loop.element, loop.domain, image),))
-    else:
-        whole = Quantified(at, "\\A" if symbol == "/\\" else "\\E", loop.element, loop.domain, image)
-    return whole if base == _NEUTRAL[symbol](at) else Op(at, _UNORDERED.get(symbol, symbol), (base, whole))
-
-
-def _contribution(step: Expr, result: Bound) -> tuple[str, Expr] | None:  # noqa: PLR0911
-    """The operator that joins ``result`` with what does not depend on it; ``""``: nothing is joined."""
-    if step == result:
-        return "", step
-    match step:
-        case Op(symbol="+" | "\\cup" | "/\\" | "\\/" as symbol, arguments=arguments):
-            (*inside,) = (each for each in arguments if result.uid in free(each))
-            others = tuple(each for each in arguments if result.uid not in free(each))
-            if len(inside) != 1:
-                return None
-            inner = _contribution(inside[0], result)
-            if inner is None or inner[0] not in ("", symbol):
-                return None
-            parts = others if inner[0] == "" else (*others, inner[1])
-            return symbol, parts[0] if len(parts) == 1 else Op(step.location, symbol, parts)
-        case Op(symbol="IF", arguments=(test, then, other)) if result.uid not in free(test):
-            one, two = _contribution(then, result), _contribution(other, result)
-            if one is None or two is None or len({one[0], two[0]} - {""}) != 1:
-                return None
-            joined = one[0] or two[0]
-            images = [each[1] if each[0] else _NEUTRAL[joined](step.location) for each in (one, two)]
-            return joined, Op(step.location, "IF", (test, *images))
-    return None
-
-
-def _extreme(step: Expr, result: Bound) -> tuple[str, Expr] | None:
-    """``IF e > result THEN e ELSE result`` and its like."""
-    match step:
-        case Op(
-            symbol="IF",
-            arguments=(Op(symbol="<" | "<=" | ">" | ">=" as symbol, arguments=(left, right)), then, other),
-        ) if _same_pair((left, right), (then, other)) and result in (left, right):
-            image = right if left == result else left
-            larger = (symbol in (">", ">=")) == alike(then, left)
-            return None if result.uid in free(image) else ("Max" if larger else "Min", image)
-    return None
-
-
-def _same_pair(one: tuple[Expr, Expr], other: tuple[Expr, Expr]) -> bool:
-    return any(alike(one[0], a) and alike(one[1], b) for a, b in (other, other[::-1]))
 
 
 def smaller_stays(  # noqa: PLR0911 (one for each domain)

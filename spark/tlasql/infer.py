@@ -40,6 +40,8 @@ _BASE = {"Nat": INT, "Int": INT, "BOOLEAN": BOOL}
 _JOINED = {"\\cup", "\\cap", "\\"}
 _SAME = {"=", "\\subseteq", "@@", "\\o"} | _JOINED
 
+_CORRECT = "correct the expression, or the @type of a variable in it"
+
 Environment = Mapping[int, Type]
 _Wait = Callable[[bool], bool]
 
@@ -200,13 +202,14 @@ class Inference:
 
     def _no_function(self, function: Expr, key: Expr) -> TlaSqlError:
         message = f"{text(function)} of type {self._shown(function)} cannot be applied to {text(key)}"
-        return fail(function.location, message)
+        remedy = "apply a function to an element of its DOMAIN, a tuple to a number that is written out"
+        return fail(function.location, message, remedy)
 
     def _expect_key(self, function: Expr, key: Expr, kind: Type) -> None:
         if not self._fits(_type(key), kind):
             takes = self._unifier.resolve(kind)
             message = f"{text(key)} has type {self._shown(key)}, {text(function)} takes {takes}"
-            raise fail(key.location, message)
+            raise fail(key.location, message, _CORRECT)
 
     def _except(self, expr: Except, bound: Environment) -> Expr:
         function, key = self.of(expr.function, bound), self.of(expr.key, bound)
@@ -303,7 +306,7 @@ class Inference:
                 return BOOL
             case "Min" | "Max" | "Sum":
                 return self._all(parts, SetOf(INT), INT)
-            case "SumOf":
+            case "SumOf" | "ProductOf":
                 self._wait(lambda final: self._summed(parts[0], final))
                 return INT
             case "DOMAIN":
@@ -340,7 +343,7 @@ class Inference:
         if not self._fits(_type(element), inner):
             shown = f"{text(element)} of type {self._shown(element)}"
             held = f"{text(container)} of type {self._shown(container)}"
-            raise fail(expr.location, f"\\in does not fit {shown}, {held}")
+            raise fail(expr.location, f"\\in does not fit {shown}, {held}", _CORRECT)
         return BOOL
 
     def _domain(self, function: Expr, keys: Type, final: bool) -> bool:
@@ -400,7 +403,7 @@ class Inference:
             return
         shown = f"{text(part)} of type {self._shown(part)} is {what}"
         wanted = f"{text(part)} has type {self._shown(part)}, expected {self._unifier.resolve(kind)}"
-        raise fail(part.location, shown if what else wanted)
+        raise fail(part.location, shown if what else wanted, _CORRECT)
 
     def _set(self, part: Expr, element: Type) -> None:
         self._expect(part, SetOf(element), "no set")

@@ -90,9 +90,9 @@ class Op(Expr):
 
     Logic ``/\ \/ ~ => <=> IF CASE`` (CASE: test, value, ..., and OTHER's value when the count is odd);
     ``= < <= > >=``; integers ``+ - * -. \div % ..``; sets ``{} \in \subseteq \cup \cap \ UNION SUBSET \X
-    Cardinality Min Max Sum``; functions ``DOMAIN -> :> @@``, ``SumOf`` (of a function's values); ``<<>>`` (a
-    tuple or sequence), ``Seq Len Head Tail Last SubSeq Append \o``, ``SelectSeq`` (of a sequence and the
-    positions that are kept); the sets ``BOOLEAN Nat Int STRING``.
+    Cardinality Min Max Sum``; functions ``DOMAIN -> :> @@``, ``SumOf ProductOf`` (of a function's values);
+    ``<<>>`` (a tuple or sequence), ``Seq Len Head Tail Last SubSeq Append \o``, ``SelectSeq`` (of a sequence
+    and the positions that are kept); the sets ``BOOLEAN Nat Int STRING``.
     ``AND OR`` are ``/\ \/`` of which nobody says in which order they are read; ``Evaluated`` is true of what
     has a value.
     """

@@ -70,7 +70,10 @@ class Header:
 
 @dataclass(frozen=True)
 class TypeNote:
-    """One ``@type`` (``name`` empty) or ``@typeAlias``: the text of the type and where it stands."""
+    """One ``@type`` (``name`` empty) or ``@typeAlias``: the text of the type and where it stands.
+
+    ``before_line``: the line of what it is about; its own, where code stands on that too.
+    """
 
     name: str
     text: str
@@ -264,10 +267,11 @@ def _blank(match: re.Match[str]) -> str:
 
 def _type_notes(found: list[_Found], block: Block) -> list[TypeNote]:
     notes = []
+    before = block.end if block.trailing else block.end + 1
     for each in found:
         if each.name == "type":
-            notes.append(TypeNote("", (each.text or "").strip(), each.location, block.end + 1))
+            notes.append(TypeNote("", (each.text or "").strip(), each.location, before))
         elif each.name == "typeAlias":
             name, _, text = (each.text or "").partition("=")
-            notes.append(TypeNote(name.strip(), text.strip(), each.location, block.end + 1))
+            notes.append(TypeNote(name.strip(), text.strip(), each.location, before))
     return notes

@@ -163,7 +163,7 @@ class Membership:
 
         return self._dialect.let(fresh("domain"), self._counting.once(expr.domain), only)
 
-    def operator(self, expr: Op) -> exp.Expr:  # noqa: PLR0911 (one each)
+    def operator(self, expr: Op) -> exp.Expr:  # noqa: C901, PLR0911 (one each)
         """Everything else that makes or measures sets."""
         match expr.symbol, expr.arguments:
             case "\\in", (element, container):
@@ -183,7 +183,9 @@ class Membership:
             case "Sum", (counted,):
                 return self._counting.when_known(counted, self._dialect.summed, self._counting.once(counted))
             case "SumOf", (function,):
-                return self._counting.sum_of(function)
+                return self._counting.of_images(function, self._dialect.summed)
+            case "ProductOf", (function,):
+                return self._counting.of_images(function, self._dialect.multiplied)
             case "@@", (left, right):
                 return self._joined(expr, left, right)
             case ":>", (key, image):
@@ -242,11 +244,22 @@ class Membership:
                 inside = Op(expr.location, "\\subseteq", (some, base), type=BOOL)
                 every = Op(expr.location, "SUBSET", (whole,), type=expr.type)
                 return self.filtered(Quantified(expr.location, "filter", some, every, inside, type=expr.type))
+            case "SUBSET", (base,) if is_finite(base):
+                return self._subsets(base)
         raise fail(
             expr.location,
             f"{text(expr)} is too large to be listed",
             "test membership in it (x \\in ...), or range over a finite set",
         )
+
+    def _subsets(self, base: Expr) -> exp.Expr:
+        """All subsets of a set that a state has; unknown where it, or how many there are, is not known."""
+
+        def listed(array: exp.Expr) -> exp.Expr:
+            known = self._values.known(array.copy(), type_of(base))
+            return tree.case([(known, self._dialect.subsets(array, self._values.fresh("e")))])
+
+        return self._dialect.let(self._values.fresh("whole"), self._counting.once(base), listed)
 
     def _domain(self, function: Expr) -> exp.Expr:
         kind = function.type

@@ -20,9 +20,10 @@ from tlasql.types import Type
 TIMEOUT_SECONDS = 600
 BATCH = 1_300
 """States in one run of TLC, which holds all of a generated module in memory."""
-_ARITHMETIC = {"+", "-", "*", "-.", "\\div", "%", "..", "Sum", "SumOf", "Cardinality", "Len"}
+_ARITHMETIC = {"+", "-", "*", "-.", "\\div", "%", "..", "Sum", "SumOf", "ProductOf", "Cardinality", "Len"}
 _SPELLED = {
     "Min": "TraceMin", "Max": "TraceMax", "Sum": "TraceSum", "SumOf": "TraceSumOf", "Last": "TraceLast",
+    "ProductOf": "TraceProductOf",
     "SelectSeq": "TraceKept", "Evaluated": "TraceEvaluated",
 }  # fmt: skip
 """Operators of the representation that TLA+ has not."""
@@ -34,6 +35,12 @@ TraceSumOf(trace_f) ==
             ELSE LET trace_x == CHOOSE trace_x \in trace_s : TRUE
                  IN  trace_f[trace_x] + trace_sum[trace_s \ {trace_x}]
     IN  trace_sum[DOMAIN trace_f]
+TraceProductOf(trace_f) ==
+    LET trace_product[trace_s \in SUBSET DOMAIN trace_f] ==
+            IF trace_s = {} THEN 1
+            ELSE LET trace_x == CHOOSE trace_x \in trace_s : TRUE
+                 IN  trace_f[trace_x] * trace_product[trace_s \ {trace_x}]
+    IN  trace_product[DOMAIN trace_f]
 TraceSum(trace_s) == TraceSumOf([trace_x \in trace_s |-> trace_x])
 TraceLast(trace_s) == trace_s[Len(trace_s)]
 TraceKept(trace_s, trace_kept) ==

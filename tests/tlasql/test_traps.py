@@ -118,7 +118,7 @@ def test_duckdb_is_never_wrong(states: list[State], oracle: Said) -> None:
     assert set(missed) <= {
         *("a_clauses_undefined", "b_end_without_value", "c_chosen", "d_all", "d_any", "d_any_divided"),
         *("d_chosen_from_nothing", "d_chosen_unmet", "d_function", "d_owned", "d_two_clauses", "e_chosen"),
-        *("d_two_parts_back", "g_every", "g_parts"),
+        *("d_two_parts_back", "g_every", "g_parts", "g_parts_of_a_state", "b_each"),
     }
 
 
@@ -209,7 +209,8 @@ def test_a_text_means_one_thing(tmp_path: Path) -> None:
     with pytest.raises(TlaSqlError) as refused:
         compile_module(MODULE, mapping, DOMAIN.schemas())
     said = str(refused.value)
-    assert f'{mapping}:1:1: error: in the log "a" means the model value, and here it is a string' in said
+    line = next(n for n, each in enumerate(text.splitlines(), 1) if each.startswith("Keys = "))
+    assert f'{mapping}:{line}:1: error: in the log "a" means the model value, and here it is a string' in said
     assert "write another text for the model value" in said
 
 

@@ -154,6 +154,51 @@ Shadowed(S) == IF S = {} THEN 0 ELSE LET e == CHOOSE x \in S : TRUE IN (IF Shado
 \* @invariant("b_shadowed", "info", "state")
 ShadowedFold == Shadowed(cluster) > n
 
+RECURSIVE Product(_)
+Product(S) == IF S = {} THEN 1 ELSE LET e == CHOOSE x \in S : TRUE IN (e + 1) * Product(S \ {e})
+\* @invariant("b_product", "info", "state")
+ProductOver == Product(s) > n + Product(cluster)
+RECURSIVE Factorial(_)
+Factorial(x) == IF x <= 1 THEN 1 ELSE x * Factorial(x - 1)
+\* @invariant("b_factorial", "info", "state")
+FactorialOf == Factorial(n) > verdict
+power[x \in 0 .. 5] == IF x = 0 THEN 1 ELSE 2 * power[x - 1]
+\* @invariant("b_power", "info", "state")
+PowerOf == power[n] > N
+RECURSIVE Found(_, _)
+Found(t, x) == IF t = <<>> THEN FALSE ELSE IF Head(t) = x THEN TRUE ELSE Found(Tail(t), x)
+\* @invariant("b_found", "info", "state")
+FoundIn == Found(q, n)
+RECURSIVE Each(_)
+Each(t) == IF Len(t) = 0 THEN TRUE ELSE IF g[Head(t)] > n THEN Each(Tail(t)) ELSE FALSE
+\* @invariant("b_each", "info", "state")
+EachOf == Each(q)
+RECURSIVE None(_)
+None(S) == IF S = {} THEN b ELSE LET e == CHOOSE x \in S : TRUE IN IF e > n THEN FALSE ELSE None(S \ {e})
+\* @invariant("b_none", "info", "state")
+NoneOf == None(cluster)
+RECURSIVE Greatest(_, _)
+Greatest(t, x) == IF t = <<>> THEN x ELSE IF Head(t) > x THEN Greatest(Tail(t), Head(t)) ELSE Greatest(Tail(t), x)
+\* @invariant("b_greatest", "info", "state")
+GreatestOf == Greatest(q, n) <= N
+RECURSIVE CountIn(_, _, _)
+CountIn(t, x, found) ==
+    IF t = <<>> THEN found ELSE IF Head(t) = x THEN CountIn(Tail(t), x, found + 1) ELSE CountIn(Tail(t), x, found)
+\* @invariant("b_among", "info", "state")
+CountedIn == CountIn(q, n, 0) = 1
+RECURSIVE Fibonacci(_)
+Fibonacci(x) == IF x < 2 THEN x ELSE Fibonacci(x - 1) + Fibonacci(x - 2)
+\* @invariant("b_unwound", "info", "state")
+Unwound == Fibonacci(4) > n
+RECURSIVE Reached(_, _)
+Reached(S, steps) == IF steps = 0 THEN S ELSE Reached(S \cup {g[x] : x \in S \cap DOMAIN g}, steps - 1)
+\* @invariant("b_reached", "info", "state")
+ReachedIn == N \in Reached({n}, 2)
+RECURSIVE Halved(_, _)
+Halved(x, steps) == CASE steps > 2 -> x [] steps = 2 -> Halved(x \div 2, steps + 1) [] OTHER -> Halved(x - 1, steps + 1)
+\* @invariant("b_halved", "info", "state")
+HalvedOf == Halved(n, 1) = N
+
 ----------------------------------------------------------------------------
 \* A set holds each element once, whatever the table says.
 
@@ -285,6 +330,8 @@ Same == g[n] = g[n]
 Power == n ^ 0 = 1
 \* @invariant("d_powers", "info", "state")
 Powers == n ^ 2 < 2 ^ 10
+\* @invariant("d_any_power", "info", "state")
+AnyPower == (n - 1) ^ (N - 1) > verdict
 \* @invariant("d_asserted", "info", "state")
 AssertedOf == Assert(n > 0, "never") \/ b
 \* @invariant("d_printed", "info", "state")
@@ -369,6 +416,12 @@ SelectedApplied == Len(SelectSeq(q, LAMBDA x : g[x] > n)) >= N
 SelectedTwice == SelectSeq(SelectSeq(q, LAMBDA x : x > n), LAMBDA y : y # N) = SelectSeq(q, LAMBDA x : x > N)
 \* @invariant("g_parts", "info", "state")
 Parts == \E S \in SUBSET (Keys \ live) : S # {} /\ \A m \in S : f[m] >= n
+\* @invariant("g_parts_of_a_state", "info", "state")
+PartsOfAState == \E S \in SUBSET live : Cardinality(S) = 2 /\ \A m \in S : f[m] >= n
+\* @invariant("g_parts_counted", "info", "state")
+PartsCounted == Cardinality(SUBSET s) > 2 * n
+\* @invariant("g_parts_inside", "info", "state")
+PartsInside == {S \in SUBSET cluster : Cardinality(S) = 1} \subseteq {{x} : x \in s}
 \* @invariant("g_filtered_parts", "info", "state")
 FilteredParts == \A S \in SUBSET {m \in Keys : m \in DOMAIN f /\ f[m] > n} : Cardinality(S) <= N
 =============================================================================

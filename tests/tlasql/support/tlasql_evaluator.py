@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, combinations, product
+from math import prod
 from typing import Any
 
 from tlasql.ir import (
@@ -264,6 +265,7 @@ _APPLY: dict[str, Callable[..., Any]] = {
     "Max": _extreme(max),
     "Sum": sum,
     "SumOf": lambda function: sum(value for _, value in function),
+    "ProductOf": lambda function: prod(value for _, value in function),
     "BOOLEAN": lambda: frozenset({True, False}),
     "DOMAIN": lambda function: frozenset(key for key, _ in function),
     "->": lambda domain, image: frozenset(_graphs(domain, [image] * len(domain))),
