@@ -42,11 +42,6 @@ def filtered(rows: T, chosen: NDArray[np.bool_] | pa.Array | pa.ChunkedArray) ->
     return rows if pc.all(is_chosen, skip_nulls=False).as_py() else rows.filter(is_chosen)
 
 
-def is_rising(values: Longs) -> bool:
-    """Whether no value is less than the one before."""
-    return bool((values[1:] >= values[:-1]).all())
-
-
 def shared_values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
     """The values; those that are there again and again are one object each."""
     if isinstance(column, pa.ChunkedArray):

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from fencepost.formats.decode import decode
 from fencepost.formats.large_values import as_written
-from fencepost.replay.arrow_slices import filtered, is_rising
+from fencepost.replay.arrow_slices import filtered
 from fencepost.replay.entities import numbered_rows, numbered_values
 from fencepost.replay.keys import OFFSETS_TOPIC, ZERO_ID
-from fencepost.replay.logs import Batches, Log, Longs, by_log, longs
+from fencepost.replay.logs import Batches, Log, Longs, by_log, is_rising, longs
 from fencepost.replay.unreadable import damaged_batches, unread_pieces
 from fencepost.tables import Table
 
