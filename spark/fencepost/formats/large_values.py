@@ -47,9 +47,9 @@ def as_written(rows: pa.Table) -> Iterator[pa.Table]:
 
 
 def _unpacked(rows: pa.Table) -> pa.Table:
-    sizes = rows["value_size"].to_pylist()
-    if all(size is None for size in sizes):
+    if rows["value_size"].null_count == rows.num_rows:
         return rows
+    sizes = rows["value_size"].to_pylist()
     values = [
         value.as_py() if size is None else _CODEC.decompress(value.as_buffer(), size, asbytes=True)
         for value, size in zip(rows["value"], sizes, strict=True)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from fencepost.replay.logs import Longs
+
+T = TypeVar("T", pa.Table, pa.Array)
 
 
 def slice_rows(rows: pa.Table, order: Longs, size: int) -> Iterator[pa.Table]:
@@ -29,6 +33,13 @@ def slice_rows(rows: pa.Table, order: Longs, size: int) -> Iterator[pa.Table]:
             places = np.argsort(np.argsort(of_batch, kind="stable"))
             taken = taken.combine_chunks().take(pa.array(places))
         yield taken
+
+
+def filtered(rows: T, chosen: NDArray[np.bool_] | pa.Array | pa.ChunkedArray) -> T:
+    """The rows, or values, for which ``chosen`` is true. Where that is all of them, they are not copied."""
+    is_chosen = pa.array(chosen) if isinstance(chosen, np.ndarray) else chosen
+    # null is not true
+    return rows if pc.all(is_chosen, skip_nulls=False).as_py() else rows.filter(is_chosen)
 
 
 def shared_values(column: pa.Array | pa.ChunkedArray) -> list[Any]:

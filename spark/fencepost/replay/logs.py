@@ -117,6 +117,11 @@ def longs(column: pa.ChunkedArray | pa.Array) -> Longs:
     return np.asarray(column.to_numpy(), dtype=np.int64)
 
 
+def is_rising(values: Longs) -> bool:
+    """Whether no value is less than the one before."""
+    return bool((values[1:] >= values[:-1]).all())
+
+
 class Log:
     """The batches of one log that survived elections, in offset order, each in its stretch.
 
@@ -302,7 +307,8 @@ def by_log(rows: pa.Table, *keys: str) -> dict[tuple[Any, ...], pa.Table]:
     if len(names) == 1:
         return {names[0]: rows}
     # one copy in the order of the logs, each a slice of it: a copy for each log takes many times as long
-    in_order = rows.take(pa.array(np.argsort(place, kind="stable"))).combine_chunks()
+    ordered = rows if is_rising(place) else rows.take(pa.array(np.argsort(place, kind="stable")))
+    in_order = ordered.combine_chunks()
     ends = np.cumsum(count)
     found = {name: in_order.slice(end - of, of) for name, end, of in zip(names, ends, count, strict=True)}
     return {names[at]: found[names[at]] for at in np.argsort(first)}

@@ -10,9 +10,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.protocols.leader_epoch.lines import CLIENT_APIS, FETCH, METADATA, NamedPartition, PartitionLine
+from fencepost.protocols.leader_epoch.lines import (
+    CLIENT_APIS,
+    DESCRIBE_TOPIC_PARTITIONS,
+    FETCH,
+    METADATA,
+    NamedPartition,
+    PartitionLine,
+)
 from fencepost.protocols.leader_epoch.partition_lines import ASKED, COLUMNS, TOLD, partition_lines
-from fencepost.replay.arrow_slices import shared_values
+from fencepost.replay.arrow_slices import filtered, shared_values
 from fencepost.replay.json_objects import objects_of
 from fencepost.replay.keys import digests_of_texts
 from fencepost.replay.logs import Longs, by_log, longs
@@ -74,7 +81,7 @@ _REPEATED = frozenset({"client_id", "connection", "file", "topics_digest", "topi
 def of_clients(requests: pa.Table) -> pa.Table:
     """``client_requests`` but those of brokers, which fetch as replicas."""
     found = client_requests(requests)
-    return found.filter(pc.less(found["replica_id"], 0))
+    return filtered(found, pc.less(found["replica_id"], 0))
 
 
 def client_requests(requests: pa.Table) -> pa.Table:
@@ -139,7 +146,8 @@ def _read(cluster: str, broker_id: object, api_key: int, rows: pa.Table) -> pa.T
     asked = objects_of(request, ASKED.get(api_key, _TOPICS))
     ids = digests_of_texts(cluster, str(broker_id), rows["line_digest"])
     # quotes inside a JSON string are escaped, so no name can pass for this
-    digests = pc.struct_field(pc.extract_regex(response, _DIGEST), 0)
+    has_digest = api_key in (METADATA, DESCRIBE_TOPIC_PARTITIONS)
+    digests = pc.struct_field(pc.extract_regex(response, _DIGEST), 0) if has_digest else pa.nulls(len(asked))
     columns: dict[str, Any] = {
         "request_id": pa.array(ids, pa.string()),
         "requested_ms": requested_ms(rows),
@@ -178,7 +186,7 @@ def _partitions(api_key: int, asked: pa.StructArray, response: pa.Array) -> dict
     line, found = partition_lines(api_key, asked, told)
     is_read = np.asarray(pc.and_(pc.is_valid(asked), pc.equal(pc.is_null(told), pc.is_null(response))))
     wanted = is_read[line]
-    line, found = line[wanted], found.filter(pa.array(wanted))
+    line, found = line[wanted], filtered(found, wanted)
     ends = np.cumsum([0, *np.bincount(line, minlength=len(asked))])
     return {
         of: pa.ListArray.from_arrays(pa.array(ends, pa.int32()), found[name].combine_chunks())

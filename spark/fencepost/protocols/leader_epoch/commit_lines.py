@@ -12,6 +12,7 @@ from fencepost.protocols.leader_epoch.client import Client
 from fencepost.protocols.leader_epoch.client_lines import ClientLines
 from fencepost.protocols.leader_epoch.client_requests import ClientRequest, of_partitions
 from fencepost.protocols.leader_epoch.lines import APIS, COMMIT_APIS
+from fencepost.replay.arrow_slices import filtered
 from fencepost.replay.entities import distinct
 from fencepost.replay.requests import error_name, host_of
 from fencepost.tables import Table
@@ -122,7 +123,7 @@ def commit_lines(
     lines: ClientLines, requests: pa.Table, names: ClientNames, read_before: ReadPositions
 ) -> pa.Table:
     """The rows of COMMIT_LINES of one cluster, from rows of CLIENT_REQUESTS."""
-    commits = requests.filter(pc.is_in(requests["api_key"], pa.array(COMMIT_APIS, pa.int32())))
+    commits = filtered(requests, pc.is_in(requests["api_key"], pa.array(COMMIT_APIS, pa.int32())))
     row, number, partitions = of_partitions(commits)
     about = [name for name in COMMIT_LINES.columns if name in commits.column_names]
     request = commits.select([*about, "api_key"]).take(pa.array(row))
@@ -139,7 +140,7 @@ def commit_lines(
         "api_name": _named(request["api_key"], APIS.get),
     }
     found = pa.table([columns[name] for name in COMMIT_LINES.columns], names=list(COMMIT_LINES.columns))
-    return found.filter(pc.is_valid(found["topic"])).cast(COMMIT_LINES.arrow_schema)
+    return filtered(found, pc.is_valid(found["topic"])).cast(COMMIT_LINES.arrow_schema)
 
 
 def _clients(lines: ClientLines, clients: Sequence[tuple[Any, ...]], names: ClientNames) -> pa.Table:

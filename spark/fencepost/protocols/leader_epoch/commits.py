@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from fencepost.formats.decode import decode
 from fencepost.formats.large_values import as_written
+from fencepost.replay.arrow_slices import filtered
 from fencepost.replay.entities import numbered_rows, numbered_values
 from fencepost.replay.keys import OFFSETS_TOPIC, ZERO_ID
-from fencepost.replay.logs import Batches, Log, Longs, by_log, longs
+from fencepost.replay.logs import Batches, Log, Longs, by_log, is_rising, longs
 from fencepost.replay.unreadable import damaged_batches, unread_pieces
 from fencepost.tables import Table
 
@@ -76,9 +77,11 @@ def stored_offsets(batches: pa.Table, records: pa.Table, quarantine: pa.Table, c
 
 def _of_log(log: Log, records: pa.Table) -> pa.Table:
     places = log.find_all(longs(records["base_offset"]), longs(records["leader_epoch"]))
-    survived = records.filter(pa.array(places >= 0)).sort_by("record_offset")
+    survived = filtered(records, places >= 0)
+    if not is_rising(longs(survived["record_offset"])):
+        survived = survived.sort_by("record_offset")
     written = _decoded(survived)
-    rows = written.filter(pa.array(_committed(survived, written)))
+    rows = filtered(written, _committed(survived, written))
     if not rows.num_rows:
         return STORED.arrow_schema.empty_table()
     offsets, is_tombstone = longs(rows["record_offset"]), _flags(rows["tombstone"])
@@ -94,7 +97,7 @@ def _of_log(log: Log, records: pa.Table) -> pa.Table:
         "current": pa.array(after < 0, mask=hidden),
     }
     columns = [told[name] if name in told else rows[name] for name in STORED.columns]
-    found = pa.table(columns, names=list(STORED.columns)).filter(pa.array(~is_tombstone))
+    found = filtered(pa.table(columns, names=list(STORED.columns)), ~is_tombstone)
     return found.cast(STORED.arrow_schema)
 
 
@@ -149,7 +152,7 @@ def _decoded(records: pa.Table) -> pa.Table:
     """
     is_commit = pc.equal(records["record_type"], pa.scalar(_OFFSET_COMMIT, pa.int32()))
     known = pc.equal(records["decode_status"], "known")
-    written = records.filter(pc.and_(pc.and_(is_commit, known), pc.invert(records["is_control"])))
+    written = filtered(records, pc.and_(pc.and_(is_commit, known), pc.invert(records["is_control"])))
     return pa.concat_tables(_commits(rows) for rows in as_written(written))
 
 
@@ -171,7 +174,7 @@ def _commits(rows: pa.Table) -> pa.Table:
         }
     )
     named = (pc.is_valid(found[name]) for name in _KEY)
-    return found.filter(pc.and_(pc.and_(next(named), next(named)), next(named)))
+    return filtered(found, pc.and_(pc.and_(next(named), next(named)), next(named)))
 
 
 def _flags(column: pa.ChunkedArray) -> Flags:

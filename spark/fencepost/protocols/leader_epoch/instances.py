@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from fencepost.formats.request_ids import merged
 from fencepost.protocols.leader_epoch.client_requests import ClientRequest, each_request
 from fencepost.protocols.leader_epoch.correlation_ids import Connection, ConnectionIds, count, overlap
+from fencepost.replay.arrow_slices import filtered
 from fencepost.replay.entities import distinct, tuples
 from fencepost.replay.keys import digest_of
 from fencepost.replay.logs import longs
@@ -80,7 +81,7 @@ def connections_by_client(requests: pa.Table, software: Software) -> Iterator[tu
     """The connections of each client, from rows of CLIENT_REQUESTS of one cluster. Of most clients nothing
     else is wanted, so their lines stay columns; one client id is read after another.
     """
-    rows = requests.filter(pc.is_valid(requests["connection"]))
+    rows = filtered(requests, pc.is_valid(requests["connection"]))
     client_id = pc.fill_null(rows["client_id"], "")
     names, number = distinct([client_id, rows["broker_id"], rows["connection"]])
     order = np.argsort(longs(number), kind="stable")

@@ -23,6 +23,7 @@ from fencepost.protocols.leader_epoch.tables import (
     LEADER_EPOCHS,
 )
 from fencepost.protocols.leader_epoch.truncations import Truncations
+from fencepost.replay.arrow_slices import filtered
 from fencepost.replay.columns import Columns
 from fencepost.replay.garbage_collection import collection_paused
 from fencepost.replay.keys import METADATA_TOPIC
@@ -89,7 +90,7 @@ def _unread(quarantine: pa.Table) -> dict[tuple[str, str, int], list[UnreadPiece
 
 
 def _but_metadata(batches: pa.Table) -> pa.Table:
-    return batches.filter(pc.not_equal(batches["topic"], METADATA_TOPIC))
+    return filtered(batches, pc.not_equal(batches["topic"], METADATA_TOPIC))
 
 
 def never_captured(cluster: str, history: ClusterHistory, captured: Collection[tuple[str, str]]) -> pa.Table:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.protocols.offset_commit.requests import COMMIT_APIS
+from fencepost.replay.arrow_slices import filtered
 from fencepost.replay.group_coordinator.requests import TXN_OFFSET_COMMIT
 from fencepost.replay.json_objects import objects_of
 from fencepost.replay.keys import NAMED, digests_of_texts
@@ -80,12 +81,12 @@ def _read(rows: pa.Table, topics: Topics) -> CommitLines:
     line, commits = _partitions(asked, told)
     group = pc.struct_field(asked, "groupId").take(pa.array(line))
     wanted = np.asarray(pc.and_(pc.is_valid(group), pc.is_valid(commits["partition"])))
-    line, commits = line[wanted], {name: each.filter(pa.array(wanted)) for name, each in commits.items()}
+    line, commits = line[wanted], {name: filtered(each, wanted) for name, each in commits.items()}
     is_request = np.zeros(len(asked), dtype=np.bool_)
     is_request[line] = True
     ms = longs(rows["logged_at_ms"])[line]
     return CommitLines(
-        _coded(_requests(rows, asked)).filter(pa.array(is_request)),
+        filtered(_coded(_requests(rows, asked)), is_request),
         _coded({"of": pa.array(np.cumsum(is_request)[line] - 1), **_named(commits, ms, topics)}),
     )
 

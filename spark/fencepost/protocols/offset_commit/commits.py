@@ -1,4 +1,4 @@
-"""The tables of silver about commits: what was asked and answered, and the states that it may have met."""
+"""The tables of silver about commits: requests and answers, and the states that each may have met."""
 
 from __future__ import annotations
 
@@ -49,18 +49,18 @@ class Commits:
         self.commits = commit_rows(cluster, requests, self._outcomes)
         self.states = state_rows(cluster, requests)
 
-    def write(self, asked: RequestStates, *, managed: bool) -> None:
+    def write(self, pending: RequestStates, *, managed: bool) -> None:
         """The rows of a request. ``managed``: the group has, or had, members."""
-        committer = _committer(asked.request, managed=managed)
-        for commit, met in zip(asked.request.commits, asked.met, strict=True):
+        committer = _committer(pending.request, managed=managed)
+        for commit, states in zip(pending.request.commits, pending.states, strict=True):
             rules = []
-            for number, state in met:
+            for number, state in states:
                 rules.append(rule := self._rule(commit, state))
                 self._write_state(commit, state, rule, candidate=number)
             if commit.broker_error != NONE:
-                self._outcomes.note_refused(asked, commit)
-            reason = self._reason(asked, commit, met, rules)
-            self.commits.add(commit.number, _protocol(met), committer, len(met), reason)
+                self._outcomes.note_refused(pending, commit)
+            reason = self._reason(pending, commit, states, rules)
+            self.commits.add(commit.number, _protocol(states), committer, len(states), reason)
 
     def _rule(self, commit: Commit, state: State) -> str | None:
         if not commit.accepted and commit.broker_error in ELSEWHERE:
@@ -105,9 +105,9 @@ class Commits:
 
     def _reason(
         self,
-        asked: RequestStates,
+        pending: RequestStates,
         commit: Commit,
-        met: Sequence[tuple[int, State]],
+        states: Sequence[tuple[int, State]],
         rules: Sequence[str | None],
     ) -> str | None:
         """Why no state, or nothing of it, is known; None when it is."""
@@ -115,12 +115,12 @@ class Commits:
             unanswered = self._reasons.unanswered(commit)
             if unanswered is not None:
                 return unanswered
-        if asked.lost:
+        if pending.lost:
             return self._reasons.lost()
-        if not asked.candidates:
+        if not pending.candidates:
             return self._reasons.unplaced(commit, self._matches)
         complete = keyed = True
-        for _, state in met:
+        for _, state in states:
             complete = complete and (state.known or bool(_unfenced(commit.request, state)))
             keyed = keyed and state.owned_key is not None
         if complete and keyed and None not in rules:
@@ -128,12 +128,12 @@ class Commits:
         return self._reasons.missing(commit.request, complete=complete, keyed=keyed)
 
 
-def _protocol(met: Sequence[tuple[int, State]]) -> str | None:
+def _protocol(states: Sequence[tuple[int, State]]) -> str | None:
     """The type of the group in all states that know one."""
-    if len(met) == 1:
-        state = met[0][1]
+    if len(states) == 1:
+        state = states[0][1]
         return state.group_type if state.alive else None
-    types = {state.group_type for _, state in met if state.alive and state.group_type is not None}
+    types = {state.group_type for _, state in states if state.alive and state.group_type is not None}
     return types.pop() if len(types) == 1 else None
 
 

@@ -27,14 +27,14 @@ class Outcomes:
         self._offsets, self._matches, self._lateness = offsets, matches, lateness
         self._refused: dict[int, tuple[str | None, int | None, int | None, int | None]] = {}
 
-    def note_refused(self, asked: RequestStates, commit: Commit) -> None:
+    def note_refused(self, pending: RequestStates, commit: Commit) -> None:
         """Note what is known of a commit that wrote no record, before its row is made."""
-        if commit.broker_error in (None, NONE) or not asked.candidates:
+        if commit.broker_error in (None, NONE) or not pending.candidates:
             return
         if self._matches.record[commit.number] >= 0:
             return
-        stretch = _only({candidate.stretch for candidate in asked.candidates})
-        leader_epoch = _only({candidate.leader_epoch for candidate in asked.candidates})
+        stretch = _only({candidate.stretch for candidate in pending.candidates})
+        leader_epoch = _only({candidate.leader_epoch for candidate in pending.candidates})
         before = self._stored_before_refusal(commit, stretch, leader_epoch)
         self._refused[commit.number] = (*self._transaction_of(commit, stretch), before)
 

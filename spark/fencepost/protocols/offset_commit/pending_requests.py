@@ -19,7 +19,9 @@ _AT_ONCE = 4_096
 
 
 class PendingRequests:
-    """What is still to be asked of one group, by the number of its record after which it is to be asked."""
+    """The requests of one group that are still to be decided, by the number of its record after which they
+    are.
+    """
 
     def __init__(
         self,
@@ -36,56 +38,56 @@ class PendingRequests:
         self._presence = presence
         self._memory = memory
         self._managed = managed
-        self._to_ask: list[PlacedRequests] = []
+        self._placed: list[PlacedRequests] = []
         self._several: dict[int, Sequence[Candidate]] = {}
         self._open: dict[int, RequestStates] = {}
         self._waiting: list[RequestStates] = []
 
-    def ask(self, placed: PlacedRequests) -> None:
-        """Take requests with their one candidate each, before any is answered."""
-        self._to_ask.append(placed)
+    def add_placed(self, placed: PlacedRequests) -> None:
+        """Take requests with their one candidate each, before any is decided."""
+        self._placed.append(placed)
 
-    def ask_one(self, asked: RequestStates) -> None:
+    def add(self, pending: RequestStates) -> None:
         """Take a request with its candidates, or write at once that nothing is known of what it met."""
-        number = asked.request.number
-        if not asked.candidates:
-            asked.met = asked.met or [[] for _ in asked.request.commits]
-            self._write(asked)
+        number = pending.request.number
+        if not pending.candidates:
+            pending.states = pending.states or [[] for _ in pending.request.commits]
+            self._write(pending)
             return
-        if len(asked.candidates) > 1:
-            self._several[number] = asked.candidates
-        # it is made again when it is asked
-        asked.request.commits = []
-        columns = zip(*((number, *candidate) for candidate in asked.candidates), strict=True)
-        self._to_ask.append(PlacedRequests(*(np.array(column, dtype=np.int64) for column in columns)))
+        if len(pending.candidates) > 1:
+            self._several[number] = pending.candidates
+        # it becomes an object again when it is decided
+        pending.request.commits = []
+        columns = zip(*((number, *candidate) for candidate in pending.candidates), strict=True)
+        self._placed.append(PlacedRequests(*(np.array(column, dtype=np.int64) for column in columns)))
 
     def begin(self) -> None:
         """All requests were taken."""
-        columns = zip(*self._to_ask, strict=True)
+        columns = zip(*self._placed, strict=True)
         self._due = (
-            self._each(PlacedRequests(*map(np.concatenate, columns)).in_order()) if self._to_ask else iter(())
+            self._each(PlacedRequests(*map(np.concatenate, columns)).in_order()) if self._placed else iter(())
         )
-        self._to_ask.clear()
+        self._placed.clear()
         self._next = next(self._due, None)
 
     def is_due(self, group: Group) -> bool:
-        """Whether something is to be asked of the group as it is now."""
+        """Whether a request is to be decided by the group as it is now."""
         return self._next is not None and self._next[0] == group.no
 
-    def answer(self, group: Group) -> bool:
-        """Answer what is to be asked of the group as it is now; of many requests some, and True: there may be
+    def decide(self, group: Group) -> bool:
+        """Decide what the group as it is now is to decide; of many requests some, and True: there may be
         more.
         """
         for _ in range(_AT_ONCE):
             if self._next is None or self._next[0] != group.no:
                 return False
-            self._meet(self._next[1], group)
+            self._add_states(self._next[1], group)
             self._next = next(self._due, None)
         return True
 
     def _each(self, placed: PlacedRequests) -> Iterator[tuple[int, RequestStates]]:
-        """The requests in the order in which they are asked, each with the state that it is asked of: few of
-        them are objects at a time.
+        """The requests in the order in which they are decided, each with the number of the state that is
+        next: few of them are objects at a time.
         """
         for begin in range(0, len(placed.number), _AT_ONCE):
             some = PlacedRequests(*(column[begin : begin + _AT_ONCE] for column in placed))
@@ -93,50 +95,53 @@ class PendingRequests:
             for request, candidate in zip(self._requests.each(some.number), candidates, strict=True):
                 several = self._several.get(request.number)
                 if several is None:
-                    yield candidate[0], RequestStates(request, (candidate,), [])
+                    yield candidate.state_no, RequestStates(request, (candidate,))
                 else:
-                    asked = self._open.setdefault(request.number, RequestStates(request, several, []))
-                    yield candidate[0], asked
+                    pending = self._open.setdefault(request.number, RequestStates(request, several))
+                    yield candidate.state_no, pending
 
-    def _meet(self, asked: RequestStates, group: Group) -> None:
-        commits, states = asked.request.commits, asked.met
+    def _add_states(self, pending: RequestStates, group: Group) -> None:
+        commits, states = pending.request.commits, pending.states
         if not states:
             states.extend([] for _ in commits)
         # candidates are in log order
         number = len(states[0])
-        stretch = asked.candidates[number].stretch
+        stretch = pending.candidates[number].stretch
         for commit, of_commit in zip(commits, states, strict=True):
             state = state_met(group, commit, stretch)
             if state.known and not state.alive:
-                state.group_known = self._presence.of(group.no, asked.request)
+                state.group_known = self._presence.of(group.no, pending.request)
             of_commit.append((number, state))
-        if number + 1 == len(asked.candidates):
-            self._settle(asked)
+        if number + 1 == len(pending.candidates):
+            self._settle(pending)
 
     def finish(self) -> Iterator[RequestStates]:
         """The log is at its end: what a classic group had in memory is told by what came later. Gives each
-        request that was answered only now.
+        request that was decided only now.
         """
-        for asked in self._waiting:
-            asked.met = [
-                [(number, variant) for number, state in met for variant in self._memory.states(commit, state)]
-                for commit, met in zip(asked.request.commits, asked.met, strict=True)
+        for pending in self._waiting:
+            pending.states = [
+                [
+                    (number, variant)
+                    for number, state in states
+                    for variant in self._memory.states(commit, state)
+                ]
+                for commit, states in zip(pending.request.commits, pending.states, strict=True)
             ]
-            asked.number_variants()
-            self._write(asked)
-            yield asked
+            pending.number_variants()
+            self._write(pending)
+            yield pending
         self._waiting.clear()
 
-    def _settle(self, asked: RequestStates) -> None:
-        for _, state in asked.met[0]:
-            if state.generation is not None:
-                self._waiting.append(asked)
-                return
-        self._write(asked)
+    def _settle(self, pending: RequestStates) -> None:
+        if any(state.generation is not None for _, state in pending.states[0]):
+            self._waiting.append(pending)
+        else:
+            self._write(pending)
 
-    def _write(self, asked: RequestStates) -> None:
-        self._out.write(asked, managed=self._managed)
-        # request and commits name each other: a group may have millions of them, and each is asked once
-        asked.request.commits = []
+    def _write(self, pending: RequestStates) -> None:
+        self._out.write(pending, managed=self._managed)
+        # request and commits name each other: a group may have millions of them, and each is decided once
+        pending.request.commits = []
         if self._open:
-            self._open.pop(asked.request.number, None)
+            self._open.pop(pending.request.number, None)

@@ -88,7 +88,7 @@ class GroupCoordinatorShard:
             evidence.heartbeats,
         )
         elected = {} if evidence.partition is None else metadata.leaders(OFFSETS_TOPIC, evidence.partition)
-        self._placing = RequestPlacement(
+        self._placement = RequestPlacement(
             evidence,
             self._groups,
             self._commit_records,
@@ -96,7 +96,7 @@ class GroupCoordinatorShard:
             tolerance_ms,
             replicated=metadata.is_replicated(OFFSETS_TOPIC, evidence.partition),
         )
-        self._leaders, self._lateness = self._placing.leaders, self._placing.lateness
+        self._leaders, self._lateness = self._placement.leaders, self._placement.lateness
         offsets = OffsetMetadataManager(
             self._commit_records,
             placed(evidence.markers, evidence.log),
@@ -109,7 +109,7 @@ class GroupCoordinatorShard:
             evidence.partition,
             self._requests,
             metadata,
-            matches=self._placing.matches,
+            matches=self._placement.matches,
             offsets=offsets,
             lateness=self._lateness,
             base=evidence.log.base,
@@ -117,14 +117,14 @@ class GroupCoordinatorShard:
         self.columns = (*self.histories.tables, self.commits.commits, self.commits.states)
 
     def replay(self) -> Iterator[tuple[Table, pa.Table]]:
-        """Replay everything, once; rows are given as they are made. What has been replayed, or asked, is let
-        go.
+        """Replay everything, once; rows are given as they are made. What has been replayed, or decided,
+        is let go.
         """
         for group_id in sorted(self._groups):
             yield from self._replay_group(group_id, self._groups.pop(group_id))
-        yield from self._made()
+        yield from self._finished()
 
-    def _made(self, at_least: int = 1) -> Iterator[tuple[Table, pa.Table]]:
+    def _finished(self, at_least: int = 1) -> Iterator[tuple[Table, pa.Table]]:
         """The rows that were made since they were given last, of tables with so many."""
         for columns in self.columns:
             yield from ((columns.table, rows) for rows in columns.take(at_least))
@@ -156,46 +156,48 @@ class GroupCoordinatorShard:
         )
         answers = Answers(evidence.member_lines, self._lateness)
         memory = UnwrittenStates(answers, witnesses.told, self._leaders, self._lateness)
-        undecided = self._placing.undecided
-        questions = PendingRequests(
+        undecided = self._placement.undecided
+        pending = PendingRequests(
             self.commits, self._requests, memory, presence, managed=bool(evidence.records)
         )
-        placed, others = self._placing.placed(evidence.requests, states)
-        questions.ask(placed)
+        placed, others = self._placement.placed(evidence.requests, states)
+        pending.add_placed(placed)
         for request in self._requests.each(others):
-            lost = self._placing.may_have_met_lost_records(request)
-            candidates = [] if lost else self._placing.candidates(request, states)
-            asked = RequestStates(request, candidates, lost=lost)
-            told = None if candidates or lost or not is_decided(request) else witnesses.told(request)
-            if told is not None and told.until_ms is None:
-                owned = witnesses.owned(told)
-                asked.met = [[(0, state_told(told, commit, owned))] for commit in request.commits]
+            lost = self._placement.may_have_met_lost_records(request)
+            candidates = [] if lost else self._placement.candidates(request, states)
+            states_of_request = RequestStates(request, candidates, lost=lost)
+            answered = None if candidates or lost or not is_decided(request) else witnesses.told(request)
+            if answered is not None and answered.until_ms is None:
+                owned = witnesses.owned(answered)
+                states_of_request.states = [
+                    [(0, state_told(answered, commit, owned))] for commit in request.commits
+                ]
             elif not candidates and undecided.met_none(request):
-                asked.met = [[(0, state_of_none())] for _ in request.commits]
-            questions.ask_one(asked)
-            yield from self._made(_ROWS_AT_ONCE)
-        questions.begin()
+                states_of_request.states = [[(0, state_of_none())] for _ in request.commits]
+            pending.add(states_of_request)
+            yield from self._finished(_ROWS_AT_ONCE)
+        pending.begin()
         group = Group(group_id, self._metadata.topics, self._stretches, self._first_epoch)
-        yield from self._answered(questions, group)
+        yield from self._decided(pending, group)
         for number, (batch, ends) in enumerate(batches):
             taken_over = _taken_over(batch)
             for record, end in zip(batch, ends, strict=True):
                 group.replay(record, ends=end, taken_over=taken_over, out=self.histories)
-                if questions.is_due(group):
-                    yield from self._answered(questions, group)
+                if pending.is_due(group):
+                    yield from self._decided(pending, group)
             group.settle(Point(batch[-1].last_offset, batch[-1].timestamp_ms), self.histories)
             if number % _BATCHES_AT_ONCE == 0:
-                yield from self._made(_ROWS_AT_ONCE)
+                yield from self._finished(_ROWS_AT_ONCE)
         group.finish(self.histories)
-        for _ in questions.finish():
-            yield from self._made(_ROWS_AT_ONCE)
+        for _ in pending.finish():
+            yield from self._finished(_ROWS_AT_ONCE)
         if not evidence.records and len(stored):
             self._write_simple_group(group_id, stored[0])
 
-    def _answered(self, questions: PendingRequests, group: Group) -> Iterator[tuple[Table, pa.Table]]:
-        """Answer what is to be asked of the group as it is now."""
-        while questions.answer(group):
-            yield from self._made(_ROWS_AT_ONCE)
+    def _decided(self, pending: PendingRequests, group: Group) -> Iterator[tuple[Table, pa.Table]]:
+        """Decide what the group as it is now is to decide."""
+        while pending.decide(group):
+            yield from self._finished(_ROWS_AT_ONCE)
 
     def _first_epoch(self, record: GroupRecord) -> int | None:
         leader = self._leaders.get(record.leader_epoch)

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from fencepost.formats.decode import Decoded, decode
 from fencepost.formats.large_values import as_written
-from fencepost.replay.arrow_slices import shared_values
+from fencepost.replay.arrow_slices import filtered, shared_values
 from fencepost.replay.group_coordinator.classic_members import ClassicMembers
 from fencepost.replay.group_coordinator.evidence import ShardRows
 from fencepost.replay.group_coordinator.records import (
@@ -125,9 +125,11 @@ def _decoded(
         _of_topic(records), pc.is_in(records["record_type"], pa.array(sorted(types), pa.int32()))
     )
     wanted = pc.and_(wanted, pc.equal(records["decode_status"], "known"))
-    known = records.filter(pc.and_(wanted, pc.invert(records["is_control"])))
-    for name in sorted(known["record_name"].unique().to_pylist()):
-        for rows in as_written(known.filter(pc.equal(known["record_name"], name))):
+    wanted = pc.and_(wanted, pc.invert(records["is_control"]))
+    names = records["record_name"]
+    # rows are copied once, of one type each
+    for name in sorted(pc.unique(names.filter(wanted)).to_pylist()):
+        for rows in as_written(filtered(records, pc.and_(wanted, pc.equal(names, name)))):
             fields: dict[str, pa.Array] = {}
             for part in ("value", "key"):
                 decoded = decode(name, part, rows[part])

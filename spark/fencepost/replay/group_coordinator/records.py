@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -190,6 +191,8 @@ def _each(listed: Assigned, member_epoch: int, names: _Names, *, pending: bool) 
     return found
 
 
+# each record of a member lists them again: keys that are one object are found at once
+@lru_cache(maxsize=1 << 16)
 def _of_topic(topic_id: str, partition: int) -> tuple[str | None, str | None, str | None]:
     return key_of(topic_id, partition), topic_id, None
 
