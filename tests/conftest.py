@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 
 import hypothesis
@@ -15,6 +17,7 @@ import pytest
 from pyspark.sql import SparkSession
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
 
 from fencepost import cli, lake
 from fencepost.session import spark_session
@@ -26,6 +29,11 @@ ROOT = Path(__file__).resolve().parents[1]
 hypothesis.settings.register_profile("any_machine", deadline=None)
 hypothesis.settings.load_profile("any_machine")
 TEST_SPARK = {**DEFAULT_SPARK, "spark.driver.memory": "1g"}
+# A commit to a lake waits until the disk has written it, and tests make ten thousand of them: where there is
+# enough memory, their folders are there. pytest removes them when all tests have passed.
+MEMORY, ENOUGH_BYTES = Path("/dev/shm"), 4 << 30
+if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ENOUGH_BYTES:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 
 def lake_settings(folder: Path) -> Settings:
@@ -137,8 +145,19 @@ TOGETHER = ("dags", "dbt", "e2e", "gate", "judge", "protocols/*", "protocols")
 WITH = {"test_cli.py": "dags"}
 
 
+SPARK = (
+    "bench/test_generated_cluster.py", "capture/*", "dags", "dbt", "e2e", "iceberg/test_catalog.py", "judge",
+    "protocols", "protocols/leader_epoch", "test_lake.py", "test_plot.py", "test_reading.py", "test_views.py",
+    "tlasql/test_agreement.py", "tlasql/test_corpus.py", "tlasql/test_generated.py", "tlasql/test_traps.py",
+)  # fmt: skip
+"""Those of them that run Spark: its first queries take a process longer than all later ones."""
+
+
 class Shares(LoadScopeScheduling):
-    """What a process of several takes next: a folder of ``TOGETHER``, else a file; runs of TLC one by one."""
+    """What a process of several takes next: a folder of ``TOGETHER``, else a file; runs of TLC one by one.
+
+    One process takes what runs Spark as long as there is any, the others what does not.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
         path = Path(nodeid.partition("::")[0]).relative_to("tests")
@@ -146,6 +165,20 @@ class Shares(LoadScopeScheduling):
             return nodeid
         folder = WITH.get(str(path), str(path.parent))
         return next((folder for each in TOGETHER if Path(folder).match(each)), str(path))
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        takes_spark = self._has_run_spark(node) or not any(map(self._has_run_spark, self.nodes))
+        chosen = next((scope for scope in self.workqueue if _runs_spark(scope) == takes_spark), None)
+        if chosen is not None:
+            self.workqueue.move_to_end(chosen, last=False)
+        super()._assign_work_unit(node)
+
+    def _has_run_spark(self, node: WorkerController) -> bool:
+        return any(map(_runs_spark, self.assigned_work.get(node, ())))
+
+
+def _runs_spark(scope: str) -> bool:
+    return any(fnmatch(scope, each) for each in SPARK)
 
 
 @pytest.hookimpl(optionalhook=True)

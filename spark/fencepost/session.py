@@ -34,7 +34,10 @@ from fencepost.settings import Lake, Settings
 CLASS_ARCHIVE = "classes.jsa"
 """Beside the jars: the classes of a session, ready to be used (the JVM's dynamic AppCDS archive)."""
 
+# Else every query is parsed twice: first for places of parameters, which none of ours has.
+_PARSED_ONCE = {"spark.sql.legacy.parameterSubstitution.constantsOnly": "true"}
 _FOR_FEW_ROWS = {
+    **_PARSED_ONCE,
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
@@ -42,6 +45,7 @@ _FOR_FEW_ROWS = {
 }
 # whole stages are not compiled: their code is so large that compiling it takes more than it saves
 _FOR_MANY_ROWS = {
+    **_PARSED_ONCE,
     "spark.sql.shuffle.partitions": "200",
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.codegen.wholeStage": "false",

@@ -2,8 +2,7 @@
 
 import shutil
 import sys
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -14,8 +13,6 @@ from audits import AuditedAtOnce, Found, Site
 from trees import CUTS, span_ms, tree_of
 
 CAPTURES = Path(__file__).resolve().parents[1] / "captures"
-_MEMORY = Path("/dev/shm")
-_ENOUGH_BYTES = 1 << 30
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -42,15 +39,9 @@ def every_case(times: int) -> Sequence[tuple[str, str, int]]:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder for lakes: in memory, where there is some. A lake is many small files, which a disk is told to
-    keep one by one.
-    """
-    if not _MEMORY.is_dir() or shutil.disk_usage(_MEMORY).free < _ENOUGH_BYTES:
-        yield tmp_path_factory.mktemp("lakes")
-        return
-    with tempfile.TemporaryDirectory(dir=_MEMORY) as folder:
-        yield Path(folder)
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for lakes."""
+    return tmp_path_factory.mktemp("lakes")
 
 
 @pytest.fixture

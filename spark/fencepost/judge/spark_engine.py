@@ -44,12 +44,11 @@ class SparkEngine:
         """Run ``sql`` once and call its rows ``name``, in place of what had this name."""
         # A checkpoint, so that what is made of these rows is planned from here on: each rule names the
         # results of others several times, and to plan all of that takes Spark longer than the rows do.
-        frame = self._spark.sql(self._over_seen(sql)).localCheckpoint()
-        frame.createOrReplaceTempView(name)
+        self._computed(self._over_seen(sql)).createOrReplaceTempView(name)
 
     def add(self, name: str, sql: str) -> None:
         """Add the rows of ``sql`` to those called ``name``."""
-        frame = self._spark.sql(sql).localCheckpoint()
+        frame = self._computed(sql)
         self._added[name] = self._added[name].union(frame) if name in self._added else frame
         self._added[name].createOrReplaceTempView(name)
 
@@ -96,6 +95,12 @@ class SparkEngine:
         """The rows of ``sql``, which are few, by column name."""
         found: list[dict[str, Any]] = self._spark.sql(self._over_seen(sql)).toArrow().to_pylist()
         return found
+
+    def _computed(self, sql: str) -> DataFrame:
+        """The rows of ``sql``, computed once."""
+        # A union has a task for each of its parts, and every task reads the plan of all of them.
+        partitions = int(str(self._spark.conf.get("spark.sql.shuffle.partitions")))
+        return self._spark.sql(sql).coalesce(partitions).localCheckpoint()
 
     def _over_seen(self, sql: str) -> str:
         """``sql`` over views of the chosen rows."""

