@@ -66,7 +66,7 @@ def lines(api: str, clients: int, partitions: int, refreshes: int) -> Iterator[s
             epochs[number] += 1
         topics = [topic(number, epoch) for number, epoch in epochs.items()]
         answer = {"throttleTimeMs": 0, "clusterId": "c", "controllerId": 3, "topics": topics, "errorCode": 0}
-        said = compact(answer)
+        answer_text = compact(answer)
         for client in range(clients):
             header = {
                 "requestApiKey": 3,
@@ -78,7 +78,7 @@ def lines(api: str, clients: int, partitions: int, refreshes: int) -> Iterator[s
             stamp = f"2026-11-20 22:{refresh * 5:02}:{client * 60 // clients:02},{client % 1000:03}"
             yield (
                 f'[{stamp}] DEBUG Completed request:{{"isForwarded":false,"requestHeader":{compact(header)},'
-                f'"request":{{"topics":null,"allowAutoTopicCreation":true}},"response":{said},'
+                f'"request":{{"topics":null,"allowAutoTopicCreation":true}},"response":{answer_text},'
                 f'"connection":"10.0.0.1:9092-10.1.{client // 250}.{client % 250}:4711-0-{client}",'
                 '"totalTimeMs":1.303,"principal":"User:app","listener":"SASL","clientInformation":'
                 '{"softwareName":"apache-kafka-java","softwareVersion":"4.3.1"}} (kafka.request.logger)\n'
@@ -103,15 +103,15 @@ def main() -> int:
             lake.ensure(settings.lake)
             with pipeline.Run(settings, f"bench-{name}") as run:
                 wall, cpu = time.monotonic(), cpu_of_tree()
-                found = pipeline.STEPS["capture"](run)
+                counts = pipeline.STEPS["capture"](run)
                 wall, cpu = time.monotonic() - wall, cpu_of_tree() - cpu
                 held = sum(lake.size(run.catalog, each) for each in (REQUESTS, TOPIC_LISTS, TOPIC_ANSWERS))
             answers, size = asking * refreshes, log.stat().st_size
-            assert found["requests"] == answers, found
+            assert counts["requests"] == answers, counts
             print(
                 f"{name}: {answers:,} answers about {partitions:,} partitions ({size / 1e6:,.0f} MB of log) "
                 f"are {held / 1e6:,.2f} MB of bronze ({held / answers:,.0f} bytes each, "
-                f"{found['topic_answers']:,} texts) after {wall:.1f} s wall, {cpu:.1f} s CPU "
+                f"{counts['topic_answers']:,} texts) after {wall:.1f} s wall, {cpu:.1f} s CPU "
                 f"({cpu / answers * 1000:.1f} ms each, {size / cpu / 1e6:.0f} MB/CPU s)"
             )
     return 0

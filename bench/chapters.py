@@ -49,8 +49,8 @@ def main() -> int:
 
 def measured(folder: Path, count: int) -> dict[str, object]:
     """CPU seconds of rebuild, judge and marts, with history in so many chapters."""
-    given = load(folder / "fencepost.toml")
-    with pipeline.Run(_at(given, folder / "captured")) as run:
+    configured = load(folder / "fencepost.toml")
+    with pipeline.Run(_at(configured, folder / "captured")) as run:
         pipeline.STEPS["capture"](run)
         logged = lake.scan(run.catalog, REQUESTS, ("logged_at_ms",))["logged_at_ms"]
         oldest, newest = pc.min(logged).as_py(), pc.max(logged).as_py()
@@ -58,20 +58,20 @@ def measured(folder: Path, count: int) -> dict[str, object]:
         # a chapter's margin is an hour of a day
         chapters.OVERLAP_MS = chapters.LATEST_MS = new_evidence.SLACK_MS = length // 24
         cut = newest - int((newest - oldest) * _NEW)
-        settings = _at(dataclasses.replace(given, chapter_ms=length), folder / "lake")
-        found: dict[str, object] = {"lines": len(logged)}
+        settings = _at(dataclasses.replace(configured, chapter_ms=length), folder / "lake")
+        results: dict[str, object] = {"lines": len(logged)}
         for name, since, until in (("first", None, cut), ("second", cut, None), ("nothing_new", None, None)):
             with pipeline.Run(settings) as audit:
                 if name != "nothing_new":
                     _give(run, audit, since, until)
-                found[name] = _cost(audit)
-                left = _rows(audit)
+                results[name] = _cost(audit)
+                last_rows = _rows(audit)
     with pipeline.Run(_at(settings, folder / "fresh")) as audit:
-        with pipeline.Run(_at(given, folder / "captured")) as run:
+        with pipeline.Run(_at(configured, folder / "captured")) as run:
             _give(run, audit, None, None)
-        found["fresh"] = _cost(audit)
-        found["the_same"] = _rows(audit) == left
-    return found
+        results["fresh"] = _cost(audit)
+        results["the_same"] = _rows(audit) == last_rows
+    return results
 
 
 def _at(settings: Settings, home: Path) -> Settings:
@@ -90,9 +90,9 @@ def _cost(run: pipeline.Run) -> dict[str, float]:
     pipeline.STEPS["judge"](run)
     judged = time.process_time()
     with ProcessPoolExecutor(1, get_context("spawn")) as other:
-        told = other.submit(_cost_of_marts, run.settings).result()
-    found = {"rebuild": rebuilt - begun, "judge": judged - rebuilt, "marts": told}
-    return {step: round(seconds, 1) for step, seconds in found.items()}
+        marts_seconds = other.submit(_cost_of_marts, run.settings).result()
+    seconds_by_step = {"rebuild": rebuilt - begun, "judge": judged - rebuilt, "marts": marts_seconds}
+    return {step: round(seconds, 1) for step, seconds in seconds_by_step.items()}
 
 
 def _cost_of_marts(settings: Settings) -> float:
@@ -118,10 +118,10 @@ def _give(of: pipeline.Run, to: pipeline.Run, since: int | None, until: int | No
 
 def _rows(run: pipeline.Run) -> dict[str, list[str]]:
     tables: list[Table] = [table for protocol in protocols() for table in protocol.tables]
-    found = {table.name: _sorted(lake.scan(run.catalog, table)) for table in (*tables, *VERDICTS)}
+    rows = {table.name: _sorted(lake.scan(run.catalog, table)) for table in (*tables, *VERDICTS)}
     with open_lake(run.settings) as reader:
         of_dbt = (each for each in stale.models(marts.parse(run.settings)) if each.is_table)
-        return found | {
+        return rows | {
             each.relation: _sorted(reader.scan(each.relation, list(each.columns))) for each in of_dbt
         }
 

@@ -130,12 +130,12 @@ def decoded(path: Path) -> Iterator[tuple[str, pa.StructArray, pa.StructArray]]:
 
 def cpu_of(work: Callable[[], int], repeats: int = 3) -> tuple[float, int]:
     """The least CPU seconds of running ``work`` in this process, and its result."""
-    best, given = float("inf"), 0
+    best, result = float("inf"), 0
     for _ in range(repeats):
         begin = time.process_time()
-        given = work()
+        result = work()
         best = min(best, time.process_time() - begin)
-    return best, given
+    return best, result
 
 
 def decode_all(path: Path) -> int:

@@ -145,10 +145,10 @@ def in_a_session(folder: Path, names: list[str], counts: list[int]) -> list[Cost
 def alone(folder: Path, name: str) -> Cost:
     """The cost of a capture in its own process, from its start to the last commit."""
     began = time.monotonic()
-    told = subprocess.run(
+    finished = subprocess.run(
         [sys.executable, __file__, "--once", str(folder), name], check=True, capture_output=True, text=True
     )
-    return Cost(time.monotonic() - began, float(told.stdout.split()[-1]))
+    return Cost(time.monotonic() - began, float(finished.stdout.split()[-1]))
 
 
 def once(folder: Path, name: str) -> None:
@@ -171,9 +171,9 @@ def report(shape: Shape, size: int, costs: dict[str, Cost]) -> bool:
     for reader in ("headers to Arrow", "capture, open session", "capture, with session start"):
         ours = costs[reader]
         factor, rate = dumped.cpu / ours.cpu, cat.wall / ours.wall
-        held = shape.large and reader.endswith("open session")
-        missed |= held and rate < RATE_GOAL
-        goals = f" (asked for: {CPU_GOAL})", f" (goal {RATE_GOAL:.0%})" if held else ""
+        has_goal = shape.large and reader.endswith("open session")
+        missed |= has_goal and rate < RATE_GOAL
+        goals = f" (asked for: {CPU_GOAL})", f" (goal {RATE_GOAL:.0%})" if has_goal else ""
         print(
             f"{shape.name}, {reader}: {factor:.1f} times the CPU efficiency of kafka-dump-log{goals[0]}, "
             f"{rate:.0%} of the rate of reading{goals[1]}"

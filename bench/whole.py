@@ -66,9 +66,9 @@ def _run(arguments: list[str], lake: str) -> Cost:
     ) as process:
         seconds = _watched(process)
         assert process.stderr is not None
-        said = process.stderr.read()
+        errors = process.stderr.read()
     if process.returncode:
-        raise SystemExit(f"{' '.join(arguments)} ended with {process.returncode}:\n{said[-2000:]}")
+        raise SystemExit(f"{' '.join(arguments)} ended with {process.returncode}:\n{errors[-2000:]}")
     return Cost(seconds, time.monotonic() - begun)
 
 

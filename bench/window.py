@@ -51,7 +51,7 @@ def _measured(folder: Path, times: int) -> dict[str, Any]:
         logged = lake.scan(run.catalog, REQUESTS, ("logged_at_ms",))["logged_at_ms"]
         length = pc.max(logged).as_py() - pc.min(logged).as_py() + 60_000
         _write_past(run, times - 1, length)
-    found: dict[str, Any] = {}
+    costs: dict[str, Any] = {}
     for name in ("first", "again", "all_of_history"):
         window = None if name == "all_of_history" else length
         with pipeline.Run(dataclasses.replace(settings, window_ms=window)) as run:
@@ -60,8 +60,8 @@ def _measured(folder: Path, times: int) -> dict[str, Any]:
             rebuilt = time.process_time()
             pipeline.STEPS["judge"](run)
             judged = time.process_time()
-        found[name] = {"rebuild": round(rebuilt - begun, 1), "judge": round(judged - rebuilt, 1)}
-    return {"lines": times * len(logged), **found}
+        costs[name] = {"rebuild": round(rebuilt - begun, 1), "judge": round(judged - rebuilt, 1)}
+    return {"lines": times * len(logged), **costs}
 
 
 def _write_past(run: pipeline.Run, copies: int, length: int) -> None:
@@ -97,11 +97,11 @@ def _write_past(run: pipeline.Run, copies: int, length: int) -> None:
 
 def _numbered(partitions: pa.ChunkedArray) -> pa.Array:
     """The number of each row within its partition."""
-    found, seen = np.empty(len(partitions), dtype=np.int64), np.zeros(64, dtype=np.int64)
+    costs, next_numbers = np.empty(len(partitions), dtype=np.int64), np.zeros(64, dtype=np.int64)
     for at, partition in enumerate(partitions.to_pylist()):
-        found[at] = seen[partition]
-        seen[partition] += 1
-    return pa.array(found)
+        costs[at] = next_numbers[partition]
+        next_numbers[partition] += 1
+    return pa.array(costs)
 
 
 def _moved(rows: pa.Table, own: Any, by: np.ndarray) -> pa.Table:

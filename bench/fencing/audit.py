@@ -52,10 +52,10 @@ def _check(run: pipeline.Run) -> dict[str, Any]:
     # Arrow is loaded after the audit's own code, as for users
     from pyarrow import parquet
 
-    told = parquet.read_table(run.settings.folder / "ground_truth.parquet")
-    told = told.rename_columns([name if name in KEY else f"told_{name}" for name in told.column_names])
+    truth = parquet.read_table(run.settings.folder / "ground_truth.parquet")
+    truth = truth.rename_columns([name if name in KEY else f"told_{name}" for name in truth.column_names])
     with duckdb.connect() as connection:
-        connection.register("told", told)
+        connection.register("told", truth)
         for name, table in (("commits", COMMITS), ("states", COMMIT_STATES), ("decided", DECISIONS)):
             connection.register(name, lake.scan(run.catalog, table))
         connection.execute(
@@ -91,9 +91,9 @@ CASE WHEN client_epoch < 0 THEN 'unfenced' WHEN owned_at_client_epoch AND reassi
 
 
 def _one(connection: duckdb.DuckDBPyConnection, query: str) -> int:
-    found = connection.execute(query).fetchone()
-    assert found is not None
-    return int(found[0])
+    row = connection.execute(query).fetchone()
+    assert row is not None
+    return int(row[0])
 
 
 if __name__ == "__main__":

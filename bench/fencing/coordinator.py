@@ -79,7 +79,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Met:
+class PartitionTruth:
     """The truth about one partition of a request, and the answers of all POLICIES."""
 
     place: Place
@@ -233,28 +233,31 @@ class Group:
 
     def _by_topic(self, places: Iterable[Place] | Mapping[Place, int]) -> dict[bytes, list[tuple[int, int]]]:
         epochs = places if isinstance(places, Mapping) else {}
-        found: dict[bytes, list[tuple[int, int]]] = {}
+        by_topic: dict[bytes, list[tuple[int, int]]] = {}
         for topic, number in sorted(places):
             one = (number, epochs.get((topic, number), 0))
-            found.setdefault(self.topics[topic][0], []).append(one)
-        return found
+            by_topic.setdefault(self.topics[topic][0], []).append(one)
+        return by_topic
 
     # --- commits --------------------------------------------------------------------------------------------
 
-    def decide(self, request: Request) -> tuple[int, list[Met]]:
+    def decide(self, request: Request) -> tuple[int, list[PartitionTruth]]:
         """The broker's answer to the request, and the truth about each partition."""
-        met = [self._met(request, place, offset) for place, offset in request.offsets]
-        together = all(each.accepts[3] for each in met)
-        met = [Met(each.place, each.offset, each.truth, (*each.accepts[:3], together)) for each in met]
-        accepted = together if self.release.rule == "assignment_epoch" else met[0].accepts[0]
+        parts = [self._truth_of(request, place, offset) for place, offset in request.offsets]
+        together = all(each.accepts[3] for each in parts)
+        parts = [
+            PartitionTruth(each.place, each.offset, each.truth, (*each.accepts[:3], together))
+            for each in parts
+        ]
+        accepted = together if self.release.rule == "assignment_epoch" else parts[0].accepts[0]
         if accepted:
-            self.stored.update(each.place for each in met)
-            return NONE, met
+            self.stored.update(each.place for each in parts)
+            return NONE, parts
         if not self.exists:
-            return GROUP_ID_NOT_FOUND, met
-        return (STALE_MEMBER_EPOCH if request.member_id in self.members else UNKNOWN_MEMBER_ID), met
+            return GROUP_ID_NOT_FOUND, parts
+        return (STALE_MEMBER_EPOCH if request.member_id in self.members else UNKNOWN_MEMBER_ID), parts
 
-    def commit_records(self, met: Sequence[Met], now_ms: int, *, by_name: bool) -> list[Record]:
+    def commit_records(self, parts: Sequence[PartitionTruth], now_ms: int, *, by_name: bool) -> list[Record]:
         """The records that an accepted request writes."""
         named = by_name and not self.release.records_assignment_epochs
         return [
@@ -265,19 +268,19 @@ class Group:
                 offset=each.offset,
                 now_ms=now_ms,
             )
-            for each in met
+            for each in parts
         ]
 
-    def _met(self, request: Request, place: Place, offset: int) -> Met:
+    def _truth_of(self, request: Request, place: Place, offset: int) -> PartitionTruth:
         epoch, member = request.epoch, self.members.get(request.member_id)
         if epoch < 0:
             # outside the group protocol: it is not fenced if the group has no members
             accepts = (not self.members,) * 4
-            return Met(place, offset, "unfenced", accepts)
+            return PartitionTruth(place, offset, "unfenced", accepts)
         became = self._account.get(place, {}).get(request.member_id, {}).get(epoch)
         truth = {HELD: "owner", TAKEN: "zombie"}.get(became or "", "not_owner")
         if member is None:
-            return Met(place, offset, truth, (False,) * 4)
+            return PartitionTruth(place, offset, truth, (False,) * 4)
         current, passed = epoch == member.epoch, epoch < member.epoch
         reached = epoch <= member.epoch
         since = member.owned.get(place)
@@ -287,7 +290,7 @@ class Group:
             reached and member.revocations.get(place, 0) < epoch,
             current or (passed and since is not None and since <= epoch),
         )
-        return Met(place, offset, truth, accepts)
+        return PartitionTruth(place, offset, truth, accepts)
 
     # --- the ground truth -----------------------------------------------------------------------------------
 

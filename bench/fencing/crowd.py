@@ -42,9 +42,9 @@ class CrowdedGroup(Group):
                 break
             giver = self.members[rng.choice(named)]
             if len(giver.target) == _OF_EACH:
-                given = rng.choice(sorted(giver.target))
-                giver.target -= {given}
-                self._free.append(given)
+                moved = rng.choice(sorted(giver.target))
+                giver.target -= {moved}
+                self._free.append(moved)
                 written.append(self._target_record(giver.id))
             fresh = self.places[self._taken : self._taken + _OF_EACH]
             self._taken += len(fresh)

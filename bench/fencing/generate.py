@@ -108,7 +108,7 @@ def generate(
     _write_requests(folder / "broker-1" / "kafka-request.log", decided, dict(topics))
     _write_truth(folder / "ground_truth.parquet", decided)
     (folder / "fencepost.toml").write_text(_CONFIGURATION.format(name=name))
-    kinds = Counter(f"{met.truth}, {each.error_name}" for each in decided for met in each.met)
+    kinds = Counter(f"{part.truth}, {each.error_name}" for each in decided for part in each.parts)
     written_bytes = sum(file.stat().st_size for file in log_dir.rglob("*.log"))
     return Generated(len(decided), kinds.total(), members, records, written_bytes, kinds)
 
@@ -242,11 +242,11 @@ def _write_requests(path: Path, decided: list[Decided], topics: dict[str, bytes]
     with path.open("w", encoding="utf-8") as file:
         for each in decided:
             request = each.request
-            asked: dict[str, list[str]] = {}
+            by_topic: dict[str, list[str]] = {}
             answered: dict[str, list[str]] = {}
             for (topic, number), offset in request.offsets:
                 name = f'"name":"{topic}"' if each.version == 9 else f'"topicId":"{ids[topic]}"'
-                asked.setdefault(name, []).append(
+                by_topic.setdefault(name, []).append(
                     f'{{"partitionIndex":{number},"committedOffset":{offset},"committedLeaderEpoch":-1,'
                     '"committedMetadata":""}'
                 )
@@ -263,7 +263,7 @@ def _write_requests(path: Path, decided: list[Decided], topics: dict[str, bytes]
                     group=json.dumps(each.group),
                     epoch=request.epoch,
                     member=json.dumps(request.member_id),
-                    asked=_topics(asked),
+                    asked=_topics(by_topic),
                     answered=_topics(answered),
                     port=40_000 + each.connection,
                     connection=each.connection,
@@ -274,8 +274,8 @@ def _write_requests(path: Path, decided: list[Decided], topics: dict[str, bytes]
             )
 
 
-def _topics(found: dict[str, list[str]]) -> str:
-    return ",".join(f'{{{name},"partitions":[{",".join(rows)}]}}' for name, rows in found.items())
+def _topics(by_topic: dict[str, list[str]]) -> str:
+    return ",".join(f'{{{name},"partitions":[{",".join(rows)}]}}' for name, rows in by_topic.items())
 
 
 # --- the truth ---------------------------------------------------------------------------------------------
@@ -283,19 +283,19 @@ def _topics(found: dict[str, list[str]]) -> str:
 
 def _write_truth(path: Path, decided: list[Decided]) -> None:
     """One row per request and partition; (client_id, correlation_id) is one request."""
-    rows = [(each, met) for each in decided for met in each.met]
+    rows = [(each, part) for each in decided for part in each.parts]
     columns: dict[str, list[object]] = {
         "group_id": [each.group for each, _ in rows],
         "member_id": [each.request.member_id for each, _ in rows],
         "client_id": [each.request.client_id for each, _ in rows],
         "correlation_id": [each.request.correlation_id for each, _ in rows],
-        "topic": [met.place[0] for _, met in rows],
-        "partition": [met.place[1] for _, met in rows],
-        "committed_offset": [met.offset for _, met in rows],
+        "topic": [part.place[0] for _, part in rows],
+        "partition": [part.place[1] for _, part in rows],
+        "committed_offset": [part.offset for _, part in rows],
         "client_epoch": [each.request.epoch for each, _ in rows],
         "error": [each.error_name for each, _ in rows],
-        "truth": [met.truth for _, met in rows],
-        **{policy: [met.accepts[at] for _, met in rows] for at, policy in enumerate(POLICIES)},
+        "truth": [part.truth for _, part in rows],
+        **{policy: [part.accepts[at] for _, part in rows] for at, policy in enumerate(POLICIES)},
     }
     pq.write_table(pa.table(columns), path)
 
@@ -305,18 +305,18 @@ def main() -> int:
     folder, rest = Path(sys.argv[1]), sys.argv[2:]
     counts = [int(each) for each in rest[:3]]
     begun = time.monotonic()
-    made = generate(
+    cluster = generate(
         folder,
         Size(*counts),
         release=rest[3] if len(rest) > 3 else "4.3",
         seed=int(rest[4]) if len(rest) > 4 else 1,
     )
     print(
-        f"{made.requests:,} requests for {made.commits:,} partitions by {made.members:,} members, "
-        f"{made.records:,} records ({made.bytes / 1e6:.0f} MB) in {time.monotonic() - begun:.1f} s; "
-        f"{made.interesting:.1%} not an accepted owner's"
+        f"{cluster.requests:,} requests for {cluster.commits:,} partitions by {cluster.members:,} members, "
+        f"{cluster.records:,} records ({cluster.bytes / 1e6:.0f} MB) in {time.monotonic() - begun:.1f} s; "
+        f"{cluster.interesting:.1%} not an accepted owner's"
     )
-    for kind, count in made.kinds.most_common():
+    for kind, count in cluster.kinds.most_common():
         print(f"  {count:>9,} {kind}")
     return 0
 

@@ -62,10 +62,10 @@ def main() -> int:
 def _audited(folder: Path, commits: int) -> Took:
     """Generate a cluster, capture, audit and check it; returns the cost of the audit."""
     begun = time.monotonic()
-    made = generate(folder, Size(commits, commits // PER_GROUP, commits // PER_MEMBER))
+    cluster = generate(folder, Size(commits, commits // PER_GROUP, commits // PER_MEMBER))
     print(
-        f"  {made.requests:,} requests for {made.commits:,} partitions by {made.members:,} members "
-        f"in {commits // PER_GROUP:,} groups, {made.records:,} records; {made.interesting:.1%} not "
+        f"  {cluster.requests:,} requests for {cluster.commits:,} partitions by {cluster.members:,} members "
+        f"in {commits // PER_GROUP:,} groups, {cluster.records:,} records; {cluster.interesting:.1%} not "
         f"an owner's or refused ({time.monotonic() - begun:.0f} s to generate)",
         flush=True,
     )
@@ -73,8 +73,12 @@ def _audited(folder: Path, commits: int) -> Took:
     run = step(AUDIT, folder, "audit")
     checked = step(AUDIT, folder, "check").steps["check"]["said"]
     wrong = checked["wrong"]
-    same = checked["commits"] == checked["states"] == made.commits and not any(wrong.values())
-    goal(f"each of {made.commits:,} commits is told as it was made", same, "" if same else str(checked))
+    same = checked["commits"] == checked["states"] == cluster.commits and not any(wrong.values())
+    goal(
+        f"each of {cluster.commits:,} commits is rebuilt as it was generated",
+        same,
+        "" if same else str(checked),
+    )
     return run
 
 

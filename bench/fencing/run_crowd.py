@@ -46,13 +46,20 @@ def _audited(folder: Path, members: int) -> Took:
     """Generate a cluster, capture, audit and check it; returns the cost of the audit."""
     places = members + members // 10 + 10
     size = Size(members * OF_A_MEMBER, 1, members, 1, topics=2, partitions=places, crowd=True)
-    made = generate(folder, size, mix=Mix(rebalance_every=1_000, empties=0))
-    print(f"  {made.requests:,} requests by {made.members:,} members, {made.records:,} records", flush=True)
+    cluster = generate(folder, size, mix=Mix(rebalance_every=1_000, empties=0))
+    print(
+        f"  {cluster.requests:,} requests by {cluster.members:,} members, {cluster.records:,} records",
+        flush=True,
+    )
     step(AUDIT, folder, "capture")
     run = step(AUDIT, folder, "audit")
     checked = step(AUDIT, folder, "check").steps["check"]["said"]
-    same = checked["commits"] == made.commits and not any(checked["wrong"].values())
-    goal(f"each of {made.commits:,} commits is told as it was made", same, "" if same else str(checked))
+    same = checked["commits"] == cluster.commits and not any(checked["wrong"].values())
+    goal(
+        f"each of {cluster.commits:,} commits is rebuilt as it was generated",
+        same,
+        "" if same else str(checked),
+    )
     return run
 
 

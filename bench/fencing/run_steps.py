@@ -20,16 +20,16 @@ def run_steps(folder: Path, steps: Mapping[str, Callable[[pipeline.Run], Any]]) 
     each.
     """
     settings = load(folder / "fencepost.toml")
-    found: dict[str, dict[str, Any]] = {}
+    costs: dict[str, dict[str, Any]] = {}
     meter = Meter()
     meter.start()
     begun = time.monotonic()
     with pipeline.Run(settings, "bench") as run:
         run.catalog  # noqa: B018 (the tables are made)
-        found["start"] = {"wall": time.monotonic() - begun, **meter.read()}
+        costs["start"] = {"wall": time.monotonic() - begun, **meter.read()}
         for name, step in steps.items():
             begun = time.monotonic()
-            said = step(run)
-            found[name] = {"wall": time.monotonic() - begun, **meter.read(), "said": said}
-    sys.stdout.write(json.dumps(found, default=str))
+            summary = step(run)
+            costs[name] = {"wall": time.monotonic() - begun, **meter.read(), "said": summary}
+    sys.stdout.write(json.dumps(costs, default=str))
     return 0

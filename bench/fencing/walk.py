@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from random import Random
 
-from coordinator import ERRORS, NONE, Group, Met, Place, Request
+from coordinator import ERRORS, NONE, Group, PartitionTruth, Place, Request
 from encoding import Record, uuid_text
 
 GAP_MS = 80
@@ -44,7 +44,7 @@ class Decided:
     took_ms: float
     done_ms: int
     error: int
-    met: tuple[Met, ...]
+    parts: tuple[PartitionTruth, ...]
 
     @property
     def error_name(self) -> str:
@@ -297,9 +297,9 @@ class Clients:
             return
         self._tick(step=False)
         by_name = self._rng.random() < self.mix.by_name
-        error, met = self.group.decide(request)
+        error, parts = self.group.decide(request)
         if error == NONE:
-            self._write(self.group.commit_records(met, self.now, by_name=by_name))
+            self._write(self.group.commit_records(parts, self.now, by_name=by_name))
         took = self._rng.uniform(0.3, 4.0)
         done = self.now + int(self._rng.random() * took)
         self.written.decided.append(
@@ -311,6 +311,6 @@ class Clients:
                 took,
                 done,
                 error,
-                tuple(met),
+                tuple(parts),
             )
         )

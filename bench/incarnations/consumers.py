@@ -42,7 +42,7 @@ class Mix:
 class Read:
     """A client's position in a partition: its offset belongs to the incarnation ``of``, None if unknown."""
 
-    asked_id: str | None
+    presented_id: str | None
     offset: int
     of: str | None
     origin: str | None
@@ -60,8 +60,8 @@ class Consumer:
     life: int = 0
     correlation_id: int = 0
     ids: dict[str, str] = field(default_factory=dict)
-    had: set[Place] = field(default_factory=set)
-    seen: dict[Place, int] = field(default_factory=dict)
+    ever_cached: set[Place] = field(default_factory=set)
+    leader_epochs: dict[Place, int] = field(default_factory=dict)
     leaders: dict[Place, int] = field(default_factory=dict)
     reads: dict[Place, Read] = field(default_factory=dict)
 
@@ -72,7 +72,7 @@ class Consumer:
 
     @property
     def host(self) -> str:
-        """The client's own port."""
+        """The client's own address."""
         return f"10.1.{self.number // 250}.{self.number % 250 + 1}"
 
     def connection(self, broker_id: int) -> str:
@@ -83,7 +83,7 @@ class Consumer:
     def begin_again(self) -> None:
         """A new instance of the client, without any state."""
         self.life, self.correlation_id = self.life + 1, 0
-        for each in (self.ids, self.had, self.seen, self.leaders, self.reads):
+        for each in (self.ids, self.ever_cached, self.leader_epochs, self.leaders, self.reads):
             each.clear()
 
 
@@ -110,10 +110,9 @@ class Consumers:
         }
         self.stored: list[Stored] = []
         self._clients, self._cluster, self._rng, self._mix = clients, cluster, rng, mix
-        self._held: dict[tuple[str, Place], Stored] = {}
+        self._committed: dict[tuple[str, Place], Stored] = {}
         self._offset = 1_000
         self._ms, self._gap = 0, 0
-        self._told: dict[str, Incarnation] = {}
         self._before: Mapping[str, Incarnation] = {}
         self._behind: int | None = None
 
@@ -140,7 +139,7 @@ class Consumers:
         read = client.reads.get(place)
         if read is None:
             self._start(client, place)
-        elif read.asked_id != client.ids[place[0]] and not client.careless:
+        elif read.presented_id != client.ids[place[0]] and not client.careless:
             self._reset(client, place)
         elif rng.random() < mix.seeks:
             read.offset, read.of, read.origin = read.offset - 10, None, "elsewhere"
@@ -165,48 +164,49 @@ class Consumers:
         everything = rng.random() < self._mix.everything
         names = sorted(image if everything else {topic for topic, _ in client.places})
         line = self._line(client, broker_id, METADATA)
-        asked = None if everything else [{"name": name} for name in names]
-        line.request = compact({"topics": asked, "allowAutoTopicCreation": True})
-        told = ",".join(image[name].told() for name in names)
-        line.response = f'{{"throttleTimeMs":0,"clusterId":"c","controllerId":1,"topics":[{told}]}}'
+        request = None if everything else [{"name": name} for name in names]
+        line.request = compact({"topics": request, "allowAutoTopicCreation": True})
+        answered = ",".join(image[name].answer_text() for name in names)
+        line.response = f'{{"throttleTimeMs":0,"clusterId":"c","controllerId":1,"topics":[{answered}]}}'
         for name in names:
-            self._hear(client, image[name], line)
+            self._receive(client, image[name], line)
 
-    def _hear(self, client: Consumer, told: Incarnation, line: Line) -> None:
+    def _receive(self, client: Consumer, answered: Incarnation, line: Line) -> None:
         """Metadata.updateLatestMetadata, and the differences from the client's cache."""
-        cached = client.ids.get(told.topic)
-        for number, each in enumerate(told.partitions):
-            place = (told.topic, number)
-            last = client.seen.get(place)
-            accepted = last is None or cached != told.topic_id or each.leader_epoch >= last
-            if place in client.had and (cached != told.topic_id or last != each.leader_epoch):
+        cached = client.ids.get(answered.topic)
+        for number, each in enumerate(answered.partitions):
+            place = (answered.topic, number)
+            last = client.leader_epochs.get(place)
+            accepted = last is None or cached != answered.topic_id or each.leader_epoch >= last
+            if place in client.ever_cached and (cached != answered.topic_id or last != each.leader_epoch):
                 self._tell("changes", line, place, {
-                    "cached_topic_id": cached, "cached_leader_epoch": last, "told_topic_id": told.topic_id,
-                    "told_leader_epoch": each.leader_epoch, "told_partition_epoch": each.partition_epoch,
+                    "cached_topic_id": cached, "cached_leader_epoch": last,
+                    "told_topic_id": answered.topic_id, "told_leader_epoch": each.leader_epoch,
+                    "told_partition_epoch": each.partition_epoch,
                     "accepted": accepted,
                 })  # fmt: skip
             if accepted:
-                client.seen[place], client.leaders[place] = each.leader_epoch, each.leader
-            client.had.add(place)
-        client.ids[told.topic] = told.topic_id
+                client.leader_epochs[place], client.leaders[place] = each.leader_epoch, each.leader
+            client.ever_cached.add(place)
+        client.ids[answered.topic] = answered.topic_id
 
     # --- offsets -------------------------------------------------------------------------------------------
 
     def _start(self, client: Consumer, place: Place) -> None:
-        held = self._held.get((client.group, place))
-        if held is None:
+        committed = self._committed.get((client.group, place))
+        if committed is None:
             self._reset(client, place)
             return
         line, (topic, number) = self._line(client, COORDINATOR, OFFSETS), place
-        asked = {"groupId": client.group, "topics": [{"name": topic, "partitionIndexes": [number]}]}
+        request = {"groupId": client.group, "topics": [{"name": topic, "partitionIndexes": [number]}]}
         answer = {
-            "partitionIndex": number, "committedOffset": held.offset,
-            "committedLeaderEpoch": held.leader_epoch, "errorCode": 0,
+            "partitionIndex": number, "committedOffset": committed.offset,
+            "committedLeaderEpoch": committed.leader_epoch, "errorCode": 0,
         }  # fmt: skip
-        told = {"groupId": client.group, "topics": topics("name", topic, [answer]), "errorCode": 0}
-        line.say({"groups": [asked]}, {"groups": [told]})
-        self._see(client, place, held.leader_epoch)
-        client.reads[place] = Read(None, held.offset, held.of, "committed")
+        answered = {"groupId": client.group, "topics": topics("name", topic, [answer]), "errorCode": 0}
+        line.say({"groups": [request]}, {"groups": [answered]})
+        self._see(client, place, committed.leader_epoch)
+        client.reads[place] = Read(None, committed.offset, committed.of, "committed")
 
     def _reset(self, client: Consumer, place: Place) -> None:
         of = self._cluster.live[place[0]]
@@ -217,33 +217,35 @@ class Consumers:
             return  # the broker does not have this log yet
         line = self._line(client, leader.leader, LIST)
         self._offset += 1_000
-        asked = {"partitionIndex": place[1], "currentLeaderEpoch": leader.leader_epoch, "timestamp": -1}
+        request = {"partitionIndex": place[1], "currentLeaderEpoch": leader.leader_epoch, "timestamp": -1}
         answer = {
             "partitionIndex": place[1], "errorCode": 0, "timestamp": -1, "offset": self._offset,
             "leaderEpoch": leader.leader_epoch,
         }  # fmt: skip
         line.say(
-            {"replicaId": -1, "isolationLevel": 0, "topics": topics("name", place[0], [asked])},
+            {"replicaId": -1, "isolationLevel": 0, "topics": topics("name", place[0], [request])},
             {"throttleTimeMs": 0, "topics": topics("name", place[0], [answer])},
         )
         self._see(client, place, leader.leader_epoch)
         client.reads[place] = Read(None, self._offset, of.topic_id, "reset")
 
     def _see(self, client: Consumer, place: Place, leader_epoch: int) -> None:
-        if place in client.seen:
-            client.seen[place] = max(client.seen[place], leader_epoch)
+        if place in client.leader_epochs:
+            client.leader_epochs[place] = max(client.leader_epochs[place], leader_epoch)
 
     def _fetch(self, client: Consumer, place: Place) -> bool:
         """Continue to read; returns whether the fetch was answered."""
         topic, number = place
-        asked_id, broker_id, epoch = client.ids[topic], client.leaders[place], client.seen[place]
+        presented_id, broker_id, epoch = client.ids[topic], client.leaders[place], client.leader_epochs[place]
         read, live = client.reads[place], self._cluster.live[topic]
         of = live.partitions[number]
-        error = UNKNOWN_ID if asked_id != live.topic_id else NOT_LEADER if broker_id != of.leader else NONE
+        error = (
+            UNKNOWN_ID if presented_id != live.topic_id else NOT_LEADER if broker_id != of.leader else NONE
+        )
         if error == NONE and epoch != of.leader_epoch:
             error = FENCED if epoch < of.leader_epoch else AHEAD
         line = self._line(client, broker_id, FETCH)
-        asked = {
+        request = {
             "partition": number, "currentLeaderEpoch": epoch, "fetchOffset": read.offset,
             "lastFetchedEpoch": -1,
         }  # fmt: skip
@@ -252,12 +254,12 @@ class Consumers:
             "logStartOffset": 0,
         }  # fmt: skip
         line.say(
-            {"replicaState": {"replicaId": -1}, "topics": topics("topicId", asked_id, [asked])},
-            {"errorCode": 0, "responses": topics("topicId", asked_id, [answer])},
+            {"replicaState": {"replicaId": -1}, "topics": topics("topicId", presented_id, [request])},
+            {"errorCode": 0, "responses": topics("topicId", presented_id, [answer])},
         )
-        if read.asked_id != asked_id or error or read.origin is not None:
+        if read.presented_id != presented_id or error or read.origin is not None:
             self._tell("positions", line, place, {
-                "asked_topic_id": asked_id, "fetch_offset": read.offset, "current_leader_epoch": epoch,
+                "asked_topic_id": presented_id, "fetch_offset": read.offset, "current_leader_epoch": epoch,
                 "live_topic_id": live.topic_id, "live_partition_epoch": of.partition_epoch,
                 "live_leader_epoch": of.leader_epoch, "error": ERRORS[error], "origin": read.origin or "read",
                 "origin_topic_id": read.of,
@@ -266,28 +268,28 @@ class Consumers:
             })  # fmt: skip
         if error in (FENCED, AHEAD, UNKNOWN_ID):
             self._tell("refused", line, place, {"error": ERRORS[error]})
-        read.asked_id = asked_id
+        read.presented_id = presented_id
         if error == NONE or read.origin == "elsewhere":
             read.origin = None
         if error == NONE and self._rng.random() < 0.9:
-            read.offset, read.of = read.offset + self._rng.randrange(1, 9), asked_id
+            read.offset, read.of = read.offset + self._rng.randrange(1, 9), presented_id
         return error == NONE
 
     def _commit(self, client: Consumer, place: Place) -> None:
         (topic, number), read = place, client.reads[place]
         line = self._line(client, COORDINATOR, COMMIT)
-        epoch, live = client.seen[place], self._cluster.live[topic]
-        asked = {
+        epoch, live = client.leader_epochs[place], self._cluster.live[topic]
+        request = {
             "partitionIndex": number, "committedOffset": read.offset, "committedLeaderEpoch": epoch,
         }  # fmt: skip
         group = {"groupId": client.group, "generationIdOrMemberEpoch": 1, "memberId": client.client_id}
         line.say(
-            {**group, "topics": topics("name", topic, [asked])},
+            {**group, "topics": topics("name", topic, [request])},
             {"topics": topics("name", topic, [{"partitionIndex": number, "errorCode": 0}])},
         )
         ms = line.done_ms - 1
         stored = Stored(ms, client.group, place, live.raw_id, read.offset, epoch, read.of)
-        self._held[client.group, place] = stored
+        self._committed[client.group, place] = stored
         self.stored.append(stored)
         of = live.partitions[number]
         self._tell("commits", line, place, {
@@ -310,11 +312,11 @@ class Consumers:
         return line
 
     def _tell(self, kind: str, line: Line, place: Place, what: Row) -> None:
-        asked = {
+        request = {
             "client_host": line.host,
             "connection": line.connection,
             "correlation_id": line.correlation_id,
         }
         self.truth[kind].append(
-            {**asked, "broker_id": line.broker_id, "topic": place[0], "partition": place[1], **what}
+            {**request, "broker_id": line.broker_id, "topic": place[0], "partition": place[1], **what}
         )

@@ -66,13 +66,13 @@ class Incarnation:
         ]
         return replace(self, partitions=partitions)
 
-    def told(self) -> str:
+    def answer_text(self) -> str:
         """The topic in a broker's answer (MetadataResponseTopic)."""
         if self._text is None:
-            self._text = self._told()
+            self._text = self._make_answer_text()
         return self._text
 
-    def _told(self) -> str:
+    def _make_answer_text(self) -> str:
         partitions = [
             {
                 "errorCode": 0, "partitionIndex": number, "leaderId": each.leader,
@@ -157,11 +157,11 @@ class Controller:
 
     def delete(self, topic: str, ms: int) -> Incarnation:
         """Delete the topic with its partitions."""
-        gone = self.live.pop(topic)
+        deleted = self.live.pop(topic)
         self.counter += 1
-        gone.removed, gone.removed_epoch = self._position, self.counter
-        self._write(ms, [encoding.remove_topic(gone.raw_id)])
-        return gone
+        deleted.removed, deleted.removed_epoch = self._position, self.counter
+        self._write(ms, [encoding.remove_topic(deleted.raw_id)])
+        return deleted
 
     def elect(self, topic: str, number: int, ms: int) -> None:
         """Elect another replica in sync."""

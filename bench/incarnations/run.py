@@ -55,16 +55,16 @@ def _audited(folder: Path, requests: int) -> dict[str, Took]:
     """Generate a cluster, capture, rebuild, judge and check it; returns the cost of each step."""
     begun = time.monotonic()
     topics = max(10, requests // OF_AN_INCARNATION)
-    made = generate(folder, Size(topics, topics, max(10, requests // OF_A_CLIENT), requests))
+    cluster = generate(folder, Size(topics, topics, max(10, requests // OF_A_CLIENT), requests))
     print(
-        f"  {made.requests:,} requests, {made.incarnations:,} incarnations, {made.records:,} records "
-        f"({time.monotonic() - begun:.0f} s to generate)",
+        f"  {cluster.requests:,} requests, {cluster.incarnations:,} incarnations, {cluster.records:,} "
+        f"records ({time.monotonic() - begun:.0f} s to generate)",
         flush=True,
     )
     took = {name: step(STEPS, folder, name) for name in ("capture", "rebuild", "judge", "check")}
     checked = took["check"].steps["check"]["said"]
     goal(
-        f"each of {made.requests:,} requests is told as it was made",
+        f"each of {cluster.requests:,} requests is rebuilt as it was generated",
         not checked["wrong"],
         str(checked)[:2000],
     )

@@ -67,21 +67,25 @@ def differences(run: pipeline.Run) -> dict[str, Any]:
         connection.execute("CREATE TABLE open AS SELECT * FROM metadata_answers WHERE changed IS NULL")
         for file in sorted((run.settings.folder / "truth").glob("*.parquet")):
             name, where = _OF_TABLE.get(file.stem, (f"silver.{file.stem}", "TRUE"))
-            told = connection.read_parquet(str(file))
-            columns = ", ".join(f'"{each}"' for each in told.columns if each != MAY_BE_UNKNOWN)
-            of_clients = "client_host" in told.columns
+            truth = connection.read_parquet(str(file))
+            columns = ", ".join(f'"{each}"' for each in truth.columns if each != MAY_BE_UNKNOWN)
+            of_clients = "client_host" in truth.columns
             sure = "client_host NOT IN (SELECT client_host FROM unsure)" if of_clients else "TRUE"
             if file.stem == _CHANGES:
                 sure += f" AND ({', '.join(_ANSWER)}) NOT IN (SELECT {', '.join(_ANSWER)} FROM open)"
             rows = lake.scan(run.catalog, tables[name])
             connection.register("rows", rows)
-            if MAY_BE_UNKNOWN in told.columns:
-                connection.register("rows", _as_told_where_unknown(connection, told, _LIVE, MAY_BE_UNKNOWN))
+            if MAY_BE_UNKNOWN in truth.columns:
+                connection.register(
+                    "rows", _with_truth_where_unknown(connection, truth, _LIVE, MAY_BE_UNKNOWN)
+                )
             if file.stem == _CHANGES:
-                connection.register("rows", _as_told_where_unknown(connection, told, ("accepted",), "TRUE"))
-            found = f"SELECT {columns} FROM rows WHERE {where} AND {sure}"
+                connection.register(
+                    "rows", _with_truth_where_unknown(connection, truth, ("accepted",), "TRUE")
+                )
+            actual = f"SELECT {columns} FROM rows WHERE {where} AND {sure}"
             expected = f"SELECT {columns} FROM read_parquet('{file}') WHERE {sure}"
-            for first, second, what in ((expected, found, "missing"), (found, expected, "more")):
+            for first, second, what in ((expected, actual, "missing"), (actual, expected, "more")):
                 different = connection.sql(f"({first}) EXCEPT ALL ({second})").to_arrow_table()
                 if different.num_rows:
                     wrong[f"{file.stem}: {different.num_rows} {what}"] = different.slice(0, 3).to_pylist()
@@ -92,11 +96,11 @@ def differences(run: pipeline.Run) -> dict[str, Any]:
     return {"wrong": wrong, "unsure": unsure, "open": found_open}
 
 
-def _as_told_where_unknown(
-    connection: duckdb.DuckDBPyConnection, told: duckdb.DuckDBPyRelation, names: tuple[str, ...], where: str
+def _with_truth_where_unknown(
+    connection: duckdb.DuckDBPyConnection, truth: duckdb.DuckDBPyRelation, names: tuple[str, ...], where: str
 ) -> pa.Table:
     """``rows``, with the truth in place of null where null may be right."""
-    connection.register("told", told.to_arrow_table())
+    connection.register("told", truth.to_arrow_table())
     either = "CASE WHEN {0} THEN coalesce(rows.{1}, told.{1}) ELSE rows.{1} END AS {1}"
     values = ", ".join(either.format(where, name) for name in names)
     return connection.sql(

@@ -82,8 +82,8 @@ def generate(
     truth = _truth(cluster, consumers)
     _write_truth(folder / "truth", truth)
     (folder / "fencepost.toml").write_text(configuration(name, BROKERS))
-    told = {table: len(rows) for table, rows in truth.items()}
-    return Generated(len(cluster.incarnations), len(lines), records, told)
+    rows_by_table = {table: len(rows) for table, rows in truth.items()}
+    return Generated(len(cluster.incarnations), len(lines), records, rows_by_table)
 
 
 def _share(total: int, parts: int, index: int) -> int:
@@ -92,13 +92,13 @@ def _share(total: int, parts: int, index: int) -> int:
 
 def _clients(count: int, topics: list[str], rng: Random) -> list[Consumer]:
     """Consumers that read a part of two topics each, in groups of ten."""
-    found = []
+    clients = []
     for number in range(count):
         group = number // 10
         own = Random(f"topics of {group}").sample(topics, min(2, len(topics)))
         places = [(topic, number % 10) for topic in own]
-        found.append(Consumer(number, f"group-{group:04}", places, rng.random() < Mix().careless))
-    return found
+        clients.append(Consumer(number, f"group-{group:04}", places, rng.random() < Mix().careless))
+    return clients
 
 
 @dataclass
@@ -135,8 +135,8 @@ class _Operator:
         broker_id = usable[number % len(usable)]
         connection = f"10.0.0.{broker_id}:9092-10.9.0.1:4711-0-1"
         line = Line(broker_id, api, number, "operator", connection, ms + 1)
-        told = {"name": of.topic, "topicId": of.topic_id, "errorCode": 0}
-        line.say({"topics": [{"name": of.topic}], "timeoutMs": 30_000}, {answers: [told]})
+        rows_by_table = {"name": of.topic, "topicId": of.topic_id, "errorCode": 0}
+        line.say({"topics": [{"name": of.topic}], "timeoutMs": 30_000}, {answers: [rows_by_table]})
         self.lines.append(line)
 
 

@@ -24,18 +24,18 @@ def main() -> int:
     """Measure one run."""
     engine, folder, queries = sys.argv[1], Path(sys.argv[2]), json.load(sys.stdin)
     ask, close = (on_spark if engine == "spark" else on_duckdb)(folder)
-    found = {}
+    results = {}
     for identity, query in queries.items():
         begun = time.monotonic()
         first = f"min(CASE WHEN NOT verdict THEN {query['shown']} END)"
         counts = "count_if(verdict), count_if(NOT verdict), count_if(verdict IS NULL)"
         rows = ask(f"SELECT definition, {counts}, {first} FROM ({query['sql']}) GROUP BY definition")
-        found[identity] = {
+        results[identity] = {
             "seconds": time.monotonic() - begun,
             "verdicts": {definition: counted for definition, *counted, _ in rows},
             "first": {definition: str(shown) for definition, *_, shown in rows if shown is not None},
         }
-    sys.stdout.write(json.dumps(found))
+    sys.stdout.write(json.dumps(results))
     close()
     return 0
 

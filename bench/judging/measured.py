@@ -29,7 +29,7 @@ class Run:
 
 
 def measured(
-    command: Sequence[str], folder: Path, given: str = "", environment: Mapping[str, str] | None = None
+    command: Sequence[str], folder: Path, stdin_text: str = "", environment: Mapping[str, str] | None = None
 ) -> Run:
     """Run ``command`` in ``folder``; its error output is printed only if it fails."""
     begun = time.monotonic()
@@ -38,7 +38,7 @@ def measured(
         (folder / "err").open("w+") as err,
         (folder / "in").open("w+") as into,
     ):
-        into.write(given)
+        into.write(stdin_text)
         into.seek(0)
         process = psutil.Popen(
             command, stdin=into, stdout=out, stderr=err, cwd=folder, env=dict(environment or {})

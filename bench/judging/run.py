@@ -94,24 +94,24 @@ def _tlc(folder: Path, reader: Path, trace: Trace) -> Run:
     ]  # fmt: skip
     run = measured(command, folder, environment=_environment())
     shutil.rmtree(folder / "states", ignore_errors=True)
-    wanted = "is violated" if trace.broken else "No error has been found"
-    assert wanted in run.output, run.output[-2000:]
+    expected_text = "is violated" if trace.broken else "No error has been found"
+    assert expected_text in run.output, run.output[-2000:]
     _say("TLC", trace, run)
     return run
 
 
 def _judged(folder: Path, engine: str, trace: Trace, queries: dict[str, dict[str, str]] | None = None) -> Run:
     place = _place(folder, trace)
-    given = json.dumps(queries or _together(place, engine))
+    queries_json = json.dumps(queries or _together(place, engine))
     command = [sys.executable, str(HERE / "engine.py"), engine, str(place)]
-    run = measured(command, folder, given, _environment())
+    run = measured(command, folder, queries_json, _environment())
     assert run.code == 0, run
-    found = json.loads(run.output)
-    counts = {each: counted for said in found.values() for each, counted in said["verdicts"].items()}
+    results = json.loads(run.output)
+    counts = {each: counted for result in results.values() for each, counted in result["verdicts"].items()}
     wrong = {each for each, (_, violated, _) in counts.items() if violated}
-    assert len(counts) == len(HAND), found
-    assert wrong == ({"members_within_group"} if trace.broken else set()), found
-    assert all(holds > 0 and unknown == 0 for holds, _, unknown in counts.values()), found
+    assert len(counts) == len(HAND), results
+    assert wrong == ({"members_within_group"} if trace.broken else set()), results
+    assert all(holds > 0 and unknown == 0 for holds, _, unknown in counts.values()), results
     _say(engine, trace, run)
     return replace(run, output=run.output)
 
@@ -126,10 +126,10 @@ def _module(place: Path, engine: str) -> CompiledModule:
 
 def _alone(place: Path, engine: str) -> dict[str, dict[str, str]]:
     """A query for each definition."""
-    found = {each.mark.id: each.sql for each in _module(place, engine).definitions}
+    results = {each.mark.id: each.sql for each in _module(place, engine).definitions}
     return {
         each: {"sql": f"SELECT '{each}' AS definition, * FROM ({sql})", "shown": VERDICT_COLUMNS[engine]}
-        for each, sql in found.items()
+        for each, sql in results.items()
     }
 
 
@@ -211,8 +211,8 @@ def _hand(folder: Path, trace: Trace) -> None:
         thrice = {f"{each} {n}": query for n in range(3) for each, query in queries.items()}
         print(f"  {name}, each three times:")
         run = _judged(folder, "spark", trace, thrice)
-        found = json.loads(run.output)
-        seconds[name] = {each: min(found[f"{each} {n}"]["seconds"] for n in range(3)) for each in queries}
+        results = json.loads(run.output)
+        seconds[name] = {each: min(results[f"{each} {n}"]["seconds"] for n in range(3)) for each in queries}
     for each in HAND:
         ratio = seconds["compiled"][each] / seconds["by hand"][each]
         short = seconds["by hand"][each] < SHORT

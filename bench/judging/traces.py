@@ -65,17 +65,17 @@ class Trace:
 
     def by_member(self, values: Ints) -> Ints:
         """Values by place as values by member: [period, round, member]."""
-        found = np.empty_like(values)
-        np.put_along_axis(found, self.order, values, axis=2)
-        return found
+        values_found = np.empty_like(values)
+        np.put_along_axis(values_found, self.order, values, axis=2)
+        return values_found
 
     def epochs(self) -> Ints:
         """Each member's epoch after its step: [period, round, member]."""
         rises = self.by_member(self.rise).reshape(-1, self.members)
-        found = np.cumsum(rises, axis=0).reshape(self.order.shape)
+        values_found = np.cumsum(rises, axis=0).reshape(self.order.shape)
         if self.broken:
-            found[-1, -1, self.order[-1, -1, -1]] = self.group_epochs[-1] + 1
-        return found
+            values_found[-1, -1, self.order[-1, -1, -1]] = self.group_epochs[-1] + 1
+        return values_found
 
 
 def make(steps: int, members: int, *, broken: bool) -> Trace:
@@ -122,7 +122,9 @@ def _members(trace: Trace) -> dict[str, object]:
     begins[:, 0], begins[:, 1:] = trace.group_positions[:, None], trace.by_member(trace.positions())
     epochs[:, 1:] = trace.epochs()
     epochs[0, 0], epochs[1:, 0] = 0, epochs[:-1, -1]
-    begins, epochs = (_with_first(found.reshape(-1, trace.members)) for found in (begins, epochs))
+    begins, epochs = (
+        _with_first(values_found.reshape(-1, trace.members)) for values_found in (begins, epochs)
+    )
     ends = np.vstack([begins[1:], np.full((1, trace.members), _OPEN)])
     group = np.repeat(np.append(0, trace.group_epochs), [1] + [trace.rounds + 1] * trace.periods)
     order = np.argsort(begins, axis=None, kind="stable")

@@ -41,14 +41,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("transactions", type=int, nargs="*", default=[10_000, 100_000])
     parser.add_argument("--in-process", action="store_true")
-    given = parser.parse_args()
-    small, large, *rest = given.transactions
+    arguments = parser.parse_args()
+    small, large, *rest = arguments.transactions
     logged = {FIXED: FIXED, small: small, large: rest[0] if rest else large}
     runs, requests = {}, {}
     for transactions, of_them in logged.items():
         with tempfile.TemporaryDirectory() as scratch:
             size = Size(transactions, max(10, transactions // OF_AN_ID), of_them)
-            runs[transactions], requests[transactions] = _audited(Path(scratch), size, given.in_process)
+            runs[transactions], requests[transactions] = _audited(Path(scratch), size, arguments.in_process)
     captured = runs[large]["capture"].peak
     goal(f"capture within {OF_CAPTURE:,} MiB", captured <= OF_CAPTURE, f"{captured:,.0f} MiB")
     for name in ("rebuild", "judge"):
@@ -70,20 +70,24 @@ def main() -> int:
 def _audited(folder: Path, size: Size, in_process: bool) -> tuple[dict[str, Took], int]:
     """Generate a cluster, audit and check it; returns the cost of each step, and the number of requests."""
     begun = time.monotonic()
-    made = generate(folder, size)
+    cluster = generate(folder, size)
     if in_process:
         with (folder / "fencepost.toml").open("a") as configuration:
             configuration.write(f"\n[engine]\nin_process_mb = {1 << 20}\n")
     print(
-        f"  {made.transactions:,} transactions of {size.ids:,} ids, {made.requests:,} requests, "
-        f"{made.bytes / 1e6:,.0f} MB of logs, {made.fencings:,} fenced "
+        f"  {cluster.transactions:,} transactions of {size.ids:,} ids, {cluster.requests:,} requests, "
+        f"{cluster.bytes / 1e6:,.0f} MB of logs, {cluster.fencings:,} fenced "
         f"({time.monotonic() - begun:.0f} s to generate)",
         flush=True,
     )
     took = {name: step(STEPS, folder, name) for name in ("capture", "rebuild", "judge", "check")}
     wrong = took["check"].steps["check"]["said"]["wrong"]
-    goal(f"each of {made.transactions:,} transactions is told as it was made", not wrong, str(wrong)[:2000])
-    return took, made.requests
+    goal(
+        f"each of {cluster.transactions:,} transactions is rebuilt as it was generated",
+        not wrong,
+        str(wrong)[:2000],
+    )
+    return took, cluster.requests
 
 
 if __name__ == "__main__":

@@ -93,7 +93,7 @@ class Files:
         """The offset of the next batch."""
         return self._log(topic, partition).next_offset
 
-    def tell(self, table: str, row: Mapping[str, Any]) -> None:
+    def expect_row(self, table: str, row: Mapping[str, Any]) -> None:
         """Add a row that silver must have."""
         if table not in self._truth:
             path = self._folder / "truth" / f"{table}.parquet"
@@ -101,11 +101,11 @@ class Files:
         self._truth[table].add(row)
 
     def _log(self, topic: str, partition: int) -> _Log:
-        found = self._logs.get((topic, partition))
-        if found is None:
+        log = self._logs.get((topic, partition))
+        if log is None:
             place = _partition(self._log_dir, f"{topic}-{partition}", _IDS[topic])
-            found = self._logs[topic, partition] = self._stack.enter_context(_Log(place))
-        return found
+            log = self._logs[topic, partition] = self._stack.enter_context(_Log(place))
+        return log
 
     def _write_metadata(self) -> None:
         """One node is broker and controller; its metadata log has the topics."""

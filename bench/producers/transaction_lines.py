@@ -20,7 +20,7 @@ _FENCED = 90
 
 
 @dataclass
-class Asked:
+class Requester:
     """A client with its connection."""
 
     client_id: str = ""
@@ -48,7 +48,7 @@ class Lines:
         self.count = 0
         self._files = files
         self._lines: list[Line] = []
-        self._added, self._marked = Asked(self.adder, 0), Asked(self._marker, -1)
+        self._added, self._marked = Requester(self.adder, 0), Requester(self._marker, -1)
 
     def init(self, producer: Producer, ms: int) -> int | None:
         """InitProducerId of an instance that has no epoch yet."""
@@ -59,7 +59,7 @@ class Lines:
             "producerEpoch": -1,
         }
         answer = _producer(producer.producer_id, producer.epoch)
-        return self._say(INIT, producer.asked, ms, sent, {"throttleTimeMs": 0, "errorCode": 0, **answer})
+        return self._say(INIT, producer.requester, ms, sent, {"throttleTimeMs": 0, "errorCode": 0, **answer})
 
     def write(self, producer: Producer, epoch: int, place: Place, base_offset: int, ms: int) -> int | None:
         """Produce, and before it the broker's request to the coordinator, whose id is returned."""
@@ -74,8 +74,8 @@ class Lines:
             {"name": topic, "resultsByPartition": [{"partitionIndex": number, "partitionErrorCode": 0}]}
         ]
         answered = {"transactionalId": producer.transactional_id, "topicResults": results}
-        told = {"throttleTimeMs": 0, "errorCode": 0, "resultsByTransaction": [answered]}
-        added = self._say(ADD, self._added, ms, {"transactions": [of_transaction]}, told)
+        answer = {"throttleTimeMs": 0, "errorCode": 0, "resultsByTransaction": [answered]}
+        added = self._say(ADD, self._added, ms, {"transactions": [of_transaction]}, answer)
         data = [{"index": number, "recordsSizeInBytes": 120}]
         sent = {
             "transactionalId": producer.transactional_id,
@@ -83,7 +83,7 @@ class Lines:
             "timeoutMs": 30_000,
             "topicData": [{"topicId": topic_id(topic), "partitionData": data}],
         }
-        said = {
+        partition_answer = {
             "index": number,
             "errorCode": 0,
             "baseOffset": base_offset,
@@ -92,16 +92,16 @@ class Lines:
             "recordErrors": [],
             "errorMessage": None,
         }
-        responses = [{"topicId": topic_id(topic), "partitionResponses": [said]}]
-        self._say(PRODUCE, producer.asked, ms, sent, {"responses": responses, "throttleTimeMs": 0})
+        responses = [{"topicId": topic_id(topic), "partitionResponses": [partition_answer]}]
+        self._say(PRODUCE, producer.requester, ms, sent, {"responses": responses, "throttleTimeMs": 0})
         return added
 
     def end(self, producer: Producer, epoch: int, ms: int, *, commit: bool) -> int | None:
         """EndTxn that is granted."""
         answer = {"throttleTimeMs": 0, "errorCode": 0, **_producer(producer.producer_id, epoch + 1)}
-        return self._say(END, producer.asked, ms, _ends(producer, epoch, commit=commit), answer)
+        return self._say(END, producer.requester, ms, _ends(producer, epoch, commit=commit), answer)
 
-    def end_of_old(self, producer: Producer, old: Asked, epoch: int, ms: int) -> int | None:
+    def end_of_old(self, producer: Producer, old: Requester, epoch: int, ms: int) -> int | None:
         """EndTxn of an instance that is fenced."""
         answer = {"throttleTimeMs": 0, "errorCode": _FENCED, **_producer(-1, -1)}
         return self._say(END, old, ms, _ends(producer, epoch, commit=True), answer)
@@ -133,15 +133,20 @@ class Lines:
         self._lines.clear()
 
     def _say(
-        self, api: tuple[int, str, int], asked: Asked, ms: int, sent: dict[str, Any], answer: dict[str, Any]
+        self,
+        api: tuple[int, str, int],
+        requester: Requester,
+        ms: int,
+        sent: dict[str, Any],
+        answer: dict[str, Any],
     ) -> int | None:
-        asked.correlation_id += 1
+        requester.correlation_id += 1
         if not self.logged:
             return None
-        line = Line(1, api, asked.correlation_id, asked.client_id, asked.connection, ms + TOOK_MS)
+        line = Line(1, api, requester.correlation_id, requester.client_id, requester.connection, ms + TOOK_MS)
         line.request, line.response = compact(sent), compact(answer)
         self._lines.append(line)
-        return asked.correlation_id
+        return requester.correlation_id
 
 
 def _producer(producer_id: int, epoch: int) -> dict[str, int]:

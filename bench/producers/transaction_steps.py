@@ -46,11 +46,11 @@ def differences(run: pipeline.Run) -> dict[str, Any]:
     wrong: dict[str, Any] = {}
     with duckdb.connect() as connection:
         for file in sorted((run.settings.folder / "truth").glob("*.parquet")):
-            told = f"SELECT * FROM read_parquet('{file}')"
-            names = ", ".join(f'"{each[0]}"' for each in connection.sql(f"DESCRIBE {told}").fetchall())
+            expected = f"SELECT * FROM read_parquet('{file}')"
+            names = ", ".join(f'"{each[0]}"' for each in connection.sql(f"DESCRIBE {expected}").fetchall())
             connection.register("rows", lake.scan(run.catalog, tables[f"silver.{file.stem}"]))
-            found = f"SELECT {names} FROM rows WHERE {_LOGGED.get(file.stem, 'TRUE')}"
-            for first, second, what in ((told, found, "missing"), (found, told, "more")):
+            actual = f"SELECT {names} FROM rows WHERE {_LOGGED.get(file.stem, 'TRUE')}"
+            for first, second, what in ((expected, actual, "missing"), (actual, expected, "more")):
                 different = connection.sql(f"({first}) EXCEPT ALL ({second})").to_arrow_table()
                 if different.num_rows:
                     wrong[f"{file.stem}: {different.num_rows} {what}"] = different.slice(0, 3).to_pylist()

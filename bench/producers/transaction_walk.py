@@ -26,7 +26,7 @@ from transaction_bytes import (
     transaction_record,
 )
 from transaction_files import Files
-from transaction_lines import Asked, Lines
+from transaction_lines import Lines, Requester
 
 WAVE = 20
 _WAVE_MS, _PAUSE_MS, _INSTANCE_MS = 48, 400, 5
@@ -64,7 +64,7 @@ class Producer:
     producer_id: int
     places: tuple[Place, ...]
     epoch: int = -1
-    asked: Asked = field(default_factory=Asked)
+    requester: Requester = field(default_factory=Requester)
 
     @property
     def coordinator(self) -> int:
@@ -88,23 +88,23 @@ class Walk:
 
     def run(self, size: Size) -> None:
         """Walk."""
-        left = size.transactions
-        self._lines.logged = size.logged >= left
+        remaining = size.transactions
+        self._lines.logged = size.logged >= remaining
         for producer in self._producers:
             self._start(producer)
             self._now += _INSTANCE_MS
-        while left:
+        while remaining:
             self._now += _PAUSE_MS
             for producer in self._producers:
                 if self._rng.random() < self._mix.fenced or producer.epoch > _EXHAUSTED:
                     self._take_over(producer)
             self._now += 2 * _PAUSE_MS
-            order = self._rng.sample(self._producers, min(left, len(self._producers)))
+            order = self._rng.sample(self._producers, min(remaining, len(self._producers)))
             for at in range(0, len(order), WAVE):
-                self._lines.logged = size.logged >= left
+                self._lines.logged = size.logged >= remaining
                 wave = order[at : at + WAVE]
                 self._wave(wave)
-                left -= len(wave)
+                remaining -= len(wave)
         self._now += _PAUSE_MS
 
     # --- instances ------------------------------------------------------------------------------------------
@@ -112,17 +112,17 @@ class Walk:
     def _start(self, producer: Producer) -> None:
         """A new instance: InitProducerId without an epoch."""
         self._connections += 1
-        producer.asked = Asked(f"{producer.transactional_id}-{self._connections}", self._connections)
+        producer.requester = Requester(f"{producer.transactional_id}-{self._connections}", self._connections)
         producer.epoch += 1
         value = Value(EMPTY, producer.producer_id, producer.epoch, (), self._now + 1, -1, 0)
         offset = self._log(producer, value)
         correlation_id = self._lines.init(producer, self._now)
         if correlation_id is not None:
-            self._files.tell("init_producer_ids", _request(producer, correlation_id, "NONE", offset))
+            self._files.expect_row("init_producer_ids", _request(producer, correlation_id, "NONE", offset))
         self._lines.flush()
 
     def _take_over(self, producer: Producer) -> None:
-        old, epoch = producer.asked, producer.epoch
+        old, epoch = producer.requester, producer.epoch
         self._start(producer)
         fenced_position = self._files.next_offset("__transaction_state", producer.coordinator) - 1
         correlation_id = self._lines.end_of_old(producer, old, epoch, self._now + _PAUSE_MS // 2)
@@ -130,7 +130,7 @@ class Walk:
         self._now += _INSTANCE_MS
         self.fenced += 1
         if correlation_id is not None:
-            self._files.tell(
+            self._files.expect_row(
                 "producer_fencings",
                 {
                     "transactional_id": producer.transactional_id,
@@ -181,13 +181,13 @@ class _Transaction:
     def __init__(self, walk: Walk, producer: Producer, begun: int, *, commit: bool) -> None:
         self._walk, self._producer, self._begun, self._commit = walk, producer, begun, commit
         self._epoch = producer.epoch
-        self._held: dict[Place, dict[str, object]] = {}
+        self._open_partitions: dict[Place, dict[str, object]] = {}
         self._started = self._prepared = -1
 
     def write(self, place: Place, ms: int) -> None:
         """Produce to a partition: its broker adds the partition, and writes the batch."""
         walk, producer, files = self._walk, self._producer, self._walk._files
-        self._held[place] = {}
+        self._open_partitions[place] = {}
         offset = self._log(ONGOING, ms + 1)
         self._started = offset if self._started < 0 else self._started
         records = walk._rng.randrange(1, 4)
@@ -196,9 +196,9 @@ class _Transaction:
         correlation_id = walk._lines.write(producer, self._epoch, place, first, ms)
         if correlation_id is not None:
             request = _request(producer, correlation_id, "NONE", offset)
-            told = {**request, "transaction_partition": _name(place), "client_id": walk._lines.adder}
-            files.tell("add_partitions_to_txns", told)
-        self._held[place] = {
+            row = {**request, "transaction_partition": _name(place), "client_id": walk._lines.adder}
+            files.expect_row("add_partitions_to_txns", row)
+        self._open_partitions[place] = {
             "transactional_id": producer.transactional_id,
             "topic": place[0],
             "partition": place[1],
@@ -219,17 +219,17 @@ class _Transaction:
         self._prepared = self._log(PREPARE_COMMIT if self._commit else PREPARE_ABORT, ms + 1)
         correlation_id = self._walk._lines.end(producer, self._epoch, ms, commit=self._commit)
         if correlation_id is not None:
-            told = _request(producer, correlation_id, "NONE", self._prepared)
-            self._walk._files.tell("end_txns", told)
+            row = _request(producer, correlation_id, "NONE", self._prepared)
+            self._walk._files.expect_row("end_txns", row)
 
     def mark(self) -> None:
         """Write a marker to each partition."""
         files, producer, ms = self._walk._files, self._producer, self._begun + 14
-        for place, held in self._held.items():
+        for place, row in self._open_partitions.items():
             marker = marker_batch(producer.producer_id, producer.epoch, ms, commit=self._commit)
-            held["to_position"] = position = files.append(*place, marker, 1)
-            files.tell("partition_transactions", held)
-            told = {
+            row["to_position"] = position = files.append(*place, marker, 1)
+            files.expect_row("partition_transactions", row)
+            marker_row = {
                 "transactional_id": producer.transactional_id,
                 "transaction_partition": _name(place),
                 "producer_epoch": producer.epoch,
@@ -239,15 +239,15 @@ class _Transaction:
                 "marker_position": position,
                 "completed": True,
             }
-            files.tell("transaction_markers", told)
-        self._walk._lines.mark(producer, tuple(self._held), ms - 1, commit=self._commit)
+            files.expect_row("transaction_markers", marker_row)
+        self._walk._lines.mark(producer, tuple(self._open_partitions), ms - 1, commit=self._commit)
 
     def complete(self) -> None:
         """Complete the transaction."""
-        producer, partitions, self._held = self._producer, self._held, {}
+        producer, partitions, self._open_partitions = self._producer, self._open_partitions, {}
         status = COMPLETE_COMMIT if self._commit else COMPLETE_ABORT
         completed = self._log(status, self._begun + 15)
-        told = {
+        row = {
             "transactional_id": producer.transactional_id,
             "partition": producer.coordinator,
             "producer_id": producer.producer_id,
@@ -258,11 +258,11 @@ class _Transaction:
             "outcome": "committed" if self._commit else "aborted",
             "transaction_partitions": sorted(_name(place) for place in partitions),
         }
-        self._walk._files.tell("transactions", told)
+        self._walk._files.expect_row("transactions", row)
 
     def _log(self, status: int, ms: int) -> int:
         producer = self._producer
-        places = tuple(self._held)
+        places = tuple(self._open_partitions)
         return self._walk._log(
             producer,
             Value(status, producer.producer_id, producer.epoch, places, ms, self._begun + 1, _VERSION),
@@ -280,7 +280,7 @@ def _name(place: Place) -> str:
 def _request(producer: Producer, correlation_id: int, error: str, offset: int) -> dict[str, object]:
     return {
         "transactional_id": producer.transactional_id,
-        "client_id": producer.asked.client_id,
+        "client_id": producer.requester.client_id,
         "correlation_id": correlation_id,
         "error": error,
         "record_offset": offset,

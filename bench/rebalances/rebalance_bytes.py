@@ -32,10 +32,10 @@ def listed(partitions: Sequence[Partition]) -> bytes:
     topics: dict[str, list[int]] = {}
     for topic, number in partitions:
         topics.setdefault(topic, []).append(number)
-    found = struct.pack(">i", len(topics))
+    encoded = struct.pack(">i", len(topics))
     for topic, numbers in topics.items():
-        found += text(topic) + struct.pack(f">i{len(numbers)}i", len(numbers), *numbers)
-    return found
+        encoded += text(topic) + struct.pack(f">i{len(numbers)}i", len(numbers), *numbers)
+    return encoded
 
 
 def subscription(topics: bytes, owned: bytes, generation: int) -> bytes:

@@ -73,14 +73,21 @@ def generate(folder: Path, size: Size, *, mix: Mix | None = None, seed: int = 1,
         lines = Lines(GROUP, requests, encoded.subscription)
         for number, each in enumerate(group.rebalances()):
             begun = START_MS + number * EVERY_MS
-            given = _given(each)
-            members = [encoded.member(client, given[client]) for client in each.members]
+            assigned_partitions = _assignments_of(each)
+            members = [encoded.member(client, assigned_partitions[client]) for client in each.members]
             ms = begun + RECORD_AFTER_MS
             log.append(group_batch(GROUP, each.generation, each.leader.member_id, members, ms))
             logged = number >= size.rebalances - size.logged
             if logged:
-                lines.write(each, begun, {client: encoded.assignment(given[client]) for client in given})
-            truth.note(number, each, given)
+                lines.write(
+                    each,
+                    begun,
+                    {
+                        client: encoded.assignment(assigned_partitions[client])
+                        for client in assigned_partitions
+                    },
+                )
+            truth.note(number, each, assigned_partitions)
     truth.write(folder / "truth", lines.joins)
     (folder / "fencepost.toml").write_text(
         '[[clusters]]\nname = "generated"\n\n[[clusters.brokers]]\nid = 1\nlog_dirs = ["broker-1/log_dir"]\n'
@@ -89,11 +96,11 @@ def generate(folder: Path, size: Size, *, mix: Mix | None = None, seed: int = 1,
     return Made(lines.count, size.rebalances, log.bytes, truth.claims, len(truth.rows["claims"]))
 
 
-def _given(each: Rebalance) -> dict[Client, tuple[Partition, ...]]:
-    found: dict[Client, list[Partition]] = {client: [] for client in each.members}
+def _assignments_of(each: Rebalance) -> dict[Client, tuple[Partition, ...]]:
+    by_client: dict[Client, list[Partition]] = {client: [] for client in each.members}
     for partition, client in each.owners.items():
-        found[client].append(partition)
-    return {client: tuple(sorted(partitions)) for client, partitions in found.items()}
+        by_client[client].append(partition)
+    return {client: tuple(sorted(partitions)) for client, partitions in by_client.items()}
 
 
 class _Encoded:
@@ -104,31 +111,37 @@ class _Encoded:
         self._listed: dict[tuple[Partition, ...], bytes] = {}
         self._members: dict[str, bytes] = {}
 
-    def member(self, client: Client, given: tuple[Partition, ...]) -> bytes:
+    def member(self, client: Client, assigned_partitions: tuple[Partition, ...]) -> bytes:
         """A member of the record."""
         head = self._members.get(client.member_id)
         if head is None:
             head = member(client.member_id, client.instance_id, client.client_id)
             self._members[client.member_id] = head
-        said, assigned = self.subscription(client), self.assignment(given)
+        subscription_bytes, assigned = self.subscription(client), self.assignment(assigned_partitions)
         return b"".join(
-            (head, len(said).to_bytes(4, "big"), said, len(assigned).to_bytes(4, "big"), assigned)
+            (
+                head,
+                len(subscription_bytes).to_bytes(4, "big"),
+                subscription_bytes,
+                len(assigned).to_bytes(4, "big"),
+                assigned,
+            )
         )
 
     def subscription(self, client: Client) -> bytes:
         """Its last subscription."""
-        owned, heard = client.said
-        return subscription(self._topics, self._partitions(owned), heard)
+        owned, claimed_generation = client.sent
+        return subscription(self._topics, self._partitions(owned), claimed_generation)
 
-    def assignment(self, given: tuple[Partition, ...]) -> bytes:
+    def assignment(self, assigned_partitions: tuple[Partition, ...]) -> bytes:
         """Its assignment."""
-        return assignment(self._partitions(given))
+        return assignment(self._partitions(assigned_partitions))
 
     def _partitions(self, partitions: tuple[Partition, ...]) -> bytes:
-        found = self._listed.get(partitions)
-        if found is None:
-            found = self._listed[partitions] = listed(partitions)
-        return found
+        cached = self._listed.get(partitions)
+        if cached is None:
+            cached = self._listed[partitions] = listed(partitions)
+        return cached
 
 
 class _Truth:
@@ -143,11 +156,13 @@ class _Truth:
         self.standings: Counter[str] = Counter()
         self.rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
 
-    def note(self, offset: int, each: Rebalance, given: dict[Client, tuple[Partition, ...]]) -> None:
+    def note(
+        self, offset: int, each: Rebalance, assigned_partitions: dict[Client, tuple[Partition, ...]]
+    ) -> None:
         """Add the next record."""
         for partition, claims in each.claims.items():
-            for heard, client in claims:
-                self._claim(offset, each, partition, claims, (heard, client))
+            for claimed_generation, client in claims:
+                self._claim(offset, each, partition, claims, (claimed_generation, client))
         now = {partition: client.member_id for partition, client in each.owners.items()}
         self.assignments += len(now)
         for partition, owner in now.items():
@@ -166,7 +181,7 @@ class _Truth:
                 "partitions": len(now),
                 "members_joined": sorted(members - self._members),
                 "members_left": sorted(self._members - members),
-                "without": sum(not partitions for partitions in given.values()),
+                "without": sum(not partitions for partitions in assigned_partitions.values()),
             }
         )
         self._before, self._members, self._generation = now, members, each.generation
@@ -179,15 +194,21 @@ class _Truth:
         claims: Sequence[tuple[int, Client]],
         own: tuple[int, Client],
     ) -> None:
-        heard, client = own
+        claimed_generation, client = own
         others = max((other for other, by in claims if by is not client), default=-2)
-        standing = "stale" if heard < others else "contradicted" if heard == others else "valid"
+        standing = (
+            "stale"
+            if claimed_generation < others
+            else "contradicted"
+            if claimed_generation == others
+            else "valid"
+        )
         owner = each.owners.get(partition)
         to_self, to_another = owner is client, owner is not None and owner is not client
-        was_assigned = client.was_assigned(partition, heard)
+        was_assigned = client.was_assigned(partition, claimed_generation)
         self.claims += 1
         self.standings[standing] += 1
-        ordinary = standing == "valid" and to_self and was_assigned and heard == self._generation
+        ordinary = standing == "valid" and to_self and was_assigned and claimed_generation == self._generation
         if self._whole or not ordinary:
             self.rows["claims"].append(
                 {
@@ -195,7 +216,7 @@ class _Truth:
                     "member_id": client.member_id,
                     "topic": partition[0],
                     "partition": partition[1],
-                    "claimed_generation": heard,
+                    "claimed_generation": claimed_generation,
                     "greatest_claim_of_others": others,
                     "was_assigned": was_assigned,
                     "assigned_to_self": to_self,

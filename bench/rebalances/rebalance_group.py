@@ -53,8 +53,8 @@ class Client:
     instance_id: str | None
     member_id: str
     owned: tuple[Partition, ...] = NOTHING
-    heard: int = -1
-    said: tuple[tuple[Partition, ...], int] = (NOTHING, -1)
+    owned_generation: int = -1
+    sent: tuple[tuple[Partition, ...], int] = (NOTHING, -1)
     assigned: frozenset[Partition] = frozenset()
     history: tuple[list[int], list[frozenset[Partition]]] = field(default_factory=lambda: ([], []))
 
@@ -83,7 +83,7 @@ class Rebalance:
     members: tuple[Client, ...]
     joined: tuple[Client, ...]
     new: tuple[Client, ...]
-    gone: tuple[str, ...]
+    left: tuple[str, ...]
     claims: dict[Partition, list[tuple[int, Client]]]
     owners: dict[Partition, Client]
 
@@ -105,19 +105,19 @@ class Group:
 
     def rebalances(self) -> Iterator[Rebalance]:
         """All rebalances. Clients have received their assignment before the next rebalance is requested."""
-        new, gone = tuple(self._clients), tuple[str, ...]()
+        new, left = tuple(self._clients), tuple[str, ...]()
         for _ in range(self._rebalances):
             first = self._generation + 1
             self._generation = first + (self._rng.random() < self._mix.abandoned)
             joined = tuple(each for each in self._clients if each in new or self._joins(each))
             for each in joined:
-                each.said = (each.owned, each.heard)
+                each.sent = (each.owned, each.owned_generation)
             claims = self._claims()
             owners = self._assigned(claims)
             members = tuple(self._clients)
-            yield Rebalance(self._generation, first, members[0], members, joined, new, gone, claims, owners)
-            self._hear(owners, joined)
-            new, gone = self._change()
+            yield Rebalance(self._generation, first, members[0], members, joined, new, left, claims, owners)
+            self._receive_assignments(owners, joined)
+            new, left = self._change()
 
     def _client(self, number: int) -> Client:
         static = number and self._rng.random() < self._mix.static
@@ -132,33 +132,33 @@ class Group:
         return client.instance_id is None or self._rng.random() >= self._mix.absent
 
     def _claims(self) -> dict[Partition, list[tuple[int, Client]]]:
-        found: dict[Partition, list[tuple[int, Client]]] = defaultdict(list)
+        claims: dict[Partition, list[tuple[int, Client]]] = defaultdict(list)
         for client in self._clients:
-            owned, heard = client.said
+            owned, generation = client.sent
             for partition in owned:
-                found[partition].append((heard, client))
-        return found
+                claims[partition].append((generation, client))
+        return claims
 
     def _assigned(self, claims: dict[Partition, list[tuple[int, Client]]]) -> dict[Partition, Client]:
         owners: dict[Partition, Client] = {}
-        kept: dict[str, int] = dict.fromkeys((each.member_id for each in self._clients), 0)
+        counts: dict[str, int] = dict.fromkeys((each.member_id for each in self._clients), 0)
         free = []
         for partition in self.partitions:
             claimed = claims.get(partition)
             if not claimed:
                 free.append(partition)
                 continue
-            newest = max(heard for heard, _ in claimed)
-            valid = [client for heard, client in claimed if heard == newest]
+            newest = max(generation for generation, _ in claimed)
+            valid = [client for generation, client in claimed if generation == newest]
             if len(claimed) > len(valid) and self._rng.random() < self._mix.stale_wins:
-                owners[partition] = next(client for heard, client in claimed if heard < newest)
-            elif len(valid) > 1 or kept[valid[0].member_id] > self._quota:
+                owners[partition] = next(client for generation, client in claimed if generation < newest)
+            elif len(valid) > 1 or counts[valid[0].member_id] > self._quota:
                 # contradicted, or must be revoked first
                 continue
             else:
                 owners[partition] = valid[0]
-            kept[owners[partition].member_id] += 1
-        least = [(count, number) for number, count in enumerate(kept.values())]
+            counts[owners[partition].member_id] += 1
+        least = [(count, number) for number, count in enumerate(counts.values())]
         heapq.heapify(least)
         for partition in free:
             count, number = heapq.heappop(least)
@@ -168,37 +168,37 @@ class Group:
             owners[self._rng.choice(self.partitions)] = self._rng.choice(self._clients)
         return owners
 
-    def _hear(self, owners: dict[Partition, Client], joined: tuple[Client, ...]) -> None:
-        given: dict[Client, list[Partition]] = defaultdict(list)
+    def _receive_assignments(self, owners: dict[Partition, Client], joined: tuple[Client, ...]) -> None:
+        by_client: dict[Client, list[Partition]] = defaultdict(list)
         for partition, client in owners.items():
-            given[client].append(partition)
-        heard = set(joined)
+            by_client[client].append(partition)
+        joined_clients = set(joined)
         for client in self._clients:
-            assigned = frozenset(given.get(client, ()))
+            assigned = frozenset(by_client.get(client, ()))
             if assigned != client.assigned or not client.history[0]:
                 client.history[0].append(self._generation)
                 client.history[1].append(assigned)
                 client.assigned = assigned
-            if client in heard and self._rng.random() >= self._mix.unheard:
+            if client in joined_clients and self._rng.random() >= self._mix.unheard:
                 if len(client.owned) != len(assigned) or not assigned.issuperset(client.owned):
                     client.owned = tuple(sorted(assigned))
-                client.heard = self._generation
+                client.owned_generation = self._generation
 
     def _change(self) -> tuple[tuple[Client, ...], tuple[str, ...]]:
         """Changes of members before the next rebalance: new member ids, and those that have left."""
-        rng, mix, new, gone = self._rng, self._mix, list[Client](), list[str]()
+        rng, mix, new, left = self._rng, self._mix, list[Client](), list[str]()
         if rng.random() < mix.leaves and len(self._clients) > 2:
             at = rng.randrange(1, len(self._clients))
             if self._clients[at].instance_id is None:
                 client = self._clients.pop(at)
-                gone.append(client.member_id)
+                left.append(client.member_id)
                 self._away.append(client)
         if len(self._away) > 3 or (self._away and rng.random() < mix.leaves):
             client = self._away.pop(rng.randrange(len(self._away)))
-            if client.member_id not in gone:
+            if client.member_id not in left:
                 client.begin_again(self._member_id(client.client_id))
                 if rng.random() >= mix.stale:
-                    client.owned, client.heard = NOTHING, -1
+                    client.owned, client.owned_generation = NOTHING, -1
                 self._clients.append(client)
                 new.append(client)
             else:
@@ -206,15 +206,15 @@ class Group:
         if rng.random() < mix.restarts:
             client = rng.choice(self._clients)
             if client not in new:
-                gone.append(client.member_id)
+                left.append(client.member_id)
                 client.begin_again(self._member_id(client.client_id))
-                client.owned, client.heard = NOTHING, -1
+                client.owned, client.owned_generation = NOTHING, -1
                 new.append(client)
         if rng.random() < mix.contradicts:
             self._contradict()
-        return tuple(new), tuple(gone)
+        return tuple(new), tuple(left)
 
     def _contradict(self) -> None:
         one, other = self._rng.sample(self._clients, 2)
-        if one.heard == other.heard and other.owned and one.instance_id is None:
+        if one.owned_generation == other.owned_generation and other.owned and one.instance_id is None:
             one.owned = tuple(sorted({*one.owned, other.owned[0]}))

@@ -21,10 +21,10 @@ _JOINED_MS, _ABANDONED_MS, _SYNCED_MS, _BEATS_MS = 3_200, 1_500, 3_510, 8_000
 _MEMBER_ID_REQUIRED = 79
 
 
-class _Asked(NamedTuple):
+class _Join(NamedTuple):
     """A JoinGroup request: its subscription, the times of request and answer, and the answer."""
 
-    said: str
+    subscription: str
     came: int
     done: int
     generation: int | None = None
@@ -48,25 +48,29 @@ class Lines:
 
     def write(self, each: Rebalance, begun_ms: int, assignments: Mapping[Client, bytes]) -> None:
         """Write a rebalance that begins at this time."""
-        said = {client: b64encode(self._subscription(client)).decode() for client in each.members}
-        told = "[" + ",".join(_told(client, said[client]) for client in each.members) + "]"
-        for member_id in each.gone:
+        subscriptions = {client: b64encode(self._subscription(client)).decode() for client in each.members}
+        members_json = (
+            "[" + ",".join(_member_json(client, subscriptions[client]) for client in each.members) + "]"
+        )
+        for member_id in each.left:
             sent = {"groupId": self._group, "members": [_id(member_id)]}
             answer = {"errorCode": 0, "members": [{**_id(member_id), "errorCode": 0}]}
             self._say(LEAVE, member_id, (begun_ms - 5, begun_ms - 3), _json(sent), _json(answer))
         for number, client in enumerate(each.joined):
             new = client in each.new
             if new and client.instance_id is None:
-                self._join(each, client, _Asked(said[client], begun_ms + number, begun_ms + number + 1))
+                self._join(
+                    each, client, _Join(subscriptions[client], begun_ms + number, begun_ms + number + 1)
+                )
         for generation in range(each.first, each.generation + 1):
             last = generation == each.generation
             answered = begun_ms + (_JOINED_MS if last else _ABANDONED_MS)
             arrives = begun_ms if generation == each.first else begun_ms + _ABANDONED_MS + 20
             for number, client in enumerate(each.joined):
-                members = told if client is each.leader else "[]"
+                members = members_json if client is each.leader else "[]"
                 came = arrives + 10 + number % (_ABANDONED_MS - 100)
                 done = answered + number % 10
-                self._join(each, client, _Asked(said[client], came, done, generation, members))
+                self._join(each, client, _Join(subscriptions[client], came, done, generation, members))
         for number, client in enumerate(each.joined):
             self._sync(each, client, begun_ms + _SYNCED_MS + number % 20, assignments)
             beat = {"groupId": self._group, "generationId": each.generation, "memberId": client.member_id}
@@ -79,9 +83,9 @@ class Lines:
         self.count += len(self._lines)
         self._lines = []
 
-    def _join(self, each: Rebalance, client: Client, asked: _Asked) -> None:
+    def _join(self, each: Rebalance, client: Client, join: _Join) -> None:
         """A JoinGroup that is answered with a generation, or with a member id if that is None."""
-        generation = asked.generation
+        generation = join.generation
         asks = generation is None
         again = generation is not None and generation > each.first
         nameless = asks or (client in each.new and client.instance_id is not None and not again)
@@ -89,26 +93,26 @@ class Lines:
         sent = (
             f'{{"groupId":"{self._group}","sessionTimeoutMs":45000,"rebalanceTimeoutMs":300000,"memberId":'
             f'"{member_id}","groupInstanceId":{_json(client.instance_id)},"protocolType":"consumer",'
-            f'"protocols":[{{"name":"{PROTOCOL}","metadata":"{asked.said}"}}],"reason":null}}'
+            f'"protocols":[{{"name":"{PROTOCOL}","metadata":"{join.subscription}"}}],"reason":null}}'
         )
         answer = (
             f'{{"throttleTimeMs":0,"errorCode":{_MEMBER_ID_REQUIRED if asks else 0},"generationId":'
             f'{-1 if generation is None else generation},"protocolType":{"null" if asks else _CONSUMER},'
             f'"protocolName":{"null" if asks else _PROTOCOL},"leader":'
             f'"{"" if asks else each.leader.member_id}","skipAssignment":false,'
-            f'"memberId":"{client.member_id}","members":{asked.members}}}'
+            f'"memberId":"{client.member_id}","members":{join.members}}}'
         )
-        self._say(JOIN, client.client_id, (asked.came, asked.done), sent, answer)
+        self._say(JOIN, client.client_id, (join.came, join.done), sent, answer)
         self.joins.append(
             {
                 "client_id": client.client_id,
-                "requested_ms": asked.came,
+                "requested_ms": join.came,
                 "member_id": member_id,
                 "answered_member_id": client.member_id,
                 "error": "MEMBER_ID_REQUIRED" if asks else "NONE",
                 "response_generation": -1 if generation is None else generation,
-                "presented_generation": client.said[1],
-                "claims_held": len(client.said[0]),
+                "presented_generation": client.sent[1],
+                "claims_held": len(client.sent[0]),
                 "current_generation": (each.first if generation is None else generation) - 1,
                 "member_known": not nameless,
             }
@@ -157,10 +161,10 @@ class Lines:
 _CONSUMER, _PROTOCOL = '"consumer"', f'"{PROTOCOL}"'
 
 
-def _told(client: Client, said: str) -> str:
+def _member_json(client: Client, subscription: str) -> str:
     """A member in the answer to the leader."""
     instance = _json(client.instance_id)
-    return f'{{"memberId":"{client.member_id}","groupInstanceId":{instance},"metadata":"{said}"}}'
+    return f'{{"memberId":"{client.member_id}","groupInstanceId":{instance},"metadata":"{subscription}"}}'
 
 
 def _id(member_id: str) -> dict[str, Any]:

@@ -65,8 +65,8 @@ def rebuild(run: pipeline.Run) -> dict[str, int]:
     """Rebuild the tables of this protocol."""
     size = sum(lake.size(run.catalog, table) for table in (BATCHES, RECORDS, REQUESTS))
     engine = run.engine_for(size, "rebuild")
-    found = PROTOCOL.rebuild(evidence(engine, run.catalog, run.settings))
-    return {table.name: engine.replace(table, found[table.name]) for table in TABLES}
+    rebuilt = PROTOCOL.rebuild(evidence(engine, run.catalog, run.settings))
+    return {table.name: engine.replace(table, rebuilt[table.name]) for table in TABLES}
 
 
 def judge(run: pipeline.Run) -> dict[str, Any]:
@@ -75,8 +75,8 @@ def judge(run: pipeline.Run) -> dict[str, Any]:
     rows = sum(lake.count(run.catalog, table) for table in TABLES)
     choice = choose(run.settings, rows)
     with opened(choice, run.settings, run.catalog, run.spark) as engine:
-        asked = [query for query in queries(engine.dialect) if own.issuperset(query.tables)]
-        return {"engine": choice.engine, **vars(judge_all(engine, run.settings, asked))}
+        own_queries = [query for query in queries(engine.dialect) if own.issuperset(query.tables)]
+        return {"engine": choice.engine, **vars(judge_all(engine, run.settings, own_queries))}
 
 
 def differences(run: pipeline.Run) -> dict[str, Any]:
@@ -106,8 +106,8 @@ def differences(run: pipeline.Run) -> dict[str, Any]:
         }
         for name, query in tables.items():
             names = ", ".join(f'"{each[0]}"' for each in connection.sql(f"DESCRIBE truth_{name}").fetchall())
-            expected, found = f"SELECT {names} FROM truth_{name}", f"SELECT {names} FROM ({query})"
-            for first, second, what in ((expected, found, "missing"), (found, expected, "more")):
+            expected, rebuilt = f"SELECT {names} FROM truth_{name}", f"SELECT {names} FROM ({query})"
+            for first, second, what in ((expected, rebuilt, "missing"), (rebuilt, expected, "more")):
                 different = connection.sql(f"({first}) EXCEPT ALL ({second})").to_arrow_table()
                 if different.num_rows:
                     wrong[f"{name}: {different.num_rows} {what}"] = different.slice(0, 3).to_pylist()
@@ -128,10 +128,10 @@ def _fits(join: dict[str, Any]) -> bool:
     """Whether one of the possible states of a JoinGroup is the true one; null matches any."""
     if join["candidates"] is None:
         return False
-    met = zip(join["found_generation"], join["found_known"], strict=True)
+    candidates = zip(join["found_generation"], join["found_known"], strict=True)
     return join["candidates"] == 0 or any(
         generation in {None, join["current_generation"]} and known in {None, join["member_known"]}
-        for generation, known in met
+        for generation, known in candidates
     )
 
 

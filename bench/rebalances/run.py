@@ -45,11 +45,11 @@ def main() -> int:
             what = f"{name} of {rebalances:,} rebalances"
             spent = max(took.cpu - runs[FEWEST][name].cpu, 0.01)
             goal(f"{what} within {MEBIBYTES:,} MiB", took.peak <= MEBIBYTES, f"{took.peak:,.0f} MiB")
-            asked = LINES_OF_A_REBALANCE * (rebalances - FEWEST)
+            requests = LINES_OF_A_REBALANCE * (rebalances - FEWEST)
             goal(
                 f"{what}: {RATE:,} requests of its members in a CPU second",
-                asked / spent >= RATE,
-                f"{asked / spent:,.0f}, of {lines / spent:,.0f} lines",
+                requests / spent >= RATE,
+                f"{requests / spent:,.0f}, of {lines / spent:,.0f} lines",
             )
     return int(bool(missed))
 
@@ -57,10 +57,11 @@ def main() -> int:
 def _audited(folder: Path, rebalances: int) -> dict[str, Took]:
     """Generate a cluster, capture, rebuild, judge and check it; returns the cost of each step."""
     begun = time.monotonic()
-    made = generate(folder, Size(MEMBERS, PARTITIONS, rebalances, min(rebalances, LOGGED)))
+    cluster = generate(folder, Size(MEMBERS, PARTITIONS, rebalances, min(rebalances, LOGGED)))
     print(
-        f"  {rebalances:,} rebalances of {MEMBERS:,} members: {made.bytes / 1e6:,.0f} MB of records, "
-        f"{made.requests:,} requests, {made.claims:,} claims, {made.out_of_the_ordinary:,} of them unusual "
+        f"  {rebalances:,} rebalances of {MEMBERS:,} members: {cluster.bytes / 1e6:,.0f} MB of records, "
+        f"{cluster.requests:,} requests, {cluster.claims:,} claims, {cluster.out_of_the_ordinary:,} of "
+        f"them unusual "
         f"({time.monotonic() - begun:.0f} s to generate)",
         flush=True,
     )
@@ -68,11 +69,11 @@ def _audited(folder: Path, rebalances: int) -> dict[str, Took]:
     checked = took["check"].steps["check"]["said"]
     rows, joins = checked["rows"], checked["joins"]
     goal(
-        f"each of {made.claims:,} claims is told as it was made, in {rows['claims']:,} rows",
+        f"each of {cluster.claims:,} claims is rebuilt as it was generated, in {rows['claims']:,} rows",
         not checked["wrong"],
         str(checked["wrong"])[:2000],
     )
-    print(f"  what {checked['known']:,} of {joins:,} JoinGroups met is known", flush=True)
+    print(f"  the state is known for {checked['known']:,} of {joins:,} JoinGroups", flush=True)
     return took
 
 

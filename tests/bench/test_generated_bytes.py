@@ -88,9 +88,9 @@ def test_dump_log_shows_the_members_that_a_generated_group_has(tmp_path: Path) -
         for client, member in zip(each.members, said["members"], strict=True):
             names = client.member_id, client.instance_id, client.client_id
             assert (member["memberId"], member["groupInstanceId"], member["clientId"]) == names
-            owned, heard = client.said
+            owned, generation = client.sent
             sent = member["subscription"]
-            assert (sent["topics"], sent["generationId"]) == (list(group.topics), heard)
+            assert (sent["topics"], sent["generationId"]) == (list(group.topics), generation)
             assert _listed(sent["ownedPartitions"]) == list(owned)
             given = sorted(partition for partition, owner in each.owners.items() if owner is client)
             assert _listed(member["assignment"]["assignedPartitions"]) == given
