@@ -29,7 +29,7 @@ ZOMBIE = {"no_zombie_accepted", "no_policy_admits_a_zombie"}
 ANOTHERS = {"no_commit_for_anothers_partition"}
 WITHOUT_MEMBERS = (
     *("producers", "exhausted", "ends", "markers", "idempotent", "incarnations", "natural", "days"),
-    "makers",
+    *("makers", "platformatic"),
     *("rebalances", "streams", "lags"),
 )
 """Captures whose drivers commit as no member: about something else, or of ordinary clients only."""
@@ -55,8 +55,9 @@ CRITICAL: dict[str, set[str]] = {
     "fencings": set(),
     "natural": set(),
     "days": set(),
-    # kafka-go commits what it read in a generation before with the one that it is in
+    # kafka-go and @platformatic/kafka commit what they read in an epoch before with the one that they are in
     "makers": ANOTHERS,
+    "platformatic": ANOTHERS,
     "ends": set(),
     # before 4.3 no next producer id is written
     "ends-4.0": {"next_producer_id_at_exhaustion"},

@@ -13,7 +13,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 from brokers import LabError, Plan
@@ -23,28 +23,22 @@ from scenario import Scenario, Stage, make_another, prepare, restart
 _PROGRAMS = Path(__file__).parent
 
 _KAFKAJS = "kafkajs"
+PLATFORMATIC = "platformatic"
 
 
 class Makers:
-    """Starts clients of any maker. Raises ``LabError`` if Go or Node is missing."""
+    """Starts clients of any maker. Raises ``LabError`` where Go or Node is needed and missing."""
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
-        home = stage.clients.folder.parent
-        self._go = home / "makers"
-        self._node = home / "node"
-        if shutil.which("go") is None or shutil.which("npm") is None:
-            raise LabError("the scenario makers needs Go and Node")
-        subprocess.run(["go", "build", "-o", str(self._go), "."], cwd=_PROGRAMS / "go", check=True)
-        names = ("client.js", "package.json", "package-lock.json")
-        self._node.mkdir()
-        for name in names:
-            shutil.copy(_PROGRAMS / "node" / name, self._node)
-        subprocess.run(["npm", "ci", "--silent"], cwd=self._node, check=True)
+        self._home = stage.clients.folder.parent
 
     def start(self, maker: str, role: str, name: str, **settings: object) -> Client:
         """Start a client of this name; it ends with the scenario."""
-        program = ["node", str(self._node / "client.js")] if maker == _KAFKAJS else [str(self._go)]
+        if maker in (_KAFKAJS, PLATFORMATIC):
+            program = ["node", str(self._node / f"{maker}.js")]
+        else:
+            program = [str(self._go)]
         first = self._stage.cluster.bootstrap.split(",")[0]
         settings |= {"bootstrap": first, "client": settings.get("client", name)}
         flags = [
@@ -52,6 +46,21 @@ class Makers:
         ]
         log = self._stage.clients.folder / f"{name}.log"
         return self._stage.clients.run(Client(name, log, [*program, maker, role, *flags]))
+
+    @cached_property
+    def _go(self) -> Path:
+        _need("go")
+        program = self._home / "makers"
+        subprocess.run(["go", "build", "-o", str(program), "."], cwd=_PROGRAMS / "go", check=True)
+        return program
+
+    @cached_property
+    def _node(self) -> Path:
+        _need("npm")
+        folder = self._home / "node"
+        shutil.copytree(_PROGRAMS / "node", folder)
+        subprocess.run(["npm", "ci", "--silent"], cwd=folder, check=True)
+        return folder
 
     def member(self, maker: str, name: str, group: str, **settings: object) -> Client:
         """Start a member of a group."""
@@ -91,6 +100,11 @@ def play(stage: Stage) -> None:
     time.sleep(9)
 
 
+def _need(program: str) -> None:
+    if shutil.which(program) is None:
+        raise LabError(f"clients of these makers need {program}")
+
+
 @dataclass
 class Cast:
     """The clients of one maker: which of them sleep past their session, are killed, leave, or come later."""
@@ -101,13 +115,13 @@ class Cast:
     replace: Callable[[], object] = lambda: None
 
 
-def _trio(makers: Makers, maker: str, group: str, leaves: bool = False, **settings: object) -> Cast:
+def trio(makers: Makers, maker: str, group: str, leaves: bool = False, **settings: object) -> Cast:
     """Three members of a group: one stays, one sleeps, one is killed or leaves."""
     _, sleeper, third = (makers.member(maker, f"{group}-{number}", group, **settings) for number in (1, 2, 3))
     return Cast([sleeper], [] if leaves else [third], [third] if leaves else [])
 
 
-def _static(makers: Makers, maker: str, group: str, **settings: object) -> Cast:
+def static(makers: Makers, maker: str, group: str, **settings: object) -> Cast:
     """Two static members; one is killed and comes back within its session."""
     _, second = (
         makers.member(maker, f"{group}-{number}", group, instance=f"s{number}", session=12_000, **settings)
@@ -141,7 +155,7 @@ def franz(makers: Makers) -> list[Cast]:
     """franz-go: classic groups and, with the assignor ``server``, those of KIP-848."""
     _of_any(makers, "franz")
     casts = [
-        _trio(makers, "franz", f"franz-{assignor}-{commit}", assignor=assignor, commit=commit)
+        trio(makers, "franz", f"franz-{assignor}-{commit}", assignor=assignor, commit=commit)
         for assignor, commit in (
             ("cooperative-sticky", "auto"),
             ("server", "manual"),
@@ -149,7 +163,7 @@ def franz(makers: Makers) -> list[Cast]:
         )
     ]
     casts += [
-        _static(makers, "franz", f"franz-static-{assignor}", assignor=assignor, commit="manual")
+        static(makers, "franz", f"franz-static-{assignor}", assignor=assignor, commit="manual")
         for assignor in ("sticky", "server")
     ]
     return [*casts, _transfers(makers, "franz")]
@@ -159,9 +173,9 @@ def sarama(makers: Makers) -> list[Cast]:
     """sarama: in the group of ``late`` a record takes longer than a rebalance."""
     _of_any(makers, "sarama")
     casts = [
-        _trio(makers, "sarama", "sarama-cooperative", assignor="cooperative-sticky", commit="auto"),
-        _trio(makers, "sarama", "sarama-late", commit="late", work=4000, rebalance=2500),
-        _static(makers, "sarama", "sarama-static", assignor="sticky", commit="manual"),
+        trio(makers, "sarama", "sarama-cooperative", assignor="cooperative-sticky", commit="auto"),
+        trio(makers, "sarama", "sarama-late", commit="late", work=4000, rebalance=2500),
+        static(makers, "sarama", "sarama-static", assignor="sticky", commit="manual"),
     ]
     return [*casts, _transfers(makers, "sarama")]
 
@@ -170,8 +184,8 @@ def segmentio(makers: Makers) -> list[Cast]:
     """kafka-go: its producer has no id, and it commits offsets of partitions that it may no longer own."""
     _of_any(makers, "segmentio")
     return [
-        _trio(makers, "segmentio", "segmentio-auto", leaves=True, commit="auto"),
-        _trio(makers, "segmentio", "segmentio-late", commit="manual", work=4000, rebalance=2500),
+        trio(makers, "segmentio", "segmentio-auto", leaves=True, commit="auto"),
+        trio(makers, "segmentio", "segmentio-late", commit="manual", work=4000, rebalance=2500),
     ]
 
 
@@ -179,8 +193,8 @@ def kafkajs(makers: Makers) -> list[Cast]:
     """kafkajs: in the group of ``late`` a record takes longer than a rebalance."""
     _of_any(makers, _KAFKAJS)
     casts = [
-        _trio(makers, _KAFKAJS, "kafkajs-auto", leaves=True, commit="auto"),
-        _trio(makers, _KAFKAJS, "kafkajs-late", commit="manual", work=4000, rebalance=2500),
+        trio(makers, _KAFKAJS, "kafkajs-auto", leaves=True, commit="auto"),
+        trio(makers, _KAFKAJS, "kafkajs-late", commit="manual", work=4000, rebalance=2500),
     ]
     return [*casts, _transfers(makers, _KAFKAJS)]
 

@@ -17,6 +17,7 @@ import local_bumps
 import makers
 import markers
 import natural
+import platformatic
 import producer_failover
 import producer_scenario
 import rebalances
@@ -196,6 +197,7 @@ SCENARIOS: dict[str, Scenario] = {
     "idempotent": local_bumps.SCENARIO,
     "natural": natural.SCENARIO,
     "makers": makers.SCENARIO,
+    "platformatic": platformatic.SCENARIO,
     "days": days.SCENARIO,
     "incarnations": incarnations.SCENARIO,
     "rebalances": rebalances.SCENARIO,
