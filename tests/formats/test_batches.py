@@ -114,6 +114,37 @@ def test_a_corrupt_batch_is_set_aside_and_the_rest_is_read(batch: Encode) -> Non
     assert records(data, walked).records.num_rows == 12
 
 
+@pytest.mark.parametrize(
+    ("at", "new", "left"),
+    [
+        (6, b"\1", [0, 10, 30, 40]),  # offset 276
+        (0, b"\x80", [0, 10, 30, 40]),  # a negative offset
+        (7, b"\4", [0, 30, 40]),  # offset 4, or the batch before has a wrong one
+        (12, b"\1", [0, 10, 30, 40]),  # a leader epoch that nobody had
+        (15, b"\4", [0, 10, 30, 40]),  # an older one
+    ],
+)
+def test_an_offset_or_epoch_out_of_order_is_no_checksums_affair(
+    batch: Encode, at: int, new: bytes, left: list[int]
+) -> None:
+    data = bytearray(segment(batch))
+    size = len(data) // 5
+    data[2 * size + at : 2 * size + at + 1] = new
+    walked = walk(data)
+    assert (walked.stop, walked.consumed_to, offsets(walked)) == ("end", len(data), left)
+    assert {fault.reason for fault in walked.faults} == {"out_of_order"}
+    assert sum(length for _, length, _ in said(walked)) == (5 - len(left)) * size
+    assert records(data, walked).records.num_rows == 4 * len(left)
+
+
+def test_leader_epochs_may_rise(batch: Encode) -> None:
+    data = bytearray(segment(batch))
+    for number in range(5):
+        at = number * len(data) // 5 + 12
+        data[at : at + 4] = struct.pack(">i", number // 2)
+    assert (offsets(walk(data)), walk(data).faults) == ([0, 10, 20, 30, 40], ())
+
+
 def test_a_corrupt_last_batch_may_still_be_in_flight(batch: Encode) -> None:
     data = bytearray(segment(batch))
     data[-1] ^= 1
@@ -178,8 +209,8 @@ def test_a_start_outside_the_file_is_an_error_of_the_caller(batch: Encode) -> No
     ],
 )
 def test_malformed_records_set_the_whole_batch_aside(batch: Encode, body: bytes, count: int) -> None:
-    bad = batch([], body=body, count=count)
-    data = batch(PAIRS) + bad + batch(PAIRS, base_offset=20)
+    bad = batch([], base_offset=10, body=body, count=count)
+    data = batch(PAIRS) + bad + batch(PAIRS, base_offset=2**32)
     walked = walk(data)
     read = records(data, walked)
     assert walked.faults == ()
@@ -211,7 +242,7 @@ def test_compressed_batches_read_like_plain_ones(batch: Encode, codec: int, pack
     pairs = [(f"key-{i}".encode(), b"value" * i) for i in range(40)]
     plain = batch(pairs)
     body = pack(plain[61:]) if pack else compressed(codec, plain[61:])
-    packed = batch([], attributes=codec, body=body, count=40)
+    packed = batch([], base_offset=10, attributes=codec, body=body, count=40)
     data = batch(PAIRS) + packed + batch(PAIRS, base_offset=50)
     read = records(data, walk(data))
     assert read.faults == ()

@@ -279,6 +279,11 @@ LAYOUTS = {
     "Log4j's manual": b"2026-11-20 22:02:40.024 [handler-1] DEBUG kafka.request.logger - %s",
     "with a zone": b"2026-11-20T23:02:40.024+0100 DEBUG kafka.request.logger - %s",
     "finer than milliseconds": b"2026-11-20 22:02:40,024999 DEBUG %s (kafka.request.logger)",
+    "in a container": b"2026-11-20T22:02:41.5Z stdout F [2026-11-20 22:02:40,024] DEBUG %s",
+    "in the journal": b"Nov 20 22:02:41 broker-1 kafka[17]: [2026-11-20 22:02:40,024] DEBUG %s",
+    "in syslog": b"2026-11-20T22:02:41+00:00 broker-1 kafka[17]: [2026-11-20 22:02:40,024] DEBUG %s",
+    "in colours": b"\x1b[36m[2026-11-20 22:02:40,024] \x1b[1mDEBUG\x1b[0m %s (kafka.request.logger)\x1b[0m",
+    "behind a byte order mark": b"\xef\xbb\xbf[2026-11-20 22:02:40,024] DEBUG %s (kafka.request.logger)",
 }
 
 
@@ -287,6 +292,7 @@ def test_layouts_say_the_same() -> None:
     in_json = [
         {"@timestamp": "2026-11-20T22:02:40.024Z", "level": "DEBUG", "message": MESSAGE.decode()},
         {"timeMillis": 1795212160024, "loggerName": "kafka.request.logger", "message": MESSAGE.decode()},
+        {"log": f"[2026-11-20 22:02:40,024] DEBUG {MESSAGE.decode()}\n", "time": "2026-11-20T22:02:41.5Z"},
     ]
     written = [layout % MESSAGE for layout in LAYOUTS.values()]
     for each in [*written, *(json.dumps(entry).encode() for entry in in_json)]:
@@ -308,6 +314,7 @@ def test_layouts_say_the_same() -> None:
         b"2026-11-20 22:02:40 DEBUG %s (kafka.request.logger)",
         b"22:02:40.024 [handler-1] DEBUG kafka.request.logger - %s",
         b"2026-11-20T22:02:40.024Z stdout F DEBUG %s",
+        b"Nov 20 22:02:40 broker-1 kafka[17]: DEBUG %s",
         b'2026-11-20 22:02:40,024 INFO client "%s" joined (kafka.coordinator.group.GroupCoordinator)',
         b'{"level":"DEBUG","message":"%s"}',
     ],

@@ -17,6 +17,8 @@ from fencepost.formats.faults import Fault
 Buffer = bytes | bytearray | memoryview | mmap | k.Bytes
 
 _INT32_MAX = 2**31 - 1
+_DISORDERED = 2
+"""What a row has in VALID if its checksum is right, and its offset or its leader epoch cannot be."""
 
 TORN_TAIL = (
     "the last batch is incomplete: its broker is writing it, or stopped while it did; it is read again"
@@ -54,7 +56,7 @@ RECORD_SCHEMA = pa.schema(
 
 @dataclass(frozen=True)
 class Walk:
-    """The batches of one buffer whose checksum is right, in file order.
+    """The batches of one buffer whose checksum is right, in file order; no offset or leader epoch goes back.
 
     ``batches`` has one row per batch (BATCH_SCHEMA plus ``is_transactional`` and ``is_control``);
     ``consumed_to`` is where the next walk of a growing file starts; ``stop`` is ``end``, ``limit``,
@@ -87,7 +89,8 @@ def walk(buffer: Buffer, start: int = 0, *, limit: int | None = None, closed: bo
     ``limit`` ends the walk after the batch that reaches that many bytes. ``closed`` says that nothing will be
     appended any more (a later segment exists): an incomplete last batch is then a fault (``truncated``),
     otherwise it is left for the next walk. A zero-filled rest is preallocated space, a clean end.
-    A batch with a wrong checksum is set aside when its length leads to a batch that is right.
+    A batch with a wrong checksum is set aside when its length leads to a batch that is right. So is one whose
+    offset or leader epoch, which no checksum covers, is out of order.
     """
     data = as_bytes(buffer)
     if not 0 <= start <= data.size:
@@ -98,12 +101,13 @@ def walk(buffer: Buffer, start: int = 0, *, limit: int | None = None, closed: bo
     count, stopped_at, why = k.count_batches(window, start)
     rows = np.empty((count, k.BATCH_FIELDS), dtype=np.int64, order="F")
     k.read_headers(window, start, rows)
+    _mark_disorder(rows)
     if window.size < data.size and why == k.AT_END:
         trusted = _trusted(rows)
         if trusted == 0:
             return walk(data, start, closed=closed)
         rows = np.asfortranarray(rows[:trusted])
-        return walk_of(rows, bad_crcs(rows), int(rows[-1, k.POSITION] + rows[-1, k.SIZE]), "limit")
+        return walk_of(rows, set_aside(rows), int(rows[-1, k.POSITION] + rows[-1, k.SIZE]), "limit")
     return _finish(data, rows, stopped_at, why, closed)
 
 
@@ -139,18 +143,43 @@ def walk_of(rows: k.Longs, faults: Sequence[Fault], consumed_to: int, stop: str)
     return Walk(pa.RecordBatch.from_arrays(columns, names=names), tuple(faults), consumed_to, stop, kept)
 
 
-def bad_crcs(rows: k.Longs) -> list[Fault]:
-    """One fault for each of ``rows`` (batches x BATCH_FIELDS) whose checksum is wrong."""
+def set_aside(rows: k.Longs) -> list[Fault]:
+    """One fault for each of ``rows`` (batches x BATCH_FIELDS) that is not VALID."""
     return [
         Fault(
             int(rows[i, k.POSITION]),
             int(rows[i, k.SIZE]),
-            "bad_crc",
-            f"the batch at offset {rows[i, k.BASE_OFFSET]} does not match its checksum: read it from "
-            "another replica",
+            reason,
+            f"the batch at offset {rows[i, k.BASE_OFFSET]} {what}: read it from another replica",
         )
-        for i in np.flatnonzero(rows[:, k.VALID] == 0)
+        for reason, what, state in (
+            ("bad_crc", "does not match its checksum", 0),
+            ("out_of_order", "has an offset or a leader epoch that those beside it exclude", _DISORDERED),
+        )
+        for i in np.flatnonzero(rows[:, k.VALID] == state)
     ]
+
+
+def _mark_disorder(rows: k.Longs) -> None:
+    """Mark the batches with an offset or a leader epoch that cannot be, beside those of others in the file.
+
+    In a file offsets ascend and leader epochs never fall. Of the batches that contradict each other those are
+    marked that are fewer: the higher ones in front, or the lower ones behind; all if there are as many.
+    """
+    valid = np.flatnonzero(rows[:, k.VALID] == 1)
+    for begin, end in ((k.BASE_OFFSET, k.LAST_OFFSET), (k.LEADER_EPOCH, k.LEADER_EPOCH)):
+        begins, ends = rows[valid, begin], rows[valid, end]
+        strictly = begin == k.BASE_OFFSET
+        if (begins[1:] >= ends[:-1] + strictly).all():
+            continue
+        before = np.maximum.accumulate(ends)[:-1]
+        after = np.minimum.accumulate(begins[::-1])[::-1][1:]
+        too_high = np.append(ends[:-1] + strictly > after, False)
+        too_low = np.insert(begins[1:] < before + strictly, 0, False)
+        fewer = too_high.sum() - too_low.sum()
+        marked = (too_high & (fewer <= 0)) | (too_low & (fewer >= 0))
+        rows[valid[marked], k.VALID] = _DISORDERED
+        valid = valid[~marked]
 
 
 def as_bytes(buffer: Buffer) -> k.Bytes:
@@ -182,17 +211,17 @@ def _finish(data: k.Bytes, rows: k.Longs, stopped_at: int, why: int, closed: boo
     detail = (
         "the batch does not match its checksum and its length leads to no other batch: read another replica"
     )
-    faults = [*bad_crcs(rows), Fault(first, data.size - first, "bad_crc", detail)]
+    faults = [*set_aside(rows), Fault(first, data.size - first, "bad_crc", detail)]
     return walk_of(rows, faults, data.size, "bad_crc")
 
 
 def _torn(data: k.Bytes, rows: k.Longs, at: int) -> Walk:
-    faults = [*bad_crcs(rows), Fault(at, data.size - at, "torn_tail", TORN_TAIL)]
+    faults = [*set_aside(rows), Fault(at, data.size - at, "torn_tail", TORN_TAIL)]
     return walk_of(rows, faults, at, "torn_tail")
 
 
 def _stop(data: k.Bytes, rows: k.Longs, at: int, why: int, closed: bool) -> Walk:
-    faults = bad_crcs(rows)
+    faults = set_aside(rows)
     if why in (k.AT_END, k.AT_ZEROS):
         return walk_of(rows, faults, at, "end")
     if why in (k.SHORT_HEADER, k.RUNS_PAST_END) and not closed:

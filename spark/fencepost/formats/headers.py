@@ -77,7 +77,7 @@ def read_headers(
     rows = np.asfortranarray(rows[: stopped.batches])
     inside = _valid_markers(rows, markers[: stopped.marked])
     rows, stopped = _without_unfinished(rows, stopped, closed)
-    return Headers(_walk(rows, stopped, b.bad_crcs(rows), closed), inside)
+    return Headers(_walk(rows, stopped, b.set_aside(rows), closed), inside)
 
 
 def _valid_markers(rows: k.Longs, markers: k.Bytes) -> k.Bytes:

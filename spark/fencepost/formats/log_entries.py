@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -208,6 +209,11 @@ def time_before(beginning: str) -> str | None:
     return None
 
 
+def plain_line(line: bytes) -> bytes:
+    """A line as its program wrote it: without a byte order mark, colours, what a collector put before it."""
+    return _collected().sub(b"", _COLOUR.sub(b"", line.removeprefix(BOM_UTF8)), count=1)
+
+
 def last_entry(lines: bytes) -> int:
     """Where the last entry of these whole lines begins; 0 when they are, or belong to, one entry."""
     found = 0
@@ -311,6 +317,11 @@ def _table() -> dict[str, Any]:
 @cache
 def _layouts() -> tuple[re.Pattern[str], ...]:
     return tuple(_compiled(layout["entry"]) for layout in _table()["layouts"])
+
+
+@cache
+def _collected() -> re.Pattern[bytes]:
+    return re.compile(b"|".join(rb"\A" + each["before"].encode() for each in _table()["collectors"]))
 
 
 @cache

@@ -29,6 +29,7 @@ def placed(line: bytes) -> LocatedRequest | None:
 
     Raises ValueError for the rest of a line that was cut, and for a line in no known layout.
     """
+    line = log_entries.plain_line(line)
     at = line.find(MARK)
     if at < 0:
         if line.strip() and not log_entries.begins_entry(line):
@@ -74,4 +75,7 @@ def is_whole(line: bytes, start: int) -> bool:
 def _of_json(line: bytes) -> LocatedRequest | None:
     entry = log_entries.of_json(line.decode("utf-8"))
     text = (entry.get("message") or "").encode("utf-8")
-    return LocatedRequest(text, len(MARK), entry["time"]) if text.startswith(MARK) else None
+    if text.startswith(MARK):
+        return LocatedRequest(text, len(MARK), entry["time"])
+    # Docker wraps whole lines
+    return placed(text.rstrip(b"\r\n")) if MARK in text else None

@@ -319,7 +319,7 @@ QUARANTINE = Table(
         "file": "string",
         "position": "bigint",
         "length": "bigint",
-        # torn_tail, bad_crc, truncated, bad_magic, bad_record, bad_line, unreadable, missing
+        # torn_tail, bad_crc, out_of_order, truncated, bad_magic, bad_record, bad_line, unreadable, missing
         "reason": "string",
         "detail": "string",  # a sentence: what it is and what to do
         "sample": "binary",  # at most 256 bytes
