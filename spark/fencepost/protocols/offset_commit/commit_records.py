@@ -16,7 +16,7 @@ class CommitRecords:
 
     def __init__(self, rows: pa.Table) -> None:
         """``rows`` as ``placed_rows`` gives them."""
-        self._of, self._count = Attributes.of(rows), rows.num_rows
+        self._of, self._count = Attributes.of(rows), int(rows.num_rows)
 
     def __len__(self) -> int:
         return self._count
@@ -43,5 +43,4 @@ class CommitRecords:
 
     def group_of(self, number: int) -> str:
         """The group of one record."""
-        groups = self.texts("group_id")
-        return groups.names[groups.values[number]]
+        return str(self.texts("group_id").value(number))
