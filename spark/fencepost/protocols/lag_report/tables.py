@@ -1,15 +1,15 @@
-"""What instances of Kafka Streams reported, were assigned, had on their disks and deleted (silver).
+"""Silver tables of Kafka Streams: lag reports, assignments, state directories and their deletions.
 
 An application is a group: ``application_id`` is its group id. An instance is one process of it, named by the
-client id of its KafkaStreams (what all its threads' names begin with). The scope of a verdict is one log,
-``log``: that of an instance (``instance:<configured client>/<client id>``), whose positions count its
-entries that are read, or ``group``, in which the reports are that members sent to the coordinator; there a
-position is the moment, in milliseconds since 1970, by the broker's clock.
+client id of its KafkaStreams (with which all its threads' names begin). The scope of a verdict is one log,
+``log``. It is either the log of an instance (``instance:<configured client>/<client id>``), whose positions
+count the entries that are read, or ``group``, which has the reports that members sent to the coordinator;
+there a position is the time in milliseconds since 1970, by the broker's clock.
 
 A task is named as Kafka's TaskId prints it: ``<subtopology>_<partition>``, before that the name of its
 topology and two underscores if it has one. Its offset sums are those of its logged stores (the stores that
-have a changelog). A negative one is a sentinel and no sum: LATEST_OFFSET (-2, the task is active and runs
-there), UNKNOWN_OFFSET_SUM (-3, a standby task of a client from before version 7).
+have a changelog). A negative one is a special value: LATEST_OFFSET (-2, the task is active and running on
+the member), UNKNOWN_OFFSET_SUM (-3, a standby task in a report before version 7).
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from __future__ import annotations
 from fencepost.tables.table import INTERVAL, Table
 
 GROUP_LOG = "group"
-"""The scope of what members of an application reported to their coordinator."""
+"""The scope of the reports that members of an application sent to their coordinator."""
 
 _SCOPE = {"cluster": "string", "application_id": "string", "log": "string"}
 
 _INSTANCE = {
-    "instance": "string",  # the client id of its KafkaStreams; null where no evidence has it
-    "process_id": "string",  # the uuid of its state directory, as Java prints it; null where nothing tells
+    "instance": "string",  # client.id of the KafkaStreams instance; null if no evidence has it
+    "process_id": "string",  # the uuid of its state directory, as Java prints it; null if unknown
 }
 
 _TASK = {
@@ -37,8 +37,8 @@ _PLACE = {"file": "string", "position": "bigint"}  # of the log entry; for reque
 
 STREAMS_COVERAGE = Table(
     "silver.streams_coverage",
-    "Each log of the audit of Kafka Streams cut into pieces that are wholly known and not: a file that is "
-    "missing between two that were rolled, or an entry that cannot be read, is a hole.",
+    "Each log of the audit of Kafka Streams, cut into pieces that are completely known and pieces that are "
+    "not: a missing file between two rolled ones, or an entry that cannot be read, is a hole.",
     {**_SCOPE, "covered": "boolean", **INTERVAL},
     ("cluster", "application_id", "log", "from_position"),
 )
@@ -46,14 +46,14 @@ STREAMS_COVERAGE = Table(
 STREAMS_INSTANCES = Table(
     "silver.streams_instances",
     "History of each instance over its log, one row per state (KafkaStreams.State) from one transition to "
-    "the next. Configuration is that of the log's newest StreamsConfig before.",
+    "the next. The configuration is that of the previous StreamsConfig in the log.",
     {
         **_SCOPE,
         **_INSTANCE,
         # CREATED, REBALANCING, RUNNING, PENDING_SHUTDOWN, NOT_RUNNING, PENDING_ERROR, ERROR; null before the
         # first transition
         "state": "string",
-        "version": "string",  # of Kafka Streams, as its log names it
+        "version": "string",  # of Kafka Streams, from its log
         "group_protocol": "string",  # classic, streams
         "state_dir": "string",
         "cleanup_delay_ms": "bigint",  # state.cleanup.delay.ms
@@ -70,15 +70,15 @@ STREAMS_INSTANCES = Table(
 STREAMS_REBALANCES = Table(
     "silver.streams_rebalances",
     "One row per thread of an instance and rebalance: from its lag report (it joins the group) to its "
-    "assignment. The interval is open where the log ends before the assignment.",
+    "assignment. The interval is open if the log ends before the assignment.",
     {
         **_SCOPE,
         **_INSTANCE,
         "rebalance_id": "string",  # digest of log, thread and position of the report
         "thread": "string",  # its name
-        "member_id": "string",  # null where no line names it
+        "member_id": "string",  # null if no line has it
         "generation": "int",
-        "reason": "string",  # why it joined, in Kafka's words; null where nothing tells
+        "reason": "string",  # why it joined, in Kafka's words; null if unknown
         # assigned, failed (the join was refused, the assignment was lost, the thread ended); null while open
         "outcome": "string",
         "reported_at": "timestamp",
@@ -91,22 +91,22 @@ STREAMS_REBALANCES = Table(
 
 TASK_DIRECTORIES = Table(
     "silver.task_directories",
-    "History of each task's directory over its instance's log: one row per change of what is known of it, "
-    "from when it is first seen.",
+    "History of each task's directory over its instance's log: one row per change of its known state, from "
+    "when it is first seen.",
     {
         **_SCOPE,
         **_INSTANCE,
         **_TASK,
         "directory_exists": "boolean",
-        "locked": "boolean",  # by a thread; null where nothing tells: taking a lock is not logged
-        "holder": "string",  # the name of the thread that has the lock; '' for none, null where not known
-        # why it has it: task (it has the task), report (only to report its lag); '' for none
+        "locked": "boolean",  # by a thread; null if unknown, since taking a lock is not logged
+        "holder": "string",  # the thread that holds the lock; '' for none, null if unknown
+        # why it holds the lock: task (it has the task), report (only to report its lag); '' for none
         "held_for": "string",
         # '' while it exists; cleaner, startup (older than the age allowed when the instance started), user
         # (cleanUp()), wipe (the thread that has the task: its state was corrupted, or ended unclean)
         "deleted_by": "string",
-        "released_at": "timestamp",  # when the thread that had the task let go of it; null: not yet, not seen
-        # the newest moment at which the log shows that the directory was modified, as its release does it
+        "released_at": "timestamp",  # when the task's thread released the lock; null if not yet, or not seen
+        # the newest time at which the log shows a modification of the directory, such as its release
         "modified_at": "timestamp",
         **_PLACE,
         **INTERVAL,
@@ -116,7 +116,7 @@ TASK_DIRECTORIES = Table(
 
 DIRECTORY_DELETIONS = Table(
     "silver.directory_deletions",
-    "One row per directory of a task that was deleted, as the instance's log says it.",
+    "One row per deleted directory of a task, from the instance's log.",
     {
         **_SCOPE,
         **_INSTANCE,
@@ -125,16 +125,16 @@ DIRECTORY_DELETIONS = Table(
         "deleted_by": "string",  # as in silver.task_directories
         "deleted_at": "timestamp",
         # the task has stores, logged or not: seen in a report, a restore, an assignment or the topology; null
-        # where nothing tells. One without has an empty directory, which is deleted also while the task runs
+        # if unknown. A task without stores has an empty directory, which may be deleted while the task runs
         "has_state": "boolean",
-        "elapsed_ms": "bigint",  # since it was modified, as the cleaner says it
-        "cleanup_delay_ms": "bigint",  # as the cleaner says it
-        # a lag report of the instance was out that had no assignment yet: of which thread, since when
+        "elapsed_ms": "bigint",  # since it was modified, from the cleaner's line
+        "cleanup_delay_ms": "bigint",  # from the cleaner's line
+        # a lag report of the instance was waiting for its assignment: of which thread, since when
         "lag_reported": "boolean",
         "reported_by": "string",
         "reported_at": "timestamp",
-        # since the thread that had the task let go of it, in milliseconds. Where only a bound of it is known,
-        # that bound if it tells on which side of the delay it lies, else null
+        # since the task's thread released the lock, in milliseconds. If only a bound of it is known: that
+        # bound if it shows on which side of the delay the time is, else null
         "since_release_ms": "bigint",
         "released_by": "string",
         "released_at": "timestamp",
@@ -147,8 +147,8 @@ DIRECTORY_DELETIONS = Table(
 LAG_REPORTS = Table(
     "silver.lag_reports",
     "One row per report of a member (the subscription of a JoinGroup, or of a member in a GroupMetadata "
-    "record; protocol 'stream') and task: each that it lists, and each that its instance is known to have on "
-    "its disk and that it leaves out. In scope 'group', from the report to the assignment.",
+    "record; protocol 'stream') and task: each task in it, and each task that its instance is known to have "
+    "on its disk but that is not in it. In scope 'group', from the report to the assignment.",
     {
         **_SCOPE,
         **_INSTANCE,
@@ -158,25 +158,25 @@ LAG_REPORTS = Table(
         "group_instance_id": "string",
         "client_id": "string",
         "client_host": "string",
-        "generation": "int",  # of the rebalance that the report is for; null where the answer is not there
+        "generation": "int",  # of the rebalance of the report; null without the answer
         "subscription_info_version": "int",
         "latest_supported_version": "int",
         "reported": "boolean",  # the task is in the report
         # SUM, LATEST_OFFSET, UNKNOWN_OFFSET_SUM, NOT_REPORTED; UNREADABLE (without a task): user data that is
-        # no report, or of a version that no release writes. A report before version 7 has no sums: of its
-        # active tasks the leader takes LATEST_OFFSET, of its standby tasks UNKNOWN_OFFSET_SUM
+        # no report, or of a version that no release writes. A report before version 7 has no sums: the leader
+        # uses LATEST_OFFSET for its active tasks, and UNKNOWN_OFFSET_SUM for its standby tasks
         "kind": "string",
-        "offset_sum": "bigint",  # as reported or taken; 0 where the task is not in the report
-        # of its changelogs, as the leader was told before it assigned; null if not known
+        "offset_sum": "bigint",  # as reported, or as the leader uses it; 0 if the task is not in the report
+        # of its changelogs, as the leader knew them for the assignment; null if unknown
         "end_offset_sum": "bigint",
-        "leader_lag": "bigint",  # what the leader made of it, by its log; null where no log shows that
-        "logged_stores": "int",  # of the task; null where neither topology nor log tells
+        "leader_lag": "bigint",  # the task's lag by the leader's log; null if no log shows it
+        "logged_stores": "int",  # of the task; null if neither topology nor log shows it
         "non_logged_stores": "int",
         "logged_offset_sum": "bigint",  # of its logged stores at the report, by the instance's log
         "reported_at": "timestamp",
         "assigned_at": "timestamp",
-        "assigned_to": "string",  # process id of the instance that got it as active task
-        "assigned_as": "string",  # by this member: active, standby; '' for none, null where not known
+        "assigned_to": "string",  # process id of the instance to which the active task was assigned
+        "assigned_as": "string",  # to this member: active, standby; '' for none, null if unknown
         "request_id": "string",  # of the JoinGroup; null for a record alone
         "record_offset": "bigint",  # of the GroupMetadata record
         **_PLACE,
@@ -188,7 +188,8 @@ LAG_REPORTS = Table(
 
 ASSIGNED_TASKS = Table(
     "silver.assigned_tasks",
-    "One row per task that a thread was newly assigned, from its assignment to when it took the task up.",
+    "One row per task that was newly assigned to a thread, from its assignment to when the thread "
+    "initialized the task.",
     {
         **_SCOPE,
         **_INSTANCE,
@@ -196,15 +197,16 @@ ASSIGNED_TASKS = Table(
         "assigned_task_id": "string",  # digest of log, thread, task and position
         "thread": "string",
         "kind": "string",  # active, standby
-        # what a standby task is: replica (num.standby.replicas), warmup (it is to be active here when it has
-        # caught up), handover (as soon as its owner has given it up); '' for an active one. The assignment
-        # does not say: the leader's log does, or the streams protocol; null where neither tells
+        # why there is a standby task: replica (num.standby.replicas), warmup (it becomes active here after it
+        # has caught up), handover (it becomes active as soon as its owner has revoked it); '' for an active
+        # task. This is not in the assignment, but in the leader's log or the streams protocol; null if
+        # neither shows it
         "standby_as": "string",
-        # the instance had reported an offset sum of the task in that rebalance: what it was assigned by
+        # the instance had reported an offset sum of the task in that rebalance
         "on_reported_lag": "boolean",
         "lag_report_id": "string",
         "offset_sum": "bigint",  # the newest that the instance reported
-        "directory_exists": "boolean",  # when the thread took the task up
+        "directory_exists": "boolean",  # when the thread initialized the task
         "deleted_by": "string",  # '' while it exists, as in silver.task_directories
         "assigned_at": "timestamp",
         "initialized_at": "timestamp",
@@ -224,10 +226,10 @@ TASK_RESTORES = Table(
         "restore_id": "string",  # digest of log, changelog and position
         "thread": "string",
         "kind": "string",  # active, standby
-        "store": "string",  # null where the line does not name it
+        "store": "string",  # null if the line does not have it
         "changelog_topic": "string",
         "changelog_partition": "int",
-        "start_offset": "bigint",  # null where the line does not tell
+        "start_offset": "bigint",  # null if the line does not have it
         "end_offset": "bigint",
         "restored_records": "bigint",
         "from_the_beginning": "boolean",  # nothing was on the disk
@@ -241,8 +243,8 @@ TASK_RESTORES = Table(
 
 STREAMS_GROUP_TASKS = Table(
     "silver.streams_group_tasks",
-    "One row per task that a member of a streams group (KIP-1071) has, in each record that its coordinator "
-    "stored of the member's assignment. Where the log cleaner has been, records are missing.",
+    "One row per task of a member of a streams group (KIP-1071), in each record of the member's current "
+    "assignment. Records that the log cleaner has removed are missing.",
     {
         "cluster": "string",
         "application_id": "string",
@@ -255,7 +257,7 @@ STREAMS_GROUP_TASKS = Table(
         "client_host": "string",
         "member_epoch": "int",
         "kind": "string",  # active, standby, warmup
-        "is_pending_revocation": "boolean",  # the member is to give it up, and has not said yet that it did
+        "is_pending_revocation": "boolean",  # the member must revoke it, and has not confirmed that yet
         "recorded_at": "timestamp",
         "record_offset": "bigint",
         **_PLACE,

@@ -1,19 +1,20 @@
-"""What classic groups, their members and their assignors believed (silver): generations, claims, assignments.
+"""Silver tables of classic groups: generations, claims of members, assignments.
 
 The scope is one life of a group, as in the audit of commits: (cluster, group_id, life), over offsets of
-``__consumer_offsets``. A generation's rows are true from the record that its leader's assignment was written
-with (GroupMetadata) until the next record of the group.
+``__consumer_offsets``. A generation's rows are valid from the record with its leader's assignment
+(GroupMetadata) until the next record of the group.
 
-A *claim* is a partition that a member said it has, when it joined: in ``ownedPartitions`` of its subscription
-(version 1 and later), or in the user data of Kafka's StickyAssignor. The generation of a claim is the
-subscription's ``generationId`` (version 2 and later), else that of the sticky assignors' user data; -1 where
-the member gave none. Only what protocol type ``consumer`` sends can be read: ``unread_reason`` says of a
-member why its subscription could not be.
+A *claim* is a partition that a member claims to own when it joins: in ``ownedPartitions`` of its
+subscription (version 1 and later), or in the user data of Kafka's StickyAssignor. The generation of a claim
+is the subscription's ``generationId`` (version 2 and later), or else that in the sticky assignors' user
+data; -1 if the member sent none. Only subscriptions of the protocol type ``consumer`` can be read:
+``unread_reason`` says why a member's subscription could not be.
 
-Claims and assignments are true from when to when. Members of a group at rest claim in each generation what
-the one before assigned to them: a row goes on while each generation that it names is as far from the record's
-own as before, or is the same negative number. Its numbers are those of its first record; in a later one they
-are greater by as much as the generation is, and who compares them finds the same.
+A row about a claim or an assignment may be valid for several records. Members of a stable group claim in
+each generation the partitions of the previous assignment. A row stays valid as long as the distance between
+each of its generations and the record's own does not change, or as long as it is the same negative number.
+Its numbers are those of its first record; in later records all of them are greater by the same number, so
+that comparisons do not change.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from __future__ import annotations
 from fencepost.tables.table import INTERVAL, Table
 
 NO_CLAIM = -2
-"""In place of the generation of a claim: there is no claim."""
+"""Stands for the generation of a claim if there is no claim."""
 
 NO_GENERATION = -1
 """JoinGroupRequest.UNKNOWN_GENERATION_ID, and AbstractStickyAssignor.DEFAULT_GENERATION."""
@@ -30,7 +31,7 @@ _GROUP = {"cluster": "string", "group_id": "string", "life": "bigint", "coordina
 
 _PARTITION = {
     "topic": "string",
-    "topic_id": "string",  # that the name had then; null where no evidence has it
+    "topic_id": "string",  # at that time; null if no evidence has it
     "partition": "int",
     "partition_key": "string",  # as in silver.owned_partitions
 }
@@ -43,8 +44,8 @@ _LAST = {
 
 CLASSIC_COVERAGE = Table(
     "silver.classic_group_coverage",
-    "Each life of a group that was ever a classic one, cut into pieces that are wholly known (no offset "
-    "missing, beginning seen) and not.",
+    "Each life of a group that was ever a classic one, cut into pieces that are completely known (no offset "
+    "is missing, the beginning was seen) and pieces that are not.",
     {**_GROUP, "covered": "boolean", **INTERVAL},
     ("cluster", "group_id", "life", "from_position"),
 )
@@ -56,14 +57,14 @@ GROUP_GENERATIONS = Table(
     {
         **_GROUP,
         "generation": "int",
-        "previous_generation": "int",  # of the record before; -1 for the life's first; null after a hole
-        # how many generations began between the two and never had an assignment, where answers to JoinGroup
-        # or the coordinator's log show each of them; null where they do not
+        "previous_generation": "int",  # of the previous record; -1 for the life's first; null after a hole
+        # how many generations began between the two and never had an assignment, if answers to JoinGroup
+        # or the coordinator's log show each of them; null otherwise
         "abandoned": "int",
         "protocol_type": "string",  # consumer, connect, ...; '' for none
         "protocol": "string",  # the assignor's name; null in an empty group
-        # the members kept what they had while they joined: some member's ownedPartitions are not empty, or
-        # the assignor is Kafka's cooperative one; null where neither tells
+        # the members kept their partitions while they joined: some member's ownedPartitions are not empty, or
+        # the assignor is Kafka's cooperative one; null if neither shows it
         "is_cooperative": "boolean",
         "leader_member_id": "string",
         "leader_client_id": "string",
@@ -71,14 +72,15 @@ GROUP_GENERATIONS = Table(
         "static_members": "int",
         "unread_members": "int",  # whose subscription or assignment could not be read
         "unread_reason": "string",  # of one of them
-        "members_joined": "array<string>",  # that the record before did not have, sorted, as the next two
+        # that the previous record did not have; sorted, like the next two columns
+        "members_joined": "array<string>",
         "members_left": "array<string>",
         "members_without_partitions": "array<string>",
         "partitions": "int",  # assigned
-        "assignment_changed": "boolean",  # somebody has another assignment than in the record before
-        "claims_digest": "string",  # of who claims what, without generations; null where not all is known
+        "assignment_changed": "boolean",  # a member has another assignment than in the previous record
+        "claims_digest": "string",  # of all claims, without generations; null if not all are known
         "record_offset": "bigint",
-        # by the coordinator's clock; null where no line tells. Preparing begins with the first JoinGroup or
+        # by the coordinator's clock; null if no line shows it. Preparing begins with the first JoinGroup or
         # with the coordinator's log line; the members have joined when the generation begins.
         "prepared_at": "timestamp",
         "joined_at": "timestamp",
@@ -87,7 +89,7 @@ GROUP_GENERATIONS = Table(
         "waited_for": "string",  # member whose JoinGroup came last
         "waited_ms": "bigint",  # between the last but one JoinGroup and the last
         "reason": "string",
-        "reason_source": "string",  # server_log, join_group (the member's own words); null without a reason
+        "reason_source": "string",  # server_log, join_group (the member's reason); null without a reason
         "file": "string",  # of the record
         "position": "bigint",
         **INTERVAL,
@@ -101,9 +103,9 @@ GROUP_GENERATIONS = Table(
 
 OWNERSHIP_CLAIMS = Table(
     "silver.ownership_claims",
-    "One row per member of a classic group, partition that it claimed when it joined, and run of records, "
-    "one after the other, for which it said the same. A member whose subscription could not be read has one "
-    "row without a partition, where it may have claimed anything.",
+    "One row per member of a classic group, partition that it claimed when it joined, and run of "
+    "consecutive records with the same claim. A member whose subscription could not be read has one row "
+    "without a partition, since it may have claimed anything.",
     {
         **_GROUP,
         "claim_id": "string",  # digest of cluster, group, first record, member and partition
@@ -113,25 +115,25 @@ OWNERSHIP_CLAIMS = Table(
         "instance_id": "string",
         "subscription_version": "int",
         **_PARTITION,
-        "claimed_generation": "int",  # NO_GENERATION for none; null where it could not be read
-        "claim_source": "string",  # where the generation is from: generation_id, user_data, none
-        # the claim stands in ownedPartitions: the member had not given the partition up when it joined. Else
-        # it is a memory of an eager member (StickyAssignor's user data)
+        "claimed_generation": "int",  # NO_GENERATION for none; null if it could not be read
+        "claim_source": "string",  # the source of the generation: generation_id, user_data, none
+        # the claim is in ownedPartitions: the member had not revoked the partition when it joined. False: an
+        # eager member remembers the partition (StickyAssignor's user data)
         "is_held": "boolean",
-        "is_subscribed": "boolean",  # the member's subscription names the topic
-        # the claims of the same partition by other members of the generation: the greatest generation of
-        # theirs (NO_CLAIM without one) and how many have it; null where some member could not be read
+        "is_subscribed": "boolean",  # the member's subscription has the topic
+        # the claims of the same partition by other members of the generation: their greatest
+        # generation (NO_CLAIM without one) and how many have it; null if some member could not be read
         "greatest_claim_of_others": "int",
         "others_at_greatest_claim": "int",
         "contradicted_by": "string",  # a member with that claim
         "greatest_claimed_generation": "int",  # of any partition by any member: an older claim is stale
         "previous_generation": "int",  # as in silver.group_generations
         # whether the newest record up to the claimed generation assigned the partition to the member; null
-        # where that record is not known, or the claim has no generation
+        # if that record is unknown, or if the claim has no generation
         "was_assigned": "boolean",
-        "assigned_to_self": "boolean",  # in this generation; null where its assignment could not be read
+        "assigned_to_self": "boolean",  # in this generation; null if its assignment could not be read
         "assigned_to_another": "boolean",
-        "assigned_to": "string",  # whom the assignor gave it: this member, else another; null for nobody
+        "assigned_to": "string",  # to this member if it is one of several, else to another; null for nobody
         "unread_reason": "string",  # why the subscription could not be read
         "record_offset": "bigint",
         **_LAST,
@@ -142,8 +144,8 @@ OWNERSHIP_CLAIMS = Table(
 
 CLASSIC_ASSIGNMENTS = Table(
     "silver.classic_assignments",
-    "One row per member of a classic group, partition that it was assigned, and run of records, one after "
-    "the other, of which the same is true. A member whose assignment could not be read has one row without a "
+    "One row per member of a classic group, partition that it was assigned, and run of consecutive "
+    "records with the same assignment. A member whose assignment could not be read has one row without a "
     "partition.",
     {
         **_GROUP,
@@ -153,22 +155,22 @@ CLASSIC_ASSIGNMENTS = Table(
         "client_id": "string",
         "instance_id": "string",
         **_PARTITION,
-        "claimed_by_self": "boolean",  # the member kept it while it joined (is_held); null where not known
+        "claimed_by_self": "boolean",  # the member kept it while it joined (is_held); null if unknown
         "own_claim": "int",  # the generation of that claim; NO_CLAIM without one
         # held claims of other members, as in silver.ownership_claims
         "greatest_claim_of_others": "int",
         "others_at_greatest_claim": "int",
         "claimed_by_another": "string",  # a member with that claim
-        # owner in the record before, of the same life and stretch; null for nobody, or not known
+        # owner in the previous record of the same life and stretch; null for nobody, or if unknown
         "previous_owner": "string",
-        # another member had it in the record before and is a member still (a static one by its instance id);
-        # null when not known, as the next
+        # another member had it in the previous record and is still in the group (a static one by its instance
+        # id); null if unknown, like the next column
         "previous_owner_stays": "boolean",
-        # that member joined for this generation: its subscription is another, or its JoinGroup is in a log. A
-        # static member that does not is kept all the same, with the subscription that it sent before
+        # that member joined for this generation: its subscription has changed, or its JoinGroup is in a log.
+        # A static member that does not join stays in the group with its old subscription
         "previous_owner_joined": "boolean",
-        "is_added": "boolean",  # the member did not have it in the record before; null when not known
-        "owners": "int",  # how many members this record assigns it to; null where some could not be read
+        "is_added": "boolean",  # the member did not have it in the previous record; null if unknown
+        "owners": "int",  # to how many members this record assigns it; null if some could not be read
         "record_offset": "bigint",
         **_LAST,
         **INTERVAL,
@@ -183,27 +185,27 @@ GROUP_JOINS = Table(
         **_GROUP,
         "request_id": "string",  # digest of broker and request line
         "broker_id": "int",
-        "member_id": "string",  # as sent; '' for none
-        "answered_member_id": "string",  # null when refused without one
+        "member_id": "string",  # in the request; '' for none
+        "answered_member_id": "string",  # null if the answer has none
         "instance_id": "string",
         "client_id": "string",
         "api_version": "int",
-        "reason": "string",  # the member's own words (version 8 and later)
+        "reason": "string",  # from the member (version 8 and later)
         "protocol_type": "string",
-        "protocols": "array<string>",  # assignors that it supports, as sent
+        "protocols": "array<string>",  # assignors that it supports
         "presented_generation": "int",  # of the first protocol's subscription, as in claimed_generation
         "claim_source": "string",
-        "claims": "int",  # partitions that it claims; null where they could not be read
+        "claims": "int",  # partitions that it claims; null if they could not be read
         "claims_held": "int",
         "unread_reason": "string",
-        "error": "string",  # the broker's, by Kafka's name; null when the line has no answer
-        "response_generation": "int",  # -1 when refused
+        "error": "string",  # the broker's, by Kafka's name; null if the line has no answer
+        "response_generation": "int",  # -1 if refused
         "is_leader": "boolean",
         "requested_at": "timestamp",
         "responded_at": "timestamp",
         "connection": "string",
-        "candidates": "int",  # states that it may have met
-        "unknown_reason": "string",  # why no state could be found; null when one was
+        "candidates": "int",  # states in which it may have been handled
+        "unknown_reason": "string",  # why no state was found; null if one was
         "file": "string",
         "position": "bigint",
         **INTERVAL,
@@ -214,7 +216,8 @@ GROUP_JOINS = Table(
 
 GROUP_JOIN_STATES = Table(
     "silver.group_join_states",
-    "The states a JoinGroup may have met. These columns are the fields of the specification's join record.",
+    "The states in which a JoinGroup may have been handled. These columns are the fields of the "
+    "specification's join record.",
     {
         **_GROUP,
         "request_id": "string",
@@ -223,16 +226,16 @@ GROUP_JOIN_STATES = Table(
         "presented_generation": "int",
         "error": "string",
         "api_version": "int",
-        "current_generation": "int",  # the coordinator's when it decided; null where not known
-        "has_member_id": "boolean",  # sent one
-        "is_static": "boolean",  # sent a group instance id
-        # the coordinator has the member: as one of the generation, or because it has given it the id and the
-        # member has not joined yet (a pending member)
+        "current_generation": "int",  # the coordinator's when it handled the request; null if unknown
+        "has_member_id": "boolean",  # the request has one
+        "is_static": "boolean",  # the request has a group instance id
+        # the coordinator has the member: in the generation, or as a pending member, which has got its id but
+        # has not joined yet
         "member_known": "boolean",
         "instance_known": "boolean",  # a member has the instance id
-        "instance_fenced": "boolean",  # and it is another than the member id that was sent
-        "elsewhere": "boolean",  # the broker was not the coordinator, or was loading: it looked at nothing
-        "protocols_supported": "boolean",  # some assignor that all members of the generation support
+        "instance_fenced": "boolean",  # and it has another member id than the request
+        "elsewhere": "boolean",  # the broker was not the coordinator, or was loading, and so checked nothing
+        "protocols_supported": "boolean",  # all members of the generation support one of its assignors
         **INTERVAL,
     },
     ("cluster", "request_id", "candidate"),

@@ -1,4 +1,4 @@
-"""What transactional ids, producers and partitions believed (silver): the histories of producer epochs."""
+"""Silver tables of the histories of producer epochs: transactional ids, producers and partitions."""
 
 from __future__ import annotations
 
@@ -9,30 +9,31 @@ _LOG = {"cluster": "string", "topic": "string", "partition": "int", "partition_k
 
 _MET = {
     "known": "boolean",  # the coordinator has the transactional id
-    "status": "string",  # Empty when not known, as for a new one
-    "producer_id": "bigint",  # -1 when not known
-    "producer_epoch": "int",  # -1 when not known
-    # what KIP-360 keeps in the log: the epoch before the last bump that its owner asked for, else -1
+    "status": "string",  # Empty if unknown, as for a new transactional id
+    "producer_id": "bigint",  # -1 if unknown
+    "producer_epoch": "int",  # -1 if unknown
+    # the last epoch that KIP-360 stores in the log: the one before the last bump that its owner requested,
+    # or -1
     "last_epoch": "int",
-    "previous_id": "bigint",  # the producer id before the last one that was exhausted, else -1
-    # what this coordinator has in memory: it forgets the first when it loads the log (and before 4.3 the
-    # second); last_epoch_held is also the epoch of whoever it fenced, from transaction version 2 on
+    "previous_id": "bigint",  # the last exhausted producer id, or -1
+    # the values in this coordinator's memory: it loses the first when it loads the log (and before 4.3 the
+    # second); from transaction version 2, last_epoch_held is also the epoch of a fenced producer
     "last_epoch_held": "int",
     "previous_id_held": "bigint",
 }
-"""A state that a request met at its coordinator."""
+"""A state of the coordinator in which a request was handled."""
 
 LOG_COVERAGE = Table(
     "silver.log_coverage",
     "Each log of transactions (__transaction_state, and every partition that has batches of a producer) "
-    "cut into pieces that are wholly known (no offset missing; what was before is known or starts as "
-    "unknown) and not.",
+    "cut into pieces that are completely known (no offset is missing; the state before is known, or starts "
+    "as unknown) and pieces that are not.",
     {
         **_LOG,
         "covered": "boolean",
         **INTERVAL,
-        "last_position": "bigint",  # the first offset behind what is known of the piece
-        "last_time": "timestamp",  # the newest in it by a broker's clock; null where clients set all of them
+        "last_position": "bigint",  # the first offset after the known part of the piece
+        "last_time": "timestamp",  # the newest in it by a broker's clock; null if clients set all of them
     },
     ("cluster", "partition_key", "from_position"),
     stays_open=True,
@@ -49,20 +50,20 @@ TRANSACTIONAL_IDS = Table(
         "status": "string",  # Empty, Ongoing, PrepareCommit, PrepareAbort, CompleteCommit, CompleteAbort, ...
         "producer_id": "bigint",
         "producer_epoch": "int",
-        "previous_producer_id": "bigint",  # as recorded; -1 where the record has none
-        "next_producer_id": "bigint",  # as recorded; -1 where the record has none
-        # the epoch before the last bump that its owner asked for: what KIP-360 would keep (-1 after a fence
-        # or a new instance); null where the log cannot tell who bumped
+        "previous_producer_id": "bigint",  # as recorded; -1 if the record has none
+        "next_producer_id": "bigint",  # as recorded; -1 if the record has none
+        # the epoch before the last bump that its owner requested, which KIP-360 would store (-1 after a fence
+        # or a new instance); null if the log does not show who bumped
         "last_producer_epoch": "int",
         "coordinator_epoch": "int",  # leader epoch of the record's batch
-        "transaction_version": "int",  # clientTransactionVersion; 0 where the record has none
+        "transaction_version": "int",  # clientTransactionVersion; 0 if the record has none
         "transaction_timeout_ms": "int",
         "transaction_partitions": "array<string>",  # 'topic:partition', sorted; empty for none
         "started_at": "timestamp",  # of the open transaction; null for none
-        # why the epoch or the producer id is another one than in the row before: new_instance, client_bump,
-        # retry (nothing changed), timeout, operator, end_txn; null when it is not, or when nothing tells
+        # why the epoch or the producer id differs from the previous row: new_instance, client_bump,
+        # retry (nothing changed), timeout, operator, end_txn; null if it does not, or if unknown
         "cause": "string",
-        "caused_by_request_id": "string",  # of silver.producer_requests; null when no line tells
+        "caused_by_request_id": "string",  # of silver.producer_requests; null if no line shows it
         "caused_by_client_id": "string",
         "caused_by_connection": "string",
         **INTERVAL,
@@ -72,24 +73,24 @@ TRANSACTIONAL_IDS = Table(
 
 PRODUCER_STATES = Table(
     "silver.producer_states",
-    "History of each producer in each partition it writes to, one row per batch or marker: what the "
-    "leader's ProducerStateEntry is after it. All state columns are null where a hole hides what was "
-    "before.",
+    "History of each producer in each partition to which it writes, one row per batch or marker, with the "
+    "leader's ProducerStateEntry after it. All state columns are null if a hole hides the previous state.",
     {
         **_LOG,
         "producer_id": "bigint",
         "producer_epoch": "int",
-        "first_sequence": "int",  # of the newest batch of this epoch; -1 when this epoch has none yet
-        # of the newest batch of this epoch; -1 when this epoch has none yet, and where a group coordinator
-        # appended it, which numbers nothing
+        "first_sequence": "int",  # of the newest batch of this epoch; -1 if this epoch has none yet
+        # of the newest batch of this epoch; -1 if this epoch has none yet, and if a group coordinator
+        # appended it, which uses no sequences
         "last_sequence": "int",
-        "last_offset": "bigint",  # base offset of the newest batch or marker: tells two equal batches apart
-        "coordinator_epoch": "int",  # of the last marker; -1 before any; an operator's marker leaves it
-        "current_txn_first_offset": "bigint",  # -1 when no transaction is open
+        "last_offset": "bigint",  # base offset of the newest batch or marker: distinguishes two equal batches
+        # of the last marker; -1 before the first; an operator's marker does not change it
+        "coordinator_epoch": "int",
+        "current_txn_first_offset": "bigint",  # -1 if no transaction is open
         "marker": "boolean",  # this row is a marker's
         "transactional": "boolean",
-        # why the epoch is another one than in the row before: marker, local (an idempotent producer's own
-        # bump), coordinator (a transactional one's, see silver.transactional_ids); null when it is not
+        # why the epoch differs from the previous row: marker, local (an idempotent producer's own bump),
+        # coordinator (a transactional producer's, see silver.transactional_ids); null if it does not
         "cause": "string",
         **INTERVAL,
     },
@@ -99,7 +100,8 @@ PRODUCER_STATES = Table(
 
 TRANSACTIONS = Table(
     "silver.transactions",
-    "One row per transaction as its coordinator logged it: from Ongoing, or the abort of nothing, on.",
+    "One row per transaction in its coordinator's log, from its first record: Ongoing, or the abort of a "
+    "transaction that never began.",
     {
         **_LOG,
         "transactional_id": "string",
@@ -111,12 +113,12 @@ TRANSACTIONS = Table(
         "started_at": "timestamp",
         "prepared_at": "timestamp",
         "completed_at": "timestamp",
-        "outcome": "string",  # committed, aborted, open; null where a hole hides it
+        "outcome": "string",  # committed, aborted, open; null if a hole hides it
         "abort_cause": "string",  # end_txn, timeout, new_instance, client_bump, operator; null otherwise
         "transaction_version": "int",
         "transaction_timeout_ms": "int",
         "transaction_partitions": "array<string>",  # 'topic:partition', sorted
-        "late": "boolean",  # open past its timeout when the coordinator's log was last known
+        "late": "boolean",  # open past its timeout at the end of the coordinator's log
     },
     ("cluster", "partition_key", "transactional_id", "started_position"),
     end_columns=("completed_at",),
@@ -124,7 +126,7 @@ TRANSACTIONS = Table(
 
 TRANSACTION_MARKERS = Table(
     "silver.transaction_markers",
-    "One row per prepared transaction and partition it lists: the marker that is due there. The scope "
+    "One row per prepared transaction and partition in it, with the marker that is due there. The scope "
     "is the coordinator's log, at the position of the Prepare record.",
     {
         **_LOG,
@@ -135,10 +137,10 @@ TRANSACTION_MARKERS = Table(
         "transaction_partition": "string",  # 'topic:partition'
         "due_type": "string",  # COMMIT, ABORT
         "completed": "boolean",  # the coordinator wrote Complete: every marker was acknowledged
-        "found": "int",  # markers of the due type; null where the partition's log is not known
+        "found": "int",  # markers of the due type; null if the partition's log is unknown
         "wrong": "int",  # markers of the other type that ended this transaction there; null as above
         "coordinator_epoch": "int",  # of the Prepare record
-        "marker_coordinator_epoch": "int",  # of the first marker found; null without
+        "marker_coordinator_epoch": "int",  # of the first found marker; null without one
         "marker_position": "bigint",
         "marker_at": "timestamp",
         **INTERVAL,
@@ -148,24 +150,24 @@ TRANSACTION_MARKERS = Table(
 
 PARTITION_TRANSACTIONS = Table(
     "silver.partition_transactions",
-    "One row per transaction as a partition's log has it: from the first batch of a producer to the "
+    "One row per transaction in a partition's log, from the first batch of a producer to the "
     "marker. The interval is [first_offset, ended_position).",
     {
         **_LOG,
         "partition_transaction_id": "string",  # digest of partition_key, producer_id, first_offset
         "producer_id": "bigint",
         "producer_epoch": "int",
-        "transactional_id": "string",  # null when no coordinator's log names the producer id
+        "transactional_id": "string",  # null if no coordinator's log has the producer id
         "first_offset": "bigint",
         "last_offset": "bigint",
         "batches": "bigint",
         "records": "bigint",
-        "open": "boolean",  # no marker yet; null where a hole may hide one
-        "aborted": "boolean",  # null while open or unknown
-        # the coordinator's own log, known past that moment, has this transaction with this partition: while
-        # open, as one it has not completed. Null when that log is not known past that moment
+        "open": "boolean",  # no marker yet; null if a hole may hide one
+        "aborted": "boolean",  # null if open or unknown
+        # the coordinator's log, known beyond that time, has this transaction with this partition; an open one
+        # must not be completed there. Null if that log is not known beyond that time
         "listed": "boolean",
-        "indexed": "boolean",  # an aborted one is in the .txnindex; null where no such index was captured
+        "indexed": "boolean",  # an aborted one is in the .txnindex; null if no such index was captured
         "marker_epoch": "int",
         "marker_coordinator_epoch": "int",
         **INTERVAL,
@@ -177,20 +179,20 @@ PARTITION_TRANSACTIONS = Table(
 
 PRODUCER_SNAPSHOTS = Table(
     "silver.producer_snapshots",
-    "One row per .snapshot file of a replica and producer whose state it should hold: what the log says, "
-    "beside the file.",
+    "One row per .snapshot file of a replica and producer whose state it should have, with a comparison of "
+    "the log and the file.",
     {
         **_LOG,
         "snapshot_id": "string",  # digest of partition_key, broker, snapshot offset and producer id
         "broker_id": "int",
         "snapshot_offset": "bigint",
         "producer_id": "bigint",
-        # the log has the producer, and it is there, or cannot have been silent for producer.id.expiration.ms
-        # when the snapshot was taken; false when it must have been; null where the log, no broker's clock, no
-        # other producer in the snapshot or no dynamic configuration tells
+        # the log has the producer, and the snapshot has it, or it cannot have been silent for
+        # producer.id.expiration.ms when the snapshot was taken; false if it must have been; null if neither
+        # the log, a broker's clock, another producer in the snapshot nor a dynamic configuration shows it
         "due": "boolean",
         "present": "boolean",
-        # epoch, last sequence and open transaction are those of the log; null when absent
+        # epoch, last sequence and open transaction are those of the log; null if absent
         "agrees": "boolean",
         "file": "string",
         **INTERVAL,
@@ -200,25 +202,26 @@ PRODUCER_SNAPSHOTS = Table(
 
 LOCAL_BUMPS = Table(
     "silver.local_bumps",
-    "One row per epoch that a producer without a transactional id gave itself and that a partition has, "
-    "after an earlier one there (KIP-360). The interval is [first_offset, first_offset of the next one).",
+    "One row per partition and epoch to which a producer without a transactional id bumped itself after an "
+    "earlier epoch in that partition (KIP-360). The interval is [first_offset, first_offset of the next "
+    "one).",
     {
         **_LOG,
         "local_bump_id": "string",  # digest of partition_key, producer id and epoch
         "producer_id": "bigint",
         "producer_epoch": "int",
-        "previous_epoch": "int",  # of its newest batch before; null where a hole lies between
+        "previous_epoch": "int",  # of its previous batch; null if a hole lies in between
         "first_offset": "bigint",
         "last_offset": "bigint",
         "batches": "bigint",
         "records": "bigint",
-        # a batch of this epoch has the records of one of an earlier epoch of this producer, by checksum, size
-        # and timestamps; null where a batch that was not found may have been there, or put together anew
+        # a batch of this epoch has the records of a batch of an earlier epoch of this producer, by checksum,
+        # size and timestamps; null if such a batch may be missing, or built anew
         "written_twice": "boolean",
         "batches_again": "bigint",  # how many were found
         "records_again": "bigint",
         "again_offset": "bigint",  # of the first that was found; null for none
-        "original_offset": "bigint",  # where its records were before
+        "original_offset": "bigint",  # of the batch that had its records before
         **INTERVAL,
     },
     ("cluster", "local_bump_id"),
@@ -244,10 +247,10 @@ PRODUCER_REQUESTS = Table(
         "software_name": "string",
         "software_version": "string",
         "transactional_id": "string",
-        "producer_id": "bigint",  # as sent; -1 for none; null where the request has no such field
-        "producer_epoch": "int",  # as sent; -1 for none; null where the request has no such field
-        # what is produced to, marked or added; of AddOffsetsToTxn and TxnOffsetCommit the partition that has
-        # the group's offsets
+        "producer_id": "bigint",  # in the request; -1 for none; null if the request has no such field
+        "producer_epoch": "int",  # in the request; -1 for none; null if the request has no such field
+        # the partition that is written, marked or added; for AddOffsetsToTxn and TxnOffsetCommit the
+        # partition with the group's offsets
         "topic": "string",
         "partition": "int",
         "transaction_timeout_ms": "int",  # InitProducerId
@@ -257,7 +260,7 @@ PRODUCER_REQUESTS = Table(
         "base_offset": "bigint",  # Produce, as answered
         "returned_producer_id": "bigint",
         "returned_producer_epoch": "int",
-        "error": "string",  # Kafka's name, NONE when accepted; null without an answer
+        "error": "string",  # Kafka's name, NONE if accepted; null without an answer
         "requested_at": "timestamp",
         "responded_at": "timestamp",
         "file": "string",
@@ -274,7 +277,7 @@ PRODUCER_FENCINGS = Table(
         "cluster": "string",
         "request_id": "string",
         "transactional_id": "string",  # null for an idempotent producer
-        "producer_id": "bigint",  # the victim's; null where neither request nor log tells
+        "producer_id": "bigint",  # the victim's; null if neither request nor log shows it
         "victim_epoch": "int",
         "current_producer_id": "bigint",
         "current_epoch": "int",
@@ -283,14 +286,14 @@ PRODUCER_FENCINGS = Table(
         "api_name": "string",
         "error": "string",
         "occurred_at": "timestamp",
-        # who moved the epoch past the victim's, as in silver.transactional_ids; null when nothing tells
+        # what raised the epoch above the victim's, as in silver.transactional_ids; null if unknown
         "cause": "string",
         "caused_by_client_id": "string",
         "caused_by_connection": "string",
-        "fenced_position": "bigint",  # of the record that moved it, in the coordinator's log
+        "fenced_position": "bigint",  # of the record that raised it, in the coordinator's log
         "fenced_at": "timestamp",
-        # JSON list of {topic, partition, first_offset, records, outcome}: what the victim's transaction held
-        # when it was fenced; '[]' for nothing; null when not known
+        # JSON list of {topic, partition, first_offset, records, outcome}: the content of the
+        # victim's transaction when it was fenced; '[]' for none; null if unknown
         "in_flight": "string",
         "file": "string",
         "position": "bigint",
@@ -316,10 +319,10 @@ INIT_PRODUCER_IDS = Table(
         "error": "string",
         "returned_id": "bigint",
         "returned_epoch": "int",
-        "record_offset": "bigint",  # of the record an accepted one wrote; null when refused or not found
+        "record_offset": "bigint",  # of the record that an accepted one wrote; null if refused or not found
         "requested_at": "timestamp",
         "responded_at": "timestamp",
-        "candidates": "int",  # states the request may have met
+        "candidates": "int",  # states in which the request may have been handled
         "unknown_reason": "string",
         "file": "string",
         "position": "bigint",
@@ -330,8 +333,8 @@ INIT_PRODUCER_IDS = Table(
 
 INIT_PRODUCER_ID_STATES = Table(
     "silver.init_producer_id_states",
-    "The states an InitProducerId may have met: one for an accepted one, all of its window for a "
-    "refused one. The scope is the coordinator's log.",
+    "The states in which an InitProducerId may have been handled: one if it was accepted, all of its window "
+    "if it was refused. The scope is the coordinator's log.",
     {
         **_LOG,
         "request_id": "string",
@@ -373,7 +376,7 @@ END_TXNS = Table(
         "record_offset": "bigint",  # of the Prepare record that it wrote; null for none or unknown
         "requested_at": "timestamp",
         "responded_at": "timestamp",
-        "candidates": "int",  # states the request may have met
+        "candidates": "int",  # states in which the request may have been handled
         "unknown_reason": "string",
         "file": "string",
         "position": "bigint",
@@ -384,8 +387,8 @@ END_TXNS = Table(
 
 END_TXN_STATES = Table(
     "silver.end_txn_states",
-    "The states an EndTxn may have met: one where its record is found, else all of its window. The scope is "
-    "the coordinator's log.",
+    "The states in which an EndTxn may have been handled: one if its record was found, or else all of its "
+    "window. The scope is the coordinator's log.",
     {
         **_LOG,
         "request_id": "string",
@@ -426,7 +429,7 @@ ADD_PARTITIONS_TO_TXNS = Table(
         "record_offset": "bigint",  # of the Ongoing record that it wrote; null for none or unknown
         "requested_at": "timestamp",
         "responded_at": "timestamp",
-        "candidates": "int",  # states the request may have met
+        "candidates": "int",  # states in which the request may have been handled
         "unknown_reason": "string",
         "file": "string",
         "position": "bigint",
@@ -437,8 +440,8 @@ ADD_PARTITIONS_TO_TXNS = Table(
 
 ADD_PARTITIONS_TO_TXN_STATES = Table(
     "silver.add_partitions_to_txn_states",
-    "The states that the addition of a partition may have met: one where its record is found, else all of "
-    "its window. The scope is the coordinator's log.",
+    "The states in which the addition of a partition may have been handled: one if its record was found, or "
+    "else all of its window. The scope is the coordinator's log.",
     {
         **_LOG,
         "addition_id": "string",
@@ -461,7 +464,7 @@ ADD_PARTITIONS_TO_TXN_STATES = Table(
 
 CLIENT_EVENTS = Table(
     "silver.client_events",
-    "What producers' own logs say of their epochs "
+    "The lines about epochs in producers' own logs "
     "(org.apache.kafka.clients.producer.internals.TransactionManager).",
     {
         "cluster": "string",
@@ -483,7 +486,7 @@ CLIENT_EVENTS = Table(
 
 PARTITION_LOGS = Table(
     "carried.partition_logs",
-    "Where each partition's log is cut for the next chapter, and what is known of it there.",
+    "The offset at which each partition's log is cut for the next chapter, and its state there.",
     {
         "cluster": "string",
         "topic": "string",
@@ -496,7 +499,8 @@ PARTITION_LOGS = Table(
 
 CARRIED_IDS = Table(
     "carried.transactional_ids",
-    "What is known of each transactional id where __transaction_state is cut for the next chapter.",
+    "The state of each transactional id at the offset at which __transaction_state is cut for the next "
+    "chapter.",
     {
         "cluster": "string",
         "partition": "int",
@@ -510,14 +514,15 @@ CARRIED_IDS = Table(
 
 CARRIED_COUNTS = Table(
     "carried.transaction_counts",
-    "How many transactions of an epoch that goes on are behind the next chapter: before version 2 producers "
-    "keep one for days. Coordinators and partitions are each cut for themselves.",
+    "How many transactions of a current epoch lie before the next chapter: before transaction version 2 "
+    "producers keep an epoch for days. Coordinators and partitions are cut independently.",
     {
         "cluster": "string",
         "producer_id": "bigint",
         "name": "string",  # 'topic:partition'
-        "producer_epoch": "int",  # null of markers that may have ended nothing
-        "prepared_epoch": "int",  # of the Prepare record, and of the markers; null of what was not prepared
+        "producer_epoch": "int",  # null for markers that may have ended no transaction
+        # of the Prepare record, and of the markers; null for transactions without one
+        "prepared_epoch": "int",
         "listed": "bigint",  # transactions with the partition in the coordinator's log
         "ended": "bigint",  # transactions in the partition's log that a coordinator's marker ended
         "markers": "bigint",  # markers in the partition's log
@@ -533,4 +538,4 @@ TABLES = (
 )  # fmt: skip
 
 CARRIED = (PARTITION_LOGS, CARRIED_IDS, CARRIED_COUNTS)
-"""What one chapter gives the next."""
+"""The tables that one chapter hands down to the next."""
