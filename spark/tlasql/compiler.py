@@ -184,8 +184,8 @@ def _compiled(
     problems += _unknown(beside.file, "types", beside.types.keys() - names, "VARIABLE or CONSTANT")
     names = {each.name for each in declarations if not each.is_variable}
     names |= {each.name for each in parsed.definitions() if not each.parameters} | GIVEN_ANEW
-    wrong = beside.constants.keys() - names
-    problems += _unknown(beside.file, "constants", wrong, "CONSTANT, nor a definition without parameters")
+    unnamed = beside.constants.keys() - names
+    problems += _unknown(beside.file, "constants", unnamed, "CONSTANT, nor a definition without parameters")
     if not marked and not problems:
         problems.append(
             Diagnostic(
@@ -494,7 +494,7 @@ class _Stages:
 def _constant(value: object, where: Location) -> Expr:
     """A value of the mapping's ``[constants]``, which stands at ``where``."""
     match value:
-        case {"model": str() as name} if len(value) == 1:
+        case {"model": str() as name, **more} if not more:
             return Model(where, name)
         case list():
             return Op(where, "{}", tuple(_constant(each, where) for each in value))

@@ -68,9 +68,9 @@ def _contribution(step: Expr, result: Bound) -> tuple[str, Expr] | None:  # noqa
             one, two = _contribution(then, result), _contribution(other, result)
             if one is None or two is None or len({one[0], two[0]} - {""}) != 1:
                 return None
-            symbol = one[0] or two[0]
-            images = [each[1] if each[0] else _NEUTRAL[symbol](step.location) for each in (one, two)]
-            return symbol, Op(step.location, "IF", (test, *images))
+            common = one[0] or two[0]
+            images = [each[1] if each[0] else _NEUTRAL[common](step.location) for each in (one, two)]
+            return common, Op(step.location, "IF", (test, *images))
     return None
 
 

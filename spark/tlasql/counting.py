@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from tlasql import tree
+from tlasql.dialect import Body
 from tlasql.ir import Expr, Op, Quantified
 from tlasql.shapes import counts, element_of, repeats, type_of
 from tlasql.types import Function, SeqOf, SetOf, Type
@@ -60,26 +61,41 @@ class Counting:
     def of_images(self, function: Expr, measure: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
         """The sum, or another measure, of f[x] for x in DOMAIN f."""
         values, dialect = self._values, self._dialect
+        if isinstance(function.type, SeqOf) and not isinstance(function, Quantified):
+            return dialect.let(values.fresh("f"), values.of(function), lambda f: self._complete(f, measure))
+
+        def of_keys(keys: exp.Expr, kind: Type, name: str, image: Body) -> exp.Expr:
+            """Keys are used twice, and computed once."""
+
+            def measured(found: exp.Expr) -> exp.Expr:
+                images = dialect.transformed(found.copy(), values.fresh(name), image)
+                whole = dialect.let(
+                    values.fresh("images"), images, lambda each: self._complete(each, measure)
+                )
+                return tree.case([(values.known(found, kind), whole)])
+
+            return dialect.let(values.fresh("keys"), keys, measured)
+
         if isinstance(function, Quantified) and function.kind == "function":
-            keys = self.once(function.domain)
-            kind: Type = type_of(function.domain)
             variable, body = function.variable, function.body
-            images = dialect.transformed(
-                keys.copy(),
-                values.fresh(variable.name),
+            return of_keys(
+                self.once(function.domain),
+                type_of(function.domain),
+                variable.name,
                 lambda e: values.inside(variable, e, lambda: values.sized(body)),
             )
-        elif isinstance(function.type, SeqOf):
-            keys, kind, images = values.of(function), type_of(function), values.of(function)
-        else:
-            assert isinstance(function.type, Function)
-            whole = values.of(function)
-            keys, kind = dialect.keys(whole), SetOf(function.type.argument)
-            images = dialect.transformed(
-                keys.copy(), values.fresh("k"), lambda k: dialect.at_key(whole.copy(), k)
-            )
-        complete = dialect.every(images.copy(), values.fresh("e"), tree.is_known)
-        return tree.case([(tree.all_of([values.known(keys, kind), complete]), measure(images))])
+        assert isinstance(function.type, Function)
+        argument = SetOf(function.type.argument)
+        return dialect.let(
+            values.fresh("f"),
+            values.of(function),
+            lambda f: of_keys(dialect.keys(f), argument, "k", lambda k: dialect.at_key(f.copy(), k)),
+        )
+
+    def _complete(self, images: exp.Expr, measure: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
+        """A measure of an array of numbers, once all of them are known."""
+        known = self._dialect.every(images.copy(), self._values.fresh("e"), tree.is_known)
+        return tree.case([(known, measure(images))])
 
     def once(self, expr: Expr) -> exp.Expr:
         """The array of a set in which each element stands once: one that a table holds may repeat itself."""

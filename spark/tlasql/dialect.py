@@ -241,16 +241,22 @@ class Dialect:
 
         The choices are numbered: bit n of a number says whether element n is chosen.
         """
-        number, index = tree.col(f"{name}_choice"), tree.col(f"{name}_at")
-        place = exp.Paren(this=exp.Add(this=index, expression=exp.Literal.number(1))) if self.spark else index
-        bits = [exp.Literal.number(2**bit) for bit in range(LARGEST_BASE + 1)]
-        powers = self.array(bits, SetOf(INT))
+        number, place = tree.col(f"{name}_choice"), tree.col(f"{name}_at")
+        powers = self.array([exp.Literal.number(2**bit) for bit in range(LARGEST_BASE + 1)], SetOf(INT))
         two, one = exp.Literal.number(2), exp.Literal.number(1)
-        bit = exp.Paren(this=exp.IntDiv(this=number, expression=self.at_index(powers, place)))
-        chosen = exp.EQ(this=exp.Mod(this=bit, expression=two), expression=one)
+
+        def power(elements: exp.Expr) -> exp.Expr:
+            """Two to the power of one less than their number."""
+            if self.spark:
+                return tree.call("TRY_ELEMENT_AT", powers.copy(), exp.cast(elements, "int"))
+            return tree.call("LIST_EXTRACT", powers.copy(), elements)
+
+        counted = exp.Add(this=place, expression=one) if self.spark else place
+        bit = exp.Paren(this=exp.IntDiv(this=number, expression=power(counted)))
+        chosen = exp.EQ(this=exp.Mod(this=bit, expression=two), expression=one.copy())
         function = "FILTER" if self.spark else "LIST_FILTER"
         choice = tree.call(function, array.copy(), self.lambda_([name, f"{name}_at"], chosen))
-        count = self.at_index(powers.copy(), exp.Add(this=self.size(array.copy()), expression=one.copy()))
+        count = power(exp.Add(this=self.size(array.copy()), expression=one.copy()))
         numbers = self.between(exp.Literal.number(0), exp.Sub(this=count, expression=one.copy()))
         every = self.transformed(numbers, f"{name}_choice", lambda _: choice)
         few = exp.LTE(this=self.size(array), expression=exp.Literal.number(LARGEST_BASE))

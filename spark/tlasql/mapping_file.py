@@ -143,9 +143,9 @@ def _lines(text: str) -> dict[Keys, int]:
     found: dict[Keys, int] = {}
     table: Keys = ()
     for number, line in enumerate(text.splitlines(), start=1):
-        header = line.strip().startswith("[")
-        key = None if header else _KEY.match(line)
-        path = _path(line if header else f"{key[1]} = 0") if header or key else ()
+        key = _KEY.match(line)
+        header = key is None and line.strip().startswith("[")
+        path = _path(f"{key[1]} = 0" if key is not None else line) if key is not None or header else ()
         if header and path:
             table = path
         for depth in range(1, len(path) + 1):

@@ -21,6 +21,9 @@ _LEXICAL = re.compile(r"Lexical error at line (\d+), column (\d+)\.\s*(.*)")
 _SYNTAX = re.compile(
     r"\*\*\*Parse Error\*\*\*\s+(.*?line (\d+), col(?:umn)? (\d+).*?)\n\s*\n(?:Residual|\Z)", re.DOTALL
 )
+_COMMENT = re.compile(r"open comment starting around line (\d+)")
+_NAMED = re.compile(r"File name '(\w+)' does not match the name '(\w+)'")
+_SIGN = re.compile(r'Encountered: "(?:\\u[0-9a-f]{4}|[^\x00-\x7f])"')
 _MISSING = re.compile(r"Cannot find source file for module (\w+)(?: imported in module (\w+))?")
 
 
@@ -89,9 +92,21 @@ def _run(main: str, arguments: list[str], module: Path, *, exits: bool = False) 
 
 
 def _diagnostics(output: str, module: Path) -> list[Diagnostic]:
-    found = [*_unparsed(output, module), *_unresolved(output, module)]
-    first = next((line for line in output.splitlines() if line.strip()), "SANY gave no reason")
+    found = [*_unparsed(output, module), *_unresolved(output, module), *_no_module(output, module)]
+    lines = (line for line in output.splitlines() if line.strip() and not line.startswith(("*", "Parsing")))
+    first = next(lines, "SANY gave no reason")
     return found or [Diagnostic(Location(str(module), 1, 1), f"SANY rejects the module: {first}")]
+
+
+def _no_module(output: str, module: Path) -> list[Diagnostic]:
+    """What keeps SANY from finding the module at all."""
+    here = Location(str(module), 1, 1)
+    if (named := _NAMED.search(output)) is not None:
+        message = f"the file is named {named[1]}.tla, and its module {named[2]}"
+        return [Diagnostic(here, message, "give both one name")]
+    if "NullPointerException" in output and "Parse Error" not in output:
+        return [Diagnostic(here, "the file holds no module", f"begin it with ---- MODULE {module.stem} ----")]
+    return []
 
 
 def _unparsed(output: str, module: Path) -> list[Diagnostic]:
@@ -99,8 +114,18 @@ def _unparsed(output: str, module: Path) -> list[Diagnostic]:
     for message, line, column in _SYNTAX.findall(output):
         found.append(Diagnostic(Location(str(module), int(line), int(column)), " ".join(message.split())))
     for line, column, message in _LEXICAL.findall(output):
-        found.append(Diagnostic(Location(str(module), int(line), int(column)), f"lexical error: {message}"))
+        where = Location(str(module), int(line), int(column))
+        found.append(Diagnostic(where, f"lexical error: {message}", _spelling(message)))
+    for line in _COMMENT.findall(output):
+        where = Location(str(module), int(line), 1)
+        found.append(Diagnostic(where, "a comment that begins about here is not closed", "close it with *)"))
     return found
+
+
+def _spelling(message: str) -> str:
+    if _SIGN.search(message) is not None:
+        return "SANY of these tools reads ASCII: write == \\A \\in /\\ => and the like"
+    return 'a string ends with " on its line' if r'"\n"' in message else ""
 
 
 def _unresolved(output: str, module: Path) -> list[Diagnostic]:

@@ -66,6 +66,42 @@ def test_a_module_is_utf_8(tmp_path: Path) -> None:
     assert f"{module}:15:1: error: this is not UTF-8" in _refusal(module, FRAGMENT / "mapping.toml")
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "the file holds no module\n    begin it with ---- MODULE Case ----"),
+        ("---- MODULE Other ----\n====\n", "the file is named Case.tla, and its module Other"),
+    ],
+)
+def test_a_file_holds_the_module_of_its_name(text: str, says: str, tmp_path: Path) -> None:
+    """SANY itself has no place for these."""
+    module = tmp_path / "Case.tla"
+    module.write_text(text, encoding="utf-8")
+    assert f"{module}:1:1: error: {says}" in _refusal(module, FRAGMENT / "mapping.toml")
+
+
+def test_a_type_may_stand_in_the_line(tmp_path: Path) -> None:
+    """Before a declaration on its own line; what another tool reads as a type, the mapping says."""
+    declared = "VARIABLE (* @type: Int; *) rank, (* @type: Bool; *) fair\n"
+    foreign = "\\* @type: [a |-> Integer];\nVARIABLE key\n"
+    body = declared + foreign + GOOD.replace("level > 1", '(fair => rank > 1) /\\ key # "a"')
+    schemas = json.loads((FRAGMENT / "schemas.json").read_text(encoding="utf-8"))
+    schemas["silver.groups"] |= {"rank": "bigint", "fair": "boolean", "key": "string"}
+    homes = "".join(
+        f'[variables.{name}]\nhomes = [{{ table = "silver.groups", value = "{name}" }}]\n'
+        for name in ("rank", "fair", "key")
+    )
+    mapping = tmp_path / "mapping.toml"
+    good = (FRAGMENT / "mapping.toml").read_text(encoding="utf-8")
+    mapping.write_text(f'{good}\n{homes}[types]\nkey = "KEY"\n', encoding="utf-8")
+    compiled = compile_module(_module(tmp_path, body), mapping, schemas)
+    assert {name: str(compiled.types[name]) for name in ("rank", "fair", "key")} == {
+        "rank": "Int",
+        "fair": "Bool",
+        "key": "KEY",
+    }
+
+
 def test_a_case_is_as_long_as_it_is_written(tmp_path: Path) -> None:
     """Each arm stands in the SQL once, not once more in each arm before it."""
 

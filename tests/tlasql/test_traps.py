@@ -232,6 +232,15 @@ def test_what_overflows_is_unknown(spark: SparkSession) -> None:
     assert on_spark(spark, DOMAIN, [huge], wanted("spark")) == said
 
 
+def test_the_subsets_of_a_large_set_are_unknown() -> None:
+    """Ten elements have a thousand subsets; those of more are not listed."""
+    state = DOMAIN.state(random.Random(10))
+    states = [{**state, "s": list(range(size))} for size in (9, 10, 11)]
+    counted = [each for each in _module("duckdb").definitions if each.mark.id == "g_parts_counted"]
+    said = on_duckdb(duck(DOMAIN, states), counted, len(states))
+    assert [said["g_parts_counted", n] for n in range(3)] == [True, True, None]
+
+
 def test_random_definitions_of_these_shapes() -> None:
     """``make search`` goes on from here for an hour; what it found once is in the corpus."""
     found = judged(1)

@@ -423,6 +423,12 @@ OverRecords == \E x \in [at : s, ok : BOOLEAN] : x \in msgs /\ (x.ok => x.at <= 
 \* @invariant("set_of_records", "info", "state")
 SetOfRecords == Cardinality([at : t, ok : {b}]) > 1
 
+RECURSIVE Multiplied(_)
+Multiplied(S) == IF S = {} THEN 1 ELSE LET x == CHOOSE x \in S : TRUE IN (x + 1) * Multiplied(S \ {x})
+
+\* @invariant("product_of", "info", "state")
+ProductOf == Multiplied(s) > n + 1
+
 Small(x) == x <= 1
 Plain == INSTANCE Shelf WITH Size <- 1, Fits <- Small, books <- s
 Sized(m) == INSTANCE Shelf WITH Size <- m, Fits <- LAMBDA x : x < m, books <- s \cup t
