@@ -112,6 +112,13 @@ def with_a_fast_clock(whole: Path, folder: Path, broker: int, ms: int) -> None:
         _rewrite(log, lambda text: _STAMP.sub(lambda found: _later(found, ms), text))
 
 
+def with_request_log_moved(whole: Path, folder: Path, ms: int) -> None:
+    """With other times in the request logs than in what the brokers wrote."""
+    shutil.copytree(whole, folder)
+    for log in folder.glob("broker-*/kafka-request.log*"):
+        _rewrite(log, lambda text: _STAMP.sub(lambda found: _later(found, ms), text))
+
+
 def _led_by(folder: Path, broker: int) -> set[tuple[str, int, int]]:
     """(topic, partition, leader epoch) that the broker led."""
     names, leaders, led = dict[str, str](), dict[tuple[str, int], int](), set[tuple[str, int, int]]()

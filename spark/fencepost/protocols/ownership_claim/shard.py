@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.protocols.ownership_claim.generations import Generation, replay
-from fencepost.protocols.ownership_claim.joins import Join, Lines, read_lines
+from fencepost.protocols.ownership_claim.joins import Join, Lines, Sign, read_lines
 from fencepost.protocols.ownership_claim.rebalance import CoordinatorLine, Rebalances
 from fencepost.protocols.ownership_claim.records import GenerationRecord, records_of
 from fencepost.protocols.ownership_claim.rows import GenerationRows
@@ -23,11 +24,12 @@ from fencepost.replay.group_coordinator.decoding import log_of
 from fencepost.replay.group_coordinator.evidence import ShardRows, UnreadLines, placed, without_compacted
 from fencepost.replay.group_coordinator.needed_records import select_needed_records
 from fencepost.replay.group_coordinator.records import GroupRecord
-from fencepost.replay.group_coordinator.requests import ELSEWHERE
+from fencepost.replay.group_coordinator.requests import ELSEWHERE, SYNC_GROUP
 from fencepost.replay.histories import Interval
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.logs import Log
 from fencepost.replay.metadata import ClusterMetadata
+from fencepost.replay.request_clocks import brokers_with_another_clock, leaders_by_clock
 from fencepost.replay.requests import NONE, RequestLine
 
 _NOWHERE = -1
@@ -98,7 +100,9 @@ class _Shard:
         self._stretches = {stretch.number: stretch for stretch in evidence.log.stretches}
         self._whole = evidence.partition is not None and (is_whole(evidence.log) or not len(evidence.log))
         partition = evidence.partition
-        self._leaders = {} if partition is None else dict(metadata.leaders(OFFSETS_TOPIC, partition))
+        elected = {} if partition is None else metadata.leaders(OFFSETS_TOPIC, partition)
+        other_clocks = _other_clocks(evidence.records, evidence.lines.signs, tolerance_ms)
+        self._leaders = leaders_by_clock(elected, evidence.log.leader_epoch.tolist(), other_clocks)
         self._rows = GenerationRows(evidence.cluster, partition, metadata.topics)
         self._joins, self._states = Columns(GROUP_JOINS), Columns(GROUP_JOIN_STATES)
 
@@ -211,6 +215,28 @@ class _Shard:
                 state.protocols_supported,
                 *during,
             )
+
+
+def _other_clocks(records: Iterable[GroupRecord], signs: Iterable[Sign], tolerance_ms: int) -> frozenset[int]:
+    """The brokers with another clock (request_clocks), by the SyncGroups of groups' leaders: each wrote the
+    record of its generation.
+    """
+    written: defaultdict[tuple[str, str | None, int | None], list[int]] = defaultdict(list)
+    for record in records:
+        if isinstance(record, GenerationRecord) and record.leader is not None:
+            written[record.group_id, record.leader, record.epoch].append(record.timestamp_ms)
+    synced: defaultdict[tuple[str, str | None, int | None], list[RequestLine]] = defaultdict(list)
+    for sign in signs:
+        if sign.line.api_key == SYNC_GROUP:
+            synced[sign.group_id, sign.member_id, sign.generation].append(sign.line)
+    times = [
+        (lines[0].broker_id, lines[0].requested_ms, lines[0].responded_ms, written[of][0])
+        for of, lines in synced.items()
+        if len(lines) == len(written.get(of, ())) == 1
+    ]
+    if not times:
+        return frozenset()
+    return brokers_with_another_clock(*np.array(times, dtype=np.int64).T, tolerance_ms)
 
 
 def _moment(generation: Generation | None, line: RequestLine) -> Interval:
