@@ -24,7 +24,7 @@ from pathlib import Path
 _OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Dfile.encoding=UTF-8")
 # A finalizer closes the files of TLC's other sets of states. It would run in the middle of a later run,
 # and give back, or give back twice, what files share in static fields.
-_STATES_IN_MEMORY = "-Dtlc2.tool.fp.FPSet.impl=tlc2.tool.fp.MemFPSet"
+_STATES_IN_MEMORY = "-Dtlc2.tool.fp.FPSet.impl=tlc2.tool.fp.MemFPSet1"
 _kept: list[_Kept] = []
 _log = logging.getLogger(__name__)
 

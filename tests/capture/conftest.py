@@ -11,6 +11,7 @@ import pytest
 
 from fencepost import lake, pipeline, tables
 from fencepost.capture import CaptureSummary, capture
+from fencepost.iceberg.catalog import open_catalog
 from fencepost.settings import Broker, Client, Cluster, Settings
 
 Row = dict[str, Any]
@@ -49,7 +50,7 @@ class Site:
             self.capture(*brokers)
 
     def rows(self, table: tables.Table) -> list[Row]:
-        catalog = lake.ensure(self.settings.lake)
+        catalog = open_catalog(self.settings.lake)
         return lake.scan(catalog, table, where=[{"cluster": self.cluster}]).to_pylist()
 
     def quarantine(self) -> dict[str, tuple[str, int]]:

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,11 +60,20 @@ class Audited:
 
 @pytest.fixture(scope="session")
 def folders(captures: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The folder of each capture; the live one is recorded now, from a broker started for it."""
-    out = tmp_path_factory.mktemp("live")
+    """The folder of each cluster: of the captures, of altered copies of them, and of the live one, which is
+    recorded meanwhile from a broker started for it.
+    """
+    out, altered = tmp_path_factory.mktemp("live"), tmp_path_factory.mktemp("altered")
     command = [sys.executable, str(ROOT / "tests" / "lab" / "record.py"), "live", "--version", "4.3.1"]
-    subprocess.run([*command, "--out", str(out)], check=True, timeout=300)
-    return {**{name: captures / name for name in CAPTURES}, LIVE: out / LIVE}
+    with ThreadPoolExecutor(1) as meanwhile:
+        recorded = meanwhile.submit(subprocess.run, [*command, "--out", str(out)], check=True, timeout=300)
+        copies = {name: (copy.whole, copy.make) for name, copy in COPIES.items()}
+        copies |= {**ALTERED, **ALTERED_PRODUCERS}
+        for name, (whole, alter) in copies.items():
+            alter(captures / whole, altered / name)
+        recorded.result()
+    found = {name: captures / name for name in CAPTURES} | {name: altered / name for name in copies}
+    return {**found, LIVE: out / LIVE}
 
 
 @pytest.fixture(scope="session")
@@ -72,12 +82,10 @@ def audit(
 ) -> Audit:
     os.environ.setdefault("FENCEPOST_HOME", str(ROOT))
     home = tmp_path_factory.mktemp("audit")
-    clusters = [load(folder / "fencepost.toml").clusters[0] for folder in folders.values()]
-    copies = {name: (copy.whole, copy.make) for name, copy in COPIES.items()}
-    for name, (whole, alter) in {**ALTERED, **ALTERED_PRODUCERS, **copies}.items():
-        alter(captures / whole, home / name)
-        (cluster,) = load(home / name / "fencepost.toml").clusters
-        clusters.append(dataclasses.replace(cluster, name=name))
+    clusters = [
+        dataclasses.replace(load(folder / "fencepost.toml").clusters[0], name=name)
+        for name, folder in folders.items()
+    ]
     settings = dataclasses.replace(
         load(captures / CAPTURES[0] / "fencepost.toml"),
         lake=Lake(str(home / "warehouse"), f"sqlite:///{home / 'catalog.db'}"),
