@@ -17,7 +17,7 @@ from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
 from fencepost import engines, jars, lake, protocols, session
-from fencepost.engines import new_rows, pieces, process
+from fencepost.engines import entities, new_rows, pieces, process
 from fencepost.engines.pieces import Pieces
 from fencepost.engines.process import ProcessEngine
 from fencepost.engines.spark import SparkEngine
@@ -59,6 +59,7 @@ def engine(
         monkeypatch.setattr(process, "_READ_BYTES", 0)
         monkeypatch.setattr(pieces, "HELD_BYTES", 0)
         monkeypatch.setattr(pieces, "PIECE_BYTES", 0)
+        monkeypatch.setattr(entities, "HELD_BYTES", 0)
         return ProcessEngine(catalog), _in_pieces
     request.getfixturevalue("spark")
     session = spark_session(settings)

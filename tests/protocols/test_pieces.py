@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from chaptered import Audit
 
-from fencepost.engines import pieces, process
+from fencepost.engines import entities, pieces, process
 from fencepost.protocols import protocols
 from fencepost.protocols.leader_epoch import committed_offset_rows
 from fencepost.replay import chapter_notes
@@ -24,6 +24,7 @@ def test_rows_in_pieces_make_the_same_silver(
     monkeypatch.setattr(committed_offset_rows, "_ROWS_AT_ONCE", 7)
     monkeypatch.setattr(pieces, "HELD_BYTES", 100_000)
     monkeypatch.setattr(pieces, "PIECE_BYTES", 10_000)
+    monkeypatch.setattr(entities, "HELD_BYTES", 10_000)
     # as where evidence is large
     monkeypatch.setattr("fencepost.replay.evidence.with_table_cache", lambda engine, size: engine)
     chapter_notes.delete_all_notes(audit.catalog)

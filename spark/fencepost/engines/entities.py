@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +11,8 @@ import pyarrow.compute as pc
 
 from fencepost.engines.pieces import PieceFile, Pieces, Some, pieces_of, union
 
+HELD_BYTES = 32 << 20
+"""So much is held of the rows of all entities but the largest."""
 _ROWS_AT_ONCE = 1 << 16
 
 
@@ -57,19 +60,37 @@ class _Places:
 
 
 class _Shuffled:
-    """The rows of each entity in a file, a batch for each piece that has some; null is nobody."""
+    """The rows of each entity, a table for each piece that has some; null is nobody. At its turn an entity
+    has all of its rows in memory. So those of the largest one stay there: one group may have nearly all rows.
+    Those of the others go to a file when they are many.
+    """
 
     def __init__(self, rows: Pieces) -> None:
-        self._stored = PieceFile(rows.schema.remove(rows.schema.get_field_index("entity")))
-        self._numbers: dict[str, list[int]] = {}
+        self._schema = rows.schema.remove(rows.schema.get_field_index("entity"))
+        self._held: defaultdict[str, list[pa.Table]] = defaultdict(list)
+        self._file: PieceFile | None = None
+        self._numbers: defaultdict[str, list[int]] = defaultdict(list)
+        sizes: Counter[str] = Counter()
         for piece in pieces_of(rows):
-            for entity, found in by_entity({"": [piece]}):
-                self._numbers.setdefault(entity, []).extend(self._stored.write(found[""]))
-        self.entities = set(self._numbers)
+            for entity, own in by_entity({"": [piece]}):
+                self._held[entity].append(own[""])
+                sizes[entity] += own[""].nbytes
+            largest = max(sizes, key=sizes.__getitem__, default=None)
+            others = [entity for entity in self._held if entity != largest]
+            if sum(rows.nbytes for entity in others for rows in self._held[entity]) > HELD_BYTES:
+                self._store(others)
+        self.entities = self._held.keys() | self._numbers.keys()
 
     def take(self, entity: str) -> pa.Table:
-        """The rows of an entity."""
-        return self._stored.read(self._numbers.get(entity, ()))
+        """The rows of an entity; once."""
+        stored = [] if self._file is None else [self._file.read(self._numbers.pop(entity, ()))]
+        return pa.concat_tables([self._schema.empty_table(), *stored, *self._held.pop(entity, ())])
+
+    def _store(self, entities: Iterable[str]) -> None:
+        if self._file is None:
+            self._file = PieceFile(self._schema)
+        for entity in entities:
+            self._numbers[entity] += self._file.write(pa.concat_tables(self._held.pop(entity)))
 
 
 def _places(entities: pa.Array) -> dict[str, pa.Array]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from mmap import ACCESS_READ, mmap
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -82,7 +83,10 @@ class PieceFile:
         """The rows with these numbers."""
         if self._writer is not None:
             self._writer.close()
-            self._writer, self._reader = None, pa.ipc.open_file(self._file)
+            self._file.flush()
+            # mapped, not read: of its pages the system has one copy, and gives them back when it needs memory
+            pages = mmap(self._file.fileno(), 0, access=ACCESS_READ)
+            self._writer, self._reader = None, pa.ipc.open_file(pa.py_buffer(pages))
         assert self._reader is not None
         return pa.Table.from_batches(map(self._reader.get_batch, numbers), self.schema)
 
