@@ -51,7 +51,7 @@ def other_clocks(pairs_without_clock: Iterable[Pair], tolerance_ms: int) -> froz
     ]
     if not times:
         return frozenset()
-    return brokers_with_another_clock(*np.array(times, dtype=np.int64).T, tolerance_ms)
+    return brokers_with_another_clock(*np.array(times, dtype=np.int64).T, tolerance_ms=tolerance_ms)
 
 
 Content = tuple[object, ...]
