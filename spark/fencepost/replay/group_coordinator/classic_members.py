@@ -37,7 +37,7 @@ class ClassicMembers:
         return [None if length is None else list(islice(entries, length)) for length in lengths]
 
     def _read(self, assignments: Sequence[bytes | None]) -> None:
-        new = list(dict.fromkeys(each for each in assignments if each not in self._assigned))
+        new = list(dict.fromkeys(each for each in assignments if each and each not in self._assigned))
         self._assigned.update(zip(new, assigned_topics(new), strict=True))
 
     def _member(self, said: tuple[Any, ...]) -> ClassicMember:
