@@ -15,9 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-import pyarrow as pa
-
-from fencepost.formats.decode import decode
 from fencepost.protocols.offset_commit.answered_epochs import (
     Answer,
     AnsweredEpoch,
@@ -32,6 +29,7 @@ from fencepost.protocols.offset_commit.member_lines import HeartbeatAnswer, Memb
 from fencepost.protocols.offset_commit.order import lines_of, turns
 from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.requests import CommitRequest
+from fencepost.replay.group_coordinator.assignments import assigned_topics
 from fencepost.replay.group_coordinator.evidence import UnreadLines
 from fencepost.replay.group_coordinator.requests import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP
 from fencepost.replay.keys import topic_key
@@ -102,12 +100,11 @@ class Witnesses:
             return by.assigned or frozenset()
         if by is None or by.assignment is None:
             return frozenset()
-        decoded = decode("ConsumerProtocolAssignment", "value", pa.array([by.assignment], pa.binary()))
-        (topics,) = decoded.values.field("assigned_partitions").to_pylist()
+        (topics,) = assigned_topics([by.assignment])
         keys = {
-            topic_key(self._topics.id_at(topic["topic"], by.responded_ms), topic["topic"], partition)
-            for topic in topics or ()
-            for partition in topic["partitions"]
+            topic_key(self._topics.id_at(topic, by.responded_ms), topic, partition)
+            for topic, partitions in topics or ()
+            for partition in partitions
         }
         return frozenset(key for key in keys if key is not None)
 

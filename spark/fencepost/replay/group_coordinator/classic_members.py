@@ -9,18 +9,16 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.formats.decode import decode
 from fencepost.replay.arrow_slices import shared_values
+from fencepost.replay.group_coordinator.assignments import Topics, assigned_topics
 from fencepost.replay.group_coordinator.records import ClassicMember
-
-_Topics = Sequence[tuple[str, Sequence[int]]] | None
 
 
 class ClassicMembers:
     """Reads the members of records. A group goes on with nearly all of them from generation to generation."""
 
     def __init__(self) -> None:
-        self._assigned: dict[bytes | None, _Topics] = {None: (), b"": ()}
+        self._assigned: dict[bytes | None, Topics | None] = {None: (), b"": ()}
         self._seen: dict[tuple[Any, ...], ClassicMember] = {}
 
     def of(self, fields: Mapping[str, pa.Array]) -> list[list[ClassicMember] | None]:
@@ -39,11 +37,8 @@ class ClassicMembers:
         return [None if length is None else list(islice(entries, length)) for length in lengths]
 
     def _read(self, assignments: Sequence[bytes | None]) -> None:
-        new = list(dict.fromkeys(each for each in assignments if each not in self._assigned))
-        decoded = decode("ConsumerProtocolAssignment", "value", pa.array(new, pa.binary())).values
-        for data, topics in zip(new, decoded.field("assigned_partitions").to_pylist(), strict=True):
-            listed = None if topics is None else [(each["topic"], each["partitions"]) for each in topics]
-            self._assigned[data] = listed
+        new = list(dict.fromkeys(each for each in assignments if each and each not in self._assigned))
+        self._assigned.update(zip(new, assigned_topics(new), strict=True))
 
     def _member(self, said: tuple[Any, ...]) -> ClassicMember:
         member = self._seen.get(said)
