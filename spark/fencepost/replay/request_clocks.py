@@ -21,7 +21,7 @@ _MANY = 4
 
 
 def brokers_with_another_clock(
-    broker_id: Longs, requested_ms: Longs, responded_ms: Longs, written_ms: Longs, tolerance_ms: int
+    broker_id: Longs, requested_ms: Longs, responded_ms: Longs, written_ms: Longs, *, tolerance_ms: int
 ) -> frozenset[int]:
     """The brokers most of whose requests were answered before their record was written, or arrived about as
     long after it.

@@ -216,7 +216,7 @@ def _other_clocks(  # noqa: PLR0917 (columns of records and of commits)
         requests["requested_ms"][asked],
         requests["responded_ms"][asked],
         written_ms[of_commits[alone]],
-        tolerance_ms,
+        tolerance_ms=tolerance_ms,
     )
 
 

@@ -232,7 +232,7 @@ def _other_clocks(records: Iterable[GroupRecord], signs: Iterable[Sign], toleran
     ]
     if not times:
         return frozenset()
-    return brokers_with_another_clock(*np.array(times, dtype=np.int64).T, tolerance_ms)
+    return brokers_with_another_clock(*np.array(times, dtype=np.int64).T, tolerance_ms=tolerance_ms)
 
 
 def _moment(at: Generation | None, line: RequestLine) -> Interval:

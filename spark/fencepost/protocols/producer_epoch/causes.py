@@ -49,7 +49,7 @@ def other_clocks(of_all_times: Iterable[Pair], tolerance_ms: int) -> frozenset[i
     ]
     if not times:
         return frozenset()
-    return brokers_with_another_clock(*np.array(times, dtype=np.int64).T, tolerance_ms)
+    return brokers_with_another_clock(*np.array(times, dtype=np.int64).T, tolerance_ms=tolerance_ms)
 
 
 Content = tuple[object, ...]
