@@ -171,7 +171,8 @@ class OffsetMetadataManager:
             self._past[record.key].append(_stored(record, record.offset, record.timestamp_ms))
 
     def _replay(self, records: Sequence[_Record], markers: Sequence[Marker]) -> None:
-        for record in sorted([*records, *markers], key=attrgetter("offset")):
+        both: list[_Record | Marker] = [*records, *markers]
+        for record in sorted(both, key=attrgetter("offset")):
             if isinstance(record, Marker):
                 self._end_transaction(record)
             else:
