@@ -171,8 +171,8 @@ class OffsetMetadataManager:
             self._past[record.key].append(_stored(record, record.offset, record.timestamp_ms))
 
     def _replay(self, records: Sequence[_Record], markers: Sequence[Marker]) -> None:
-        in_order: list[_Record | Marker] = [*records, *markers]
-        for record in sorted(in_order, key=attrgetter("offset")):
+        both: list[_Record | Marker] = [*records, *markers]
+        for record in sorted(both, key=attrgetter("offset")):
             if isinstance(record, Marker):
                 self._end_transaction(record)
             else:

@@ -82,7 +82,8 @@ def commit_records(records: pa.Table) -> pa.Table:
         topic_id = fields.get("topic_id", none.cast(pa.string()))
         columns = {
             **{name: rows[of] for name, of in zip(COMMIT_RECORDS.names, _PLACE, strict=False)},
-            **{name: rows[name] for name in ("producer_id", "producer_epoch", "is_transactional")},
+            **{name: rows[name] for name in ("producer_id", "producer_epoch")},
+            "is_transactional": pc.fill_null(rows["is_transactional"], False),
             "group_id": fields["group"].dictionary_encode(),
             "topic": fields["topic"].dictionary_encode(),
             "partition": fields["partition"],
