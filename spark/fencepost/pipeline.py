@@ -1,7 +1,7 @@
 """The five steps from logs to the gate. The DAG's task of the same name runs each of them.
 
-A step reads only tables of earlier layers. Whatever it had committed before a failure, the same step is simply
-run again.
+A step reads only tables of earlier layers. After a failure the same step is simply run again, whatever it had
+committed before.
 """
 
 from __future__ import annotations

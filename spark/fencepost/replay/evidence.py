@@ -53,7 +53,7 @@ class Evidence:
     before: Mapping[str, pa.Table] = field(default_factory=dict)
     next_ms: Mapping[str, int] = field(default_factory=dict)
     cuts: Mapping[Partition, int] = field(default_factory=dict)
-    _made: dict[Callable[[Evidence], Any], Any] = field(default_factory=dict, init=False, repr=False)
+    _results: dict[Callable[[Evidence], Any], Any] = field(default_factory=dict, init=False, repr=False)
 
     def once(self, make: Callable[[Evidence], T]) -> T:
         """The result of ``make`` for this evidence, computed once for all protocols."""

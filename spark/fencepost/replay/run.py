@@ -57,12 +57,12 @@ def rebuild(settings: Settings, catalog: Catalog, engine_for: EngineFor) -> dict
     """
     window = windows(catalog, settings)
     lake.replace(catalog, WINDOWS, window.rows())
-    seen, made = newest_snapshots(catalog), made_by("rebuild", settings)
+    seen, digest = newest_snapshots(catalog), made_by("rebuild", settings)
     if window.since_ms:
         return _rebuild_window(settings, catalog, engine_for, window, seen)
     plan = _plan(catalog, settings)
-    note = partial(chapter_notes.write_notes, catalog, seen=seen, made_by=made)
-    first = chapter_notes.first_changed_chapters(catalog, plan, made)
+    note = partial(chapter_notes.write_notes, catalog, seen=seen, made_by=digest)
+    first = chapter_notes.first_changed_chapters(catalog, plan, digest)
     changed = [each for each in (chapter.since(first) for chapter in plan) if each.until_ms]
     if not changed:
         note(plan)

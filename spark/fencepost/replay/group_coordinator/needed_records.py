@@ -24,10 +24,10 @@ from fencepost.replay.merged_batches import Mask, mask
 _NEVER = np.iinfo(np.int64).max
 
 
-def select_needed_records(records: pa.Table, log: Log, cut: int, asked: Collection[str]) -> pa.Table:
+def select_needed_records(records: pa.Table, log: Log, cut: int, member_ids: Collection[str]) -> pa.Table:
     """The rows of ``bronze.records`` of one coordinator's log, without those of members that no replay needs.
 
-    ``cut``: the offset below which the log is compacted. ``asked``: the ids of members that requests name.
+    ``cut``: the offset below which the log is compacted. ``member_ids``: those that requests name.
     Each record of a classic group has all its members, so all of them are needed.
     """
     readable = pc.and_(pc.equal(records["topic"], OFFSETS_TOPIC), pc.equal(records["decode_status"], "known"))
@@ -40,7 +40,7 @@ def select_needed_records(records: pa.Table, log: Log, cut: int, asked: Collecti
     rows = np.flatnonzero(chosen)
     rows = rows[np.argsort(longs(records["record_offset"])[rows], kind="stable")]
     stay = ~chosen
-    stay[rows] = _Records(records.take(pa.array(rows)), place[rows] < log.based, cut, asked).needed()
+    stay[rows] = _Records(records.take(pa.array(rows)), place[rows] < log.based, cut, member_ids).needed()
     return records.filter(pa.array(stay))
 
 
@@ -49,16 +49,20 @@ class _Records:
     record is about the group itself), and of its key.
     """
 
-    def __init__(self, rows: pa.Table, based: Mask, cut: int, asked: Collection[str]) -> None:
+    def __init__(self, rows: pa.Table, based: Mask, cut: int, member_ids: Collection[str]) -> None:
         """``based``: the records that the log cleaner left, which are all needed."""
         keys = rows["key"].combine_chunks().dictionary_encode()
         named = [_named(key) for key in keys.dictionary.to_pylist()]
         groups = _numbered([group for group, _ in named])
         members = _numbered([None if member is None else (group, member) for group, member in named])
-        asked_ids = {name.encode() for name in asked}
-        is_asked = np.array([member in asked_ids for _, member in named], dtype=np.bool_)
+        requested_ids = {name.encode() for name in member_ids}
+        is_requested = np.array([member in requested_ids for _, member in named], dtype=np.bool_)
         self.key = longs(keys.indices.cast(pa.int64()))
-        self.group, self.member, self.asked = groups[self.key], members[self.key], is_asked[self.key]
+        self.group, self.member, self.is_requested = (
+            groups[self.key],
+            members[self.key],
+            is_requested[self.key],
+        )
         self.offset, self.base_offset = longs(rows["record_offset"]), longs(rows["base_offset"])
         self.type = longs(rows["record_type"])
         self.tombstone = ~mask(pc.is_valid(rows["value"]))
@@ -80,7 +84,7 @@ class _Records:
     def _since(self) -> Longs:
         """For each record the offset from which on its group is replayed."""
         of_member = self.member >= 0
-        counts = np.flatnonzero(of_member & (self._is_current() | self.asked | ~self.before))
+        counts = np.flatnonzero(of_member & (self._is_current() | self.is_requested | ~self.before))
         first = np.full(self.member.max(initial=-1) + 1, _NEVER)
         np.minimum.at(first, self.member[of_member], self.offset[of_member])
         since = np.full(self.group.max(initial=0) + 1, _NEVER)

@@ -85,11 +85,11 @@ class Spread(NamedTuple):
     facts: Facts
 
 
-def spread(given: Evidence, api_keys: Collection[int], of_records: Sequence[str] = ()) -> Spread:
+def spread(evidence: Evidence, api_keys: Collection[int], of_records: Sequence[str] = ()) -> Spread:
     """Spread bronze's rows about group coordinators. Of requests those of ``api_keys`` are read, of records
     also the columns ``of_records``.
     """
-    engine, (placement, facts) = given.engine, given.once(_placement_and_facts)
+    engine, (placement, facts) = evidence.engine, evidence.once(_placement_and_facts)
     request_rows = engine.scan(REQUESTS, LINE_COLUMNS, [{"api_key": frozenset(api_keys)}])
     requests = with_entity(
         engine, REQUESTS, request_rows, lambda each: shards_of_requests(each, placement), LINE_COLUMNS
@@ -112,23 +112,23 @@ def _of_logs(engine: Engine, of_records: Sequence[str] = ()) -> dict[str, list[R
     return {**logs, "quarantine": [unread]}
 
 
-def _placement_and_facts(given: Evidence) -> tuple[Placement, Facts]:
+def _placement_and_facts(evidence: Evidence) -> tuple[Placement, Facts]:
     """The placement of groups, and the facts for all replays."""
-    engine = given.engine
+    engine = evidence.engine
     records, quarantine = engine.scan(RECORDS, PLACED_BY, _COORDINATORS), engine.scan(QUARANTINE)
     places = engine.collect(engine.map(records, _places, _PLACES))
     placement = Placement.of(
         {
             cluster: each.partition_counts[OFFSETS_TOPIC]
-            for cluster, each in given.metadata.items()
+            for cluster, each in evidence.metadata.items()
             if OFFSETS_TOPIC in each.partition_counts
         },
         [{(cluster, group): (ms, partition)} for cluster, group, ms, partition in tuples(places)],
     )
     sighted = engine.replay(_of_logs(engine), _find_sightings, [_SIGHTED])
-    metadata = _with_sightings(given, engine.collect(sighted[_SIGHTED.name]))
+    metadata = _with_sightings(evidence, engine.collect(sighted[_SIGHTED.name]))
     unread = _by_cluster(engine.collect(engine.map(quarantine, _unread_lines, _UNREAD)))
-    return placement, Facts(metadata, unread, given.cuts)
+    return placement, Facts(metadata, unread, evidence.cuts)
 
 
 def _find_sightings(shard: str, evidence: Mapping[str, pa.Table]) -> Iterable[tuple[Table, pa.Table]]:
@@ -138,15 +138,17 @@ def _find_sightings(shard: str, evidence: Mapping[str, pa.Table]) -> Iterable[tu
     yield _SIGHTED, _SIGHTED.rows(rows_found)
 
 
-def _with_sightings(given: Evidence, rows: pa.Table) -> dict[str, ClusterMetadata]:
+def _with_sightings(evidence: Evidence, rows: pa.Table) -> dict[str, ClusterMetadata]:
     sightings_of: dict[str, list[Sighting]] = defaultdict(list)
     for cluster, topic, topic_id, ms in tuples(rows):
         sightings_of[cluster].append(Sighting(topic, topic_id, ms))
     sighted = {
-        cluster: ClusterMetadata.of(given.logs.get(cluster, MetadataLog()), each, given.releases.get(cluster))
+        cluster: ClusterMetadata.of(
+            evidence.logs.get(cluster, MetadataLog()), each, evidence.releases.get(cluster)
+        )
         for cluster, each in sightings_of.items()
     }
-    return {**given.metadata, **sighted}
+    return {**evidence.metadata, **sighted}
 
 
 def _places(records: pa.Table) -> pa.Table:
