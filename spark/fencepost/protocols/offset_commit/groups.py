@@ -1,4 +1,4 @@
-"""A group as GroupMetadataManager replays it: its lives, its epochs, its members, and who owns what."""
+"""Replays a group as GroupMetadataManager does: its lives, its epochs, its members, and what they own."""
 
 from __future__ import annotations
 

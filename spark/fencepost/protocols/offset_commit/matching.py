@@ -105,11 +105,11 @@ class Matching:
             lateness.note(broker_id, self._responded_ms[certain.commits[own]], late_ms[own])
 
     def place_by_clock(self, lateness: Lateness, state_at: Callable[[int], int]) -> Matches:
-        """Match the rest by time: a record fits that was written between arrival and answer.
+        """Match the remaining commits by time: a record fits if it was written between arrival and answer.
 
-        ``state_at``: the state that the group of a record had when it was written. Identical commits that
-        compete take identical records in order, if there are as many of each and all of them met one state;
-        if records are missing nothing is said; otherwise every pair is doubtful.
+        ``state_at``: the number of the state that a record's group was in when the record was written. If as
+        many commits as records compete and all met one state, they take the records in order. If there are
+        fewer records than commits, none is matched. Otherwise every pair that has an alternative is doubtful.
         """
         matches, certain = self._matches, self._certain()
         matches.record[self._commits[certain.commits]] = self._numbers[certain.records]

@@ -25,7 +25,7 @@ _OUTCOMES = pa.array(OUTCOMES)
 _NUMBER = {name: number for number, name in enumerate(OUTCOMES)}
 
 Key = tuple[str, str, int]
-"""What an offset is stored for: group, topic, partition."""
+"""The key of a stored offset: group, topic, partition."""
 
 
 class _Stored(NamedTuple):

@@ -128,7 +128,7 @@ class GroupRecord(Record):
     member_epoch: int | None = None  # types 8, 14 and 22, as everything below
     previous_member_epoch: int | None = None
     state: int | None = None
-    owned: Sequence[Owned] = ()  # nobody owns what is assigned to the members of a share group
+    owned: Sequence[Owned] = ()  # empty for share groups, whose members do not own partitions
 
     @property
     def changes_a_member(self) -> bool:

@@ -1,4 +1,4 @@
-"""What a timeline shows, before it is drawn: kinds of commits, histories as runs, lanes and their names.
+"""Lays out a timeline before it is drawn: kinds of commits, histories as runs, lanes and their names.
 
 Times are days since 1970, as Matplotlib counts them; heights are within a lane of height 1.
 """
