@@ -1,7 +1,7 @@
-"""The way from logs to the gate, in five steps: each is called by the DAG's task of the same name.
+"""The five steps from logs to the gate. The DAG's task of the same name runs each of them.
 
-A step reads only the tables of the layers before it, and commits what it writes whole: after a failure the
-same step is simply run again.
+A step reads only tables of earlier layers. After a failure the same step is simply run again, whatever it had
+committed before.
 """
 
 from __future__ import annotations
@@ -32,10 +32,11 @@ Summary = dict[str, Any]
 
 
 class Run:
-    """One run on the configured lake: what its steps need is opened when the first of them asks for it.
+    """One run on the configured lake. Its catalog and its Spark session are opened when a step first needs
+    them.
 
-    To be used as a context manager: a session of Spark that was started here is stopped at the end, come what
-    may. ``run_id`` names the run in every table that it writes.
+    To be used as a context manager: a Spark session that the run started is always stopped at the end.
+    ``run_id`` names the run in every table that it writes.
     """
 
     def __init__(self, settings: Settings, run_id: str | None = None) -> None:
@@ -54,13 +55,14 @@ class Run:
 
     @cached_property
     def catalog(self) -> Catalog:
-        """The lake's catalog, with every table in place."""
+        """The lake's catalog; tables that are missing are created."""
         return lake.ensure(self.settings.lake)
 
     def spark(self, *, small: bool = True) -> SparkSession:
-        """A session on the lake: the process's own, if it has one, else one that ends with this run.
+        """A Spark session on the lake: that of the process if it has one, otherwise one that ends with this
+        run.
 
-        ``small`` as ``spark_session`` takes it.
+        ``small``: as in ``spark_session``.
         """
         from pyspark import SparkContext
 
@@ -74,7 +76,7 @@ class Run:
         return session
 
     def step(self, name: str) -> Summary:
-        """A step's work, unless it has been done already; its summary."""
+        """Do a step's work, unless it is done already. Returns its summary."""
         if name == "capture":
             return STEPS[name](self)
         from fencepost.unchanged import require_finished, unless_done
@@ -85,12 +87,12 @@ class Run:
         return unless_done(name, self.settings, self.catalog, lambda: STEPS[name](self))
 
     def engine_for(self, size: int, what: str) -> engines.Engine:
-        """The engine for work on so many bytes of evidence; ``what`` it is, for the log."""
+        """The engine for work on ``size`` bytes of evidence; ``what``: the name of the work, for the log."""
         return engines.choose(self.settings, self.catalog, self.spark, size, what)
 
 
 def audit(run: Run, sinks: Sequence[Sink] = ()) -> GateResult:
-    """All five steps. A closed gate is a result here (``passed`` is false), no exception."""
+    """Run all five steps. A closed gate is a result here (``passed`` is false), not an exception."""
     for name in ("capture", "rebuild", "judge", "marts"):
         started = time.monotonic()
         logger.info("%s ...", name)
@@ -103,16 +105,18 @@ def audit(run: Run, sinks: Sequence[Sink] = ()) -> GateResult:
 
 
 def run_step(name: str, config: str | None = None, run_id: str | None = None) -> Summary:
-    """One step by itself, for a scheduler: ``config`` is the path of the configuration.
+    """Run one step, for a scheduler; ``config``: the path of the configuration.
 
-    Gives back its summary in plain values. Raises what the step raises; GateFailed when the gate is closed.
+    Returns its summary as plain values. Raises what the step raises, and GateFailed if the gate is closed.
     """
     with Run(load(Path(config) if config else None), run_id) as run:
         return run.step(name)
 
 
 def report_failure(step: str, error: BaseException | None, config: str | None, run_id: str) -> None:
-    """Alert that a step broke. A closed gate is left out: it alerts where it knows what it found."""
+    """Send an alert that a step failed. Not for a closed gate, which sends its own alert with its
+    findings.
+    """
     if isinstance(error, GateFailed):
         return
     text = f"{type(error).__name__}: {error}" if error else "no exception was reported"
@@ -127,12 +131,12 @@ def report_failure(step: str, error: BaseException | None, config: str | None, r
 def _capture(run: Run) -> Summary:
     from fencepost.capture import capture
 
-    found = capture(run.settings, run.catalog, run.engine_for, run.run_id)
+    result = capture(run.settings, run.catalog, run.engine_for, run.run_id)
     return {
-        "files": found.files,
-        **found.added,
-        "skipped": found.skipped,
-        "quarantined": found.quarantined,
+        "files": result.files,
+        **result.added,
+        "skipped": result.skipped,
+        "quarantined": result.quarantined,
     }
 
 

@@ -32,9 +32,9 @@ from fencepost.reading.tables import row_count, tables_of
 from fencepost.settings import Lake, Settings
 
 CLASS_ARCHIVE = "classes.jsa"
-"""Beside the jars: the classes of a session, ready to be used (the JVM's dynamic AppCDS archive)."""
+"""The file, beside the jars, with the prepared classes of a session (the JVM's dynamic AppCDS archive)."""
 
-# Else every query is parsed twice: first for places of parameters, which none of ours has.
+# Without this option Spark parses every query twice, first for parameters, which no query here has.
 _PARSED_ONCE = {"spark.sql.legacy.parameterSubstitution.constantsOnly": "true"}
 _FOR_FEW_ROWS = {
     **_PARSED_ONCE,
@@ -43,7 +43,7 @@ _FOR_FEW_ROWS = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-# whole stages are not compiled: their code is so large that compiling it takes more than it saves
+# Whole stages are not compiled: their code is so large that compiling takes more time than it saves.
 _FOR_MANY_ROWS = {
     **_PARSED_ONCE,
     "spark.sql.shuffle.partitions": "200",
@@ -54,20 +54,20 @@ _FOR_MANY_ROWS = {
 
 
 def spark_session(settings: Settings, *, small: bool = True) -> SparkSession:
-    """A session whose default catalog is the configured lake; ``small``: as :func:`session_conf` has it.
+    """A session whose default catalog is the configured lake; ``small``: as in :func:`session_conf`.
 
-    A process has one JVM: a second call gives the same session back, or, for another lake, a new session with
-    its own catalog in that JVM. It plans queries as ``small`` says; the options of the JVM stay as they are.
-    Raises SessionError when Java or the jars are missing.
+    A process has one JVM. So a second call returns the same session or, for another lake, a new session with
+    its own catalog in that JVM. Queries are planned by the new ``small``, but the options of the JVM stay as
+    they are. Raises SessionError if Java or the jars are missing.
     """
     context = SparkContext._active_spark_context
     if context is None:
         return _with_functions(_first_session(settings, small=small))
     session = SparkSession.getActiveSession() or SparkSession(context)
-    wanted = spark_catalog_conf(settings.lake)
-    if any(session.conf.get(key, None) != value for key, value in wanted.items()):
+    catalog_conf = spark_catalog_conf(settings.lake)
+    if any(session.conf.get(key, None) != value for key, value in catalog_conf.items()):
         session = session.newSession()
-        for key, value in wanted.items():
+        for key, value in catalog_conf.items():
             session.conf.set(key, value)
         _with_functions(session)
     for key, value in _plans(small=small).items():
@@ -76,8 +76,8 @@ def spark_session(settings: Settings, *, small: bool = True) -> SparkSession:
 
 
 def session_for_lake(settings: Settings) -> SparkSession:
-    """A session on a lake that is there already: it plans queries for as many rows as all tables have now,
-    and for many where PyIceberg cannot tell. Raises SessionError.
+    """A session on an existing lake. It plans queries for as many rows as all tables have now, and for many
+    if PyIceberg cannot count them. Raises SessionError.
     """
     try:
         small = row_count(tables_of(settings.lake)) < MANY_ROWS
@@ -87,13 +87,14 @@ def session_for_lake(settings: Settings) -> SparkSession:
 
 
 def session_conf(settings: Settings, *, small: bool = True) -> dict[str, str]:
-    """Every option of the session, for whoever starts Spark in another process (dbt, spark-submit).
+    """Every option of the session, also for a caller that starts Spark in another process (dbt,
+    spark-submit).
 
-    ``small``: the tables hold so few rows that code is not worth compiling for them.
+    ``small``: the tables have so few rows that compiling code for them does not pay.
     """
     jars = spark_jars(settings)
     local = settings.spark.get("spark.master", "local").startswith("local")
-    # a local driver takes jars from its class path; spark.jars would copy all of them at every start
+    # a local driver reads jars from its class path: with spark.jars it would copy all of them at every start
     jar_conf = (
         {"spark.driver.extraClassPath": os.pathsep.join(map(str, jars))}
         if local
@@ -113,7 +114,7 @@ def session_conf(settings: Settings, *, small: bool = True) -> dict[str, str]:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.warehouse.dir": str(Path(tempfile.gettempdir()) / "fencepost-spark-warehouse"),
         "spark.sql.execution.arrow.pyspark.enabled": "true",
-        # ten thousand rows at a time may be gigabytes, of values as large as those of a group's records
+        # ten thousand rows at a time may be gigabytes: values of a group's records can be large
         "spark.sql.execution.arrow.maxBytesPerBatch": "32m",
         **_plans(small=small),
         **jar_conf,
@@ -129,44 +130,44 @@ def _plans(*, small: bool) -> dict[str, str]:
 def java_options(jars: list[Path], *, small: bool) -> str:
     """Options of the driver's JVM.
 
-    A small run ends before the thorough compiler and the parallel collector have paid for themselves. Classes
-    come from an archive, where setting up has made one (CLASS_ARCHIVE).
+    A small run ends before the optimizing compiler (C2) and the parallel collector pay for themselves.
+    Classes come from an archive if setup has made one (CLASS_ARCHIVE).
     """
     log4j2 = Path(__file__).with_name("log4j2.properties").as_uri()
     options = ["-Duser.timezone=UTC", f"-Dlog4j2.configurationFile={log4j2}"]
     if small:
-        # the quick compiler's default code cache is too small for Spark, which would then be interpreted
+        # C1's default code cache is too small for Spark, which would then be interpreted
         options += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:ReservedCodeCacheSize=256m"]
     archive = prepared(jars, CLASS_ARCHIVE)
     if small and archive.is_file():
-        # an archive of another JVM or class path is left aside without a word
+        # the JVM silently ignores an archive of another JVM or class path
         options += [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds=off", "-Xlog:class+path=off"]
     return " ".join(options)
 
 
 def _with_functions(session: SparkSession) -> SparkSession:
-    """The same session, whose queries may call what the protocols bring."""
+    """The same session, with the functions of the protocols registered for its queries."""
     for each in functions():
         session.udf.register(each.name, partial(_unless_null, each.call), each.returns)
     return session
 
 
 def _unless_null(call: Callable[..., Any], *values: Any) -> Any:
-    """As SQL has it: null where an argument is null."""
+    """Call the function as SQL does: the result is null if an argument is null."""
     if None in values:
         return None
-    # bytes come as a bytearray
+    # Spark passes bytes as a bytearray
     return call(*(bytes(value) if isinstance(value, bytearray) else value for value in values))
 
 
 def _first_session(settings: Settings, *, small: bool) -> SparkSession:
     _check_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    # without it Spark resolves the machine's name, and warns when that is a loopback address
+    # without it Spark resolves the machine's name, and warns if that is a loopback address
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     conf = SparkConf(loadDefaults=False)
     conf.setAll(list(session_conf(settings, small=small).items()))
-    # a JVM whose context was stopped is still there and is used again
+    # a JVM whose context was stopped is still running and is used again
     gateway = None if SparkContext._gateway else _launch(conf, settings.lake)
     SparkContext(conf=conf, gateway=gateway)
     return SparkSession.builder.getOrCreate()
@@ -183,7 +184,7 @@ def _launch(conf: SparkConf, lake: Lake) -> JavaGateway:
 
 
 def _spark_log(lake: Lake) -> IO[bytes]:
-    """The file that takes the JVM's standard error: beside a local catalog, else a temporary one."""
+    """The file for the JVM's standard error: beside a local catalog, otherwise a temporary one."""
     folder = lake.folder
     if folder is None:
         return tempfile.NamedTemporaryFile(prefix="fencepost-spark-", suffix=".log", delete=False)

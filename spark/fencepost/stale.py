@@ -1,10 +1,9 @@
-"""Which models of dbt have to be built: those whose code or inputs are not what they were built from.
+"""Finds the stale models of dbt: those whose code or inputs have changed since they were built.
 
-Iceberg's snapshots tell whether a table has changed, and of rows that lie in chapters from which one on: a
-model with the column CHAPTER, whose rows rest on rows of their own chapter alone, is built from there on. A
-mart that reads nothing but tables without rows has none: it is created from its contract, and no query is
-planned for it. What each model was built from is noted last of all, when dbt has built and tested all that
-had to be.
+Iceberg's snapshots show whether a table has changed and, for tables with chapters, from which chapter on. A
+model with the column CHAPTER, whose rows depend only on rows of their own chapter, is built from that
+chapter on. A mart whose inputs have no rows is empty: it is created from its contract, without planning a
+query. The inputs of each model are noted last, when dbt has built and tested all stale models.
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ from fencepost.tables import CHAPTER, DECISIONS, EPISODES, FILES, Table
 
 _PROPERTY = "fencepost.marts"
 _OF_MODULES = {table.name: table for table in (DECISIONS, EPISODES)}
-"""Tables that all protocols share: a row says of which module of the specification it is."""
+"""Tables that all protocols share; each row names its module of the specification."""
 
 
 @dataclass(frozen=True)
 class Model:
-    """A model of dbt. ``folder``: its protocol, or the shared one; ``columns``: of its contract; ``sources``:
-    tables of the lake that it reads, itself or through other models; ``stored_by``: what it is partitioned
-    by.
+    """A model of dbt. ``folder``: its protocol's folder, or the shared one. ``columns``: those of its
+    contract. ``sources``: the tables of the lake that it reads, directly or through other models.
+    ``stored_by``: the columns by which it is partitioned.
     """
 
     name: str
@@ -52,19 +51,20 @@ class Model:
 
     @property
     def in_chapters(self) -> bool:
-        """Whether a row rests on rows of its own chapter alone."""
+        """Whether each row depends only on rows of its own chapter."""
         return CHAPTER in self.columns
 
     @property
     def table(self) -> Table:
-        """The mart as its contract has it."""
+        """The table of the mart by its contract."""
         return Table(self.relation, self.doc, dict(self.columns), key=())
 
 
 @dataclass(frozen=True)
 class Plan:
-    """``build``: models for dbt; ``since``: of some of them the chapters from which on they are built, by
-    name; ``empty``: marts that are created without rows; ``kept``: how many stay.
+    """``build``: the models that dbt builds. ``since``: model -> the chapters from which on it is built, for
+    some of them. ``empty``: the marts that are created without rows. ``kept``: how many models stay as they
+    are.
     """
 
     build: tuple[str, ...]
@@ -74,7 +74,7 @@ class Plan:
 
 
 class Inputs:
-    """What models read, as it is now; ``code``: a digest of what makes their rows of it."""
+    """The present state of the models' inputs. ``code``: a digest of the code that computes the models."""
 
     def __init__(self, catalog: Catalog, models: Collection[Model], code: str) -> None:
         self._catalog = catalog
@@ -84,19 +84,19 @@ class Inputs:
 
     @property
     def rows(self) -> int:
-        """How many rows the tables that models read have together."""
+        """How many rows all tables that models read have together."""
         return sum(
             self._source(each)[1] for each in {each for model in self._models for each in model.sources}
         )
 
     def plan(self) -> Plan:
-        """What has to be built."""
+        """Find the models that have to be built."""
         notes = self._notes()
         stale = [each for each in self._models if notes.get(each.name) != self._state_of(each)]
         empty = [each for each in stale if self._is_new(each) and not any(self._inputs(each).values())]
-        known = {each.name: self._since(each, notes.get(each.name)) for each in stale}
-        build = [each.name for each in stale if each not in empty and known[each.name] != {}]
-        since = {name: found for name in build if (found := known[name])}
+        since_of = {each.name: self._since(each, notes.get(each.name)) for each in stale}
+        build = [each.name for each in stale if each not in empty and since_of[each.name] != {}]
+        since = {name: first for name in build if (first := since_of[name])}
         return Plan(tuple(build), tuple(empty), len(self._models) - len(build) - len(empty), since)
 
     def model(self, name: str) -> Model:
@@ -104,7 +104,7 @@ class Inputs:
         return next(each for each in self._models if each.name == name)
 
     def create(self, model: Model) -> None:
-        """Create a mart without rows, as its contract has it."""
+        """Create a mart without rows, by its contract."""
         self._catalog.create_namespace_if_not_exists(model.relation.partition(".")[0])
         new = self._catalog.create_table_transaction(
             model.relation, model.table.arrow_schema, properties=_properties(model)
@@ -114,13 +114,13 @@ class Inputs:
                 spec.add_identity(name)
 
     def fit(self, model: Model) -> None:
-        """Make the mart's table as its contract has it: one with other columns goes with its rows."""
+        """Make the mart's table fit its contract. A table with other columns is dropped, with its rows."""
         table = self._table(model.relation)
         if table is not None and not _fits(table, model):
             self._catalog.drop_table(model.relation)
             table = None
         if table is None:
-            # it may have been a view
+            # it may have been a view before
             with suppress(NoSuchViewError, NotImplementedError):
                 self._catalog.drop_view(model.relation)
             self.create(model)
@@ -129,27 +129,27 @@ class Inputs:
                 change.set_properties(_properties(model))
 
     def note(self) -> None:
-        """Note that all models have been built from what there is now."""
-        found = {each.name: self._state_of(each) for each in self._models}
+        """Note that all models have been built from the present inputs."""
+        states = {each.name: self._state_of(each) for each in self._models}
         with self._catalog.load_table(FILES.name).transaction() as change:
-            change.set_properties({_PROPERTY: json.dumps({"code": self._code, "models": found})})
+            change.set_properties({_PROPERTY: json.dumps({"code": self._code, "models": states})})
 
     def _notes(self) -> dict[str, Any]:
         notes = json.loads(self._catalog.load_table(FILES.name).properties.get(_PROPERTY, "{}"))
         return dict(notes["models"]) if notes.get("code") == self._code else {}
 
     def _since(self, model: Model, note: Any) -> Since | None:
-        """From which chapters on a model is not what it would be; None: all of it is to be built."""
-        if not model.in_chapters or note is None or note[1] != self._made(model):
+        """The chapters from which on a model is stale; None: all of it must be built."""
+        if not model.in_chapters or note is None or note[1] != self._mart_state(model):
             return None
         before, now = note[0], self._inputs(model)
         if before.keys() != now.keys():
             return None
-        found = [self._changed(source, before[source]) for source in now if before[source] != now[source]]
-        return earliest(each for each in found if each is not None) if None not in found else None
+        changes = [self._changed(source, before[source]) for source in now if before[source] != now[source]]
+        return earliest(each for each in changes if each is not None) if None not in changes else None
 
     def _changed(self, source: str, before: str | None) -> Since | None:
-        """From which chapters on a table has changed since a state of it; None without any."""
+        """The chapters from which on a table has changed since an earlier state; None: all of it may have."""
         table = self._table(source)
         if table is None:
             return None
@@ -159,28 +159,28 @@ class Inputs:
         return changed_since(table, int(snapshot) if snapshot else None)
 
     def _state_of(self, model: Model) -> list[Any]:
-        """What a model reads, and what it is."""
-        return [self._inputs(model), self._made(model)]
+        """The states of a model's inputs, and of the model itself."""
+        return [self._inputs(model), self._mart_state(model)]
 
     def _inputs(self, model: Model) -> dict[str, str | None]:
-        """Of each source what it is now: its table and snapshot, None where it has no row for the model."""
-        found: dict[str, str | None] = {}
+        """Source -> its present state (table and snapshot), None if it has no row for the model."""
+        states: dict[str, str | None] = {}
         module = modules().get(model.folder)
         for source in sorted(model.sources):
-            other = source in _OF_MODULES and module is not None and module not in self._told[source]
-            found[source] = None if other else self._source(source)[0]
-        return found
+            other = source in _OF_MODULES and module is not None and module not in self._modules_of[source]
+            states[source] = None if other else self._source(source)[0]
+        return states
 
     def _source(self, source: str) -> tuple[str | None, int]:
-        """The state of a table, None without rows; and how many it has."""
+        """The state of a table (None if it has no rows), and its number of rows."""
         if source not in self._now:
             table = self._table(source)
             rows = _rows(table) if table else 0
             self._now[source] = (_state(table) if table and rows else None, rows)
         return self._now[source]
 
-    def _made(self, model: Model) -> str | None:
-        """The state of a mart; of a view there is nothing to tell."""
+    def _mart_state(self, model: Model) -> str | None:
+        """The state of a mart's table; None for a view, which has none."""
         if not model.is_table:
             return None
         table = self._table(model.relation)
@@ -196,8 +196,8 @@ class Inputs:
             return None
 
     @cached_property
-    def _told(self) -> dict[str, frozenset[str]]:
-        """Of each table that protocols share, the modules that it has rows of."""
+    def _modules_of(self) -> dict[str, frozenset[str]]:
+        """Shared table -> the modules of which it has rows."""
         return {
             name: frozenset(pc.unique(lake.scan(self._catalog, table, ("module",))["module"]).to_pylist())
             for name, table in _OF_MODULES.items()
@@ -205,10 +205,12 @@ class Inputs:
 
 
 def models(manifest: Any) -> list[Model]:
-    """Every model of a project as dbt has parsed it, but those that others read as a part of their query."""
+    """Every model of a project that dbt has parsed, except ephemeral ones, which are part of
+    other queries.
+    """
     nodes = {**manifest.nodes, **manifest.sources}
-    found = [node for node in manifest.nodes.values() if node.resource_type == "model"]
-    return [_model(nodes, node) for node in found if node.config.materialized != "ephemeral"]
+    nodes_of_models = [node for node in manifest.nodes.values() if node.resource_type == "model"]
+    return [_model(nodes, node) for node in nodes_of_models if node.config.materialized != "ephemeral"]
 
 
 def _model(nodes: Mapping[str, Any], node: Any) -> Model:
@@ -239,10 +241,10 @@ def _properties(model: Model) -> dict[str, str]:
 
 
 def _fits(table: IcebergTable, model: Model) -> bool:
-    """Whether a table has the columns of a mart, and is partitioned as it is."""
+    """Whether a table has the columns and the partitioning of a mart."""
     stored_by = tuple(each.name for each in table.spec().fields)
-    wanted = Catalog._convert_schema_if_needed(model.table.arrow_schema)
-    return stored_by == model.stored_by and _columns(table.schema()) == _columns(wanted)
+    schema = Catalog._convert_schema_if_needed(model.table.arrow_schema)
+    return stored_by == model.stored_by and _columns(table.schema()) == _columns(schema)
 
 
 def _columns(schema: Schema) -> list[tuple[str, str]]:
@@ -254,7 +256,7 @@ def _rows(table: IcebergTable) -> int:
     if snapshot is None:
         return 0
     count = snapshot.summary and snapshot.summary["total-records"]
-    # where a snapshot does not tell, there may be one
+    # a snapshot without a count may have a row
     return int(count or 1)
 
 

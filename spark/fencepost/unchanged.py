@@ -1,9 +1,10 @@
-"""A step whose work is done already is not done again: a repeated run, or one that found nothing new.
+"""Skips a step whose work is done already: in a repeated run, or in one that found nothing new.
 
-What a step makes follows from the tables that it reads, the settings, and the code. So it stands as long as
-each of these is what it was, and so is what the step wrote: Iceberg's snapshot ids tell of tables, digests of
-the rest. That is noted last of all, as a property of ``bronze.files``. Before a step writes anything, it is
-noted there that it was begun: what follows from its tables waits until it has been done again.
+The tables that a step reads, the settings and the code determine what it writes. So its work need not be
+repeated while none of these has changed, and neither have the tables that it wrote. Iceberg's snapshot ids
+identify the states of tables, digests the rest. They are noted, at the end of the step, as a property of
+``bronze.files``. Before a step writes anything, a note says there that it has begun: until it is finished,
+no later step may run.
 """
 
 from __future__ import annotations
@@ -33,17 +34,17 @@ _PROPERTY = "fencepost.done."
 _BEGUN = "{}"
 _IN_ORDER = ("rebuild", "judge", "marts", "gate")
 _SAME_ROWS = ("path", "lake", "spark", "in_process_mb")
-"""Settings that say where and how work is done: whatever they are, the rows are the same."""
+"""Settings that say where and how work is done, which do not change the rows."""
 _CODE = frozenset({".py", ".sql", ".json", ".yml", ".yaml", ".toml"})
 _log = logging.getLogger(__name__)
 
 
 class UnfinishedError(Exception):
-    """An earlier step was begun and did not end: its tables are partly of this run, partly of the last."""
+    """An earlier step has begun and not finished: its tables are partly of this run, partly of the last."""
 
 
 def require_finished(step: str, catalog: Catalog) -> None:
-    """Raises UnfinishedError if a step before this one was killed or failed, and was not repeated since."""
+    """Raises UnfinishedError if an earlier step was killed or failed, and has not been repeated since."""
     properties = catalog.load_table(FILES.name).properties
     for before in _IN_ORDER[: _IN_ORDER.index(step)]:
         if properties.get(_PROPERTY + before) == _BEGUN:
@@ -51,21 +52,21 @@ def require_finished(step: str, catalog: Catalog) -> None:
 
 
 def unless_done(step: str, settings: Settings, catalog: Catalog, work: Callable[[], Summary]) -> Summary:
-    """Do the work of a step, or nothing if it has been done on the same; gives back the work's summary.
+    """Do the work of a step, unless it has been done with the same inputs. Returns the work's summary.
 
-    Raises UnfinishedError as ``require_finished``.
+    Raises UnfinishedError as ``require_finished`` does.
     """
     require_finished(step, catalog)
     reads, writes = _READS[step](), _WRITES[step]
-    before = [_snapshots(catalog, reads), _rest(step, settings)]
+    before = [_snapshots(catalog, reads), _settings_and_code(step, settings)]
     note = json.loads(catalog.load_table(FILES.name).properties.get(_PROPERTY + step, "{}"))
     if note.get("from") == _digest(before) and note["made"] == _digest(_snapshots(catalog, writes(catalog))):
         _log.info("%s: nothing has changed since it was done", step)
         return dict(note["summary"])
     _note(catalog, step, _BEGUN)
     summary = work()
-    made = _digest(_snapshots(catalog, writes(catalog)))
-    _note(catalog, step, json.dumps({"from": _digest(before), "made": made, "summary": summary}))
+    written = _digest(_snapshots(catalog, writes(catalog)))
+    _note(catalog, step, json.dumps({"from": _digest(before), "made": written, "summary": summary}))
     return summary
 
 
@@ -75,8 +76,8 @@ def _note(catalog: Catalog, step: str, note: str) -> None:
 
 
 def made_by(step: str, settings: Settings) -> str:
-    """A digest of what makes a step's rows beside the tables it reads: code, and settings."""
-    return _digest(_rest(step, settings))
+    """A digest of everything beside its tables that determines a step's rows: code and settings."""
+    return _digest(_settings_and_code(step, settings))
 
 
 def _captured() -> list[str]:
@@ -109,26 +110,28 @@ _WRITES: dict[str, Callable[[Catalog], list[str]]] = {
 
 
 def _snapshots(catalog: Catalog, names: Iterable[str]) -> list[list[Any]]:
-    found: list[list[Any]] = []
+    snapshots: list[list[Any]] = []
     for name in names:
         try:
             table = catalog.load_table(name).metadata
         except NoSuchTableError:
-            found.append([name])
+            snapshots.append([name])
             continue
-        found.append([name, str(table.table_uuid), table.current_snapshot_id, table.current_schema_id])
-    return found
+        snapshots.append([name, str(table.table_uuid), table.current_snapshot_id, table.current_schema_id])
+    return snapshots
 
 
-def _rest(step: str, settings: Settings) -> list[str]:
-    """The settings that matter, and the code."""
+def _settings_and_code(step: str, settings: Settings) -> list[str]:
+    """The settings that determine rows, and the code's digest."""
     of_rows = {name: value for name, value in vars(settings).items() if name not in _SAME_ROWS}
     return [repr(sorted(of_rows.items())), code(dbt=step == "marts")]
 
 
 @cache
 def code(*, dbt: bool = False) -> str:
-    """A digest of this package, protocols elsewhere, dbt's project (``dbt``), and what is installed."""
+    """A digest of this package, of protocols in other packages, of dbt's project (``dbt``), and of the
+    installed packages.
+    """
     folders = {Path(fencepost.__file__).parent, *(each.package for each in protocols())}
     folders |= {project_folder("dbt")} if dbt else set()
     digest = hashlib.sha256(sys.version.encode())

@@ -12,16 +12,18 @@ from fencepost.replay.metadata_records import CONFIG
 _BROKER = 4
 """org.apache.kafka.common.config.ConfigResource.Type."""
 _ALL = ""
-"""The name of the resource that stands for every broker without a value of its own."""
+"""The resource name of the cluster-wide default, for brokers without a value of their own."""
 _APPLIED_MS = 60_000
-"""How far apart a change by the controller's clock and by the broker's may be."""
+"""A broker may apply a change so much earlier or later, by its clock, than the controller's clock
+dates it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
-    """What the log says of one configuration, from ``from_ms`` on: by resource name; None is no value.
+class _Values:
+    """The values of one configuration from ``from_ms`` on, by resource name; None: no value.
 
-    ``whole``: who is not there has no value of its own.
+    ``whole``: all values are known, so a broker that is not listed has no value of its own.
     """
 
     from_ms: int
@@ -39,33 +41,36 @@ class _Said:
 class BrokerConfigs:
     """The dynamic configurations of a cluster's brokers.
 
-    A broker without one has that of its server.properties, which is in no log: it is not known here.
-    ``known_ms``: the newest time of the metadata log.
+    A broker without a dynamic value has that of its server.properties, which no log has: it is unknown here.
+    ``said``: for each configuration its values, in the order of time. ``known_ms``: the newest time of the
+    metadata log.
     """
 
-    said: Mapping[str, tuple[_Said, ...]] = field(default_factory=dict)
+    said: Mapping[str, tuple[_Values, ...]] = field(default_factory=dict)
     known_ms: int | None = None
 
     @classmethod
     def of(cls, log: MetadataLog) -> BrokerConfigs:
         """From the metadata log."""
-        said: dict[str, list[_Said]] = {}
+        said: dict[str, list[_Values]] = {}
         whole = log.from_beginning
         for piece in log.pieces:
             if isinstance(piece, Hole) or piece.is_snapshot:
-                # a snapshot that has no time cannot be placed: as if nothing were known
+                # a snapshot without a time cannot be placed: as if nothing were known after it
                 whole = not isinstance(piece, Hole) and piece.ms is not None
                 for each in said.values():
-                    each.append(_Said(piece.ms or 0, {}, whole))
+                    each.append(_Values(piece.ms or 0, {}, whole))
             if piece.ms is None:
                 continue
             for name, resource, value in _changes(piece):
-                states = said.setdefault(name, [_Said(0, {}, whole)])
-                states.append(_Said(piece.ms, {**states[-1].values, resource: value}, whole))
+                states = said.setdefault(name, [_Values(0, {}, whole)])
+                states.append(_Values(piece.ms, {**states[-1].values, resource: value}, whole))
         return cls({name: tuple(states) for name, states in said.items()}, log.known_ms)
 
     def between(self, name: str, broker_id: int, from_ms: int, to_ms: int) -> tuple[str, ...] | None:
-        """Every value that the broker may have had from one time to another; None where one is not known."""
+        """Every value that the broker may have had from one time to another; None if any of them
+        is unknown.
+        """
         if self.known_ms is None or to_ms > self.known_ms + _APPLIED_MS:
             return None
         states = self.said.get(name, ())

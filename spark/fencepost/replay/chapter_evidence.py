@@ -1,4 +1,4 @@
-"""What a chapter is rebuilt from: what was written about then, and what was left before."""
+"""The evidence of one chapter: what was written around its time, and what compaction left from before."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from fencepost.tables import COMPACTED_LOGS
 
 @dataclass(frozen=True)
 class Source:
-    """Where the evidence of all chapters is read; ``beside``: what bronze has of metadata logs beside
-    them; ``names``: what logs in text are called now.
+    """Where the evidence of all chapters is read. ``beside``: bronze's evidence about metadata logs beyond
+    the logs themselves; ``names``: the current names of text logs.
     """
 
     engine: Engine
@@ -39,10 +39,10 @@ class Source:
 def evidence_of(
     chapter: Chapter, previous: Mapping[str, int], source: Source, snapshots: ChapterSnapshots
 ) -> Evidence:
-    """What a chapter is rebuilt from.
+    """The evidence from which a chapter is rebuilt.
 
-    ``previous``: by cluster, the begin of the chapter before, if what compaction leaves before this one is to
-    be made of what it left before that; for others it stands as an earlier run has made it.
+    ``previous``: cluster -> the begin of the chapter before. For these clusters the compacted logs of this
+    chapter are computed from those of the chapter before; for others an earlier run has stored them.
     """
     engine, settings = source.engine, source.settings
     since = chapter.reads_since_ms
@@ -52,15 +52,16 @@ def evidence_of(
     if chapter.begin != FIRST:
         cut = cuts(read, dict.fromkeys(since, reads_logs_since(chapter.begin)))
         if previous:
-            left = snapshots.compacted(previous)
-            before = compaction_of_chapters(engine.collect(left[COMPACTED_LOGS.name]), previous)
+            compacted_rows = snapshots.compacted(previous)
+            before = compaction_of_chapters(engine.collect(compacted_rows[COMPACTED_LOGS.name]), previous)
             followed = BoundedEngine(engine, _followed(engine, chapter, previous))
             snapshots.keep_compacted(
-                chapter.begin, compaction(followed, source.catalog, cut, (before, left), chapter.begin)
+                chapter.begin,
+                compaction(followed, source.catalog, cut, (before, compacted_rows), chapter.begin),
             )
-        left = snapshots.compacted(dict.fromkeys(since, chapter.begin))
-        compacted = engine.collect(left[COMPACTED_LOGS.name])
-        read = WindowEngine(read, since, cut, left)
+        compacted_rows = snapshots.compacted(dict.fromkeys(since, chapter.begin))
+        compacted = engine.collect(compacted_rows[COMPACTED_LOGS.name])
+        read = WindowEngine(read, since, cut, compacted_rows)
     ended = [cluster for cluster, until in chapter.until_ms.items() if until is not None]
     return Evidence(
         with_table_cache(
@@ -77,8 +78,8 @@ def evidence_of(
 
 
 def _followed(engine: Engine, chapter: Chapter, previous: Mapping[str, int]) -> Bounds:
-    """The bounds of what followed what compaction left before: also of a log that nobody has written to since
-    this chapter's own evidence begins.
+    """The bounds of the evidence that follows the compacted logs of the chapter before. They begin before
+    this chapter's own evidence, for logs that were not written since.
     """
     since = {name: reads_logs_since(begin) for name, begin in previous.items()}
     until = {name: chapter.reads_until_ms[name] for name in previous}

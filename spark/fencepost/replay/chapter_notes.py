@@ -1,7 +1,7 @@
-"""The notes of a rebuild: which chapters silver has.
+"""The notes of a rebuild: the chapters whose rows are in silver.
 
-A chapter is noted when its rows are in silver. Before they are replaced the note is taken away, so a run that
-was killed has noted nothing that is not so.
+A chapter's note is written when its rows are in silver, and deleted before they are replaced. So after a run
+was killed every note that is left is true.
 """
 
 from __future__ import annotations
@@ -22,46 +22,50 @@ from fencepost.tables import CHAPTERS
 
 
 def first_changed_chapters(catalog: Catalog, plan: Sequence[Chapter], made_by: str) -> dict[str, int]:
-    """The first chapter of each cluster that is not in silver as it would be made now; without a cluster that
-    has none.
+    """Cluster -> its first chapter whose rows in silver are missing or not what a rebuild would make now.
+    Clusters without such a chapter are left out.
     """
     notes = {(row["cluster"], row["chapter"]): row for row in lake.scan(catalog, CHAPTERS).to_pylist()}
     planned = {(name, each.begin): until for each in plan for name, until in each.until_ms.items()}
     begins: dict[str, list[int]] = {}
     for name, begin in planned:
         begins.setdefault(name, []).append(begin)
-    found: dict[str, int] = {}
+    first_changed: dict[str, int] = {}
     for (name, begin), until in planned.items():
         row = notes.get((name, begin))
         if row is None or row["made_by"] != made_by or row["until"] != until:
-            found[name] = min(begin, found.get(name, begin))
+            first_changed[name] = min(begin, first_changed.get(name, begin))
     for name, begin in notes:
         if name in begins and begin not in begins[name]:
-            found[name] = min(found.get(name, begin), max(each for each in begins[name] if each < begin))
+            first_changed[name] = min(
+                first_changed.get(name, begin), max(each for each in begins[name] if each < begin)
+            )
     for seen in {row["seen"] for row in notes.values()}:
         clusters = {
             name: begins[name] for (name, _), row in notes.items() if row["seen"] == seen and name in begins
         }
         for name, first in first_affected_chapters(catalog, json.loads(seen), clusters).items():
             if first is not None:
-                found[name] = min(first, found.get(name, first))
-    known = stored_snapshots(catalog)
-    return {name: first if (name, first) in known else FIRST for name, first in found.items()}
+                first_changed[name] = min(first, first_changed.get(name, first))
+    stored = stored_snapshots(catalog)
+    return {name: first if (name, first) in stored else FIRST for name, first in first_changed.items()}
 
 
 def delete_notes(catalog: Catalog, first: First) -> None:
-    """Take away the notes of chapters that are about to be replaced."""
+    """Delete the notes of chapters that are about to be replaced."""
     if first:
         lake.delete(catalog, CHAPTERS, _since(first))
 
 
 def delete_all_notes(catalog: Catalog) -> None:
-    """Take away all notes: silver is not made of chapters."""
+    """Delete all notes: a rebuild of a window does not make silver chapter by chapter."""
     lake.replace(catalog, CHAPTERS, CHAPTERS.arrow_schema.empty_table())
 
 
 def write_notes(catalog: Catalog, plan: Sequence[Chapter], seen: Seen, made_by: str) -> None:
-    """Note that silver has all chapters of the plan. Chapters without a note have been rebuilt."""
+    """Note that silver has all chapters of the plan. Those without a note were rebuilt: they get a new
+    revision.
+    """
     present = {
         (row["cluster"], row["chapter"]): row["revision"] for row in lake.scan(catalog, CHAPTERS).to_pylist()
     }

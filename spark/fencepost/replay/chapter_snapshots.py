@@ -1,8 +1,8 @@
-"""The snapshots with which chapters begin, while they are rebuilt one after the other.
+"""The snapshots with which chapters begin: rows handed down by the chapter before, and compacted logs.
 
-Each is given what the one before left, which is here. In the lake are the begins of the newest chapters, from
-which later runs may go on, and of the newest one whose rows are in silver, from which a run goes on that
-follows one that was killed.
+While chapters are rebuilt one after the other, the snapshots are in memory. The lake has those of the newest
+chapters, from which later runs may continue, and that of the newest chapter whose rows are in silver, from
+which the next run continues if this one is killed.
 """
 
 from __future__ import annotations
@@ -22,100 +22,106 @@ from fencepost.formats.arrow_stream import read, written
 from fencepost.lake import AtLeast, Below, Where
 from fencepost.replay.chapters import FIRST, Chapter
 from fencepost.replay.compaction import TABLES as COMPACTED
-from fencepost.replay.compaction import Left, store, stored
+from fencepost.replay.compaction import CompactedRows, store, stored
 from fencepost.replay.entities import tuples
 from fencepost.tables import HANDED_DOWN
 
 First = Mapping[str, int]
-"""The begin of the first chapter of each cluster that is rebuilt."""
+"""Cluster -> the begin of its first chapter that is rebuilt."""
 
 KEPT = 8
-"""Of so many chapters of a cluster what they begin with is in the lake, after a run."""
+"""After a run the lake has the snapshots of so many chapters of each cluster, the newest ones."""
 
 HandedDown = dict[str, pa.Table]
-"""By the table's name, rows of all clusters."""
+"""Table's name -> the rows of all clusters."""
 
 
 @dataclass
-class _Begin:
+class _Snapshot:
     clusters: list[str] = field(default_factory=list)
     handed_down: HandedDown = field(default_factory=dict)
-    left: Left = field(default_factory=dict)
+    compacted_rows: CompactedRows = field(default_factory=dict)
     is_stored: bool = False
 
 
 class ChapterSnapshots:
-    """What the chapters of a plan begin with, from the first changed ones on."""
+    """The snapshots of a plan's chapters, from the first changed ones on."""
 
     def __init__(self, engine: Engine, catalog: Catalog, plan: Sequence[Chapter], first: First) -> None:
         self._engine, self._catalog, self._first = engine, catalog, first
-        self._newest = _newest(plan)
-        self._made: defaultdict[int, _Begin] = defaultdict(_Begin)
+        self._newest = _newest_begins(plan)
+        self._snapshots: defaultdict[int, _Snapshot] = defaultdict(_Snapshot)
         for begin, rows in _handed_down_to(catalog, first).items():
-            self._made[begin].handed_down = rows
+            self._snapshots[begin].handed_down = rows
 
     def handed_down(self, begin: int) -> HandedDown:
-        """What was handed down to the chapters that begin then."""
-        return self._made[begin].handed_down
+        """The rows that were handed down to the chapters that begin at ``begin``."""
+        return self._snapshots[begin].handed_down
 
     def hand_down(self, begin: int, rows: Mapping[str, pa.Table], clusters: Sequence[str]) -> None:
-        """Take what chapters of these clusters that begin then begin with. Clusters that have other chapters
-        before the same one hand down to it, too.
+        """Add rows for the chapters of these clusters that begin at ``begin``. This may be called more than
+        once for a begin, because the chapters before it may differ from cluster to cluster.
         """
-        made = self._made[begin]
-        made.clusters += clusters
+        snapshot = self._snapshots[begin]
+        snapshot.clusters += clusters
         for name, each in rows.items():
-            before = made.handed_down.get(name)
-            made.handed_down[name] = each if before is None else pa.concat_tables([before, each])
+            before = snapshot.handed_down.get(name)
+            snapshot.handed_down[name] = each if before is None else pa.concat_tables([before, each])
 
-    def compacted(self, chapter: Mapping[str, int]) -> Left:
-        """What compaction left before a chapter of each cluster."""
-        parts: list[Left] = []
+    def compacted(self, chapter: Mapping[str, int]) -> CompactedRows:
+        """The compacted logs before a chapter of each cluster; ``chapter``: cluster -> the
+        chapter's begin.
+        """
+        parts: list[CompactedRows] = []
         for begin in sorted(set(chapter.values())):
             clusters = {name for name, each in chapter.items() if each == begin}
-            here = self._made[begin] if begin in self._made else _Begin()
-            if known := clusters & set(here.clusters):
-                every = known == set(here.clusters)
-                parts.append(here.left if every else _of_clusters(self._engine, here.left, known))
-            if others := clusters - set(here.clusters):
+            snapshot = self._snapshots[begin] if begin in self._snapshots else _Snapshot()
+            if known := clusters & set(snapshot.clusters):
+                every = known == set(snapshot.clusters)
+                parts.append(
+                    snapshot.compacted_rows
+                    if every
+                    else _of_clusters(self._engine, snapshot.compacted_rows, known)
+                )
+            if others := clusters - set(snapshot.clusters):
                 of_others = [{"cluster": frozenset(others), "chapter": begin}]
                 parts.append(stored(self._engine, of_others))
         if len(parts) == 1:
             return parts[0]
         return {table.name: self._engine.union([each[table.name] for each in parts]) for table in COMPACTED}
 
-    def keep_compacted(self, begin: int, left: Left) -> None:
-        """Take what compaction leaves before the chapters that were handed something down then."""
-        made = self._made[begin]
-        made.left = {name: self._engine.keep(rows) for name, rows in left.items()}
+    def keep_compacted(self, begin: int, compacted_rows: CompactedRows) -> None:
+        """Keep the compacted logs before the chapters that begin at ``begin``."""
+        snapshot = self._snapshots[begin]
+        snapshot.compacted_rows = {name: self._engine.keep(rows) for name, rows in compacted_rows.items()}
         if begin in self._newest:
             self.store(begin)
 
     def store(self, begin: int) -> None:
-        """Store what the chapters begin with that begin then, but for what an earlier run has stored."""
-        made = self._made[begin]
-        if made.is_stored or not made.left:
+        """Store the snapshots of the chapters that begin at ``begin``, unless they are stored already."""
+        snapshot = self._snapshots[begin]
+        if snapshot.is_stored or not snapshot.compacted_rows:
             return
-        where = [{"cluster": frozenset(made.clusters), "chapter": begin}]
-        store(self._engine, self._catalog, made.left, where)
-        # that this is there says that all of it is
-        _store_handed_down(self._catalog, begin, made, where)
-        made.is_stored = True
+        where = [{"cluster": frozenset(snapshot.clusters), "chapter": begin}]
+        store(self._engine, self._catalog, snapshot.compacted_rows, where)
+        # stored last: if the lake has these rows, the snapshot is complete
+        _store_handed_down(self._catalog, begin, snapshot, where)
+        snapshot.is_stored = True
 
     def release(self, but: set[int]) -> None:
-        """No chapter follows any more but those that begin later than these, or follow them."""
-        for begin in [each for each in self._made if each < max(but) and each not in but]:
-            del self._made[begin]
+        """Free the snapshots of chapters before the newest of these begins (``but``), except of these."""
+        for begin in [each for each in self._snapshots if each < max(but) and each not in but]:
+            del self._snapshots[begin]
 
 
 def delete_later_snapshots(catalog: Catalog, first: First) -> None:
-    """Take away what an earlier run stored for chapters behind the first that are rebuilt."""
+    """Delete the snapshots that an earlier run stored for chapters after the first ones that are rebuilt."""
     _delete(catalog, [{"cluster": name, "chapter": AtLeast(begin + 1)} for name, begin in first.items()])
 
 
 def delete_old_snapshots(catalog: Catalog, plan: Sequence[Chapter]) -> None:
-    """Keep what the newest chapters begin with, no more: evidence that concerns older ones is rare, and has
-    all of history rebuilt.
+    """Delete the snapshots of all but the newest chapters. New evidence about older ones is rare; then all of
+    history is rebuilt.
     """
     old = [
         {"cluster": name, "chapter": Below(begins[-KEPT], FIRST + 1)}
@@ -127,7 +133,7 @@ def delete_old_snapshots(catalog: Catalog, plan: Sequence[Chapter]) -> None:
 
 
 def stored_snapshots(catalog: Catalog) -> set[tuple[str, int]]:
-    """Of which chapters, by cluster and begin, the lake has what they begin with."""
+    """The chapters, as (cluster, begin), whose snapshots are in the lake."""
     kept = lake.scan(catalog, HANDED_DOWN, ("cluster", "chapter"))
     return set(tuples(kept.group_by(["cluster", "chapter"]).aggregate([])))
 
@@ -138,21 +144,21 @@ def _delete(catalog: Catalog, where: Where) -> None:
 
 
 def _begins(plan: Sequence[Chapter]) -> dict[str, list[int]]:
-    found: defaultdict[str, list[int]] = defaultdict(list)
+    begins: defaultdict[str, list[int]] = defaultdict(list)
     for chapter in plan:
         for name in chapter.until_ms:
-            found[name].append(chapter.begin)
-    return found
+            begins[name].append(chapter.begin)
+    return begins
 
 
-def _newest(plan: Sequence[Chapter]) -> set[int]:
+def _newest_begins(plan: Sequence[Chapter]) -> set[int]:
     return {begin for begins in _begins(plan).values() for begin in begins[-KEPT:]}
 
 
-def _of_clusters(engine: Engine, left: Left, clusters: set[str]) -> Left:
+def _of_clusters(engine: Engine, compacted_rows: CompactedRows, clusters: set[str]) -> CompactedRows:
     names = pa.array(sorted(clusters), pa.string())
     return {
-        table.name: engine.map(left[table.name], partial(_named, names), table.arrow_schema)
+        table.name: engine.map(compacted_rows[table.name], partial(_named, names), table.arrow_schema)
         for table in COMPACTED
     }
 
@@ -161,22 +167,22 @@ def _named(clusters: pa.Array, rows: pa.Table) -> pa.Table:
     return rows.filter(pc.is_in(rows["cluster"], clusters))
 
 
-def _store_handed_down(catalog: Catalog, begin: int, made: _Begin, where: Where) -> None:
+def _store_handed_down(catalog: Catalog, begin: int, snapshot: _Snapshot, where: Where) -> None:
     packed = [
         (cluster, begin, name, written(each.filter(pc.equal(each["cluster"], cluster)), compressed=True))
-        for cluster in made.clusters
-        for name, each in made.handed_down.items()
+        for cluster in snapshot.clusters
+        for name, each in snapshot.handed_down.items()
     ]
     lake.replace(catalog, HANDED_DOWN, HANDED_DOWN.rows(packed), where)
 
 
 def _handed_down_to(catalog: Catalog, first: First) -> dict[int, HandedDown]:
-    """What an earlier run handed down to the first chapters that are rebuilt, by begin."""
+    """Begin -> the rows that an earlier run handed down to the first chapters that are rebuilt."""
     where = [{"cluster": name, "chapter": begin} for name, begin in first.items()]
-    found: defaultdict[int, defaultdict[str, list[pa.Table]]] = defaultdict(lambda: defaultdict(list))
+    handed_down: defaultdict[int, defaultdict[str, list[pa.Table]]] = defaultdict(lambda: defaultdict(list))
     for row in lake.scan(catalog, HANDED_DOWN, (), where).to_pylist():
-        found[row["chapter"]][row["table_name"]].append(read(row["rows"]))
+        handed_down[row["chapter"]][row["table_name"]].append(read(row["rows"]))
     return {
         begin: {name: pa.concat_tables(parts) for name, parts in tables.items()}
-        for begin, tables in found.items()
+        for begin, tables in handed_down.items()
     }

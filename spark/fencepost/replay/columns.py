@@ -1,4 +1,4 @@
-"""Rows of a table of the lake, gathered as tuples and turned into Arrow by the table's own schema."""
+"""Rows of a table of the lake, collected as tuples and converted to Arrow by the table's own schema."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ROWS_AT_ONCE = 4_096
 
 
 class Columns:
-    """The rows of one table while they are made; few of them are Python objects at a time."""
+    """The rows of one table while they are made; only few of them are Python objects at a time."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -23,7 +23,7 @@ class Columns:
         self._rows: list[tuple[Any, ...]] = []
 
     def add(self, *values: Any) -> None:
-        """Add a row: a value for each column, in the table's order; timestamps are milliseconds."""
+        """Add a row: a value for each column, in the table's order; timestamps as milliseconds."""
         self._rows.append(values)
         if len(self._rows) >= _ROWS_AT_ONCE:
             self._flush()
@@ -34,7 +34,7 @@ class Columns:
         return pa.Table.from_batches(self._batches, schema=self._schema)
 
     def take(self, at_least: int = 1) -> Iterator[pa.Table]:
-        """The rows added since they were taken last, if they are so many."""
+        """The rows added since the last call, if there are ``at_least`` so many."""
         if sum(map(len, self._batches)) + len(self._rows) >= at_least:
             yield self.to_arrow()
             self._batches = []
@@ -54,14 +54,14 @@ class Columns:
 def array_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     """Values of a column as this type of Arrow; timestamps are milliseconds."""
     if len(values) > 1 and values[0] is values[-1] and values.count(values[0]) == len(values):
-        # to compare values takes a fraction of what it takes to convert them
+        # comparing values takes a fraction of the time of converting them
         return pa.repeat(array_of(values[:1], kind)[0], len(values))
     if pa.types.is_timestamp(kind):
         return as_type(pa.array(values, pa.int64()), kind)
     try:
         return pa.array(values, kind)
     except UnicodeEncodeError:
-        # JSON may escape half of a surrogate pair, which is no text: '?' as Java writes it
+        # JSON may escape half of a surrogate pair, which is not valid text: Java writes '?' for it
         return pa.array(
             [None if each is None else each.encode("utf-8", "replace").decode() for each in values], kind
         )

@@ -1,7 +1,7 @@
-"""What is kept of coordinators' logs before the window of an audit: the state that it begins with.
+"""Compacts coordinators' logs and metadata logs before a window or chapter, which begins with the result.
 
-Every run carries it forward: what was left at one offset, and what followed it up to the next, compacted once
-more, is what compacting all of it leaves.
+Each run compacts the earlier result together with the records that followed it. That gives the same as
+compacting the whole log at once.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ TABLES = (COMPACTED_BATCHES, COMPACTED_RECORDS, COMPACTED_LOGS)
 
 _COMPACTED = [{"topic": COMPACTED}]
 
-Left = Mapping[str, Rows]
-"""What compaction left: the rows of TABLES, by the table's name."""
+CompactedRows = Mapping[str, Rows]
+"""The result of compaction: table's name -> rows, for TABLES."""
 
 Steps = Iterable[tuple[Table, pa.Table]]
 
@@ -49,19 +49,22 @@ def compaction(
     engine: Engine,
     catalog: Catalog,
     cuts: Cuts,
-    before: tuple[EarlierCompaction, Left] | None,
+    before: tuple[EarlierCompaction, CompactedRows] | None,
     chapter: int = WINDOW,
-) -> Left:
-    """What is left of every coordinator's log before its cut.
+) -> CompactedRows:
+    """Compact every coordinator's log up to its cut.
 
-    ``before``: what was left earlier, which stands for the past; None where all of it is read again.
-    ``chapter``: the begin of what the cuts are for.
+    ``before``: an earlier result, from which compaction continues; None: logs are read from their beginning.
+    ``chapter``: the begin of the chapter that the cuts are for.
     """
     snapshots = Snapshots(lake.snapshot(catalog, BATCHES), lake.snapshot(catalog, RECORDS))
     cleaned = engine.collect(engine.scan(CLEANED, where=_COMPACTED))
     evidence = {
-        name: [with_entity(engine, table, each, log_texts) for each in _parts(engine, table, left, before)]
-        for name, table, left in (
+        name: [
+            with_entity(engine, table, each, log_texts)
+            for each in _parts(engine, table, compacted_table, before)
+        ]
+        for name, table, compacted_table in (
             ("batches", BATCHES, COMPACTED_BATCHES),
             ("records", RECORDS, COMPACTED_RECORDS),
         )
@@ -72,24 +75,27 @@ def compaction(
     return engine.replay(evidence, run, TABLES)
 
 
-def stored(engine: Engine, where: Where = OF_WINDOW) -> Left:
-    """What was kept of what compaction left."""
+def stored(engine: Engine, where: Where = OF_WINDOW) -> CompactedRows:
+    """The rows of a stored result of compaction."""
     return {table.name: engine.scan(table, where=where) for table in TABLES}
 
 
-def store(engine: Engine, catalog: Catalog, left: Left, where: Where = OF_WINDOW) -> None:
-    """Keep what compaction left, in place of what ``where`` chooses. A run that is killed meanwhile leaves
-    nothing for the next to go on from.
+def store(engine: Engine, catalog: Catalog, compacted_rows: CompactedRows, where: Where = OF_WINDOW) -> None:
+    """Store a result of compaction in place of the rows that ``where`` chooses. If the run is killed
+    meanwhile, the next run finds no result to continue from.
     """
     lake.replace(catalog, COMPACTED_LOGS, COMPACTED_LOGS.arrow_schema.empty_table(), where)
     for table in TABLES:
-        engine.replace(table, left[table.name], where)
+        engine.replace(table, compacted_rows[table.name], where)
 
 
 def _parts(
-    engine: Engine, table: Table, left: Table, before: tuple[EarlierCompaction, Left] | None
+    engine: Engine,
+    table: Table,
+    compacted_table: Table,
+    before: tuple[EarlierCompaction, CompactedRows] | None,
 ) -> list[Rows]:
-    """What there is of coordinators' logs, or what was left of it and all that may have come since."""
+    """The rows of coordinators' logs: all of them, or an earlier result and the rows that followed it."""
     if before is None:
         return [engine.scan(table, where=_COMPACTED)]
     carried, rows_left = before
@@ -98,7 +104,7 @@ def _parts(
     )
     schema = table.arrow_schema
     return [
-        engine.map(rows_left[left.name], lambda each: each.select(schema.names), schema),
+        engine.map(rows_left[compacted_table.name], lambda each: each.select(schema.names), schema),
         engine.map(rows, carried.followed_by, schema),
     ]
 
@@ -123,8 +129,8 @@ def _of_log(
         ends.append(pc.max(batches["last_offset"]).as_py() + 1)
     to = cuts.offsets.get(name, max(ends))
     checkpoints = [*_checkpoints(cleaned, name), *(each["compacted_to"] for each in before if each["whole"])]
-    left, records, whole = compacted(batches, records, name, to, checkpoints)
-    yield COMPACTED_BATCHES, _of_chapter(COMPACTED_BATCHES, left, chapter)
+    batches_left, records, whole = compacted(batches, records, name, to, checkpoints)
+    yield COMPACTED_BATCHES, _of_chapter(COMPACTED_BATCHES, batches_left, chapter)
     yield COMPACTED_RECORDS, _of_chapter(COMPACTED_RECORDS, records, chapter)
     of_log = (*name, to, whole, cuts.since_ms[name[0]], *snapshots, chapter)
     yield COMPACTED_LOGS, COMPACTED_LOGS.rows([of_log])
@@ -138,18 +144,19 @@ def _of_chapter(table: Table, rows: pa.Table, chapter: int) -> pa.Table:
 def compacted(
     batches: pa.Table, records: pa.Table, name: LogName, to: int, checkpoints: Iterable[int]
 ) -> tuple[pa.Table, pa.Table, bool]:
-    """What is left of one log's batches and records below an offset, and whether that tells the state there.
+    """The batches and records that compaction leaves of one log below an offset, and whether they give the
+    whole state there.
 
-    ``checkpoints``: of the log cleaner, and of compaction before.
+    ``checkpoints``: of the log cleaner, and of earlier compaction here.
     """
     batches = batches.filter(pc.less(batches["base_offset"], to))
     records = records.filter(pc.less(records["base_offset"], to))
     reached = [each for each in checkpoints if each <= to]
     log = Log(Batches.of(batches), damaged=damaged_batches(records), cleaned_to=reached)
     whole = _is_whole(log, to, reached)
-    # also of a log with holes the last records stay: a checkpoint beyond them may be found later
-    left = _LEAVES.get(name[1], _last_of_each_key)
-    return *left(batches, records, log), whole
+    # the last records are kept even if the log has holes: a checkpoint beyond them may be captured later
+    compact = _COMPACTIONS.get(name[1], _last_of_each_key)
+    return *compact(batches, records, log), whole
 
 
 def _is_whole(log: Log, to: int, checkpoints: Sequence[int]) -> bool:
@@ -161,7 +168,7 @@ def _is_whole(log: Log, to: int, checkpoints: Sequence[int]) -> bool:
 
 
 def _last_of_each_key(batches: pa.Table, records: pa.Table, log: Log) -> tuple[pa.Table, pa.Table]:
-    """The last record of each key, if it has a value, and its batch: as the log cleaner leaves them."""
+    """The last record of each key, if it has a value, and its batch, as the log cleaner leaves them."""
     place = log.find_all(longs(records["base_offset"]), longs(records["leader_epoch"]))
     survivors = np.flatnonzero(place >= 0)
     records, place = records.take(pa.array(survivors)), place[survivors]
@@ -170,11 +177,11 @@ def _last_of_each_key(batches: pa.Table, records: pa.Table, log: Log) -> tuple[p
     kept = np.sort(order[last_of_each(codes)])
     valued = pc.is_valid(records["value"].take(pa.array(kept))).to_numpy(zero_copy_only=False)
     kept = kept[valued]
-    left = batches.take(pa.array(log.rows))
+    batches_left = batches.take(pa.array(log.rows))
     counts: Longs = np.bincount(place[kept], minlength=len(log))
-    at = left.schema.get_field_index("record_count")
-    left = left.set_column(at, left.schema.field(at), pa.array(counts, pa.int32()))
-    return left.filter(pa.array(counts > 0)), records.take(pa.array(kept))
+    at = batches_left.schema.get_field_index("record_count")
+    batches_left = batches_left.set_column(at, batches_left.schema.field(at), pa.array(counts, pa.int32()))
+    return batches_left.filter(pa.array(counts > 0)), records.take(pa.array(kept))
 
 
 def _checkpoints(cleaned: pa.Table, name: LogName) -> list[int]:
@@ -183,5 +190,5 @@ def _checkpoints(cleaned: pa.Table, name: LogName) -> list[int]:
     return [to for *log, to in tuples(cleaned.select(columns)) if tuple(log) == of]
 
 
-_LEAVES = {OFFSETS_TOPIC: compacted_groups, METADATA_TOPIC: compacted_metadata}
-"""What compaction leaves, where it is not the last record of each key."""
+_COMPACTIONS = {OFFSETS_TOPIC: compacted_groups, METADATA_TOPIC: compacted_metadata}
+"""Topics of which compaction leaves other records than the last one of each key."""

@@ -1,4 +1,4 @@
-"""Which offsets of a log are known: rows of coverage."""
+"""Rows of coverage: which offsets of a log are known."""
 
 from __future__ import annotations
 
@@ -6,33 +6,33 @@ from fencepost.replay.columns import Columns
 from fencepost.replay.logs import UNKNOWN, Log, Longs, Stretch
 
 LogKey = tuple[str, str, int, str]
-"""Cluster, topic, partition and partition_key: what tells one log from another. A topic that was deleted and
-made again has logs of its own.
+"""Cluster, topic, partition and partition_key, which together name a log. A topic that was deleted and
+created again has new logs.
 """
 
 
 def begins(log: Log, stretch: Stretch) -> int:
-    """Where the history of a stretch begins: a compacted one where compaction ends."""
+    """The offset at which the history of a stretch begins; for a compacted one, where compaction ends."""
     return stretch.from_offset if log.base is None else log.base.to
 
 
 def is_whole(log: Log) -> bool:
-    """Nothing is missing, from the log's beginning, or from where it was compacted on."""
+    """Whether no record is missing from the log's beginning, or from the end of compaction, on."""
     return len(log.stretches) == 1 and log.stretches[0].number <= 0 and log.stretches[0].to_offset is None
 
 
 def is_complete(log: Log, end: int | None) -> bool:
-    """Nothing is missing, and nothing was written afterwards: ``end`` is the first offset that never was
-    (log_ends), None where that is not known.
+    """Whether no record is missing and none was written afterwards. ``end``: the first offset that was never
+    written (log_ends), None if it is not known.
     """
     return end is not None and is_whole(log) and int(log.last_offset.max()) + 1 >= end
 
 
 def log_coverage(rows: Columns, key: tuple[object, ...], log: Log, dated: Longs | None = None) -> None:
-    """Add the stretches of a log, and the holes between, to ``rows``, each behind ``key``.
+    """Add the stretches of a log, and the holes between them, to ``rows``; each row begins with ``key``.
 
-    ``dated``: the time of each batch by the clock of a broker, UNKNOWN where a client set it; by default
-    brokers wrote all of it. One client's clock in the future must not date a whole cluster.
+    ``dated``: the time of each batch by a broker's clock, UNKNOWN if a client set the time; by default
+    brokers dated all batches. A client's clock that is in the future must not date a whole cluster.
     """
     for at, stretch in enumerate(log.stretches):
         end, start = stretch.to_offset, begins(log, stretch)

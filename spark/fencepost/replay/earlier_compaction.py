@@ -1,4 +1,4 @@
-"""What an earlier run compacted of coordinators' logs, and whether it can still stand for their past."""
+"""The compacted logs of an earlier run, and whether they can still replace the past of these logs."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from fencepost.replay.window import COMPACTED, LOG, SLACK_MS, Cuts
 from fencepost.tables import BATCHES, COMPACTED_LOGS, RECORDS
 
 WINDOW = -1
-"""The chapter of what lies before the window of an audit."""
+"""Stands for the chapter in rows of compacted logs that lie before the window of an audit."""
 
 OF_WINDOW: Where = [{"chapter": WINDOW}]
 
 
 class Snapshots(NamedTuple):
-    """Which snapshots of bronze.batches and bronze.records a compaction has seen."""
+    """The snapshots of bronze.batches and bronze.records that a compaction has read."""
 
     batches: int | None
     records: int | None
@@ -31,15 +31,17 @@ class Snapshots(NamedTuple):
 
 @dataclass(frozen=True)
 class EarlierCompaction:
-    """``cuts``: how far each log was compacted, and from when on what follows is dated; ``others``: clusters
-    of which nothing was left.
+    """``cuts``: how far each log was compacted, and the time from which on the rows after it are dated.
+    ``others``: clusters without compacted logs.
     """
 
     cuts: Cuts
     others: frozenset[str] = frozenset()
 
     def condition(self, dated_by: str) -> list[Condition]:
-        """What rows of coordinators' logs that were not compacted meet, and few others."""
+        """A condition that the rows of coordinators' logs meet that were not compacted, and few
+        other rows.
+        """
         since: list[Condition] = [
             each for cluster in self.cuts.since_ms for each in self.cuts.condition(cluster, dated_by)
         ]
@@ -47,15 +49,16 @@ class EarlierCompaction:
         return [{"topic": COMPACTED, **each} for each in since]
 
     def followed_by(self, rows: pa.Table) -> pa.Table:
-        """Those rows of coordinators' logs that were not compacted."""
+        """The rows of coordinators' logs that were not compacted."""
         return self.cuts.inside(rows, uncut=True)
 
 
 def usable_compaction(catalog: Catalog, since_ms: Mapping[str, int]) -> EarlierCompaction | None:
-    """What was left before windows that begin then; None where all of it has to be read again.
+    """The earlier compaction before windows that begin at ``since_ms``; None if logs must be read again.
 
-    So it is where a window has grown, and where evidence was found that lies before what was compacted, or is
-    older than it: a segment that was missing, a replica, a log that nobody knew.
+    They must if a window now begins earlier, or if evidence was captured since that lies in the compacted
+    part of a log or is older than the window: a segment that was missing, another replica, a log not seen
+    before.
     """
     rows = lake.scan(catalog, COMPACTED_LOGS, (), OF_WINDOW).to_pylist()
     then = {row["cluster"]: row["since_ms"] for row in rows}
@@ -84,7 +87,7 @@ def usable_compaction(catalog: Catalog, since_ms: Mapping[str, int]) -> EarlierC
 
 
 def compaction_of_chapters(logs: pa.Table, clusters: Iterable[str]) -> EarlierCompaction:
-    """What was left before chapters of these clusters, as rows of COMPACTED_LOGS tell it."""
+    """The earlier compaction before chapters of these clusters, from rows of COMPACTED_LOGS."""
     rows = logs.to_pylist()
     offsets = {tuple(row[each] for each in LOG): row["compacted_to"] for row in rows}
     since = {row["cluster"]: row["since_ms"] for row in rows}

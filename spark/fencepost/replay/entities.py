@@ -1,4 +1,4 @@
-"""Whose evidence rows are: what an engine gives each replay its rows by."""
+"""Entities: the column by which an engine distributes rows to replays, and numbers for rows and values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fencepost.replay.logs import Longs, longs
 from fencepost.tables import Table
 
 Entity = Callable[[pa.Table], pa.Array]
-"""The entity of each row, as text; null for a row that is nobody's."""
+"""The entity of each row, as text; null for a row that belongs to none."""
 
 
 def with_entity(
@@ -29,7 +29,7 @@ def with_entity(
 
 
 def bucket_of(key: tuple[str, ...], buckets: int, rows: pa.Table) -> pa.Array:
-    """One of so many buckets, the same for all rows with the same values of ``key``."""
+    """The bucket of each row, one of ``buckets``; rows with the same values of ``key`` have the same."""
     names = pc.binary_join_element_wise(
         *(rows[name].cast(pa.string()) for name in key), "/", null_handling="replace", null_replacement="?"
     )
@@ -39,7 +39,7 @@ def bucket_of(key: tuple[str, ...], buckets: int, rows: pa.Table) -> pa.Array:
 
 
 def distinct(columns: Sequence[pa.ChunkedArray]) -> tuple[list[tuple[Any, ...]], pa.Array]:
-    """The different rows of columns with few values, as tuples, and the number of each row's own."""
+    """The distinct rows of columns with few values, as tuples, and for each row its number among these."""
     coded = [_encoded(column) for column in columns]
     place = np.zeros(len(columns[0]), dtype=np.int64)
     for each in coded:
@@ -50,33 +50,33 @@ def distinct(columns: Sequence[pa.ChunkedArray]) -> tuple[list[tuple[Any, ...]],
 
 
 def numbered_rows(*columns: Longs) -> Longs:
-    """A number for each row of columns: the same for rows that are equal, whatever values there are, and
-    without gaps in the order in which they come first.
+    """A number for each row of columns; equal rows have equal numbers. The numbers have no gaps and are in
+    the order in which the distinct rows first come.
     """
-    found = np.zeros(len(columns[0]), dtype=np.int64)
+    numbers = np.zeros(len(columns[0]), dtype=np.int64)
     for column in columns:
         values = pa.array(column).dictionary_encode()
-        # numbers, not values: of columns of many values no product passes 64 bits
-        both = found * len(values.dictionary) + longs(values.indices)
-        found = longs(pa.array(both).dictionary_encode().indices)
-    return found
+        # numbers instead of values, so that no product exceeds 64 bits
+        pairs = numbers * len(values.dictionary) + longs(values.indices)
+        numbers = longs(pa.array(pairs).dictionary_encode().indices)
+    return numbers
 
 
 def last_of_each(numbers: Longs) -> Longs:
-    """The place of the last of each number."""
+    """For each distinct number the place of its last occurrence."""
     return len(numbers) - 1 - np.unique(numbers[::-1], return_index=True)[1]
 
 
 def numbered_values(*columns: pa.ChunkedArray) -> list[Longs]:
-    """A number for each value, null being one, the same in all columns."""
+    """A number for each value, null included; equal values have equal numbers in all columns."""
     together = pa.chunked_array([chunk for column in columns for chunk in column.chunks], columns[0].type)
     numbers = longs(_encoded(together).indices)
     return np.split(numbers, np.cumsum([len(column) for column in columns])[:-1])
 
 
 def _encoded(column: pa.ChunkedArray) -> pa.DictionaryArray:
-    found = column.combine_chunks().dictionary_encode(null_encoding="encode")
-    return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+    encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    return encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
 
 
 def tuples(rows: pa.Table) -> Iterable[tuple[Any, ...]]:

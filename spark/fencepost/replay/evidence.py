@@ -1,4 +1,4 @@
-"""What every rebuild starts from: an engine that reads bronze, and what the metadata logs say."""
+"""The evidence with which every rebuild starts: an engine that reads bronze, and decoded metadata logs."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Evidence:
-    """``logs``: each cluster's metadata log; ``releases``: {broker id: (major, minor)} of each
-    cluster's configuration; ``tolerance_ms``: how late a line of a request log may be written. ``before``:
-    what the chapter before handed down, by the table's name; ``next_ms``: since when the next chapter reads
-    logs, of clusters that have one; ``cuts``: up to which offset each log is what compaction left, by
-    cluster, topic and partition.
+    """``logs``: cluster -> its metadata log. ``releases``: cluster -> {broker id: (major, minor)} of the
+    configuration. ``tolerance_ms``: how late a line of a request log may be written. ``before``: table's name
+    -> the rows that the chapter before handed down. ``next_ms``: cluster -> the time from which on its next
+    chapter reads logs, for clusters that have one. ``cuts``: (cluster, topic, partition) -> the offset below
+    which the log is compacted.
     """
 
     engine: Engine
@@ -53,14 +53,14 @@ class Evidence:
     before: Mapping[str, pa.Table] = field(default_factory=dict)
     next_ms: Mapping[str, int] = field(default_factory=dict)
     cuts: Mapping[Partition, int] = field(default_factory=dict)
-    _made: dict[Callable[[Evidence], Any], Any] = field(default_factory=dict, init=False, repr=False)
+    _results: dict[Callable[[Evidence], Any], Any] = field(default_factory=dict, init=False, repr=False)
 
     def once(self, make: Callable[[Evidence], T]) -> T:
-        """What ``make`` makes of the evidence, made once for all protocols that ask for it."""
-        if make not in self._made:
-            self._made[make] = make(self)
-        found: T = self._made[make]
-        return found
+        """The result of ``make`` for this evidence, computed once for all protocols."""
+        if make not in self._results:
+            self._results[make] = make(self)
+        result: T = self._results[make]
+        return result
 
     @property
     def continued_clusters(self) -> frozenset[str]:
@@ -68,7 +68,7 @@ class Evidence:
         return frozenset(self.next_ms)
 
     def handed_down(self, table: Table) -> Rows | None:
-        """The rows of a table that the chapter before handed down; None where there are none."""
+        """The rows of a table that the chapter before handed down; None if there are none."""
         rows = self.before.get(table.name)
         if rows is None or not rows.num_rows:
             return None
@@ -76,7 +76,7 @@ class Evidence:
 
     @cached_property
     def metadata(self) -> dict[str, ClusterMetadata]:
-        """What each cluster's metadata log says by itself."""
+        """Cluster -> what its metadata log says, without other evidence."""
         return {
             cluster: ClusterMetadata.of(log, (), self.releases.get(cluster))
             for cluster, log in self.logs.items()
@@ -84,8 +84,8 @@ class Evidence:
 
 
 class MetadataEvidence(NamedTuple):
-    """What bronze has of metadata logs beside the logs themselves, of all clusters: what could not be read,
-    and snapshots.
+    """Bronze's evidence about metadata logs beyond the logs themselves, for all clusters: what could not be
+    read, and snapshots.
     """
 
     quarantine: pa.Table
@@ -93,30 +93,34 @@ class MetadataEvidence(NamedTuple):
 
     @classmethod
     def of(cls, catalog: Catalog) -> MetadataEvidence:
-        """All of it."""
+        """All rows of both tables."""
         return cls(lake.scan(catalog, QUARANTINE), lake.scan(catalog, METADATA_SNAPSHOTS))
 
 
 def metadata_logs(
     engine: Engine, beside: MetadataEvidence, clusters: Iterable[str], ended: Collection[str] = ()
 ) -> dict[str, MetadataLog]:
-    """The metadata log of each of these clusters, and of others that an engine has one of.
+    """The metadata logs of these clusters, and of others that have one in bronze.
 
-    ``ended``: clusters whose log is read up to a moment. Of these only snapshots are taken that lie in it.
+    ``ended``: clusters whose log is read up to a moment. For these only snapshots inside that part count.
     """
     of_log = [{"topic": METADATA_TOPIC}]
     batches = engine.collect(engine.scan(BATCHES, ("cluster", "topic", *BATCH_COLUMNS), of_log))
     records = engine.collect(engine.scan(RECORDS, _READ, of_log))
-    found = {}
+    logs = {}
     for cluster in sorted({*clusters, *pc.unique(batches["cluster"]).to_pylist()}):
-        written, of_batches, unread, taken = (
+        batches_of_cluster, records_of_cluster, unread, snapshots_of_cluster = (
             rows.filter(pc.equal(rows["cluster"], cluster)) for rows in (batches, records, *beside)
         )
         if cluster in ended:
-            end = pc.max(written["last_offset"]).as_py()
-            taken = taken.filter(pc.less_equal(taken["snapshot_offset"], -1 if end is None else end))
-        found[cluster] = metadata_log(written, of_batches, unread, snapshots(taken))
-    return found
+            end = pc.max(batches_of_cluster["last_offset"]).as_py()
+            snapshots_of_cluster = snapshots_of_cluster.filter(
+                pc.less_equal(snapshots_of_cluster["snapshot_offset"], -1 if end is None else end)
+            )
+        logs[cluster] = metadata_log(
+            batches_of_cluster, records_of_cluster, unread, snapshots(snapshots_of_cluster)
+        )
+    return logs
 
 
 def evidence(
@@ -128,8 +132,8 @@ def evidence(
 ) -> Evidence:
     """The evidence of every cluster in bronze, also of those that the configuration no longer names.
 
-    ``window``: what of it is looked at (all of it, if there is none). ``before``: what an earlier run left
-    before its window, if it still stands.
+    ``window``: the part of it that is audited (None: all of it). ``before``: the compaction of an earlier
+    run, if it is still usable.
     """
     audited, compacted = engine, COMPACTED_LOGS.arrow_schema.empty_table()
     if window and window.since_ms:
@@ -150,13 +154,13 @@ def evidence(
 
 
 def cuts_of(compacted: pa.Table) -> dict[Partition, int]:
-    """``Evidence.cuts``, of rows of COMPACTED_LOGS."""
+    """``Evidence.cuts`` from rows of COMPACTED_LOGS."""
     rows = tuples(compacted.select([*PARTITION, "compacted_to"]))
     return {(cluster, topic, partition): to for cluster, topic, partition, to in rows}
 
 
 def releases(settings: Settings) -> dict[str, dict[int, tuple[int, int]]]:
-    """The releases of brokers that the configuration names, by cluster and broker id."""
+    """Cluster -> broker id -> the release that the configuration gives."""
     return {
         cluster.name: {broker.id: broker.release for broker in cluster.brokers if broker.release is not None}
         for cluster in settings.clusters
@@ -166,8 +170,8 @@ def releases(settings: Settings) -> dict[str, dict[int, tuple[int, int]]]:
 def _windowed(
     engine: Engine, catalog: Catalog, window: Windows, before: EarlierCompaction | None
 ) -> WindowEngine:
-    """The engine that reads the window, after what lies before it has been compacted."""
+    """Compact logs up to the window; returns an engine that reads the window."""
     cut = cuts(engine, window.logs_since_ms)
-    carried = (before, stored(engine)) if before else None
-    store(engine, catalog, compaction(engine, catalog, cut, carried))
+    earlier = (before, stored(engine)) if before else None
+    store(engine, catalog, compaction(engine, catalog, cut, earlier))
     return WindowEngine(engine, window.since_ms, cut, stored(engine))

@@ -1,4 +1,4 @@
-"""Memory that a replay leaves behind: when it is looked for, and what is given back of it."""
+"""Pauses Python's search for reference cycles, and returns unused memory to the system."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ import pyarrow as pa
 
 @contextmanager
 def collection_paused() -> Iterator[None]:
-    """No search for cycles inside: a replay makes millions of objects, hardly any of them in cycles, and a
-    third of its time would go into looking at them again and again. What is garbage is found afterwards.
+    """Pauses the search for reference cycles: a replay makes millions of objects, hardly any of them in
+    cycles, and would spend a third of its time on looking at them again and again. Cycles are found
+    afterwards.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -25,15 +26,16 @@ def collection_paused() -> Iterator[None]:
 
 
 def give_back() -> None:
-    """Give the system the memory that Arrow has no use for any more, and would keep: a peak is not to be what
-    the work after it begins with.
+    """Return memory that Arrow does not use any more, and would keep, to the system: later work should not
+    add its memory to an earlier peak.
     """
     pa.default_memory_pool().release_unused()
 
 
 def give_all_back() -> None:
-    """As ``give_back``, and what the C library has no use for: glibc alone keeps it, a gigabyte after a group
-    with a million commits. It looks through all memory for it: once for each protocol, not for each log.
+    """As ``give_back``, and also return memory that the C library does not use any more: after a group with a
+    million commits glibc keeps a gigabyte. This looks through all memory, so it is called once for each
+    protocol, not for each log.
     """
     give_back()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)

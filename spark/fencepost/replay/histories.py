@@ -1,4 +1,4 @@
-"""Histories: from where to where in a log, and from when to when, something was so."""
+"""Histories: the states of something, each with its interval in a log and in time."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ State = TypeVar("State")
 
 
 class Point(NamedTuple):
-    """An offset at which something became observable, and the timestamp there in milliseconds."""
+    """The offset at which something became observable, and the timestamp there in milliseconds."""
 
     position: int
     ms: int | None
 
 
 Interval = tuple[int, int | None, int | None, int | None]
-"""``[from_position, to_position)``, then ``from_ms`` and ``to_ms``; the ends are None while it goes on."""
+"""``[from_position, to_position)``, then ``from_ms`` and ``to_ms``; the ends are None if it has not ended."""
 
 
 def interval(begin: Point, end: Point | None) -> Interval | None:
-    """From ``begin`` to ``end``, or on; None when nothing lies between."""
+    """The interval from ``begin`` to ``end`` (None: it has not ended); None if it is empty."""
     if end is None:
         return (begin.position, None, begin.ms, None)
     if begin.position >= end.position:
@@ -32,7 +32,7 @@ def interval(begin: Point, end: Point | None) -> Interval | None:
 
 @dataclass(slots=True)
 class History(Generic[State]):
-    """The states that followed each other, each from its point until the next one's."""
+    """Successive states, each valid from its point until that of the next."""
 
     states: list[State] = field(default_factory=list)
     begins: list[Point] = field(default_factory=list)
@@ -48,8 +48,8 @@ class History(Generic[State]):
         self.states.append(state)
 
     def between(self, begin: Point, end: Point | None) -> list[tuple[State, Interval]]:
-        """The states of a range, with the part of the range that each was true in."""
-        begins, found = self.begins, []
+        """The states in a range, each with the part of the range in which it was true."""
+        begins, states = self.begins, []
         at = begun_by(begins, begin.position) - 1
         for number in range(max(at, 0), len(begins)):
             since = begin if number == at else begins[number]
@@ -60,11 +60,11 @@ class History(Generic[State]):
                 until = end
             cut = interval(since, until)
             if cut is not None:
-                found.append((self.states[number], cut))
-        return found
+                states.append((self.states[number], cut))
+        return states
 
 
 def begun_by(begins: Sequence[Point], position: int) -> int:
-    """How many of these points, which rise, are at or below an offset."""
-    # compared as tuples: calling a function for each point takes many times as long
+    """How many of these points, which are sorted, are at or below an offset."""
+    # compares tuples: a key function, called for each point, takes many times as long
     return bisect_left(begins, (position + 1,))

@@ -1,4 +1,4 @@
-"""Texts of JSON objects to columns of Arrow, all at once."""
+"""Reads texts of JSON objects into Arrow columns, all at once."""
 
 from __future__ import annotations
 
@@ -12,33 +12,35 @@ from fencepost.replay.requests import parse_object
 
 
 def objects_of(texts: pa.Array, fields: pa.StructType) -> pa.StructArray:
-    """The members with these names and types of the JSON object in each text; null where the text is null, no
-    object, or has a member of another type.
+    """The fields with these names and types of the JSON object in each text; null if the text is null or no
+    object, or if a field has another type.
     """
-    given = pc.fill_null(texts, "{}")
-    found = _read(given, fields)
+    present = pc.fill_null(texts, "{}")
+    objects = _read(present, fields)
     if not texts.null_count:
-        return found
+        return objects
     return pa.StructArray.from_arrays(
-        found.flatten(), fields=list(fields), mask=pc.or_(pc.is_null(texts), pc.is_null(found))
+        objects.flatten(), fields=list(fields), mask=pc.or_(pc.is_null(texts), pc.is_null(objects))
     )
 
 
 def _read(texts: pa.Array, fields: pa.StructType) -> pa.StructArray:
-    """What does not fit is looked for in halves: nearly everything does."""
-    found = _read_together(texts, fields)
-    if found is not None:
-        return found
+    """Read texts together; if one does not fit, each half of them separately, because nearly all
+    texts fit.
+    """
+    objects = _read_together(texts, fields)
+    if objects is not None:
+        return objects
     if len(texts) > 1:
         half = len(texts) // 2
         return pa.concat_arrays([_read(texts[:half], fields), _read(texts[half:], fields)])
     plain = _plain(texts[0].as_py())
-    found = None if plain is None else _read_together(pa.array([plain], pa.string()), fields)
-    return pa.nulls(1, fields) if found is None else found
+    objects = None if plain is None else _read_together(pa.array([plain], pa.string()), fields)
+    return pa.nulls(1, fields) if objects is None else objects
 
 
 def _read_together(texts: pa.Array, fields: pa.StructType) -> pa.StructArray | None:
-    """What each text has; None where one of them does not fit."""
+    """The fields of each text; None if any text does not fit."""
     if not len(texts):
         return pa.array([], fields)
     if not pc.all(pc.starts_with(texts, "{")).as_py():
@@ -54,7 +56,7 @@ def _read_together(texts: pa.Array, fields: pa.StructType) -> pa.StructArray | N
         )
     except pa.ArrowInvalid:
         return None
-    # a text with a break, or with two objects
+    # a text has a line break, or two objects
     if rows.num_rows != len(texts):
         return None
     columns = [rows[field.name].combine_chunks() for field in fields]
@@ -62,12 +64,14 @@ def _read_together(texts: pa.Array, fields: pa.StructType) -> pa.StructArray | N
 
 
 def _plain(text: str) -> str | None:
-    """The object in a text as strict readers take it: each member once, no half of a surrogate pair."""
-    found = parse_object(text)
+    """The object in a text as strict readers accept it: each field once, no half of a surrogate pair."""
+    parsed = parse_object(text)
     try:
-        # '?' for what is no text, as Java writes it
+        # '?' for what is not valid text, as Java writes it
         return (
-            None if found is None else json.dumps(found, ensure_ascii=False).encode(errors="replace").decode()
+            None
+            if parsed is None
+            else json.dumps(parsed, ensure_ascii=False).encode(errors="replace").decode()
         )
     except RecursionError:
         return None

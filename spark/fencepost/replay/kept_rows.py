@@ -1,4 +1,4 @@
-"""The rows that a rebuilt chapter keeps: those that ended in it, in the last one also those that go on."""
+"""The rows that a rebuilt chapter keeps: those that ended in it, and in the last chapter those that go on."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class KeptRows:
     """The rows of one chapter."""
 
     def __init__(self, chapter: Chapter, before: HandedDown | None = None) -> None:
-        """``before``: what went on at its begin, as far as the chapter before knew."""
+        """``before``: the rows that the chapter before handed down, because they went on at its end."""
         self._chapter = chapter
         self._before = before or {}
         self._ends: dict[str, pa.Table] = {}
 
     def of(self, engine: Engine, table: Table, found: Mapping[str, Rows]) -> Rows:
-        """The rows of a table that the chapter keeps, of all that were rebuilt."""
+        """The rows of a table that the chapter keeps, out of all rebuilt rows (``found``)."""
         if self._chapter.is_all:
             return found[table.name]
         ends = None
@@ -50,8 +50,8 @@ class KeptRows:
 def rows_over_in(
     chapter: Chapter, table: Table, ends: pa.Table | None, before: pa.Table | None, rows: pa.Table
 ) -> pa.Table:
-    """Rows of a table that were over in the chapter, or earlier, where only now a hole tells it: the chapter
-    before took them for going on (``before``) and did not keep them.
+    """The rows of a table that ended in the chapter. Also rows that ended earlier if only now a hole in the
+    log shows it: the chapter before took them for going on (``before``) and did not keep them.
     """
     if ends is None or table.ends_with is None:
         ended = end_times(table, rows)

@@ -1,4 +1,4 @@
-"""The keys by which evidence of several kinds meets: partitions, topics, coordinators, digests."""
+"""The keys by which evidence of several kinds is joined: partitions, topics, coordinators, digests."""
 
 from __future__ import annotations
 
@@ -13,55 +13,57 @@ METADATA_TOPIC = "__cluster_metadata"
 TRANSACTIONS_TOPIC = "__transaction_state"
 
 TASK, NAMED = "task/", "name/"
-"""What the key of an active task begins with, and of a topic whose id is not known. No id has these signs."""
+"""Prefixes of the keys of active tasks, and of topics whose id is not known. No topic id has a slash."""
 
 ZERO_ID = "A" * 22
-"""Uuid.ZERO_UUID: no topic id was given."""
+"""Uuid.ZERO_UUID, which stands for no topic id."""
 
 
 def key_of(of: str | None, partition: int) -> str | None:
-    """The key of one partition of a topic id, or of what TASK and NAMED stand before; None without it."""
+    """The key of one partition of a topic id, or of a text that begins with TASK or NAMED; None for None."""
     return None if of is None else f"{of}:{partition}"
 
 
 def topic_key(topic_id: str | None, topic: str | None, partition: int) -> str | None:
-    """The key of a topic's partition: by its id, else by its name."""
+    """The key of a topic's partition: by the topic's id, otherwise by its name; None without either."""
     if topic_id is not None:
         return f"{topic_id}:{partition}"
     return None if topic is None else f"{NAMED}{topic}:{partition}"
 
 
 def digest_of(*values: object) -> str:
-    """The id of what these values name: sha256 of their texts with ``|`` between; None is left out."""
+    """An id for something that these values name: sha256 of their texts joined by ``|``; None is left out."""
     if None in values:
         values = tuple(value for value in values if value is not None)
     text = "|".join(map(str, values))
-    # JSON may escape half of a surrogate pair, which is no text: '?' as Java writes it
+    # JSON may escape half of a surrogate pair, which is not valid text: Java writes '?' for it
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def digests_of(prefix: Iterable[object], *columns: Iterable[object]) -> list[str]:
-    """``digest_of`` the values of a prefix that many rows share and of each row; none of them is None."""
+    """``digest_of`` for each row: the values of a prefix that all rows share, and the row's own. None of
+    them may be None.
+    """
     begun = hashlib.sha256("".join(f"{value}|" for value in prefix).encode())
-    found = []
+    digests = []
     for values in zip(*columns, strict=True):
         digest = begun.copy()
         digest.update("|".join(map(str, values)).encode())
-        found.append(digest.hexdigest())
-    return found
+        digests.append(digest.hexdigest())
+    return digests
 
 
 def digests_of_texts(*columns: pa.Array | pa.ChunkedArray | str) -> list[str]:
-    """``digest_of`` the values of each row, of columns of texts, and of texts that all rows share."""
+    """``digest_of`` for each row of columns of texts; a plain text counts as a value of every row."""
     texts = pc.binary_join_element_wise(*columns, "|", null_handling="skip").cast(pa.binary())
     return [hashlib.sha256(text).hexdigest() for text in texts.to_pylist()]
 
 
 def coordinator_partition(key: str, partitions: int) -> int:
-    """The partition of a coordinators' topic that Kafka keeps a group or transactional id in.
+    """The partition of a coordinators' topic in which Kafka keeps a group or transactional id.
 
-    Java's String.hashCode over UTF-16 units, made positive by Kafka's Utils.abs: the one int without a
-    positive twin counts as 0.
+    Java's String.hashCode over UTF-16 units, made positive by Kafka's Utils.abs: Integer.MIN_VALUE counts as
+    0.
     """
     units = key.encode("utf-16-be", "surrogatepass")
     code = 0

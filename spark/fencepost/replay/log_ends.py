@@ -1,8 +1,8 @@
-"""Where logs ended for good: all that was ever written to them is captured, if they are known so far.
+"""The final ends of logs: a log that is captured up to its final end is complete.
 
-A captured log may end before the cluster's does: a copy may be older than that of another log, or lack the
-newest segment. Two things tell where it really ended: every broker that has a replica was shut down cleanly
-(bronze.log_ends), and none of them was started again, as far as the metadata log goes.
+A captured log may end before the cluster's log does: its copy may be older than that of another log, or lack
+the newest segment. Its final end is known if every broker that has a replica was shut down cleanly
+(bronze.log_ends), and none of them was started again, as far as the metadata log shows.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ import pyarrow as pa
 from fencepost.replay.metadata import ClusterMetadata
 
 Ends = Mapping[tuple[str, int], int]
-"""By cluster and partition of one topic, the first offset that was never written."""
+"""(cluster, partition) of one topic -> the first offset that was never written."""
 
 
 def final_ends(rows: pa.Table, metadata: Mapping[str, ClusterMetadata], topic: str) -> Ends:
-    """The ends of a topic's logs that were ended for good; the others are left out.
+    """The final ends of a topic's logs; logs whose final end is not known are left out.
 
-    ``rows``: of ``bronze.log_ends``. Replicas that were shut down one after the other may differ: what one of
-    them has counts.
+    ``rows``: of ``bronze.log_ends``. Replicas that were shut down one after the other may end at different
+    offsets: the highest one counts.
     """
     names = ("cluster", "broker_id", "broker_epoch", "topic", "partition", "log_end_offset")
     ends: dict[tuple[str, int], dict[int, int]] = {}
     for cluster, broker_id, broker_epoch, name, partition, end in zip(
         *(rows[name].to_pylist() for name in names), strict=True
     ):
-        known = metadata.get(cluster, ClusterMetadata())
-        if name == topic and known.broker_epochs.get(broker_id) == broker_epoch:
+        of_cluster = metadata.get(cluster, ClusterMetadata())
+        if name == topic and of_cluster.broker_epochs.get(broker_id) == broker_epoch:
             ends.setdefault((cluster, partition), {})[broker_id] = end
     return {
         (cluster, partition): max(each.values())
@@ -41,5 +41,5 @@ def final_ends(rows: pa.Table, metadata: Mapping[str, ClusterMetadata], topic: s
 def _replicas(
     metadata: Mapping[str, ClusterMetadata], cluster: str, topic: str, partition: int
 ) -> set[int] | None:
-    found = metadata[cluster].replicas.get(topic, {}).get(partition)
-    return None if found is None else set(found)
+    replicas = metadata[cluster].replicas.get(topic, {}).get(partition)
+    return None if replicas is None else set(replicas)

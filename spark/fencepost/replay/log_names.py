@@ -1,9 +1,9 @@
-"""The current names of text logs: a log is rolled, renamed and packed while runs read it.
+"""The current names of text logs, which are rolled, renamed and packed while runs read them.
 
-A row of bronze has the name that its file had when it was taken, which was most often that of the log that is
-being written: another file has it now. Where a line stands is what tells lines apart, says which came first
-and whether one between them could not be read, and leads a person to it. So a rebuild sees each line in
-the file it is in now. A fresh capture of the same files would say the same.
+A row of bronze has the name that its file had when it was captured. Most often that was the name of the log
+being written, which another file has by now. A rebuild uses a line's file and position to identify the line,
+to order lines, to find out whether a line between two others could not be read, and to point a person to it.
+So it sees each line in the file in which it is now. A fresh capture of the same files would give the same.
 """
 
 from __future__ import annotations
@@ -22,17 +22,19 @@ from fencepost.replay.entities import distinct, tuples
 from fencepost.tables import FILES, Table
 
 GONE = "#"
-"""Behind the last name of a log that is gone, when another has that name now, with how it begins."""
+"""Separates the last name of a log that is gone from a digest of its beginning, if another log has that
+name.
+"""
 
 _BEGINS = "file_begins"
 _OF_FILES = ("cluster", "broker_id", "file", _BEGINS, "captured_at")
 
 Names = Mapping[tuple[str, int | None, str], str]
-"""The name of a log by cluster, broker (None: a client's) and how it begins."""
+"""(cluster, broker id or None for a client, digest of the log's beginning) -> the log's name."""
 
 
 class RenamingEngine(DelegatingEngine):
-    """An engine that gives lines of logs with the name that their file has now."""
+    """An engine that returns lines of logs with the current name of their file."""
 
     def __init__(self, engine: Engine, names: Names) -> None:
         super().__init__(engine)
@@ -59,36 +61,37 @@ def current_names(engine: Engine) -> Names:
 
 
 def names_of(files: pa.Table) -> Names:
-    """The names of all logs in rows of ``bronze.files``, also of those that had but one: a run that was
-    killed has not noted under which name it read them.
+    """The names of all logs in rows of ``bronze.files``, also of logs that had only one name: a run that was
+    killed has not noted under which name it read a log.
 
-    What several files of one run begin with tells no log apart: their rows keep the names they have.
+    If several files of one run have the same beginning, it does not identify a log: their rows keep their
+    names.
     """
     rows = [row for row in tuples(files.select(_OF_FILES)) if row[3] is not None]
     rows.sort(key=lambda row: row[4])
     holders: dict[tuple[str, int | None, str], str] = {}
-    seen: defaultdict[tuple[str, int | None, str], defaultdict[Any, set[str]]]
-    seen = defaultdict(lambda: defaultdict(set))
+    files_of_log: defaultdict[tuple[str, int | None, str], defaultdict[Any, set[str]]]
+    files_of_log = defaultdict(lambda: defaultdict(set))
     for cluster, broker_id, file, begins, captured_at in rows:
         holders[cluster, broker_id, file] = begins
-        seen[cluster, broker_id, begins][captured_at].add(file)
+        files_of_log[cluster, broker_id, begins][captured_at].add(file)
     names = {}
-    for (cluster, broker_id, begins), runs in seen.items():
-        if any(len(found) > 1 for found in runs.values()):
+    for (cluster, broker_id, begins), runs in files_of_log.items():
+        if any(len(run_files) > 1 for run_files in runs.values()):
             continue
         (name,) = runs[max(runs)]
-        is_there = holders[cluster, broker_id, name] == begins
-        names[cluster, broker_id, begins] = name if is_there else f"{name}{GONE}{begins[:12]}"
+        has_name = holders[cluster, broker_id, name] == begins
+        names[cluster, broker_id, begins] = name if has_name else f"{name}{GONE}{begins[:12]}"
     return names
 
 
 def _named(names: Names, columns: Sequence[str], rows: pa.Table) -> pa.Table:
-    """The rows, which are many and of few files."""
+    """The rows with current names. There are many rows of few files, so names are looked up once per file."""
     if rows.num_rows == 0:
         return rows.select(list(columns))
     of_client = pa.chunked_array([pa.nulls(rows.num_rows, pa.int32())])
     broker = rows["broker_id"] if "broker_id" in rows.column_names else of_client
     logs, number = distinct([rows["cluster"], broker, rows[_BEGINS], rows["file"]])
-    now = pa.array([names.get(tuple(log), called) for *log, called in logs], pa.string())
+    current = pa.array([names.get(tuple(log), old_name) for *log, old_name in logs], pa.string())
     at = rows.column_names.index("file")
-    return rows.set_column(at, "file", now.take(number)).select(list(columns))
+    return rows.set_column(at, "file", current.take(number)).select(list(columns))

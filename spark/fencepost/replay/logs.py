@@ -1,4 +1,4 @@
-"""Which batches of a log survived, and which of its offsets are known: stretches without a hole."""
+"""The batches of a log that survived elections, and its stretches: parts in which no offset is missing."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from fencepost.replay.unreadable import UnreadPiece
 Longs = NDArray[np.int64]
 
 UNKNOWN = -(2**63)
-"""Stands for null in columns of integers: no offset, epoch, sequence or time is this number."""
+"""Stands for null in columns of integers. No offset, epoch, sequence or time has this value."""
 
 COMPACTED = -1
-"""The number of the stretch that begins where the log cleaner has been, with the state that it left."""
+"""The number of a stretch that begins with the state that the log cleaner left."""
 
 BATCH_COLUMNS = (
     "base_offset", "last_offset", "leader_epoch", "record_count", "max_timestamp_ms", "file", "position"
 )  # fmt: skip
-"""What a Log reads of ``bronze.batches``."""
+"""The columns of ``bronze.batches`` that a Log reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A piece of a log in which no offset is missing.
+    """A part of a log in which no offset is missing.
 
     Number 0 is the one that begins with the log itself, at offset 0. ``from_offset`` is the base offset of
-    its first batch; ``to_offset`` the first offset after it that is missing, None when the log just ends;
-    ``last_offset`` and ``last_ms`` belong to its last batch (``last_ms``: that batch's newest timestamp).
-    ``first_ms`` is the newest timestamp of its first batch, ``newest_ms`` of all its batches.
+    its first batch; ``to_offset`` is the first missing offset after it, None if the log ends there.
+    ``last_offset`` is that of its last batch. ``first_ms``, ``last_ms`` and ``newest_ms`` are the newest
+    timestamps of its first batch, its last batch and all its batches.
     """
 
     number: int
@@ -47,10 +47,10 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """What compaction left of a log's beginning: ``to`` is the last offset it went over, ``ms`` the newest
-    timestamp below; None when no batch is left there.
+    """The compacted beginning of a log: ``to`` is the last compacted offset, ``ms`` the newest timestamp up
+    to there, None if no batch is left.
 
-    Together the batches below tell the state at ``to``, and nothing about how it came about.
+    The batches up to ``to`` give the state there, but not how it came about.
     """
 
     to: int
@@ -59,10 +59,10 @@ class Base:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """The batches that one leader wrote within one stretch: in each term one clock wrote the timestamps.
+    """The batches that one leader wrote within one stretch. One clock dated all of them.
 
     ``begins`` is an offset; ``first_ms`` and ``last_ms`` are the newest timestamps of its first and last
-    batch; ``led_by`` a broker id, None when not known.
+    batch; ``led_by`` is the leader's broker id, None if not known.
     """
 
     stretch: int
@@ -104,11 +104,11 @@ class Batches:
         return cls(**columns, file=rank[codes] if len(rank) else codes, files=tuple(files))
 
     def slice(self, begin: int, end: int) -> Batches:
-        """Some that follow one another."""
+        """The batches from ``begin`` up to ``end``, without it."""
         return Batches(**{name: getattr(self, name)[begin:end] for name in BATCH_COLUMNS}, files=self.files)
 
     def name_of_file(self, at: int) -> str:
-        """The file that a batch is in."""
+        """The name of the file that has a batch."""
         return self.files[int(self.file[at])]
 
 
@@ -125,8 +125,8 @@ def is_rising(values: Longs) -> bool:
 class Log:
     """The batches of one log that survived elections, in offset order, each in its stretch.
 
-    ``rows``: the place of each surviving batch among the batches given. ``stretch``: its stretch's number.
-    ``based``: how many of the first batches compaction has been over (see ``base``).
+    ``rows``: the place of each surviving batch among all batches. ``stretch``: the number of its stretch.
+    ``based``: how many batches at the beginning are compacted (see ``base``).
     """
 
     def __init__(
@@ -138,13 +138,13 @@ class Log:
         unread: Iterable[UnreadPiece] = (),
         whole_as_headers: bool = False,
     ) -> None:
-        """Find what is known of a log.
+        """Find the surviving batches and the stretches.
 
-        ``damaged`` are the (base offset, leader epoch) of batches with a record that cannot be decoded;
-        ``cleaned_to`` the cleaner's checkpoints; ``unread`` pieces of this log's segments.
-        ``whole_as_headers``: a header tells all there is to know of a batch, however many records it has
-        kept (partitions of applications, whose payloads are never read); else a batch that has lost a record
-        is a hole beside it.
+        ``damaged``: (base offset, leader epoch) of batches with a record that cannot be decoded;
+        ``cleaned_to``: the log cleaner's checkpoints; ``unread``: pieces of this log's segments that could
+        not be read. ``whole_as_headers``: a batch counts as whole however many records it has kept, because
+        only headers are read (partitions of applications); otherwise a batch that has lost a record counts
+        as a hole.
         """
         self.rows = _survivors(batches)
         self.base_offset = batches.base_offset[self.rows]
@@ -168,14 +168,14 @@ class Log:
         return len(self.rows)
 
     def find(self, base_offset: int, leader_epoch: int) -> int | None:
-        """The place in this log of a batch; None when it did not survive, or is not there."""
+        """The place of a batch in this log; None if it did not survive or is missing."""
         at = int(np.searchsorted(self.base_offset, base_offset))
         if at == len(self) or self.base_offset[at] != base_offset or self.leader_epoch[at] != leader_epoch:
             return None
         return at
 
     def find_all(self, base_offsets: Longs, leader_epochs: Longs) -> Longs:
-        """``find`` for many batches at once; -1 where there is none."""
+        """``find`` for many batches at once; -1 instead of None."""
         if not len(self):
             return np.full(len(base_offsets), -1, dtype=np.int64)
         at = np.minimum(np.searchsorted(self.base_offset, base_offsets), len(self) - 1)
@@ -183,9 +183,10 @@ class Log:
         return np.where(found, at, -1)
 
     def terms(self, leaders: Mapping[int, int | None]) -> list[Term]:
-        """The log cut where a stretch or a leader epoch begins, in offset order, less what is ``based``.
+        """The terms of the log, in offset order, without the compacted beginning (``based``): a new one
+        begins with each stretch and each leader epoch.
 
-        ``leaders``: broker ids by leader epoch.
+        ``leaders``: leader epoch -> broker id.
         """
         stretch, epoch = self.stretch[self.based :], self.leader_epoch[self.based :]
         if not len(stretch):
@@ -208,7 +209,9 @@ class Log:
         ]
 
     def _gaps(self, whole: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Whether an offset is missing right before each batch, or records of the batches beside."""
+        """For each batch whether an offset is missing right before it, or a record in it or the
+        one before.
+        """
         if not len(self):
             return whole
         expected = np.concatenate([[0], np.maximum.accumulate(self.last_offset)[:-1] + 1])
@@ -217,9 +220,10 @@ class Log:
         return gaps
 
     def _compacted(self, gaps: NDArray[np.bool_], cleaned_to: Iterable[int]) -> tuple[Base | None, int]:
-        """One stretch where the log has gaps, but none above a checkpoint of the cleaner: the lowest such.
+        """The compacted beginning, if the log has gaps but none above some checkpoint of the cleaner: up to
+        the lowest such checkpoint. Also how many batches it has.
 
-        A gap right before the checkpoint is one that compaction made.
+        A gap right before the checkpoint was made by compaction.
         """
         if not gaps.any():
             return None, 0
@@ -236,14 +240,16 @@ class Log:
         return None, 0
 
     def _stretches(self, batches: Batches, unread: Iterable[UnreadPiece]) -> tuple[Stretch, ...]:
-        """The last stretch is open, unless what follows in its file, or in a later one, could not be read."""
+        """The stretches. The last one is open, unless a later piece of its file, or of a later file, could
+        not be read.
+        """
         if not len(self):
             return ()
         begins = np.flatnonzero(np.concatenate([[True], self.stretch[1:] != self.stretch[:-1]]))
         ends = np.concatenate([begins[1:], [len(self)]])
         newest = self.rows[-1]
         file, position = batches.files[batches.file[newest]], int(batches.position[newest])
-        found = []
+        stretches = []
         for first, end in zip(begins, ends, strict=True):
             last_offset = int(self.last_offset[first:end].max())
             is_open = end == len(self) and not any(
@@ -251,7 +257,7 @@ class Log:
                 for piece in unread
             )
             ms = self.max_timestamp_ms[first:end]
-            found.append(
+            stretches.append(
                 Stretch(
                     int(self.stretch[first]),
                     int(self.base_offset[first]),
@@ -262,14 +268,14 @@ class Log:
                     int(ms.max()),
                 )
             )
-        return tuple(found)
+        return tuple(stretches)
 
 
 def _survivors(batches: Batches) -> Longs:
-    """The batches that no later leader epoch wrote over, in offset order, one at each base offset.
+    """The batches that no later leader epoch overwrote, in offset order, one at each base offset.
 
-    Where two leader epochs hold the same offsets the higher one won the election, and everything the lower
-    one wrote from there on was truncated: in offset order the epoch never falls.
+    If two leader epochs have the same offsets, the higher one won the election, and everything that the lower
+    one wrote from there on was truncated. So in offset order the epoch never falls.
     """
     order: Longs = np.lexsort(
         (
@@ -298,7 +304,7 @@ def by_log(rows: pa.Table, *keys: str) -> dict[tuple[Any, ...], pa.Table]:
     place = np.zeros(rows.num_rows, dtype=np.int64)
     for name in keys:
         coded = rows[name].combine_chunks().dictionary_encode(null_encoding="encode")
-        # numbers of numbers: of columns of many values no product passes 64 bits
+        # numbered again for each column, so that no product exceeds 64 bits
         values = place * len(coded.dictionary) + longs(coded.indices)
         place = np.unique(values, return_inverse=True)[1] if values.any() else values
     _, first, count = np.unique(place, return_index=True, return_counts=True)
@@ -306,9 +312,9 @@ def by_log(rows: pa.Table, *keys: str) -> dict[tuple[Any, ...], pa.Table]:
     names = list(zip(*named, strict=True))
     if len(names) == 1:
         return {names[0]: rows}
-    # one copy in the order of the logs, each a slice of it: a copy for each log takes many times as long
+    # one copy in the order of the logs, of which each log is a slice: a copy per log takes many times as long
     ordered = rows if is_rising(place) else rows.take(pa.array(np.argsort(place, kind="stable")))
     in_order = ordered.combine_chunks()
     ends = np.cumsum(count)
-    found = {name: in_order.slice(end - of, of) for name, end, of in zip(names, ends, count, strict=True)}
-    return {names[at]: found[names[at]] for at in np.argsort(first)}
+    logs = {name: in_order.slice(end - of, of) for name, end, of in zip(names, ends, count, strict=True)}
+    return {names[at]: logs[names[at]] for at in np.argsort(first)}

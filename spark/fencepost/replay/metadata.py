@@ -1,7 +1,8 @@
-"""What a cluster's metadata log says: incarnations of topics, coordinators' leaders, brokers' versions.
+"""A cluster's metadata from its metadata log: incarnations of topics, coordinators' leaders, brokers'
+versions.
 
-The log of KRaft (``__cluster_metadata``) tells of the whole cluster, so this is shared by all that is
-replayed of it: small, picklable, made once.
+The log of KRaft (``__cluster_metadata``) is about the whole cluster, so all replays of its logs share this.
+It is small, picklable and made once.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ _COORDINATORS_TOPICS = (OFFSETS_TOPIC, TRANSACTIONS_TOPIC)
 
 @dataclass(frozen=True, slots=True)
 class Incarnation:
-    """A topic between its creation and the next topic's of that name.
+    """A topic from its creation until the creation of the next topic with that name.
 
-    ``valid_from_ms`` is None for the first one: its creation may only be in a snapshot. ``valid_to_ms`` is
-    None for the last.
+    ``valid_from_ms`` is None for the first one, whose creation may only be in a snapshot. ``valid_to_ms`` is
+    None for the last one.
     """
 
     topic: str
@@ -40,7 +41,7 @@ class Incarnation:
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """A topic id beside its topic's name, in something that was written at ``timestamp_ms``."""
+    """A topic id together with its topic's name, in a record that was written at ``timestamp_ms``."""
 
     topic: str
     topic_id: str
@@ -51,7 +52,9 @@ class Topics:
     """Every incarnation of every topic."""
 
     def __init__(self, created: Iterable[Sighting], seen: Iterable[Sighting] = ()) -> None:
-        """From creations, and, where the creation is not told, from what else names the id (``seen``)."""
+        """``created``: from records that create topics; ``seen``: from other records, which count for ids
+        without a known creation.
+        """
         created = list(created)
         known = {sighting.topic_id for sighting in created}
         first: dict[tuple[str, str], int] = {}
@@ -62,7 +65,7 @@ class Topics:
         for (topic, topic_id), ms in first.items():
             by_name.setdefault(topic, []).append((ms, topic_id))
         self._by_name: dict[str, list[Incarnation]] = {}
-        # where each incarnation begins but the first, which is there from all time
+        # when each incarnation begins, except the first one, which counts from the beginning of time
         self._starts: dict[str, list[int]] = {}
         self._names: dict[str, str] = {}
         for topic, ids in sorted(by_name.items()):
@@ -76,25 +79,24 @@ class Topics:
                 self._names.setdefault(topic_id, topic)
 
     def id_at(self, topic: str | None, ms: int) -> str | None:
-        """What a name meant at a time; None where that is not known."""
+        """The id of the topic that had a name at a time; None if it is not known."""
         if topic is None or topic not in self._by_name:
             return None
         return self._by_name[topic][bisect_right(self._starts[topic], ms)].topic_id
 
     def name_of(self, topic_id: str | None) -> str | None:
-        """The name of a topic id; None where no evidence has it."""
+        """The name of a topic id; None if no evidence has it."""
         return None if topic_id is None else self._names.get(topic_id)
 
     def incarnations(self) -> list[Incarnation]:
-        """All of them, by name and time."""
+        """All incarnations, by name and time."""
         return [incarnation for each in self._by_name.values() for incarnation in each]
 
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """A broker's start: from when, until its next, and the highest metadata.version it supports.
-
-    ``metadata_version`` tells the release (MetadataVersion.java); None where the broker told none.
+    """A broker's start, valid until its next one. ``metadata_version``: the highest metadata.version that it
+    supports, which shows its release (MetadataVersion.java); None if it registered none.
     """
 
     from_ms: int
@@ -104,13 +106,14 @@ class Registration:
 
 @dataclass(frozen=True)
 class ClusterMetadata:
-    """What one cluster's metadata log, and its configuration, say that every replay of its logs needs.
+    """One cluster's metadata that every replay of its logs needs, from its metadata log and its
+    configuration.
 
-    ``partition_counts``: of the coordinators' topics. ``elected``: {topic: {(partition, leader epoch): broker
-    id}} of the same. ``replicas``: {topic: {partition: broker ids}} of the same, as they are in the end.
-    ``broker_epochs``: {broker id: epoch} of every broker's last start. ``releases``: {broker id: (major,
-    minor)} of the configuration. ``configs``: what brokers were told while they ran. What is not known is
-    left out.
+    ``partition_counts``: {topic: count} for the coordinators' topics; ``elected``: {topic: {(partition,
+    leader epoch): broker id}} and ``replicas``: {topic: {partition: broker ids}}, at the end of the log, for
+    the same. ``broker_epochs``: {broker id: epoch} of every broker's last start. ``releases``: {broker id:
+    (major, minor)} of the configuration. ``configs``: the brokers' dynamic configurations. What is not known
+    is left out.
     """
 
     topics: Topics = field(default_factory=lambda: Topics(()))
@@ -145,17 +148,17 @@ class ClusterMetadata:
         )
 
     def leaders(self, topic: str, partition: int) -> dict[int, int]:
-        """Who was elected to lead a coordinator's log: broker ids by leader epoch."""
+        """Leader epoch -> the broker that was elected to lead a coordinator's log."""
         elected = self.elected.get(topic, {})
         return {epoch: broker for (number, epoch), broker in elected.items() if number == partition}
 
     def is_replicated(self, topic: str, partition: int | None) -> bool:
-        """Whether a coordinator's log has several replicas, as it has where nothing tells."""
+        """Whether a coordinator's log has several replicas; True if that is not known."""
         replicas = None if partition is None else self.replicas.get(topic, {}).get(partition)
         return replicas is None or len(replicas) != 1
 
     def registration(self, broker_id: int, ms: int) -> Registration | None:
-        """The broker's last start before a time; None when the metadata log has none."""
+        """The broker's last start before a time; None if the metadata log has none."""
         for each in reversed(self.registrations.get(broker_id, ())):
             if each.from_ms <= ms:
                 return each
@@ -163,7 +166,7 @@ class ClusterMetadata:
 
 
 class _Past:
-    """What MetadataImage forgets: who was created, led and started when."""
+    """The past that MetadataImage does not keep: creations of topics, elections, and starts of brokers."""
 
     def __init__(self, log: MetadataLog) -> None:
         self.created: list[Sighting] = []
@@ -212,7 +215,7 @@ class _Past:
         return {place: min(leaders) for place, leaders in named.items() if len(leaders) == 1}
 
     def replicas(self) -> dict[str, dict[int, Brokers]]:
-        """Who has each partition in the end."""
+        """{topic: {partition: broker ids}} of the replicas at the end of the log."""
         return {
             self._names[topic_id]: {
                 number: each.replicas for number, each in partitions.items() if each.replicas is not None
@@ -222,7 +225,7 @@ class _Past:
         }
 
     def broker_epochs(self) -> dict[int, int]:
-        """The epoch of every registered broker in the end."""
+        """The epoch of every broker that is registered at the end of the log."""
         brokers = self._image.brokers.items()
         return {broker_id: each.epoch for broker_id, each in brokers if each.epoch is not None}
 
@@ -238,6 +241,6 @@ class _Past:
 
 
 def _ms(piece: Piece, record: MetadataRecord) -> int:
-    """When a record was written; of one in a snapshot, when that was taken."""
+    """When a record was written; for one in a snapshot, when the snapshot was taken."""
     ms = piece.ms if isinstance(piece, Commit) and piece.is_snapshot else record.timestamp_ms
     return 0 if ms is None else ms

@@ -1,7 +1,7 @@
-"""What is kept of a metadata log before a chapter or a window: the records that are replayed.
+"""Compacts a metadata log before a chapter or a window: only records that are replayed are kept.
 
-A controller that has nothing to say writes a NoOpRecord every 500 ms. What such batches tell beyond the next
-heartbeats of brokers is where leaders and stretches of the log begin and end, and when.
+An idle controller writes a NoOpRecord every 500 ms. Batches of such records matter only because they show
+where and when leader terms and stretches of the log begin and end.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from fencepost.replay.metadata_records import NAMES
 
 
 def compacted(batches: pa.Table, records: pa.Table, log: Log) -> tuple[pa.Table, pa.Table]:
-    """What is left of rows of ``bronze.batches`` and ``bronze.records`` of a log.
+    """The rows of ``bronze.batches`` and ``bronze.records`` of a log that are kept.
 
-    Batches without a record that is left, and that follow one upon the other, are one row, without crc; but
-    for the first and the last one of each leader and stretch, which date them.
+    Successive batches without a kept record become one row without a crc, except for the first and the last
+    batch of each leader and stretch, which date these.
     """
     place = log.find_all(longs(records["base_offset"]), longs(records["leader_epoch"]))
     others = pc.and_(

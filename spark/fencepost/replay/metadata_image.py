@@ -1,4 +1,6 @@
-"""Kafka's MetadataImage: topics, partitions and brokers as the records so far have them, or as not known."""
+"""Kafka's MetadataImage: topics, partitions and brokers after the records so far. What a hole hides is
+unknown.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ class PartitionId(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PartitionRegistration:
-    """What the controller says of a partition; what is None is not known. ``partition_epoch`` is KRaft's."""
+    """A partition as the controller has it; None: not known. ``partition_epoch`` is KRaft's."""
 
     leader: int | None = None
     leader_epoch: int | None = None
@@ -60,7 +62,9 @@ class PartitionRegistration:
         )
 
     def merge(self, change: Mapping[str, Any]) -> PartitionRegistration:
-        """After a PartitionChangeRecord, as PartitionRegistration.merge: a named leader is a new epoch."""
+        """The partition after a PartitionChangeRecord, as in Kafka's PartitionRegistration.merge: if the
+        record names a leader, a new leader epoch begins.
+        """
         leader = change.get("leader", _NO_LEADER_CHANGE)
         elected = leader is not None and leader != _NO_LEADER_CHANGE
         isr, replicas = _brokers(change.get("isr")), _brokers(change.get("replicas"))
@@ -82,10 +86,7 @@ PartitionStep = tuple[MetadataRecord, PartitionRegistration | None]
 
 @dataclass(frozen=True, slots=True)
 class BrokerRegistration:
-    """A broker as it is registered; what is None is not known.
-
-    ``metadata_version`` is the highest that it supports.
-    """
+    """A broker's registration; None: not known. ``metadata_version`` is the highest that it supports."""
 
     epoch: int | None = None
     incarnation_id: str | None = None
@@ -96,10 +97,10 @@ class BrokerRegistration:
 
 @dataclass(slots=True)
 class MetadataDelta:
-    """What a piece of the log changed, in the order of the records.
+    """The changes by one piece of the log, in the order of the records.
 
-    ``partitions``: what each record made of them, None where it is gone. One batch may change a partition
-    more than once.
+    ``partitions``: each partition's states after each record that changed it, None if the record removed it.
+    One batch may change a partition more than once.
     """
 
     topics: list[tuple[str, MetadataRecord]] = field(default_factory=list)
@@ -110,9 +111,9 @@ class MetadataDelta:
 
 
 class MetadataImage:
-    """What the records so far say. ``complete``: what it does not have is not there.
+    """The image after the records so far. ``complete``: the cluster has nothing that the image does not have.
 
-    ``names`` of topic ids stay when the topic is gone: RemoveTopicRecord has the id only.
+    ``names``: topic id -> name, also of removed topics, because a RemoveTopicRecord has only the id.
     """
 
     def __init__(self, *, complete: bool) -> None:
@@ -122,7 +123,7 @@ class MetadataImage:
         self.brokers: dict[int, BrokerRegistration] = {}
 
     def apply(self, piece: Piece) -> MetadataDelta:
-        """Take the next piece of the log: after a hole nothing is known until a record says it."""
+        """Apply the next piece of the log. After a hole every value is unknown until a record gives it."""
         delta = MetadataDelta()
         if isinstance(piece, Hole):
             self._forget()
@@ -155,8 +156,8 @@ class MetadataImage:
             self.topics.setdefault(fields["topic_id"], {})
             delta.topics.append((fields["topic_id"], record))
         elif record.type == REMOVE_TOPIC:
-            gone = self.topics.pop(fields["topic_id"], {})
-            for number in gone:
+            removed = self.topics.pop(fields["topic_id"], {})
+            for number in removed:
                 place = PartitionId(fields["topic_id"], number)
                 delta.partitions.setdefault(place, []).append((record, None))
             delta.removed.append((fields["topic_id"], record))
@@ -174,7 +175,7 @@ class MetadataImage:
         delta.partitions.setdefault(place, []).append((record, partitions[place.partition]))
 
     def _clear_elr(self, record: MetadataRecord, delta: MetadataDelta) -> None:
-        """TopicDelta.replay: of a topic, or of all, a change of each partition that has an ELR."""
+        """As TopicDelta.replay: clear the eligible leader replicas of a topic's, or of all, partitions."""
         name = record.fields["topic_name"]
         for topic_id, partitions in self.topics.items():
             if name in ("", self.names.get(topic_id)):
@@ -186,9 +187,9 @@ class MetadataImage:
     def _broker(self, record: MetadataRecord, delta: MetadataDelta) -> None:
         fields = record.fields
         broker_id = fields.get("broker_id", fields.get("id"))
-        known = self.brokers.get(broker_id, BrokerRegistration())
+        registration = self.brokers.get(broker_id, BrokerRegistration())
         if record.type == REGISTER_BROKER:
-            known = BrokerRegistration(
+            registration = BrokerRegistration(
                 fields.get("broker_epoch"),
                 fields.get("incarnation_id"),
                 fields.get("fenced"),
@@ -196,15 +197,15 @@ class MetadataImage:
                 metadata_version_of(fields.get("features")),
             )
         elif record.type in (FENCE_BROKER, UNFENCE_BROKER):
-            known = replace(known, epoch=fields["epoch"], fenced=record.type == FENCE_BROKER)
+            registration = replace(registration, epoch=fields["epoch"], fenced=record.type == FENCE_BROKER)
         elif record.type == BROKER_CHANGE:
             # BrokerRegistrationFencingChange and InControlledShutdownChange: 0 is no change
             fenced, leaving = fields.get("fenced") or 0, fields.get("in_controlled_shutdown") or 0
-            known = replace(
-                known,
+            registration = replace(
+                registration,
                 epoch=fields["broker_epoch"],
-                fenced=fenced > 0 if fenced else known.fenced,
-                in_controlled_shutdown=True if leaving else known.in_controlled_shutdown,
+                fenced=fenced > 0 if fenced else registration.fenced,
+                in_controlled_shutdown=True if leaving else registration.in_controlled_shutdown,
             )
         elif record.type == UNREGISTER_BROKER:
             self.brokers.pop(broker_id, None)
@@ -212,12 +213,12 @@ class MetadataImage:
             return
         else:
             return
-        self.brokers[broker_id] = known
+        self.brokers[broker_id] = registration
         delta.brokers[broker_id] = record
 
 
 def metadata_version_of(features: Sequence[Mapping[str, Any]] | None) -> int | None:
-    """The highest metadata.version that a broker registers with; None where it tells none."""
+    """The highest metadata.version with which a broker registers; None if it registers without one."""
     for feature in features or ():
         if feature["name"] == "metadata.version":
             version: int | None = feature["max_supported_version"]

@@ -1,10 +1,10 @@
-"""A cluster's metadata log as a sequence of what becomes visible together, and of what is missing.
+"""A cluster's metadata log as a sequence of pieces: records that become visible together, and holes.
 
-As Kafka's MetadataLoader and MetadataBatchLoader read it: a batch at a time, the records of a transaction
-(KIP-868) when it ends, those of an aborted one never. So does a controller that replays an abort; where more
-records follow it in its batch, MetadataBatchLoader takes along what was aborted, which with a controller of
-4.3 can only be bootstrap records. A snapshot is the whole image at its offset; one is taken where the log
-before it is missing.
+It is read as by Kafka's MetadataLoader and MetadataBatchLoader: a batch at a time; the records of a
+transaction (KIP-868) when it ends, those of an aborted one never. A controller that replays an abort does
+the same. In one case MetadataBatchLoader differs: if more records follow an abort in its batch, it applies
+the aborted records too. With a controller of 4.3 these can only be bootstrap records. A snapshot is the
+whole image at its offset; it is used if the log before it is missing.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LEADER_CHANGE = 2
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """Records that became visible together at an offset; a snapshot's are all that there is."""
+    """Records that became visible together at an offset; those of a snapshot are the whole image."""
 
     position: int
     ms: int | None
@@ -44,7 +44,7 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Hole:
-    """Offsets from ``position`` on are missing; ``ms`` is the newest time before."""
+    """Offsets are missing from ``position`` on; ``ms`` is the newest time before."""
 
     position: int
     ms: int | None
@@ -55,9 +55,8 @@ Piece = Commit | Hole
 
 @dataclass(frozen=True, slots=True)
 class ControllerTerm:
-    """The batches of one leader of the metadata log: ``controller_id`` None where none of them tells it.
-
-    ``ms`` and ``last_ms`` are the times of the first and the last one.
+    """The batches of one leader of the metadata log. ``controller_id``: None if none of them names it. ``ms``
+    and ``last_ms`` are the times of the first and the last batch.
     """
 
     position: int
@@ -69,10 +68,10 @@ class ControllerTerm:
 
 @dataclass(frozen=True)
 class MetadataLog:
-    """One cluster's metadata log: ``pieces`` in its order.
+    """One cluster's metadata log: its ``pieces`` in order.
 
-    ``known_to`` is the first offset behind the last one read, ``known_ms`` the newest time in it;
-    ``from_beginning``: it begins with offset 0, so that nothing was there before.
+    ``known_to`` is the offset after the last one read, ``known_ms`` the newest time in the log.
+    ``from_beginning``: it begins with offset 0, so the cluster had no metadata before.
     """
 
     pieces: tuple[Piece, ...] = ()
@@ -83,7 +82,7 @@ class MetadataLog:
 
     @classmethod
     def of_records(cls, records: Iterable[MetadataRecord]) -> MetadataLog:
-        """A log from offset 0 on in which each record was visible by itself."""
+        """A log from offset 0 on in which each record became visible alone."""
         ordered = sorted(records, key=lambda each: (each.offset, each.timestamp_ms))
         pieces = tuple(Commit(each.offset, each.timestamp_ms, (each,)) for each in ordered)
         if not pieces:
@@ -94,9 +93,9 @@ class MetadataLog:
 def metadata_log(
     batches: pa.Table, records: pa.Table, quarantine: pa.Table, snapshots: Iterable[Snapshot] = ()
 ) -> MetadataLog:
-    """From rows of ``bronze.batches``, ``.records`` and ``.quarantine`` of one cluster.
+    """The metadata log in rows of ``bronze.batches``, ``.records`` and ``.quarantine`` of one cluster.
 
-    Rows of other logs are left out, and batches that a later controller wrote over.
+    Rows of other logs are left out, and so are batches that a later controller overwrote.
     """
     batches, records = (rows.filter(pc.equal(rows["topic"], METADATA_TOPIC)) for rows in (batches, records))
     log = Log(
@@ -113,7 +112,9 @@ def assemble(
     snapshots: Iterable[Snapshot] = (),
     terms: tuple[ControllerTerm, ...] = (),
 ) -> MetadataLog:
-    """A log whose batches are known, with the records of each by (base offset, leader epoch)."""
+    """The metadata log from its batches (``log``); ``of_batch``: (base offset, leader epoch) ->
+    the records.
+    """
     by_offset = {each.offset: each for each in sorted(snapshots, key=lambda s: (s.offset, s.epoch))}
     pieces: list[Piece] = []
     newest = max((stretch.last_offset + 1 for stretch in log.stretches), default=0)
@@ -132,19 +133,19 @@ def assemble(
             pieces.append(Hole(stretch.to_offset, stretch.last_ms))
     later = [at for at in by_offset if at > newest]
     if later:
-        # no file of the log reaches the newest snapshot, which is all that is known from there on
+        # no file of the log reaches the newest snapshot: from there on only the snapshot is known
         if not pieces or not isinstance(pieces[-1], Hole):
             pieces.append(Hole(newest, log.stretches[-1].last_ms if log.stretches else None))
         pieces.append(_commit_of(by_offset[max(later)]))
         newest = max(later)
-    known = [piece.ms for piece in pieces if piece.ms is not None]
-    known += [stretch.newest_ms for stretch in log.stretches]
-    begins = bool(log.stretches) and log.stretches[0].number == 0
-    return MetadataLog(tuple(pieces), terms, newest, max(known, default=None), begins)
+    times = [piece.ms for piece in pieces if piece.ms is not None]
+    times += [stretch.newest_ms for stretch in log.stretches]
+    from_beginning = bool(log.stretches) and log.stretches[0].number == 0
+    return MetadataLog(tuple(pieces), terms, newest, max(times, default=None), from_beginning)
 
 
 def _from_snapshot(snapshot: Snapshot, commits: list[Commit]) -> list[Commit]:
-    """The commits with the snapshot in its place; None of them lies across it."""
+    """The commits with the snapshot in its place; none of them lies on both sides of it."""
     before = [each for each in commits if each.position < snapshot.offset]
     after = [each for each in commits if each.position >= snapshot.offset]
     ms = next((each.ms for each in reversed(before)), snapshot.ms)
@@ -152,7 +153,7 @@ def _from_snapshot(snapshot: Snapshot, commits: list[Commit]) -> list[Commit]:
 
 
 def _commit_of(snapshot: Snapshot, ms: int | None = None) -> Commit:
-    # it is what was so right before its offset, where other records may have become visible
+    # it is the image right before its offset, at which other records may have become visible
     before = max(snapshot.offset - 1, 0)
     return Commit(before, snapshot.ms if ms is None else ms, snapshot.records, True)
 
@@ -160,10 +161,12 @@ def _commit_of(snapshot: Snapshot, ms: int | None = None) -> Commit:
 def _commits(
     log: Log, places: Sequence[int], of_batch: Mapping[tuple[int, int], Sequence[MetadataRecord]]
 ) -> Iterator[Commit]:
-    """A batch's records, or a transaction's at its end; one without an end is not visible yet."""
+    """The records of each batch, and those of each transaction at its end; a transaction without an end is
+    not visible yet.
+    """
     batches = [(at, of_batch.get((int(log.base_offset[at]), int(log.leader_epoch[at])), ())) for at in places]
     brackets = (record.type for _, records in batches for record in records if record.type in _BRACKETS)
-    # what is before the end of a transaction whose beginning is missing is of that transaction
+    # if the first of these records ends a transaction, all records before it belong to that transaction
     cut = next(brackets, BEGIN_TRANSACTION) != BEGIN_TRANSACTION
     transaction: list[MetadataRecord] | None = [] if cut else None
     for at, records in batches:
@@ -198,7 +201,7 @@ def _terms(log: Log, records: pa.Table) -> Iterator[ControllerTerm]:
 
 
 def _by_batch(records: pa.Table) -> dict[tuple[int, int], list[MetadataRecord]]:
-    found: dict[tuple[int, int], list[MetadataRecord]] = {}
+    records_of: dict[tuple[int, int], list[MetadataRecord]] = {}
     for (base, epoch), record in metadata_records(records, ("base_offset", "leader_epoch")):
-        found.setdefault((base, epoch), []).append(record)
-    return found
+        records_of.setdefault((base, epoch), []).append(record)
+    return records_of

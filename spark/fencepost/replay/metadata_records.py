@@ -1,4 +1,4 @@
-"""Records of a cluster's metadata log and of its snapshots, decoded."""
+"""Decodes records of a cluster's metadata log and of its snapshots."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NAMES = {
     25: "AbortTransactionRecord",
     28: "ClearElrRecord",
 }
-"""The records that are replayed, by their apiKey."""
+"""The records that are replayed: apiKey -> name."""
 
 (
     REGISTER_BROKER, UNREGISTER_BROKER, TOPIC, PARTITION, CONFIG, PARTITION_CHANGE, FENCE_BROKER,
@@ -41,7 +41,7 @@ _DAMAGED = ("malformed", "unknown_version")
 
 @dataclass(frozen=True, slots=True)
 class MetadataRecord:
-    """One record of the metadata log; ``fields`` by Kafka's names in snake_case."""
+    """One record of the metadata log; ``fields`` have Kafka's names in snake_case."""
 
     offset: int
     timestamp_ms: int
@@ -50,15 +50,15 @@ class MetadataRecord:
 
     @property
     def name(self) -> str:
-        """What Kafka calls its type."""
+        """Kafka's name of its type."""
         return NAMES[self.type]
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A ``.checkpoint`` file: the image before ``offset``; ``ms`` None where it does not tell its time.
+    """A ``.checkpoint`` file: the image before ``offset``. ``ms``: when it was taken, None if not known.
 
-    ``read`` gives its records, when they are asked for: of many snapshots few are.
+    ``read`` decodes its records, only when they are needed: of many snapshots few are.
     """
 
     offset: int
@@ -68,24 +68,27 @@ class Snapshot:
 
     @cached_property
     def records(self) -> tuple[MetadataRecord, ...]:
-        """What the image has."""
+        """The records of the image."""
         return self.read()
 
 
 def snapshots(rows: pa.Table) -> list[Snapshot]:
-    """From rows of ``bronze.metadata_snapshots`` of one cluster; one with a damaged record is left out.
+    """The snapshots in rows of ``bronze.metadata_snapshots`` of one cluster; those with a damaged record are
+    left out.
 
-    Replicas may have written the same image in another order: one of them is taken.
+    Replicas may have written the same image in another order: only one of them is used.
     """
-    found = []
+    decoded = []
     for (offset, epoch), of in sorted(by_log(rows, "snapshot_offset", "snapshot_epoch").items(), key=str):
         digest = min(of["content_digest"].to_pylist())
         one = of.filter(pc.equal(of["content_digest"], digest))
         if pc.any(pc.is_in(one["decode_status"], pa.array(_DAMAGED))).as_py():
             continue
         times = pc.filter(one["timestamp_ms"], pc.invert(one["is_control"]))
-        found.append(Snapshot(int(str(offset)), int(str(epoch)), pc.max(times).as_py(), partial(_read, one)))
-    return found
+        decoded.append(
+            Snapshot(int(str(offset)), int(str(epoch)), pc.max(times).as_py(), partial(_read, one))
+        )
+    return decoded
 
 
 def _read(rows: pa.Table) -> tuple[MetadataRecord, ...]:
@@ -95,14 +98,14 @@ def _read(rows: pa.Table) -> tuple[MetadataRecord, ...]:
 def metadata_records(
     rows: pa.Table, key: tuple[str, ...] = ()
 ) -> list[tuple[tuple[Any, ...], MetadataRecord]]:
-    """The records that are replayed (NAMES), decoded, by offset.
+    """The records that are replayed (NAMES), decoded, in offset order.
 
-    Each comes with its ``key``. ``rows`` have ``record_offset``, ``record_type``, ``decode_status`` and
-    ``value`` as in ``bronze.records``.
+    Each comes with its values of the columns ``key``. ``rows`` have ``record_offset``, ``record_type``,
+    ``decode_status`` and ``value`` as in ``bronze.records``.
     """
-    known = pc.equal(rows["decode_status"], "known")
-    rows = rows.filter(pc.and_(known, pc.is_in(rows["record_type"], pa.array(NAMES, pa.int32()))))
-    found = []
+    is_known = pc.equal(rows["decode_status"], "known")
+    rows = rows.filter(pc.and_(is_known, pc.is_in(rows["record_type"], pa.array(NAMES, pa.int32()))))
+    decoded = []
     for number, name in NAMES.items():
         of_type = rows.filter(pc.equal(rows["record_type"], number))
         if not of_type.num_rows:
@@ -110,11 +113,11 @@ def metadata_records(
         values = decode(name, "value", of_type["value"]).values.to_pylist()
         times = of_type["timestamp_ms"].to_pylist()
         keys = zip(*(of_type[each].to_pylist() for each in key), strict=True) if key else [()] * len(values)
-        found += [
+        decoded += [
             (of, MetadataRecord(offset, ms, number, value))
             for of, offset, ms, value in zip(
                 keys, of_type["record_offset"].to_pylist(), times, values, strict=True
             )
             if value is not None
         ]
-    return sorted(found, key=lambda each: (each[1].offset, each[1].timestamp_ms))
+    return sorted(decoded, key=lambda each: (each[1].offset, each[1].timestamp_ms))

@@ -1,9 +1,10 @@
-"""From which chapter on evidence that was found since the last rebuild matters.
+"""Finds the first chapter of each cluster that reads evidence captured since the last rebuild.
 
-A chapter that the new evidence cannot be read for stays as it is (:mod:`fencepost.replay.chapters`). Lines
-and batches have dates. What tells of a place in a log is read by the chapters whose part of the log lies
-beyond the place: the first batch behind it dates it, and without one only the last chapter reads it. A hole
-is dated by what was read before it. Whatever cannot be dated concerns all of history.
+A chapter that does not read the new evidence stays as it is (:mod:`fencepost.replay.chapters`). Lines and
+batches have dates. Evidence about a place in a log (a snapshot, a checkpoint) is read by the chapters whose
+part of the log lies beyond the place: the first batch behind the place dates it, and without such a batch
+only the last chapter reads it. A hole is dated by what was read before it. Evidence without a date affects
+all chapters.
 """
 
 from __future__ import annotations
@@ -36,17 +37,17 @@ from fencepost.tables import (
 )
 
 Seen = Mapping[str, int | None]
-"""The newest snapshot of each table of bronze that a rebuild has read, by the table's name."""
+"""Table's name -> the newest snapshot of that table of bronze that a rebuild has read."""
 
 News = Iterable[tuple[str, int | None]]
-"""Clusters of which there is something new, and how far back it goes: NEWEST, only the last chapter reads it;
-None, as far as may be.
+"""Clusters with new evidence, and its oldest time. NEWEST: only the last chapter reads it; None: it may be
+of any time.
 """
 
 NEWEST = 1 << 62
 
 _NAMED_BY_LINES = frozenset({TOPIC_LISTS.name, TOPIC_ANSWERS.name})
-"""Tables whose rows matter where a line names them."""
+"""Tables whose rows matter only if a line refers to them."""
 
 _PLACES = pa.schema(
     [("cluster", pa.string()), ("topic", pa.string()), ("partition", pa.int32()), ("place", pa.int64())]
@@ -60,8 +61,8 @@ def newest_snapshots(catalog: Catalog) -> dict[str, int | None]:
 
 
 def note_read(catalog: Catalog, seen: Seen) -> None:
-    """Have tables of bronze keep what tells the next rebuild what is new, however many captures come before
-    it.
+    """Have tables of bronze keep these snapshots, so that the next rebuild can find what is new, however many
+    captures come before it.
     """
     for table in captured():
         snapshot = seen.get(table.name)
@@ -72,21 +73,19 @@ def note_read(catalog: Catalog, seen: Seen) -> None:
 def first_affected_chapters(
     catalog: Catalog, seen: Seen, begins: Mapping[str, Sequence[int]]
 ) -> dict[str, int | None]:
-    """The begin of each cluster's first chapter for which something new may have been read, None where there
-    is nothing new.
-    """
+    """Cluster -> the begin of its first chapter that reads new evidence; None if it has none."""
     oldest: dict[str, int | None] = {}
     for cluster, ms in _news(catalog, seen):
         before = oldest.get(cluster, NEWEST)
         oldest[cluster] = None if ms is None or before is None else min(ms, before)
     return {
-        cluster: _concerned(each, oldest[cluster]) if cluster in oldest else None
+        cluster: _first_that_reads(each, oldest[cluster]) if cluster in oldest else None
         for cluster, each in begins.items()
     }
 
 
-def _concerned(begins: Sequence[int], ms: int | None) -> int:
-    """The first chapter that reads what is dated so."""
+def _first_that_reads(begins: Sequence[int], ms: int | None) -> int:
+    """The begin of the first chapter that reads evidence of a time; None: of any time."""
     if ms is None:
         return FIRST
     reads_until = [each + chapters.OVERLAP_MS for each in begins[1:]]
@@ -98,7 +97,7 @@ def _news(catalog: Catalog, seen: Seen) -> News:
     for table in captured():
         if table.name not in seen:
             # an earlier release did not have it
-            yield from _everything(catalog, table)
+            yield from _all_clusters(catalog, table)
             continue
         since = seen[table.name]
         if since == lake.snapshot(catalog, table) or table.name in _NAMED_BY_LINES:
@@ -111,7 +110,7 @@ def _news(catalog: Catalog, seen: Seen) -> News:
             continue
         rows = lake.added(catalog, table, _columns(table), None, since)
         if rows is None or not (table.dated_by or _has_place(table)):
-            yield from _everything(catalog, table)
+            yield from _all_clusters(catalog, table)
         elif table.dated_by:
             # dates in a log may go back: a batch may be read before others that are dated earlier
             slack = SLACK_MS if table.offset_column else 0
@@ -123,7 +122,7 @@ def _news(catalog: Catalog, seen: Seen) -> News:
         yield from _dated(catalog, pa.concat_tables(places))
 
 
-def _everything(catalog: Catalog, table: Table) -> News:
+def _all_clusters(catalog: Catalog, table: Table) -> News:
     for cluster in pc.unique(lake.scan(catalog, table, ("cluster",))["cluster"]).to_pylist():
         yield cluster, None
 
@@ -138,7 +137,9 @@ def _columns(table: Table) -> tuple[str, ...]:
 
 
 def _placed(table: Table, rows: pa.Table) -> pa.Table:
-    """Each partition's first new place; what tells of a partition as such tells of all of its log."""
+    """The places of new rows in partitions' logs; rows about a partition without an offset count
+    from 0 on.
+    """
     named = {
         "cluster": rows["cluster"],
         "topic": pa.repeat(METADATA_TOPIC, rows.num_rows) if table is METADATA_SNAPSHOTS else rows["topic"],
@@ -149,28 +150,28 @@ def _placed(table: Table, rows: pa.Table) -> pa.Table:
 
 
 def _dated(catalog: Catalog, places: pa.Table) -> News:
-    """Places by the oldest batch that reaches beyond them."""
+    """Date places by the oldest batch that reaches beyond them."""
     places = places.group_by(list(PARTITION)).aggregate([("place", "min")])
     topics = frozenset(pc.unique(places["topic"]).to_pylist())
     columns = (*PARTITION, "last_offset", "max_timestamp_ms")
     batches = lake.scan(catalog, BATCHES, columns, [{"topic": topics}])
     behind = batches.join(places, list(PARTITION), join_type="inner")
     behind = behind.filter(pc.greater_equal(behind["last_offset"], behind["place_min"]))
-    found: dict[str, int | None] = dict.fromkeys(pc.unique(places["cluster"]).to_pylist(), NEWEST)
-    found |= dict(tuples(behind.group_by("cluster").aggregate([("max_timestamp_ms", "min")]).select([0, 1])))
-    return found.items()
+    oldest: dict[str, int | None] = dict.fromkeys(pc.unique(places["cluster"]).to_pylist(), NEWEST)
+    oldest |= dict(tuples(behind.group_by("cluster").aggregate([("max_timestamp_ms", "min")]).select([0, 1])))
+    return oldest.items()
 
 
 def _renamed(catalog: Catalog, since: int | None) -> News:
-    """Lines that have another name now: a log was rolled, or is gone."""
+    """The dates of lines whose file has another name now: the log was rolled, or is gone."""
     before = lake.scan_at(catalog, FILES, since)
     if before is None:
-        yield from _everything(catalog, FILES)
+        yield from _all_clusters(catalog, FILES)
         return
-    was = names_of(before)
+    names_before = names_of(before)
     renamed: dict[str, set[str]] = {}
     for log, name in names_of(lake.scan(catalog, FILES)).items():
-        if was.get(log, name) != name:
+        if names_before.get(log, name) != name:
             renamed.setdefault(log[0], set()).add(log[2])
     for cluster, begins in renamed.items():
         where = [{"cluster": cluster, "file_begins": frozenset(begins)}]
@@ -182,10 +183,10 @@ def _renamed(catalog: Catalog, since: int | None) -> News:
 
 
 def _holes(catalog: Catalog, since: int | None) -> News:
-    """What could not be read, and can be now, or the other way round."""
+    """The dates of pieces that could not be read and now can, or the other way round."""
     before = lake.scan_at(catalog, QUARANTINE, since)
     if before is None:
-        yield from _everything(catalog, QUARANTINE)
+        yield from _all_clusters(catalog, QUARANTINE)
         return
     holes = [{_hole(row) for row in rows.to_pylist()} for rows in (before, lake.scan(catalog, QUARANTINE))]
     for each in holes[0] ^ holes[1]:
@@ -193,16 +194,16 @@ def _holes(catalog: Catalog, since: int | None) -> News:
 
 
 def _hole(row: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
-    """What a row says, whatever the name is that its log has now: of that :func:`_renamed` tells."""
+    """The values of a row, without the name of its log, which may change: :func:`_renamed` handles that."""
     but = (*_OF_RUN, "file") if row["file_begins"] else _OF_RUN
     return tuple((name, value) for name, value in row.items() if name not in but)
 
 
 def _read_before(catalog: Catalog, hole: Mapping[str, Any]) -> tuple[str, int | None]:
-    """The cluster, and the newest date in a file before a position; None without one."""
+    """The cluster of a hole, and the newest date in its file before the hole; None without one."""
     cluster, position = hole["cluster"], hole["position"]
     named_by = "file_begins" if hole["file_begins"] else "file"
-    found = []
+    newest = []
     for table in captured():
         column = table.dated_by
         if column is None or not {named_by, "position"} <= table.columns.keys() or position is None:
@@ -211,5 +212,5 @@ def _read_before(catalog: Catalog, hole: Mapping[str, Any]) -> tuple[str, int | 
             catalog, table, (column, "position"), [{"cluster": cluster, named_by: hole[named_by]}]
         )
         dates = rows.filter(pc.less(rows["position"], position))[column]
-        found += [pc.max(dates).as_py()] if len(dates) else []
-    return cluster, max(found, default=None)
+        newest += [pc.max(dates).as_py()] if len(dates) else []
+    return cluster, max(newest, default=None)

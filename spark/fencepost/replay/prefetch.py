@@ -1,8 +1,8 @@
-"""An engine that reads bronze for many chapters at once, before they ask for it.
+"""An engine that reads bronze for many chapters at once, before they need it.
 
-A file of bronze has what one run found, which may be of months, and a chapter asks for the batches of a day a
-dozen times. So the rows of some days are held, in the order of their dates, and each chapter finds its own
-among them. Whatever is not among them is read from the table as ever.
+A file of bronze has what one run captured, which may be months of evidence, and a chapter scans the batches
+of a day a dozen times. So this engine keeps the rows of some days in memory, sorted by date, in which each
+chapter finds its own. All other rows are read from the table as usual.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from fencepost.replay.row_filter import filter_rows
 from fencepost.tables import Table
 
 HELD_BYTES = 48 << 20
-"""So much is held of a table, or as much as one chapter asks for."""
+"""So much of a table is kept in memory, or as much as one chapter needs."""
 
 FILES_BYTES = 32 << 20
-"""Of files that are larger together nothing is held: reading them is most of the work."""
+"""If the files are larger together, nothing is kept: then reading them is most of the work anyway."""
 
 _WIDER = 8
-"""What is held grows by so many times at once: how much a day has is known when one was read."""
+"""At most so many times the requested range of dates is read at once."""
 
 
 @dataclass(frozen=True)
 class _Dates:
-    """From when on, and before when, in ms."""
+    """A range of dates in ms; ``until`` is not included."""
 
     since: float
     until: float
 
-    def has(self, other: _Dates) -> bool:
+    def contains(self, other: _Dates) -> bool:
         return self.since <= other.since and other.until <= self.until
 
     @property
@@ -55,13 +55,13 @@ _NONE = _Dates(inf, -inf)
 
 
 @dataclass(frozen=True)
-class _Held:
+class _KeptRows:
     dates: _Dates
     rows: pa.Table
     ms: Longs | None
 
     def of(self, dates: _Dates) -> pa.Table:
-        """The rows with these dates; all rows of a table that has no dates."""
+        """The rows in a range of dates; all rows if the table has no dates."""
         if self.ms is None:
             return self.rows
         first, end = np.searchsorted(self.ms, [dates.since, dates.until])
@@ -69,30 +69,30 @@ class _Held:
 
 
 class PrefetchingEngine(DelegatingEngine):
-    """Around the engine of this process alone. Nobody writes to bronze while chapters are rebuilt."""
+    """Wraps the engine of this process only. Nothing writes to bronze while chapters are rebuilt."""
 
     def __init__(self, engine: Engine, catalog: Catalog) -> None:
         super().__init__(engine)
         self._catalog = catalog
         self._tables = {table.name for table in captured()}
-        self._held: dict[str, _Held] = {}
+        self._kept: dict[str, _KeptRows] = {}
 
     def scan(self, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> Rows:
         """Rows of a table."""
         dates = _dates(table.dated_by, where)
         if table.name not in self._tables or dates == _NONE or (table.dated_by and dates == _ALL):
             return super().scan(table, columns, where)
-        held = self._held.get(table.name)
-        if held is None or not held.dates.has(dates):
-            held = self._read(table, dates, held)
-            if held is None:
+        kept = self._kept.get(table.name)
+        if kept is None or not kept.dates.contains(dates):
+            kept = self._read(table, dates, kept)
+            if kept is None:
                 return super().scan(table, columns, where)
-            self._held[table.name] = held
-        rows = filter_rows(held.of(dates), where)
+            self._kept[table.name] = kept
+        rows = filter_rows(kept.of(dates), where)
         return rows.select(list(columns)) if columns else rows
 
-    def _read(self, table: Table, dates: _Dates, before: _Held | None) -> _Held | None:
-        """What is held from now on; None where it would be too much."""
+    def _read(self, table: Table, dates: _Dates, before: _KeptRows | None) -> _KeptRows | None:
+        """Read the rows to keep from now on; None if their files are too large."""
         for each in dict.fromkeys((_wider(dates, before), dates)):
             where = _where(table.dated_by, each)
             if lake.size(self._catalog, table, where) <= FILES_BYTES:
@@ -106,32 +106,34 @@ def prefetch(engine: Engine, catalog: Catalog) -> Engine:
     return PrefetchingEngine(engine, catalog) if engine.name == ProcessEngine.name else engine
 
 
-def _in_order(dated_by: str | None, dates: _Dates, rows: pa.Table) -> _Held:
+def _in_order(dated_by: str | None, dates: _Dates, rows: pa.Table) -> _KeptRows:
     if dated_by is None:
-        return _Held(dates, rows, None)
+        return _KeptRows(dates, rows, None)
     ms = rows[dated_by].to_numpy()
     order = np.argsort(ms, kind="stable")
     if (order[1:] < order[:-1]).any():
         rows, ms = rows.take(pa.array(order)), ms[order]
-    return _Held(dates, rows.combine_chunks(), ms)
+    return _KeptRows(dates, rows.combine_chunks(), ms)
 
 
-def _wider(dates: _Dates, before: _Held | None) -> _Dates:
-    """Chapters ask for what follows next, and for a little of what was before."""
+def _wider(dates: _Dates, before: _KeptRows | None) -> _Dates:
+    """A wider range of dates to read: later chapters will need what follows, and a little of what was
+    before.
+    """
     if before is None or not (dates.are_bounded and before.dates.are_bounded):
         return dates
     width = before.dates.until - before.dates.since
     fits = width * HELD_BYTES / max(1, before.rows.nbytes)
-    asked = dates.until - dates.since
-    since = min(dates.since, max(before.dates.since, dates.since - asked))
-    return _Dates(since, max(dates.until, dates.since + min(fits, _WIDER * asked)))
+    width_asked = dates.until - dates.since
+    since = min(dates.since, max(before.dates.since, dates.since - width_asked))
+    return _Dates(since, max(dates.until, dates.since + min(fits, _WIDER * width_asked)))
 
 
 def _dates(dated_by: str | None, where: Where | None) -> _Dates:
     if dated_by is None or where is None:
         return _ALL
-    found = [_NONE, *(_dates_of(each.get(dated_by)) for each in where)]
-    return _Dates(min(each.since for each in found), max(each.until for each in found))
+    ranges = [_NONE, *(_dates_of(each.get(dated_by)) for each in where)]
+    return _Dates(min(each.since for each in ranges), max(each.until for each in ranges))
 
 
 def _dates_of(value: object) -> _Dates:

@@ -1,7 +1,8 @@
-"""Brokers whose request logs show another clock than their records do, as with a wrong ``timezone``.
+"""Finds brokers whose request logs have another clock than their records, as with a wrong ``timezone``.
 
 A broker writes the record of a request between the request's arrival and its answer, and dates all three by
-one clock. Where most of what it wrote contradicts this, nothing may be placed by the times of its lines.
+one clock. If most of a broker's lines and records contradict this, no request may be placed by the times of
+its lines.
 """
 
 from __future__ import annotations
@@ -14,19 +15,20 @@ from fencepost.replay.logs import Longs
 from fencepost.replay.requests import LATEST_MS
 
 NOBODY = -1
-"""No broker has this id."""
+"""Stands for an unknown leader: no broker has this id."""
 
 _MANY = 4
-"""So many lines are not all late by about as much."""
+"""From so many lines on it is no coincidence if all are late by about as much."""
 
 
 def brokers_with_another_clock(
     broker_id: Longs, requested_ms: Longs, responded_ms: Longs, written_ms: Longs, *, tolerance_ms: int
 ) -> frozenset[int]:
-    """The brokers most of whose requests were answered before their record was written, or arrived about as
-    long after it.
+    """The brokers of which most requests seem to be answered before their record was written, or seem to
+    arrive after it, all by about as much.
 
-    One row for each request whose record was found without a clock. ``tolerance_ms``: how late a line may be.
+    The columns have one row for each request whose record was found without a clock. ``tolerance_ms``: how
+    late a line may be.
     """
     return frozenset(
         int(broker)
@@ -40,13 +42,13 @@ def brokers_with_another_clock(
 def leaders_by_clock(
     leaders: Mapping[int, int | None], leader_epochs: Iterable[int], other_clocks: frozenset[int]
 ) -> dict[int, int | None]:
-    """Broker ids by leader epoch, NOBODY for those with another clock and where one of them may have led: so
-    no time of a line is compared with that of a record.
+    """Leader epoch -> broker id; NOBODY if a broker with another clock led, or may have led. So no time of
+    its lines is compared with that of a record.
     """
     if not other_clocks:
         return dict(leaders)
     led_by = ((epoch, leaders.get(epoch)) for epoch in {*leaders, *leader_epochs})
-    return {epoch: NOBODY if who is None or who in other_clocks else who for epoch, who in led_by}
+    return {epoch: NOBODY if leader is None or leader in other_clocks else leader for epoch, leader in led_by}
 
 
 def _is_behind(early_ms: Longs, tolerance_ms: int) -> bool:
@@ -54,7 +56,9 @@ def _is_behind(early_ms: Longs, tolerance_ms: int) -> bool:
 
 
 def _is_ahead(late_ms: Longs, tolerance_ms: int) -> bool:
-    """A line may be late by itself, but not by more than LATEST_MS, and others are then not as late."""
+    """Whether the line's clock is ahead: single lines may be late, but not by more than LATEST_MS, and then
+    not all by about as much.
+    """
     low, high = np.quantile(late_ms, (0.25, 0.75))
     alike = len(late_ms) >= _MANY and high - low < low / 2
     return bool(low > tolerance_ms and (alike or low > LATEST_MS))

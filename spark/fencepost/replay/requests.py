@@ -1,4 +1,4 @@
-"""Lines of the brokers' request logs: when each request arrived and was answered, and what both say."""
+"""Reads lines of the brokers' request logs: each request and its answer, and the times of both."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NONE = "NONE"
 """Kafka's name of error code 0."""
 
 LATEST_MS = 60_000
-"""No line is written later than this after its request: a broker whose threads stand still for so long has
+"""No line is written later than this after its request: a broker whose threads are blocked for so long has
 lost its session with the controller.
 """
 
@@ -32,7 +32,7 @@ LINE_COLUMNS = [
     "cluster", "broker_id", "line_digest", "logged_at_ms", "total_time_ms", "api_key", "api_version",
     "correlation_id", "client_id", "connection", "request", "response", "file", "position",
 ]  # fmt: skip
-"""What is read of ``bronze.requests``."""
+"""The columns of ``bronze.requests`` that are read."""
 
 _REPEATED = frozenset({"cluster", "client_id", "connection", "file"})
 _ORDER = ("logged_at_ms", "file", "position", "line_digest")
@@ -67,17 +67,17 @@ class RequestLine:
 
 
 def read_lines(requests: pa.Table, api_keys: Collection[int]) -> list[RequestLine]:
-    """``each_line`` as a list: parsed JSON takes much memory, so only where lines are few."""
+    """``each_line`` as a list. Parsed JSON takes much memory, so this is for few lines only."""
     return list(each_line(requests, api_keys))
 
 
 def each_line(
     requests: pa.Table, api_keys: Collection[int], first: Sequence[str] = ()
 ) -> Iterator[RequestLine]:
-    """The lines of these APIs among rows of ``bronze.requests``, by answer, file, position and digest; by the
-    columns ``first`` before that.
+    """The lines of these APIs among rows of ``bronze.requests``, sorted by the columns ``first``, then by
+    time of the answer, file, position and digest.
 
-    A line whose request is no JSON object is left out.
+    A line whose request is not a JSON object is left out.
     """
     for rows in in_order_of_answers(requests, api_keys, first):
         yield from _lines(rows)
@@ -86,12 +86,12 @@ def each_line(
 def in_order_of_answers(
     requests: pa.Table, api_keys: Collection[int], first: Sequence[str] = ()
 ) -> Iterator[pa.Table]:
-    """The rows of these APIs in the order of ``each_line``, some at a time: of LINE_COLUMNS."""
-    wanted = pc.is_in(requests["api_key"], pa.array(sorted(api_keys), pa.int32()))
+    """The rows of these APIs (LINE_COLUMNS) in the order of ``each_line``, some at a time."""
+    is_of_api = pc.is_in(requests["api_key"], pa.array(sorted(api_keys), pa.int32()))
     keys = [*first, *_ORDER]
-    order = pc.sort_indices(requests.select(keys).filter(wanted), [(name, "ascending") for name in keys])
-    order = pc.indices_nonzero(wanted).take(order).cast(pa.int64())
-    # a line is long, and most of it is text: no more of them are copied at a time
+    order = pc.sort_indices(requests.select(keys).filter(is_of_api), [(name, "ascending") for name in keys])
+    order = pc.indices_nonzero(is_of_api).take(order).cast(pa.int64())
+    # lines are long texts: only so many are copied at a time
     yield from slice_rows(requests.select(LINE_COLUMNS), longs(order), _LINES_AT_ONCE)
 
 
@@ -124,7 +124,7 @@ def _lines(rows: pa.Table) -> Iterator[RequestLine]:
 
 
 def requested_ms(rows: pa.Table) -> pa.ChunkedArray:
-    """RequestLine.requested_ms, of rows of ``bronze.requests``."""
+    """RequestLine.requested_ms for rows of ``bronze.requests``."""
     took = pc.subtract(rows["logged_at_ms"].cast(pa.float64()), rows["total_time_ms"])
     return pc.floor(took).cast(pa.int64())
 
@@ -132,30 +132,30 @@ def requested_ms(rows: pa.Table) -> pa.ChunkedArray:
 @lru_cache(maxsize=1 << 14)
 def host_of(connection: str | None) -> str | None:
     """The client's address in Kafka's text of a connection, ``local:port-remote:port-number``."""
-    found = _CONNECTION.match(connection or "")
-    return found[3] if found else None
+    match = _CONNECTION.match(connection or "")
+    return match[3] if match else None
 
 
 def parse_object(text: str | None) -> dict[str, Any] | None:
-    """The JSON object in a text; None when there is none."""
+    """The JSON object in a text; None if there is none."""
     if text is None:
         return None
     try:
         value = orjson.loads(text)
     except ValueError:
-        # NaN, half of a surrogate pair: the standard library reads what is no JSON to a strict reader
+        # the standard library also reads NaN and half of a surrogate pair, which a strict reader refuses
         try:
             value, _ = _DECODER.raw_decode(text)
         except (ValueError, RecursionError):
-            # what was shallow enough for the capture may be too deep here
+            # an object that the capture could parse may be nested too deeply here
             return None
     return value if isinstance(value, dict) else None
 
 
 def text(value: Any) -> Any:
-    """A member of a line's JSON that is text or null; TypeError for another, which no broker writes.
+    """A field of a line's JSON that is a text or null. Raises TypeError for another, which no broker writes.
 
-    Many lines have the same texts: they are one object each.
+    Equal texts of many lines become the same object.
     """
     if value is None:
         return None
@@ -165,7 +165,7 @@ def text(value: Any) -> Any:
 
 
 def integer(value: Any, bits: int = 32) -> Any:
-    """A member of a line's JSON that is a whole number of so many bits or null; TypeError for another."""
+    """A field of a line's JSON that is an integer of so many bits or null. Raises TypeError for another."""
     if value is None:
         return None
     most = _MOST[bits]
@@ -175,7 +175,7 @@ def integer(value: Any, bits: int = 32) -> Any:
 
 
 def error_name(code: int | None) -> str | None:
-    """Kafka's name of an error code (org.apache.kafka.common.protocol.Errors); None without one."""
+    """Kafka's name of an error code (org.apache.kafka.common.protocol.Errors); None for None."""
     if code is None:
         return None
     return error_names().get(code) or f"ERROR_{code}"

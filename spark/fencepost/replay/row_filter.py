@@ -12,20 +12,20 @@ from fencepost.lake import AtLeast, Below, Condition, Where
 
 
 def filter_rows(rows: pa.Table, where: Where | None) -> pa.Table:
-    """The rows that ``where`` chooses; all, where there is none."""
+    """The rows that ``where`` chooses; all rows if it is None."""
     if where is None or not rows.num_rows:
         return rows
     none = pa.chunked_array([pa.repeat(False, rows.num_rows)])
     meets = reduce(pc.or_, (_meets(rows, each) for each in where), none)
-    # a filter copies what it leaves
+    # a filter copies the rows that it keeps
     return rows if pc.all(meets).as_py() else rows.filter(meets)
 
 
 def _meets(rows: pa.Table, condition: Condition) -> pa.ChunkedArray:
-    met = pa.chunked_array([pa.repeat(True, rows.num_rows)])
+    result = pa.chunked_array([pa.repeat(True, rows.num_rows)])
     for name, value in condition.items():
-        met = pc.and_(met, pc.fill_null(_is(rows[name], value), False))
-    return met
+        result = pc.and_(result, pc.fill_null(_is(rows[name], value), False))
+    return result
 
 
 def _is(column: pa.ChunkedArray, value: Any) -> pa.ChunkedArray:

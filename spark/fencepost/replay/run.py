@@ -1,4 +1,4 @@
-"""The rebuild of silver from bronze: every protocol's logs are replayed, chapter by chapter."""
+"""Rebuilds silver from bronze: every protocol's logs are replayed, chapter by chapter."""
 
 from __future__ import annotations
 
@@ -41,28 +41,28 @@ from fencepost.unchanged import made_by
 log = logging.getLogger(__name__)
 
 EngineFor = Callable[[int, str], Engine]
-"""The engine for so many bytes of evidence, and what they are."""
+"""Chooses the engine for so many bytes of evidence and the name of the work."""
 
-Found = Mapping[str, Rows]
-"""Rows by the table's name."""
+RowsByTable = Mapping[str, Rows]
+"""Table's name -> rows."""
 
 
 def rebuild(settings: Settings, catalog: Catalog, engine_for: EngineFor) -> dict[str, int]:
-    """Rebuild the histories of silver from bronze: of each cluster the chapters that may have changed since
-    the last run; of a window, all of it. Each table is replaced in one commit, or in several where chapters
-    are many (SilverWriter).
+    """Rebuild the histories of silver from bronze: for each cluster the chapters that may have changed since
+    the last run, or the whole window. Each table is replaced in one commit, or in several if there are many
+    chapters (SilverWriter).
 
-    Gives back how many rows each table holds, by name. Running it again on the same bronze gives the same
-    tables, as does any other order in which that came.
+    Returns table's name -> how many rows it has. Running it again on the same bronze gives the same tables,
+    whatever the order in which bronze was captured.
     """
     window = windows(catalog, settings)
     lake.replace(catalog, WINDOWS, window.rows())
-    seen, made = newest_snapshots(catalog), made_by("rebuild", settings)
+    seen, digest = newest_snapshots(catalog), made_by("rebuild", settings)
     if window.since_ms:
         return _rebuild_window(settings, catalog, engine_for, window, seen)
     plan = _plan(catalog, settings)
-    note = partial(chapter_notes.write_notes, catalog, seen=seen, made_by=made)
-    first = chapter_notes.first_changed_chapters(catalog, plan, made)
+    note = partial(chapter_notes.write_notes, catalog, seen=seen, made_by=digest)
+    first = chapter_notes.first_changed_chapters(catalog, plan, digest)
     changed = [each for each in (chapter.since(first) for chapter in plan) if each.until_ms]
     if not changed:
         note(plan)
@@ -124,8 +124,8 @@ def _rebuild_chapters(
     whole: bool,
     standing: Callable[[Mapping[str, int]], None],
 ) -> dict[str, int]:
-    """Rebuild the changed chapters. ``standing`` is told from when on silver is still to be replaced, by
-    cluster.
+    """Rebuild the changed chapters. ``standing`` is called after commits with the begin, by cluster, from
+    which on silver is not yet replaced.
     """
     engine = source.engine
     before: dict[str, int] = {}
@@ -134,26 +134,30 @@ def _rebuild_chapters(
     for number, (chapter, following) in enumerate(zip_longest(changed, changed[1:]), start=1):
         log.info("chapter %d of %d", number, len(changed))
         previous = {name: before[name] for name in chapter.until_ms if name in before}
-        known = snapshots.handed_down(chapter.begin)
+        handed_down = snapshots.handed_down(chapter.begin)
         rebuilt = _rebuilt(evidence_of(chapter, previous, source, snapshots))
-        found = {
-            table.name: take_over(engine, table, rebuilt[table.name], known.get(table.name), chapter.begin)
+        completed = {
+            table.name: take_over(
+                engine, table, rebuilt[table.name], handed_down.get(table.name), chapter.begin
+            )
             for table in _tables()
         }
-        kept, of_chapter = KeptRows(chapter, known), partial(_of_chapter, chapter.begin)
+        kept_rows, of_chapter = KeptRows(chapter, handed_down), partial(_of_chapter, chapter.begin)
         silver.add(
             {
-                table.name: engine.map(kept.of(engine, table, found), of_chapter, table.stored_schema)
+                table.name: engine.map(
+                    kept_rows.of(engine, table, completed), of_chapter, table.stored_schema
+                )
                 for table in _tables()
             }
         )
-        for begin, goes_on in _handed_down(engine, chapter, {**rebuilt, **found}).items():
-            snapshots.hand_down(begin, goes_on, chapter.ending_at(begin))
+        for begin, rows in _handed_down(engine, chapter, {**rebuilt, **completed}).items():
+            snapshots.hand_down(begin, rows, chapter.ending_at(begin))
         before.update(dict.fromkeys(chapter.until_ms, chapter.begin))
         snapshots.release(set(before.values()))
         if following is None or silver.is_full:
             for begin in set(before.values()) if following is not None else ():
-                # a run after one that was killed begins with the newest chapters that are in silver
+                # if this run is killed, the next one continues from the newest chapters that are in silver
                 snapshots.store(begin)
             counts = silver.commit(following)
             give_all_back()
@@ -163,7 +167,9 @@ def _rebuild_chapters(
 
 
 def _standing(plan: Sequence[Chapter], until: Mapping[str, int]) -> list[Chapter]:
-    """What of the plan stands before a moment of some clusters, and all of the others."""
+    """The chapters of the plan that are in silver: for clusters in ``until`` those that begin before, for
+    other clusters all.
+    """
     return [
         Chapter(
             each.begin,
@@ -177,26 +183,30 @@ def _standing(plan: Sequence[Chapter], until: Mapping[str, int]) -> list[Chapter
     ]
 
 
-def _handed_down(engine: Engine, chapter: Chapter, found: Found) -> dict[int, dict[str, pa.Table]]:
-    """What goes on at the end of a chapter, by the begin of the chapter that it goes on in."""
+def _handed_down(engine: Engine, chapter: Chapter, rebuilt: RowsByTable) -> dict[int, dict[str, pa.Table]]:
+    """Begin of the next chapter -> the rows that are handed down to it."""
     if not chapter.goes_on_in:
         return {}
     rows = {
-        table.name: hand_down(engine, table, found[table.name], chapter)
+        table.name: hand_down(engine, table, rebuilt[table.name], chapter)
         for table in _tables()
         if table.is_handed_down
     }
     for table in (each for protocol in protocols() for each in protocol.handed_down):
-        rows[table.name] = engine.collect(found[table.name])
-    down: dict[int, dict[str, pa.Table]] = {}
+        rows[table.name] = engine.collect(rebuilt[table.name])
+    handed_down: dict[int, dict[str, pa.Table]] = {}
     for begin in chapter.goes_on_in:
         clusters = pa.array(chapter.ending_at(begin), pa.string())
-        down[begin] = {name: each.filter(pc.is_in(each["cluster"], clusters)) for name, each in rows.items()}
-    return down
+        handed_down[begin] = {
+            name: each.filter(pc.is_in(each["cluster"], clusters)) for name, each in rows.items()
+        }
+    return handed_down
 
 
 def _replaced(engine: Engine, given: Evidence) -> dict[str, int]:
-    """Rebuild and replace the tables of one protocol after the other: the rows of one are held at a time."""
+    """Rebuild and replace the tables of one protocol after the other: only one protocol's rows are in
+    memory.
+    """
     counts: dict[str, int] = {}
     for protocol in protocols():
         counts |= _replaced_of(protocol, engine, given)
@@ -205,18 +215,18 @@ def _replaced(engine: Engine, given: Evidence) -> dict[str, int]:
 
 
 def _replaced_of(protocol: Protocol, engine: Engine, given: Evidence) -> dict[str, int]:
-    found = _of_protocol(protocol, given)
-    own = {table.name: found[table.name] for table in protocol.tables}
-    # what the protocol made on the way is not wanted any more
-    del found
+    rebuilt = _of_protocol(protocol, given)
+    own = {table.name: rebuilt[table.name] for table in protocol.tables}
+    # free rows of other tables, which the protocol only hands down
+    del rebuilt
     return {table.name: engine.replace(table, own.pop(table.name)) for table in protocol.tables}
 
 
 def _rebuilt(given: Evidence) -> dict[str, Rows]:
-    found: dict[str, Rows] = {}
+    rebuilt: dict[str, Rows] = {}
     for protocol in protocols():
-        found |= _of_protocol(protocol, given)
-    return found
+        rebuilt |= _of_protocol(protocol, given)
+    return rebuilt
 
 
 def _of_protocol(protocol: Protocol, given: Evidence) -> dict[str, Rows]:
@@ -229,7 +239,7 @@ def _of_chapter(begin: int, rows: pa.Table) -> pa.Table:
 
 
 def _size(sizes: EvidenceSizes, changed: Sequence[Chapter]) -> int:
-    """How many bytes of evidence may be read for the largest of these chapters: one is rebuilt at a time."""
+    """How many bytes of evidence may be read for the largest of these chapters; one is rebuilt at a time."""
     return max(sizes.between(each.reads_since_ms, each.reads_until_ms) for each in changed)
 
 

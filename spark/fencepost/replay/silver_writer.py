@@ -1,4 +1,4 @@
-"""Writes the tables of silver while chapters are rebuilt: memory holds few chapters at a time."""
+"""Writes the tables of silver while chapters are rebuilt, so that memory has only few chapters at a time."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from fencepost.replay.chapters import Chapter
 from fencepost.tables import CHAPTER, Table
 
 HELD_BYTES = 256 << 20
-"""So much of rows is held before they are put into their tables."""
+"""Rows are written to their tables when there are so many bytes of them in memory."""
 
 
 class SilverWriter:
-    """Tables that are replaced from the first changed chapter of each cluster on, in the order of chapters.
+    """Replaces tables from the first changed chapter of each cluster on, in the order of chapters.
 
-    The first commit to a table takes away all that is replaced. A run that is killed leaves the chapters that
-    it has committed, and none behind them.
+    The first commit to a table deletes all rows that are replaced. If a run is killed, the tables have the
+    chapters that it has committed, and none after them.
     """
 
     def __init__(
         self, engine: Engine, tables: Sequence[Table], first: Mapping[str, int], *, whole: bool
     ) -> None:
-        """``first``: the begin of the first changed chapter by cluster; ``whole``: there is nothing else."""
+        """``first``: cluster -> the begin of its first changed chapter; ``whole``: all rows are replaced."""
         self._engine, self._tables, self._clusters = engine, tables, sorted(first)
         self._where: Where | None = [
             {"cluster": name, CHAPTER: AtLeast(begin)} for name, begin in first.items()
@@ -37,20 +37,20 @@ class SilverWriter:
         self._held = 0
 
     def add(self, rows: Mapping[str, Rows]) -> None:
-        """Take the rows of the next chapter, by the table's name."""
+        """Add the rows of the next chapter; ``rows``: table's name -> rows."""
         for table in self._tables:
             self._parts[table.name].append(rows[table.name])
             self._held += _bytes(rows[table.name])
 
     @property
     def is_full(self) -> bool:
-        """Whether what is held is enough for a commit."""
+        """Whether enough rows are in memory for a commit."""
         return self._held >= HELD_BYTES
 
     def commit(self, following: Chapter | None) -> dict[str, int]:
-        """Put what was taken into the tables, each in one commit; gives back how many rows each has then.
+        """Write the added rows to the tables, each in one commit. Returns how many rows each table has then.
 
-        ``following``: the chapter that is taken next.
+        ``following``: the chapter that is added next.
         """
         engine, parts = self._engine, self._parts
         counts = {
@@ -65,5 +65,7 @@ class SilverWriter:
 
 
 def _bytes(rows: Rows) -> int:
-    """How much is held. Rows of Spark are still to be made, and to plan many chapters at once is dear."""
+    """The bytes of rows. Rows of Spark are not computed yet, and planning many chapters at once is
+    expensive, so they count as enough for a commit.
+    """
     return rows.nbytes if isinstance(rows, pa.Table) else HELD_BYTES

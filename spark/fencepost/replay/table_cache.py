@@ -1,8 +1,8 @@
 """An engine that reads each table of a chapter once, for all protocols together.
 
-A chapter holds little, so what it costs is mostly to find and open its files: each protocol looks at the same
-lines, batches and records again. Who names coordinators' topics is also given what compaction left of their
-logs (:mod:`fencepost.replay.window_engine`), so those rows are held by themselves.
+A chapter has little evidence, so most of its cost is finding and opening files, and each protocol scans the
+same lines, batches and records again. A scan that names coordinators' topics also gets the compacted part of
+their logs (:mod:`fencepost.replay.window_engine`), so those rows are cached separately.
 """
 
 from __future__ import annotations
@@ -24,15 +24,17 @@ from fencepost.tables import RECORDS, Table
 _COORDINATORS = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC})
 
 HELD_BYTES = 32 << 20
-"""Of a chapter whose evidence takes more bytes of files nothing is held: reading it is most of the work."""
+"""If a chapter's evidence takes more bytes of files, nothing is cached: then reading it is most
+of the work.
+"""
 
 
 class CachingEngine(DelegatingEngine):
-    """Around the engine of this process alone: rows are Arrow's."""
+    """Wraps the engine of this process only, whose rows are Arrow's."""
 
     def __init__(self, engine: Engine) -> None:
         super().__init__(engine)
-        self._held: dict[tuple[str, bool], pa.Table] = {}
+        self._cached: dict[tuple[str, bool], pa.Table] = {}
 
     def scan(self, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> Rows:
         """Rows of a table."""
@@ -40,24 +42,24 @@ class CachingEngine(DelegatingEngine):
         if of_coordinators is None or (table is RECORDS and not of_coordinators):
             return super().scan(table, columns, where)
         key = table.name, of_coordinators
-        if key not in self._held:
+        if key not in self._cached:
             of_topics = [{"topic": _COORDINATORS}] if of_coordinators else None
-            self._held[key] = self.collect(super().scan(table, (), of_topics))
-        rows = self._held[key]
+            self._cached[key] = self.collect(super().scan(table, (), of_topics))
+        rows = self._cached[key]
         if not columns:
             return filter_rows(rows, where)
-        # no column is copied that nobody asks for
+        # only columns that the scan needs are copied
         needed = dict.fromkeys((*columns, *chain.from_iterable(where or ())))
         return filter_rows(rows.select(list(needed)), where).select(list(columns))
 
 
 def with_table_cache(engine: Engine, size: int) -> Engine:
-    """The engine for a chapter whose evidence takes so many bytes of files."""
+    """The engine for a chapter whose evidence takes ``size`` bytes of files."""
     return CachingEngine(engine) if engine.name == ProcessEngine.name and size <= HELD_BYTES else engine
 
 
 def _names_coordinators(where: Where | None) -> bool | None:
-    """Whether all conditions name coordinators' topics, or none names a topic; None where it is neither."""
+    """True if all conditions name coordinators' topics, False if none names a topic, None otherwise."""
     named = [_is_of(each["topic"], _COORDINATORS) for each in where or () if "topic" in each]
     if not named:
         return False

@@ -1,8 +1,8 @@
-"""An engine that reads the evidence of some clusters up to a time, and hides what was written later.
+"""An engine that reads the evidence of some clusters up to a moment, and hides what was written later.
 
-Lines end at the moment itself. A log ends behind its last batch before it, wherever others of its batches
-lie: dates in a log may go back. What tells of a place in a log (a snapshot, a checkpoint) is there if the
-place is.
+Lines end at the moment itself. A log ends behind its last batch that is dated before the moment: batches
+before that one are read whatever their dates, because dates in a log may go back. Evidence about a place in
+a log (a snapshot, a checkpoint) is read if the place is before the end of the log.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fencepost.replay.window import SLACK_MS
 from fencepost.tables import BATCHES, QUARANTINE, Table
 
 PARTITION = ("cluster", "topic", "partition")
-"""What names a partition, whatever the topic's id."""
+"""The columns that name a partition, whatever the topic's id."""
 
 _EXTENTS = pa.schema(
     [("cluster", pa.string()), ("topic", pa.string()), ("partition", pa.int32()), ("end", pa.int64())]
@@ -36,13 +36,13 @@ Partition = tuple[str, str, int]
 _EVERYWHERE = np.iinfo(np.int64).max
 """The end of a log that is not cut."""
 _NOWHERE = _EVERYWHERE - 1
-"""The place of what tells of none, such as an empty index: behind the end of each log that is cut."""
+"""The place of evidence without one, such as an empty index: behind the end of every log that is cut."""
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """``until_ms``: the moment of each cluster, None where there is none; a cluster that is not named is not
-    read. ``ends``: of clusters with a moment, the first offset that is behind it, by partition.
+    """``until_ms``: cluster -> the moment, None to read everything; a cluster that is missing is not read.
+    ``ends``: partition -> the first offset behind the moment, for clusters with a moment.
     """
 
     until_ms: Mapping[str, int | None]
@@ -54,14 +54,17 @@ class Bounds:
         return any(until is not None for until in self.until_ms.values())
 
     def inside(self, rows: pa.Table, column: str) -> pa.Table:
-        """Those rows whose place is before the end of their log.
+        """The rows whose place is before the end of their log.
 
-        What tells of its very end also tells that nothing more was written until somebody looked.
+        A row about the end itself is left out: it would also show that nothing more was written until it was
+        captured.
         """
         return rows.filter(self.is_inside(rows, column)) if rows.num_rows else rows
 
     def is_inside(self, rows: pa.Table, column: str) -> pa.ChunkedArray:
-        """Of each row whether its place is; where a cluster has no moment, of what has no place, too."""
+        """For each row whether its place is before the end of its log. If the cluster has no moment, that is
+        true of rows without a place too.
+        """
         return pc.fill_null(pc.less(pc.fill_null(rows[column], _NOWHERE), self._ends_of(rows)), False)
 
     def _ends_of(self, rows: pa.Table) -> pa.Array:
@@ -69,12 +72,12 @@ class Bounds:
         return pa.array([self.end_of(each) for each in partitions], pa.int64()).take(number)
 
     def end_of(self, name: Partition) -> int | None:
-        """The first offset behind the moment; None of a log that has nothing near it."""
+        """The first offset behind the moment; None for a log that has no batch near it."""
         return self.ends.get(name) if self.until_ms.get(name[0]) is not None else _EVERYWHERE
 
 
 class BoundedEngine(DelegatingEngine):
-    """See the module."""
+    """Reads each cluster's evidence up to its moment (see the module)."""
 
     def __init__(self, engine: Engine, bounds: Bounds) -> None:
         super().__init__(engine)
@@ -95,7 +98,7 @@ class BoundedEngine(DelegatingEngine):
         return self.map(super().scan(table, needed, within), change, table.schema_of(chosen))
 
     def _unread(self, columns: Sequence[str], where: Where | None) -> Rows:
-        """What could not be read, less the pieces of segments that lie behind the end of their log."""
+        """Rows of quarantine, without the pieces of segments that lie behind the end of their log."""
         rows = super().scan(QUARANTINE, (), with_bounds(QUARANTINE, self._bounds.until_ms, where))
         named = self.map(rows, _segments, _SEGMENTS)
         files = self.collect(named).group_by(["cluster", "file"]).aggregate([])
@@ -103,8 +106,8 @@ class BoundedEngine(DelegatingEngine):
         if files.num_rows:
             of_files = [{"cluster": cluster, "file": file} for cluster, file in tuples(files)]
             batches = super().scan(BATCHES, (*PARTITION, "base_offset", "file", "position"), of_files)
-            found = self.collect(self.map(batches, partial(_behind, self._bounds), _SEGMENTS))
-            first = found.group_by(["cluster", "file"]).aggregate([("position", "min")])
+            batches_behind = self.collect(self.map(batches, partial(_behind, self._bounds), _SEGMENTS))
+            first = batches_behind.group_by(["cluster", "file"]).aggregate([("position", "min")])
             behind = {(cluster, file): position for cluster, file, position in tuples(first)}
         return self.map(
             rows, partial(_before_end, self._bounds, behind, columns), QUARANTINE.schema_of(columns)
@@ -121,21 +124,21 @@ def bounds(engine: Engine, since_ms: Mapping[str, int], until_ms: Mapping[str, i
     if not where:
         return Bounds(until_ms, {})
     rows = engine.scan(BATCHES, (*PARTITION, "last_offset"), where)
-    found = engine.collect(engine.map(rows, _extents, _EXTENTS))
-    together = found.group_by(list(PARTITION)).aggregate([("end", "max")])
+    extents = engine.collect(engine.map(rows, _extents, _EXTENTS))
+    together = extents.group_by(list(PARTITION)).aggregate([("end", "max")])
     return Bounds(until_ms, {(name, topic, number): end for name, topic, number, end in tuples(together)})
 
 
 def with_bounds(table: Table, until_ms: Mapping[str, int | None], where: Where | None) -> list[Condition]:
-    """The condition on rows of these clusters that may be before their moments, and few others."""
-    found: list[Condition] = []
+    """A condition that rows of these clusters before their moments meet, and few other rows."""
+    conditions: list[Condition] = []
     for each in where or [{}]:
         named = each.get("cluster")
         for cluster, until in until_ms.items():
             if named is not None and cluster not in (named if isinstance(named, frozenset) else {named}):
                 continue
-            found.append({**each, "cluster": cluster, **_before(table, until, each)})
-    return found
+            conditions.append({**each, "cluster": cluster, **_before(table, until, each)})
+    return conditions
 
 
 def _before(table: Table, until: int | None, each: Condition) -> Condition:
@@ -143,7 +146,7 @@ def _before(table: Table, until: int | None, each: Condition) -> Condition:
     if until is None or column is None:
         return {}
     if "base_offset" in table.columns:
-        # its dates may go back; what is cut is told by its place
+        # dates may go back: this reads somewhat more, and places decide which rows are cut off
         until += 2 * SLACK_MS
     since = each.get(column)
     return {column: Below(until, since.value if isinstance(since, AtLeast) else None)}
@@ -168,21 +171,23 @@ def _behind(bounds: Bounds, batches: pa.Table) -> pa.Table:
 def _before_end(
     bounds: Bounds, behind: Mapping[tuple[str, str], int], columns: Sequence[str], quarantine: pa.Table
 ) -> pa.Table:
-    """Other files' pieces, and those of segments that no batch behind the end comes before."""
-    kept = []
+    """The pieces of other files, and pieces of segments without a batch before them that is
+    behind the end.
+    """
+    is_kept = []
     names = zip(*(quarantine[name].to_pylist() for name in _SEGMENTS.names), strict=True)
     for log, (cluster, file, position) in zip(segment_logs(quarantine), names, strict=True):
         if log is None:
-            kept.append(True)
+            is_kept.append(True)
             continue
         topic, partition, begins = log
         end = bounds.end_of((cluster, topic, partition))
         first = behind.get((cluster, file))
-        kept.append(end is not None and begins <= end and (first is None or (position or 0) < first))
-    return quarantine.filter(pa.array(kept, pa.bool_())).select(list(columns))
+        is_kept.append(end is not None and begins <= end and (first is None or (position or 0) < first))
+    return quarantine.filter(pa.array(is_kept, pa.bool_())).select(list(columns))
 
 
 def _extents(batches: pa.Table) -> pa.Table:
-    found = batches.group_by(list(PARTITION)).aggregate([("last_offset", "max")])
-    end = pc.add(found["last_offset_max"], 1)
-    return found.select(list(PARTITION)).append_column("end", end).cast(_EXTENTS)
+    last = batches.group_by(list(PARTITION)).aggregate([("last_offset", "max")])
+    end = pc.add(last["last_offset_max"], 1)
+    return last.select(list(PARTITION)).append_column("end", end).cast(_EXTENTS)

@@ -1,4 +1,6 @@
-"""Topics and their partitions, as the JSON of requests and answers lists them: a row for each partition."""
+"""Reads lists of topics and partitions, as the JSON of requests and answers has them, into a row for each
+partition.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,8 @@ Columns = dict[str, pa.Array]
 
 @dataclass(frozen=True)
 class TopicList:
-    """A list of topics: the member that has it, and of each partition the member that is its number, and
-    those that are read, by the column that each is read into: its path, with dots, and its type.
+    """How to read a list of topics. ``name``: the field that has the list; ``number``: the field that has a
+    partition's number; ``members``: column -> path (with dots) and type of a partition's field to be read.
     """
 
     name: str
@@ -28,14 +30,16 @@ class TopicList:
 
     @property
     def type(self) -> pa.DataType:
-        """Arrow's type of the list; topics of before topic ids are called ``topic`` or ``name``."""
+        """Arrow's type of the list. Versions before topic ids have the topic's name in ``topic`` or
+        ``name``.
+        """
         partition = struct({self.number: pa.int32(), **dict(self.members.values())})
         names = dict.fromkeys(("topic", "name", "topicId"), pa.string())
         return pa.list_(pa.struct({**names, "partitions": pa.list_(partition)}))
 
     def read(self, lists: pa.ListArray) -> tuple[Longs, Columns]:
-        """The partitions of such lists: the number of the list, and columns: ``topic`` and ``topic_id``, null
-        for none, ``partition``, and the members.
+        """The partitions in such lists: for each the number of its list, and the columns ``topic`` and
+        ``topic_id`` (null for none), ``partition``, and those of ``members``.
         """
         each, of = pc.list_flatten(lists), pc.list_parent_indices(lists)
         name = pc.coalesce(pc.struct_field(each, "topic"), pc.struct_field(each, "name"))
@@ -55,7 +59,7 @@ class TopicList:
 
 
 def struct(members: Mapping[str, pa.DataType]) -> pa.StructType:
-    """Of members, and of members of members: their paths have dots."""
+    """The type of an object with these fields; fields of inner objects have paths with dots."""
     own: dict[str, pa.DataType] = {}
     inner: dict[str, dict[str, pa.DataType]] = {}
     for path, kind in members.items():
@@ -67,17 +71,22 @@ def struct(members: Mapping[str, pa.DataType]) -> pa.StructType:
     return pa.struct({**own, **{name: struct(of) for name, of in inner.items()}})
 
 
-def places(line: Longs, asked: Columns, of: Longs, told: Columns) -> tuple[Longs, Longs]:
-    """A number for each partition of each line (``line``, ``of``), the same in requests and answers."""
+def places(line: Longs, requested: Columns, of: Longs, answered: Columns) -> tuple[Longs, Longs]:
+    """Numbers for the partitions of requests and for those of answers: equal ones if line and partition are.
+
+    ``line``: the line of each requested partition; ``of``: the line of each answered one.
+    """
     names = ("topic", "topic_id")
-    numbers = [numbered_values(*(pa.chunked_array([each[name]]) for each in (asked, told))) for name in names]
-    partitions = [longs(pc.fill_null(each["partition"], -1)) for each in (asked, told)]
+    numbers = [
+        numbered_values(*(pa.chunked_array([each[name]]) for each in (requested, answered))) for name in names
+    ]
+    partitions = [longs(pc.fill_null(each["partition"], -1)) for each in (requested, answered)]
     place = numbered_rows(*map(np.concatenate, ((line, of), *numbers, partitions)))
     return place[: len(line)], place[len(line) :]
 
 
 def last_at(own: Longs, others: Longs) -> Longs:
-    """Of each of some places the number of the last one among others that is the same; -1 for none."""
+    """For each of ``own`` the place of the last equal number among ``others``; -1 for none."""
     newest = np.full(max(own.max(initial=-1), others.max(initial=-1)) + 1, -1)
     newest[others] = np.arange(len(others))
     found: Longs = newest[own]

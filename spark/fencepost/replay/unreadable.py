@@ -1,4 +1,4 @@
-"""What could not be read of a log: pieces of its segments, and batches with a record that is damaged."""
+"""The parts of a log that could not be read: pieces of its segments, and batches with a damaged record."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SEGMENT = re.compile(r"([^/]+)-(\d+)(?:\.[0-9a-f]{32}-\w+)?/(\d{20})\.log[^/]*$
 
 @dataclass(frozen=True, slots=True)
 class UnreadPiece:
-    """A piece of a segment that could not be read: where it is, and the offset its file begins with."""
+    """A piece of a segment that could not be read: its place, and the offset with which its file begins."""
 
     topic: str
     partition: int
@@ -24,7 +24,7 @@ class UnreadPiece:
 
 
 def unread_pieces(quarantine: pa.Table) -> list[UnreadPiece]:
-    """The pieces of segments among rows of ``bronze.quarantine``; of every log that has some."""
+    """The pieces of segments of all logs among rows of ``bronze.quarantine``."""
     places = zip(quarantine["file"].to_pylist(), quarantine["position"].to_pylist(), strict=True)
     return [
         UnreadPiece(*log, file, position)
@@ -34,7 +34,7 @@ def unread_pieces(quarantine: pa.Table) -> list[UnreadPiece]:
 
 
 def segment_logs(quarantine: pa.Table) -> list[tuple[str, int, int] | None]:
-    """Of each row of ``bronze.quarantine`` the topic, partition and first offset of its segment; None for
+    """For each row of ``bronze.quarantine`` the topic, partition and first offset of its segment; None for
     other files.
     """
     found: list[tuple[str, int, int] | None] = []
@@ -45,10 +45,11 @@ def segment_logs(quarantine: pa.Table) -> list[tuple[str, int, int] | None]:
 
 
 def damaged_batches(records: pa.Table, types: Collection[int] | None = None) -> set[tuple[int, int]]:
-    """(base offset, leader epoch) of the batches with a record that could not be read, or of no known key.
+    """(base offset, leader epoch) of the batches with a record that could not be read.
 
-    ``records``: rows of ``bronze.records`` of one log. A type that nobody knows yet is not one of them: no
-    key of a table here can be hidden in it. With ``types`` only records of these types, and of none, count.
+    ``records``: rows of ``bronze.records`` of one log. A record of a type that this release does not know is
+    not damaged: it cannot hide a record that is replayed. With ``types`` only records of these types count,
+    and those whose type could not be read.
     """
     bad = pc.is_in(records["decode_status"], pa.array(["malformed", "unknown_version"]))
     if types is not None:

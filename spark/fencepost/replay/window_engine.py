@@ -1,8 +1,8 @@
-"""An engine that reads what the window of the audit needs: every protocol scans bronze through it.
+"""An engine that reads only what the window of the audit needs: every protocol scans bronze through it.
 
-What is small or names things stays whole: state files, quarantine, the list of files. Lines of request logs
-before the window were not captured, for all that a rebuild sees. Logs begin where they are cut. Who asks for
-the metadata log or a coordinators' topic by its name is given, before the cut, what compaction left of it.
+Small tables are read whole: state files, quarantine, the list of files. Lines of request logs from before the
+window are hidden, as if they were not captured. Logs begin where they are cut. A scan that names the metadata
+topic or a coordinators' topic also gets the compacted part of the log before the cut.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pyarrow as pa
 from fencepost.engines import Engine, Rows
 from fencepost.engines.delegating import DelegatingEngine
 from fencepost.lake import AtLeast, Condition, Where
-from fencepost.replay.compaction import Left
+from fencepost.replay.compaction import CompactedRows
 from fencepost.replay.entities import tuples
 from fencepost.replay.keys import TRANSACTIONS_TOPIC
 from fencepost.replay.row_filter import filter_rows
@@ -34,20 +34,24 @@ from fencepost.tables import (
 )
 
 LINES = {REQUESTS.name: "logged_at_ms", REQUEST_IDS.name: "first_logged_at_ms"}
-"""By which column the window takes rows about lines."""
+"""Tables about lines, and the column by which the window takes their rows."""
 
 _LOGS = {BATCHES.name: COMPACTED_BATCHES, RECORDS.name: COMPACTED_RECORDS}
 
 
 class WindowEngine(DelegatingEngine):
-    """``since_ms``: of lines, by cluster; ``cuts``: of logs; ``left``: what compaction left before them."""
+    """``since_ms``: cluster -> the time from which on lines are read. ``cuts``: where logs are cut.
+    ``compacted``: the compacted logs before the cuts.
+    """
 
-    def __init__(self, engine: Engine, since_ms: Mapping[str, int], cuts: Cuts, left: Left) -> None:
+    def __init__(
+        self, engine: Engine, since_ms: Mapping[str, int], cuts: Cuts, compacted: CompactedRows
+    ) -> None:
         super().__init__(engine)
-        self._since_ms, self._cuts, self._left = since_ms, cuts, left
+        self._since_ms, self._cuts, self._compacted = since_ms, cuts, compacted
 
     def scan(self, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> Rows:
-        """Rows of a table that are in the window, and what was left before it."""
+        """Rows of a table that are in the window, and compacted rows from before it."""
         if table.name in LINES:
             return self._engine.scan(table, columns, lines(table, self._since_ms, where))
         if table.name in _LOGS:
@@ -59,24 +63,24 @@ class WindowEngine(DelegatingEngine):
 
     def _of_logs(self, table: Table, columns: tuple[str, ...], where: Where) -> Rows:
         parts = [self._since_cut(table, columns, where)]
-        if compacted := [each for each in where if _topics(each) & COMPACTED]:
-            left = self._left[_LOGS[table.name].name]
-            change = partial(_chosen, compacted, columns)
-            parts.append(self._engine.map(left, change, table.schema_of(columns)))
+        if of_compacted := [each for each in where if _topics(each) & COMPACTED]:
+            rows = self._compacted[_LOGS[table.name].name]
+            change = partial(_chosen, of_compacted, columns)
+            parts.append(self._engine.map(rows, change, table.schema_of(columns)))
         return parts[0] if len(parts) == 1 else self._engine.union(parts)
 
     def _since_cut(self, table: Table, columns: tuple[str, ...], where: Where) -> Rows:
         needed = tuple(dict.fromkeys((*columns, *LOG, "base_offset")))
         rows = self._engine.scan(table, needed, in_window(table, self._cuts, where))
-        # what is sent to tasks must not name the rows beside it: they are the engine's
+        # the function is sent to tasks: it must not refer to this object, which has rows of the engine
         cuts = self._cuts
         return self._engine.map(
             rows, lambda each: cuts.inside(each).select(list(columns)), table.schema_of(columns)
         )
 
     def _compacted_to(self) -> Rows:
-        """Where compaction has been, as the log cleaner would say it."""
-        return self._engine.map(self._left[COMPACTED_LOGS.name], _as_cleaned, CLEANED.arrow_schema)
+        """How far logs were compacted, as checkpoints of the log cleaner."""
+        return self._engine.map(self._compacted[COMPACTED_LOGS.name], _as_cleaned, CLEANED.arrow_schema)
 
 
 def _chosen(where: Where, columns: Sequence[str], rows: pa.Table) -> pa.Table:
@@ -93,20 +97,20 @@ def lines(table: Table, since_ms: Mapping[str, int], where: Where | None) -> lis
 
 
 def in_window(table: Table, cuts: Cuts, where: Where) -> list[Condition]:
-    """A condition that rows of logs in the window meet, and few others."""
+    """A condition that the rows of logs in the window meet, and few other rows."""
     dated_by = "max_timestamp_ms" if table is BATCHES else "timestamp_ms"
-    found: list[Condition] = []
+    conditions: list[Condition] = []
     for each in where:
         for cluster in cuts.since_ms:
             for condition in cuts.condition(cluster, dated_by):
                 topics = _topics(each) & condition.get("topic", _topics(each))
                 if topics or not _topics(each):
-                    found.append({**condition, **each, **({"topic": topics} if topics else {})})
-    return found
+                    conditions.append({**condition, **each, **({"topic": topics} if topics else {})})
+    return conditions
 
 
 def _topics(condition: Condition) -> frozenset[Any]:
-    """The topics that a condition names; none where it names none, and so asks for all."""
+    """The topics that a condition names; empty if it names none, which means all topics."""
     named = condition.get("topic")
     if named is None:
         return frozenset()
@@ -115,10 +119,10 @@ def _topics(condition: Condition) -> frozenset[Any]:
 
 def _as_cleaned(logs: pa.Table) -> pa.Table:
     rows = filter_rows(logs, [{"topic": TRANSACTIONS_TOPIC, "whole": True}])
-    found = [
+    checkpoints = [
         {"cluster": cluster, "topic": topic, "partition": partition, "cleaned_to": to}
         for cluster, topic, partition, to in tuples(
             rows.select(["cluster", "topic", "partition", "compacted_to"])
         )
     ]
-    return pa.Table.from_pylist(found, schema=CLEANED.arrow_schema)
+    return pa.Table.from_pylist(checkpoints, schema=CLEANED.arrow_schema)

@@ -121,13 +121,13 @@ def test_what_members_were_told_is_what_records_say(
             )
             kinds = {record.type for record in evidence.group_records if record.group_id == group_id}
             for request in evidence.requests.each(requests[group_id]):
-                told = witnesses.told(request)
+                told = witnesses.state_before(request)
                 # what time alone tells is so only where the next record agrees
                 if told is None or told.until_ms is not None:
                     continue
                 if told.group_type == "classic" and kinds != {CLASSIC_METADATA}:
                     continue
-                assigned = witnesses.owned(told)
+                assigned = witnesses.witnessed_partitions(told)
                 for commit in request.commits:
                     met = states.get(commit.commit_id, [])
                     epochs = {(each["member_known"], each["member_epoch"], each["protocol"]) for each in met}

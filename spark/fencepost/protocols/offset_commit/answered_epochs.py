@@ -1,4 +1,4 @@
-"""The epoch, or the generation, that an answer gives its member."""
+"""The member epoch, or the generation of a classic group, that a member's answers give it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ Answer = HeartbeatAnswer | MemberLine
 
 
 class AnsweredEpoch(NamedTuple):
-    """What a member was told last: its epoch, or the generation; whether the group waits for its assignment,
-    None where that was not told; the answer with what it was assigned, None where none was seen; whether it
-    is known to be a consumer; the instance id of a static member.
+    """A member's state as its newest answer gives it.
 
-    ``until_ms``: None where a later line shows it to be a member still, else when its time may be over, by
-    its broker's clock: the next record says whether it left before that.
+    ``epoch``: the member epoch, or the generation. ``rebalancing``: whether the group waits for its
+    assignment; None if no answer says so. ``assigned_by``: the answer with the member's assignment; None if
+    the log has none. ``consumer``: whether the member is known to be a consumer. ``instance_id``: of a static
+    member.
+
+    ``until_ms``: None if a later line shows that it is still a member; otherwise the earliest moment, by its
+    broker's clock, at which its session may expire. The next record shows whether it left before that.
     """
 
     group_type: str
@@ -29,7 +32,7 @@ class AnsweredEpoch(NamedTuple):
 
 
 def answered_epoch(line: Answer, before: AnsweredEpoch | None) -> AnsweredEpoch | None:
-    """What a member has been told with this answer, after all ``before``; None where that is not certain."""
+    """A member's state after this answer; ``before`` is its state before. None if that is not certain."""
     epoch = epoch_of(line)
     if epoch is None:
         return None
@@ -37,7 +40,7 @@ def answered_epoch(line: Answer, before: AnsweredEpoch | None) -> AnsweredEpoch 
         kept = before.assigned_by if before is not None and not line.joins else None
         return AnsweredEpoch(line.group_type, epoch, False, kept if line.assigned is None else line)
     same = before is not None and before.epoch == epoch and not joins(line)
-    # older clients say what they are only when they join
+    # older clients send their protocol type only when they join
     consumer = before.consumer if same and before and line.protocol_type is None else _is_consumer(line)
     if line.api_key == SYNC_GROUP:
         return AnsweredEpoch("classic", epoch, False, line if consumer else None, consumer, line.instance_id)
@@ -49,7 +52,7 @@ def _is_consumer(line: MemberLine) -> bool:
 
 
 def epoch_of(line: Answer) -> int | None:
-    """The epoch, or generation, that the member certainly had when this was answered."""
+    """The epoch, or generation, that the member certainly had when the broker answered; None if unknown."""
     if isinstance(line, HeartbeatAnswer):
         return line.member_epoch
     if line.api_key == LEAVE_GROUP or (line.api_key == JOIN_GROUP and not line.fine):
@@ -58,12 +61,12 @@ def epoch_of(line: Answer) -> int | None:
 
 
 def joins(line: Answer) -> bool:
-    """Whether the member asked for a new epoch, or for the next generation."""
+    """Whether the member's request asked to join: for a new epoch, or for the next generation."""
     return line.joins if isinstance(line, HeartbeatAnswer) else line.api_key == JOIN_GROUP
 
 
 def stays(line: Answer) -> bool:
-    """Whether only who is a member still is answered so."""
+    """Whether a broker gives this answer only to a current member of the group."""
     if isinstance(line, HeartbeatAnswer):
         return line.leaves or (line.member_epoch is not None and not line.joins)
     return line.fine and line.named

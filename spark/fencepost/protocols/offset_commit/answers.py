@@ -1,7 +1,8 @@
-"""What the answers to JoinGroup, SyncGroup, Heartbeat and LeaveGroup tell of a classic group, by their times.
+"""What the answers to JoinGroup, SyncGroup, Heartbeat and LeaveGroup show of a classic group, by their times.
 
-Answers and commits of one broker are ordered by one clock, and a line is never early: what it tells was so
-when it was logged. Only an arrival is reckoned back from there, as late as its line may be.
+One clock orders the answers and commits of one broker. A line is never written too early: when it was
+logged, what it says was already true. Only the earliest arrival of a request is computed back from its line,
+by the most that the line may be late.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from fencepost.replay.group_coordinator.requests import JOIN_GROUP, LEAVE_GROUP
 
 
 class Arrival(NamedTuple):
-    """When a JoinGroup arrived, at the earliest, on which connection, and when it was answered there."""
+    """The earliest moment at which a JoinGroup arrived, its connection, and when it was answered."""
 
     ms: int
     connection: str | None
@@ -26,9 +27,11 @@ class Arrival(NamedTuple):
 
 @dataclass(slots=True)
 class _Answers:
-    """What members of one generation were told: the earliest arrival and answer of a JoinGroup for it, the
-    earliest answer and latest arrival of a SyncGroup or Heartbeat in it (``current``: of any, also a refusal
-    for a rebalance).
+    """The answers of one broker to one member in one generation.
+
+    ``joined`` and ``joined_by``: the earliest arrival and the earliest answer of a JoinGroup for the
+    generation. ``settled_by``: the earliest successful answer to a SyncGroup or Heartbeat in it. ``current``:
+    the latest arrival of one, also of a Heartbeat that was answered REBALANCE_IN_PROGRESS.
     """
 
     joined: Arrival | None = None
@@ -39,10 +42,10 @@ class _Answers:
 
 @dataclass(slots=True)
 class Signs:
-    """A member's LeaveGroup, and its last other sign of life: member ids are not used again. ``unknown``: by
-    connection, when it was first told that it is no member.
+    """A member's LeaveGroup (``left_from`` to ``left_by``) and its last other sign of life (``seen``).
 
-    Commits are no sign: they are what is judged.
+    A member id is never used again. ``unknown``: by connection, when the member was first answered
+    UNKNOWN_MEMBER_ID. Commits are no sign of life: they are what is judged.
     """
 
     left_from: int | None = None
@@ -50,9 +53,10 @@ class Signs:
     seen: int | None = None
     unknown: dict[str | None, int] = field(default_factory=dict)
 
-    def was_told(self, connection: str | None, responded_ms: int) -> bool:
-        """Whether, before this was answered on a connection, the member was told there that it is none, and
-        gave no sign of life since. A broker answers one request of a connection after the other.
+    def was_told_unknown(self, connection: str | None, responded_ms: int) -> bool:
+        """Whether the member was answered UNKNOWN_MEMBER_ID on the same connection before a request that was
+        answered at ``responded_ms``, and gave no sign of life since. A broker answers the requests of one
+        connection one after the other.
         """
         first = None if connection is None else self.unknown.get(connection)
         return first is not None and first < responded_ms and self.seen is not None and self.seen < first
@@ -60,10 +64,10 @@ class Signs:
 
 @dataclass(slots=True, frozen=True)
 class Bounds:
-    """What one broker's answers tell of a generation and the next.
+    """Times that one broker's answers show of a generation and the next.
 
-    ``joined``: member id -> its earliest JoinGroup for the next generation. That one had begun by
-    ``begun_by``; this one had its assignment by ``stable_by``, and was still the current one at ``current``.
+    ``joined``: member id -> its earliest JoinGroup for the next generation. The next generation had begun by
+    ``begun_by``. This generation had its assignment by ``stable_by``, and was still current at ``current``.
     """
 
     joined: Mapping[str, Arrival]
@@ -73,15 +77,15 @@ class Bounds:
 
 
 class Answers:
-    """The answers to the members of one classic group, by broker: times of two brokers are of two clocks.
+    """The answers to the members of one classic group, by broker, because two brokers have two clocks.
 
-    Generations of two lives have the same numbers. Members' ids tell them apart, whoever's clock it was.
+    Generations of two lives of a group have the same numbers: the ids of their members distinguish them.
     """
 
     def __init__(self, lines: Iterable[MemberLine], lateness: Lateness) -> None:
         self._of_generation: dict[tuple[int, str, int], _Answers] = {}
         self._signs: dict[tuple[int, str], Signs] = {}
-        self._told: dict[tuple[Generation, int], Bounds] = {}
+        self._bounds: dict[tuple[Generation, int], Bounds] = {}
         for line in lines:
             start_ms = line.requested_ms - lateness.of(line)
             self._note_sign(line, start_ms)
@@ -89,15 +93,15 @@ class Answers:
                 self._note_answer(line, line.generation, start_ms)
 
     def signs(self, broker_id: int, member_id: str) -> Signs:
-        """A member's leaving and last sign of life, as one broker has it."""
+        """When a member left and gave its last sign of life, as one broker's answers show."""
         return self._signs.get((broker_id, member_id)) or Signs()
 
-    def told(self, generation: Generation, broker_id: int) -> Bounds:
-        """What a broker's answers tell of a generation, all of them: those to come too."""
+    def bounds(self, generation: Generation, broker_id: int) -> Bounds:
+        """What all answers of a broker show of a generation, later ones included."""
         key = (generation, broker_id)
-        if key not in self._told:
-            self._told[key] = self._tell(generation, broker_id)
-        return self._told[key]
+        if key not in self._bounds:
+            self._bounds[key] = self._find_bounds(generation, broker_id)
+        return self._bounds[key]
 
     def _note_sign(self, line: MemberLine, start_ms: int) -> None:
         signs = self._signs.setdefault((line.broker_id, line.member_id), Signs())
@@ -114,7 +118,7 @@ class Answers:
         key = (line.broker_id, line.member_id, generation)
         answers = self._of_generation.setdefault(key, _Answers())
         if line.api_key != JOIN_GROUP:
-            # also a heartbeat that is told of a rebalance is of the current generation
+            # a Heartbeat that is answered REBALANCE_IN_PROGRESS is of the current generation too
             answers.current = greatest(answers.current, start_ms)
             if line.fine:
                 answers.settled_by = least(answers.settled_by, line.responded_ms)
@@ -123,25 +127,25 @@ class Answers:
                 answers.joined = Arrival(start_ms, line.connection, line.responded_ms)
             answers.joined_by = least(answers.joined_by, line.responded_ms)
 
-    def _tell(self, generation: Generation, broker_id: int) -> Bounds:
+    def _find_bounds(self, generation: Generation, broker_id: int) -> Bounds:
         joined, begun_by, stable_by, current = {}, None, None, None
         for member_id in {*generation.member_ids, *(generation.next_member_ids or ())}:
-            here = self._of_generation.get((broker_id, member_id, generation.generation))
-            if here is not None:
-                stable_by = least(stable_by, here.settled_by)
-                current = greatest(current, here.current)
-            there = self._of_generation.get((broker_id, member_id, generation.generation + 1))
-            if there is not None and there.joined is not None:
-                joined[member_id] = there.joined
-                begun_by = least(begun_by, there.joined_by)
+            of_this = self._of_generation.get((broker_id, member_id, generation.generation))
+            if of_this is not None:
+                stable_by = least(stable_by, of_this.settled_by)
+                current = greatest(current, of_this.current)
+            of_next = self._of_generation.get((broker_id, member_id, generation.generation + 1))
+            if of_next is not None and of_next.joined is not None:
+                joined[member_id] = of_next.joined
+                begun_by = least(begun_by, of_next.joined_by)
         return Bounds(joined, begun_by, stable_by, current)
 
 
 def least(*values: int | None) -> int | None:
-    """The least of those that are known."""
+    """The least of the values that are known; None if none is."""
     return min((value for value in values if value is not None), default=None)
 
 
 def greatest(*values: int | None) -> int | None:
-    """The greatest of those that are known."""
+    """The greatest of the values that are known; None if none is."""
     return max((value for value in values if value is not None), default=None)

@@ -18,7 +18,7 @@ RELAXED_SINCE = {"consumer": Since((4, 3), 30), "streams": Since((4, 2), 28)}
 """The first release whose groups decide commits by assignment epochs: KIP-1251, and apache/kafka#20760."""
 
 NAMES_MISSING_GROUPS = Since((4, 0), 22)
-"""The first release that always has the new group coordinator, which says GROUP_ID_NOT_FOUND."""
+"""The first release that always has the new group coordinator, which answers GROUP_ID_NOT_FOUND."""
 
 FIRST_EPOCH_IS_ONE = Since((4, 3), 30)
 """The first release whose groups have the group epoch and the target assignment epoch 1 before any is written
@@ -31,11 +31,12 @@ GENERATION, STRICT, ASSIGNMENT_EPOCH = "generation", "strict", "assignment_epoch
 def rule_of(
     metadata: ClusterMetadata, broker_id: int, ms: int, group_type: str | None, *, alive: bool
 ) -> str | None:
-    """The rule by which a broker decided about a commit to a group of this type.
+    """The rule by which a broker decided a commit to a group of this type; None if its release is not known.
 
-    A group that is not there is decided about as an empty classic group: by the generation, on every release.
-    Otherwise by assignment epochs as RELAXED_SINCE says, strictly before; the configuration tells the
-    release, else the range of metadata.version that the broker registered with at its last start before.
+    A broker treats a missing group (not ``alive``) as an empty classic one: every release decides by the
+    generation. A broker since RELAXED_SINCE decides by assignment epochs, an older one strictly. The release
+    is the configured one, else it follows from the range of metadata.version with which the broker registered
+    when it last started before ``ms``.
     """
     if not alive or group_type == "classic":
         return GENERATION
@@ -45,7 +46,7 @@ def rule_of(
 
 
 def is_since(metadata: ClusterMetadata, broker_id: int, ms: int, since: Since) -> bool | None:
-    """Whether a broker had this release or a later one at that time; None where nothing tells."""
+    """Whether a broker had this release or a later one at ``ms``; None if that is not known."""
     if broker_id in metadata.releases:
         return metadata.releases[broker_id] >= since.release
     registration = metadata.registration(broker_id, ms)

@@ -1,4 +1,4 @@
-"""Where in its group's history each commit request was decided: the states it may have met."""
+"""The candidates of each commit request: the states of its group by which it may have been decided."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from fencepost.replay.requests import LATEST_MS
 class Candidate(NamedTuple):
     """A state that a request may have met: after the group's record ``state_no`` (0: before the first).
 
-    ``stretch`` and ``leader_epoch`` are where the request was decided then.
+    ``stretch`` and ``leader_epoch``: where in the log the request was decided if it met this state.
     """
 
     state_no: int
@@ -34,10 +34,10 @@ class Candidate(NamedTuple):
 
 
 class GroupStates:
-    """The states of one group's log by place and by time: where a request is placed among them."""
+    """The states of one group in its log, found by offset or by time."""
 
     def __init__(self, records: Sequence[GroupRecord], endings: Sequence[bool]) -> None:
-        """``records`` in offset order, ``endings``: which end a life (conversions.Endings)."""
+        """``records`` in offset order; ``endings``: whether each ends a life (conversions.Endings)."""
         self._offsets = [record.offset for record in records]
         times: dict[tuple[int, int], list[tuple[int, int, bool]]] = {}
         group_type = None
@@ -45,7 +45,7 @@ class GroupStates:
             converted = record.type in EPOCH_TYPES and group_type != record.type
             if record.type in EPOCH_TYPES:
                 group_type = None if record.tombstone else record.type
-            # an upgrade, or a downgrade, begins with the tombstone of what the group was
+            # an upgrade, or a downgrade, begins with the tombstone of the group's former type
             converted |= record.type in EPOCH_TYPES and record.tombstone
             changes = ends or converted or record.changes_a_member or record.classic_members is not None
             times.setdefault((record.stretch, record.leader_epoch), []).append(
@@ -54,7 +54,7 @@ class GroupStates:
         self._in_term = {term: _StatesOfTerm(sorted(states)) for term, states in times.items()}
 
     def before(self, offset: int) -> int:
-        """The group's newest record before an offset of its log; 0 for none."""
+        """The number of the group's newest record before an offset of its log; 0 for none."""
         return bisect_left(self._offsets, offset)
 
     def before_all(self, offsets: Longs) -> Longs:
@@ -62,7 +62,7 @@ class GroupStates:
         return np.searchsorted(self._offsets, offsets)
 
     def during(self, term: Term, start_ms: int, end_ms: int) -> list[int]:
-        """Every state that the group had in a term between two times."""
+        """The numbers of all states that the group had in a term between two times."""
         states = self._in_term.get((term.stretch, term.leader_epoch))
         inside = states.changed(start_ms, end_ms) if states is not None else []
         if inside:
@@ -72,7 +72,7 @@ class GroupStates:
 
 
 class _StatesOfTerm:
-    """The group's records in one term, by time: clocks may go back."""
+    """The group's states in one term, by time. They need their numbers too, because a clock may go back."""
 
     def __init__(self, states: Sequence[tuple[int, int, bool]]) -> None:
         self._ms = [ms for ms, _, _ in states]
@@ -91,7 +91,7 @@ class _StatesOfTerm:
 
 
 class PlacedRequests(NamedTuple):
-    """Requests by their numbers, each beside a state that it may have met: candidates as columns."""
+    """Candidates as columns: the number of a request, and a state that it may have met."""
 
     number: Longs
     state_no: Longs
@@ -99,14 +99,14 @@ class PlacedRequests(NamedTuple):
     leader_epoch: Longs
 
     def in_order(self) -> PlacedRequests:
-        """By the group's states, and at one state by the order of requests."""
+        """The same, sorted by state, and for one state by the number of the request."""
         order = np.lexsort((self.number, self.state_no))
         return PlacedRequests(*(column[order] for column in self))
 
 
 class RecordedRequests:
-    """The requests that have a record: all of a request are appended together, so the first one that is sure
-    tells the state that it met.
+    """The requests of which at least one commit has a record for sure. A request met the state before the
+    first such record, because all its records are appended together.
     """
 
     def __init__(self, requests: Requests, matches: Matches) -> None:
@@ -117,7 +117,7 @@ class RecordedRequests:
         self._places = [matches.records[name] for name in ("offset", "stretch", "leader_epoch")]
 
     def placed(self, numbers: Longs, states: GroupStates) -> tuple[PlacedRequests, Longs]:
-        """Those of a group's requests, and the numbers of the others."""
+        """The placed ones of a group's requests (``numbers``), and the numbers of the others."""
         first = self._first[numbers]
         has = first < len(self._places[0])
         offset, stretch, leader_epoch = (column[first[has]] for column in self._places)
@@ -136,25 +136,27 @@ def candidates_of(
 ) -> list[Candidate]:
     """The states that a request may have met, in log order.
 
-    An accepted one without a sure record (``RecordedRequests``) met the state before one that it may have
-    written. A refused one met any state of its group from arrival to answer, as late as its line may be, less
-    what the order of requests excludes (``places``). None for a request that was decided where the
-    coordinator's log has a hole, or is not there, for one without an answer, and for one that a broker
-    answered which was not the group's coordinator.
+    An accepted request without a sure record (``RecordedRequests``) met the state before one of the records
+    that it may have written. A refused request met any state of its group from its arrival to its answer, as
+    late as its line may be, except those that the order of requests excludes (``places``). There are no
+    candidates if the coordinator's log has a hole or is missing where the request was decided, if the request
+    has no answer, or if the broker that answered was not the group's coordinator.
     """
     for commit in request.commits:
-        # without an answer nothing tells whether it was accepted; another broker's answer tells of no state
+        # without an answer it is unknown whether it was accepted; another broker's answer shows no state
         if commit.accepted is not False or commit.broker_error in ELSEWHERE:
             return _candidates_of_accepted(request, matches, states)
     place = places.of(request)
     start_ms = order.arrival(request, lateness.of(request))
-    found = _candidates_of_refused(request, states, terms, place, start_ms)
-    # what is certain without a clock says that the line was later still
-    return found or _candidates_of_refused(request, states, terms, place, order.arrival(request, LATEST_MS))
+    candidates = _candidates_of_refused(request, states, terms, place, start_ms)
+    # if no state fits, the order of requests shows that the line was even later than assumed
+    return candidates or _candidates_of_refused(
+        request, states, terms, place, order.arrival(request, LATEST_MS)
+    )
 
 
 def is_decided(request: CommitRequest) -> bool:
-    """Whether the group's coordinator decided all of a request, and its line has the answer."""
+    """Whether the group's coordinator decided every commit of a request, and the line has the answers."""
     return all(
         commit.accepted is not None and commit.broker_error not in ELSEWHERE for commit in request.commits
     )
@@ -165,13 +167,13 @@ def _candidates_of_refused(
 ) -> list[Candidate]:
     end_ms = request.responded_ms  # a line is never early
     lowest, highest = states.before(place.after + 1), states.before(place.before)
-    found = set()
+    met = set()
     for term in terms.of(request.broker_id, start_ms, end_ms):
         during = states.during(term, start_ms, end_ms)
         for no, following in zip(during, [*during[1:], None], strict=True):
             if no <= highest and (following is None or following > lowest):
-                found.add(Candidate(no, term.stretch, term.leader_epoch))
-    return sorted(found)
+                met.add(Candidate(no, term.stretch, term.leader_epoch))
+    return sorted(met)
 
 
 def _candidates_of_accepted(request: CommitRequest, matches: Matches, states: GroupStates) -> list[Candidate]:
@@ -183,7 +185,9 @@ def _candidates_of_accepted(request: CommitRequest, matches: Matches, states: Gr
 
 
 def _doubtful_records(request: CommitRequest, matches: Matches) -> list[int]:
-    """The records that one of the request's commits may have written; any of its commits will do."""
+    """The records that one of the request's commits may have written. One commit is enough: the records of a
+    request are appended together.
+    """
     doubtful = [commit for commit in request.commits if commit.number in matches.doubtful]
     if not doubtful:
         return []
@@ -192,9 +196,9 @@ def _doubtful_records(request: CommitRequest, matches: Matches) -> list[int]:
 
 
 def answered_leaders(requests: Requests, matches: Matches) -> Mapping[int, int]:
-    """Who led a log, by leader epoch, as who answered requests whose record is in it tells.
+    """The leader of a log by leader epoch: the broker that answered requests whose records have that epoch.
 
-    Left out where two brokers are told for one epoch.
+    An epoch for which two brokers answered is left out.
     """
     commits, records = matches.sure()
     brokers = requests["broker_id"][requests.request[commits]]

@@ -1,4 +1,4 @@
-"""Lines of OffsetCommit and TxnOffsetCommit to columns: of Kafka's JSON the members that matter."""
+"""Reads lines of OffsetCommit and TxnOffsetCommit into columns: the fields of Kafka's JSON that matter."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fencepost.replay.requests import error_name, in_order_of_answers, requested
 from fencepost.replay.topic_objects import Columns, TopicList, last_at, places, struct
 
 _TEXT, _INT, _LONG = pa.string(), pa.int32(), pa.int64()
-_ASKED = TopicList(
+_REQUEST_TOPICS = TopicList(
     "topics",
     "partitionIndex",
     {
@@ -28,16 +28,16 @@ _ASKED = TopicList(
         "committed_leader_epoch": ("committedLeaderEpoch", _INT),
     },
 )
-_TOLD = TopicList("topics", "partitionIndex", {"error": ("errorCode", _INT)})
+_ANSWER_TOPICS = TopicList("topics", "partitionIndex", {"error": ("errorCode", _INT)})
 _REQUEST = struct(
     {
         **dict.fromkeys(("groupId", "memberId", "groupInstanceId", "transactionalId"), _TEXT),
         **dict.fromkeys(("generationIdOrMemberEpoch", "generationId", "producerEpoch"), _INT),
         "producerId": _LONG,
-        _ASKED.name: _ASKED.type,
+        _REQUEST_TOPICS.name: _REQUEST_TOPICS.type,
     }
 )
-_ANSWER = struct({_TOLD.name: _TOLD.type})
+_ANSWER = struct({_ANSWER_TOPICS.name: _ANSWER_TOPICS.type})
 _OF_LINES = (
     "broker_id", "correlation_id", "api_key", "api_version", "client_id", "connection", "file", "position",
 )  # fmt: skip
@@ -45,9 +45,9 @@ _IDENTITY = ("cluster", "broker_id", "line_digest")
 
 
 class CommitLines(NamedTuple):
-    """``requests``: a row for each request, a column for each attribute of CommitRequest, in the order of the
-    answers. ``commits``: in the order of the requests a row for each partition, with ``request``, the number
-    of its request's row, and the attributes of Commit that a line tells. Texts are coded.
+    """``requests``: a row for each request, in the order of the answers, with a column for each attribute of
+    CommitRequest. ``commits``: a row for each partition, in the order of the requests, with ``request``, the
+    number of its request's row, and the attributes of Commit that a line has. Texts are dictionary-encoded.
     """
 
     requests: pa.Table
@@ -55,13 +55,14 @@ class CommitLines(NamedTuple):
 
 
 def commit_lines(rows: pa.Table, topics: Topics) -> CommitLines:
-    """What rows of ``bronze.requests`` of COMMIT_APIS say; a request that names no group or no partition, or
-    is not as Kafka writes it, says nothing, and an answer that is not so is none.
+    """The requests and commits in rows of ``bronze.requests`` of COMMIT_APIS.
 
-    A topic that is asked for by name has the id that the name meant when the line was written, and the other
-    way round. A partition is there once, as last mentioned.
+    A request is left out if it names no group or no partition, or if it is not as Kafka writes it. An answer
+    that is not as Kafka writes it counts as missing. If a request names a topic only by name, the topic has
+    the id that the name had when the line was written; if only by id, the name of that id. A partition that a
+    request names twice has one row, as last mentioned.
     """
-    # an empty piece gives the columns their types
+    # the empty slice gives the columns their types if there is nothing else
     pieces = [_read(piece, topics) for piece in (rows.slice(0, 0), *in_order_of_answers(rows, COMMIT_APIS))]
     before = np.cumsum([0, *(piece.requests.num_rows for piece in pieces)])
     commits = [
@@ -75,25 +76,25 @@ def commit_lines(rows: pa.Table, topics: Topics) -> CommitLines:
 
 
 def _read(rows: pa.Table, topics: Topics) -> CommitLines:
-    """Some lines; ``of`` is of each commit the number of its request among these."""
-    asked = objects_of(rows["request"].combine_chunks(), _REQUEST)
-    told = objects_of(rows["response"].combine_chunks(), _ANSWER)
-    line, commits = _partitions(asked, told)
-    group = pc.struct_field(asked, "groupId").take(pa.array(line))
-    wanted = np.asarray(pc.and_(pc.is_valid(group), pc.is_valid(commits["partition"])))
-    line, commits = line[wanted], {name: filtered(each, wanted) for name, each in commits.items()}
-    is_request = np.zeros(len(asked), dtype=np.bool_)
+    """Reads some lines; ``of`` is the number of each commit's request among them."""
+    requests = objects_of(rows["request"].combine_chunks(), _REQUEST)
+    responses = objects_of(rows["response"].combine_chunks(), _ANSWER)
+    line, commits = _partitions(requests, responses)
+    group = pc.struct_field(requests, "groupId").take(pa.array(line))
+    is_named = np.asarray(pc.and_(pc.is_valid(group), pc.is_valid(commits["partition"])))
+    line, commits = line[is_named], {name: filtered(each, is_named) for name, each in commits.items()}
+    is_request = np.zeros(len(requests), dtype=np.bool_)
     is_request[line] = True
     ms = longs(rows["logged_at_ms"])[line]
     return CommitLines(
-        filtered(_coded(_requests(rows, asked)), is_request),
+        filtered(_coded(_requests(rows, requests)), is_request),
         _coded({"of": pa.array(np.cumsum(is_request)[line] - 1), **_named(commits, ms, topics)}),
     )
 
 
-def _requests(rows: pa.Table, asked: pa.StructArray) -> Columns:
+def _requests(rows: pa.Table, requests: pa.StructArray) -> Columns:
     def sent(name: str) -> pa.Array:
-        return pc.struct_field(asked, name)
+        return pc.struct_field(requests, name)
 
     def in_transaction(name: str) -> pa.Array:
         return pc.if_else(transactional, sent(name), None)
@@ -116,30 +117,32 @@ def _requests(rows: pa.Table, asked: pa.StructArray) -> Columns:
     }
 
 
-def _partitions(asked: pa.StructArray, told: pa.StructArray) -> tuple[Longs, Columns]:
-    """The line of each partition, and what was asked of it and told, where it is named first in its line."""
-    line, found = _ASKED.read(pc.struct_field(asked, _ASKED.name))
-    of, answers = _TOLD.read(pc.struct_field(told, _TOLD.name))
-    own, others = places(line, found, of, answers)
+def _partitions(requests: pa.StructArray, responses: pa.StructArray) -> tuple[Longs, Columns]:
+    """The line of each partition, and what was requested and answered for it. A partition is where its line
+    first names it.
+    """
+    line, partitions = _REQUEST_TOPICS.read(pc.struct_field(requests, _REQUEST_TOPICS.name))
+    of, answers = _ANSWER_TOPICS.read(pc.struct_field(responses, _ANSWER_TOPICS.name))
+    own, others = places(line, partitions, of, answers)
     answer = last_at(own, others)
-    found["error"] = answers["error"].take(pa.array(answer, mask=answer < 0))
+    partitions["error"] = answers["error"].take(pa.array(answer, mask=answer < 0))
     _, first = np.unique(own, return_index=True)
     if len(first) == len(own):
-        return line, found
+        return line, partitions
     first.sort()
     last = pa.array(last_at(own, own)[first])
-    return line[first], {name: each.take(last) for name, each in found.items()}
+    return line[first], {name: each.take(last) for name, each in partitions.items()}
 
 
 def _named(commits: Columns, ms: Longs, topics: Topics) -> Columns:
-    """Commits with all that names a partition, of lines that were written at ``ms``."""
-    name, given, partition = (commits[each] for each in ("topic", "topic_id", "partition"))
-    topic = pc.coalesce(name, _mapped(given, topics.name_of))
-    unnamed = np.flatnonzero(pc.is_null(given))
-    meant = map(topics.id_at, name.take(pa.array(unnamed)).to_pylist(), ms[unnamed].tolist())
-    topic_id = pc.replace_with_mask(given, pc.is_null(given), pa.array(meant, _TEXT))
+    """Commits with both names of their topic (name and id), of lines that were written at ``ms``."""
+    name, sent_id, partition = (commits[each] for each in ("topic", "topic_id", "partition"))
+    topic = pc.coalesce(name, _mapped(sent_id, topics.name_of))
+    unnamed = np.flatnonzero(pc.is_null(sent_id))
+    resolved_ids = map(topics.id_at, name.take(pa.array(unnamed)).to_pylist(), ms[unnamed].tolist())
+    topic_id = pc.replace_with_mask(sent_id, pc.is_null(sent_id), pa.array(resolved_ids, _TEXT))
     return {
-        "reference": pc.coalesce(_joined("id:", given), _joined("name:", name)),
+        "reference": pc.coalesce(_joined("id:", sent_id), _joined("name:", name)),
         "topic": topic,
         "topic_id": topic_id,
         "partition": partition,
@@ -157,13 +160,13 @@ def _joined(sign: str, names: pa.Array) -> pa.Array:
 
 
 def _mapped(values: pa.Array, name: Callable[[Any], str | None]) -> pa.Array:
-    """A name for each value; of the same ones it is asked once."""
+    """``name`` of each value, called once for equal values."""
     coded = values.dictionary_encode()
     return pa.array(map(name, coded.dictionary.to_pylist()), _TEXT).take(coded.indices)
 
 
 def _coded(columns: Columns) -> pa.Table:
-    """A table in which texts are coded; ids are not, of which none is there twice."""
+    """A table whose texts are dictionary-encoded, except ids: each of those occurs only once."""
     return pa.table(
         {
             name: each.dictionary_encode() if each.type == _TEXT and name != "request_id" else each

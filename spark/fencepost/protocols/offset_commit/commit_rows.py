@@ -1,4 +1,6 @@
-"""Rows about commits: what the request log says of many is copied as columns, the rest is told one by one."""
+"""Rows about commits: columns of the request log are copied for many commits at once, other values are added
+commit by commit.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ _OF_COMMITS = {
     "requested_at": "requested_ms",
     "responded_at": "responded_ms",
 }  # fmt: skip
-"""Columns of COMMITS, and those of COMMIT_STATES, with the attribute of the commit or its request."""
+"""Columns of COMMITS, and below those of COMMIT_STATES, with the attribute of the commit or its request."""
 _OF_STATES = {
     **{name: name for name in ("group_id", "member_id", "partition_key", "client_epoch", "api_version")},
     "error": "broker_error",
@@ -40,34 +42,36 @@ _OF_STATES = {
 
 
 class CommitRows(Columns):
-    """The rows of one table. ``add`` takes a commit's number, and a value for each column that ``said`` does
-    not make of such numbers, in the table's order.
+    """The rows of one table. ``add`` takes a commit's number, and a value for each column that ``columns_of``
+    does not compute from such numbers, in the table's order.
     """
 
-    def __init__(self, table: Table, said: Callable[[Longs], Mapping[str, pa.Array]]) -> None:
+    def __init__(self, table: Table, columns_of: Callable[[Longs], Mapping[str, pa.Array]]) -> None:
         super().__init__(table)
-        self._said = said
+        self._columns_of = columns_of
 
     def _arrays(self, schema: pa.Schema, columns: Sequence[Sequence[Any]]) -> list[pa.Array]:
         numbers, *added = columns
-        said, told = self._said(np.array(numbers, dtype=np.int64)), iter(added)
+        copied, added_columns = self._columns_of(np.array(numbers, dtype=np.int64)), iter(added)
         return [
-            as_type(said[field.name], field.type) if field.name in said else array_of(next(told), field.type)
+            as_type(copied[field.name], field.type)
+            if field.name in copied
+            else array_of(next(added_columns), field.type)
             for field in schema
         ]
 
 
 def commit_rows(cluster: str, requests: Requests, outcomes: Outcomes) -> CommitRows:
     """Rows of COMMITS."""
-    return CommitRows(COMMITS, partial(_said_of_commits, cluster, requests, outcomes))
+    return CommitRows(COMMITS, partial(_columns_of_commits, cluster, requests, outcomes))
 
 
 def state_rows(cluster: str, requests: Requests) -> CommitRows:
     """Rows of COMMIT_STATES."""
-    return CommitRows(COMMIT_STATES, partial(_said_of_states, cluster, requests))
+    return CommitRows(COMMIT_STATES, partial(_columns_of_states, cluster, requests))
 
 
-def _said_of_commits(
+def _columns_of_commits(
     cluster: str, requests: Requests, outcomes: Outcomes, commits: Longs
 ) -> Mapping[str, pa.Array]:
     return {
@@ -80,7 +84,7 @@ def _said_of_commits(
     }
 
 
-def _said_of_states(cluster: str, requests: Requests, commits: Longs) -> Mapping[str, pa.Array]:
+def _columns_of_states(cluster: str, requests: Requests, commits: Longs) -> Mapping[str, pa.Array]:
     return {
         "cluster": pa.repeat(cluster, len(commits)),
         "commit_id": requests.commit_ids(commits),

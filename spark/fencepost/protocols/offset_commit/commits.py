@@ -1,4 +1,4 @@
-"""The tables of silver about commits: requests and answers, and the states that each may have met."""
+"""Writes the tables of silver about commits: requests and answers, and the states each may have met."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from fencepost.replay.requests import NONE
 
 
 class Commits:
-    """The rows about the commits that one coordinator's log is about."""
+    """The rows about the commits to one coordinator's groups."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Commits:
         self.states = state_rows(cluster, requests)
 
     def write(self, pending: RequestStates, *, managed: bool) -> None:
-        """The rows of a request. ``managed``: the group has, or had, members."""
+        """Write the rows of a request. ``managed``: the group has, or had, members."""
         committer = _committer(pending.request, managed=managed)
         for commit, states in zip(pending.request.commits, pending.states, strict=True):
             rules = []
@@ -99,7 +99,7 @@ class Commits:
         )
 
     def _group_missing(self, request: CommitRequest, state: State) -> bool | None:
-        """False of a group that the coordinator does not have and would name; else None."""
+        """False if the coordinator does not have the group and its release would answer so; else None."""
         names = is_since(self._metadata, request.broker_id, request.responded_ms, NAMES_MISSING_GROUPS)
         return False if names and state.group_known is False else None
 
@@ -110,7 +110,7 @@ class Commits:
         states: Sequence[tuple[int, State]],
         rules: Sequence[str | None],
     ) -> str | None:
-        """Why no state, or nothing of it, is known; None when it is."""
+        """Why no state, or not all of a state, is known; None if all is known."""
         if not commit.accepted:
             unanswered = self._reasons.unanswered(commit)
             if unanswered is not None:
@@ -129,7 +129,7 @@ class Commits:
 
 
 def _protocol(states: Sequence[tuple[int, State]]) -> str | None:
-    """The type of the group in all states that know one."""
+    """The group type in all states that know one; None if they differ."""
     if len(states) == 1:
         state = states[0][1]
         return state.group_type if state.alive else None
@@ -140,15 +140,18 @@ def _protocol(states: Sequence[tuple[int, State]]) -> str | None:
 def _unfenced(request: CommitRequest, state: State) -> bool | None:
     if request.client_epoch >= 0:
         return False
-    # a transactional commit without member and epoch is let through whatever the group holds
+    # a transactional commit without member and epoch is accepted whatever state the group is in
     if request.is_transactional and request.member_id == "" and request.instance_id is None:
         return True
     return state.empty
 
 
 def _assignment_epoch(state: State, rule: str | None) -> int | None:
-    """Brokers that do not know assignment epochs write none. What a later one would have done there is told
-    by the epoch it would have written, not by its reading of such records (the member epoch).
+    """The assignment epoch by which a policy judges the commit.
+
+    Brokers that do not know assignment epochs write none. To say what a later release would have decided,
+    this is the epoch that it would have written itself, not the one as which it reads such records (the
+    member epoch).
     """
     if rule is not None and rule != ASSIGNMENT_EPOCH and state.recorded is False and state.member_known:
         return state.entered_epoch

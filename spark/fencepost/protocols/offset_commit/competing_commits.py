@@ -1,4 +1,4 @@
-"""Commits that compete for the same records: which wrote which, as far as that can be told."""
+"""Commits that may have written the same records: finds which commit wrote which, as far as possible."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from fencepost.protocols.offset_commit.matches import Matches, Options
 
 
 def group_competing(fitting: Options) -> Iterator[Options]:
-    """The commits that compete for records, directly or through others, with the records that fit them."""
+    """Components of commits that compete for records, directly or through other commits: in each, the records
+    that fit each commit.
+    """
     takers = _takers(fitting)
     seen: set[int] = set()
     for commit in fitting:
@@ -20,7 +22,7 @@ def group_competing(fitting: Options) -> Iterator[Options]:
             one = waiting.pop()
             component[one] = fitting[one]
             for record in fitting[one]:
-                # asked once is enough
+                # one look at each record is enough
                 for other in takers.pop(record, ()):
                     if other not in seen:
                         seen.add(other)
@@ -29,8 +31,9 @@ def group_competing(fitting: Options) -> Iterator[Options]:
 
 
 def choose(component: Options, matches: Matches, state_at: Callable[[int], int]) -> None:
-    """Note what is sure, and what is doubtful, of commits that compete. ``state_at``: the state of a record's
-    group when it was written.
+    """Note in ``matches`` which record is sure, and which are doubtful, for commits that compete.
+
+    ``state_at``: the number of the state that a record's group was in when the record was written.
     """
     records = sorted({record for fits in component.values() for record in fits})
     if len(component) < len(records):
@@ -39,7 +42,7 @@ def choose(component: Options, matches: Matches, state_at: Callable[[int], int])
         if len({state_at(record) for record in records}) > 1:
             _choose_apart(component, matches)
             return
-        # ordered by where the log allows it first: no broker's clock can be wrong about that
+        # ordered by the first record that fits each: offsets cannot be wrong, a broker's clock can
         in_order = sorted(component, key=lambda commit: (min(component[commit]), commit))
         for commit, record in zip(in_order, records, strict=True):
             if record in component[commit]:
@@ -47,31 +50,31 @@ def choose(component: Options, matches: Matches, state_at: Callable[[int], int])
 
 
 def _choose_apart(component: Options, matches: Matches) -> None:
-    """Where the order matters, only what leaves no choice is sure."""
+    """The order matters here, because the group's states differ: only a pair without alternative is sure."""
     takers = _takers(component)
-    left = {commit: list(found) for commit, found in component.items()}
-    singles = [commit for commit, found in left.items() if len(found) == 1]
+    remaining = {commit: list(records) for commit, records in component.items()}
+    singles = [commit for commit, records in remaining.items() if len(records) == 1]
     while singles:
         commit = singles.pop()
-        if not left[commit]:
+        if not remaining[commit]:
             continue
-        record = left[commit][0]
+        record = remaining[commit][0]
         for other in takers[record]:
-            if other != commit and record in left[other]:
-                left[other].remove(record)
-                if len(left[other]) == 1:
+            if other != commit and record in remaining[other]:
+                remaining[other].remove(record)
+                if len(remaining[other]) == 1:
                     singles.append(other)
-    for commit, found in left.items():
-        if len(found) == 1:
-            matches.record[commit] = found[0]
-        elif found:
-            matches.doubtful[commit] = found
+    for commit, records in remaining.items():
+        if len(records) == 1:
+            matches.record[commit] = records[0]
+        elif records:
+            matches.doubtful[commit] = records
 
 
 def _takers(options: Options) -> dict[int, list[int]]:
-    """The commits that may have written each record."""
+    """Record -> the commits that may have written it."""
     takers: dict[int, list[int]] = {}
-    for commit, found in options.items():
-        for record in found:
+    for commit, records in options.items():
+        for record in records:
             takers.setdefault(record, []).append(commit)
     return takers

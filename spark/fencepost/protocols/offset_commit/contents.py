@@ -1,4 +1,4 @@
-"""What a commit and its record have in common: the content by which they are matched."""
+"""The content by which a commit and its record are matched: what both of them have."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Content = tuple[str, int, int | None, int, int, int]
 
 
 def content_of(commit: Commit) -> Content:
-    """What the record of a commit has of it, if it has one."""
+    """The content of a commit, which its record has too, if there is one."""
     request = commit.request
     return (
         request.group_id,
@@ -29,7 +29,7 @@ def content_of(commit: Commit) -> Content:
 
 
 def contents_of_records(records: CommitRecords, numbers: Longs) -> list[Content]:
-    """What each of these records has of its commit."""
+    """The content of each of these records."""
     columns = (
         records.texts("group_id").objects(numbers),
         records["partition"][numbers].tolist(),
@@ -50,8 +50,8 @@ def is_of_topic(commit: Commit, records: CommitRecords, number: int) -> bool:
 def numbered_contents(
     records: CommitRecords, numbers: Longs, requests: Requests, commits: Longs
 ) -> tuple[Longs, Longs]:
-    """A number for the content of each of these records and of each of these commits, the same for equal
-    ones, in the order in which they come first: those of records, then those that only commits have.
+    """Numbers for the contents of these records and of these commits: equal contents have equal numbers, in
+    order of first appearance. Contents of records come first, then those that only commits have.
     """
     groups, of = requests.texts("group_id"), requests.request[commits]
     found = numbered_rows(

@@ -1,4 +1,4 @@
-"""The epochs that answers gave members, by the broker's clock, where connections show no order."""
+"""The epochs that answers gave members, by the broker's clock, where no connection shows the order."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _Rank = tuple[float, bool]
 
 
 def _rank(answer: Answer) -> _Rank:
-    """The epoch of an answer, and whether it assigned anything there; above all others for what may end it: a
-    member that left, or a heartbeat that was refused.
+    """The epoch of an answer, and whether the answer assigned partitions at that epoch. An answer that may
+    end the membership (the member left, or a heartbeat was refused) ranks above all others.
     """
     epoch = epoch_of(answer)
     if epoch is not None:
         return epoch, isinstance(answer, HeartbeatAnswer) and answer.assigned is not None
-    # a member is given its id once, before all else
+    # a member gets its id once, before all other answers
     gives_id = isinstance(answer, MemberLine) and answer.api_key == JOIN_GROUP
     return (0, False) if gives_id else (inf, True)
 
 
 class EpochMoves:
-    """The answers to one member that may have moved its epoch, by time."""
+    """The answers to one member that may have changed its epoch, by time."""
 
     def __init__(self, answers: Iterable[Answer], lateness: Lateness) -> None:
         self._lateness = lateness
@@ -43,16 +43,16 @@ class EpochMoves:
         for answer in self._answers:
             last = self._last_of.get(answer.broker_id)
             self._last_of[answer.broker_id] = max(last or _rank(answer), _rank(answer))
-        self._reach = max((each.responded_ms - self._from(each) for each in self._answers), default=0)
+        self._reach = max((each.responded_ms - self._effective_ms(each) for each in self._answers), default=0)
 
-    def is_still(self, before: Answer, told: AnsweredEpoch, request: CommitRequest) -> bool:
-        """Whether none was given on another connection from an answer to a request after it; ``told``: what
-        the member had been told by that answer.
+    def is_still(self, before: Answer, answered: AnsweredEpoch, request: CommitRequest) -> bool:
+        """Whether the member still had the state ``answered``, which the answer ``before`` gave it, when a
+        later request was decided: no other connection got an answer in between.
 
-        Another broker, which had the group before or after, has another clock. What it answered was before if
-        it is of an earlier epoch: a member's epoch never falls.
+        Another broker that coordinated the group earlier or later has another clock. Its answers came earlier
+        if they have an earlier epoch, because a member's epoch never falls.
         """
-        here = (told.epoch, False)
+        here = (answered.epoch, False)
         if any(last > here for broker, last in self._last_of.items() if broker != before.broker_id):
             return False
         start_ms = before.requested_ms - self._lateness.of(before)
@@ -63,19 +63,23 @@ class EpochMoves:
                 break
             if other.broker_id != before.broker_id:
                 continue
-            if other.connection != before.connection and self._from(other) <= request.responded_ms:
+            if other.connection != before.connection and self._effective_ms(other) <= request.responded_ms:
                 return False
         return True
 
-    def _from(self, answer: Answer) -> int:
-        """From when on an answer may have been so: a JoinGroup's generation begins when it is answered."""
+    def _effective_ms(self, answer: Answer) -> int:
+        """The earliest moment at which an answer may have become true. A generation begins when JoinGroup is
+        answered.
+        """
         joins = isinstance(answer, MemberLine) and answer.api_key == JOIN_GROUP
         return (answer.responded_ms if joins else answer.requested_ms) - self._lateness.of(answer)
 
 
 class EpochTimelines:
-    """The answers to members by the clock of the broker that gave all of them: some clients connect again and
-    again, and what commits offsets in a transaction is another connection's producer. An epoch never falls.
+    """The answers to members whom one broker answered alone, by its clock.
+
+    Connections do not order these: some clients reconnect again and again, and the producer that commits
+    offsets in a transaction has a connection of its own. A member's epoch never falls.
     """
 
     def __init__(self, answers: Iterable[Answer], lateness: Lateness) -> None:
@@ -88,41 +92,43 @@ class EpochTimelines:
             for member_id, each in members.items()
             if len({answer.broker_id for answer in each}) == 1
         }
-        self._lines: dict[str, tuple[list[Answer], list[AnsweredEpoch | None]]] = {}
+        self._timelines: dict[str, tuple[list[Answer], list[AnsweredEpoch | None]]] = {}
 
-    def told(self, request: CommitRequest) -> AnsweredEpoch | None:
-        """What the member had been told before, where all that it was told until after says the same."""
-        answers, tolds = self._line(request.member_id)
+    def answered_epoch_at(self, request: CommitRequest) -> AnsweredEpoch | None:
+        """The state that the member's answers gave it before the request, if all answers up to the first one
+        after the request give the same epoch; otherwise None.
+        """
+        answers, states = self._timeline(request.member_id)
         if not answers or answers[0].broker_id != request.broker_id:
             return None
         arrival = request.requested_ms - self._lateness.of(request)
         first = bisect_right(answers, arrival, key=lambda answer: answer.responded_ms)
-        told = tolds[first - 1] if first else None
-        if told is None:
+        answered = states[first - 1] if first else None
+        if answered is None:
             return None
         changed = False
         for at in range(first, len(answers)):
             later = answers[at]
-            if epoch_of(later) != told.epoch or joins(later):
+            if epoch_of(later) != answered.epoch or joins(later):
                 return None
             changed |= isinstance(later, HeartbeatAnswer) and later.assigned is not None
             if self._is_after(later, request):
-                return told._replace(assigned_by=None) if changed else told
+                return answered._replace(assigned_by=None) if changed else answered
         return None
 
-    def _line(self, member_id: str) -> tuple[list[Answer], list[AnsweredEpoch | None]]:
-        """The answers to a member in their order, each with what it had been told by then."""
-        if member_id not in self._lines:
+    def _timeline(self, member_id: str) -> tuple[list[Answer], list[AnsweredEpoch | None]]:
+        """The answers to a member in order, and the state that each left it in."""
+        if member_id not in self._timelines:
             answers = sorted(
                 self._members.get(member_id, ()),
                 key=lambda answer: (answer.responded_ms, answer.file, answer.position),
             )
-            told, tolds = None, []
+            answered, states = None, []
             for answer in answers:
-                told = answered_epoch(answer, told)
-                tolds.append(told)
-            self._lines[member_id] = answers, tolds
-        return self._lines[member_id]
+                answered = answered_epoch(answer, answered)
+                states.append(answered)
+            self._timelines[member_id] = answers, states
+        return self._timelines[member_id]
 
     def _is_after(self, answer: Answer, request: CommitRequest) -> bool:
         return answer.requested_ms - self._lateness.of(answer) > request.responded_ms

@@ -1,4 +1,4 @@
-"""The epochs of a group over time, and the rows of its members that they make."""
+"""The epochs of a group over time, and how they split the rows of its members."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fencepost.replay.histories import History, Interval, Point, begun_by, inter
 
 
 class Epochs(NamedTuple):
-    """The group's own epochs after a batch; None where they are not (yet) known again."""
+    """The group's own epochs after a batch; None where they are not known (after a hole: not yet again)."""
 
     group_type: str | None
     group_epoch: int | None
@@ -19,7 +19,7 @@ class Epochs(NamedTuple):
 
 
 class EpochSpan(NamedTuple):
-    """While a member stayed as it was: the group's epochs at the beginning of a row and at its end."""
+    """One row of a member that did not change: the group's epochs at its beginning and at its end."""
 
     first: Epochs
     last: Epochs
@@ -28,7 +28,7 @@ class EpochSpan(NamedTuple):
 
 @dataclass(slots=True)
 class EpochHistory(History[Epochs]):
-    """The epochs of a group; ``_breaks``: the numbers of those that do not go on from the ones before."""
+    """The epochs of a group. ``_breaks``: the numbers of the states that do not continue the one before."""
 
     _breaks: list[int] = field(default_factory=list)
 
@@ -41,9 +41,10 @@ class EpochHistory(History[Epochs]):
     def beside(self, member_epoch: int, begin: Point, end: Point | None) -> Iterator[EpochSpan]:
         """The rows of a member that had an epoch from ``begin`` to ``end``.
 
-        A row goes on while the group's epochs rise and none is ahead of one that it follows (the member's of
-        the target assignment's, that of the group's): so it says of each of its moments which is ahead. With
-        a row for each of the group's epochs, 10,000 members and as many epochs would be 100 million rows.
+        A row continues while the group's epochs rise and stay in order: the member epoch is not above the
+        target assignment epoch, nor that above the group epoch. So a row says for each of its moments which
+        epoch is ahead. With a row for each epoch of the group, 10,000 members and as many epochs would make
+        100 million rows.
         """
         current = begun_by(self.begins, begin.position) - 1
         stop = len(self.begins) if end is None else begun_by(self.begins, end.position - 1)
@@ -62,7 +63,7 @@ class EpochHistory(History[Epochs]):
 
 
 def _goes_on(before: Epochs, now: Epochs) -> bool:
-    """Whether epochs rise, or stay, in a group that is of the same kind, and in order before and now."""
+    """Whether the group keeps its type, no epoch falls, and the epochs are in order before and now."""
     return (
         before.group_type == now.group_type
         and _rises(before.group_epoch, now.group_epoch)

@@ -1,4 +1,4 @@
-"""A group as GroupMetadataManager replays it: its lives, its epochs, its members, and who owns what."""
+"""Replays a group as GroupMetadataManager does: its lives, its epochs, its members, and what they own."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from fencepost.replay.logs import Stretch
 from fencepost.replay.metadata import Topics
 
 FirstEpoch = Callable[[GroupRecord], int | None]
-"""The epochs that a group that is not classic has before any is written; None where nothing tells."""
+"""The first epochs of a group that is not classic, before any is written; None if they are not known."""
 
 
 class Group(Lives[Histories]):
@@ -48,23 +48,25 @@ class Group(Lives[Histories]):
         self.base_epoch: int | None = None
         """The group epoch that compaction left of this life."""
         self.written: Generation | None = None
-        """What the newest record says, when it is that of a classic group."""
+        """The generation in the newest record, if that is of a classic group."""
         self.span: Span | None = None
         self._topics = topics
 
     def span_in(self, stretch: int) -> Span | None:
-        """What the group's records in this stretch show of a life that goes on; None when they do not."""
+        """What the group's records in this stretch show of its life; None if that life is over, or if the
+        newest record is in another stretch.
+        """
         return self.span if self.stretch == stretch and not self._over else None
 
     def size(self) -> int | None:
-        """How many members the group has, as far as this stretch shows; None when it shows nothing."""
+        """How many members the group has, as far as this stretch shows; None if it does not show it."""
         if self.span is None or self.group_type is None:
             return None
         return self.span.classic_size if self.group_type == "classic" else len(self.span.present)
 
     def replay(self, record: GroupRecord, *, ends: bool, taken_over: frozenset[str], out: Histories) -> None:
-        """Take the next record. ``ends``: as Endings; ``taken_over``: the members that the same batch writes
-        into a classic group, whose tombstones mean nothing else.
+        """Replay the next record. ``ends``: whether it ends a life (Endings). ``taken_over``: the members
+        that the same batch writes into a classic group; their tombstones do not mean that they left.
         """
         at = Point(record.last_offset, record.timestamp_ms)
         begins = self.enter(record, out)
@@ -81,7 +83,7 @@ class Group(Lives[Histories]):
         self.leave(record, out, ends=ends)
 
     def settle(self, at: Point, out: Histories) -> None:
-        """A whole batch was replayed: only now was the group's state observable."""
+        """End a batch: only now was the group's state observable."""
         if self.span is None or not self.alive:
             return
         now = Epochs(self.group_type, self.span.group_epoch, self.span.target_assignment_epoch)
@@ -121,14 +123,14 @@ class Group(Lives[Histories]):
             span.present.add(member_id)
             known = self._is_known_alive(record)
             step = step_of(record, self.no, at, span.metadata.get(member_id), known=known)
-            self._step(member_id, step, span, out)
+            self._replay_step(member_id, step, span, out)
         else:
             span.present.discard(member_id)
             if member_id not in taken_over:
                 self._remove(member_id, span, at, out)
 
     def _replay_generation(self, record: GroupRecord, span: Span, at: Point, out: Histories) -> None:
-        """A classic group is written whole, once per generation: steps are what differs between records."""
+        """A record of a classic group has all members of a generation: compare it with the one before."""
         if span.generation is not None:
             span.generation.follow(record)
         if record.tombstone:
@@ -142,7 +144,7 @@ class Group(Lives[Histories]):
         for member_id, member in members.items():
             owned = self._assigned(member, generation, span.ownership, record.timestamp_ms)
             step = classic_step_of(record, self.no, at, member, owned, known=known)
-            self._step(member_id, step, span, out)
+            self._replay_step(member_id, step, span, out)
         for member_id in before:
             if member_id not in members:
                 self._remove(member_id, span, at, out)
@@ -150,20 +152,22 @@ class Group(Lives[Histories]):
     def _assigned(
         self, member: ClassicMember, generation: int, ownership: Ownership, ms: int
     ) -> list[Owned] | None:
-        """What a classic member was assigned: topics by name, with the ids that the names meant then."""
+        """The partitions that a classic member was assigned: topics by name, and the ids the
+        names had then.
+        """
         if member.topics is None:
             return None
-        found = {}
+        owned = {}
         for topic, partitions in member.topics:
             topic_id = self._topics.id_at(topic, ms)
             for partition in partitions:
                 key = topic_key(topic_id, topic, partition)
                 if key is not None:
                     ownership.note_name(topic, partition, key)
-                    found[key] = Owned(key, topic_id, None, partition, False, generation, False)
-        return list(found.values())
+                    owned[key] = Owned(key, topic_id, None, partition, False, generation, False)
+        return list(owned.values())
 
-    def _step(self, member_id: str, step: Step, span: Span, out: Histories) -> None:
+    def _replay_step(self, member_id: str, step: Step, span: Span, out: Histories) -> None:
         member = span.members.get(member_id)
         epoch = None
         if member is None:
@@ -190,7 +194,7 @@ class Group(Lives[Histories]):
                 member.revocations[key] = Revocation(epoch, step.at)
 
     def _remove(self, member_id: str, span: Span, at: Point, out: Histories) -> None:
-        """The member is gone; it may come back under its id."""
+        """Remove a member that left; it may come back under the same id."""
         member = span.members.pop(member_id, None)
         lives = span.gone.get(member_id, 0)
         if member is not None:
@@ -224,7 +228,7 @@ class Group(Lives[Histories]):
     def _write_member(
         self, member_id: str, member: Member, span: Span, end: Point | None, out: Histories
     ) -> None:
-        """The state that the member had until ``end``, if it was ever observable."""
+        """Write the state that the member had until ``end``, if it was ever observable."""
         at = member.newest.at
         if end is not None and at.position == end.position:
             return

@@ -1,4 +1,4 @@
-"""The tables of silver that are histories of groups, their members and what these own."""
+"""The tables of silver with the histories of groups, their members and the partitions of these."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ class Histories:
         self.tables = (self.groups, self.members, self.owned, self.revoked, self.covered)
 
     def group(self, group: Group, epochs: Epochs, during: Interval) -> None:
-        """``silver.consumer_groups``: where a group's epoch is known."""
+        """A row of ``silver.consumer_groups``: an interval in which the group's epoch is known."""
         self.groups.add(self._cluster, group.group_id, group.life, self._partition, *epochs, *during)
 
     def simple_group(self, group_id: str, life: int, during: Interval, *, known: bool) -> None:
-        """A group of which only commits were ever seen, at generation 0.
+        """A group at generation 0, of which the log shows only commits.
 
-        Its consumers assign partitions themselves; the coordinator keeps it as an empty classic group.
+        Its consumers assign partitions to themselves. The coordinator keeps it as an empty classic group.
         """
         self.groups.add(self._cluster, group_id, life, self._partition, "simple", 0, 0, *during)
         self.coverage(group_id, life, during, covered=known)
 
     def member(self, group: Group, member_id: str, member: Member, beside: EpochSpan) -> None:
-        """``silver.group_members``: one row per member and batch that changed it, or the order of its and the
-        group's epochs.
+        """A row of ``silver.group_members``: one for each batch that changed the member, or the order of its
+        epoch and the group's epochs.
         """
         step = member.newest
         self.members.add(
@@ -75,7 +75,7 @@ class Histories:
         )
 
     def owned_partitions(self, group: Group, member_id: str, rows: Iterable[Ended]) -> None:
-        """``silver.owned_partitions``: rows of one member that are over."""
+        """Rows of ``silver.owned_partitions``: finished ones of one member."""
         of_member = (self._cluster, group.group_id, group.life, self._partition, member_id)
         for row, last_epoch, during in rows:
             owned = row.owned
@@ -97,12 +97,13 @@ class Histories:
     def revoked_partition(
         self, group: Group, of: tuple[str, str], epochs: tuple[int, int | None], during: Interval
     ) -> None:
-        """``silver.revoked_partitions``: cut where the member's own revocation epoch changes.
+        """A row of ``silver.revoked_partitions``; a new one begins when the member's own revocation epoch
+        changes.
 
-        ``of``: member id and partition key; ``epochs``: the partition's and the member's.
+        ``of``: member id and partition key; ``epochs``: the partition's revocation epoch and the member's.
         """
         self.revoked.add(self._cluster, group.group_id, group.life, self._partition, *of, *epochs, *during)
 
     def coverage(self, group_id: str, life: int, during: Interval, *, covered: bool) -> None:
-        """``silver.coverage``: a piece of a life that is completely known, or one that is not."""
+        """A row of ``silver.coverage``: a part of a life that is completely known, or one that is not."""
         self.covered.add(self._cluster, group_id, life, self._partition, covered, *during)

@@ -1,4 +1,4 @@
-"""What is known of the records that accepted commits wrote."""
+"""The result of matching: which record each accepted commit wrote, or may have written."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from fencepost.protocols.offset_commit.commit_records import CommitRecords
 from fencepost.replay.logs import Longs
 
 Options = dict[int, list[int]]
-"""Commits with the records that each may have written, all by their numbers."""
+"""Commit -> the records that it may have written, all by their numbers."""
 
 
 class Matches:
-    """Which of the ``records`` of a log commits wrote. Commits are named by their numbers.
+    """Which of the ``records`` of a log each commit wrote. Commits and records are given by their numbers.
 
-    ``record``: of each commit the number of its own record, -1 where none is sure. ``doubtful``: the records
-    that one without a sure one may have written. Of the others ``competing`` have records in time, but fewer
-    than there are commits, and ``late`` only records with their content from before. ``other_clocks``: the
-    brokers whose commits no time places (request_clocks).
+    ``record``: for each commit the number of its own record, -1 if none is sure. ``doubtful``: for commits
+    without a sure record the records that they may have written. Of the remaining commits, those in
+    ``competing`` have records at the right time, but fewer records than commits; those in ``late`` have only
+    earlier records with their content. ``other_clocks``: the brokers whose commits cannot be placed by time,
+    because their request logs have another clock than their records (request_clocks).
     """
 
     def __init__(self, records: CommitRecords, commits: int) -> None:
-        """``commits``: how many there are."""
+        """``commits``: the number of commits."""
         self.records = records
         self.record: Longs = np.full(commits, -1)
         self.doubtful: Options = {}
@@ -30,6 +31,6 @@ class Matches:
         self.other_clocks: frozenset[int] = frozenset()
 
     def sure(self) -> tuple[Longs, Longs]:
-        """The commits whose record is sure, and these records."""
+        """The commits whose record is sure, and the records of these."""
         commits = np.flatnonzero(self.record >= 0)
         return commits, self.record[commits]

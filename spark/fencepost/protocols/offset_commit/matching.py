@@ -1,8 +1,8 @@
-"""Which record of its coordinator's log each accepted commit wrote.
+"""Finds the record of its coordinator's log that each accepted commit wrote.
 
-First without a clock: an accepted commit has its record, each record was written by one commit, the requests
-of a connection are in order, and a line is never written before its request. What that leaves open is asked
-of the broker's clock, with a tolerance.
+The first step uses no clock: each accepted commit wrote one record, one commit wrote each record, the
+requests of a connection are in order, and a line is never written before its request. Where several records
+remain, the second step compares times of the broker's clock, with a tolerance.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from fencepost.replay.request_clocks import brokers_with_another_clock
 from fencepost.replay.requests import LATEST_MS, NONE
 
 _AT_MOST = 64
-"""A commit with more records of the same content before it is not looked at without a clock."""
+"""The first step leaves out a commit with more earlier records of the same content."""
 
 
 class Matching:
-    """The accepted commits of one coordinator's groups beside the records of its log, as columns: commits
-    whose content a record has, in the order of contents, and records by content and time.
+    """The accepted commits of one coordinator's groups and the records of its log, as columns: commits whose
+    content some record has, sorted by content, and records sorted by content and time.
     """
 
     def __init__(
@@ -47,15 +47,15 @@ class Matching:
         tolerance_ms: int,
     ) -> None:
         """``tolerance_ms``: by how much the broker's clock may go back between a record and its line."""
-        self._requests, self._order, self._back_ms = requests, order, tolerance_ms
+        self._requests, self._order, self._clock_back_ms = requests, order, tolerance_ms
         self._matches = Matches(records, len(requests.request))
-        # what compaction left tells not how it came about
+        # records that compaction left do not show when and in which order they were written
         numbers = np.flatnonzero((records["tombstone"] == 0) & (records["based"] == 0))
         times = records["timestamp_ms"][numbers]
         accepted = requests.with_error([NONE])
         of_records, of_commits = numbered_contents(records, numbers, requests, accepted)
         self.other_clocks = _other_clocks(of_records, of_commits, times, requests, accepted, tolerance_ms)
-        """The brokers of which no time of a line is compared with that of a record."""
+        """The brokers whose lines' times are not compared with those of records."""
         self._matches.other_clocks = self.other_clocks
         timed = ~np.isin(requests["broker_id"][requests.request[accepted]], list(self.other_clocks))
         accepted, of_commits = accepted[timed], of_commits[timed]
@@ -72,18 +72,20 @@ class Matching:
         self._topics_of_records = topics.numbers_in(records.texts("topic"))[self._numbers]
         self._ids_of_records = topic_ids.numbers_in(records.texts("topic_id"))[self._numbers]
         of = requests.request[self._commits]
-        self._asked = RequestSizes(of, requests.size)
+        self._sizes = RequestSizes(of, requests.size)
         self._requested_ms = requests["requested_ms"][of]
         self._responded_ms = requests["responded_ms"][of]
         self._brokers = requests["broker_id"][of]
         self._options = Pairs(*(np.empty(0, dtype=np.int64) for _ in Pairs._fields))
 
     def place_without_clock(self, terms: Terms, lateness: Lateness) -> None:
-        """Narrow down what each commit may have written, and note how late the lines of those are that can
-        only have written one record.
+        """Narrow down the records that each commit may have written. Note how late the lines are of commits
+        that can only have written one.
         """
         every = np.arange(len(self._commits))
-        start_ms = self._order.arrivals(self._requested_ms, self._asked.request, LATEST_MS, self._back_ms)
+        start_ms = self._order.arrivals(
+            self._requested_ms, self._sizes.request, LATEST_MS, self._clock_back_ms
+        )
         term = np.full(len(every), -1)
         for broker_id in np.unique(self._brokers).tolist():
             own = self._brokers == broker_id
@@ -94,7 +96,7 @@ class Matching:
         )
         pairs = self._in_time(every[term >= 0], start_ms[term >= 0], _AT_MOST)
         pairs = pairs.filter(term[pairs.commits] == term_of_record[pairs.records])
-        self._options = narrow(pairs, self._asked, self._offsets, self._order.between)
+        self._options = narrow(pairs, self._sizes, self._offsets, self._order.between)
         certain = self._certain()
         late_ms = self._requested_ms[certain.commits] - self._times[certain.records]
         brokers = self._brokers[certain.commits]
@@ -103,23 +105,23 @@ class Matching:
             lateness.note(broker_id, self._responded_ms[certain.commits[own]], late_ms[own])
 
     def place_by_clock(self, lateness: Lateness, state_at: Callable[[int], int]) -> Matches:
-        """Match the rest by time: a record fits that was written between arrival and answer.
+        """Match the remaining commits by time: a record fits if it was written between arrival and answer.
 
-        ``state_at``: the state that the group of a record had when it was written. Identical commits that
-        compete take identical records in order, if there are as many of each and all of them met one state;
-        if records are missing nothing is said; otherwise every pair is doubtful.
+        ``state_at``: the number of the state that a record's group was in when the record was written. If as
+        many commits as records compete and all met one state, they take the records in order. If there are
+        fewer records than commits, none is matched. Otherwise every pair that has an alternative is doubtful.
         """
         matches, certain = self._matches, self._certain()
         matches.record[self._commits[certain.commits]] = self._numbers[certain.records]
         is_open = np.ones(len(self._commits), dtype=np.bool_)
         is_open[certain.commits] = False
-        left = np.flatnonzero(is_open)
-        fitting = self._fitting(left, certain.records, lateness)
+        open_commits = np.flatnonzero(is_open)
+        fitting = self._fitting(open_commits, certain.records, lateness)
         for component in group_competing(fitting):
             choose(component, matches, state_at)
-        late = self._in_time(left, self._requested_ms[left] - LATEST_MS)
+        late = self._in_time(open_commits, self._requested_ms[open_commits] - LATEST_MS)
         has_late = np.bincount(late.commits, minlength=len(self._commits)) > 0
-        for at, commit in zip(left.tolist(), self._commits[left].tolist(), strict=True):
+        for at, commit in zip(open_commits.tolist(), self._commits[open_commits].tolist(), strict=True):
             if matches.record[commit] >= 0 or commit in matches.doubtful:
                 continue
             if commit in fitting:
@@ -129,26 +131,28 @@ class Matching:
         return matches
 
     def between(self, matches: Matches) -> Places:
-        """Where each request was decided, as the order of requests tells of those whose record is sure."""
+        """Where in the log each request was decided, by the order of requests and the records
+        that are sure.
+        """
         commits, records = matches.sure()
         offsets = matches.records["offset"][records]
         own = Pairs(np.arange(len(commits)), np.arange(len(commits)))
-        asked = RequestSizes(self._requests.request[commits], self._asked.size)
-        return self._order.between(offset_bounds(own, asked, offsets))
+        sizes = RequestSizes(self._requests.request[commits], self._sizes.size)
+        return self._order.between(offset_bounds(own, sizes, offsets))
 
     def _certain(self) -> Pairs:
-        """The options of those commits that have one."""
+        """The options of those commits that have exactly one."""
         counts = np.bincount(self._options.commits, minlength=len(self._commits))
         return self._options.filter(counts[self._options.commits] == 1)
 
     def _in_time(self, commits: Longs, start_ms: Longs, at_most: int | None = None) -> Pairs:
-        """The records that commits may have written that arrived at this time or later; none of a commit that
-        has too many. A clock may have gone back before a line was written.
+        """The records that commits may have written if they arrived at ``start_ms`` or later. A commit with
+        more than ``at_most`` gets none. The clock may have gone back before a line was written.
         """
         times, rank = np.unique(self._times, return_inverse=True)
-        # a record's content and time in one number
+        # one number has a record's content and time
         keys = self._content_of_record * (len(times) + 1) + rank
-        end_ms = self._responded_ms[commits] + self._back_ms
+        end_ms = self._responded_ms[commits] + self._clock_back_ms
         content = self._content[commits] * (len(times) + 1)
         first = np.searchsorted(keys, content + np.searchsorted(times, start_ms))
         end = np.searchsorted(keys, content + np.searchsorted(times, end_ms, side="right"))
@@ -170,21 +174,23 @@ class Matching:
         same: Flags = np.where(topic >= 0, topic == self._topics_of_records[pairs.records], same_id)
         return same
 
-    def _fitting(self, commits: Longs, taken: Longs, lateness: Lateness) -> Options:
-        """The records, not taken, that each of the commits may have written, by time and order."""
-        of = self._asked.request[commits]
+    def _fitting(self, commits: Longs, written: Longs, lateness: Lateness) -> Options:
+        """The records that each of the commits may have written, by time and order, without ``written``:
+        those that other commits certainly wrote.
+        """
+        of = self._sizes.request[commits]
         late_ms = lateness.of_requests(self._requests, of)
-        start_ms = self._order.arrivals(self._requested_ms[commits], of, late_ms, self._back_ms)
-        found = self._in_time(commits, start_ms)
-        is_taken = np.zeros(len(self._numbers), dtype=np.bool_)
-        is_taken[taken] = True
-        in_time, options = _listed(found.filter(~is_taken[found.records])), _listed(self._options)
-        places = self._order.between(offset_bounds(self._options, self._asked, self._offsets))
+        start_ms = self._order.arrivals(self._requested_ms[commits], of, late_ms, self._clock_back_ms)
+        candidates = self._in_time(commits, start_ms)
+        is_written = np.zeros(len(self._numbers), dtype=np.bool_)
+        is_written[written] = True
+        in_time, options = _listed(candidates.filter(~is_written[candidates.records])), _listed(self._options)
+        places = self._order.between(offset_bounds(self._options, self._sizes, self._offsets))
         fitting: Options = {}
         for at, number in zip(commits.tolist(), of.tolist(), strict=True):
             records, own = in_time.get(at, []), options.get(at)
             if own is not None:
-                # one of these is its own: when none is in time, its line was later than the tolerance
+                # one of its options is its record: if none is in time, the line was later than the tolerance
                 records = [record for record in records if record in own] or own
             fits = [
                 each for each in records if places.after[number] < self._offsets[each] < places.before[number]
@@ -197,7 +203,9 @@ class Matching:
 def _other_clocks(  # noqa: PLR0917 (columns of records and of commits)
     of_records: Longs, of_commits: Longs, times: Longs, requests: Requests, commits: Longs, tolerance_ms: int
 ) -> frozenset[int]:
-    """The brokers with another clock, by the commits and records whose content no other has."""
+    """The brokers whose request logs have another clock than their records, by the commits and records whose
+    content occurs once.
+    """
     contents = of_records.max(initial=-1) + 1
     has_record = np.flatnonzero(of_commits < contents)
     of = of_commits[has_record]
@@ -205,19 +213,19 @@ def _other_clocks(  # noqa: PLR0917 (columns of records and of commits)
     alone = has_record[once[of]]
     written_ms = np.zeros(contents, dtype=np.int64)
     written_ms[of_records] = times
-    asked = requests.request[commits[alone]]
+    request_numbers = requests.request[commits[alone]]
     return brokers_with_another_clock(
-        requests["broker_id"][asked],
-        requests["requested_ms"][asked],
-        requests["responded_ms"][asked],
+        requests["broker_id"][request_numbers],
+        requests["requested_ms"][request_numbers],
+        requests["responded_ms"][request_numbers],
         written_ms[of_commits[alone]],
         tolerance_ms=tolerance_ms,
     )
 
 
 def _listed(pairs: Pairs) -> dict[int, list[int]]:
-    """The records of each commit."""
-    found: dict[int, list[int]] = {}
+    """Commit -> its records."""
+    records_of: dict[int, list[int]] = {}
     for commit, record in zip(pairs.commits.tolist(), pairs.records.tolist(), strict=True):
-        found.setdefault(commit, []).append(record)
-    return found
+        records_of.setdefault(commit, []).append(record)
+    return records_of

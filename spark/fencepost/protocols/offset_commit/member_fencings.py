@@ -1,8 +1,8 @@
-"""Members that are refused where they commit nothing: ``silver.member_fencings``.
+"""Requests of members, other than commits, that a coordinator refused: ``silver.member_fencings``.
 
-The request log alone tells: who asked, what it presented, and with which error the coordinator refused it.
-Refused commits are in ``silver.offset_commits``. LeaveGroup is left out: who leaves and is not there any more
-loses nothing, and administrators send it for others.
+The request log alone shows who sent the request, which epoch it presented, and with which error the
+coordinator refused it. Refused commits are in ``silver.offset_commits``. LeaveGroup is left out: a member
+that leaves and was removed before loses nothing, and administrators send it for others.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ APIS = {
     SHARE_GROUP_HEARTBEAT: "SHARE_GROUP_HEARTBEAT",
     STREAMS_GROUP_HEARTBEAT: "STREAMS_GROUP_HEARTBEAT",
 }
-"""What a member sends beside commits: api keys and Kafka's names."""
+"""The requests that a member sends beside commits: api keys and Kafka's names."""
 
 CAUSES = {
     "ILLEGAL_GENERATION": "generation",
@@ -40,8 +40,8 @@ CAUSES = {
     "FENCED_INSTANCE_ID": "instance",
     "UNRELEASED_INSTANCE_ID": "instance",
 }
-"""What of the request the coordinator did not take, by the error that says so. REBALANCE_IN_PROGRESS is no
-refusal here: it asks a member to join again.
+"""The part of the request that the coordinator refused, by the error. REBALANCE_IN_PROGRESS is no refusal
+here: it asks a member to join again.
 """
 
 
@@ -54,7 +54,7 @@ class _Member(NamedTuple):
 
 
 def member_fencings(requests: pa.Table) -> pa.Table:
-    """``silver.member_fencings`` of rows of ``bronze.requests``, of any clusters and brokers."""
+    """Rows of ``silver.member_fencings`` from rows of ``bronze.requests``, of any clusters and brokers."""
     rows = Columns(MEMBER_FENCINGS)
     lines = requests.filter(pc.is_in(requests["api_key"], pa.array(sorted(APIS), pa.int32())))
     for cluster in sorted(lines["cluster"].unique().to_pylist()):
@@ -62,7 +62,7 @@ def member_fencings(requests: pa.Table) -> pa.Table:
             try:
                 refused = [each for each in _members(line) if each.error in CAUSES]
             except (AttributeError, KeyError, TypeError):
-                # it is JSON, but no broker's: it names nobody, and ends no run
+                # the line is JSON, but not a broker's: it must not end the run
                 continue
             for each in refused:
                 _add(rows, cluster, line, each)
@@ -91,10 +91,10 @@ def _add(rows: Columns, cluster: str, line: RequestLine, member: _Member) -> Non
 
 
 def _members(line: RequestLine) -> Iterator[_Member]:
-    """Who a request is of, in each group that it names, with that group's error."""
+    """The member that sent a request, once for each group that it names, with that group's error."""
     sent, answer = line.sent, line.answer or {}
     if line.api_key == OFFSET_FETCH:
-        # before version 8 it names one group and no member
+        # before version 8 OffsetFetch names one group and no member
         errors = {text(each.get("groupId")): each.get("errorCode") for each in answer.get("groups") or ()}
         for group in sent.get("groups") or ():
             yield _member(group, errors.get(text(group.get("groupId"))))

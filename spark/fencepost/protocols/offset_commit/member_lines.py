@@ -1,4 +1,4 @@
-"""What brokers told the members of groups: answers to heartbeats, and to those who join, sync and leave."""
+"""The answers of brokers to the members of groups: to heartbeats, JoinGroup, SyncGroup and LeaveGroup."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _UNKNOWN_MEMBER_ID, _REBALANCE_IN_PROGRESS, _MEMBER_ID_REQUIRED = 25, 27, 79
 
 @dataclass(slots=True, eq=False)
 class MemberLine:
-    """What a broker told one classic member.
+    """A broker's answer to one member of a classic group.
 
-    ``generation`` is of the answer to JoinGroup, else of the request. ``fine``: without error. Else it is a
-    heartbeat that was told of a rebalance, which only a member is, or a JoinGroup that was given the member
-    id to join with; or it is ``unknown``: a Heartbeat or SyncGroup of who is no member any more, and tells no
-    generation. ``named``: the request has the member id. ``protocol_type``: "consumer" for consumers;
-    None where the request and its answer do not say (SyncGroup before version 5). ``assignment``: of an
-    answer to SyncGroup, a consumer's is a ConsumerProtocolAssignment. ``timeout_ms``: of a JoinGroup, how
-    long after a sign of life the member is not removed: the shorter of its session and the time to join
-    again. Times as CommitRequest has them.
+    ``generation``: in the answer to JoinGroup, otherwise in the request. ``fine``: answered without error.
+    If not, the line is one of three: a Heartbeat answered REBALANCE_IN_PROGRESS, as only members are; a
+    JoinGroup answered MEMBER_ID_REQUIRED, with the member id to join with; or ``unknown``, a Heartbeat or
+    SyncGroup answered UNKNOWN_MEMBER_ID, which shows no generation. ``named``: the request has the member
+    id. ``protocol_type``: "consumer" for consumers; None if neither the request nor its answer has it
+    (SyncGroup before version 5). ``assignment``: in the answer to SyncGroup; a consumer's is a
+    ConsumerProtocolAssignment. ``timeout_ms``: in JoinGroup, how long after a sign of life the coordinator
+    keeps the member: the shorter of session timeout and rebalance timeout. Times are as in CommitRequest.
     """
 
     broker_id: int
@@ -53,9 +53,11 @@ class MemberLine:
 
 @dataclass(slots=True, eq=False)
 class HeartbeatAnswer:
-    """What a broker answered a member of a group that is not classic: the member epoch it had then; None when
-    the heartbeat was refused, or the member left (``leaves``). ``assigned``: keys of the partitions that a
-    consumer was assigned; None where the answer has none. Times as CommitRequest has them.
+    """A broker's answer to a heartbeat of a member of a group that is not classic.
+
+    ``member_epoch``: None if the heartbeat was refused or the member left (``leaves``). ``assigned``: keys of
+    the partitions that the answer assigns to a consumer; None if it has no assignment. Times are as in
+    CommitRequest.
     """
 
     broker_id: int
@@ -74,7 +76,7 @@ class HeartbeatAnswer:
 
 
 def heartbeat_answer(line: RequestLine) -> HeartbeatAnswer | None:
-    """A line of HEARTBEAT_APIS; None when it names no group or member."""
+    """The answer in a line of HEARTBEAT_APIS; None if the line names no group or no member."""
     sent, answer = line.sent, line.answer or {}
     group_id = text(sent.get("groupId"))
     member_id = text(answer.get("memberId") or sent.get("memberId"))
@@ -114,22 +116,22 @@ def _assigned(assignment: Mapping[str, Any] | None) -> frozenset[str] | None:
 
 
 def member_lines(line: RequestLine) -> list[MemberLine]:
-    """What a line of CLASSIC_APIS tells of members; nothing when it was refused for another reason than that
-    the member is not known.
+    """The answers to members in a line of CLASSIC_APIS. None for a request that was refused with an error
+    that does not show whether the member exists.
     """
     sent, answer = line.sent, line.answer or {}
     group_id, code = sent.get("groupId"), answer.get("errorCode")
     if group_id is None:
         return []
     expected = {HEARTBEAT: _REBALANCE_IN_PROGRESS, JOIN_GROUP: _MEMBER_ID_REQUIRED}
-    goes_on = code is not None and expected.get(line.api_key) == code
+    stays_member = code is not None and expected.get(line.api_key) == code
     unknown = code == _UNKNOWN_MEMBER_ID and line.api_key in (HEARTBEAT, SYNC_GROUP)
     source = answer if line.api_key == JOIN_GROUP else sent
-    found = []
+    lines = []
     for member_id, instance_id, error in _members(line.api_key, sent, answer):
         fine = code == 0 and error == 0
-        if member_id is not None and (fine or goes_on or unknown):
-            found.append(
+        if member_id is not None and (fine or stays_member or unknown):
+            lines.append(
                 MemberLine(
                     line.broker_id,
                     line.connection,
@@ -150,7 +152,7 @@ def member_lines(line: RequestLine) -> list[MemberLine]:
                     line.position,
                 )
             )
-    return found
+    return lines
 
 
 def _members(
@@ -162,23 +164,23 @@ def _members(
             (member.get("memberId"), member.get("groupInstanceId"), member.get("errorCode"))
             for member in answer["members"]
         ]
-    told = answer.get("memberId") if api_key == JOIN_GROUP else None
-    member_id = told if told is not None else sent.get("memberId")
+    assigned_id = answer.get("memberId") if api_key == JOIN_GROUP else None
+    member_id = assigned_id if assigned_id is not None else sent.get("memberId")
     return [(member_id, sent.get("groupInstanceId"), answer.get("errorCode"))]
 
 
 def _timeout_ms(sent: Mapping[str, Any]) -> int | None:
-    """JoinGroup before version 1 has one timeout for both."""
-    given = (integer(sent.get("sessionTimeoutMs")), integer(sent.get("rebalanceTimeoutMs")))
-    return min((each for each in given if each is not None and each >= 0), default=None)
+    """The shorter timeout of a JoinGroup. Before version 1 JoinGroup has one timeout for both purposes."""
+    timeouts = (integer(sent.get("sessionTimeoutMs")), integer(sent.get("rebalanceTimeoutMs")))
+    return min((each for each in timeouts if each is not None and each >= 0), default=None)
 
 
 def _assignment(answer: Mapping[str, Any]) -> bytes | None:
-    """What a member was assigned; only that of a consumer is of partitions."""
-    given = answer.get("assignment")
-    if not given:
+    """The assignment that a member got, as bytes. Only that of a consumer has partitions."""
+    encoded = answer.get("assignment")
+    if not encoded:
         return None
     try:
-        return b64decode(given, validate=True)
+        return b64decode(encoded, validate=True)
     except ValueError:
         return None

@@ -22,14 +22,14 @@ _STREAMS_STATES = {1: "STABLE", 2: "UNREVOKED_TASKS", 3: "UNRELEASED_TASKS"}
 
 @dataclass(slots=True)
 class MemberMetadata:
-    """What the newest metadata of a member says (types 5, 10, 19)."""
+    """The newest metadata of a member (record types 5, 10, 19)."""
 
     client_id: str | None = None
     instance_id: str | None = None
     speaks_classic: bool = False
 
     def replay(self, record: GroupRecord) -> None:
-        """Take the member's next metadata; a tombstone leaves its names."""
+        """Replay the member's next metadata record. A tombstone keeps client id and instance id."""
         self.client_id = record.client_id if record.client_id is not None else self.client_id
         self.instance_id = record.instance_id if record.instance_id is not None else self.instance_id
         # a member of a consumer group may change its protocol, and then its metadata is written again
@@ -37,12 +37,12 @@ class MemberMetadata:
 
 
 class Step(NamedTuple):
-    """What one record of the group says of one member.
+    """The state of one member after one record of the group.
 
     ``no`` is the record's number within the group, ``at`` its batch's last offset and its timestamp.
-    ``protocol``: what the member speaks (classic, consumer, streams, share); ``state``: Kafka's MemberState
-    of it. ``owned`` is None where the record's assignment could not be read. ``known``: nothing is missing of
-    the group after this record.
+    ``protocol``: the protocol that the member uses (classic, consumer, streams, share). ``state``: Kafka's
+    MemberState. ``owned``: None if the record's assignment could not be read. ``known``: the group is
+    completely known after this record.
     """
 
     no: int
@@ -60,7 +60,7 @@ class Step(NamedTuple):
 
 
 def step_of(record: GroupRecord, no: int, at: Point, metadata: MemberMetadata | None, *, known: bool) -> Step:
-    """What a current assignment (types 8, 14, 22) says, with the member's newest metadata."""
+    """The step of a current assignment record (types 8, 14, 22), with the member's newest metadata."""
     classic = metadata is not None and metadata.speaks_classic
     protocol = "classic" if classic else GROUP_TYPES[record.type]
     names = _STREAMS_STATES if protocol == "streams" else _STATES
@@ -89,7 +89,7 @@ def classic_step_of(
     *,
     known: bool,
 ) -> Step:
-    """What the record of a classic group says of one of its members: the epoch is the generation."""
+    """The step of one member in the record of a classic group: its epoch is the generation."""
     return Step(
         no,
         at,
@@ -107,9 +107,11 @@ def classic_step_of(
 
 
 class Tenure(NamedTuple):
-    """An uninterrupted ownership: the record's number and the position it began with, the member epoch then.
+    """An uninterrupted ownership of a partition: number and position of the record that began it, and the
+    member epoch then.
 
-    ``first_row``: no record of the member from right before says that it did not own it already.
+    ``first_row``: the member has no readable record right before it, so it may have owned the partition
+    already.
     """
 
     since_no: int
@@ -119,30 +121,31 @@ class Tenure(NamedTuple):
 
 
 class Revocation(NamedTuple):
-    """A partition left the member: the member epoch held when it did."""
+    """A partition left the member: the member epoch that it had until then."""
 
     epoch: int
     at: Point
 
 
 class Changes(NamedTuple):
-    """What changed hands with a step: partition keys that the member got and that it no longer has."""
+    """How a step changed what a member owns: partition keys that it got and that it lost."""
 
     got: list[str]
     lost: list[str]
     given_up: list[str]
-    """Those lost, and those that were pending revocation and are assigned again: KAFKA-19449 lets the member
-    have them back in one step.
+    """The lost ones, and those that were pending revocation and are assigned again: with KAFKA-19449 the
+    member gets them back in one step.
     """
 
 
 class Member:
     """One member of a group from its first record to its tombstone.
 
-    The revocation epoch is 0 when a member begins. When a record raises the member epoch, and partitions left
-    the member with it or since the rise before, it becomes the member epoch before the rise. After a hole it
-    is None until that happens. A member that a conversion takes over from a classic group begins one below
-    its epoch, because the coordinator knows nothing from before: that is ``first_epoch``, else 0.
+    A new member has the revocation epoch 0. When a record raises the member epoch, and partitions left the
+    member with that record or since the previous rise, the revocation epoch becomes the member epoch before
+    the rise. After a hole it is None until that happens. A member that a conversion takes over from a classic
+    group begins with its epoch minus one, because the coordinator knows nothing of the time before.
+    ``first_epoch`` is the revocation epoch that the member began with.
     """
 
     __slots__ = (
@@ -152,10 +155,14 @@ class Member:
     )  # fmt: skip
 
     def __init__(self, step: Step, lives_before: int) -> None:
-        """A member begins with ``step``, after so many lives under its id; see ``replay``."""
+        """A member that begins with ``step``; ``replay`` has yet to be called with it. ``lives_before``: how
+        many members had its id before.
+        """
         self.newest = step
         self.is_away = False
-        """A static member that has left for a while (member epoch -2) believes nothing until it is back."""
+        """Whether a static member has left for a while (member epoch -2): it owns nothing until
+        it is back.
+        """
         self.owned: dict[str, Owned] = {}
         self.tenures: dict[str, Tenure] = {}
         self.revocations: dict[str, Revocation] = {}
@@ -170,20 +177,20 @@ class Member:
         self._left_behind: int | None = None
 
     def entered_epoch(self, key: str) -> int | None:
-        """The member epoch at which a partition it has entered its assignment; None where it may have been
-        before.
+        """The member epoch at which a partition that it owns entered its assignment; None if the partition
+        may have entered earlier.
         """
         tenure = self.tenures[key]
         return tenure.entered_epoch if self._start_known or not tenure.first_row else None
 
     def note_revocation_epoch(self) -> None:
-        """The newest record was its batch's last: its revocation epoch was observable."""
+        """Note the revocation epoch after the last record of a batch, when it was observable."""
         epochs = self.revocation_epochs
         if not epochs.states or epochs.states[-1] != self.revocation_epoch:
             epochs.add(self.newest.at, self.revocation_epoch)
 
     def replay(self, step: Step) -> Changes:
-        """Take the member's next record, or the one it begins with."""
+        """Replay the member's next record, or the one it begins with."""
         previous = self.newest if self._rows else None
         self.newest = step
         self.is_away = step.member_epoch < 0
@@ -200,7 +207,7 @@ class Member:
         return changes
 
     def _lose_sight(self) -> Changes:
-        """What is owned now is not known; nothing is known to have left."""
+        """Replay a record that could not be read: it is unknown what the member owns, and what it gave up."""
         lost = list(self.owned)
         self.owned, self.tenures = {}, {}
         self.ever_unread = True
@@ -208,14 +215,14 @@ class Member:
         return Changes([], lost, [])
 
     def _change_owned(self, step: Step, listed: Sequence[Owned], *, after_unread: bool) -> Changes:
-        was, now = self.owned, {owned.partition_key: owned for owned in listed}
-        lost = [key for key in was if key not in now]
+        before, now = self.owned, {owned.partition_key: owned for owned in listed}
+        lost = [key for key in before if key not in now]
         again = [
             key
-            for key, owned in was.items()
+            for key, owned in before.items()
             if owned.pending_revocation and key in now and not now[key].pending_revocation
         ]
-        got = [key for key in now if key not in was]
+        got = [key for key in now if key not in before]
         first = self._rows == 1 or after_unread
         for key in lost:
             del self.tenures[key]
@@ -226,7 +233,8 @@ class Member:
 
     def _raise_epochs(self, previous: Step | None, step: Step, changes: Changes) -> None:
         rises = previous is not None and step.member_epoch > previous.member_epoch
-        # what left without a rise (the target took more before the member could move on) counts at the next
+        # partitions may leave without a rise, when a new target takes them before the member's epoch can
+        # rise: they count at the next rise
         self._left_since_rise = self._left_since_rise or bool(changes.given_up)
         taken_over = (
             previous is not None

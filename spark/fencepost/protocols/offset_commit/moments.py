@@ -1,4 +1,4 @@
-"""One commit at one state of a classic group: when did the next state come, which is not written yet?"""
+"""One commit at one state of a classic group: whether the next state, not yet written, had already begun."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from fencepost.protocols.offset_commit.states import State
 
 @dataclass(slots=True, frozen=True)
 class Moment:
-    """One commit at one state of a classic group, with all that tells when the next state came.
+    """One commit at one state of a classic group, with all evidence of when the next state began.
 
-    ``own``: the generation that its member certainly had, by the order of the member's own requests;
-    ``unknown``: by the same order it certainly was no member any more.
+    ``own``: the generation that its member certainly had, by the order of the member's own requests; None if
+    they do not show it. ``unknown``: by the same order, the coordinator certainly had removed the member.
+    ``start_ms`` to ``end_ms``: when the commit was decided. ``next_from`` to ``next_by``: when the group's
+    next record was written; None if another broker's clock dated it.
     """
 
     commit: Commit
     state: State
     generation: Generation
-    told: Bounds
+    bounds: Bounds
     signs: Signs
     own: int | None
     unknown: bool
@@ -31,25 +33,26 @@ class Moment:
     next_by: int | None
 
 
-def begun(at: Moment) -> tuple[bool, bool]:
+def next_generation_begun(at: Moment) -> tuple[bool, bool]:
     """Whether the next generation may, and must, have begun.
 
-    It begins when its last member has joined, and is told in every answer: until a member joins again
-    it is in the one that it was told last. One without members is written at once.
+    A generation begins when the last of its members has joined, and each answer to JoinGroup names it. Until
+    a member joins again it is in the generation of its newest answer. A generation without members is
+    written at once.
     """
-    generation, told = at.generation, at.told
+    generation, bounds = at.generation, at.bounds
     if at.own is not None:
-        begun = at.own > generation.generation
-        return begun, begun
+        has_begun = at.own > generation.generation
+        return has_begun, has_begun
     if generation.next_generation is not None:
         moves = generation.next_generation > generation.generation
     else:
-        moves = told.begun_by is not None or generation.next_lost
-    begun_by = least(told.begun_by, at.next_by)
+        moves = bounds.begun_by is not None or generation.next_lost
+    begun_by = least(bounds.begun_by, at.next_by)
     last_arrival = _last_arrival(at)
     if last_arrival is not None and (begun_by is None or last_arrival > begun_by):
         last_arrival = None
-    begun_from = greatest(last_arrival, told.current)
+    begun_from = greatest(last_arrival, bounds.current)
     may = moves and (begun_from is None or begun_from <= at.end_ms)
     must = moves and begun_by is not None and begun_by <= at.start_ms
     return may, must
@@ -61,17 +64,17 @@ def _last_arrival(at: Moment) -> int | None:
         return None
     if not members:
         return at.next_from
-    arrivals = [at.told.joined.get(member) for member in members]
-    known = [arrival.ms for arrival in arrivals if arrival is not None]
-    return max(known) if len(known) == len(arrivals) else None
+    arrivals = [at.bounds.joined.get(member) for member in members]
+    arrived = [arrival.ms for arrival in arrivals if arrival is not None]
+    return max(arrived) if len(arrived) == len(arrivals) else None
 
 
 def may_have_joined(at: Moment) -> bool:
-    """Whether the member's JoinGroup for the next generation may have arrived. A broker answers one request
-    of a connection after the other.
+    """Whether the member's JoinGroup for the next generation may have arrived. A broker answers the requests
+    of one connection one after the other.
     """
     request = at.commit.request
-    arrival = at.told.joined.get(request.member_id)
+    arrival = at.bounds.joined.get(request.member_id)
     if arrival is None:
         return False
     if arrival.connection is not None and arrival.connection == request.connection:
@@ -80,16 +83,16 @@ def may_have_joined(at: Moment) -> bool:
 
 
 def may_be_rebalancing_still(at: Moment) -> bool:
-    """After the assignment was written the group completes its rebalance only when the record is
-    replicated.
+    """Whether the group may still have been rebalancing: after the assignment was written, the rebalance
+    completes only when the record is replicated.
     """
-    stable_by = at.told.stable_by
+    stable_by = at.bounds.stable_by
     return not at.commit.accepted and (stable_by is None or stable_by >= at.start_ms)
 
 
 def next_epoch(at: Moment) -> int | None:
-    """The generation that follows, in memory. Where there may have been several, the first for a commit from
-    before all of them, which decide alike; else None.
+    """The next generation in the coordinator's memory. If there may have been several: the first one for a
+    commit with an epoch older than all of them, which all decide it alike; otherwise None.
     """
     if at.own is not None:
         return at.own
@@ -98,30 +101,30 @@ def next_epoch(at: Moment) -> int | None:
     return following if one else None
 
 
-def waits(at: Moment) -> bool | None:
-    """Whether the generation that follows waits for its assignment, from its beginning on. One that never had
-    any waited until somebody came or left.
+def waits_for_assignment(at: Moment) -> bool | None:
+    """Whether the next generation was waiting for its assignment. It was if its own record is the next one;
+    otherwise, None: a generation that never got an assignment waited until a member joined or left.
     """
     return True if at.generation.next_generation == next_epoch(at) else None
 
 
-def stays(at: Moment) -> bool | None:
-    """Whether the member of the commit is one of the next generation."""
+def stays_member(at: Moment) -> bool | None:
+    """Whether the commit's member is a member of the next generation; None if unknown."""
     if at.own is not None:
         return True
     members = at.generation.next_member_ids
     return None if members is None else at.commit.request.member_id in members
 
 
-def gone(at: Moment) -> tuple[bool, bool]:
-    """Whether the member may, and must, be gone.
+def member_removed(at: Moment) -> tuple[bool, bool]:
+    """Whether the coordinator may, and must, have removed the member.
 
-    It is gone when it leaves, after its last sign of life (its session ends, or its LeaveGroup is not in the
-    log); or when that is written: a static member's successor within the generation, or that the group is
-    empty, after its only member.
+    It removes a member that sends LeaveGroup, or some time after the member's last sign of life (its session
+    expired, or its LeaveGroup is not in the request log). In two cases it writes that at once: a static
+    member is replaced within the generation, or the only member of a group left it empty.
     """
     generation, signs = at.generation, at.signs
-    still = stays(at)
+    still = stays_member(at)
     if still is None:
         refused = at.commit.broker_error == "UNKNOWN_MEMBER_ID" and not generation.followed
         leaves = signs.left_by is not None or refused or generation.next_lost
@@ -135,17 +138,19 @@ def gone(at: Moment) -> tuple[bool, bool]:
     at_once = generation.next_generation == generation.generation or (
         len(generation.member_ids) == 1 and empties
     )
-    gone_from = signs.left_from
-    if gone_from is None and at_once:
-        gone_from = at.next_from
-    if gone_from is None:
-        gone_from = signs.seen
-    gone_by = least(signs.left_by, at.next_by)
-    may = gone_from is None or gone_from <= at.end_ms
-    return may, gone_by is not None and gone_by <= at.start_ms
+    removed_from = signs.left_from
+    if removed_from is None and at_once:
+        removed_from = at.next_from
+    if removed_from is None:
+        removed_from = signs.seen
+    removed_by = least(signs.left_by, at.next_by)
+    may = removed_from is None or removed_from <= at.end_ms
+    return may, removed_by is not None and removed_by <= at.start_ms
 
 
 def asks_for_another_instance(at: Moment) -> bool:
-    """A static member is asked for by its instance id, which may be another's by now."""
+    """Whether the commit names an instance id that is not the one of its member in the log: the coordinator
+    looks a static member up by that id, which another member may have by now.
+    """
     instance_id = at.commit.request.instance_id
     return instance_id is not None and instance_id != at.state.member_instance_id

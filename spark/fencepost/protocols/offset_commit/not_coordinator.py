@@ -1,9 +1,9 @@
 """Commits answered NOT_COORDINATOR or COORDINATOR_NOT_AVAILABLE, which may be stored nevertheless.
 
-NOT_COORDINATOR and COORDINATOR_NOT_AVAILABLE are also what a coordinator answers that accepted a commit and
-wrote it, if the replicas did not take it in time or its leadership ended meanwhile
-(GroupCoordinatorService.handleOperationException). What the log has of it is then stored, whatever the client
-was told.
+A coordinator that accepted a commit and wrote it also answers one of these, if the replicas did not
+replicate the record in time or its leadership ended meanwhile
+(GroupCoordinatorService.handleOperationException). If the log has the record, the offset is stored, whatever
+the client was answered.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ANSWERED_LATER = ELSEWHERE - {LOADING}
 
 
 class NotCoordinatorCommits:
-    """Such commits beside the records of their coordinator's log that no accepted commit wrote."""
+    """Such commits, matched with the records of their coordinator's log that no accepted commit wrote."""
 
     def __init__(
         self,
@@ -43,11 +43,11 @@ class NotCoordinatorCommits:
         leaders: Mapping[int, int | None],
         lateness: Lateness,
     ) -> None:
-        """``leaders``: who was elected, by leader epoch."""
+        """``leaders``: the elected broker by leader epoch."""
         self._requests = requests
         self._leaders, self._lateness = leaders, lateness
         self._stored: dict[int, list[int]] = {}
-        # what compaction has been over, and what a hole may hide, shows nothing
+        # a missing record proves nothing where compaction has been or where the log has a hole
         self._from_ms, self._to_ms = -inf, -inf
         if len(log.stretches) == 1 and len(log):
             self._to_ms = int(log.max_timestamp_ms.max())
@@ -55,7 +55,9 @@ class NotCoordinatorCommits:
                 self._from_ms = inf if log.base.ms is None else log.base.ms
 
     def settle(self, matches: Matches) -> None:
-        """Take the request of a commit that alone can have written a record, and no other, for accepted."""
+        """Mark a request as stored if one of its commits fits exactly one record, which no other commit
+        fits.
+        """
         requests = self._requests
         errors = requests.with_error(_ANSWERED_LATER)
         if not len(errors):
@@ -64,14 +66,14 @@ class NotCoordinatorCommits:
         for request in requests.each(np.unique(requests.request[errors])):
             for commit in request.commits:
                 if commit.broker_error in _ANSWERED_LATER:
-                    found = free.get(content_of(commit), ())
-                    fits = [each for each in found if self._fits(commit, matches.records, each)]
+                    records = free.get(content_of(commit), ())
+                    fits = [each for each in records if self._fits(commit, matches.records, each)]
                     self._stored[commit.number] = fits
             request.commits = []
-        takers = Counter(record for found in self._stored.values() for record in found)
-        sure = [number for number, found in self._stored.items() if len(found) == 1 == takers[found[0]]]
+        takers = Counter(record for records in self._stored.values() for record in records)
+        sure = [number for number, records in self._stored.items() if len(records) == 1 == takers[records[0]]]
         matches.record[sure] = [self._stored[number][0] for number in sure]
-        # the records of one request are written together, or none is
+        # all records of one request are written together, or none of them
         requests.stored[errors] = np.isin(requests.request[errors], requests.request[sure])
 
     def _fits(self, commit: Commit, records: CommitRecords, number: int) -> bool:
@@ -83,9 +85,9 @@ class NotCoordinatorCommits:
             and is_of_topic(commit, records, number)
         )
 
-    def met_none(self, request: CommitRequest) -> bool:
-        """Whether no coordinator decided any commit of the request: its log, which is whole there and goes on
-        behind it, has none of them.
+    def was_not_decided(self, request: CommitRequest) -> bool:
+        """Whether certainly no coordinator decided any commit of the request: the log is complete at that
+        time and continues after it, and has no record of them.
         """
         start_ms = request.requested_ms - self._lateness.of(request)
         is_shown = self._from_ms < start_ms and request.responded_ms <= self._to_ms
@@ -96,11 +98,11 @@ class NotCoordinatorCommits:
 
 
 def _free(matches: Matches) -> dict[Content, list[int]]:
-    """The records that no commit certainly wrote, nor may have written, by their contents."""
+    """The records that no commit certainly wrote or may have written, by their contents."""
     records = matches.records
     is_free = (records["tombstone"] == 0) & (records["based"] == 0)
     is_free[matches.record[matches.record >= 0]] = False
-    is_free[[each for found in matches.doubtful.values() for each in found]] = False
+    is_free[[each for records_of_commit in matches.doubtful.values() for each in records_of_commit]] = False
     free: dict[Content, list[int]] = {}
     numbers = np.flatnonzero(is_free)
     for content, number in zip(contents_of_records(records, numbers), numbers.tolist(), strict=True):
@@ -109,7 +111,7 @@ def _free(matches: Matches) -> dict[Content, list[int]]:
 
 
 def state_of_none() -> State:
-    """What a commit met that no coordinator decided: nothing of the group."""
+    """The state for a commit that no coordinator decided: nothing of the group is known."""
     return State(
         NO_LIFE,
         None,

@@ -1,4 +1,4 @@
-"""Stored offsets as OffsetMetadataManager replays them: what is stored, and what became of transactions."""
+"""Replays stored offsets as OffsetMetadataManager does: what is stored, and how transactions ended."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _OUTCOMES = pa.array(OUTCOMES)
 _NUMBER = {name: number for number, name in enumerate(OUTCOMES)}
 
 Key = tuple[str, str, int]
-"""What an offset is stored for: group, topic, partition."""
+"""The key of a stored offset: group, topic, partition."""
 
 
 class _Stored(NamedTuple):
-    """The stored offset (None once it is deleted), and where and when it was stored."""
+    """The stored offset (None for a deletion), and where (``at``) and when (``ms``) it was stored."""
 
     committed_offset: int | None
     stretch: int
@@ -39,7 +39,7 @@ class _Stored(NamedTuple):
 
 
 class _Record(NamedTuple):
-    """A commit record by its number; ``key`` is the number of its Key."""
+    """One commit record, with its number; ``key`` is the number of its Key."""
 
     number: int
     key: int
@@ -56,9 +56,11 @@ class _Record(NamedTuple):
 
 @dataclass(slots=True)
 class _Partition:
-    """What is stored for one key; ``newest`` is the newest commit record that was ever applied, or tried to
-    be: its offset, and where it was. ``forgotten_at``: a tombstone forgets the offset, and with it that
-    anything newer was ever stored.
+    """The offset stored for one key.
+
+    ``newest``: the commit record with the highest offset of which it was ever tried to apply it, as its
+    offset and the offset at which that was done (that of its transaction's marker). ``forgotten_at``: the
+    offset of the newest tombstone; after it the coordinator no longer knows that something newer was stored.
     """
 
     stored: _Stored | None = None
@@ -67,11 +69,11 @@ class _Partition:
 
 
 class OffsetMetadataManager:
-    """The offsets of one coordinator's log: what became of its commit records.
+    """The offsets of one coordinator's log, and the outcome of each of its commit records.
 
-    A commit that no transaction wrote is stored at once. So where no transaction ever wrote a key, what was
-    stored before each commit is the one before it: that is told for all of them together. Other keys are
-    replayed, with the ``markers`` of transactions.
+    A commit outside of a transaction is stored at once. So for keys that no transaction ever wrote, the
+    offset stored before a commit is that of the commit before: this is computed for all of them together.
+    Other keys are replayed record by record, with the ``markers`` of transactions.
     """
 
     def __init__(
@@ -81,9 +83,9 @@ class OffsetMetadataManager:
         stretches: Mapping[int, Stretch],
         remembered: Collection[Key] = (),
     ) -> None:
-        """``stretches`` of the log; ``remembered``: the keys whose past ``stored_during`` can tell."""
+        """``stretches`` of the log; ``remembered``: the keys for which ``stored_during`` can be called."""
         self._records, self._stretches = records, stretches
-        # behind the last record is what is said of none: its number is -1
+        # the last place is for commits without a record, whose number is -1
         size = len(records) + 1
         self._outcome, self._transaction_outcome = (np.full(size, -1) for _ in range(2))
         self._ended_offset, self._ended_ms, self._offset_before = (np.full(size, UNKNOWN) for _ in range(3))
@@ -95,25 +97,25 @@ class OffsetMetadataManager:
         keys, numbers = self._keys(remembered)
         self._past: dict[int, list[_Stored]] = {number: [] for number in numbers}
         self._past_of = {key: self._past[number] for key, number in zip(remembered, numbers, strict=True)}
-        is_replayed = np.isin(keys, keys[records.is_so("is_transactional")])
+        is_replayed = np.isin(keys, keys[records.numbers_with("is_transactional")])
         self._store(keys, ~is_replayed)
         self._replay(_rows(records, keys, np.flatnonzero(is_replayed)), markers)
         for past in self._past.values():
             past.sort(key=lambda stored: (stored.ms, stored.at))
 
     def columns(self, numbers: Longs) -> dict[str, pa.Array]:
-        """What became of the commits that wrote these records, -1 being none: columns of COMMITS.
+        """The outcomes of these records (-1: no record) as columns of COMMITS.
 
-        ``offset_before`` is what was stored right before; nothing is said across a hole in the log.
+        ``offset_before`` is the offset stored right before the record; null across a hole in the log.
         """
 
         def values(column: Longs) -> pa.Array:
-            found = column[numbers]
-            return pa.array(found, mask=found == UNKNOWN)
+            selected = column[numbers]
+            return pa.array(selected, mask=selected == UNKNOWN)
 
         def names(column: Longs) -> pa.Array:
-            found = column[numbers]
-            return _OUTCOMES.take(pa.array(found, mask=found < 0))
+            selected = column[numbers]
+            return _OUTCOMES.take(pa.array(selected, mask=selected < 0))
 
         return {
             "record_offset": values(np.append(self._records["offset"], UNKNOWN)),
@@ -127,37 +129,39 @@ class OffsetMetadataManager:
     def stored_during(
         self, key: Key, start_ms: int, end_ms: int, stretch: int, leader_epoch: int
     ) -> int | None:
-        """What was stored from one time to another, if it did not change; within one leader's term only."""
+        """The offset that was stored from one time to another; None if it changed, or if it was not stored in
+        this stretch by this leader.
+        """
         past = self._past_of.get(key, [])
         first = bisect_right(past, start_ms, key=_ms)
         last = bisect_right(past, end_ms, key=_ms)
         if first != last or not first:
             return None
         stored = past[first - 1]
-        here = stored.stretch == stretch and stored.leader_epoch == leader_epoch
-        return stored.committed_offset if here else None
+        in_term = stored.stretch == stretch and stored.leader_epoch == leader_epoch
+        return stored.committed_offset if in_term else None
 
     def marker_after(self, stretch: int, producer_id: int, ms: int) -> Marker | None:
-        """The first marker of the producer in a stretch that was written at a time or later."""
+        """The producer's first marker in a stretch that was written at ``ms`` or later."""
         markers, newest_ms = self._markers.get((stretch, producer_id), ((), ()))
         at = bisect_left(newest_ms, ms)
         return markers[at] if at < len(markers) else None
 
     def _keys(self, remembered: Sequence[Key]) -> tuple[Longs, list[int]]:
-        """A number for the key of each record, and of each key that is remembered."""
+        """Numbers for the keys of all records, and for the remembered keys."""
         records = self._records
         groups, topics, partitions = zip(*remembered, strict=True) if remembered else ((), (), ())
-        found = numbered_rows(
+        keys = numbered_rows(
             *(
                 np.concatenate([texts.values, texts.numbers_of(others)])
                 for texts, others in ((records.texts("group_id"), groups), (records.texts("topic"), topics))
             ),
             np.concatenate([records["partition"], np.array(partitions, dtype=np.int64)]),
         )
-        return found[: len(records)], found[len(records) :].tolist()
+        return keys[: len(records)], keys[len(records) :].tolist()
 
     def _store(self, keys: Longs, which: NDArray[np.bool_]) -> None:
-        """What became of the records of keys that no transaction wrote."""
+        """Note the outcomes of the records (``which``) whose keys no transaction wrote."""
         records, numbers = self._records, np.array(list(self._past), dtype=np.int64)
         order = np.argsort(keys, kind="stable")
         order = order[which[order]]
@@ -176,14 +180,14 @@ class OffsetMetadataManager:
             if isinstance(record, Marker):
                 self._end_transaction(record)
             else:
-                self._take(record)
+                self._replay_commit(record)
         # a transaction is pending at the end of the log, unless a hole may hide its marker
         for record in (each for records in self._open.values() for each in records):
             if self._stretches[record.stretch].to_offset is None:
                 self._transaction_outcome[record.number] = self._outcome[record.number] = _NUMBER[PENDING]
         self._open.clear()
 
-    def _take(self, record: _Record) -> None:
+    def _replay_commit(self, record: _Record) -> None:
         partition = self._partitions.get(record.key)
         stored = None if partition is None else partition.stored
         if stored is not None and stored.stretch == record.stretch and stored.committed_offset is not None:
@@ -192,7 +196,7 @@ class OffsetMetadataManager:
             self._open.setdefault(record.producer_id, []).append(record)
             return
         if record.is_transactional:
-            # the cleaner waits for transactions to end, and takes what was aborted
+            # the cleaner waits until a transaction has ended, and removes aborted records
             self._transaction_outcome[record.number] = _NUMBER[COMMITTED]
         self._outcome[record.number] = _NUMBER[COMMITTED]
         self._apply(record, record.offset, record.timestamp_ms)
@@ -239,7 +243,7 @@ class OffsetMetadataManager:
 
 
 def _rows(records: CommitRecords, keys: Longs, numbers: Longs) -> list[_Record]:
-    """These records, one by one."""
+    """These records as objects."""
     flags = (records[name][numbers] != 0 for name in ("is_transactional", "based", "tombstone"))
     columns = (
         numbers,

@@ -1,8 +1,8 @@
-"""What the order of requests tells of where each was decided, without a clock.
+"""Places requests in the coordinator's log by the order of the requests on a connection, without a clock.
 
-A broker takes the next request of a connection when the answer to the one before has been sent and logged
-(SocketServer.Processor.processCompletedSends). What the one before wrote, or was told, was so before the next
-one was decided; and the other way round.
+A broker takes the next request of a connection when it has sent and logged the answer to the one before
+(SocketServer.Processor.processCompletedSends). So a request was decided after everything that the one before
+wrote or was answered, and before everything that the next one wrote or was answered.
 """
 
 from __future__ import annotations
@@ -23,9 +23,8 @@ from fencepost.replay.logs import UNKNOWN, Longs
 
 
 class Between(NamedTuple):
-    """A place in a group's log: behind the record at ``after``, and before the one at ``before`` was written.
-
-    Offsets, neither of them included.
+    """A place in a group's log: behind the record at offset ``after``, and before the record at offset
+    ``before`` was written. Neither offset is included.
     """
 
     after: int = -1
@@ -38,7 +37,7 @@ Answer = HeartbeatAnswer | MemberLine
 
 
 class Places(NamedTuple):
-    """Between which offsets each request was decided, as Between has it, by the request's number."""
+    """For each request, by its number, the offsets between which it was decided (see Between)."""
 
     after: Longs
     before: Longs
@@ -49,8 +48,8 @@ class Places(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """Lines of request logs as columns: a number for each ``connection`` of a group's clients (-1 where that
-    is not told), the place of each ``file`` in the order of their names.
+    """Lines of request logs as columns. ``connection``: a number for each connection of a group's clients, -1
+    if the line does not name it. ``file``: the rank of the file's name. ``position``: the place in the file.
     """
 
     connection: Longs
@@ -60,7 +59,7 @@ class Lines(NamedTuple):
 
 
 def lines_of(requests: Requests, numbers: Longs, answers: Sequence[Answer]) -> Lines:
-    """The requests with these numbers and, behind them, answers."""
+    """The lines of the requests with these numbers, followed by those of the answers."""
 
     def both(of_requests: Longs, of_answers: Iterable[int]) -> Longs:
         return np.concatenate([of_requests, np.fromiter(of_answers, np.int64, len(answers))])
@@ -69,10 +68,12 @@ def lines_of(requests: Requests, numbers: Longs, answers: Sequence[Answer]) -> L
     names = sorted({*files.names, *(each.file for each in answers)})
     rank = {name: number for number, name in enumerate(names)}
     rank_of_file = np.array([rank[name] for name in files.names], dtype=np.int64)
-    connection, known = _connections(requests, numbers)
-    told = ((each.group_id, each.broker_id, each.connection) for each in answers)
-    connection = both(connection, (known.setdefault(each, len(known)) for each in told))
-    nameless = [number for (*_, name), number in known.items() if name is None]
+    connection, numbers_of_names = _connections(requests, numbers)
+    names_of_answers = ((each.group_id, each.broker_id, each.connection) for each in answers)
+    connection = both(
+        connection, (numbers_of_names.setdefault(each, len(numbers_of_names)) for each in names_of_answers)
+    )
+    nameless = [number for (*_, name), number in numbers_of_names.items() if name is None]
     return Lines(
         np.where(np.isin(connection, nameless), -1, connection),
         both(rank_of_file[files.values[numbers]], (rank[each.file] for each in answers)),
@@ -82,7 +83,7 @@ def lines_of(requests: Requests, numbers: Longs, answers: Sequence[Answer]) -> L
 
 
 def _connections(requests: Requests, numbers: Longs) -> tuple[Longs, dict[Any, int]]:
-    """Of each request the number of its group, broker and connection, and what has which number."""
+    """For each request a number for its group, broker and connection together; and what has which number."""
     group_id, connection = (requests.texts(name) for name in ("group_id", "connection"))
     broker_id = requests["broker_id"][numbers]
     rows = numbered_rows(group_id.values[numbers], broker_id, connection.values[numbers])
@@ -93,8 +94,10 @@ def _connections(requests: Requests, numbers: Longs) -> tuple[Longs, dict[Any, i
 
 
 class Turns(NamedTuple):
-    """Lines in the order in which their connections handled them: ``lines`` are their numbers. Those with the
-    same number of ``chain`` came one after the other; ``follows``: behind another one of its chain.
+    """Lines in the order in which their connections handled them.
+
+    ``lines``: their numbers. Lines with the same number in ``chain`` certainly came one after the other.
+    ``follows``: whether a line has another one of its chain before it.
     """
 
     lines: Longs
@@ -102,16 +105,16 @@ class Turns(NamedTuple):
     follows: NDArray[np.bool_]
 
     def chains(self) -> Iterator[Longs]:
-        """The lines of each chain; of those that have several."""
+        """The lines of each chain that has more than one."""
         for chained in np.split(self.lines, np.flatnonzero(~self.follows)[1:]):
             if len(chained) > 1:
                 yield chained
 
 
 def turns(lines: Lines) -> Turns:
-    """The turns of lines, for each group by itself.
+    """The turns of lines, for each group separately.
 
-    A chain is cut where the lines of two files, or a clock that went back, do not tell the order.
+    A chain ends where the order is not known: between lines of two files, or where a clock went back.
     """
     connection, file, position, responded = lines
     order: Longs = np.lexsort((position, file, responded, connection))
@@ -125,7 +128,7 @@ def turns(lines: Lines) -> Turns:
 
 
 class Order:
-    """The requests of one coordinator's groups by the turn that they had on their connections."""
+    """The order of the requests to one coordinator's groups on their connections."""
 
     def __init__(
         self,
@@ -133,8 +136,8 @@ class Order:
         answers: Sequence[HeartbeatAnswer],
         epochs: Mapping[str, Mapping[tuple[str, int], Between]],
     ) -> None:
-        """``epochs``: by group, where each member had each of its epochs, as ``epochs_of`` has it.
-        ``is_last``: of each request whether no line of its connection follows it.
+        """``epochs``: for each group where in its log each member had each epoch (``epochs_of``).
+        ``is_last``: for each request, whether its line is the last one of its chain.
         """
         self._count = len(requests)
         every = lines_of(requests, np.arange(len(requests)), answers)
@@ -152,61 +155,72 @@ class Order:
             else epochs.get(each.group_id, {}).get((each.member_id, each.member_epoch))
             for each in answers
         ]
-        self._told = np.array([place or ANYWHERE for place in places], dtype=np.int64).reshape(-1, 2)
-        tells = np.array([*repeat(True, len(requests)), *(place is not None for place in places)], np.bool_)
-        known = tells[lines]
-        self._lines, self._chain, self._is_request = lines[known], number[known], is_request[known]
+        self._answer_places = np.array([place or ANYWHERE for place in places], dtype=np.int64).reshape(-1, 2)
+        places_are_known = np.array(
+            [*repeat(True, len(requests)), *(place is not None for place in places)], np.bool_
+        )
+        has_place = places_are_known[lines]
+        self._lines, self._chain, self._is_request = (
+            lines[has_place],
+            number[has_place],
+            is_request[has_place],
+        )
 
     def arrivals(self, requested_ms: Longs, numbers: Longs, late_ms: Longs | int, back_ms: int) -> Longs:
-        """``arrival`` of many requests, by their numbers."""
+        """``arrival`` for the requests with these numbers."""
         arrival, since = requested_ms - late_ms, self._since[numbers]
         return np.where(since == UNKNOWN, arrival, np.maximum(arrival, since - back_ms))
 
     def arrival(self, request: CommitRequest, late_ms: int, back_ms: int = 0) -> int:
-        """When a request arrived at the earliest, its line being ``late_ms`` late at most: not before the
-        line of the one before it was written, if the clock did not go back since by more than ``back_ms``.
+        """The earliest arrival of a request whose line is at most ``late_ms`` late. It did not arrive before
+        the line before it was written, except that the clock may have gone back by ``back_ms`` since.
         """
         return max(request.requested_ms - late_ms, int(self._since[request.number]) - back_ms)
 
     def between(self, decided: Places) -> Places:
-        """Where each request was decided, as far as its neighbours tell: ANYWHERE, where they do not.
+        """Where each request was decided, as far as its neighbours on the connection show; otherwise
+        ANYWHERE.
 
-        ``decided``: between which offsets, both included, a request's own records are; ANYWHERE of one that
-        has none.
+        ``decided``: the first and the last offset, both included, of a request's own records; ANYWHERE for a
+        request without records.
         """
-        found = Places(np.full(self._count, ANYWHERE.after), np.full(self._count, ANYWHERE.before))
+        places = Places(np.full(self._count, ANYWHERE.after), np.full(self._count, ANYWHERE.before))
         own = self._lines[self._is_request]
         after, before = (np.empty(len(self._lines), dtype=np.int64) for _ in range(2))
-        for values, of_requests, of_answers in zip((after, before), decided, self._told.T, strict=True):
+        for values, of_requests, of_answers in zip(
+            (after, before), decided, self._answer_places.T, strict=True
+        ):
             values[self._is_request] = of_requests[own]
             values[~self._is_request] = of_answers[self._lines[~self._is_request] - self._count]
-        found.after[own] = _greatest_before(after, self._chain, ANYWHERE.after)[self._is_request]
-        # the least that comes behind is the greatest before, the other way round
+        places.after[own] = _greatest_before(after, self._chain, ANYWHERE.after)[self._is_request]
+        # the least value that follows, found as the greatest value before in reversed order
         least = ~_greatest_before(~before[::-1], -self._chain[::-1], ~ANYWHERE.before)[::-1]
-        found.before[own] = least[self._is_request]
-        return found
+        places.before[own] = least[self._is_request]
+        return places
 
 
 def _greatest_before(values: Longs, chains: Longs, none: int) -> Longs:
-    """The greatest value before each one in its chain; ``none`` for the first. ``chains`` rise."""
+    """For each value the greatest one before it in its chain; ``none`` for the first. ``chains``
+    is sorted.
+    """
     if not len(values):
         return values
-    # ranks, not values: a chain's number goes before them in 64 bits
-    known, rank = np.unique(values, return_inverse=True)
-    newest = np.maximum.accumulate(chains * len(known) + rank) - chains * len(known)
-    before: Longs = np.concatenate([[none], known[newest[:-1]]])
+    # ranks instead of values, so that a chain's number and a rank fit into 64 bits
+    distinct, rank = np.unique(values, return_inverse=True)
+    newest = np.maximum.accumulate(chains * len(distinct) + rank) - chains * len(distinct)
+    before: Longs = np.concatenate([[none], distinct[newest[:-1]]])
     before[1:][chains[1:] != chains[:-1]] = none
     return before
 
 
 def epochs_of(records: Iterable[GroupRecord]) -> dict[tuple[str, int], Between]:
-    """Where each member of a group that is not classic had each of its epochs: from its first record with it
-    to the record that ended it.
+    """(member id, epoch) -> where in the log a member of a group that is not classic had the epoch: from its
+    first record with the epoch to the record that ended it.
 
-    ``records`` of one group without a hole, in offset order. An epoch that a member had twice, in two lives
-    of its id, is left out.
+    ``records``: of one group, without a hole, in offset order. An epoch that a member id had twice, because
+    the member left and came back, is left out.
     """
-    found: dict[tuple[str, int], Between] = {}
+    places: dict[tuple[str, int], Between] = {}
     twice: set[tuple[str, int]] = set()
     now: dict[str, tuple[int, int]] = {}
     for record in records:
@@ -216,16 +230,16 @@ def epochs_of(records: Iterable[GroupRecord]) -> dict[tuple[str, int], Between]:
         ):
             continue
         epoch = None if record.tombstone else record.member_epoch
-        had = now.get(member_id)
-        if had is not None and had[0] == epoch:
+        previous = now.get(member_id)
+        if previous is not None and previous[0] == epoch:
             continue
-        if had is not None:
-            found[member_id, had[0]] = Between(had[1], record.offset)
+        if previous is not None:
+            places[member_id, previous[0]] = Between(previous[1], record.offset)
             del now[member_id]
         if epoch is not None:
-            if (member_id, epoch) in found:
+            if (member_id, epoch) in places:
                 twice.add((member_id, epoch))
             now[member_id] = (epoch, record.offset)
     for member_id, (epoch, since) in now.items():
-        found[member_id, epoch] = Between(since, ANYWHERE.before)
-    return {key: place for key, place in found.items() if key not in twice}
+        places[member_id, epoch] = Between(since, ANYWHERE.before)
+    return {key: place for key, place in places.items() if key not in twice}

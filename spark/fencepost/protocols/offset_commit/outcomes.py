@@ -1,4 +1,4 @@
-"""What became of commits: whether they count, how their transactions ended, and what was stored before."""
+"""The outcomes of commits: whether they count, how their transactions ended, and what was stored before."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from fencepost.replay.requests import NONE
 _OF_REFUSED = (
     "transaction_outcome", "transaction_ended_position", "transaction_ended_at", "offset_before",
 )  # fmt: skip
-"""What the log may tell of a commit that wrote no record."""
+"""The columns that the log may show for a commit that wrote no record."""
 
 
 class Outcomes:
-    """What one coordinator's log tells of what became of commits."""
+    """The outcomes of commits, as one coordinator's log shows them."""
 
     def __init__(self, offsets: OffsetMetadataManager, matches: Matches, lateness: Lateness) -> None:
         self._offsets, self._matches, self._lateness = offsets, matches, lateness
         self._refused: dict[int, tuple[str | None, int | None, int | None, int | None]] = {}
 
     def note_refused(self, pending: RequestStates, commit: Commit) -> None:
-        """Note what is known of a commit that wrote no record, before its row is made."""
+        """Note what is known of a commit that wrote no record; to be called before its row is made."""
         if commit.broker_error in (None, NONE) or not pending.candidates:
             return
         if self._matches.record[commit.number] >= 0:
@@ -39,19 +39,19 @@ class Outcomes:
         self._refused[commit.number] = (*self._transaction_of(commit, stretch), before)
 
     def columns(self, commits: Longs) -> dict[str, pa.Array]:
-        """What became of these commits: columns of COMMITS. Once."""
-        found = self._offsets.columns(self._matches.record[commits])
+        """The outcomes of these commits as columns of COMMITS. Call it once for each commit."""
+        columns = self._offsets.columns(self._matches.record[commits])
         is_refused = np.isin(commits, np.array(list(self._refused), dtype=np.int64))
         refused = map(self._refused.pop, commits[is_refused].tolist())
         for name, values in zip(_OF_REFUSED, zip(*refused, strict=True), strict=False):
-            column = found[name]
-            found[name] = pc.replace_with_mask(column, pa.array(is_refused), pa.array(values, column.type))
-        return found
+            column = columns[name]
+            columns[name] = pc.replace_with_mask(column, pa.array(is_refused), pa.array(values, column.type))
+        return columns
 
     def _stored_before_refusal(
         self, commit: Commit, stretch: int | None, leader_epoch: int | None
     ) -> int | None:
-        """What was stored when a commit was refused, if it did not change from its arrival to its answer."""
+        """The offset stored when a commit was refused; None if it changed between its arrival and answer."""
         topic = commit.topic
         if topic is None or stretch is None or leader_epoch is None:
             return None
@@ -65,10 +65,10 @@ class Outcomes:
     ) -> tuple[str | None, int | None, int | None]:
         """How the transaction of a refused commit ended.
 
-        The coordinator's partition is part of a transaction before its commit is looked at, so the
-        transaction's marker is written there although the commit is not. Nothing is said when no marker
-        follows, or one behind a hole in the log, or where one from around the commit may end the transaction
-        before.
+        The coordinator's partition is added to the transaction before the commit is validated, so it gets the
+        transaction's marker although the commit was refused. The outcome is unknown if no marker follows, if
+        it follows behind a hole in the log, or if it was written around the time of the commit: then it may
+        end the transaction before.
         """
         request = commit.request
         if not request.is_transactional or request.producer_id is None or stretch is None:
@@ -81,5 +81,5 @@ class Outcomes:
 
 
 def _only(values: set[int]) -> int | None:
-    """The one value that all have; None when they differ."""
+    """The only value of a set; None if it has none or several."""
     return values.pop() if len(values) == 1 else None

@@ -1,4 +1,4 @@
-"""The rows of silver that say what a member owns, each while the same is so."""
+"""The rows of silver that say what a member owns: each holds as long as nothing in it changes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from fencepost.replay.histories import Interval, Point, interval
 
 
 class OwnedRow(NamedTuple):
-    """What a row says when it begins: ``owned`` by a member at this epoch, without a break since there."""
+    """An open row: the partition ``owned`` by a member that had ``member_epoch`` at ``begin``, and has owned
+    it without a break since position ``owned_since``.
+    """
 
     begin: Point
     owned: Owned
@@ -20,15 +22,15 @@ class OwnedRow(NamedTuple):
 
 
 Ended = tuple[OwnedRow, int, Interval]
-"""A row, the member's epoch at its end, and from when to when it is true."""
+"""A row, the member's epoch at its end, and the interval in which it holds."""
 
 
 class OwnedRows:
-    """The rows of one member that are not over.
+    """The open rows of one member.
 
-    Each record of the member begins all of them anew. Only from one generation of a classic group to the next
-    a row goes on, as long as the member keeps the partition: the next record gives a thousand members that
-    stay as they are another epoch each, and nothing else. Both epochs of a row rise alike then.
+    Each record of the member ends all of them and begins new ones. In a classic group, however, a row
+    continues from one generation to the next as long as the member keeps the partition: otherwise each
+    generation would give every member of a thousand new rows, in which only the epoch differs.
     """
 
     def __init__(self) -> None:
@@ -38,7 +40,7 @@ class OwnedRows:
         self._epoch = self._epoch_before = 0
 
     def take(self, member: Member) -> list[Ended]:
-        """The rows that end with the member's newest record, which was replayed."""
+        """Take over the member's newest record, which was replayed. Returns the rows that it ends."""
         step = member.newest
         now: Mapping[str, Owned] = {} if member.is_away else member.owned
         goes_on = self._is_classic and step.record_type == CLASSIC_METADATA
@@ -59,13 +61,13 @@ class OwnedRows:
         return ended
 
     def end(self, at: Point | None) -> list[Ended]:
-        """All rows end; None: they are true as far as the log goes."""
+        """End all rows at ``at``; None: they hold up to the end of the log."""
         return self._end(list(self._open), at)
 
     def _end(self, keys: Sequence[str], at: Point | None) -> list[Ended]:
-        # what a record says that another one of its batch takes back was never so
-        was_so = at is None or self._at is None or self._at.position < at.position
-        epoch = self._epoch if was_so else self._epoch_before
+        # a state that a later record of the same batch replaces was never observable
+        was_observable = at is None or self._at is None or self._at.position < at.position
+        epoch = self._epoch if was_observable else self._epoch_before
         rows = map(self._open.pop, keys)
         return [(row, epoch, during) for row in rows if (during := interval(row.begin, at)) is not None]
 

@@ -1,4 +1,4 @@
-"""The requests of a group: each is decided when the replay is in the states that it may have met."""
+"""The pending requests of a group: each is decided when the replay reaches the states it may have met."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _AT_ONCE = 4_096
 
 
 class PendingRequests:
-    """The requests of one group that are still to be decided, by the number of its record after which they
-    are.
+    """The requests of one group that are not yet decided, by the number of the group's record after which
+    they will be.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class PendingRequests:
         *,
         managed: bool,
     ) -> None:
-        """Rows go to ``out``, whose ``write`` tells of ``managed``."""
+        """``out`` gets the rows; ``managed``: as in its ``write``."""
         self._out = out
         self._requests = requests
         self._presence = presence
@@ -44,11 +44,13 @@ class PendingRequests:
         self._waiting: list[RequestStates] = []
 
     def add_placed(self, placed: PlacedRequests) -> None:
-        """Take requests with their one candidate each, before any is decided."""
+        """Add requests with one candidate each. To be called before ``begin``."""
         self._placed.append(placed)
 
     def add(self, pending: RequestStates) -> None:
-        """Take a request with its candidates, or write at once that nothing is known of what it met."""
+        """Add a request with its candidates. Without candidates its rows are written at once: they say that
+        its state is unknown.
+        """
         number = pending.request.number
         if not pending.candidates:
             pending.states = pending.states or [[] for _ in pending.request.commits]
@@ -56,13 +58,13 @@ class PendingRequests:
             return
         if len(pending.candidates) > 1:
             self._several[number] = pending.candidates
-        # it becomes an object again when it is decided
+        # only its number is kept: it becomes an object again when it is decided
         pending.request.commits = []
         columns = zip(*((number, *candidate) for candidate in pending.candidates), strict=True)
         self._placed.append(PlacedRequests(*(np.array(column, dtype=np.int64) for column in columns)))
 
     def begin(self) -> None:
-        """All requests were taken."""
+        """Sort the requests by when they will be decided; all have been added."""
         columns = zip(*self._placed, strict=True)
         self._due = (
             self._each(PlacedRequests(*map(np.concatenate, columns)).in_order()) if self._placed else iter(())
@@ -71,12 +73,12 @@ class PendingRequests:
         self._next = next(self._due, None)
 
     def is_due(self, group: Group) -> bool:
-        """Whether a request is to be decided by the group as it is now."""
+        """Whether a request may have met the group's present state."""
         return self._next is not None and self._next[0] == group.no
 
     def decide(self, group: Group) -> bool:
-        """Decide what the group as it is now is to decide; of many requests some, and True: there may be
-        more.
+        """Decide the requests that may have met the group's present state. Returns True if there may be more:
+        a call decides at most _AT_ONCE.
         """
         for _ in range(_AT_ONCE):
             if self._next is None or self._next[0] != group.no:
@@ -86,8 +88,8 @@ class PendingRequests:
         return True
 
     def _each(self, placed: PlacedRequests) -> Iterator[tuple[int, RequestStates]]:
-        """The requests in the order in which they are decided, each with the number of the state that is
-        next: few of them are objects at a time.
+        """The requests in the order in which they are decided, each with the number of its next state. Only
+        few of them are objects at a time.
         """
         for begin in range(0, len(placed.number), _AT_ONCE):
             some = PlacedRequests(*(column[begin : begin + _AT_ONCE] for column in placed))
@@ -116,8 +118,8 @@ class PendingRequests:
             self._settle(pending)
 
     def finish(self) -> Iterator[RequestStates]:
-        """The log is at its end: what a classic group had in memory is told by what came later. Gives each
-        request that was decided only now.
+        """Decide, at the end of the log, the requests that waited for it: only later records show what a
+        classic group had in memory. Yields each of them.
         """
         for pending in self._waiting:
             pending.states = [
@@ -141,7 +143,8 @@ class PendingRequests:
 
     def _write(self, pending: RequestStates) -> None:
         self._out.write(pending, managed=self._managed)
-        # request and commits name each other: a group may have millions of them, and each is decided once
+        # Break the reference cycle of a request and its commits, so that memory is freed at once: a group may
+        # have millions of them.
         pending.request.commits = []
         if self._open:
             self._open.pop(pending.request.number, None)

@@ -1,4 +1,4 @@
-"""What the audit of offset-commit fencing brings."""
+"""The declaration of the audit of offset-commit fencing: its tables, requests, rebuild, report and plot."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from fencepost.replay.evidence import Evidence
 
 
-def _rebuild(given: Evidence) -> Mapping[str, Rows]:
+def _rebuild(evidence: Evidence) -> Mapping[str, Rows]:
     from fencepost.protocols.offset_commit.rebuild import rebuild
 
-    return rebuild(given)
+    return rebuild(evidence)
 
 
 def _report(reader: Reader) -> Callable[[str], list[str]]:
@@ -30,7 +30,7 @@ def _report(reader: Reader) -> Callable[[str], list[str]]:
     return Commits(reader).lines
 
 
-def _tell(reader: Reader, verdicts: Sequence[Verdict]) -> Mapping[str, Explanation]:
+def _explain(reader: Reader, verdicts: Sequence[Verdict]) -> Mapping[str, Explanation]:
     from fencepost.protocols.offset_commit.report import explain
 
     return explain(reader, verdicts)
@@ -50,10 +50,10 @@ def _read(
     return reading.read(reader, name, cluster, start, end)
 
 
-def _draw(found: Any, kind: str) -> tuple[bytes, str]:
+def _draw(timeline: Any, kind: str) -> tuple[bytes, str]:
     from fencepost.protocols.offset_commit.plot import drawing
 
-    return drawing.picture(found, kind)
+    return drawing.picture(timeline, kind)
 
 
 PROTOCOL = Protocol(
@@ -86,7 +86,7 @@ PROTOCOL = Protocol(
         every_line,
     ),
     report=_report,
-    explain=_tell,
+    explain=_explain,
     names=_names,
     plots=(Plot(None, "GROUP", "a consumer group, with its commits", _read, _draw),),
 )

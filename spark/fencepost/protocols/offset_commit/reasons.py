@@ -1,4 +1,6 @@
-"""Why it is unknown what a commit met, in words: a reason begins with the case, the rest says where."""
+"""Why the state that a commit met is unknown, in words: a reason begins with the case, the rest
+says where.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +12,16 @@ from fencepost.replay.logs import Base
 
 
 class Reasons:
-    """The reasons that one coordinator's log gives."""
+    """The reasons for commits to one coordinator's groups."""
 
     def __init__(self, log: str, lateness: Lateness, base: Base | None) -> None:
-        """``log``: the partition's name; ``base``: what compaction left of it."""
+        """``log``: the name of the coordinator's partition; ``base``: the part of it that compaction left."""
         self._log = log
         self._lateness = lateness
         self._base = base
 
     def unanswered(self, commit: Commit) -> str | None:
-        """Of a commit that no coordinator decided, as far as is known; None for others."""
+        """The reason if, as far as is known, no coordinator decided the commit; None for other commits."""
         if commit.broker_error is None:
             return "the request log has no answer for this partition"
         if not commit.accepted and commit.broker_error in ELSEWHERE:
@@ -27,14 +29,14 @@ class Reasons:
         return None
 
     def lost(self) -> str:
-        """Why nothing is known of a refusal by a coordinator that was deposed."""
+        """Why the state is unknown by which a coordinator refused that then lost its leadership."""
         return (
             f"perhaps lost: this broker ceased to lead {self._log} after this commit, and what it had "
             "written last may have been lost then"
         )
 
     def unplaced(self, commit: Commit, matches: Matches) -> str:
-        """Why no place in the log was found for a request that was answered."""
+        """Why no place in the log was found for a request that has an answer."""
         request, base = commit.request, self._base
         start_ms = request.requested_ms - self._lateness.of(request)
         content = f"{self._log} has records with this commit's content"
@@ -56,7 +58,7 @@ class Reasons:
         return f"not captured: {self._log} has no records from around this commit"
 
     def missing(self, request: CommitRequest, *, complete: bool, keyed: bool) -> str:
-        """What of a state that was found nothing tells."""
+        """Which part is missing of a state that was found."""
         if not complete:
             return f"the group's history before this commit is not complete in the log of {self._log}"
         if not keyed:

@@ -1,4 +1,4 @@
-"""The rebuild of consumer groups: every coordinator's log is replayed by itself, on any engine."""
+"""The rebuild of consumer groups: every coordinator's log is replayed separately, on any engine."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from fencepost.tables import REQUESTS, Table
 TABLES = (GROUPS, MEMBERS, OWNED_PARTITIONS, REVOKED_PARTITIONS, COVERAGE, COMMITS, COMMIT_STATES)
 
 
-def rebuild(given: Evidence) -> Mapping[str, Rows]:
+def rebuild(evidence: Evidence) -> Mapping[str, Rows]:
     """The rows of TABLES and of MEMBER_FENCINGS, by the table's name."""
-    engine = given.engine
-    found = spread(given, APIS)
-    asked = engine.scan(REQUESTS, where=[{"api_key": frozenset(MEMBER_APIS)}])
-    refused = engine.map(asked, member_fencings, MEMBER_FENCINGS.arrow_schema)
-    replayed = engine.replay(found.rows, _replay(found.facts, given.tolerance_ms), TABLES)
+    engine = evidence.engine
+    shards = spread(evidence, APIS)
+    requests = engine.scan(REQUESTS, where=[{"api_key": frozenset(MEMBER_APIS)}])
+    refused = engine.map(requests, member_fencings, MEMBER_FENCINGS.arrow_schema)
+    replayed = engine.replay(shards.rows, _replay(shards.facts, evidence.tolerance_ms), TABLES)
     return {**replayed, MEMBER_FENCINGS.name: refused}
 
 
@@ -46,13 +46,13 @@ def _replay(
         with collection_paused():
             give_back()
             rows = facts.rows_of(shard, evidence)
-            known = facts.metadata_of(rows.cluster)
-            # a group may have millions of lines: what was decoded is let go
+            metadata = facts.metadata_of(rows.cluster)
+            # a group may have millions of lines: free each form of them as soon as the next one is made
             del evidence
-            decoded = decode_shard(rows, known.topics)
+            decoded = decode_shard(rows, metadata.topics)
             del rows
             give_back()
-            replayed = GroupCoordinatorShard(decoded, known, tolerance_ms)
+            replayed = GroupCoordinatorShard(decoded, metadata, tolerance_ms)
             del decoded
             yield from replayed.replay()
 

@@ -1,6 +1,7 @@
-"""The records that commits may have written, less those that order and other commits exclude.
+"""The records that commits may have written, without those that order and other commits exclude.
 
-No clock is asked: each record was written by one commit, and requests of a connection are in order.
+This uses no clock, only two facts: one commit wrote each record, and the requests of a connection are in
+order.
 """
 
 from __future__ import annotations
@@ -23,65 +24,66 @@ Between = Callable[[Places], Places]
 
 
 class Pairs(NamedTuple):
-    """Commits and the records that each may have written, by their numbers: in the order of the commits, and
-    of one commit by offset.
+    """Pairs of a commit and a record that it may have written, by their numbers. Sorted by commit, and for
+    one commit by offset.
     """
 
     commits: Longs
     records: Longs
 
     def filter(self, which: Flags) -> Pairs:
-        """Some of them."""
+        """The pairs for which ``which`` is true."""
         return Pairs(self.commits[which], self.records[which])
 
 
 class RequestSizes(NamedTuple):
-    """Of each commit the number of its request, and of each request how many commits it has."""
+    """``request``: each commit's request, by its number; ``size``: how many commits each request has."""
 
     request: Longs
     size: Longs
 
 
-def offset_bounds(pairs: Pairs, asked: RequestSizes, offsets: Longs) -> Places:
-    """Between which offsets, both included, the records of each request are, by what each of its commits may
-    have written; ANYWHERE of others. ``offsets`` of the records.
+def offset_bounds(pairs: Pairs, sizes: RequestSizes, offsets: Longs) -> Places:
+    """The first and the last offset, both included, that the records of each request may have, by the records
+    that its commits may have written; ANYWHERE for requests without any. ``offsets``: of the records.
     """
-    count = len(asked.size)
-    found = Places(np.full(count, ANYWHERE.after), np.full(count, ANYWHERE.before))
+    count = len(sizes.size)
+    bounds = Places(np.full(count, ANYWHERE.after), np.full(count, ANYWHERE.before))
     differs = pairs.commits[1:] != pairs.commits[:-1]
     some = [True] if len(pairs.commits) else []
     first, last = np.flatnonzero([*some, *differs]), np.flatnonzero([*differs, *some])
-    np.maximum.at(found.after, asked.request[pairs.commits[first]], offsets[pairs.records[first]])
-    np.minimum.at(found.before, asked.request[pairs.commits[last]], offsets[pairs.records[last]])
-    return found
+    np.maximum.at(bounds.after, sizes.request[pairs.commits[first]], offsets[pairs.records[first]])
+    np.minimum.at(bounds.before, sizes.request[pairs.commits[last]], offsets[pairs.records[last]])
+    return bounds
 
 
-def narrow(pairs: Pairs, asked: RequestSizes, offsets: Longs, between: Between) -> Pairs:
-    """The pairs less those that another commit must have written, or that the order of requests excludes.
+def narrow(pairs: Pairs, sizes: RequestSizes, offsets: Longs, between: Between) -> Pairs:
+    """The pairs without those whose record another commit must have written, or that the order of requests
+    excludes.
 
-    Where nothing is left to a commit, something that was taken for whole is not: of all that share a record
-    with it, directly or through others, nothing is said.
+    If a commit has no pair left, some evidence is missing that was assumed to be complete. Then all pairs are
+    dropped of the commits that share a record with it, directly or through other commits.
     """
     while True:
-        left = _Left(pairs, asked, offsets)
-        left.narrow(between)
-        refuted = left.refuted()
+        open_pairs = _OpenPairs(pairs, sizes, offsets)
+        open_pairs.narrow(between)
+        refuted = open_pairs.refuted()
         if not len(refuted):
-            return pairs.filter(left.are)
-        doubted = np.zeros(len(asked.request), dtype=np.bool_)
-        doubted[_connected(pairs.filter(left.shared), refuted)] = True
+            return pairs.filter(open_pairs.is_open)
+        doubted = np.zeros(len(sizes.request), dtype=np.bool_)
+        doubted[_connected(pairs.filter(open_pairs.shared), refuted)] = True
         pairs = pairs.filter(~doubted[pairs.commits])
 
 
-class _Left:
-    """Which pairs are left. ``shared``: those of records that several commits may have written."""
+class _OpenPairs:
+    """The pairs that are not excluded (``is_open``). ``shared``: pairs whose record has several commits."""
 
-    def __init__(self, pairs: Pairs, asked: RequestSizes, offsets: Longs) -> None:
-        self._pairs, self._asked, self._offsets = pairs, asked, offsets
-        self.are = np.ones(len(pairs.commits), dtype=np.bool_)
-        self._counts = np.bincount(pairs.commits, minlength=len(asked.request))
-        self._some = self._counts > 0
-        self._begins = np.searchsorted(pairs.commits, np.arange(len(asked.request) + 1))
+    def __init__(self, pairs: Pairs, sizes: RequestSizes, offsets: Longs) -> None:
+        self._pairs, self._sizes, self._offsets = pairs, sizes, offsets
+        self.is_open = np.ones(len(pairs.commits), dtype=np.bool_)
+        self._counts = np.bincount(pairs.commits, minlength=len(sizes.request))
+        self._had_pairs = self._counts > 0
+        self._begins = np.searchsorted(pairs.commits, np.arange(len(sizes.request) + 1))
         shared = np.bincount(pairs.records, minlength=len(offsets)) > 1
         self.shared = shared[pairs.records]
         self._takers: defaultdict[int, list[int]] = defaultdict(list)
@@ -89,66 +91,66 @@ class _Left:
             self._takers[int(pairs.records[at])].append(at)
 
     def narrow(self, between: Between) -> None:
-        """Apply what excludes pairs, until it excludes no more."""
+        """Exclude pairs until no rule excludes more, or for _ROUNDS rounds."""
         before = -1
         for _ in range(_ROUNDS):
-            now = int(self.are.sum())
+            now = int(self.is_open.sum())
             if now == before:
                 break
             before = now
             self._apply_order(between)
-            self._take_singles()
+            self._assign_singles()
 
     def refuted(self) -> Longs:
-        """The commits to which nothing is left."""
-        return np.flatnonzero(self._some & (self._counts == 0))
+        """The commits that had pairs and have none left."""
+        return np.flatnonzero(self._had_pairs & (self._counts == 0))
 
     def _apply_order(self, between: Between) -> None:
-        pairs, asked = self._pairs.filter(self.are), self._asked
-        own = offset_bounds(pairs, asked, self._offsets)
+        pairs, sizes = self._pairs.filter(self.is_open), self._sizes
+        own = offset_bounds(pairs, sizes, self._offsets)
         places = between(own)
-        # the records of one request are written one behind the other
+        # the records of one request have consecutive offsets
         is_known = own.after > ANYWHERE.after
-        after = np.maximum(places.after, np.where(is_known, own.after - asked.size, ANYWHERE.after))
+        after = np.maximum(places.after, np.where(is_known, own.after - sizes.size, ANYWHERE.after))
         before = np.minimum(
-            places.before, np.where(is_known, np.where(is_known, own.before, 0) + asked.size, ANYWHERE.before)
+            places.before, np.where(is_known, np.where(is_known, own.before, 0) + sizes.size, ANYWHERE.before)
         )
-        offsets, of = self._offsets[pairs.records], asked.request[pairs.commits]
+        offsets, of = self._offsets[pairs.records], sizes.request[pairs.commits]
         excluded = np.flatnonzero((offsets <= after[of]) | (offsets >= before[of]))
-        self.are[np.flatnonzero(self.are)[excluded]] = False
+        self.is_open[np.flatnonzero(self.is_open)[excluded]] = False
         np.subtract.at(self._counts, pairs.commits[excluded], 1)
 
-    def _take_singles(self) -> None:
-        """A record that is all that is left to one commit was not written by another."""
+    def _assign_singles(self) -> None:
+        """Exclude other commits from a record that is the only one left for its commit."""
         pairs, counts = self._pairs, self._counts
-        singles = pairs.commits[self.are & self.shared & (counts[pairs.commits] == 1)].tolist()
+        singles = pairs.commits[self.is_open & self.shared & (counts[pairs.commits] == 1)].tolist()
         while singles:
             commit = singles.pop()
             if not counts[commit]:
                 continue
             begin, end = self._begins[commit], self._begins[commit + 1]
-            record = int(pairs.records[begin + int(np.argmax(self.are[begin:end]))])
+            record = int(pairs.records[begin + int(np.argmax(self.is_open[begin:end]))])
             for at in self._takers.get(record, ()):
                 other = int(pairs.commits[at])
-                if other != commit and self.are[at]:
-                    self.are[at] = False
+                if other != commit and self.is_open[at]:
+                    self.is_open[at] = False
                     counts[other] -= 1
                     if counts[other] == 1:
                         singles.append(other)
 
 
 def _connected(shared: Pairs, commits: Longs) -> list[int]:
-    """These commits, and all that share a record with one of them, directly or through others."""
+    """These commits, and all that share a record with one of them, directly or through other commits."""
     records: defaultdict[int, list[int]] = defaultdict(list)
     takers: defaultdict[int, list[int]] = defaultdict(list)
     for commit, record in zip(shared.commits.tolist(), shared.records.tolist(), strict=True):
         records[commit].append(record)
         takers[record].append(commit)
-    found, waiting = set(commits.tolist()), commits.tolist()
+    connected, waiting = set(commits.tolist()), commits.tolist()
     while waiting:
         for record in records[waiting.pop()]:
             for other in takers.pop(record, ()):
-                if other not in found:
-                    found.add(other)
+                if other not in connected:
+                    connected.add(other)
                     waiting.append(other)
-    return list(found)
+    return list(connected)

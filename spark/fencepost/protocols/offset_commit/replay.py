@@ -1,4 +1,4 @@
-"""The replay of one group coordinator's log (GroupCoordinatorShard): evidence in, tables of silver out."""
+"""Replays one group coordinator's log (Kafka's GroupCoordinatorShard) into tables of silver."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from fencepost.protocols.offset_commit.shard import (
     by_group,
     decode_shard,
 )
-from fencepost.protocols.offset_commit.states import state_told
+from fencepost.protocols.offset_commit.states import state_of_answers
 from fencepost.protocols.offset_commit.unrecorded_groups import UnrecordedGroups
 from fencepost.protocols.offset_commit.unwritten_states import UnwrittenStates
 from fencepost.protocols.offset_commit.witnesses import Witnesses
@@ -48,7 +48,7 @@ from fencepost.replay.requests import NONE
 from fencepost.tables import Table
 
 _ROWS_AT_ONCE = 1 << 16
-"""So many rows of a table are made before they are given; looked at after so many batches of records."""
+"""A table's rows are yielded when it has so many; this is checked after so many batches of records."""
 _BATCHES_AT_ONCE = 64
 
 
@@ -62,7 +62,7 @@ def replay_rows(rows: ShardRows, metadata: ClusterMetadata, tolerance_ms: int) -
 
 
 def replay(evidence: ShardEvidence, metadata: ClusterMetadata, tolerance_ms: int) -> dict[str, pa.Table]:
-    """Replay one coordinator's log: {table of silver: its rows}, the seven tables of groups."""
+    """Replay one coordinator's log: {table of silver: its rows}, for the seven tables of groups."""
     with collection_paused():
         shard = GroupCoordinatorShard(evidence, metadata, tolerance_ms)
         rows = {each.table.name: [each.table.arrow_schema.empty_table()] for each in shard.columns}
@@ -72,7 +72,9 @@ def replay(evidence: ShardEvidence, metadata: ClusterMetadata, tolerance_ms: int
 
 
 class GroupCoordinatorShard:
-    """One partition of ``__consumer_offsets``: facts of its log, then group by group."""
+    """One partition of ``__consumer_offsets``. Its requests are placed in its log when this is created;
+    ``replay`` then replays one group after the other.
+    """
 
     def __init__(self, evidence: ShardEvidence, metadata: ClusterMetadata, tolerance_ms: int) -> None:
         self._metadata = metadata
@@ -117,15 +119,15 @@ class GroupCoordinatorShard:
         self.columns = (*self.histories.tables, self.commits.commits, self.commits.states)
 
     def replay(self) -> Iterator[tuple[Table, pa.Table]]:
-        """Replay everything, once; rows are given as they are made. What has been replayed, or decided,
-        is let go.
+        """Replay all groups and yield rows as they are made. To be called once: evidence is freed as soon as
+        it was replayed.
         """
         for group_id in sorted(self._groups):
             yield from self._replay_group(group_id, self._groups.pop(group_id))
-        yield from self._finished()
+        yield from self._finished_rows()
 
-    def _finished(self, at_least: int = 1) -> Iterator[tuple[Table, pa.Table]]:
-        """The rows that were made since they were given last, of tables with so many."""
+    def _finished_rows(self, at_least: int = 1) -> Iterator[tuple[Table, pa.Table]]:
+        """The rows made since the last call, of tables that have at least so many of them."""
         for columns in self.columns:
             yield from ((columns.table, rows) for rows in columns.take(at_least))
 
@@ -146,7 +148,7 @@ class GroupCoordinatorShard:
             self._requests,
             evidence.requests,
             evidence.heartbeats,
-            # of a group that is, or was, no classic one they are told by another rule
+            # not of a group that is, or once was, of another type than classic: its rules differ
             []
             if any(record.type != CLASSIC_METADATA for record in evidence.records)
             else evidence.member_lines,
@@ -155,7 +157,7 @@ class GroupCoordinatorShard:
             unread_lines=self._unread_lines,
         )
         answers = Answers(evidence.member_lines, self._lateness)
-        memory = UnwrittenStates(answers, witnesses.told, self._leaders, self._lateness)
+        memory = UnwrittenStates(answers, witnesses.state_before, self._leaders, self._lateness)
         undecided = self._placement.undecided
         pending = PendingRequests(
             self.commits, self._requests, memory, presence, managed=bool(evidence.records)
@@ -166,38 +168,40 @@ class GroupCoordinatorShard:
             lost = self._placement.may_have_met_lost_records(request)
             candidates = [] if lost else self._placement.candidates(request, states)
             states_of_request = RequestStates(request, candidates, lost=lost)
-            answered = None if candidates or lost or not is_decided(request) else witnesses.told(request)
+            answered = (
+                None if candidates or lost or not is_decided(request) else witnesses.state_before(request)
+            )
             if answered is not None and answered.until_ms is None:
-                owned = witnesses.owned(answered)
+                owned = witnesses.witnessed_partitions(answered)
                 states_of_request.states = [
-                    [(0, state_told(answered, commit, owned))] for commit in request.commits
+                    [(0, state_of_answers(answered, commit, owned))] for commit in request.commits
                 ]
-            elif not candidates and undecided.met_none(request):
+            elif not candidates and undecided.was_not_decided(request):
                 states_of_request.states = [[(0, state_of_none())] for _ in request.commits]
             pending.add(states_of_request)
-            yield from self._finished(_ROWS_AT_ONCE)
+            yield from self._finished_rows(_ROWS_AT_ONCE)
         pending.begin()
         group = Group(group_id, self._metadata.topics, self._stretches, self._first_epoch)
-        yield from self._decided(pending, group)
+        yield from self._decide(pending, group)
         for number, (batch, ends) in enumerate(batches):
             taken_over = _taken_over(batch)
             for record, end in zip(batch, ends, strict=True):
                 group.replay(record, ends=end, taken_over=taken_over, out=self.histories)
                 if pending.is_due(group):
-                    yield from self._decided(pending, group)
+                    yield from self._decide(pending, group)
             group.settle(Point(batch[-1].last_offset, batch[-1].timestamp_ms), self.histories)
             if number % _BATCHES_AT_ONCE == 0:
-                yield from self._finished(_ROWS_AT_ONCE)
+                yield from self._finished_rows(_ROWS_AT_ONCE)
         group.finish(self.histories)
         for _ in pending.finish():
-            yield from self._finished(_ROWS_AT_ONCE)
+            yield from self._finished_rows(_ROWS_AT_ONCE)
         if not evidence.records and len(stored):
             self._write_simple_group(group_id, stored[0])
 
-    def _decided(self, pending: PendingRequests, group: Group) -> Iterator[tuple[Table, pa.Table]]:
-        """Decide what the group as it is now is to decide."""
+    def _decide(self, pending: PendingRequests, group: Group) -> Iterator[tuple[Table, pa.Table]]:
+        """Decide the requests that may have met the group's present state."""
         while pending.decide(group):
-            yield from self._finished(_ROWS_AT_ONCE)
+            yield from self._finished_rows(_ROWS_AT_ONCE)
 
     def _first_epoch(self, record: GroupRecord) -> int | None:
         leader = self._leaders.get(record.leader_epoch)
@@ -206,7 +210,7 @@ class GroupCoordinatorShard:
         return 1 if is_since(self._metadata, leader, record.timestamp_ms, FIRST_EPOCH_IS_ONE) else None
 
     def _write_simple_group(self, group_id: str, first: int) -> None:
-        """A group of which only commits were ever seen, since the ``first`` record."""
+        """Write the history of a group of which the log shows only commits, from the ``first`` record on."""
         offset, last_offset, ms, stretch = (
             int(self._commit_records[name][first])
             for name in ("offset", "last_offset", "timestamp_ms", "stretch")
@@ -217,7 +221,9 @@ class GroupCoordinatorShard:
 
 
 def _refused_keys(requests: Requests) -> set[tuple[str, str, int]]:
-    """What refused commits were about: of these the past of the stored offset is asked for."""
+    """The keys of refused commits: for these OffsetMetadataManager must remember which offset was stored
+    when.
+    """
     errors = requests.texts_of_commits("broker_error")
     accepted = (errors.values == errors.numbers_of([NONE])) | requests.stored
     refused = np.flatnonzero((errors.values >= 0) & ~accepted)
@@ -228,7 +234,7 @@ def _refused_keys(requests: Requests) -> set[tuple[str, str, int]]:
 
 
 def _taken_over(batch: Sequence[GroupRecord]) -> frozenset[str]:
-    """The members that a batch writes into a classic group."""
+    """The ids of the members that a batch writes into a classic group."""
     return frozenset(
         member.member_id
         for record in batch

@@ -1,4 +1,4 @@
-"""What an audit found of offset commits, in words: for the screenful after a run and for single findings."""
+"""What an audit found about offset commits, in words: for the report after a run and for single verdicts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _COUNTS = {
     "zombies admitted": "{} = 'accept' AND truth = 'zombie'",
     "unknown": "{} = 'unknown'",
 }
-"""What is counted of each policy's decisions, and when."""
+"""The counts of each policy's decisions, and the condition of each."""
 _COST = f"""
 SELECT cluster, sum(refused_requests) AS refused_requests, sum(transactions_aborted) AS transactions_aborted,
   sum(records_to_reprocess) AS records_to_reprocess, sum(recovered_requests) AS recovered_requests,
@@ -34,23 +34,23 @@ FROM {FALSE_FENCING} GROUP BY cluster
 
 
 class Commits:
-    """What the broker and each policy answered, and what refusing owners cost: each mart asked once."""
+    """What the broker and each policy answered, and what refusing owners cost. Each mart is queried once."""
 
     def __init__(self, reader: Reader) -> None:
         self._commits = {row["cluster"]: row for row in rows(reader.query(_commit_counts()))}
         self._cost = {row["cluster"]: row for row in rows(reader.query(_COST))}
 
     def lines(self, cluster: str) -> list[str]:
-        """The commits of one cluster."""
+        """The lines about the commits of one cluster."""
         return [*_commit_lines(self._commits.get(cluster)), *_cost_lines(self._cost.get(cluster))]
 
 
 def explain(reader: Reader, verdicts: Sequence[Verdict]) -> dict[str, Explanation]:
-    """The commits that verdicts are about, by the ids of those that are about one."""
+    """Verdict id -> the commit that the verdict is about; verdicts about something else are left out."""
     named = {row["verdict_id"]: json.loads(row["evidence"] or "{}").get("commit_id") for row in verdicts}
     ids = sorted({each for each in named.values() if each is not None})
-    found = rows(reader.scan(COMMITS, where={"commit_id": ids})) if ids else []
-    commits = {row["commit_id"]: row for row in found}
+    commits_found = rows(reader.scan(COMMITS, where={"commit_id": ids})) if ids else []
+    commits = {row["commit_id"]: row for row in commits_found}
     return {
         verdict_id: Explanation(_commit_sentence(commit), commit["file"], commit["position"])
         for verdict_id, commit_id in named.items()
@@ -59,13 +59,13 @@ def explain(reader: Reader, verdicts: Sequence[Verdict]) -> dict[str, Explanatio
 
 
 def topic_names(reader: Reader) -> dict[str, str]:
-    """The names of topics that somebody owned a partition of, by their ids."""
+    """Topic id -> topic name, for topics of which a member owned a partition."""
     owned = reader.scan(OWNERSHIP, ("topic_id", "topic")).group_by(["topic_id", "topic"]).aggregate([])
     return {row["topic_id"]: row["topic"] for row in rows(owned)}
 
 
 def _commit_counts() -> str:
-    """A query for the commits of each cluster, and what the broker and each policy made of them."""
+    """A query that counts the commits of each cluster, by the decisions of the broker and of each policy."""
     decisions = {"broker": "broker_answer", **{policy: f"decision_{policy}" for policy in POLICIES}}
     counts = ", ".join(
         f"count_if({condition.format(decision)}) AS `{name}:{what}`"
@@ -76,7 +76,7 @@ def _commit_counts() -> str:
 
 
 def _commit_lines(counts: Row | None) -> list[str]:
-    """Counts of commits, and the policies side by side."""
+    """The counts of commits as a table, with a line for the broker and for each policy."""
     if counts is None:
         return ["No offset commits in the request logs."]
     lines = [f"{counts['commits']} offset commits (one per request and partition); what each policy answers:"]
@@ -88,7 +88,7 @@ def _commit_lines(counts: Row | None) -> list[str]:
 
 
 def _cost_lines(cost: Row | None) -> list[str]:
-    """What refusing owners cost, where any was refused."""
+    """What refusing owners cost; no lines if no owner was refused."""
     if cost is None or not cost["refused_requests"]:
         return []
     text = (

@@ -1,4 +1,4 @@
-"""Where in a coordinator's log the requests of its groups were decided, before any group is replayed."""
+"""Places the requests of a coordinator's groups in its log, before any group is replayed."""
 
 from __future__ import annotations
 
@@ -27,14 +27,16 @@ from fencepost.replay.logs import Longs
 from fencepost.replay.request_clocks import leaders_by_clock
 
 Epochs = Mapping[tuple[str, int], Between]
-"""Where each member of a group had each of its epochs."""
+"""(member id, epoch) -> where in the log the member had the epoch."""
 
 
 class RequestPlacement:
-    """The ``matches`` of accepted commits, and of the others what their order and the clock leave.
+    """The place in the log of each request: for accepted commits by their records (``matches``), for others
+    by the order of requests and by time.
 
-    ``leaders``: who led the log, by leader epoch: whoever answered a request whose record is in it, else who
-    was elected; NOBODY where the leader's request log shows another clock than its records.
+    ``leaders``: leader epoch -> the broker that led the log: the one that answered a request whose record has
+    that epoch, otherwise the elected one; NOBODY if the leader's request log has another clock than its
+    records.
     """
 
     def __init__(
@@ -47,8 +49,8 @@ class RequestPlacement:
         *,
         replicated: bool,
     ) -> None:
-        """``records`` that commits wrote; ``elected``: who was, by leader epoch;
-        ``replicated``: the log has several replicas.
+        """``records``: of commits; ``elected``: leader epoch -> the elected broker; ``replicated``: whether
+        the log has several replicas.
         """
         requests, log = evidence.requests, evidence.log
         self.lateness = Lateness(tolerance_ms)
@@ -61,29 +63,29 @@ class RequestPlacement:
 
         matching = Matching(requests, records, self._order, tolerance_ms)
         elected = leaders_by_clock(elected, log.leader_epoch.tolist(), matching.other_clocks)
-        # how late lines were is known before the clock is asked
+        # this step finds out how late lines were, which the next one needs
         matching.place_without_clock(Terms(log.terms(elected), log.stretches), self.lateness)
         self.matches = matching.place_by_clock(self.lateness, state_at)
         self.undecided = NotCoordinatorCommits(requests, log, elected, self.lateness)
         self.undecided.settle(self.matches)
         self._places = matching.between(self.matches)
-        self._stored = RecordedRequests(requests, self.matches)
+        self._recorded = RecordedRequests(requests, self.matches)
         self.leaders = {**elected, **answered_leaders(requests, self.matches)}
         self._terms = Terms(log.terms(self.leaders), log.stretches, replicated=replicated)
 
     def placed(self, numbers: Longs, states: GroupStates) -> tuple[PlacedRequests, Longs]:
-        """Those of a group's requests that have a record of their own, and the numbers of the others."""
-        return self._stored.placed(numbers, states)
+        """The ones of a group's requests that have a record of their own, and the numbers of the others."""
+        return self._recorded.placed(numbers, states)
 
     def may_have_met_lost_records(self, request: CommitRequest) -> bool:
-        """Whether one of the others was refused where an election may have taken records from the log."""
+        """Whether a request without a record was refused by records that an election may have removed."""
         if not is_decided(request) or any(commit.accepted for commit in request.commits):
             return False
         start_ms = self._order.arrival(request, self.lateness.of(request))
         return self._terms.may_be_lost(request.broker_id, start_ms, request.responded_ms)
 
     def candidates(self, request: CommitRequest, states: GroupStates) -> list[Candidate]:
-        """The states that one of the others may have met."""
+        """The states that a request without a record may have met."""
         return candidates_of(
             request,
             self.matches,
@@ -98,7 +100,7 @@ class RequestPlacement:
 def _epochs(
     evidence: ShardEvidence, groups: Mapping[str, GroupEvidence]
 ) -> dict[str, dict[tuple[str, int], Between]]:
-    # a hole may hide where a member had an epoch
+    # if the log has a hole, it is not known where a member's epoch began and ended
     whole = len(evidence.log.stretches) == 1
     return {
         group_id: epochs_of(group.records) for group_id, group in groups.items() if whole and group.heartbeats

@@ -12,9 +12,10 @@ from fencepost.protocols.offset_commit.states import State
 
 @dataclass(slots=True)
 class RequestStates:
-    """A request with the states that it may have met. ``states``: for each of its commits, in their order,
-    the states with their numbers, which are alike for all its partitions. ``lost``: it may have met records
-    that an election took from the log.
+    """A request with the states that it may have met.
+
+    ``states``: for each of its commits, in their order, the states with their numbers; a number means the
+    same group state for all commits. ``lost``: the request may have met records that an election removed.
     """
 
     request: CommitRequest
@@ -23,9 +24,9 @@ class RequestStates:
     lost: bool = False
 
     def number_variants(self) -> None:
-        """Of one candidate there may be several states: number these."""
-        found = sorted({(number, state.variant) for states in self.states for number, state in states})
-        numbers = {place: number for number, place in enumerate(found)}
+        """Number the states anew, because one candidate may have several variants."""
+        variants = sorted({(number, state.variant) for states in self.states for number, state in states})
+        numbers = {place: number for number, place in enumerate(variants)}
         self.states = [
             [(numbers[number, state.variant], state) for number, state in states] for states in self.states
         ]

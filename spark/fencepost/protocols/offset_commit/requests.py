@@ -1,4 +1,4 @@
-"""Commits as the request log has them: what was asked of each partition, and what was answered."""
+"""Commits as the request log has them: the request and the answer for each partition."""
 
 from __future__ import annotations
 
@@ -19,11 +19,15 @@ FENCING = frozenset(
         "GROUP_ID_NOT_FOUND",
     }
 )
-"""The errors that mean: the coordinator knows the group and refuses this member or epoch."""
+"""The errors by which a coordinator fences: it is the group's coordinator and refuses this member
+or epoch.
+"""
 
 
 class Columns(Protocol):
-    """Where the attributes are of which an object has no copy (request_columns.Requests)."""
+    """The columns that have the attributes which objects do not have themselves
+    (request_columns.Requests).
+    """
 
     def value(self, name: str, number: int) -> Any:
         """An attribute of one request."""
@@ -36,9 +40,9 @@ class Columns(Protocol):
 class CommitRequest:
     """An OffsetCommit or TxnOffsetCommit, with each of its partitions once, as last mentioned.
 
-    ``client_epoch`` is the member epoch or generation it presents, -1 for none. ``requested_ms`` and
-    ``responded_ms`` are of the clock of the broker that answered. ``number`` is its place among the requests
-    of its coordinator, once they are in order. What few requests are asked for stays in ``columns``.
+    ``client_epoch`` is the member epoch or generation that it presents, -1 for none. ``requested_ms`` and
+    ``responded_ms`` are by the clock of the broker that answered. ``number`` is its place in the order of its
+    coordinator's requests. Attributes that are rarely needed stay in ``columns``.
     """
 
     columns: Columns
@@ -53,35 +57,35 @@ class CommitRequest:
 
     @property
     def connection(self) -> str | None:
-        """The connection as its broker names it."""
-        found: str | None = self.columns.value("connection", self.number)
-        return found
+        """The connection, as its broker names it."""
+        value: str | None = self.columns.value("connection", self.number)
+        return value
 
     @property
     def group_id(self) -> str:
-        """The group."""
+        """The group's id."""
         return str(self.columns.value("group_id", self.number))
 
     @property
     def producer_id(self) -> int | None:
-        """The producer, in a transaction."""
-        found: int | None = self.columns.value("producer_id", self.number)
-        return found
+        """The producer's id, if the commit is in a transaction."""
+        value: int | None = self.columns.value("producer_id", self.number)
+        return value
 
     @property
     def producer_epoch(self) -> int | None:
-        """The producer's epoch, in a transaction."""
-        found: int | None = self.columns.value("producer_epoch", self.number)
-        return found
+        """The producer's epoch, if the commit is in a transaction."""
+        value: int | None = self.columns.value("producer_epoch", self.number)
+        return value
 
     @property
     def requested_ms(self) -> int:
-        """When it arrived."""
+        """When the request arrived, as its line says."""
         return int(self.columns.value("requested_ms", self.number))
 
     @property
     def file(self) -> str:
-        """The log that its line is in."""
+        """The file of the request log that has its line."""
         return str(self.columns.value("file", self.number))
 
 
@@ -89,8 +93,9 @@ class CommitRequest:
 class Commit:
     """One partition of a CommitRequest.
 
-    ``number`` is its place among the commits of its coordinator's requests. ``broker_error`` is Kafka's name;
-    None when the line has no answer, as ``accepted`` (it was stored, see NotCoordinatorCommits).
+    ``number`` is its place among the commits of its coordinator's requests. ``broker_error`` is Kafka's name
+    of the error. ``accepted``: the commit was stored, whatever was answered (see NotCoordinatorCommits).
+    Both are None if the line has no answer.
     """
 
     request: CommitRequest
@@ -101,35 +106,35 @@ class Commit:
 
     @property
     def commit_id(self) -> str:
-        """A digest of the request and of the partition as it names it."""
+        """A digest of the request and of the partition as the request names it."""
         return str(self._value("commit_id"))
 
     @property
     def topic(self) -> str | None:
         """The topic's name."""
-        found: str | None = self._value("topic")
-        return found
+        value: str | None = self._value("topic")
+        return value
 
     @property
     def topic_id(self) -> str | None:
         """The topic's id."""
-        found: str | None = self._value("topic_id")
-        return found
+        value: str | None = self._value("topic_id")
+        return value
 
     @property
     def partition(self) -> int:
-        """The partition."""
+        """The partition's number."""
         return int(self._value("partition"))
 
     @property
     def committed_offset(self) -> int | None:
-        """The offset."""
-        found: int | None = self._value("committed_offset")
-        return found
+        """The committed offset."""
+        value: int | None = self._value("committed_offset")
+        return value
 
     @property
     def committed_leader_epoch(self) -> int:
-        """The leader epoch beside it; -1 for none."""
+        """The leader epoch committed with the offset; -1 for none."""
         return int(self._value("committed_leader_epoch"))
 
     def _value(self, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""The decoded evidence of one coordinator's log: what a replay of groups and commits starts from."""
+"""The decoded evidence of one coordinator's log: the input of the replay of groups and commits."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from fencepost.replay.requests import each_line
 
 MEMBER_APIS = (*CLASSIC_APIS, *HEARTBEAT_APIS)
 APIS = (*COMMIT_APIS, *MEMBER_APIS)
-"""The requests that are read."""
+"""The api keys of the requests that are read."""
 
 
 @dataclass(slots=True)
 class ShardEvidence:
-    """``ShardRows``, decoded: requests, rows of COMMIT_RECORDS and objects, in any order. A case written by
-    hand begins here.
+    """``ShardRows``, decoded: requests, rows of COMMIT_RECORDS and objects, in any order. Handwritten test
+    cases are made of this.
     """
 
     cluster: str
@@ -55,7 +55,7 @@ class ShardEvidence:
 
 @dataclass(slots=True)
 class GroupEvidence:
-    """What of the evidence is about one group; of ``requests`` and ``commit_records`` their numbers."""
+    """The evidence about one group. ``requests`` and ``commit_records`` have numbers of rows."""
 
     records: list[GroupRecord] = field(default_factory=list)
     commit_records: Longs = field(default_factory=lambda: np.empty(0, dtype=np.int64))
@@ -65,9 +65,9 @@ class GroupEvidence:
 
 
 def decode_shard(rows: ShardRows, topics: Topics) -> ShardEvidence:
-    """Decode everything; raises ValueError for a record that was captured as readable and is not.
+    """Decode everything. Raises ValueError for a record that was captured as readable and is not.
 
-    ``rows`` has no requests afterwards: of a large group they are most of all, and are let go at once.
+    ``rows`` has no requests afterwards: they are most of a large group's evidence, so they are freed at once.
     """
     lines: list[MemberLine] = []
     heartbeats: list[HeartbeatAnswer] = []
@@ -91,7 +91,7 @@ def decode_shard(rows: ShardRows, topics: Topics) -> ShardEvidence:
 
 
 def _read_members(rows: pa.Table, lines: list[MemberLine], heartbeats: list[HeartbeatAnswer]) -> None:
-    """Add what lines of members tell to ``lines`` and ``heartbeats``."""
+    """Add the answers to members to ``lines`` and ``heartbeats``."""
     for line in each_line(rows, MEMBER_APIS):
         try:
             if line.api_key in HEARTBEAT_APIS:
@@ -100,7 +100,7 @@ def _read_members(rows: pa.Table, lines: list[MemberLine], heartbeats: list[Hear
             else:
                 lines += member_lines(line)
         except (AttributeError, KeyError, TypeError):
-            # it is JSON, but no broker's: it names nothing, and ends no run
+            # the line is JSON, but not a broker's: it must not end the run
             continue
 
 

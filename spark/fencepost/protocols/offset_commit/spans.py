@@ -1,4 +1,4 @@
-"""What is known of one life of a group inside one stretch of its log."""
+"""The state of a group in one life, as far as one stretch of its log shows it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from fencepost.replay.group_coordinator.records import GroupRecord, Subtopology
 
 @dataclass(slots=True, eq=False)
 class Generation:
-    """A generation of a classic group as its record has it, and what its next record says.
+    """A generation of a classic group, as its record and the group's next record show it.
 
-    ``next_*`` are None until then, and when the group was deleted or converted instead. ``followed``:
-    something was written of the group after it; ``next_lost``: a hole in the log may have that.
-    ``leader_epoch`` is of its own record; ``next_leader_epoch`` tells whose clock wrote ``next_ms``.
-    ``next_instances``: member ids by instance id.
+    ``next_*`` are None until the next record is replayed, and if that record deletes or converts the group.
+    ``followed``: the group has a next record. ``next_lost``: a hole in the log may hide one. ``leader_epoch``
+    is that of its own record; ``next_leader_epoch`` shows by which broker's clock ``next_ms`` is.
+    ``next_instances``: instance id -> member id.
     """
 
     generation: int
@@ -35,7 +35,7 @@ class Generation:
     next_lost: bool = False
 
     def follow(self, record: GroupRecord) -> None:
-        """Take the next record of the classic group."""
+        """Note the next record of the classic group."""
         self.followed = True
         if not record.tombstone:
             self.next_generation = record.epoch
@@ -49,13 +49,15 @@ class Generation:
 
 @dataclass(slots=True)
 class Span:
-    """One life of a group inside one stretch of its log: within it no record is missing."""
+    """A group in one life and inside one stretch of its log: no record is missing in between."""
 
     stretch: int
     members: dict[str, Member] = field(default_factory=dict)
     owned_rows: defaultdict[str, OwnedRows] = field(default_factory=lambda: defaultdict(OwnedRows))
-    holders: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))  # of instance ids
-    gone: dict[str, int] = field(default_factory=dict)  # members that left, and how often
+    holders: defaultdict[str, set[str]] = field(
+        default_factory=lambda: defaultdict(set)
+    )  # instance id -> members
+    gone: dict[str, int] = field(default_factory=dict)  # member id -> how often it left
     metadata: dict[str, MemberMetadata] = field(default_factory=dict)
     ownership: Ownership = field(default_factory=Ownership)
     present: set[str] = field(default_factory=set)  # members that have a current assignment

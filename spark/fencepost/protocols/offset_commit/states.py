@@ -1,4 +1,4 @@
-"""The state of group, member and partition that a commit met: the specification's commit record."""
+"""The state of group, member and partition that a commit met: the commit record of the specification."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _NO_TASK = f"{TASK}:"
 
 @dataclass(slots=True)
 class State:
-    """What a commit met. A field is None when the evidence does not settle it.
+    """The state that a commit met. A field is None if the evidence does not show its value.
 
-    Inside a stretch that does not know the whole life, what records of the stretch show is still true: a
-    member's own epochs and partitions, an ownership that was seen. That something was not there is only said
-    when nothing is missing. ``owned_key`` is that by which the commit's partition is owned: its own key, or
-    in a streams group the task that reads it.
+    If a stretch of the log does not show the whole life of the group, its records are still true: a member's
+    own epochs and partitions, an ownership that they show. That something does not exist is only said if no
+    record is missing. ``owned_key`` is the key by which the commit's partition is owned: its own, or in a
+    streams group that of the task that reads it.
     """
 
     life: int
@@ -56,14 +56,14 @@ class State:
 
 
 def state_met(group: Group, commit: Commit, stretch: int) -> State:
-    """The state as it is now, for a commit that was decided in this stretch of the log."""
+    """The group's present state, for a commit that was decided in this stretch of the log."""
     known = group.is_known(stretch)
     state = State(
         group.life,
         group.group_type,
         known,
         group.alive,
-        # only commits without an epoch are let through for that
+        # only for commits without an epoch does it matter whether the group is empty
         _is_empty(group, stretch, known=known) if commit.request.client_epoch < 0 else None,
         group.position,
         _owned_key(group, commit, stretch, known=known),
@@ -77,43 +77,43 @@ def state_met(group: Group, commit: Commit, stretch: int) -> State:
     if group.alive:
         state.group_known = True
     if span is not None and member is not None:
-        _meet_member(state, member)
+        _set_member(state, member)
         state.classic_member = _speaks_classic(group, span, member_id)
     elif known or (span is not None and member_id in span.gone):
-        _miss_member(state)
+        _set_no_member(state)
     state.instance_fenced = _instance_fenced(span, commit.request, known=known)
-    _meet_partition(state, group, span, member, commit)
+    _set_ownership(state, group, span, member, commit)
     return state
 
 
-def state_told(told: AnsweredEpoch, commit: Commit, owned: frozenset[str]) -> State:
-    """The state of a member as it was told itself, where the records that would say more are gone.
+def state_of_answers(answered: AnsweredEpoch, commit: Commit, owned: frozenset[str]) -> State:
+    """The state of a member by its own answers, if the records that would say more are gone.
 
-    ``owned``: what it certainly had, of the partitions that it may have had.
+    ``owned``: keys of partitions that it certainly owned; it may have owned others too.
     """
     request, key = commit.request, commit.partition_key
-    has = key is not None and key in owned
+    is_owned = key is not None and key in owned
     state = State(
         NO_LIFE,
-        told.group_type,
+        answered.group_type,
         known=False,
         alive=True,
         empty=False,
         state_position=None,
-        owned_key=key if has else None,
+        owned_key=key if is_owned else None,
         generation=None,
         member_known=True,
-        member_epoch=told.epoch,
-        rebalancing=told.rebalancing,
+        member_epoch=answered.epoch,
+        rebalancing=answered.rebalancing,
         group_known=True,
-        classic_member=told.group_type == "classic",
-        # who has an instance id is told of it by nothing else
+        classic_member=answered.group_type == "classic",
+        # the answers are those to the member with this instance id (Witnesses.state_before)
         instance_fenced=False,
     )
-    if has:
+    if is_owned:
         state.owned_by_self = True
-        if request.client_epoch == told.epoch:
-            # it has had the partition since it was told so, in the epoch that it presents
+        if request.client_epoch == answered.epoch:
+            # it has owned the partition since it was assigned, at the epoch that it presents
             state.owned_at_client_epoch = state.uninterrupted = True
             state.reassigned_since = False
     return state
@@ -125,16 +125,17 @@ def _is_empty(group: Group, stretch: int, *, known: bool) -> bool | None:
             return True
         size = group.size()
         return None if size is None else size == 0
-    # a member that was seen is there, whoever else was not seen
-    seen = group.stretch == stretch and group.alive and (group.size() or 0) > 0
-    return False if seen else None
+    # a member that the records show makes the group non-empty, whatever else is missing
+    shows_a_member = group.stretch == stretch and group.alive and (group.size() or 0) > 0
+    return False if shows_a_member else None
 
 
 def _owned_key(group: Group, commit: Commit, stretch: int, *, known: bool) -> str | None:
-    """A topic that the topology of a streams group does not have is read by no task.
+    """The key by which the commit's partition is owned; None if unknown.
 
-    Consumer groups own topic ids. Classic groups own names, whichever topic has them now, so a name will do
-    where the id is not known.
+    In a streams group it is that of the task that reads the topic, or of no task if the topology does not
+    have the topic. Consumer groups own topics by id. Classic groups own names, whichever topic has the name
+    now, so the name is enough if the id is not known.
     """
     span = group.span_in(stretch)
     if group.group_type == "streams":
@@ -157,15 +158,15 @@ def _task(span: Span, commit: Commit) -> str | None:
     return _NO_TASK
 
 
-def _meet_member(state: State, member: Member) -> None:
-    """The member's own state, as its newest record there says."""
+def _set_member(state: State, member: Member) -> None:
+    """Set the member's own state, as its newest record has it."""
     newest = member.newest
     state.member_known = True
     state.member_instance_id = newest.instance_id
     state.member_epoch = newest.member_epoch
     state.revocation_epoch = member.revocation_epoch
     if state.owned_key is not None and newest.owned is not None:
-        _meet_owned(state, member, state.owned_key)
+        _set_owned_partition(state, member, state.owned_key)
 
 
 def _speaks_classic(group: Group, span: Span, member_id: str) -> bool | None:
@@ -181,26 +182,26 @@ def _instance_fenced(span: Span | None, request: CommitRequest, *, known: bool) 
         return False
     holders = () if span is None else span.holders.get(request.instance_id, ())
     if span is not None and len(holders) > 1:
-        # one takes the place of another: the batch is not at its end
+        # one member replaces another, and the batch has not ended: the older one still has the id
         return next(member_id for member_id in span.members if member_id in holders) != request.member_id
     if holders:
         return request.member_id not in holders
     return False if known else None
 
 
-def _miss_member(state: State) -> None:
+def _set_no_member(state: State) -> None:
     state.member_known = state.classic_member = state.owned_by_self = False
     state.member_epoch = state.revocation_epoch = ABSENT
     state.partition_revocation_epoch = state.assignment_epoch = ABSENT
 
 
-def _meet_owned(state: State, member: Member, key: str) -> None:
+def _set_owned_partition(state: State, member: Member, key: str) -> None:
     revoked, first = member.revocations.get(key), member.first_epoch
     if revoked is None or (first is not None and first > revoked.epoch):
         state.partition_revocation_epoch = first
     else:
         state.partition_revocation_epoch = revoked.epoch
-    # a static member that is away keeps its place, and owns nothing until it is back
+    # a static member that has left for a while stays a member, but owns nothing until it is back
     owned = None if member.is_away else member.owned.get(key)
     if owned is None:
         state.assignment_epoch, state.owned_by_self = ABSENT, False
@@ -210,13 +211,13 @@ def _meet_owned(state: State, member: Member, key: str) -> None:
         state.entered_epoch = member.entered_epoch(key)
 
 
-def _meet_partition(
+def _set_ownership(
     state: State, group: Group, span: Span | None, member: Member | None, commit: Commit
 ) -> None:
-    """Who had the partition at the client's epoch, since then, and has it now."""
+    """Set who owned the partition at the client's epoch, who has owned it since, and who owns it now."""
     key, request = state.owned_key, commit.request
     known = state.known and key is not None
-    own_last, taken = None, False
+    own_last, reassigned = None, False
     if span is not None and key is not None:
         ownership = span.ownership
         own_last = ownership.last_at_epoch(key, request.member_id, request.client_epoch)
@@ -227,12 +228,12 @@ def _meet_partition(
                 break
         if own_last is not None:
             last = group.no if others else ownership.last_of_others_before(key, request.member_id)
-            taken = last is not None and last > own_last
+            reassigned = last is not None and last > own_last
     if own_last is not None:
         state.owned_at_client_epoch = True
         state.uninterrupted = _uninterrupted(state, member, own_last)
-        state.reassigned_since = True if taken else False if known else None
-    # who owned what at an epoch from before a compaction is not told by what it left
+        state.reassigned_since = True if reassigned else False if known else None
+    # compaction left nothing that shows who owned a partition at an older epoch
     elif known and (group.base_epoch is None or request.client_epoch > group.base_epoch):
         state.owned_at_client_epoch = state.uninterrupted = state.reassigned_since = False
     if state.owner_member_id is not None:

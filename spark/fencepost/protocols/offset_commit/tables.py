@@ -1,4 +1,4 @@
-"""What groups, their members and their commits believed (silver): the histories of offset-commit fencing."""
+"""The tables of silver about offset-commit fencing: histories of groups and members, and their commits."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MEMBERS = Table(
         "member_id": "string",
         "client_id": "string",
         "instance_id": "string",
-        "protocol": "string",  # what the member speaks: classic, consumer, streams, share
+        "protocol": "string",  # the protocol that the member uses: classic, consumer, streams, share
         "state": "string",  # Kafka's MemberState of its protocol; STABLE in classic groups; UNKNOWN
         "member_epoch": "int",
         "previous_member_epoch": "int",
@@ -80,7 +80,7 @@ REVOKED_PARTITIONS = Table(
         "member_id": "string",
         "partition_key": "string",
         "partition_revocation_epoch": "int",
-        "revocation_epoch": "int",  # the member's, beside it
+        "revocation_epoch": "int",  # the revocation epoch of the member itself
         **INTERVAL,
     },
     ("cluster", "group_id", "life", "member_id", "partition_key", "from_position"),
@@ -133,7 +133,7 @@ COMMITS = Table(
         # committed, pending, aborted, skipped (the stored offset was newer when the transaction committed) or
         # replaced (by a later commit of the same transaction); null when refused or not known
         "outcome": "string",
-        "offset_before": "bigint",  # what was stored when this was decided; null for none or unknown
+        "offset_before": "bigint",  # the offset stored when this was decided; null for none or unknown
         "candidates": "int",  # states the request may have met
         "unknown_reason": "string",  # why no state could be found; null when one was
         "file": "string",
@@ -158,9 +158,9 @@ COMMIT_STATES = Table(
         "member_id": "string",
         "partition_key": "string",
         "client_epoch": "int",
-        "accepted": "boolean",  # it was stored, whatever the client was told
+        "accepted": "boolean",  # it was stored, whatever the broker answered
         "fenced": "boolean",  # refused by a fencing rule; neither when another error came first
-        "error": "string",  # what the broker answered, by Kafka's name
+        "error": "string",  # the broker's answer: Kafka's name of the error
         "api_version": "int",
         "transactional": "boolean",
         "protocol": "string",  # of the group: classic, consumer, streams; null when it has or had no members
@@ -171,7 +171,7 @@ COMMIT_STATES = Table(
         # the coordinator has the group; null also of brokers that do not name one they have not (before 4.0)
         "group_known": "boolean",
         "member_known": "boolean",
-        "classic_member": "boolean",  # the member speaks the classic protocol, whatever the group's is
+        "classic_member": "boolean",  # the member uses the classic protocol, whatever its group's type
         "instance_fenced": "boolean",  # another member has the group instance id that was presented
         "member_epoch": "int",
         "revocation_epoch": "int",
@@ -207,8 +207,8 @@ MEMBER_FENCINGS = Table(
         "connection": "string",
         "client_epoch": "int",  # member epoch or generation as sent; null where the request has none
         "broker_error": "string",  # Kafka's name
-        # what was not taken: generation, member_epoch, membership (of the member id), or instance: another
-        # member has the instance id
+        # what the coordinator refused: generation, member_epoch, membership (of the member id), or instance:
+        # another member has the instance id
         "cause": "string",
         "requested_at": "timestamp",
         "responded_at": "timestamp",

@@ -1,4 +1,4 @@
-"""The terms of a coordinator's log: by whom, and so in which of them, a request was decided."""
+"""The leader terms of a coordinator's log: finds the terms in which a request may have been decided."""
 
 from __future__ import annotations
 
@@ -25,19 +25,20 @@ class _LedTerms:
 
 
 class Terms:
-    """The terms of one coordinator's log, by who led them.
+    """The terms of one coordinator's log, by the broker that led them.
 
-    Times are only compared where one broker's clock wrote both: in the terms of the broker that answered.
+    Times are compared only if both are by one broker's clock: those of a request are compared with the terms
+    of the broker that answered it.
     """
 
     def __init__(
         self, terms: Sequence[Term], stretches: Sequence[Stretch], *, replicated: bool = True
     ) -> None:
-        """``replicated``: the log has several replicas, so an election may take the end of a term from it."""
+        """``replicated``: the log has several replicas, so an election may remove the end of a term."""
         self._terms = terms
         self._replicated = replicated
         self.numbers = {(term.stretch, term.leader_epoch): number for number, term in enumerate(terms)}
-        """Of the terms, in offset order, by stretch and leader epoch."""
+        """(stretch, leader epoch) -> the number of the term, in offset order."""
         newest = max(stretches, key=lambda stretch: stretch.number, default=None)
         torn = newest is not None and newest.to_offset is not None
         self._last_stretch = (newest.number if newest is not None else 0) + int(torn)
@@ -46,9 +47,9 @@ class Terms:
     def of(self, broker_id: int, start_ms: int, end_ms: int) -> list[Term]:
         """Every term of the broker in which a request of this time may have been decided.
 
-        A term is out when the broker's next one had begun before the request, or the one before went on after
-        it. Nothing is given when a hole beside a term may hold another term, or records, that the request
-        met.
+        A term is excluded if the broker's next one had begun before the request, or if the one before was
+        still going on after it. The list is empty if a hole in the log, beside one of the terms, may hide
+        another term or records that the request met.
         """
         led = self._led(broker_id)
         first = bisect_left(led.followed, start_ms)
@@ -62,10 +63,11 @@ class Terms:
         return led.terms[first:end]
 
     def may_be_lost(self, broker_id: int, start_ms: int, end_ms: int) -> bool:
-        """Whether a request of this time may have met records that no replica took over.
+        """Whether a request of this time may have met records that no other replica got.
 
-        A coordinator goes by what it has written at once, and refuses by it without waiting for its replicas
-        (CoordinatorRuntime). If it is deposed before they have it, nothing of it is left, and no hole either.
+        A coordinator applies a record as soon as it has written it, and refuses requests by it without
+        waiting for the replicas (CoordinatorRuntime). If it loses its leadership before they have the
+        record, nothing is left of the record, not even a hole.
         """
         return self._replicated and any(
             term.last_ms < end_ms and term is not self._terms[-1]
@@ -73,8 +75,8 @@ class Terms:
         )
 
     def only(self, broker_id: int, start_ms: Longs, end_ms: Longs) -> Longs:
-        """Of each time the one term in which the broker decided everything, by its number; -1 where another
-        may have been, or where the log does not go on past it.
+        """For each time the number of the only term in which the broker may have decided a request; -1 if
+        there may be another, or if the term may have lost its end.
         """
         led = self._led(broker_id)
         if not led.terms:
@@ -88,12 +90,12 @@ class Terms:
             np.array(led.before_hole)[at] & (last_ms <= end_ms)
         )
         number = np.array([self.numbers[term.stretch, term.leader_epoch] for term in led.terms])[at]
-        # what an unclean election took from the end of a term is not there, and has no hole
+        # records that an unclean election removed from the end of a term leave no hole
         lasts = (last_ms >= end_ms) | (number == len(self._terms) - 1)
         return np.where((count == 1) & ~torn & lasts, number, -1)
 
     def numbers_at(self, stretches: Longs, leader_epochs: Longs) -> Longs:
-        """The numbers of the terms of batches in these stretches with these leader epochs; -2 for none."""
+        """The numbers of the terms with these stretches and leader epochs, one for each; -2 for none."""
         place = numbered_rows(stretches, leader_epochs)
         _, first = np.unique(place, return_index=True)
         places = zip(stretches[first].tolist(), leader_epochs[first].tolist(), strict=True)
@@ -116,8 +118,8 @@ class Terms:
         always = 2**63 - 1
         return _LedTerms(
             terms,
-            [was != term.stretch for was, term in zip(before, terms, strict=True)],
-            [then != term.stretch for then, term in zip(after, terms, strict=True)],
+            [stretch_before != term.stretch for stretch_before, term in zip(before, terms, strict=True)],
+            [stretch_after != term.stretch for stretch_after, term in zip(after, terms, strict=True)],
             [-always, *list(ends)[:-1]],
             [*begins[1:], always],
         )

@@ -1,7 +1,7 @@
-"""Whether a coordinator has a group that its log shows no record of.
+"""Whether a coordinator has a group of which its log shows no record.
 
-It has one that somebody joins (JoinGroup makes an empty classic group before anything is written), and one
-whose offsets were committed without members.
+It has such a group if a member joined it (JoinGroup creates an empty classic group before anything is
+written), or if offsets were committed to it without members.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fencepost.replay.logs import Longs
 
 
 class UnrecordedGroups:
-    """What may have made one group before its first record, or after the last of a life."""
+    """The evidence that one group may exist before its first record, or after the last record of a life."""
 
     def __init__(
         self,
@@ -29,8 +29,8 @@ class UnrecordedGroups:
         leaders: Mapping[int, int | None],
         lateness: Lateness,
     ) -> None:
-        """``records`` of the group, and the offsets at which ``commits`` are stored, in offset order;
-        ``leaders`` by leader epoch.
+        """``records``: of the group, in offset order. ``commits``: the offsets of records with its commits,
+        sorted. ``leaders``: leader epoch -> broker id.
         """
         self._records, self._commits = records, commits
         self._joins: dict[int, int] = {}
@@ -42,8 +42,8 @@ class UnrecordedGroups:
         self._lateness = lateness
 
     def of(self, no: int, request: CommitRequest) -> bool | None:
-        """Whether the coordinator had the group after its record ``no`` (0: before the first), which left
-        none: False, or None where something may have made one.
+        """Whether the coordinator had the group after its record ``no``, which ended a life (0: before the
+        first record): False, or None if it may have been created since.
         """
         ended = self._records[no - 1] if no else None
         after = -1 if ended is None else ended.offset
@@ -54,7 +54,9 @@ class UnrecordedGroups:
         joined_ms = self._joins.get(request.broker_id)
         if joined_ms is None:
             return False
-        # what a broker has in memory it was asked itself: times of two brokers are of two clocks
-        timed = ended is not None and self._leaders.get(ended.leader_epoch) == request.broker_id
-        over = timed and ended is not None and joined_ms < ended.timestamp_ms - self._lateness.of(request)
-        return False if over else None
+        # only a JoinGroup to the same broker creates the group in its memory; two brokers have two clocks
+        same_clock = ended is not None and self._leaders.get(ended.leader_epoch) == request.broker_id
+        joined_before_end = (
+            same_clock and ended is not None and joined_ms < ended.timestamp_ms - self._lateness.of(request)
+        )
+        return False if joined_before_end else None

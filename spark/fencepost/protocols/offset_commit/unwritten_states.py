@@ -1,13 +1,13 @@
-"""What the coordinator of a classic group knows and has not written yet.
+"""States of a classic group that its coordinator has in memory and has not written yet.
 
-A classic group is written when a generation has its assignment. Before that the coordinator's memory is ahead
-of its log: the next generation has begun (COMPLETING_REBALANCE), or a member has left. Both show in the
-answers to other requests of the group and, later, in the next record: here they become further states that a
-commit may have met, each where it may have been true (org.apache.kafka.coordinator.group.classic).
+A coordinator writes a classic group when a generation has its assignment. Before that its memory is ahead of
+its log: the next generation has begun (COMPLETING_REBALANCE), or a member has left. Both show in the answers
+to other requests of the group and, later, in the next record. This module derives from them further states
+that a commit may have met (org.apache.kafka.coordinator.group.classic).
 
-What a commit's own member was told before and after it is asked first, without a clock (``witnesses``): a
-generation begins when the last of its members has joined again. The rest is told by when others were answered
-(``answers``).
+It first uses the answers to the commit's own member before and after the commit, which need no clock
+(``witnesses``): a generation begins when the last of its members has joined again. Then it uses the times of
+the answers to other members (``answers``).
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.moments import (
     Moment,
     asks_for_another_instance,
-    begun,
-    gone,
     may_be_rebalancing_still,
     may_have_joined,
+    member_removed,
     next_epoch,
-    stays,
-    waits,
+    next_generation_begun,
+    stays_member,
+    waits_for_assignment,
 )
 from fencepost.protocols.offset_commit.requests import Commit, CommitRequest
 from fencepost.protocols.offset_commit.spans import Generation
@@ -38,28 +38,29 @@ AS_WRITTEN, NEXT_GENERATION, STILL_REBALANCING, GONE = range(4)
 
 @dataclass(slots=True, frozen=True)
 class UnwrittenStates:
-    """What the coordinator of one classic group had in memory, beyond its log.
+    """The states that the coordinator of one classic group had in memory, beyond its log.
 
-    ``leaders``: broker ids by leader epoch; ``told``: what a request's member had been told (Witnesses.told).
+    ``leaders``: leader epoch -> broker id. ``state_before``: the state of a request's member by the answers
+    to it (Witnesses.state_before).
     """
 
     answers: Answers
-    told: Callable[[CommitRequest], AnsweredEpoch | None]
+    state_before: Callable[[CommitRequest], AnsweredEpoch | None]
     leaders: Mapping[int, int | None]
     lateness: Lateness
 
     def states(self, commit: Commit, state: State) -> list[State]:
-        """The states that a commit may have met where the log says ``state``: one to four, by variant.
+        """The states that a commit may have met if ``state`` is the state in the log: one to four variants.
 
-        Where it may have met either both are given, also when it was accepted: what the broker answered is no
-        evidence of what it met.
+        All that are possible are returned, also for an accepted commit: the broker's answer is what is
+        judged, so it is no evidence of the state.
         """
         generation = state.generation
         if (
             state.group_type != "classic"
             or not state.alive
             or commit.request.client_epoch < 0
-            # a record that is not there (before the group's first) leaves nothing to be ahead of
+            # before the group's first record there is no generation that memory could be ahead of
             or generation is None
         ):
             return [state]
@@ -76,11 +77,12 @@ class UnwrittenStates:
             commit,
             state,
             generation,
-            self.answers.told(generation, request.broker_id),
+            self.answers.bounds(generation, request.broker_id),
             signs,
             self._own(request, state, generation, next_ms),
-            # a coordinator that has moved meanwhile goes by the log, where it is a member still
-            generation.leader_epoch == epoch and signs.was_told(request.connection, request.responded_ms),
+            # a new coordinator loads the log, in which the member is still one
+            generation.leader_epoch == epoch
+            and signs.was_told_unknown(request.connection, request.responded_ms),
             request.requested_ms - late_ms,
             request.responded_ms,
             None if next_ms is None else next_ms - late_ms,
@@ -90,75 +92,76 @@ class UnwrittenStates:
     def _own(
         self, request: CommitRequest, state: State, generation: Generation, next_ms: int | None
     ) -> int | None:
-        """The generation that the request's member was told to be in; None where it was not, or where the
-        records say that more was told than is in the log.
+        """The generation that its answers give the request's member; None if they give none, or if the
+        records show that answers are missing in the request log.
         """
-        told = self.told(request)
-        if told is None or told.epoch < generation.generation:
+        answered = self.state_before(request)
+        if answered is None or answered.epoch < generation.generation:
             return None
         newest = generation.next_generation
-        if newest is not None and told.epoch > newest:
+        if newest is not None and answered.epoch > newest:
             return None
-        if told.until_ms is not None and not _outlasts(request, told, generation, next_ms):
+        if answered.until_ms is not None and not _outlasts(request, answered, generation, next_ms):
             return None
-        return None if told.epoch == generation.generation and not state.member_known else told.epoch
+        return None if answered.epoch == generation.generation and not state.member_known else answered.epoch
 
 
 def _outlasts(
-    request: CommitRequest, told: AnsweredEpoch, generation: Generation, next_ms: int | None
+    request: CommitRequest, answered: AnsweredEpoch, generation: Generation, next_ms: int | None
 ) -> bool:
-    """Whether the next record is one that follows a member whose time was not over: it has the member, or
-    comes when that may have been. Who took a static member's place is in the generation after it.
+    """Whether the next record agrees with a member whose session had not expired at the request: the record
+    still has the member, or it was written when the session may have expired. If another member replaced a
+    static one, that is in the next generation.
     """
     if request.member_id in (generation.next_member_ids or ()):
         return True
-    if next_ms is None or told.until_ms is None or next_ms < told.until_ms:
+    if next_ms is None or answered.until_ms is None or next_ms < answered.until_ms:
         return False
     one_more = generation.next_generation == generation.generation + 1
-    return told.instance_id is None or (
-        one_more and told.instance_id not in (generation.next_instances or ())
+    return answered.instance_id is None or (
+        one_more and answered.instance_id not in (generation.next_instances or ())
     )
 
 
 def _variants(at: Moment) -> list[State]:
-    may_have_begun, must_have_begun = begun(at)
-    may_be_gone, must_be_gone = gone(at)
+    may_have_begun, must_have_begun = next_generation_begun(at)
+    may_be_gone, must_be_gone = member_removed(at)
     request = at.commit.request
-    there = False if asks_for_another_instance(at) else at.state.member_known
-    waiting, epoch = there, at.state.member_epoch
-    if there is False and may_have_joined(at):
-        # whoever joins is a member as soon as its JoinGroup has arrived
-        waiting, epoch = None, at.generation.generation
+    is_member = False if asks_for_another_instance(at) else at.state.member_known
+    known, epoch = is_member, at.state.member_epoch
+    if is_member is False and may_have_joined(at):
+        # a member is one as soon as its JoinGroup has arrived
+        known, epoch = None, at.generation.generation
     plain = not must_have_begun and not must_be_gone
-    # who has taken an instance id since is not told, but by its member's own requests
+    # whether another member has the instance id by now is known only from the member's own requests
     instance_fenced = False if request.instance_id is None or at.own is not None else None
-    found = []
+    variants = []
     if plain:
-        found.append(_as_met(at.state, AS_WRITTEN, epoch, waiting))
+        variants.append(_as_met(at.state, AS_WRITTEN, epoch, known))
     if may_have_begun and not must_be_gone:
-        # a commit at the generation that has just begun comes from a member of it, as its answer said
+        # a commit with the generation that has just begun comes from a member whose JoinGroup was answered
         ahead = request.client_epoch > at.generation.generation
-        joined = stays(at) if ahead else stays(at) or there
-        met = _as_met(at.state, NEXT_GENERATION, next_epoch(at), joined)
-        met.rebalancing = waits(at)
-        met.instance_fenced = instance_fenced
+        joined = stays_member(at) if ahead else stays_member(at) or is_member
+        next_state = _as_met(at.state, NEXT_GENERATION, next_epoch(at), joined)
+        next_state.rebalancing = waits_for_assignment(at)
+        next_state.instance_fenced = instance_fenced
         if ahead and joined is not False:
-            # What a member has that waits for its first assignment is not told: its partitions of the
-            # generation before (cooperative rebalancing), or none.
-            met.owned_at_client_epoch = met.uninterrupted = None
-        found.append(met)
+            # It is unknown what a member owns that waits for its first assignment in the generation: its
+            # partitions of the generation before (cooperative rebalancing), or none.
+            next_state.owned_at_client_epoch = next_state.uninterrupted = None
+        variants.append(next_state)
     if plain and may_be_rebalancing_still(at):
-        found.append(_as_met(at.state, STILL_REBALANCING, epoch, waiting))
+        variants.append(_as_met(at.state, STILL_REBALANCING, epoch, known))
     if may_be_gone:
-        found.append(replace(_absent(at.state), instance_fenced=instance_fenced))
-    return found
+        variants.append(replace(_absent(at.state), instance_fenced=instance_fenced))
+    return variants
 
 
-def _as_met(state: State, variant: int, epoch: int | None, there: bool | None) -> State:
+def _as_met(state: State, variant: int, epoch: int | None, is_member: bool | None) -> State:
     return replace(
         state,
-        member_epoch=ABSENT if there is False else epoch,
-        member_known=there,
+        member_epoch=ABSENT if is_member is False else epoch,
+        member_known=is_member,
         rebalancing=variant in (NEXT_GENERATION, STILL_REBALANCING),
         variant=variant,
     )

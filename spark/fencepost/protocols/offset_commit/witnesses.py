@@ -1,13 +1,14 @@
-"""What members were told of themselves: a second witness of their state, where its records are gone.
+"""The answers to members as a second witness of their state, where the records of it are gone.
 
-A member of a consumer or streams group gets its epoch and its partitions in answers to its own heartbeats;
-nothing else changes them. A generation of a classic group lasts until its members have joined again: one that
-has not is removed. So what a member was answered is so until its next such request, if a later line shows it
-to be a member still.
+A member of a consumer or streams group gets its epoch and its partitions only in the answers to its own
+heartbeats. A generation of a classic group lasts until its members have joined again; a member that has not
+is removed. So an answer holds until the member's next such request, if a later line shows that it is still a
+member.
 
-Without such a line a classic member that did not leave is one until its session, or its time to join again,
-may be over: neither ends sooner than its JoinGroup said. Until then no generation begins without it. That is
-so of dynamic members for ever; a static one stays a member of generations that it did not join.
+Without such a line, a classic member that did not leave remains one until its session timeout or its
+rebalance timeout, both as its JoinGroup gave them, may have expired. Until then no generation begins without
+it. This holds for dynamic members only: a static one may remain a member of generations that it did not
+join.
 """
 
 from __future__ import annotations
@@ -40,18 +41,18 @@ _Line = CommitRequest | Answer
 
 
 class _Last(NamedTuple):
-    """The last answer to a member on a connection, and what it had been told by then.
+    """The last answer to a member on a connection, and the member's state after it.
 
-    ``firm``: its last answer that a group which waits for members to join does not give.
+    ``firm``: the answer from which its timeouts count, at the earliest (see ``_firm``).
     """
 
     answer: Answer
-    told: AnsweredEpoch
+    answered: AnsweredEpoch
     firm: MemberLine | None
 
 
 class Witnesses:
-    """The answers to the members of one group, as far as they tell what its commits met."""
+    """The answers to the members of one group, as evidence of the states that its commits met."""
 
     def __init__(
         self,
@@ -68,8 +69,8 @@ class Witnesses:
         self._unread_lines = unread_lines
         self._topics = topics
         self._lateness = lateness
-        self._told: dict[int, AnsweredEpoch] = {}
-        # the generation of a classic member in a consumer group is its member epoch: another rule
+        self._answered: dict[int, AnsweredEpoch] = {}
+        # in a consumer group a classic member's generation is its member epoch, for which other rules hold
         answers: list[Answer] = [*heartbeats] if heartbeats else [*lines]
         moving: dict[str, list[Answer]] = {}
         self._joins: dict[tuple[str, int | None], list[MemberLine]] = {}
@@ -84,18 +85,18 @@ class Witnesses:
                 self._note(_lines(chain, requests, numbers, answers))
         self._timelines = EpochTimelines(answers, lateness)
 
-    def told(self, request: CommitRequest) -> AnsweredEpoch | None:
-        """What the member of a request certainly was when it was decided; None where nothing tells."""
-        told = self._told.get(request.number)
-        if told is None or told.until_ms is not None:
-            told = self._timelines.told(request) or told
-        if told is None or request.instance_id in (None, told.instance_id):
-            return told
+    def state_before(self, request: CommitRequest) -> AnsweredEpoch | None:
+        """The state that the member of a request certainly had when it was decided; None if unknown."""
+        answered = self._answered.get(request.number)
+        if answered is None or answered.until_ms is not None:
+            answered = self._timelines.answered_epoch_at(request) or answered
+        if answered is None or request.instance_id in (None, answered.instance_id):
+            return answered
         return None
 
-    def owned(self, told: AnsweredEpoch) -> frozenset[str]:
-        """Keys of the partitions that a member had been assigned; none where that was not told."""
-        by = told.assigned_by
+    def witnessed_partitions(self, answered: AnsweredEpoch) -> frozenset[str]:
+        """Keys of the partitions that a member had been assigned; empty if no answer has its assignment."""
+        by = answered.assigned_by
         if isinstance(by, HeartbeatAnswer):
             return by.assigned or frozenset()
         if by is None or by.assignment is None:
@@ -117,44 +118,48 @@ class Witnesses:
                     waiting.setdefault(line.member_id, []).append(line)
                 continue
             before = newest.pop(line.member_id, None)
-            asked = waiting.pop(line.member_id, ())
+            requests = waiting.pop(line.member_id, ())
             if before is not None:
-                self._settle(asked, before, line)
-            told = answered_epoch(line, None if before is None else before.told)
-            if told is not None:
-                newest[line.member_id] = _Last(line, told, _firm(line, told, before))
-        for member_id, asked in waiting.items():
-            self._settle(asked, newest[member_id], None)
+                self._settle(requests, before, line)
+            answered = answered_epoch(line, None if before is None else before.answered)
+            if answered is not None:
+                newest[line.member_id] = _Last(line, answered, _firm(line, answered, before))
+        for member_id, requests in waiting.items():
+            self._settle(requests, newest[member_id], None)
 
-    def _settle(self, asked: Iterable[CommitRequest], before: _Last, after: Answer | None) -> None:
-        """Take what was told before as what was met, where it was so all along."""
-        told = before.told
-        lasts = after is not None and epoch_of(after) == told.epoch and not joins(after)
-        if after is not None and self._skips(told, after):
+    def _settle(self, requests: Iterable[CommitRequest], before: _Last, after: Answer | None) -> None:
+        """Note that requests met the state after the answer ``before``, if the member certainly kept it."""
+        answered = before.answered
+        lasts = after is not None and epoch_of(after) == answered.epoch and not joins(after)
+        if after is not None and self._skips(answered, after):
             return
-        kept = told._replace(
+        kept = answered._replace(
             until_ms=None if after is not None and (lasts or stays(after)) else self._until(before)
         )
-        for request in asked:
-            # who presents a later epoch was told more than is in the log
+        for request in requests:
+            # a request with a later epoch shows that an answer is missing in the log
             if lasts or (
-                request.client_epoch <= told.epoch
+                request.client_epoch <= answered.epoch
                 and self._is_next(before, request, after)
                 and self._is_kept(before, request, after)
             ):
-                self._told[request.number] = kept
+                self._answered[request.number] = kept
 
-    def _skips(self, told: AnsweredEpoch, after: Answer) -> bool:
-        """Whether a classic member was told more in between than is in the log: it joins one generation after
-        the other.
+    def _skips(self, answered: AnsweredEpoch, after: Answer) -> bool:
+        """Whether answers to a classic member are missing in between: it joins every generation, so it
+        skipped one, or the line of its JoinGroup is missing.
         """
-        if isinstance(after, HeartbeatAnswer) or after.generation is None or after.generation <= told.epoch:
+        if (
+            isinstance(after, HeartbeatAnswer)
+            or after.generation is None
+            or after.generation <= answered.epoch
+        ):
             return False
-        return after.generation > told.epoch + 1 or (after.member_id, after.generation) not in self._joins
+        return after.generation > answered.epoch + 1 or (after.member_id, after.generation) not in self._joins
 
     def _is_next(self, last: _Last, request: CommitRequest, after: Answer | None) -> bool:
-        """Whether the member sent nothing meanwhile that may have moved its epoch, on any connection: a file
-        has every line of its time, but for those that could not be read.
+        """Whether the member sent nothing in between, on any connection, that may have changed its epoch. A
+        file of the request log has all lines of its time, except those that could not be read.
         """
         before = last.answer
         unread = self._unread_lines.get(before.file, ())
@@ -164,45 +169,48 @@ class Witnesses:
         ):
             return False
         moving = self._moving.get(before.member_id)
-        return moving is None or moving.is_still(before, last.told, request)
+        return moving is None or moving.is_still(before, last.answered, request)
 
     def _is_kept(self, before: _Last, request: CommitRequest, after: Answer | None) -> bool:
-        """Whether the member of a request was one still, and no generation had begun without it: a later line
-        shows it, or the time since the last answer. A generation may begin without a static one that stays.
+        """Whether the member of a request was still one, and no generation had begun without it: a later line
+        shows it, or too little time since its last answer. A later line is not enough for a static member: a
+        generation may begin that it did not join, and it remains a member.
         """
         if after is not None and stays(after):
-            return before.told.instance_id is None or self._is_awaited(before, request)
-        return self._is_awaited(before, request)
+            return before.answered.instance_id is None or self._is_within_timeout(before, request)
+        return self._is_within_timeout(before, request)
 
-    def _is_awaited(self, before: _Last, request: CommitRequest) -> bool:
+    def _is_within_timeout(self, before: _Last, request: CommitRequest) -> bool:
         until_ms = self._until(before)
         return until_ms is not None and request.responded_ms < until_ms
 
     def _until(self, before: _Last) -> int | None:
-        """When a member's session, or its time to join again, may be over; None where that was not told."""
+        """When a member's session or rebalance timeout may expire; None if no JoinGroup in the
+        log has them.
+        """
         firm = before.firm
-        asked = self._joins.get((before.answer.member_id, before.told.epoch), ())
-        timeouts = [line.timeout_ms for line in asked if line.timeout_ms is not None]
+        join_requests = self._joins.get((before.answer.member_id, before.answered.epoch), ())
+        timeouts = [line.timeout_ms for line in join_requests if line.timeout_ms is not None]
         if firm is None or not timeouts:
             return None
         return firm.requested_ms - self._lateness.of(firm) + min(timeouts)
 
 
 def _lines(chain: Longs, requests: Requests, numbers: Longs, answers: Sequence[Answer]) -> Iterator[_Line]:
-    """The lines of a chain: places among the requests with these numbers and, behind them, the answers."""
-    asked = requests.each_alone(numbers[chain[chain < len(numbers)]])
+    """The lines of a chain. A place is that of a request among these numbers or, after them, of an answer."""
+    commit_requests = requests.each_alone(numbers[chain[chain < len(numbers)]])
     for at in chain.tolist():
-        yield next(asked) if at < len(numbers) else answers[at - len(numbers)]
+        yield next(commit_requests) if at < len(numbers) else answers[at - len(numbers)]
 
 
-def _firm(line: Answer, told: AnsweredEpoch, before: _Last | None) -> MemberLine | None:
-    """When a member's time began to run, at the earliest: with a Heartbeat that is told of no rebalance, once
-    it has its assignment, for which it has to ask in time; with a JoinGroup that brings a new generation.
+def _firm(line: Answer, answered: AnsweredEpoch, before: _Last | None) -> MemberLine | None:
+    """The answer from which a member's timeouts count, at the earliest: a successful Heartbeat once the
+    member has its assignment, or a JoinGroup that brings a new generation.
     """
     if isinstance(line, HeartbeatAnswer) or before is None:
         return None
     if line.api_key == JOIN_GROUP:
-        return line if before.told.epoch < told.epoch else None
-    if line.api_key == HEARTBEAT and line.fine and told.rebalancing is False:
+        return line if before.answered.epoch < answered.epoch else None
+    if line.api_key == HEARTBEAT and line.fine and answered.rebalancing is False:
         return line
-    return before.firm if before.told.epoch == told.epoch else None
+    return before.firm if before.answered.epoch == answered.epoch else None

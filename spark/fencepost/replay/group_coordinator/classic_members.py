@@ -1,4 +1,4 @@
-"""The members that records of classic groups have: each once, however often it is there as it was."""
+"""Decodes the members in records of classic groups; members that do not change are one object."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from fencepost.replay.group_coordinator.records import ClassicMember
 
 
 class ClassicMembers:
-    """Reads the members of records. A group goes on with nearly all of them from generation to generation."""
+    """Decodes the members of records. From one generation to the next nearly all members stay the same."""
 
     def __init__(self) -> None:
         self._assigned: dict[bytes | None, Topics | None] = {None: (), b"": ()}
         self._seen: dict[tuple[Any, ...], ClassicMember] = {}
 
     def of(self, fields: Mapping[str, pa.Array]) -> list[list[ClassicMember] | None]:
-        """Of each GroupMetadata value its members, with the topics they were assigned; None of a tombstone.
+        """For each GroupMetadata value its members, with the topics assigned to them; None for a tombstone.
 
-        Only consumers' protocol type assigns partitions.
+        Only groups with the protocol type ``consumer`` assign partitions.
         """
         members = fields["members"]
         each = members.flatten()
@@ -40,10 +40,10 @@ class ClassicMembers:
         new = list(dict.fromkeys(each for each in assignments if each and each not in self._assigned))
         self._assigned.update(zip(new, assigned_topics(new), strict=True))
 
-    def _member(self, said: tuple[Any, ...]) -> ClassicMember:
-        member = self._seen.get(said)
+    def _member(self, fields: tuple[Any, ...]) -> ClassicMember:
+        member = self._seen.get(fields)
         if member is None:
-            member_id, instance_id, client_id, assignment = said
+            member_id, instance_id, client_id, assignment = fields
             topics = self._assigned[assignment]
-            member = self._seen[said] = ClassicMember(member_id, instance_id, client_id, topics)
+            member = self._seen[fields] = ClassicMember(member_id, instance_id, client_id, topics)
         return member

@@ -1,4 +1,4 @@
-"""Where the life of a group ends, and where it only changes its kind."""
+"""Finds the records that end a life of a group, which those of a conversion to another type do not."""
 
 from __future__ import annotations
 
@@ -16,19 +16,21 @@ _OTHER = {CLASSIC_METADATA: CONSUMER_METADATA, CONSUMER_METADATA: CLASSIC_METADA
 
 
 def batches_of(records: Sequence[GroupRecord]) -> Iterator[list[GroupRecord]]:
-    """The records of a group, batch by batch: the coordinator writes what belongs together at once."""
+    """The records of a group, batch by batch: the coordinator writes records that belong together as one
+    batch.
+    """
     for _, batch in groupby(records, key=lambda record: record.base_offset):
         yield list(batch)
 
 
 class Endings:
-    """Which records end a life of a group.
+    """Finds the records that end a life of a group.
 
-    A life ends with the tombstone of the group's metadata (types 2, 3, 11, 17), but goes on in a conversion
-    between classic and consumer group: there the same batch has the other kind's metadata at no lower epoch.
-    The coordinator writes a conversion as one batch. A group that is deleted and created again within one
-    batch begins at a lower epoch, unless it had none to speak of. Where that epoch was not seen it is taken
-    for a conversion: nothing is known to begin there.
+    A life ends with the tombstone of the group's metadata (types 2, 3, 11, 17), except in a conversion
+    between classic and consumer group. The coordinator writes a conversion as one batch, which also has the
+    metadata of the other type, at no lower epoch. A group that is deleted and created again within one batch
+    begins at a lower epoch. If the earlier epoch is not known, the batch is taken for a conversion, so that
+    no life is claimed to begin there.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Rows of bronze to what a coordinator's log says: its records, decoded."""
+"""Decodes rows of bronze into the log of a group coordinator and its records."""
 
 from __future__ import annotations
 
@@ -49,11 +49,12 @@ def log_of(rows: ShardRows) -> Log:
 
 
 def sightings(rows: ShardRows) -> list[Sighting]:
-    """The ids of topics that stored commits carry (brokers from 4.1), each with its earliest time here.
+    """The topic ids in stored commits (written by brokers since 4.1), each with its earliest time in this
+    log.
 
-    They name the topics' incarnations where the metadata log was not captured.
+    They show the topics' incarnations if the metadata log was not captured.
     """
-    log, found = log_of(rows), []
+    log, seen = log_of(rows), []
     for records, fields in _decoded(rows.records, COMMIT_TYPES):
         if "topic_id" in fields:
             places = log.find_all(longs(records["base_offset"]), longs(records["leader_epoch"]))
@@ -61,22 +62,22 @@ def sightings(rows: ShardRows) -> list[Sighting]:
                 {"topic": fields["topic"], "topic_id": fields["topic_id"], "ms": records["timestamp_ms"]}
             ).filter(pa.array(places >= 0))
             first = named.group_by(["topic", "topic_id"]).aggregate([("ms", "min")]).to_pylist()
-            found += [Sighting(row["topic"], row["topic_id"], row["ms_min"]) for row in first]
-    return [sighting for sighting in found if sighting.topic_id not in (None, ZERO_ID)]
+            seen += [Sighting(row["topic"], row["topic_id"], row["ms_min"]) for row in first]
+    return [sighting for sighting in seen if sighting.topic_id not in (None, ZERO_ID)]
 
 
 def group_records(records: pa.Table) -> list[GroupRecord]:
-    """The records that say something about a group, among rows of ``bronze.records``."""
-    found: list[GroupRecord] = []
+    """The records about groups among rows of ``bronze.records``."""
+    decoded: list[GroupRecord] = []
     members = ClassicMembers()
     for rows, fields in _decoded(records, GROUP_TYPES):
-        found += _group_records(rows, fields, members)
-    return found
+        decoded += _group_records(rows, fields, members)
+    return decoded
 
 
 def commit_records(records: pa.Table) -> pa.Table:
     """The stored offset commits, and their tombstones, among rows of ``bronze.records``: COMMIT_RECORDS."""
-    found = [COMMIT_RECORDS.empty_table()]
+    tables = [COMMIT_RECORDS.empty_table()]
     for rows, fields in _decoded(records, COMMIT_TYPES):
         none = pa.nulls(rows.num_rows)
         topic_id = fields.get("topic_id", none.cast(pa.string()))
@@ -92,8 +93,8 @@ def commit_records(records: pa.Table) -> pa.Table:
             "committed_leader_epoch": pc.fill_null(fields.get("leader_epoch", none).cast(pa.int32()), -1),
             "tombstone": pc.is_null(rows["value"]),
         }
-        found.append(pa.table([columns[name] for name in COMMIT_RECORDS.names], COMMIT_RECORDS.names))
-    return pa.concat_tables([each.cast(COMMIT_RECORDS) for each in found]).unify_dictionaries()
+        tables.append(pa.table([columns[name] for name in COMMIT_RECORDS.names], COMMIT_RECORDS.names))
+    return pa.concat_tables([each.cast(COMMIT_RECORDS) for each in tables]).unify_dictionaries()
 
 
 def markers(records: pa.Table) -> list[Marker]:
@@ -121,16 +122,16 @@ def _places(rows: pa.Table) -> list[_Column]:
 def _decoded(
     records: pa.Table, types: Sequence[int] | Mapping[int, str]
 ) -> Iterator[tuple[pa.Table, dict[str, pa.Array]]]:
-    """Rows of one record type after the other, with the fields of their key and value."""
-    wanted = pc.and_(
+    """The rows of one record type after the other, with the fields of their keys and values."""
+    is_chosen = pc.and_(
         _of_topic(records), pc.is_in(records["record_type"], pa.array(sorted(types), pa.int32()))
     )
-    wanted = pc.and_(wanted, pc.equal(records["decode_status"], "known"))
-    wanted = pc.and_(wanted, pc.invert(records["is_control"]))
+    is_chosen = pc.and_(is_chosen, pc.equal(records["decode_status"], "known"))
+    is_chosen = pc.and_(is_chosen, pc.invert(records["is_control"]))
     names = records["record_name"]
-    # rows are copied once, of one type each
-    for name in sorted(pc.unique(names.filter(wanted)).to_pylist()):
-        for rows in as_written(filtered(records, pc.and_(wanted, pc.equal(names, name)))):
+    # each row is copied once, with the others of its type
+    for name in sorted(pc.unique(names.filter(is_chosen)).to_pylist()):
+        for rows in as_written(filtered(records, pc.and_(is_chosen, pc.equal(names, name)))):
             fields: dict[str, pa.Array] = {}
             for part in ("value", "key"):
                 decoded = decode(name, part, rows[part])
@@ -212,7 +213,9 @@ _Listed = list[tuple[str, Sequence[int], Sequence[int] | None]]
 
 
 def _owned(fields: Mapping[str, pa.Array], kind: int, size: int) -> Sequence[Sequence[Owned]]:
-    """What each record of a member lists as owned; members of share groups own nothing."""
+    """The partitions or tasks that each record of a member lists as owned; members of share
+    groups own none.
+    """
     if kind == STREAMS_ASSIGNMENT:
         assigned = _listed(fields["active_tasks"], "subtopology_id")
         pending = _listed(fields["active_tasks_pending_revocation"], "subtopology_id")
@@ -223,8 +226,8 @@ def _owned(fields: Mapping[str, pa.Array], kind: int, size: int) -> Sequence[Seq
         return [()] * size
     read = owned_tasks if kind == STREAMS_ASSIGNMENT else owned_partitions
     return [
-        () if epoch is None else read(held, given_up, epoch)
-        for held, given_up, epoch in zip(assigned, pending, fields["member_epoch"].to_pylist(), strict=True)
+        () if epoch is None else read(listed, given_up, epoch)
+        for listed, given_up, epoch in zip(assigned, pending, fields["member_epoch"].to_pylist(), strict=True)
     ]
 
 
@@ -243,12 +246,12 @@ def _listed(column: pa.ListArray, element: str) -> list[_Listed]:
 
 
 def _split(column: pa.ListArray, entries: list[Any]) -> list[Any]:
-    """The flattened entries of a column of lists, cut as the lists are; nothing for a null list."""
-    found, at = [], 0
+    """The flattened entries of a column of lists, split into these lists; an empty one for null."""
+    lists, at = [], 0
     for length in pc.fill_null(pc.list_value_length(column), 0).to_pylist():
-        found.append(entries[at : at + length])
+        lists.append(entries[at : at + length])
         at += length
-    return found
+    return lists
 
 
 def _topologies(fields: Mapping[str, pa.Array]) -> list[list[Subtopology] | None]:

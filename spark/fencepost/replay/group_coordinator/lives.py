@@ -1,4 +1,4 @@
-"""The lives of a group in one log, and how far each of them is known."""
+"""The lives of a group in one log, and up to where each of them is completely known."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from fencepost.replay.histories import Interval, Point, interval
 from fencepost.replay.logs import Stretch
 
 NO_LIFE = -1
-"""Of tombstones before any life was seen, and of requests that met no group."""
+"""The life of tombstones before the first known life, and of requests that met no group."""
 
 
 class Coverage(Protocol):
-    """A function that is called with how far lives are known."""
+    """Receives which parts of lives are known."""
 
     def coverage(self, group_id: str, life: int, during: Interval, *, covered: bool) -> None:
-        """A piece of a life that is completely known, or one that is not."""
+        """Called with a part of a life that is completely known, or with one that is not."""
 
 
 Out = TypeVar("Out", bound=Coverage)
 
 
 class Lives(Generic[Out]):
-    """The lives of one group. Each of its records is taken in order: ``enter``, then ``leave``.
+    """The lives of one group. For each of its records, in order, ``enter`` and then ``leave`` must be called.
 
-    A life is known when the log was seen from offset 0 on, or from where compaction has been on, or from the
-    end of the life before it on, without a hole, and every assignment in it could be read.
+    A life is known if the log has no hole from offset 0, from the end of compaction, or from the end of the
+    life before it on, and if every assignment in it could be read.
     """
 
     def __init__(self, group_id: str, stretches: Mapping[int, Stretch]) -> None:
@@ -35,10 +35,10 @@ class Lives(Generic[Out]):
         self.no = 0
         """The number of the newest record within the group; 0 before the first."""
         self.life = NO_LIFE
-        """The offset of its first record: what is found later, before or after it, does not change that."""
+        """The offset of the life's first record: more evidence, captured later, does not change it."""
         self.position: int | None = None
         self.stretch: int | None = None
-        """Where the newest record is: its offset, and its stretch."""
+        """The offset and the stretch of the newest record (``position``, ``stretch``)."""
         self.alive = False
         self.known = False
         self.group_type: str | None = None
@@ -53,13 +53,15 @@ class Lives(Generic[Out]):
         self._cut: Point | None = None
 
     def is_known(self, stretch: int) -> bool:
-        """Whether nothing is missing of the group's state now, for one who asks in this stretch."""
+        """Whether the group's present state is completely known, as seen from a place in this stretch."""
         if not self.no:
             return stretch <= 0
         return self.known and self.stretch == stretch
 
     def enter(self, record: GroupRecord, out: Out) -> bool:
-        """The next record begins, and with it a life (which is returned) or another stretch of its log."""
+        """Begin the next record, which may begin another stretch or a life. Returns whether it begins a
+        life.
+        """
         self.no += 1
         self.position, self.stretch = record.offset, record.stretch
         begins = not record.tombstone and not self.alive
@@ -82,7 +84,7 @@ class Lives(Generic[Out]):
         return begins
 
     def leave(self, record: GroupRecord, out: Out, *, ends: bool) -> None:
-        """The record was taken. ``ends``: as Endings."""
+        """End the record. ``ends``: whether it ends a life (Endings)."""
         if self.alive and not ends:
             self.known = self._is_known_alive(record)
         else:
@@ -98,7 +100,7 @@ class Lives(Generic[Out]):
         self._end_seen_in = record.stretch
 
     def finish(self, out: Out) -> None:
-        """The log is at its end."""
+        """End the log: write what is still open."""
         if self._shown_in is not None:
             self._leave_stretch(out)
         self._write_coverage(None, out)
@@ -110,8 +112,8 @@ class Lives(Generic[Out]):
         return self._begun_known and self._begun_in == record.stretch and not self._unread
 
     def _leave_stretch(self, out: Out, end: Point | None = None) -> None:
-        """What the stretch shows of the life is over: at the end of the life, or of the stretch, or not at
-        all.
+        """End what the stretch shows of the life: at ``end`` if the life ends, otherwise at the end of the
+        stretch (if that has one).
         """
         if self._shown_in is None:
             return
@@ -125,16 +127,17 @@ class Lives(Generic[Out]):
         self._shown_in = None
 
     def _write_shown(self, end: Point | None, out: Out, *, lost: bool) -> None:
-        """What else a replay knows of the life in this stretch ends here; ``lost``: at a hole."""
+        """Called when the stretch or the life ends, for subclasses to write their histories. ``lost``: it
+        ends at a hole.
+        """
 
     def _end_of(self, stretch: int) -> Point | None:
-        known = self._stretches[stretch]
-        return None if known.to_offset is None else Point(known.to_offset, known.last_ms)
+        of_number = self._stretches[stretch]
+        return None if of_number.to_offset is None else Point(of_number.to_offset, of_number.last_ms)
 
     def _write_coverage(self, end: Point | None, out: Out) -> None:
-        """A life is known up to its first hole and not after it: that may hide a member.
-
-        Its extent begins with its first record that was seen.
+        """Write which part of the life is known: up to its first hole, not after it, because the hole may
+        hide a member. The life begins with its first record in the log.
         """
         if self._first is None:
             return

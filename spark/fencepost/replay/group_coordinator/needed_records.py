@@ -1,10 +1,10 @@
-"""Which records of groups a replay needs, of those from before the cut of their log.
+"""Selects the records of groups from before the cut of their log that a replay needs.
 
-Members come and go, and records of all of them are carried from chapter to chapter. What a commit met rests
-on its own member, on who owned its partition since that member's first record, on who is a member now, and on
-the group's own epochs since then. So of each group those who count are the members that are there at the cut,
-that are asked about, or that have records behind it; and all records are needed of everybody who had one
-since the first of them began. Whoever was gone before that is not replayed.
+Members come and go, and the records of all of them are carried from chapter to chapter. The state that a
+commit met depends on its own member, on who owned its partition since that member's first record, on who is
+a member now, and on the group's epochs since then. So in each group those members count that exist at the
+cut, that requests name, or that have records behind the cut. Needed are all records of every member that had
+one since the first of these members began. Members that were gone before are not replayed.
 """
 
 from __future__ import annotations
@@ -24,41 +24,45 @@ from fencepost.replay.merged_batches import Mask, mask
 _NEVER = np.iinfo(np.int64).max
 
 
-def select_needed_records(records: pa.Table, log: Log, cut: int, asked: Collection[str]) -> pa.Table:
-    """Rows of ``bronze.records`` of one coordinator's log, less those of members that nothing asks about.
+def select_needed_records(records: pa.Table, log: Log, cut: int, member_ids: Collection[str]) -> pa.Table:
+    """The rows of ``bronze.records`` of one coordinator's log, without those of members that no replay needs.
 
-    ``cut``: the offset below which they are what compaction left; ``asked``: the ids of members of which
-    requests tell. A classic group is written whole with each generation: all of it is needed.
+    ``cut``: the offset below which the log is compacted. ``member_ids``: those that requests name.
+    Each record of a classic group has all its members, so all of them are needed.
     """
-    known = pc.and_(pc.equal(records["topic"], OFFSETS_TOPIC), pc.equal(records["decode_status"], "known"))
+    readable = pc.and_(pc.equal(records["topic"], OFFSETS_TOPIC), pc.equal(records["decode_status"], "known"))
     of_groups = pc.is_in(records["record_type"], pa.array(sorted(GROUP_TYPES), pa.int32()))
     place = log.find_all(longs(records["base_offset"]), longs(records["leader_epoch"]))
-    # what did not survive an election says nothing of who is there
-    chosen = mask(pc.and_(pc.and_(known, of_groups), pc.invert(records["is_control"]))) & (place >= 0)
+    # records that did not survive an election do not show who is a member
+    chosen = mask(pc.and_(pc.and_(readable, of_groups), pc.invert(records["is_control"]))) & (place >= 0)
     if not (chosen & (longs(records["record_offset"]) < cut)).any():
         return records
     rows = np.flatnonzero(chosen)
     rows = rows[np.argsort(longs(records["record_offset"])[rows], kind="stable")]
     stay = ~chosen
-    stay[rows] = _Records(records.take(pa.array(rows)), place[rows] < log.based, cut, asked).needed()
+    stay[rows] = _Records(records.take(pa.array(rows)), place[rows] < log.based, cut, member_ids).needed()
     return records.filter(pa.array(stay))
 
 
 class _Records:
-    """Records of groups in offset order as columns: the number of each one's group, of its member (-1: it is
-    of the group itself), and of its key.
+    """Records of groups in offset order, as columns: for each the number of its group, of its member (-1: the
+    record is about the group itself), and of its key.
     """
 
-    def __init__(self, rows: pa.Table, based: Mask, cut: int, asked: Collection[str]) -> None:
-        """``based``: the records that the log cleaner has left, which are all needed."""
+    def __init__(self, rows: pa.Table, based: Mask, cut: int, member_ids: Collection[str]) -> None:
+        """``based``: the records that the log cleaner left, which are all needed."""
         keys = rows["key"].combine_chunks().dictionary_encode()
         named = [_named(key) for key in keys.dictionary.to_pylist()]
         groups = _numbered([group for group, _ in named])
         members = _numbered([None if member is None else (group, member) for group, member in named])
-        wanted = {name.encode() for name in asked}
-        is_asked = np.array([member in wanted for _, member in named], dtype=np.bool_)
+        requested_ids = {name.encode() for name in member_ids}
+        is_requested = np.array([member in requested_ids for _, member in named], dtype=np.bool_)
         self.key = longs(keys.indices.cast(pa.int64()))
-        self.group, self.member, self.asked = groups[self.key], members[self.key], is_asked[self.key]
+        self.group, self.member, self.is_requested = (
+            groups[self.key],
+            members[self.key],
+            is_requested[self.key],
+        )
         self.offset, self.base_offset = longs(rows["record_offset"]), longs(rows["base_offset"])
         self.type = longs(rows["record_type"])
         self.tombstone = ~mask(pc.is_valid(rows["value"]))
@@ -66,7 +70,7 @@ class _Records:
         self.whole = based | _is_in(self.group, self.group[self.type == CLASSIC_METADATA])
 
     def needed(self) -> Mask:
-        """Of each record whether it is needed."""
+        """For each record whether it is needed."""
         since = self._since()
         of_member = self.member >= 0
         newest = _greatest(self.member[of_member], self.offset[of_member])
@@ -78,29 +82,29 @@ class _Records:
         return stay
 
     def _since(self) -> Longs:
-        """Of each record the offset since which its group is replayed."""
+        """For each record the offset from which on its group is replayed."""
         of_member = self.member >= 0
-        counts = np.flatnonzero(of_member & (self._is_there() | self.asked | ~self.before))
+        counts = np.flatnonzero(of_member & (self._is_current() | self.is_requested | ~self.before))
         first = np.full(self.member.max(initial=-1) + 1, _NEVER)
         np.minimum.at(first, self.member[of_member], self.offset[of_member])
         since = np.full(self.group.max(initial=0) + 1, _NEVER)
         np.minimum.at(since, self.group[counts], first[self.member[counts]])
-        # a request meets a state: that after the newest batch is one, whoever it is of
+        # a request may meet the state after the newest batch before the cut, so that batch is needed
         before = np.flatnonzero(self.before)
         last = before[last_of_each(self.group[before])]
         np.minimum.at(since, self.group[last], self.base_offset[last])
         return since[self.group]
 
-    def _is_there(self) -> Mask:
-        """Of each record whether it is the last of its key before the cut, and says something."""
-        found = np.zeros(len(self.key), dtype=np.bool_)
+    def _is_current(self) -> Mask:
+        """For each record whether it is the last one of its key before the cut, and no tombstone."""
+        is_last = np.zeros(len(self.key), dtype=np.bool_)
         before = np.flatnonzero(self.before)
-        found[before[last_of_each(self.key[before])]] = True
-        return found & ~self.tombstone
+        is_last[before[last_of_each(self.key[before])]] = True
+        return is_last & ~self.tombstone
 
     def _beginnings(self, since: Longs) -> Longs:
-        """The record that each group's life began with that lasted then, and the one that ended the life
-        before.
+        """For each group the record with which the life began that its replay starts in, and the record that
+        ended the life before.
         """
         earlier = np.flatnonzero(self.offset < since)
         ends = earlier[self.tombstone[earlier] & np.isin(self.type[earlier], list(EPOCH_TYPES))]
@@ -112,8 +116,8 @@ class _Records:
 
 
 def _named(key: bytes) -> tuple[bytes, bytes | None]:
-    """The group's id and the member's, None in a key of the group itself: int16 type, then texts that each
-    begin with their int16 length.
+    """The group's id and the member's id in a key, None in a key of the group itself. A key has an int16
+    type, then texts that each begin with their int16 length.
     """
     group = group_of(key)
     at = 4 + len(group)
@@ -127,9 +131,9 @@ def _numbered(names: list[object]) -> Longs:
 
 
 def _greatest(of: Longs, values: Longs) -> Longs:
-    found = np.full(of.max(initial=-1) + 1, -1)
-    np.maximum.at(found, of, values)
-    return found
+    greatest = np.full(of.max(initial=-1) + 1, -1)
+    np.maximum.at(greatest, of, values)
+    return greatest
 
 
 def _is_in(values: Longs, others: Longs) -> Mask:

@@ -1,4 +1,4 @@
-"""Records of ``__consumer_offsets``, decoded: what the replay of a group coordinator's log starts from."""
+"""Decoded records of ``__consumer_offsets``: the input of the replay of a group coordinator's log."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ASSIGNMENT_TYPES = {8: "consumer", 14: "share", STREAMS_ASSIGNMENT: "streams"}
 GROUP_TYPES = {
     **EPOCH_TYPES, **TARGET_TYPES, **MEMBER_TYPES, **ASSIGNMENT_TYPES, STREAMS_TOPOLOGY: "streams"
 }  # fmt: skip
-"""The record types that the life of a group is made of, and the group type each belongs to."""
+"""The record types about groups, and the group type to which each belongs."""
 
 COMMIT_TYPES = (0, 1)
 
@@ -39,10 +39,10 @@ COMMIT_RECORDS = pa.schema(
         **dict.fromkeys(("is_transactional", "tombstone"), pa.bool_()),
     }
 )
-"""Stored offset commits, and their deletions (OffsetCommitKey, OffsetCommitValue): most of a coordinator's
-log, so they are rows, not objects. Names are coded. ``offset`` to ``timestamp_ms`` are as Record has them;
-``topic_id`` is null where the broker wrote none, ``committed_offset`` of a deletion,
-``committed_leader_epoch`` is -1 for none.
+"""Stored offset commits and their tombstones (OffsetCommitKey, OffsetCommitValue). They are most of a
+coordinator's log, so they are rows, not objects. Names are dictionary-encoded. ``offset`` to
+``timestamp_ms`` are as in Record. ``topic_id`` is null if the broker wrote none, ``committed_offset`` in a
+tombstone. ``committed_leader_epoch`` is -1 for none.
 """
 
 MARKERS = {0: "aborted", 1: "committed"}
@@ -50,15 +50,14 @@ MARKERS = {0: "aborted", 1: "committed"}
 
 
 def group_of(key: bytes) -> bytes:
-    """The group's id: a key begins with its int16 type, and an int16 length of the id."""
+    """The group's id in a key, which begins with an int16 type and the int16 length of the id."""
     return key[4 : 4 + int.from_bytes(key[2:4], "big")]
 
 
 class Owned(NamedTuple):
     """A partition that a member owns (assigned or pending revocation), or an active task of a streams group.
 
-    ``partition_key`` is what ownership and commits meet by; ``recorded`` says that the record itself carries
-    the assignment epoch.
+    ``partition_key`` joins ownership and commits. ``recorded``: the record itself has the assignment epoch.
     """
 
     partition_key: str
@@ -71,9 +70,8 @@ class Owned(NamedTuple):
 
 
 class ClassicMember(NamedTuple):
-    """A member in the record of a classic group; ``topics`` is what it was assigned, by topic name.
-
-    None where the assignment could not be read.
+    """A member in the record of a classic group. ``topics``: the partitions that it was assigned, by topic
+    name; None if the assignment could not be read.
     """
 
     member_id: str
@@ -94,9 +92,10 @@ class Subtopology(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Record:
-    """Where and when a record was written. ``last_offset`` is its batch's, which made it observable.
+    """Where and when a record was written. ``last_offset`` is that of its batch, which made it observable.
 
-    ``stretch`` and ``based`` are known once it is placed in its log: compaction left a record that is based.
+    ``stretch`` and ``based`` are set when the record is placed in its log. ``based``: compaction left the
+    record.
     """
 
     offset: int
@@ -110,7 +109,7 @@ class Record:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class GroupRecord(Record):
-    """A record that says something about a group: one of GROUP_TYPES.
+    """A record about a group: one of GROUP_TYPES.
 
     ``member_id`` is None in records of the group itself. ``epoch`` is the group epoch (types 3, 11, 17), the
     generation (2), or the target assignment epoch (6, 12, 20).
@@ -129,11 +128,11 @@ class GroupRecord(Record):
     member_epoch: int | None = None  # types 8, 14 and 22, as everything below
     previous_member_epoch: int | None = None
     state: int | None = None
-    owned: Sequence[Owned] = ()  # nobody owns what is assigned to the members of a share group
+    owned: Sequence[Owned] = ()  # empty for share groups, whose members do not own partitions
 
     @property
     def changes_a_member(self) -> bool:
-        """Whether a member of a group that is not classic becomes another by this record."""
+        """Whether this record changes the state of a member of a group that is not classic."""
         return self.member_id is not None and (
             self.type in ASSIGNMENT_TYPES or (self.tombstone and self.type in MEMBER_TYPES)
         )
@@ -141,18 +140,18 @@ class GroupRecord(Record):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Marker(Record):
-    """The end of a transaction in a coordinator's log; ``outcome`` as MARKERS."""
+    """The end of a transaction in a coordinator's log; ``outcome``: a value of MARKERS."""
 
     producer_id: int
     outcome: str
 
 
 Assigned = Iterable[tuple[str, Sequence[int], Sequence[int] | None]]
-"""What a record lists as assigned: (topic id or subtopology id, partitions, assignment epochs or None)."""
+"""The assignment in a record: (topic id or subtopology id, partitions, assignment epochs or None)."""
 
 
 def owned_partitions(assigned: Assigned, pending: Assigned, member_epoch: int) -> list[Owned]:
-    """What a record of a consumer group's member lists (ConsumerGroupCurrentMemberAssignment)."""
+    """The partitions in a record of a consumer group's member (ConsumerGroupCurrentMemberAssignment)."""
     return _owned(assigned, pending, member_epoch, _of_topic)
 
 
@@ -165,33 +164,33 @@ _Names = Callable[[str, int], tuple[str | None, str | None, str | None]]
 
 
 def _owned(assigned: Assigned, pending: Assigned, member_epoch: int, names: _Names) -> list[Owned]:
-    """What is assigned and, behind it, what is pending revocation and not assigned again.
+    """The assigned partitions, followed by those that are pending revocation and not assigned again.
 
-    A partition's assignment epoch is the record's where it has one for each partition, else the member epoch
-    (0 when that is negative), as the coordinator reads it (Utils.assignmentFromTopicPartitions): records of
-    brokers before 4.3 carry none.
+    A partition's assignment epoch is that of the record if it has one for each partition, otherwise the
+    member epoch (0 if that is negative), as the coordinator reads it (Utils.assignmentFromTopicPartitions).
+    Records of brokers before 4.3 have none.
     """
-    found = _each(assigned, max(member_epoch, 0), names, pending=False)
-    given_up = _each(pending, max(member_epoch, 0), names, pending=True)
-    if given_up:
-        kept = {owned.partition_key for owned in found}
-        found += [owned for owned in given_up if owned.partition_key not in kept]
-    return found
+    owned = _each(assigned, max(member_epoch, 0), names, pending=False)
+    revoked = _each(pending, max(member_epoch, 0), names, pending=True)
+    if revoked:
+        assigned_keys = {each.partition_key for each in owned}
+        owned += [each for each in revoked if each.partition_key not in assigned_keys]
+    return owned
 
 
 def _each(listed: Assigned, member_epoch: int, names: _Names, *, pending: bool) -> list[Owned]:
-    found = []
+    owned = []
     for name, partitions, epochs in listed:
         recorded = epochs is not None and len(epochs) == len(partitions)
         for at, partition in enumerate(partitions):
             key, topic_id, subtopology_id = names(name, partition)
             if key is not None:
                 epoch = epochs[at] if epochs is not None and recorded else member_epoch
-                found.append(Owned(key, topic_id, subtopology_id, partition, pending, epoch, recorded))
-    return found
+                owned.append(Owned(key, topic_id, subtopology_id, partition, pending, epoch, recorded))
+    return owned
 
 
-# each record of a member lists them again: keys that are one object are found at once
+# each record of a member lists its partitions again: with the cache equal keys are the same object
 @lru_cache(maxsize=1 << 16)
 def _of_topic(topic_id: str, partition: int) -> tuple[str | None, str | None, str | None]:
     return key_of(topic_id, partition), topic_id, None

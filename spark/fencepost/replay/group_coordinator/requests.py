@@ -1,11 +1,11 @@
-"""The requests that a group's coordinator answers: their API keys, and the errors of one that is not it."""
+"""The requests that a group's coordinator answers: their API keys, and the errors of other brokers."""
 
 from __future__ import annotations
 
 OFFSET_COMMIT, JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP, TXN_OFFSET_COMMIT = 8, 11, 12, 13, 14, 28
 CLASSIC_APIS = (JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP)
-"""What only the members of classic groups send."""
+"""Requests that only members of classic groups send."""
 
 LOADING = "COORDINATOR_LOAD_IN_PROGRESS"
 ELSEWHERE = frozenset({LOADING, "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"})
-"""The errors of a broker that does not have the group's state, and looked at none."""
+"""The errors of a broker that does not have the group's state: it decided the request by no state."""

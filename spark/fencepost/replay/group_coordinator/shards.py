@@ -1,4 +1,4 @@
-"""Which coordinator's log each row of bronze is about: what a replay is distributed by."""
+"""Finds the coordinator's log that each row of bronze is about; replays are distributed by it."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ _GROUP_ID = r'"groupId"\s*:\s*"(?P<group>(?:[^"\\]|\\.)*)"'
 PLACED_BY = (
     "cluster", "topic", "partition", "timestamp_ms", "is_control", "record_type", "decode_status", "key",
 )  # fmt: skip
-"""The columns of records that tell where a group was seen."""
+"""The columns of records that show in which partition a group is."""
 
 Places = dict[tuple[str, str], tuple[int, int]]
-"""Where groups were seen: {(cluster, group id): (newest timestamp, partition)}."""
+"""(cluster, group id) -> (newest timestamp, partition) of records with the group."""
 
 
 @dataclass(frozen=True)
 class Placement:
-    """Where the groups of all clusters live: ``seen``, else where Kafka would put them.
+    """The partition of ``__consumer_offsets`` of each group in all clusters.
 
-    ``partitions``: how many ``__consumer_offsets`` has, by cluster, where that is known.
+    ``seen``: (cluster, group id) -> the partition that has records of the group, only if Kafka would choose
+    another one. ``partitions``: cluster -> how many partitions ``__consumer_offsets`` has, if known.
     """
 
     partitions: Mapping[str, int] = field(default_factory=dict)
@@ -36,12 +37,12 @@ class Placement:
 
     @classmethod
     def of(cls, partitions: Mapping[str, int], places: Iterable[Places]) -> Placement:
-        """From what several parts of the evidence tell: ``seen_places`` of each."""
+        """The placement from ``seen_places`` of several parts of the evidence."""
         newest: Places = {}
         for each in places:
             for group, place in each.items():
                 newest[group] = max(newest.get(group, place), place)
-        # what Kafka would do anyway need not be told to every task
+        # every task gets this: places that Kafka would choose anyway are left out
         seen = {
             (cluster, group_id): partition
             for (cluster, group_id), (_, partition) in newest.items()
@@ -50,7 +51,7 @@ class Placement:
         return cls(dict(partitions), seen)
 
     def partition_of(self, cluster: str, group_id: str) -> int | None:
-        """The partition of ``__consumer_offsets`` that a group lives in; None when nothing tells."""
+        """The partition of ``__consumer_offsets`` that has a group; None if it is not known."""
         seen = self.seen.get((cluster, group_id))
         if seen is not None:
             return seen
@@ -59,13 +60,13 @@ class Placement:
 
 
 def seen_places(records: pa.Table) -> Places:
-    """Where rows of ``bronze.records`` (PLACED_BY) have groups."""
+    """The partitions in which rows of ``bronze.records`` (PLACED_BY) have groups."""
     types = pa.array(sorted({*GROUP_TYPES, *COMMIT_TYPES}), pa.int32())
-    wanted = pc.and_(pc.equal(records["topic"], OFFSETS_TOPIC), pc.is_in(records["record_type"], types))
-    wanted = pc.and_(wanted, pc.equal(records["decode_status"], "known"))
-    rows = records.filter(pc.and_(wanted, pc.invert(records["is_control"])))
+    is_of_group = pc.and_(pc.equal(records["topic"], OFFSETS_TOPIC), pc.is_in(records["record_type"], types))
+    is_of_group = pc.and_(is_of_group, pc.equal(records["decode_status"], "known"))
+    rows = records.filter(pc.and_(is_of_group, pc.invert(records["is_control"])))
     rows = rows.group_by(["cluster", "partition", "key"]).aggregate([("timestamp_ms", "max")])
-    found: Places = {}
+    places: Places = {}
     for cluster, partition, key, ms in zip(
         rows["cluster"].to_pylist(),
         rows["partition"].to_pylist(),
@@ -74,8 +75,8 @@ def seen_places(records: pa.Table) -> Places:
         strict=True,
     ):
         group = (cluster, _group_of(key))
-        found[group] = max(found.get(group, (ms, partition)), (ms, partition))
-    return found
+        places[group] = max(places.get(group, (ms, partition)), (ms, partition))
+    return places
 
 
 def _group_of(key: bytes) -> str:
@@ -84,13 +85,15 @@ def _group_of(key: bytes) -> str:
 
 
 def shards_of_log(rows: pa.Table) -> pa.Array:
-    """The shard of rows of ``bronze.batches``, ``bronze.records``, ``bronze.cleaned``; null of other logs."""
+    """The shard of each row of ``bronze.batches``, ``bronze.records``, ``bronze.cleaned``; null for other
+    logs.
+    """
     names = pc.binary_join_element_wise(rows["cluster"], pc.cast(rows["partition"], pa.string()), "/")
     return pc.if_else(pc.equal(rows["topic"], OFFSETS_TOPIC), names, pa.scalar(None, pa.string()))
 
 
 def shards_of_quarantine(rows: pa.Table) -> pa.Array:
-    """The shard of rows of ``bronze.quarantine``: pieces of segments; null of others."""
+    """The shard of each row of ``bronze.quarantine`` about a segment; null for other rows."""
     logs = segment_logs(rows)
     return pa.array(
         [
@@ -102,8 +105,8 @@ def shards_of_quarantine(rows: pa.Table) -> pa.Array:
 
 
 def shards_of_requests(rows: pa.Table, placement: Placement) -> pa.Array:
-    """The shard of rows of ``bronze.requests``, of APIs that a group's coordinator answers: of the group that
-    they name; null where they name none.
+    """The shard of each row of ``bronze.requests`` of an API that group coordinators answer: that of the
+    group which the request names; null if it names none.
     """
     groups = pc.struct_field(pc.extract_regex(rows["request"], _GROUP_ID), "group")
     named = pa.table({"cluster": rows["cluster"], "group": groups})
@@ -119,7 +122,7 @@ def shards_of_requests(rows: pa.Table, placement: Placement) -> pa.Array:
 
 
 def shard_name(cluster: str, partition: int | None) -> str:
-    """``cluster/partition``; ``cluster/?`` for the groups of which it is not known where they live."""
+    """``cluster/partition``; ``cluster/?`` for groups whose partition is not known."""
     return f"{cluster}/{'?' if partition is None else partition}"
 
 

@@ -1,4 +1,4 @@
-"""The evidence of every group coordinator, spread by the log that it is about."""
+"""Spreads the evidence of all group coordinators by the log that it is about."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _OF_RECORDS = (
     "producer_epoch", "is_transactional", "is_control", "record_type", "record_name", "decode_status", "key",
     "value", "value_size",
 )  # fmt: skip
-"""What is read of rows, of which there are many."""
+"""The columns that are read of tables with many rows."""
 _PLACES = pa.schema(
     [("cluster", pa.string()), ("group_id", pa.string()), ("ms", pa.int64()), ("partition", pa.int32())]
 )
@@ -54,8 +54,9 @@ _SIGHTED = Table(
 
 
 class Facts(NamedTuple):
-    """What the replay of each coordinator's log is told. ``metadata``: of each cluster, with what stored
-    commits say of topics' names; ``unread``: lines of request logs, by cluster; ``cuts``: as in Evidence.
+    """Facts that the replay of every coordinator's log gets. ``metadata``: cluster -> its metadata, with
+    topic ids from stored commits; ``unread``: cluster -> lines of request logs that could not be read;
+    ``cuts``: as in Evidence.
     """
 
     metadata: Mapping[str, ClusterMetadata]
@@ -63,11 +64,11 @@ class Facts(NamedTuple):
     cuts: Mapping[Partition, int]
 
     def metadata_of(self, cluster: str) -> ClusterMetadata:
-        """What is known of a cluster's topics and brokers."""
+        """The metadata of a cluster; empty if none is known."""
         return self.metadata.get(cluster, ClusterMetadata())
 
     def rows_of(self, shard: str, evidence: Mapping[str, pa.Table]) -> ShardRows:
-        """The evidence of a shard, by the names that ShardRows has."""
+        """The evidence of a shard as ShardRows; ``evidence`` has the names of its fields."""
         cluster, partition = shard_of_name(shard)
         cut = 0 if partition is None else self.cuts.get((cluster, OFFSETS_TOPIC, partition), 0)
         return ShardRows(cluster, partition, unread_lines=self.unread.get(cluster, {}), cut=cut, **evidence)
@@ -76,7 +77,7 @@ class Facts(NamedTuple):
 class Spread(NamedTuple):
     """The evidence of group coordinators, each row with the coordinator's log that it is about.
 
-    ``rows``: as ``Engine.replay`` takes them, by the names that ShardRows has.
+    ``rows``: field of ShardRows -> rows as ``Engine.replay`` takes them.
     """
 
     rows: dict[str, list[Rows]]
@@ -84,14 +85,14 @@ class Spread(NamedTuple):
     facts: Facts
 
 
-def spread(given: Evidence, api_keys: Collection[int], of_records: Sequence[str] = ()) -> Spread:
-    """Spread what bronze has of group coordinators; of requests those of ``api_keys``, and further columns of
-    records.
+def spread(evidence: Evidence, api_keys: Collection[int], of_records: Sequence[str] = ()) -> Spread:
+    """Spread bronze's rows about group coordinators. Of requests those of ``api_keys`` are read, of records
+    also the columns ``of_records``.
     """
-    engine, (placement, facts) = given.engine, given.once(_known)
-    asked = engine.scan(REQUESTS, LINE_COLUMNS, [{"api_key": frozenset(api_keys)}])
+    engine, (placement, facts) = evidence.engine, evidence.once(_placement_and_facts)
+    request_rows = engine.scan(REQUESTS, LINE_COLUMNS, [{"api_key": frozenset(api_keys)}])
     requests = with_entity(
-        engine, REQUESTS, asked, lambda each: shards_of_requests(each, placement), LINE_COLUMNS
+        engine, REQUESTS, request_rows, lambda each: shards_of_requests(each, placement), LINE_COLUMNS
     )
     return Spread({**_of_logs(engine, of_records), "requests": [requests]}, placement, facts)
 
@@ -111,57 +112,59 @@ def _of_logs(engine: Engine, of_records: Sequence[str] = ()) -> dict[str, list[R
     return {**logs, "quarantine": [unread]}
 
 
-def _known(given: Evidence) -> tuple[Placement, Facts]:
-    """Where groups live, and what the replay of each log is told."""
-    engine = given.engine
+def _placement_and_facts(evidence: Evidence) -> tuple[Placement, Facts]:
+    """The placement of groups, and the facts for all replays."""
+    engine = evidence.engine
     records, quarantine = engine.scan(RECORDS, PLACED_BY, _COORDINATORS), engine.scan(QUARANTINE)
-    seen = engine.collect(engine.map(records, _places, _PLACES))
+    places = engine.collect(engine.map(records, _places, _PLACES))
     placement = Placement.of(
         {
             cluster: each.partition_counts[OFFSETS_TOPIC]
-            for cluster, each in given.metadata.items()
+            for cluster, each in evidence.metadata.items()
             if OFFSETS_TOPIC in each.partition_counts
         },
-        [{(cluster, group): (ms, partition)} for cluster, group, ms, partition in tuples(seen)],
+        [{(cluster, group): (ms, partition)} for cluster, group, ms, partition in tuples(places)],
     )
-    sighted = engine.replay(_of_logs(engine), _sight, [_SIGHTED])
-    metadata = _with_sightings(given, engine.collect(sighted[_SIGHTED.name]))
+    sighted = engine.replay(_of_logs(engine), _find_sightings, [_SIGHTED])
+    metadata = _with_sightings(evidence, engine.collect(sighted[_SIGHTED.name]))
     unread = _by_cluster(engine.collect(engine.map(quarantine, _unread_lines, _UNREAD)))
-    return placement, Facts(metadata, unread, given.cuts)
+    return placement, Facts(metadata, unread, evidence.cuts)
 
 
-def _sight(shard: str, evidence: Mapping[str, pa.Table]) -> Iterable[tuple[Table, pa.Table]]:
+def _find_sightings(shard: str, evidence: Mapping[str, pa.Table]) -> Iterable[tuple[Table, pa.Table]]:
     cluster, partition = shard_of_name(shard)
     rows = ShardRows(cluster, partition, requests=REQUESTS.arrow_schema.empty_table(), **evidence)
-    found = [(cluster, each.topic, each.topic_id, each.timestamp_ms) for each in sightings(rows)]
-    yield _SIGHTED, _SIGHTED.rows(found)
+    rows_found = [(cluster, each.topic, each.topic_id, each.timestamp_ms) for each in sightings(rows)]
+    yield _SIGHTED, _SIGHTED.rows(rows_found)
 
 
-def _with_sightings(given: Evidence, rows: pa.Table) -> dict[str, ClusterMetadata]:
-    seen: dict[str, list[Sighting]] = defaultdict(list)
+def _with_sightings(evidence: Evidence, rows: pa.Table) -> dict[str, ClusterMetadata]:
+    sightings_of: dict[str, list[Sighting]] = defaultdict(list)
     for cluster, topic, topic_id, ms in tuples(rows):
-        seen[cluster].append(Sighting(topic, topic_id, ms))
+        sightings_of[cluster].append(Sighting(topic, topic_id, ms))
     sighted = {
-        cluster: ClusterMetadata.of(given.logs.get(cluster, MetadataLog()), each, given.releases.get(cluster))
-        for cluster, each in seen.items()
+        cluster: ClusterMetadata.of(
+            evidence.logs.get(cluster, MetadataLog()), each, evidence.releases.get(cluster)
+        )
+        for cluster, each in sightings_of.items()
     }
-    return {**given.metadata, **sighted}
+    return {**evidence.metadata, **sighted}
 
 
 def _places(records: pa.Table) -> pa.Table:
-    found = [(*group, *place) for group, place in seen_places(records).items()]
+    places = [(*group, *place) for group, place in seen_places(records).items()]
     return pa.Table.from_pylist(
-        [dict(zip(_PLACES.names, each, strict=True)) for each in found], schema=_PLACES
+        [dict(zip(_PLACES.names, each, strict=True)) for each in places], schema=_PLACES
     )
 
 
 def _unread_lines(quarantine: pa.Table) -> pa.Table:
-    """Of rows of ``bronze.quarantine`` those of request logs."""
+    """The rows of ``bronze.quarantine`` about request logs."""
     return quarantine.filter(pc.equal(quarantine["kind"], REQUEST_LOG)).select(_UNREAD.names)
 
 
 def _by_cluster(rows: pa.Table) -> dict[str, dict[str, list[int]]]:
-    found: dict[str, dict[str, list[int]]] = defaultdict(dict)
+    by_cluster: dict[str, dict[str, list[int]]] = defaultdict(dict)
     for cluster, file, position in tuples(rows):
-        found[cluster].setdefault(file, []).append(position or 0)
-    return found
+        by_cluster[cluster].setdefault(file, []).append(position or 0)
+    return by_cluster

@@ -25,7 +25,7 @@ _MOST_GUIDES = 60
 
 
 def picture(timeline: Timeline, kind: str) -> tuple[bytes, str]:
-    """A file's content (``kind`` is svg or png), and what it shows in a line."""
+    """The content of a file (``kind`` is svg or png), and a sentence that sums it up."""
     layout = arrange(timeline)
     return canvas.content(draw(timeline, layout), kind), findings(layout.every)
 

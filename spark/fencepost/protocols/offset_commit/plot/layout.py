@@ -1,4 +1,4 @@
-"""What a timeline shows, before it is drawn: kinds of commits, histories as runs, lanes and their names.
+"""Lays out a timeline before it is drawn: kinds of commits, histories as runs, lanes and their names.
 
 Times are days since 1970, as Matplotlib counts them; heights are within a lane of height 1.
 """
@@ -27,7 +27,7 @@ KINDS = (
     Kind("refused_owner", "refused, owner (false fencing)", "X", "#CC79A7", "black", 64),
     Kind("accepted_zombie", "ACCEPTED ZOMBIE", "*", "#D55E00", "black", 230),
 )
-# Above this many members, those with the least to show are left out, and the picture says so.
+# If there are more members, those with the least to show are left out, and the picture says so.
 MOST_LANES = 40
 # An epoch's height in its lane: room below for what presents none, above for the number beside the step.
 
@@ -44,9 +44,10 @@ class Lane:
 
 @dataclass(frozen=True)
 class Layout:
-    """``lanes`` that are shown and the ``commits`` in them, with their kind; ``every`` counts what there is.
+    """The ``lanes`` that are shown and the ``commits`` in them, with their kind.
 
-    ``group`` has the runs of the group's own epochs, ``left_out`` the numbers of lanes and commits not shown.
+    ``every`` counts all commits by kind. ``group`` has the runs of the group's own epochs, ``left_out`` the
+    numbers of lanes and commits that are not shown.
     """
 
     start: float
@@ -85,31 +86,31 @@ def kinds(commits: pd.DataFrame) -> pd.Series:
     """The kind of each commit, from the broker's answer and the truth."""
     truth, answer = commits["truth"], commits["broker_answer"]
     word = answer.map({"accept": "accepted_", "reject": "refused_"})
-    found = (word + truth).where(answer != "other_error", "other_error")
-    found = found.where((truth != "unknown") & (answer != "unknown"), "unknown")
-    return found.where(truth != "unfenced", "unfenced").astype(object)
+    names = (word + truth).where(answer != "other_error", "other_error")
+    names = names.where((truth != "unknown") & (answer != "unknown"), "unknown")
+    return names.where(truth != "unfenced", "unfenced").astype(object)
 
 
 def runs(rows: pd.DataFrame, column: str, end: float) -> tuple[Run, ...]:
-    """One column's history. Rows are in the order of the log; an open one lasts until ``end``."""
-    found: list[Run] = []
+    """The history of one column. Rows are in the order of the log; an open row lasts until ``end``."""
+    merged: list[Run] = []
     starts = days(rows["from_time"])
     latest = max(end, starts.max(initial=end))
     ends = np.where(rows["to_time"].isna(), latest, days(rows["to_time"]))
     for from_time, to_time, value in zip(starts, ends, rows[column], strict=True):
         run = Run(from_time, to_time, None if pd.isna(value) else float(value))
-        last = found[-1] if found else None
+        last = merged[-1] if merged else None
         if last is not None and run.start <= last.end:
             if run.value == last.value:
-                found[-1] = Run(last.start, max(last.end, run.end), last.value)
+                merged[-1] = Run(last.start, max(last.end, run.end), last.value)
                 continue
-            found[-1] = Run(last.start, max(last.start, run.start), last.value)
-        found.append(run)
-    return tuple(found)
+            merged[-1] = Run(last.start, max(last.start, run.start), last.value)
+        merged.append(run)
+    return tuple(merged)
 
 
 def limits(timeline: Timeline) -> tuple[float, float]:
-    """Where the picture begins and ends: as asked, else around everything that is known."""
+    """When the picture begins and ends: as requested, otherwise around all rows."""
     members, commits = timeline.members, timeline.commits
     return extent(
         (members["from_time"], members["to_time"], commits["answered_at"]), timeline.start, timeline.end
@@ -130,8 +131,8 @@ def lanes_of(timeline: Timeline, end: float) -> list[Lane]:
     rows = dict(tuple(members.groupby("member_id", sort=False)))
     lanes = []
     for member_id, client_id in clients.items():
-        known = rows.get(member_id)
-        epochs = () if known is None else runs(known, "member_epoch", end)
+        epochs_of_member = rows.get(member_id)
+        epochs = () if epochs_of_member is None else runs(epochs_of_member, "member_epoch", end)
         if member_id:
             lane = Lane(str(member_id), clean(client_id, 27) or "(no client id)", heads[member_id], epochs)
         else:
@@ -155,13 +156,13 @@ def _heads(clients: pd.Series) -> dict[str, str]:
 
 
 def chosen(lanes: list[Lane], commits: pd.DataFrame) -> list[Lane]:
-    """As many lanes as fit, by what they have to show; their order stays."""
+    """The lanes with the most to show, as many as fit, in their former order."""
     if len(lanes) <= MOST_LANES:
         return lanes
     rank = {kind.name: number for number, kind in enumerate(KINDS)}
     worst = commits["kind"].map(rank).groupby(commits["member_id"]).max().to_dict()
     count = commits.groupby("member_id")["commits"].sum().to_dict()
-    kept = sorted(
+    shown = sorted(
         lanes,
         key=lambda lane: (
             -worst.get(lane.member_id, -1),
@@ -170,15 +171,15 @@ def chosen(lanes: list[Lane], commits: pd.DataFrame) -> list[Lane]:
             lane.member_id,
         ),
     )[:MOST_LANES]
-    names = {lane.member_id for lane in kept}
+    names = {lane.member_id for lane in shown}
     return [lane for lane in lanes if lane.member_id in names]
 
 
 def scale_of(lanes: Iterable[Lane], group: Iterable[tuple[Run, ...]]) -> Scale:
     """The scale that holds every epoch of the members and the group."""
     every = [run.value for each in (*(lane.runs for lane in lanes), *group) for run in each]
-    known = [value for value in every if value is not None and value >= 0]
-    return Scale(min(known, default=0), max(known, default=0))
+    values = [value for value in every if value is not None and value >= 0]
+    return Scale(min(values, default=0), max(values, default=0))
 
 
 def counts_of(commits: pd.DataFrame) -> dict[str, int]:
@@ -187,11 +188,11 @@ def counts_of(commits: pd.DataFrame) -> dict[str, int]:
 
 
 def findings(counts: dict[str, int]) -> str:
-    """What counts of kinds come to, in a line."""
+    """A sentence that sums up counts of kinds."""
     zombies, owners = counts.get("accepted_zombie", 0), counts.get("refused_owner", 0)
-    found = (
+    sentence = (
         f"{counted(sum(counts.values()), 'commit')}: {counted(zombies, 'zombie')} accepted, "
         f"{counted(owners, 'owner')} refused"
     )
     unknown = counts.get("unknown", 0)
-    return f"{found}, {unknown:,} unknown" if unknown else found
+    return f"{sentence}, {unknown:,} unknown" if unknown else sentence

@@ -74,8 +74,8 @@ class Timeline:
     """One group's ``members`` (MEMBER_COLUMNS, an open ``to_time`` is NaT), its own epochs (``group``:
     GROUP_COLUMNS) and ``commits`` (COMMIT_COLUMNS).
 
-    Times are UTC and without zone. ``commits`` counts what a row stands for. ``start`` and ``end`` limit the
-    picture, None where the rows do.
+    Times are UTC and without zone. The column ``commits`` counts the commits that a row stands for. ``start``
+    and ``end`` limit the picture; if one is None, the rows limit it.
     """
 
     cluster: str
@@ -95,11 +95,11 @@ def read(
     end: dt.datetime | None = None,
 ) -> Timeline:
     """The timeline of one group between two moments (UTC, without zone). Raises PlotError."""
-    known = [(row["cluster"], row["group_id"]) for row in rows(lake.query(_NAMES))]
-    cluster, group_id = find(known, group, cluster)
-    asked = {"cluster": cluster, "name": group_id, **limits(start, end)}
-    members = frame(lake.query(_MEMBERS, **asked))
-    marks = frame(lake.query(_COMMITS, **asked))
+    names = [(row["cluster"], row["group_id"]) for row in rows(lake.query(_NAMES))]
+    cluster, group_id = find(names, group, cluster)
+    parameters = {"cluster": cluster, "name": group_id, **limits(start, end)}
+    members = frame(lake.query(_MEMBERS, **parameters))
+    marks = frame(lake.query(_COMMITS, **parameters))
     if members.empty and marks.empty:
         raise PlotError(f"Nothing is known of group {printable(group_id)!r} in that time.")
     by = ["from_time", "life", "from_position"]
@@ -107,7 +107,7 @@ def read(
         cluster,
         group_id,
         members.sort_values([*by, "member_id"], ignore_index=True),
-        frame(lake.query(_GROUP, **asked)).sort_values(by, ignore_index=True),
+        frame(lake.query(_GROUP, **parameters)).sort_values(by, ignore_index=True),
         marks.sort_values(list(COMMIT_COLUMNS), ignore_index=True),
         start,
         end,
