@@ -1,4 +1,4 @@
-"""What partitions' folders say (bronze): which incarnation lies where, and its leader epochs."""
+"""Bronze tables read from partitions' folders: the incarnation in each folder, and its leader epochs."""
 
 from __future__ import annotations
 
