@@ -1,4 +1,6 @@
-"""The small text files in a partition's folder: ``leader-epoch-checkpoint`` and ``partition.metadata``."""
+"""Reads the small text files in a partition's folder: ``leader-epoch-checkpoint`` and
+``partition.metadata``.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,9 @@ _REPLACED = "the broker replaces the file when an epoch begins: it is read again
 
 
 def read_leader_epochs(data: bytes) -> Entries:
-    """The entries of a ``leader-epoch-checkpoint``, rows of ENTRY_SCHEMA, all or none.
+    """The entries of a ``leader-epoch-checkpoint`` as rows of ENTRY_SCHEMA, all or none.
 
-    One that is refused is not consumed: whoever copies it may not be done.
+    A file that is refused is not consumed: it may still be in the process of being copied.
     """
     version, *lines = data.removesuffix(b"\n").split(b"\n")
     if not data.strip():
@@ -54,7 +56,7 @@ def read_leader_epochs(data: bytes) -> Entries:
 
 
 def _blank(data: bytes) -> Entries:
-    """A file without a byte is no damage: CheckpointFile makes it before it writes a list, and reads none."""
+    """A file without a byte is not damaged: CheckpointFile creates it empty, and reads it as no entries."""
     if data:
         return _refused(data, 0, "truncated", f"the checkpoint has lines, and no version: {_REPLACED}")
     return Entries(pa.RecordBatch.from_pylist([], ENTRY_SCHEMA), (), 0)
