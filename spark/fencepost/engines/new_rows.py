@@ -42,7 +42,7 @@ class NewRows:
         """Append the new ones of the rows, in one commit; returns how many they are."""
         if not rows.num_rows:
             return 0
-        self._look()
+        self._hash_stored_keys()
         rows = rows.select(list(self._table.columns)).cast(self._table.arrow_schema)
         hashes = _hashes(rows.select(list(self._table.key)))
         new = self._new(rows, hashes)

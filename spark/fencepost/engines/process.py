@@ -69,10 +69,10 @@ class ProcessEngine:
         """The rows."""
         if isinstance(rows, pa.Table):
             return rows
-        kept = PieceBuffer({"": rows.schema})
+        buffer = PieceBuffer({"": rows.schema})
         for piece in rows:
-            kept.add("", piece)
-        return kept.rows()[""]
+            buffer.add("", piece)
+        return buffer.rows()[""]
 
     def union(self, parts: Sequence[Some]) -> Some:
         """The rows of all parts."""

@@ -191,7 +191,7 @@ def entries(chunk: bytes, base_position: int, clock: LogClock) -> Iterator[Entry
 
 def _places(chunk: bytes) -> Iterator[tuple[int, int]]:
     """Where each entry begins and ends."""
-    begins = [found.start() for found in _BEGINS.finditer(chunk)]
+    begins = [match.start() for match in _BEGINS.finditer(chunk)]
     return pairwise([*begins, len(chunk)])
 
 
@@ -212,8 +212,8 @@ def time_before(beginning: str) -> str | None:
     """The time in the text before a message; None where no layout has such a text before the message."""
     plain = _COLOUR.sub(b"", beginning.encode()).decode()
     for layout in _beginnings():
-        if found := layout.fullmatch(plain):
-            return found["time"]
+        if match := layout.fullmatch(plain):
+            return match["time"]
     return None
 
 
@@ -252,10 +252,10 @@ def read_entry(data: bytes, position: int, clock: LogClock) -> Entry:
 
 def _of_text(text: str) -> Mapping[str, Any]:
     for layout in _layouts():
-        if found := layout.match(text):
-            parts = found.groupdict()
+        if match := layout.match(text):
+            parts = match.groupdict()
             # in Kafka's layout the logger follows the message, and then a stack trace
-            rest = text[found.end() :]
+            rest = text[match.end() :]
             return {**parts, "message": (parts["message"] or "") + rest} if rest else parts
     time = re.search(_PARTS["time"], text)
     if time is None:
@@ -308,10 +308,10 @@ def moment(time: Any, clock: LogClock) -> int | None:
     text = str(time)
     if text.isdecimal():
         return int(text)
-    found = _TIME.match(text.replace(" Z", "Z").replace(" +", "+"))
-    if found is None:
+    match = _TIME.match(text.replace(" Z", "Z").replace(" +", "+"))
+    if match is None:
         return None
-    year, month, day, clock_time, fraction, zone = found.groups()
+    year, month, day, clock_time, fraction, zone = match.groups()
     shown = f"{year}-{month}-{day} {clock_time}.{(fraction or '0')[:3]:0<3}"
     if zone is None:
         return clock.read(shown)

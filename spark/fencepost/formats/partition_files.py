@@ -42,11 +42,11 @@ def read_leader_epochs(data: bytes) -> Entries:
     count, *entries = lines
     position, rows = len(version) + len(count) + 2, []
     for number, line in enumerate(entries):
-        found = _ENTRY.fullmatch(line)
-        if number >= int(count) or found is None:
+        match = _ENTRY.fullmatch(line)
+        if number >= int(count) or match is None:
             detail = f"{_shown(line)} is no leader epoch with its first offset: {_REPLACED}"
             return _refused(data, position, "bad_record", detail)
-        epoch, offset = int(found[1]), int(found[2])
+        epoch, offset = int(match[1]), int(match[2])
         if epoch >= _INT32 or offset >= _INT64:
             detail = f"{_shown(line)} is larger than an epoch or an offset can be: {_REPLACED}"
             return _refused(data, position, "bad_record", detail)
@@ -64,8 +64,8 @@ def _blank(data: bytes) -> Entries:
 
 def topic_id_in(data: bytes) -> str | None:
     """The topic id that a ``partition.metadata`` names; None where it names none."""
-    found = _TOPIC_ID.search(data)
-    return found[1].decode() if found else None
+    match = _TOPIC_ID.search(data)
+    return match[1].decode() if match else None
 
 
 def _refused(data: bytes, position: int, reason: str, detail: str) -> Entries:

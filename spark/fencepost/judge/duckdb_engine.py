@@ -80,7 +80,7 @@ class DuckEngine:
             if group and size + rows > AT_ONCE:
                 yield group
                 group, size = [], 0
-                self._forget(self._present.difference(*(each.tables for each in queries[number:])))
+                self._drop_tables(self._loaded_tables.difference(*(each.tables for each in queries[number:])))
             if rows:
                 group.append(query)
                 size += rows
@@ -135,13 +135,13 @@ class DuckEngine:
         """
         self._connection.execute(f"DROP TABLE IF EXISTS {name}")
         rows = self._read(table, columns or tuple(table.columns), where)
-        self._arrived(name, f"TEMP TABLE {name}", rows, among=semi_join("arrived", among))
+        self._register(name, f"TEMP TABLE {name}", rows, among=semi_join("arrived", among))
 
     def look_at(self, where: Where | None) -> None:
         """From now on, queries see only the rows of silver that ``where`` chooses, with each chapter as a
         cluster of its own. None: they see all rows as they are.
         """
-        self._forget(self._present)
+        self._drop_tables(self._loaded_tables)
         self._chosen = where
 
     def rows(self, sql: str) -> list[dict[str, Any]]:
@@ -151,7 +151,7 @@ class DuckEngine:
         return found
 
     def _load(self, sql: str) -> None:
-        for name in sorted(tables_in(sql) - self._present):
+        for name in sorted(tables_in(sql) - self._loaded_tables):
             table = self._tables[name]
             columns = [column for column in table.columns if column in self._words]
             selected = "*"
@@ -160,7 +160,7 @@ class DuckEngine:
                 selected = f"* EXCLUDE ({CHAPTER}) REPLACE ({CHAPTER} || ' ' || cluster AS cluster)"
             rows = self._read(table, columns, self._chosen)
             self._kinds[name] = "VIEW" if isinstance(rows, str) else "TABLE"
-            self._arrived(name, f"{self._kinds[name]} {name}", rows, selected)
+            self._register(name, f"{self._kinds[name]} {name}", rows, selected)
 
     def _register(
         self, name: str, created: str, rows: pa.RecordBatchReader | str, shown: str = "*", among: str = ""

@@ -85,8 +85,8 @@ _REPEATED = frozenset({"client_id", "connection", "file", "topics_digest", "topi
 
 def of_clients(requests: pa.Table) -> pa.Table:
     """``client_requests`` without those of brokers, which fetch as replicas."""
-    found = client_requests(requests)
-    return filtered(found, pc.less(found["replica_id"], 0))
+    requests_of_all = client_requests(requests)
+    return filtered(requests_of_all, pc.less(requests_of_all["replica_id"], 0))
 
 
 def client_requests(requests: pa.Table) -> pa.Table:
@@ -195,12 +195,12 @@ def _partitions(api_key: int, requests: pa.StructArray, response: pa.Array) -> d
             for of, name in _LISTS.items()
         }
     answers = objects_of(response, RESPONSE_TYPES[api_key])
-    line, found = partition_lines(api_key, requests, answers)
+    line, partitions = partition_lines(api_key, requests, answers)
     is_read = np.asarray(pc.and_(pc.is_valid(requests), pc.equal(pc.is_null(answers), pc.is_null(response))))
     is_wanted = is_read[line]
-    line, found = line[is_wanted], filtered(found, is_wanted)
+    line, partitions = line[is_wanted], filtered(partitions, is_wanted)
     ends = np.cumsum([0, *np.bincount(line, minlength=len(requests))])
     return {
-        of: pa.ListArray.from_arrays(pa.array(ends, pa.int32()), found[name].combine_chunks())
+        of: pa.ListArray.from_arrays(pa.array(ends, pa.int32()), partitions[name].combine_chunks())
         for of, name in _LISTS.items()
     }

@@ -95,7 +95,7 @@ class _Replay:
             if broker_id not in image.brokers and broker.states.newest is not None:
                 broker.states.add(at, None)
         self._brokers(at, delta)
-        self._counted(at)
+        self._note_counter(at)
         self._cover(at)
 
     def _apply(self, at: Point, delta: MetadataDelta) -> None:
@@ -122,7 +122,7 @@ class _Replay:
         for topic_id, _ in delta.topics:
             history.topics[topic_id].max_partition_epoch = self._count
         self._brokers(at, delta)
-        self._counted(at)
+        self._note_counter(at)
 
     def _begin(self, topic_id: str, at: Point, created: MetadataRecord | None) -> TopicLife:
         life = self._history.topics[topic_id] = TopicLife(topic_id, None, at, created=created)

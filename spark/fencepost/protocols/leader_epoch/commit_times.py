@@ -37,16 +37,16 @@ def only_handled(requests: RequestTimes, content: Longs, ms: Longs, tolerance_ms
     end = np.searchsorted(
         by_request, content * span + np.searchsorted(times, ms + tolerance_ms, side="right")
     )
-    found, several = np.full(len(ms), -1), np.zeros(len(ms), dtype=np.bool_)
+    matches, several = np.full(len(ms), -1), np.zeros(len(ms), dtype=np.bool_)
     at, undecided = end - 1, np.arange(len(ms))
     while len(undecided := undecided[(at[undecided] >= begin[undecided]) & ~several[undecided]]):
         here = at[undecided]
         fits = undecided[responded_ms[here] >= ms[undecided] - tolerance_ms]
-        several[fits] = found[fits] >= 0
-        found[fits] = order[at[fits]]
+        several[fits] = matches[fits] >= 0
+        matches[fits] = order[at[fits]]
         at[undecided] -= 1
-    found[several] = -1
-    return found
+    matches[several] = -1
+    return matches
 
 
 class RepeatedCommits:

@@ -93,11 +93,11 @@ def _answer(row: Row) -> str:
             f"something newer."
         )
     answered = _state(row["told_topic_id"], row["told_leader_epoch"]) if row["is_told"] else "nothing"
-    had = _state(row["cached_topic_id"], row["cached_leader_epoch"])
+    cached = _state(row["cached_topic_id"], row["cached_leader_epoch"])
     reaction = {True: "took it", False: "refused it", None: "may have taken it, which is not known"}
     return (
         f"{time_of(row['responded_at'])}  broker {row['broker_id']}{late} told {_client(row)} "
-        f"of {_place(row)}: {answered}. The client had {had}, and {reaction[row['is_accepted']]}.\n"
+        f"of {_place(row)}: {answered}. The client had {cached}, and {reaction[row['is_accepted']]}.\n"
         f"{_rules(row)}, KIP-232 without its maximum {_word(row['kip_232_without_max'])}."
     )
 

@@ -94,8 +94,8 @@ def _number_in(json: pa.ChunkedArray, name: str, digits: int) -> pa.ChunkedArray
     null.
     """
     # quotes inside a JSON string are escaped, so no text can pass for a member
-    found = pc.extract_regex(json, f'"{name}": ?(?P<number>[0-9]{{1,{digits}}})[,}}]')
-    return pc.struct_field(found, 0).cast(pa.int64())
+    match = pc.extract_regex(json, f'"{name}": ?(?P<number>[0-9]{{1,{digits}}})[,}}]')
+    return pc.struct_field(match, 0).cast(pa.int64())
 
 
 def by_broker(applied: Iterable[AppliedPosition]) -> dict[int, dict[int, tuple[list[int], list[int]]]]:
@@ -152,8 +152,8 @@ def _of_several_brokers(requests: pa.Table) -> pa.Table:
     rows = requests.filter(pc.is_in(requests["api_key"], pa.array(_CONSUMED, pa.int32())))
     clients = pc.fill_null(rows["client_id"], "")
     brokers = pa.table({"client": clients, "broker": rows["broker_id"]}).group_by("client")
-    found = brokers.aggregate([("broker", "count_distinct")])
-    several = found.filter(pc.greater(found["broker_count_distinct"], 1))["client"]
+    broker_counts = brokers.aggregate([("broker", "count_distinct")])
+    several = broker_counts.filter(pc.greater(broker_counts["broker_count_distinct"], 1))["client"]
     return rows.filter(pc.is_in(clients, several.combine_chunks()))
 
 

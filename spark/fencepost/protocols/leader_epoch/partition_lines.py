@@ -151,30 +151,30 @@ def _read(of: TopicList, lists: pa.ListArray) -> tuple[Longs, Columns]:
 def _answered(
     api: _Api, api_key: int, requests: pa.StructArray, responses: pa.StructArray
 ) -> tuple[Longs, Columns]:
-    line, found = _read(api.request, pc.struct_field(requests, api.request.name))
+    line, columns = _read(api.request, pc.struct_field(requests, api.request.name))
     of, answers = _read(api.response, pc.struct_field(responses, api.response.name))
-    own, others = places(line, found, of, answers)
+    own, others = places(line, columns, of, answers)
     # an answer may have a partition twice: the last one counts
     answer = last_at(own, others)
     rows = pa.array(answer, mask=answer < 0)
-    found |= {name: answers[name].take(rows) for name in api.response.members}
+    columns |= {name: answers[name].take(rows) for name in api.response.members}
     if api_key == FETCH:
         # in a fetch session the answer may refuse a partition that only an earlier request lists
         is_more = (longs(answers["error"]) != 0) & (last_at(others, others) == np.arange(len(others)))
         more = pa.array(np.flatnonzero(is_more & ~np.isin(others, own)))
         line = np.concatenate([line, of[more]])
-        found = {
+        columns = {
             name: pa.concat_arrays(
                 [each, answers[name].take(more) if name in answers else pa.nulls(len(more), each.type)]
             )
-            for name, each in found.items()
+            for name, each in columns.items()
         }
-        of_line, each = responses.take(pa.array(line)), pc.fill_null(found["error"], 0)
+        of_line, each = responses.take(pa.array(line)), pc.fill_null(columns["error"], 0)
         whole = pc.fill_null(pc.struct_field(of_line, "errorCode"), 0)
         refused = pc.if_else(pc.equal(whole, 0), each, whole)
-        found["error"] = pc.if_else(pc.is_valid(of_line), refused, None)
-    found["group_id"] = pc.struct_field(requests, "groupId").take(pa.array(line))
-    return line, found
+        columns["error"] = pc.if_else(pc.is_valid(of_line), refused, None)
+    columns["group_id"] = pc.struct_field(requests, "groupId").take(pa.array(line))
+    return line, columns
 
 
 def _committed(requests: pa.StructArray, answers: pa.StructArray) -> tuple[Longs, Columns]:
@@ -186,5 +186,5 @@ def _committed(requests: pa.StructArray, answers: pa.StructArray) -> tuple[Longs
     line, one = _read(_COMMITTED, pc.struct_field(answers, "topics"))
     one["group_id"] = pc.struct_field(requests, "groupId").take(pa.array(line))
     alone = np.flatnonzero(~np.asarray(pc.is_valid(groups))[line])
-    found = {name: pa.concat_arrays([several[name], one[name].take(pa.array(alone))]) for name in several}
-    return np.concatenate([longs(group_line)[of], line[alone]]), found
+    columns = {name: pa.concat_arrays([several[name], one[name].take(pa.array(alone))]) for name in several}
+    return np.concatenate([longs(group_line)[of], line[alone]]), columns

@@ -94,20 +94,20 @@ def rebuild(evidence: Evidence) -> Mapping[str, Rows]:
     )
     # free the lines, which take much memory
     del requests
-    of_clients_rows = _clients(evidence, known, client_requests)
+    client_rows = _clients(evidence, known, client_requests)
     del client_requests
     groups = Groups(known, leaders, evidence.tolerance_ms)
-    of_groups = _groups(evidence, groups, of_logs[STORED.name], of_clients_rows)
+    of_groups = _groups(evidence, groups, of_logs[STORED.name], client_rows)
     without_group = {
         table.name: engine.map(
-            of_clients_rows[MET_FETCHES.name], partial(_rows_without_group, make), table.arrow_schema
+            client_rows[MET_FETCHES.name], partial(_rows_without_group, make), table.arrow_schema
         )
         for table, make in ((FETCH_POSITIONS, rows_of), (FETCH_POSITION_STATES, states_of))
     }
     of_metadata = _metadata(evidence, histories, by_admin, set(tuples(logs)))
     return {
         **of_logs,
-        **of_clients_rows,
+        **client_rows,
         **of_groups,
         **of_metadata,
         **{name: engine.union([of_groups[name], rows]) for name, rows in without_group.items()},

@@ -87,10 +87,10 @@ class Incarnations:
             return {row["cluster"]: row for row in rows(reader.query(query))}
 
         def many(query: str) -> dict[str, list[Row]]:
-            found: dict[str, list[Row]] = defaultdict(list)
+            by_cluster: dict[str, list[Row]] = defaultdict(list)
             for row in rows(reader.query(query)):
-                found[row["cluster"]].append(row)
-            return found
+                by_cluster[row["cluster"]].append(row)
+            return by_cluster
 
         self._recreated, self._orphaned, self._gravest = one(_RECREATED), one(_ORPHANED), one(_GRAVEST)
         self._unclean, self._past, self._bare = one(_UNCLEAN), one(_PAST), one(_BARE)

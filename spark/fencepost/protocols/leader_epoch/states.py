@@ -44,15 +44,15 @@ def columns_of(possible: Sequence[LivePartition]) -> tuple[tuple[Any, ...], tupl
     return (*agreed(possible), len(possible)), tuple(list(values) for values in zip(*possible, strict=True))
 
 
-def rows_of(met: Table, rows: pa.Table) -> pa.Table:
+def rows_of(with_states: Table, rows: pa.Table) -> pa.Table:
     """The rows of silver in rows of MET_COMMITS or MET_FETCHES, which have lists besides."""
-    table = _ROWS[met.name]
+    table = _ROWS[with_states.name]
     return rows.select(list(table.columns)).cast(table.arrow_schema)
 
 
-def states_of(met: Table, rows: pa.Table) -> pa.Table:
+def states_of(with_states: Table, rows: pa.Table) -> pa.Table:
     """A row for each candidate in the lists of rows of MET_COMMITS or MET_FETCHES."""
-    table = _STATES[met.name]
+    table = _STATES[with_states.name]
     rows = rows.combine_chunks()
     lists = {name: pc.list_flatten(rows[of]) for name, (of, _) in _MET.items()}
     parents = pc.list_parent_indices(rows["live_topic_ids"]).combine_chunks()
