@@ -78,7 +78,7 @@ def capture(
     if targets:
         engine = engine_for(sum(source.cost for source in plan.sources) // _ONE_PROCESS_READS, "capture")
         for done in engine.spread_into(_tasks(plan), readers.read_all, targets, OUTCOME):
-            notes.add(done.told.to_pylist())
+            notes.add(done.reported.to_pylist())
             added |= {name: added[name] + count for name, count in done.added.items()}
     notes.finish()
     for target in targets:

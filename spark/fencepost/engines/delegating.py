@@ -19,31 +19,31 @@ class DelegatingEngine:
         self.name, self.parallelism = engine.name, engine.parallelism
 
     def spread(self, tasks: Sequence[T], work: Work[T], tables: Sequence[Table]) -> Mapping[str, Rows]:
-        """The rows that all tasks give, by the table's name."""
+        """The rows that all tasks yield, by the table's name."""
         return self._engine.spread(tasks, work, tables)
 
     def spread_into(
-        self, tasks: Sequence[T], work: Work[T], targets: Sequence[Target], told: Table
+        self, tasks: Sequence[T], work: Work[T], targets: Sequence[Target], report: Table
     ) -> Iterator[AppendResult]:
-        """Append the new rows that all tasks give; gives back those of ``told``."""
-        return self._engine.spread_into(tasks, work, targets, told)
+        """Append the new rows that all tasks yield; returns those of the table ``report``."""
+        return self._engine.spread_into(tasks, work, targets, report)
 
     def scan(self, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> Rows:
         """Rows of a table."""
         return self._engine.scan(table, columns, where)
 
     def map(self, rows: Rows, change: Change, schema: pa.Schema) -> Rows:
-        """What ``change`` makes of the rows."""
+        """The rows that ``change`` makes of these rows."""
         return self._engine.map(rows, change, schema)
 
     def replay(
         self, evidence: dict[str, list[Rows]], replay: Replay, tables: Sequence[Table]
     ) -> Mapping[str, Rows]:
-        """The rows that ``replay`` gives for each entity, by the table's name."""
+        """The rows that ``replay`` yields for all entities, by the table's name."""
         return self._engine.replay(evidence, replay, tables)
 
     def keep(self, rows: Rows) -> Rows:
-        """The same rows, made once however often they are used."""
+        """The same rows, computed once however often they are used."""
         return self._engine.keep(rows)
 
     def union(self, parts: Sequence[Rows]) -> Rows:
@@ -51,7 +51,7 @@ class DelegatingEngine:
         return self._engine.union(parts)
 
     def append_new(self, table: Table, rows: Rows, within: Where, *, distinct: bool = False) -> int:
-        """Append the rows whose key the table does not hold yet, once each."""
+        """Append the rows whose key the table does not have yet, once each."""
         return self._engine.append_new(table, rows, within, distinct=distinct)
 
     def replace(self, table: Table, rows: Rows, where: Where | None = None) -> int:
@@ -59,5 +59,5 @@ class DelegatingEngine:
         return self._engine.replace(table, rows, where)
 
     def collect(self, rows: Rows) -> pa.Table:
-        """The rows, here."""
+        """The rows, in this process."""
         return self._engine.collect(rows)

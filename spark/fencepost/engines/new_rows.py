@@ -1,4 +1,6 @@
-"""The rows that a table does not hold yet: told exactly, with eight bytes held of each key that is there."""
+"""Finds the rows that a table does not have yet: exactly, with only eight bytes in memory for each stored
+key.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from fencepost.lake import AtLeast, Where
 from fencepost.tables import Table
 
 _NUMBER = "__number"
-# A condition on one of thousands of values spares no file.
+# A condition on thousands of values rules out no file.
 _FEW_VALUES = 32
 _NUMBERS = ("int", "bigint")
 
@@ -24,10 +26,11 @@ Hashes = NDArray[np.uint64]
 
 
 class NewRows:
-    """Appends to one table the rows whose key it does not hold yet, once each, however often it is asked.
+    """Appends to one table, in any number of calls, the rows whose key it does not have yet, once each.
 
-    ``within`` is a condition that all rows are known to meet. Keys compare null-safely. A row is new where no
-    key that is there has its hash. Only others are compared with keys: of one hash may be two.
+    ``within`` is a condition that all rows are known to meet. Nulls in keys are equal. A row is new if no
+    stored key has the same hash. Only rows with a known hash are compared with the keys themselves, since
+    two keys may have the same hash.
     """
 
     def __init__(self, catalog: Catalog, table: Table, within: Where) -> None:
@@ -36,52 +39,54 @@ class NewRows:
         self._snapshot: int | None = None
 
     def append(self, rows: pa.Table) -> int:
-        """Append what is new of the rows, in one commit; gives back how many."""
+        """Append the new ones of the rows, in one commit; returns how many they are."""
         if not rows.num_rows:
             return 0
-        self._look()
+        self._hash_stored_keys()
         rows = rows.select(list(self._table.columns)).cast(self._table.arrow_schema)
         hashes = _hashes(rows.select(list(self._table.key)))
         new = self._new(rows, hashes)
         count = lake.append(self._catalog, self._table, new)
-        # each run is in order already, and sorting them together only merges them
+        # both parts are sorted already, so a stable sort only merges them
         self._present = np.sort(np.concatenate([self._present, np.unique(hashes)]), kind="stable")
         self._snapshot = lake.snapshot(self._catalog, self._table)
         return count
 
-    def _look(self) -> None:
-        """Hash the keys that are there, if somebody else has written since."""
+    def _hash_stored_keys(self) -> None:
+        """Hash the stored keys, unless nobody else has written to the table since the last time."""
         if lake.snapshot(self._catalog, self._table) == self._snapshot:
             return
         files = lake.by_file(self._catalog, self._table, self._table.key, self._within)
-        found = [_hashes(keys) for keys in files]
-        self._present = np.sort(np.concatenate([np.empty(0, dtype=np.uint64), *found]), kind="stable")
+        hashes = [_hashes(keys) for keys in files]
+        self._present = np.sort(np.concatenate([np.empty(0, dtype=np.uint64), *hashes]), kind="stable")
 
     def _new(self, rows: pa.Table, hashes: Hashes) -> pa.Table:
-        there = _is_in(hashes, self._present)
+        is_stored = _is_in(hashes, self._present)
         in_order = np.sort(hashes)
-        twice = _is_in(hashes, in_order[1:][in_order[1:] == in_order[:-1]])
-        unsure = there | twice
+        is_repeated = _is_in(hashes, in_order[1:][in_order[1:] == in_order[:-1]])
+        unsure = is_stored | is_repeated
         if not unsure.any():
             return rows
-        asked = rows.filter(pa.array(unsure))
-        present = self._keys_like(asked, hashes[there]) if there.any() else asked.slice(0, 0)
+        unsure_rows = rows.filter(pa.array(unsure))
+        present = (
+            self._keys_like(unsure_rows, hashes[is_stored]) if is_stored.any() else unsure_rows.slice(0, 0)
+        )
         chosen = ~unsure
-        chosen[np.flatnonzero(unsure)[_first_of_new(self._table, asked, present)]] = True
+        chosen[np.flatnonzero(unsure)[_first_of_new(self._table, unsure_rows, present)]] = True
         return rows.filter(pa.array(chosen))
 
     def _keys_like(self, rows: pa.Table, hashes: Hashes) -> pa.Table:
-        """The keys that are there and have one of these hashes, those of the rows."""
-        wanted = np.unique(hashes)
-        found = [self._table.arrow_schema.empty_table().select(list(self._table.key))]
+        """The stored keys with one of these hashes, which are those of the rows."""
+        wanted_hashes = np.unique(hashes)
+        keys_found = [self._table.arrow_schema.empty_table().select(list(self._table.key))]
         for keys in lake.by_file(self._catalog, self._table, self._table.key, _around(self._table, rows)):
-            found.append(keys.filter(pa.array(_is_in(_hashes(keys), wanted))))
-        return pa.concat_tables(found)
+            keys_found.append(keys.filter(pa.array(_is_in(_hashes(keys), wanted_hashes))))
+        return pa.concat_tables(keys_found)
 
 
 @cache
 def _database() -> duckdb.DuckDBPyConnection:
-    """One database in memory, which is empty: to open it takes longer than to hash some thousand keys."""
+    """One empty database in memory: opening one takes longer than hashing some thousand keys."""
     return duckdb.connect()
 
 
@@ -90,12 +95,12 @@ def _hashes(keys: pa.Table) -> Hashes:
     names = ", ".join(f'"{name}"' for name in keys.column_names)
     with _database().cursor() as connection:
         connection.register("keys", keys)
-        found = connection.sql(f"SELECT hash({names}) AS hash FROM keys").to_arrow_table()
-    return np.asarray(found["hash"].to_numpy(), dtype=np.uint64)
+        hashed = connection.sql(f"SELECT hash({names}) AS hash FROM keys").to_arrow_table()
+    return np.asarray(hashed["hash"].to_numpy(), dtype=np.uint64)
 
 
 def _is_in(values: Hashes, among: Hashes) -> NDArray[np.bool_]:
-    """Whether each value is one of those, which are in order."""
+    """Whether each value is in ``among``, which is sorted."""
     if not len(among):
         return np.zeros(len(values), dtype=np.bool_)
     at = np.minimum(np.searchsorted(among, values), len(among) - 1)
@@ -103,7 +108,7 @@ def _is_in(values: Hashes, among: Hashes) -> NDArray[np.bool_]:
 
 
 def _around(table: Table, rows: pa.Table) -> Where:
-    """A condition that is met by the rows, and by few others."""
+    """A condition that these rows meet, and few others."""
     condition: dict[str, object] = {}
     for name in table.key:
         values = pc.unique(rows[name])
@@ -115,15 +120,15 @@ def _around(table: Table, rows: pa.Table) -> Where:
 
 
 def _first_of_new(table: Table, rows: pa.Table, present: pa.Table) -> NDArray[np.int64]:
-    """Which rows have a key that is not present: the first of each key, in order."""
+    """The indexes of rows whose key is not in ``present``: the first row of each key, in order."""
     same = " AND ".join(f'r."{name}" IS NOT DISTINCT FROM p."{name}"' for name in table.key)
     keys = ", ".join(f'r."{name}"' for name in table.key)
     numbered = rows.select(list(table.key)).append_column(_NUMBER, pa.array(range(rows.num_rows), pa.int64()))
     with _database().cursor() as connection:
         connection.register("r", numbered)
         connection.register("p", present)
-        found = connection.sql(
+        first_rows = connection.sql(
             f"SELECT min({_NUMBER}) AS {_NUMBER} FROM r WHERE NOT EXISTS (SELECT 1 FROM p WHERE {same}) "
             f"GROUP BY {keys} ORDER BY {_NUMBER}"
         ).to_arrow_table()
-    return np.asarray(found[_NUMBER].to_numpy(), dtype=np.int64)
+    return np.asarray(first_rows[_NUMBER].to_numpy(), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Rows that may be more than memory should hold: Arrow tables one after the other, as often as wanted."""
+"""Rows that may not fit into memory: Arrow tables one after the other, which can be read several times."""
 
 from __future__ import annotations
 
@@ -11,15 +11,13 @@ from typing import TypeAlias
 import pyarrow as pa
 
 HELD_BYTES = 128 << 20
-"""So much is held of rows that are made; what is more goes to files."""
+"""So many bytes of new rows are kept in memory; beyond that they go to files."""
 PIECE_BYTES = 32 << 20
-"""Some so many bytes are written to a file, and read from it, at a time."""
+"""About so many bytes are written to a file, and read from it, at a time."""
 
 
 class Pieces:
-    """Rows of a schema, piece by piece. They are made anew, or read from a file, whenever they are gone
-    through.
-    """
+    """Rows of a schema, piece by piece. Each iteration computes them anew, or reads them from a file."""
 
     def __init__(self, schema: pa.Schema, pieces: Callable[[], Iterable[pa.Table]]) -> None:
         self.schema, self._pieces = schema, pieces
@@ -50,15 +48,15 @@ def union(parts: Sequence[Some]) -> Some:
 
 
 def sliced(rows: pa.Table, size: int) -> Iterator[pa.Table]:
-    """The rows, some ``size`` bytes of them at a time."""
+    """The rows in slices of about ``size`` bytes."""
     count = max(1, rows.num_rows * size // max(rows.nbytes, 1))
     for first in range(0, rows.num_rows, count):
         yield rows.slice(first, count)
 
 
 class PieceFile:
-    """Rows of a schema in a temporary file without a name: it is gone when nobody has it any more, also where
-    the process is killed. All are written before any is read.
+    """Rows of a schema in a temporary file without a name: the system deletes it with this object, even if
+    the process is killed. All rows must be written before any is read.
     """
 
     def __init__(self, schema: pa.Schema) -> None:
@@ -70,11 +68,11 @@ class PieceFile:
         self._sizes: list[int] = []
 
     def write(self, rows: pa.Table) -> list[int]:
-        """Add rows; gives back the numbers by which they are read."""
+        """Add rows; returns the numbers by which ``read`` finds them."""
         assert self._writer is not None, "rows were read already"
         first = len(self._sizes)
-        for some in sliced(rows, PIECE_BYTES):
-            for batch in some.combine_chunks().to_batches():
+        for piece in sliced(rows, PIECE_BYTES):
+            for batch in piece.combine_chunks().to_batches():
                 self._writer.write_batch(batch)
                 self._sizes.append(batch.nbytes)
         return list(range(first, len(self._sizes)))
@@ -84,14 +82,14 @@ class PieceFile:
         if self._writer is not None:
             self._writer.close()
             self._file.flush()
-            # mapped, not read: of its pages the system has one copy, and gives them back when it needs memory
+            # mapped, not read: the system has one copy of the pages, and drops them when it needs memory
             pages = mmap(self._file.fileno(), 0, access=ACCESS_READ)
             self._writer, self._reader = None, pa.ipc.open_file(pa.py_buffer(pages))
         assert self._reader is not None
         return pa.Table.from_batches(map(self._reader.get_batch, numbers), self.schema)
 
     def pieces(self) -> Iterator[pa.Table]:
-        """All rows, as they were written."""
+        """All rows, in the order in which they were written."""
         numbers, size = [], 0
         for number, each in enumerate(self._sizes):
             numbers.append(number)
@@ -102,19 +100,19 @@ class PieceFile:
 
 
 class PieceBuffer:
-    """Rows of several tables while they are made. When they are many, those of the table that holds most go
-    to its file.
+    """Collects rows of several tables. When they take too much memory, those of the table with the most
+    bytes go to a file.
     """
 
     def __init__(self, schemas: Mapping[str, pa.Schema]) -> None:
         self._schemas = schemas
-        self._held: dict[str, list[pa.Table]] = {name: [] for name in schemas}
+        self._in_memory: dict[str, list[pa.Table]] = {name: [] for name in schemas}
         self._bytes = dict.fromkeys(schemas, 0)
         self._stored: dict[str, PieceFile] = {}
 
     def add(self, name: str, rows: pa.Table) -> None:
-        """Take rows of a table."""
-        self._held[name].append(rows)
+        """Add rows of a table."""
+        self._in_memory[name].append(rows)
         self._bytes[name] += rows.nbytes
         if sum(self._bytes.values()) > HELD_BYTES:
             self._store(max(self._bytes, key=lambda each: self._bytes[each]))
@@ -125,7 +123,7 @@ class PieceBuffer:
 
     def _rows(self, name: str) -> Some:
         if name not in self._stored:
-            return pa.concat_tables([self._schemas[name].empty_table(), *self._held.pop(name)])
+            return pa.concat_tables([self._schemas[name].empty_table(), *self._in_memory.pop(name)])
         self._store(name)
         return Pieces(self._schemas[name], self._stored[name].pieces)
 
@@ -133,5 +131,5 @@ class PieceBuffer:
         schema = self._schemas[name]
         if name not in self._stored:
             self._stored[name] = PieceFile(schema)
-        self._stored[name].write(pa.concat_tables([schema.empty_table(), *self._held[name]]))
-        self._held[name], self._bytes[name] = [], 0
+        self._stored[name].write(pa.concat_tables([schema.empty_table(), *self._in_memory[name]]))
+        self._in_memory[name], self._bytes[name] = [], 0

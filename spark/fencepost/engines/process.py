@@ -1,6 +1,7 @@
-"""The engine in this process: Arrow tables, PyIceberg, and DuckDB for what is SQL.
+"""The engine in this process: Arrow tables, PyIceberg, and DuckDB for SQL.
 
-What is more than memory should hold is read from its files whenever it is wanted, or kept in temporary ones.
+Rows that are too many for memory are read from their files each time they are needed, or kept in temporary
+files.
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ from fencepost.lake import Where
 from fencepost.tables import Table
 
 _HELD_BYTES = 128 << 20
-"""So much is held of rows that are to be appended."""
+"""So many bytes of rows that will be appended are kept in memory."""
 _READ_BYTES = 16 << 20
-"""Of files: as Arrow tables they take up to ten times as much. More than that is read a file at a time."""
+"""Files of at most so many bytes are read at once; as Arrow tables they take up to ten times as much. Of
+larger tables one file is read at a time.
+"""
 _ROWS_AT_ONCE = 1 << 16
 _APPENDED_BYTES = 1 << 30
-"""After so much of rows all of them are in their tables, and what was done is told."""
+"""After so many bytes of rows all are committed to their tables, and the tasks' reports are returned."""
 
 
 class ProcessEngine:
@@ -37,59 +40,61 @@ class ProcessEngine:
         self._catalog, self.parallelism = catalog, parts
 
     def spread(self, tasks: Sequence[T], work: Work[T], tables: Sequence[Table]) -> Mapping[str, Some]:
-        """The rows that all tasks give, by the table's name."""
+        """The rows that all tasks yield, by the table's name."""
         return _gathered((each for task in tasks for each in work(task)), tables)
 
     def scan(self, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> Some:
         """Rows of a table."""
-        found = lake.files(self._catalog, table, columns, where)
-        return found.read() if found.bytes <= _READ_BYTES else Pieces(found.schema, found.read_each)
+        files = lake.files(self._catalog, table, columns, where)
+        return files.read() if files.bytes <= _READ_BYTES else Pieces(files.schema, files.read_each)
 
     def map(self, rows: Some, change: Change, schema: pa.Schema) -> Some:
-        """What ``change`` makes of the rows: what it needs meanwhile is of few of them."""
+        """The rows that ``change`` makes of these rows; it gets few at a time, so it needs little memory."""
 
         def changed() -> Iterator[pa.Table]:
             for piece in pieces_of(rows):
                 for first in range(0, piece.num_rows, _ROWS_AT_ONCE):
                     yield change(piece.slice(first, _ROWS_AT_ONCE)).cast(schema)
 
-        found = Pieces(schema, changed)
-        return whole(found) if isinstance(rows, pa.Table) else found
+        pieces = Pieces(schema, changed)
+        return whole(pieces) if isinstance(rows, pa.Table) else pieces
 
     def replay(
         self, evidence: dict[str, list[Some]], replay: Replay, tables: Sequence[Table]
     ) -> Mapping[str, Some]:
-        """The rows that ``replay`` gives for each entity, by the table's name."""
+        """The rows that ``replay`` yields for all entities, by the table's name."""
         return _gathered(chain.from_iterable(starmap(replay, by_entity(evidence))), tables)
 
     def keep(self, rows: Some) -> Some:
         """The rows."""
         if isinstance(rows, pa.Table):
             return rows
-        kept = PieceBuffer({"": rows.schema})
+        buffer = PieceBuffer({"": rows.schema})
         for piece in rows:
-            kept.add("", piece)
-        return kept.rows()[""]
+            buffer.add("", piece)
+        return buffer.rows()[""]
 
     def union(self, parts: Sequence[Some]) -> Some:
         """The rows of all parts."""
         return union(parts)
 
     def append_new(self, table: Table, rows: Some, within: Where, *, distinct: bool = False) -> int:
-        """Append the rows whose key the table does not hold yet, once each."""
+        """Append the rows whose key the table does not have yet, once each."""
         return NewRows(self._catalog, table, within).append(whole(rows))
 
     def spread_into(
-        self, tasks: Sequence[T], work: Work[T], targets: Sequence[Target], told: Table
+        self, tasks: Sequence[T], work: Work[T], targets: Sequence[Target], report: Table
     ) -> Iterator[AppendResult]:
-        """Append the new rows that all tasks give; gives back those of ``told`` once the others are there."""
-        intake = _Intake(self._catalog, targets, told)
+        """Append the new rows that all tasks yield; returns those of ``report`` once the others
+        are stored.
+        """
+        intake = _Intake(self._catalog, targets, report)
         for task in tasks:
             for table, rows in work(task):
                 intake.take(table, rows)
             if intake.bytes >= _APPENDED_BYTES:
-                yield intake.appended()
-        yield intake.appended()
+                yield intake.append_all()
+        yield intake.append_all()
 
     def replace(self, table: Table, rows: Some, where: Where | None = None) -> int:
         """Make ``rows`` the content of the table, or of what ``where`` chooses of it."""
@@ -102,38 +107,40 @@ class ProcessEngine:
 
 
 class _Intake:
-    """Rows on their way into tables: those of the table that holds most are appended before they are many."""
+    """Rows on their way into tables: those of the table with the most bytes are appended before memory is
+    full.
+    """
 
-    def __init__(self, catalog: Catalog, targets: Sequence[Target], told: Table) -> None:
+    def __init__(self, catalog: Catalog, targets: Sequence[Target], report: Table) -> None:
         self._new = {each.table.name: NewRows(catalog, each.table, each.within) for each in targets}
-        self._schemas = {table.name: table.arrow_schema for table in (*(e.table for e in targets), told)}
-        self._told = told.name
+        self._schemas = {table.name: table.arrow_schema for table in (*(e.table for e in targets), report)}
+        self._report = report.name
         self._parts: dict[str, list[pa.RecordBatch]] = {name: [] for name in self._schemas}
-        self._held = dict.fromkeys(self._new, 0)
+        self._waiting_bytes = dict.fromkeys(self._new, 0)
         self._added = dict.fromkeys(self._new, 0)
         self.bytes = 0
 
     def take(self, table: Table, rows: pa.RecordBatch) -> None:
-        """Rows of one of the tables."""
+        """Take rows of one of the tables."""
         self._parts[table.name].append(rows)
-        if table.name not in self._held:
+        if table.name not in self._waiting_bytes:
             return
         self.bytes += rows.nbytes
-        self._held[table.name] += rows.nbytes
-        if sum(self._held.values()) > _HELD_BYTES:
-            self._append(max(self._held, key=lambda name: self._held[name]))
+        self._waiting_bytes[table.name] += rows.nbytes
+        if sum(self._waiting_bytes.values()) > _HELD_BYTES:
+            self._append(max(self._waiting_bytes, key=lambda name: self._waiting_bytes[name]))
 
-    def appended(self) -> AppendResult:
-        """All that was taken since the last time, once it is in its table."""
+    def append_all(self) -> AppendResult:
+        """Append all rows that were taken since the last call, and return what was done."""
         for name in self._new:
             self._append(name)
-        done = AppendResult(self._added, self._rows(self._told))
+        result = AppendResult(self._added, self._rows(self._report))
         self._added, self.bytes = dict.fromkeys(self._new, 0), 0
-        return done
+        return result
 
     def _append(self, name: str) -> None:
         self._added[name] += self._new[name].append(self._rows(name))
-        self._held[name] = 0
+        self._waiting_bytes[name] = 0
 
     def _rows(self, name: str) -> pa.Table:
         parts, self._parts[name] = self._parts[name], []
@@ -141,9 +148,9 @@ class _Intake:
 
 
 def _gathered(
-    found: Iterable[tuple[Table, pa.RecordBatch | pa.Table]], tables: Sequence[Table]
+    rows_by_table: Iterable[tuple[Table, pa.RecordBatch | pa.Table]], tables: Sequence[Table]
 ) -> dict[str, Some]:
     gathered = PieceBuffer({table.name: table.arrow_schema for table in tables})
-    for table, rows in found:
+    for table, rows in rows_by_table:
         gathered.add(table.name, pa.Table.from_batches([rows]) if isinstance(rows, pa.RecordBatch) else rows)
     return gathered.rows()

@@ -1,8 +1,7 @@
-"""The engine of Spark: tasks and entities are spread over its executors, rows are DataFrames.
+"""The engine on Spark: tasks and entities are spread over its executors, rows are DataFrames.
 
-What a task or a replay gives are rows of several tables. Each of its batches goes through Spark as one value,
-in Arrow's own format, so that every task runs once and nothing is turned into rows of the JVM before it is
-written.
+A task or a replay yields rows of several tables. Each batch goes through Spark as one value in Arrow's own
+format, so every task runs once, and nothing becomes rows of the JVM before it is written.
 """
 
 from __future__ import annotations
@@ -47,13 +46,13 @@ class SparkEngine:
         self._spark, self._catalog = spark, catalog
         cores = spark.sparkContext.defaultParallelism
         self.parallelism = max(parts, 2 * cores)
-        # a task takes a worker, which what is little does not need
+        # each task takes a Python worker: little work should not take many
         self._replays = min(parts, 4 * cores)
 
     def spread(self, tasks: Sequence[T], work: Work[T], tables: Sequence[Table]) -> Mapping[str, DataFrame]:
-        """The rows that all tasks give, by the table's name."""
+        """The rows that all tasks yield, by the table's name."""
         pickled = pa.table({"task": [pickle.dumps(task) for task in tasks]}, schema=_TASK)
-        given = self._spark.createDataFrame(pickled).repartition(max(1, len(tasks)))
+        task_rows = self._spark.createDataFrame(pickled).repartition(max(1, len(tasks)))
 
         def run(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
             for batch in batches:
@@ -61,22 +60,22 @@ class SparkEngine:
                     for table, rows in work(pickle.loads(task)):
                         yield from _packed(table.name, rows)
 
-        return _unpacked(given.mapInArrow(run, _ddl(_PACKED)).localCheckpoint(), tables)
+        return _unpacked(task_rows.mapInArrow(run, _ddl(_PACKED)).localCheckpoint(), tables)
 
     def spread_into(
-        self, tasks: Sequence[T], work: Work[T], targets: Sequence[Target], told: Table
+        self, tasks: Sequence[T], work: Work[T], targets: Sequence[Target], report: Table
     ) -> Iterator[AppendResult]:
-        """Append the new rows that all tasks give, once all are done: executors keep them meanwhile, on disk
-        where memory is too small.
+        """Append the new rows that all tasks yield, once all tasks are done. Until then executors keep the
+        rows, on disk where memory is too small.
         """
-        found = self.spread(tasks, work, [*(each.table for each in targets), told])
+        rows = self.spread(tasks, work, [*(each.table for each in targets), report])
         added = {
             each.table.name: self.append_new(
-                each.table, found[each.table.name], each.within, distinct=each.distinct
+                each.table, rows[each.table.name], each.within, distinct=each.distinct
             )
             for each in targets
         }
-        yield AppendResult(added, self.collect(found[told.name]))
+        yield AppendResult(added, self.collect(rows[report.name]))
 
     def scan(self, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> DataFrame:
         """Rows of a table."""
@@ -84,7 +83,7 @@ class SparkEngine:
         return rows if where is None else rows.where(condition(where))
 
     def map(self, rows: DataFrame, change: Change, schema: pa.Schema) -> DataFrame:
-        """What ``change`` makes of the rows."""
+        """The rows that ``change`` makes of these rows."""
 
         def run(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
             for batch in batches:
@@ -95,17 +94,17 @@ class SparkEngine:
     def replay(
         self, evidence: dict[str, list[DataFrame]], replay: Replay, tables: Sequence[Table]
     ) -> Mapping[str, DataFrame]:
-        """The rows that ``replay`` gives for each entity, by the table's name."""
+        """The rows that ``replay`` yields for all entities, by the table's name."""
         parts = [
             part.where("entity is not null").mapInArrow(_pack_entities(name), _ddl(_OF_ENTITY))
-            for name, given in evidence.items()
-            for part in given
+            for name, rows in evidence.items()
+            for part in rows
         ]
-        empty = {name: _empty(given[0]) for name, given in evidence.items()}
-        together = reduce(DataFrame.union, parts).repartition(self._replays, "entity")
-        together = together.sortWithinPartitions("entity")
-        done = together.mapInArrow(_replay_each(replay, empty), _ddl(_PACKED)).localCheckpoint()
-        return _unpacked(done, tables)
+        empty = {name: _empty(rows[0]) for name, rows in evidence.items()}
+        shuffled = reduce(DataFrame.union, parts).repartition(self._replays, "entity")
+        shuffled = shuffled.sortWithinPartitions("entity")
+        replayed = shuffled.mapInArrow(_replay_each(replay, empty), _ddl(_PACKED)).localCheckpoint()
+        return _unpacked(replayed, tables)
 
     def keep(self, rows: DataFrame) -> DataFrame:
         """The rows, stored beside the executors."""
@@ -116,7 +115,7 @@ class SparkEngine:
         return reduce(DataFrame.unionByName, parts)
 
     def append_new(self, table: Table, rows: DataFrame, within: Where, *, distinct: bool = False) -> int:
-        """Append the rows whose key the table does not hold yet, once each."""
+        """Append the rows whose key the table does not have yet, once each."""
         before = lake.count(self._catalog, table)
         present = self._spark.table(table.name).where(condition(within))
         old = present.select([F.col(name).alias(f"__{name}") for name in table.key])
@@ -136,12 +135,12 @@ class SparkEngine:
         return lake.count(self._catalog, table)
 
     def collect(self, rows: DataFrame) -> pa.Table:
-        """The rows, here."""
+        """The rows, in this process."""
         return rows.toArrow()
 
 
 def condition(where: Where) -> Column:
-    """What chooses these rows."""
+    """The condition as a column of Spark."""
     either = [reduce(and_, [_is(F.col(name), value) for name, value in each.items()]) for each in where]
     return reduce(or_, either, F.lit(False))
 
@@ -161,7 +160,7 @@ def _is(column: Column, value: Any) -> Column:
 def _aligned(rows: DataFrame, table: Table) -> DataFrame:
     """Exactly the table's columns, in its order and types. Fails when one is missing.
 
-    What is in no chapter is in the first: all of history may be one.
+    Rows without a chapter get the first one, 0: all of history may be one chapter.
     """
     if table.in_chapters and CHAPTER not in rows.columns:
         rows = rows.withColumn(CHAPTER, F.lit(0))
@@ -173,7 +172,7 @@ def _ddl(schema: pa.Schema) -> StructType:
 
 
 def _packed(name: str, rows: pa.RecordBatch | pa.Table) -> Iterator[pa.RecordBatch]:
-    """Rows of one table as few values, each in Arrow's own format."""
+    """Rows of one table packed into few values, each in Arrow's own format."""
     for first in range(0, rows.num_rows, _ROWS_AT_ONCE):
         yield pa.RecordBatch.from_pydict(
             {"name": [name], "rows": [written(rows.slice(first, _ROWS_AT_ONCE))]}, schema=_PACKED
@@ -181,7 +180,7 @@ def _packed(name: str, rows: pa.RecordBatch | pa.Table) -> Iterator[pa.RecordBat
 
 
 def _unpacked(packed: DataFrame, tables: Sequence[Table]) -> dict[str, DataFrame]:
-    """Each table's rows of what tasks gave."""
+    """The rows of each table in the packed values that tasks yielded."""
     return {
         table.name: packed.where(F.col("name") == table.name).mapInArrow(
             _rows_of(table.arrow_schema), _ddl(table.arrow_schema)
@@ -200,20 +199,22 @@ def _rows_of(schema: pa.Schema) -> Batches:
 
 
 def _pack_entities(name: str) -> Batches:
-    """A batch's rows as one value for each entity, or as several that are not large."""
+    """Packs the rows of a batch into one value for each entity, or into several where it would be large."""
 
     def pack(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
         for batch in batches:
             for entity, rows in by_entity({name: [pa.Table.from_batches([batch])]}):
-                for some in sliced(rows[name], _BYTES_AT_ONCE):
-                    packed = {"entity": [entity], "name": [name], "rows": [written(some)]}
+                for piece in sliced(rows[name], _BYTES_AT_ONCE):
+                    packed = {"entity": [entity], "name": [name], "rows": [written(piece)]}
                     yield pa.RecordBatch.from_pydict(packed, schema=_OF_ENTITY)
 
     return pack
 
 
 def _replay_each(replay: Replay, empty: Mapping[str, pa.Table]) -> Batches:
-    """What ``replay`` gives for each entity, whose pieces follow one another."""
+    """Replays each entity, whose packed rows follow one another, and packs the rows that
+    ``replay`` yields.
+    """
 
     def pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, str, bytes]]:
         for batch in batches:

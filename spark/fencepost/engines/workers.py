@@ -1,8 +1,9 @@
-"""The process that Spark forks its Python workers from: pyspark's, once it has imported what tasks need.
+"""The process from which Spark forks its Python workers: pyspark's daemon, with the modules that tasks need
+already imported.
 
-A chain of tasks has a worker for each, and one that has had nothing to do for a minute is ended: to import
-all of this took each of them two seconds of CPU. After each task a worker looks for garbage among all that
-it holds, for a tenth of a second: what is imported is left out of that.
+Each task of a chain has a worker, and a worker that was idle for a minute is ended: importing these modules
+took each worker two seconds of CPU. After each task a worker collects garbage among all its objects, which
+took a tenth of a second: frozen objects, those of the imported modules, are left out.
 """
 
 from __future__ import annotations

@@ -1,1 +1,3 @@
-"""Bytes to Arrow columns: record batches, record keys and values, request log lines. No Spark in here."""
+"""Reads bytes into Arrow columns: record batches, keys and values of records, lines of logs.
+Without Spark.
+"""

@@ -1,4 +1,4 @@
-"""Rows as one value: Arrow's own stream format."""
+"""Rows packed into one value, in Arrow's own stream format."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _ZSTD = pa.ipc.IpcWriteOptions(compression="zstd")
 
 
 def written(rows: pa.RecordBatch | pa.Table, *, compressed: bool = False) -> bytes:
-    """The rows; ``compressed``: for what is kept."""
+    """The rows as bytes; ``compressed`` saves space where they are stored."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema, options=_ZSTD if compressed else None) as writer:
         writer.write(rows)
@@ -16,6 +16,6 @@ def written(rows: pa.RecordBatch | pa.Table, *, compressed: bool = False) -> byt
 
 
 def read(value: bytes) -> pa.Table:
-    """The rows in a value that ``written`` gave."""
+    """The rows in bytes that ``written`` returned."""
     with pa.ipc.open_stream(value) as reader:
         return reader.read_all()

@@ -1,4 +1,6 @@
-"""Record batches (v2) of a segment or a metadata snapshot: their headers, then their records, as Arrow."""
+"""Reads record batches (v2) of a segment or a metadata snapshot into Arrow: their headers, then their
+records.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ Buffer = bytes | bytearray | memoryview | mmap | k.Bytes
 
 _INT32_MAX = 2**31 - 1
 _DISORDERED = 2
-"""What a row has in VALID if its checksum is right, and its offset or its leader epoch cannot be."""
+"""VALID of a batch whose checksum is right, but whose offset or leader epoch contradicts its neighbours'."""
 
 TORN_TAIL = (
     "the last batch is incomplete: its broker is writing it, or stopped while it did; it is read again"
@@ -56,12 +58,13 @@ RECORD_SCHEMA = pa.schema(
 
 @dataclass(frozen=True)
 class Walk:
-    """The batches of one buffer whose checksum is right, in file order; no offset or leader epoch goes back.
+    """The batches of one buffer that are right, in file order: their checksums match, and neither offsets nor
+    leader epochs go back.
 
     ``batches`` has one row per batch (BATCH_SCHEMA plus ``is_transactional`` and ``is_control``);
     ``consumed_to`` is where the next walk of a growing file starts; ``stop`` is ``end``, ``limit``,
-    ``torn_tail`` (the writer may still finish it: a fault that is not consumed), or the reason of a fault
-    that ends the file: ``truncated``, ``bad_crc``, ``bad_magic``, ``unreadable``.
+    ``torn_tail`` (a fault that is not consumed, since the writer may still finish the batch), or the reason
+    of a fault after which nothing was read: ``truncated``, ``bad_crc``, ``bad_magic``, ``unreadable``.
     """
 
     batches: pa.RecordBatch
@@ -75,7 +78,7 @@ class Walk:
 class Records:
     """``records`` has one row per record (RECORD_SCHEMA); its ``batch_index`` is a row of the walk.
 
-    A batch whose records do not parse is a fault as a whole: none of its records are here.
+    A batch whose records do not parse is a fault as a whole: none of its records are in ``records``.
     """
 
     records: pa.RecordBatch
@@ -83,14 +86,14 @@ class Records:
 
 
 def walk(buffer: Buffer, start: int = 0, *, limit: int | None = None, closed: bool = False) -> Walk:
-    """Walk the batches from byte ``start`` on, never raising for what the bytes say.
+    """Walk the batches from byte ``start`` on; whatever the bytes are, it raises nothing.
 
     The bytes must not change meanwhile: read a file that is being written, do not map it.
     ``limit`` ends the walk after the batch that reaches that many bytes. ``closed`` says that nothing will be
     appended any more (a later segment exists): an incomplete last batch is then a fault (``truncated``),
-    otherwise it is left for the next walk. A zero-filled rest is preallocated space, a clean end.
-    A batch with a wrong checksum is set aside when its length leads to a batch that is right. So is one whose
-    offset or leader epoch, which no checksum covers, is out of order.
+    otherwise it is left for the next walk. A zero-filled rest is preallocated space, so a clean end.
+    A batch with a wrong checksum becomes a fault by itself if its length leads to a batch that is right. So
+    does a batch whose offset or leader epoch, which no checksum covers, is out of order.
     """
     data = as_bytes(buffer)
     if not 0 <= start <= data.size:
@@ -161,10 +164,10 @@ def set_aside(rows: k.Longs) -> list[Fault]:
 
 
 def _mark_disorder(rows: k.Longs) -> None:
-    """Mark the batches with an offset or a leader epoch that cannot be, beside those of others in the file.
+    """Mark the batches whose offset or leader epoch contradicts those of other batches in the file.
 
-    In a file offsets ascend and leader epochs never fall. Of the batches that contradict each other those are
-    marked that are fewer: the higher ones in front, or the lower ones behind; all if there are as many.
+    In a file offsets ascend and leader epochs never fall. Of batches that contradict each other, the fewer
+    are marked: either the higher ones in front or the lower ones behind; both if they are equally many.
     """
     valid = np.flatnonzero(rows[:, k.VALID] == 1)
     for begin, end in ((k.BASE_OFFSET, k.LAST_OFFSET), (k.LEADER_EPOCH, k.LEADER_EPOCH)):
@@ -272,18 +275,18 @@ def _read(data: k.Bytes, rows: k.Longs, unpacked: Unpacked, room: int, payload: 
 def _binary(count: int, ends: NDArray[np.int32], data: k.Bytes, valid: NDArray[np.bool_]) -> pa.Array:
     nulls = count - int(np.count_nonzero(valid[:count]))
     validity = pa.py_buffer(np.packbits(valid[:count], bitorder="little")) if nulls else None
-    # a copy: rows are held until they are written, and would hold all of the memory that was set aside
+    # a copy: rows stay in memory until they are written, and would keep the whole buffer alive
     buffers = [validity, pa.py_buffer(ends[: count + 1]), pa.py_buffer(data[: int(ends[count])].copy())]
     return pa.Array.from_buffers(pa.binary(), count, buffers, nulls)
 
 
 def _bad_records(rows: k.Longs, outcome: NDArray[np.int8], known: dict[int, Fault]) -> list[Fault]:
-    found = []
+    faults = []
     for i in np.flatnonzero(outcome):
         if int(i) not in known:
-            said = (
+            claim = (
                 "more records than fit" if outcome[i] == k.RECORDS_MISCOUNTED else "records that do not parse"
             )
-            detail = f"the batch at offset {rows[i, k.BASE_OFFSET]} matches its checksum but claims {said}"
-            found.append(Fault(int(rows[i, k.POSITION]), int(rows[i, k.SIZE]), "bad_record", detail))
-    return found
+            detail = f"the batch at offset {rows[i, k.BASE_OFFSET]} matches its checksum but claims {claim}"
+            faults.append(Fault(int(rows[i, k.POSITION]), int(rows[i, k.SIZE]), "bad_record", detail))
+    return faults

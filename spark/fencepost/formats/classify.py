@@ -1,4 +1,4 @@
-"""What each record of a topic is: its type, name, version, and whether it reads to the end."""
+"""Classifies the records of a topic: type, name, version, and whether key and value parse to the end."""
 
 from __future__ import annotations
 
@@ -52,25 +52,27 @@ def classify(
     """
     key, value = cells(keys), cells(values)
     control = _booleans(is_control)
-    found = _Found.of(control.size)
+    classified = _Classified.of(control.size)
     framing = _FRAMINGS.get(topic)
     if framing is not None:
-        _fill(topic, framing, key, value, found)
+        _fill(topic, framing, key, value, classified)
     if control.any():
-        _fill_control(cells(keys), cells(values), control, found)
-    names = pa.DictionaryArray.from_arrays(pa.array(found.names, mask=found.names < 0), pa.array(_names()))
+        _fill_control(cells(keys), cells(values), control, classified)
+    names = pa.DictionaryArray.from_arrays(
+        pa.array(classified.names, mask=classified.names < 0), pa.array(_names())
+    )
     columns = [
-        pa.array(found.types.astype(np.int32), mask=found.types == ABSENT),
+        pa.array(classified.types.astype(np.int32), mask=classified.types == ABSENT),
         names.cast(pa.string()),
-        pa.array(found.versions.astype(np.int32), mask=found.versions == ABSENT),
-        status_names(found.codes),
+        pa.array(classified.versions.astype(np.int32), mask=classified.versions == ABSENT),
+        status_names(classified.codes),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=CLASSIFIED_SCHEMA)
 
 
 @dataclass(frozen=True)
-class _Found:
-    """Per record: type and version (ABSENT where there is none), place in ``_names()`` or -1, status code."""
+class _Classified:
+    """Per record: type and version (ABSENT where there is none), index in ``_names()`` or -1, status code."""
 
     types: Longs
     versions: Longs
@@ -78,14 +80,14 @@ class _Found:
     codes: NDArray[np.int8]
 
     @classmethod
-    def of(cls, count: int) -> _Found:
+    def of(cls, count: int) -> _Classified:
         absent = np.full(count, ABSENT, dtype=np.int64)
         unknown = np.full(count, i.UNKNOWN_TYPE, dtype=np.int8)
         return cls(absent, absent.copy(), np.full(count, -1, dtype=np.int64), unknown)
 
 
-def _fill(topic: str, framing: str, key: Cells, value: Cells, found: _Found) -> None:
-    types, versions, codes = found.types, found.versions, found.codes
+def _fill(topic: str, framing: str, key: Cells, value: Cells, classified: _Classified) -> None:
+    types, versions, codes = classified.types, classified.versions, classified.codes
     value_types, versions[:] = locate(value, framing, "value")
     types[:] = locate(key, framing, "key")[0] if framing == "coordinator" else value_types
     key_entries, value_entries = np.full(types.size, -1, np.int64), np.full(types.size, -1, np.int64)
@@ -93,12 +95,12 @@ def _fill(topic: str, framing: str, key: Cells, value: Cells, found: _Found) -> 
     for number, record in types_of(topic).items():
         rows = types == number
         if rows.any():
-            found.names[rows] = _names().index(record.name)
+            classified.names[rows] = _names().index(record.name)
             codes[rows] = i.KNOWN
             value_entries[rows] = entries_of(programs[record.name, "value"], versions[rows])
             if record.key is not None:
                 key_entries[rows] = programs[record.name, "key"].entries[0]
-    # A tombstone has no version to know; the metadata log has none.
+    # A tombstone has no version; the metadata log has no tombstones.
     tombstone = ~value.present & (framing == "coordinator")
     codes[(codes == i.KNOWN) & (value_entries < 0) & ~tombstone] = i.UNKNOWN_VERSION
     codes[(types == ABSENT) | ((versions == ABSENT) & ~tombstone & (codes != i.UNKNOWN_TYPE))] = i.MALFORMED
@@ -108,7 +110,7 @@ def _fill(topic: str, framing: str, key: Cells, value: Cells, found: _Found) -> 
 
 def _check(cell: Cells, entries: Longs, codes: NDArray[np.int8]) -> None:
     shared = library()
-    # Only read: no column gets anything.
+    # The messages are only checked: no column is filled.
     state = np.zeros(
         max(len(program.columns) for program in shared.programs.values()) * e.LINE, dtype=np.int64
     )
@@ -117,14 +119,14 @@ def _check(cell: Cells, entries: Longs, codes: NDArray[np.int8]) -> None:
     i.interpret(messages, code, e.Target(e.CHECK, state, np.empty(0, dtype=np.uint8)), codes)
 
 
-def _fill_control(key: Cells, value: Cells, control: NDArray[np.bool_], found: _Found) -> None:
+def _fill_control(key: Cells, value: Cells, control: NDArray[np.bool_], classified: _Classified) -> None:
     types, _ = locate(key, _CONTROL, "key")
     _, versions = locate(value, _CONTROL, "value")
-    found.types[control], found.versions[control] = types[control], versions[control]
-    found.names[control] = -1
-    found.codes[control] = i.CONTROL
+    classified.types[control], classified.versions[control] = types[control], versions[control]
+    classified.names[control] = -1
+    classified.codes[control] = i.CONTROL
     for number, record in types_of(_CONTROL).items():
-        found.names[control & (types == number)] = _names().index(record.name)
+        classified.names[control & (types == number)] = _names().index(record.name)
 
 
 def _booleans(flags: pa.Array | pa.ChunkedArray | NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -1,4 +1,4 @@
-"""What producers of the Java client log of their epochs, to Arrow. Other people's lines are skipped."""
+"""Reads what producers of the Java client log about their epochs into Arrow; all other lines are skipped."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ KAFKA_PRODUCER = "org/apache/kafka/clients/producer/KafkaProducer"
 
 @dataclass(frozen=True)
 class Event:
-    """A message as the class spells it, and what stands in its braces: ``_`` is not kept."""
+    """A message as the class ``logged_by`` spells it, and the field in each pair of braces; ``_`` is
+    dropped.
+    """
 
     name: str
     logged_by: str
@@ -98,7 +100,7 @@ EVENTS = (
         ("_", "_", "_", "error"),
     ),
 )
-"""In the order in which they are looked for."""
+"""The messages that are read, in the order in which a line is compared with them."""
 
 _PATTERNS = {
     "_": r".*?",
@@ -127,9 +129,9 @@ def parse_client_lines(
 ) -> Parsed:
     """Parse the whole lines of ``chunk``, which begins at file position ``base_position``, at a line's start.
 
-    Rows are of CLIENT_LINE_SCHEMA, one per line that is one of EVENTS; every other line is skipped, none is a
-    fault. A line begins with its time, as ``[2026-11-20 22:02:40,024]`` or without brackets; the rest of its
-    pattern may be anything that keeps the message in one piece at its end, or before the logger's name.
+    Rows are of CLIENT_LINE_SCHEMA, one per line with one of EVENTS; every other line is skipped and never a
+    fault. A line begins with its time, as ``[2026-11-20 22:02:40,024]`` or without brackets. The rest of its
+    layout may be anything that has the message in one piece, at the end or before the logger's name.
     ``timezone``, ``after_ms``, ``final``: as for request logs.
     """
     clock = LogClock(timezone, after_ms)
@@ -155,26 +157,26 @@ def _take(line: bytes, clock: LogClock) -> dict[str, Any] | None:
         return None
     text = line[at:].decode("utf-8", "replace")
     for event, pattern in _COMPILED:
-        if found := pattern.match(text):
+        if match := pattern.match(text):
             try:
                 logged_at_ms = clock.read(stamp[1].decode())
             except ValueError:
                 return None
             digest = hashlib.sha256(line).hexdigest()
-            return {**_fields(event, found), "logged_at_ms": logged_at_ms, "line_digest": digest}
+            return {**_fields(event, match), "logged_at_ms": logged_at_ms, "line_digest": digest}
     return None
 
 
-def _fields(event: Event, found: re.Match[str]) -> dict[str, Any]:
-    groups = found.groupdict()
-    message = str(found["message"])
-    said = found if groups.get("producer_id") else _ID_AND_EPOCH.search(message)
+def _fields(event: Event, match: re.Match[str]) -> dict[str, Any]:
+    groups = match.groupdict()
+    message = str(match["message"])
+    id_and_epoch = match if groups.get("producer_id") else _ID_AND_EPOCH.search(message)
     return {
         "client_id": groups["client_id"],
         "transactional_id": groups["transactional_id"],
         "event": event.name,
-        "producer_id": _number(said["producer_id"], 64) if said else None,
-        "producer_epoch": _number(said["producer_epoch"], 16) if said else None,
+        "producer_id": _number(id_and_epoch["producer_id"], 64) if id_and_epoch else None,
+        "producer_epoch": _number(id_and_epoch["producer_epoch"], 16) if id_and_epoch else None,
         "error": _error_name(groups.get("error")),
         "message": message,
     }
@@ -187,5 +189,5 @@ def _number(text: str, bits: int) -> int | None:
 
 def _error_name(text: str | None) -> str | None:
     """The class of an exception without its package, or Kafka's name of an error."""
-    found = _ERROR_NAME.match(text or "")
-    return found[0].rpartition(".")[2] if found else None
+    match = _ERROR_NAME.match(text or "")
+    return match[0].rpartition(".")[2] if match else None

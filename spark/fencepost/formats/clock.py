@@ -1,4 +1,4 @@
-"""Local log timestamps to UTC, through the hour that a clock shows twice."""
+"""Converts local timestamps of logs to UTC, also in the hour that a clock shows twice."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _EPOCH = datetime(1970, 1, 1)
 class LogClock:
     """Reads ``2026-11-20 22:02:40,024`` in one time zone, line after line of one file.
 
-    When clocks go back an hour, a local time names two moments. The earlier one is taken unless a line before
-    it was already more than ten minutes past that: the file then is in its second pass through the hour. A
-    file that begins inside the second pass and shows no other time is read as the first pass: an hour early.
-    Raises ValueError for what is no timestamp.
+    When clocks go back an hour, a local time means one of two moments. The earlier one is taken, unless a
+    line before was already more than ten minutes later: then the file is in its second pass through the
+    hour. A file that has only times of the second pass is read as the first pass: an hour too early. Raises
+    ValueError for text that is no timestamp.
     """
 
     def __init__(self, timezone: str, after_ms: int | None = None) -> None:
@@ -48,5 +48,5 @@ class LogClock:
             moments = [(local - offset - _EPOCH) // timedelta(milliseconds=1) for offset in offsets]
         except OverflowError as error:
             raise ValueError(f"no time of any calendar: {minute!r}") from error
-        # In a skipped hour the second moment is the smaller: no clock showed that time, take it as before.
+        # In a skipped hour, which no clock showed, the second moment is the smaller one: take the first.
         return tuple(moments) if moments[1] > moments[0] else (moments[0],)

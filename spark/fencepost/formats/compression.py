@@ -1,4 +1,6 @@
-"""Compressed record batches: gzip, snappy (also xerial framing), lz4 frames and zstd, in bounded memory."""
+"""Decompresses record batches in bounded memory: gzip, snappy (also with xerial framing), lz4
+frames, zstd.
+"""
 
 from __future__ import annotations
 
@@ -100,7 +102,9 @@ def _snappy(packed: bytes, limit: int) -> bytes:
 
 
 def _snappy_block(block: bytes, limit: int) -> bytes:
-    """A raw block begins with its unpacked size, so it is refused before anything is allocated."""
+    """Unpack a raw block. It begins with its unpacked size, so a large one is refused before it
+    is unpacked.
+    """
     size = 0
     for i, byte in enumerate(block[:5]):
         size |= (byte & 0x7F) << (7 * i)

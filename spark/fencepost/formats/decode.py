@@ -1,4 +1,4 @@
-"""Keys and values of the internal topics to typed Arrow columns, driven by the schema table."""
+"""Decodes keys and values of the internal topics into typed Arrow columns, as the schema table says."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Decoded:
 
 
 def arrow_type(record_name: str, part: str = "value") -> pa.StructType:
-    """The Arrow type that ``decode`` gives: Kafka's field names in snake_case, uuids as text."""
+    """The Arrow type that ``decode`` returns: Kafka's field names in snake_case, uuids as text."""
     return _program(record_name, part).root.type
 
 
@@ -97,7 +97,7 @@ def _columns(program: Program, cell: Cells, entries: Longs, codes: NDArray[np.in
 
 
 def _state(program: Program) -> Longs:
-    """A line per column with nothing in it yet."""
+    """The state with a line for each column, before anything is counted."""
     state = np.zeros(len(program.columns) * e.LINE, dtype=np.int64)
     for column in program.columns:
         state[column.id + e.KIND] = column.kind
@@ -155,7 +155,9 @@ def _array(column: Column, state: Longs, pool: Bytes) -> pa.Array:
 
 
 def _text(raw: pa.BinaryArray) -> pa.StringArray:
-    """UTF-8 checked; what is not UTF-8 is replaced as Java does, so that no later reader stumbles."""
+    """The cells as text; bytes that are not UTF-8 are replaced as Java does, so that every reader can use
+    them.
+    """
     try:
         return raw.cast(pa.string())
     except pa.ArrowInvalid:

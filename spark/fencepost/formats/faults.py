@@ -1,4 +1,4 @@
-"""Evidence that could not be read, as every reader of this package reports it."""
+"""Faults: the form in which all readers of this package report evidence that they could not read."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Fault:
-    """A stretch of a file that was set aside.
+    """A piece of a file that could not be read, and goes to ``bronze.quarantine``.
 
-    ``position`` and ``length`` are bytes in the file; ``reason`` is one word of ``bronze.quarantine``;
-    ``detail`` says what it is and what to do.
+    ``position`` and ``length`` are in bytes; ``reason`` is a word of ``bronze.quarantine``; ``detail`` says
+    what is wrong and what to do.
     """
 
     position: int

@@ -1,4 +1,4 @@
-"""Type and version of keys and values, as they stand before the body of a record."""
+"""Reads type and version, which stand before the body of a record's key or value."""
 
 from __future__ import annotations
 

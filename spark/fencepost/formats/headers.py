@@ -1,8 +1,9 @@
-"""The batches of a topic that belongs to applications: headers and markers, never a byte of what they wrote.
+"""Reads the batches of applications' topics: headers and markers, but never a byte of what applications
+wrote.
 
-A header cannot be checked without the bytes behind it. Framing is trusted where the format, the length and
-the order of offsets are plausible; markers (control batches, which only brokers write) are read whole and
-their checksum is checked.
+The checksum of a batch covers the records, so a header alone cannot be checked. Headers are trusted where the
+format, the length and the order of offsets are plausible. Markers (control batches, which only brokers write)
+are read as a whole, and their checksum is checked.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ _MARKERS_AT_ONCE = 1 << 20
 
 @dataclass(frozen=True)
 class Headers:
-    """A piece of a file: ``walk`` as of :func:`fencepost.formats.batches.walk`, positions those of the file.
+    """The headers in a piece of a file, in ``walk`` as :func:`fencepost.formats.batches.walk` returns them;
+    positions are those in the file.
 
-    ``walk.stop`` is also ``limit`` (more batches follow). No fault comes with bytes: where the framing is
-    lost, they may be anyone's.
+    ``walk.stop`` may also be ``limit`` (more batches follow). Faults must not be stored with their bytes:
+    where a batch does not begin as expected, they may be an application's.
     """
 
     walk: b.Walk
@@ -43,11 +45,11 @@ class Headers:
         inside = np.asfortranarray(rows[marked])
         positions = inside[:, k.POSITION].copy()
         inside[:, k.POSITION] = np.cumsum(inside[:, k.SIZE]) - inside[:, k.SIZE]
-        read = b.records(self.markers, replace(self.walk, rows=inside))
-        index = pa.array(marked.astype(np.int32)).take(read.records["batch_index"])
-        columns = [index, *read.records.columns[1:]]
+        marker_records = b.records(self.markers, replace(self.walk, rows=inside))
+        index = pa.array(marked.astype(np.int32)).take(marker_records.records["batch_index"])
+        columns = [index, *marker_records.records.columns[1:]]
         at = dict(zip(inside[:, k.POSITION].tolist(), positions.tolist(), strict=True))
-        faults = [replace(fault, position=at[fault.position]) for fault in read.faults]
+        faults = [replace(fault, position=at[fault.position]) for fault in marker_records.faults]
         faults += _not_read(rows)
         return b.Records(pa.RecordBatch.from_arrays(columns, schema=b.RECORD_SCHEMA), tuple(faults))
 
@@ -63,15 +65,15 @@ def read_headers(
 ) -> Headers:
     """Read the headers of at most ``limit`` batches in ``[start, end)`` of an open file, and its markers.
 
-    ``least_offset`` is the first offset that may come. ``closed`` as for ``walk``. A header of zeros is
-    preallocated space, a clean end: what may follow is not looked at. Raises OSError when the file cannot
-    be read.
+    ``least_offset``: the lowest offset that the first batch may have. ``closed`` is as for ``walk``. A
+    header of zeros is preallocated space, so a clean end: nothing behind it is read. Raises OSError when the
+    file cannot be read.
     """
     rows = np.empty((limit, k.BATCH_FIELDS), dtype=np.int64, order="F")
     markers = np.empty(max(_MARKERS_AT_ONCE, h.MAX_MARKER_SIZE), dtype=np.uint8)
     stopped = h.read_headers(fd, start, end, least_offset, rows, markers)
     if stopped.why == h.READ_FAILED:
-        # raises, unless it was a passing failure
+        # raises OSError, unless the failure was temporary
         os.pread(fd, k.HEADER_SIZE, stopped.position)
         stopped = stopped._replace(why=h.ROWS_FULL)
     rows = np.asfortranarray(rows[: stopped.batches])
@@ -89,7 +91,9 @@ def _valid_markers(rows: k.Longs, markers: k.Bytes) -> k.Bytes:
 
 
 def _without_unfinished(rows: k.Longs, stopped: h.Stopped, closed: bool) -> tuple[k.Longs, h.Stopped]:
-    """A last marker with a wrong checksum may still be being written, into space that was there before."""
+    """Leave out a last marker with a wrong checksum: its broker may still be writing it, into preallocated
+    space.
+    """
     at_end = stopped.why in (k.AT_END, k.AT_ZEROS, k.SHORT_HEADER, k.RUNS_PAST_END)
     if closed or not at_end or rows.shape[0] == 0 or rows[-1, k.VALID] == 1:
         return rows, stopped
@@ -105,8 +109,8 @@ def _are_markers(rows: k.Longs) -> NDArray[np.bool_]:
 
 
 def _not_read(rows: k.Longs) -> list[Fault]:
-    """Control batches that are not such as brokers write."""
-    odd = ((rows[:, k.ATTRIBUTES] & k.CONTROL) != 0) & ~_are_markers(rows)
+    """Faults for control batches that are not read, since no broker writes such."""
+    is_unusual = ((rows[:, k.ATTRIBUTES] & k.CONTROL) != 0) & ~_are_markers(rows)
     return [
         Fault(
             int(row[k.POSITION]),
@@ -115,7 +119,7 @@ def _not_read(rows: k.Longs) -> list[Fault]:
             f"the control batch at offset {row[k.BASE_OFFSET]} is compressed or larger than "
             f"{h.MAX_MARKER_SIZE} bytes, as no marker is: it is not read; look at it with kafka-dump-log",
         )
-        for row in rows[odd]
+        for row in rows[is_unusual]
     ]
 
 

@@ -1,4 +1,4 @@
-"""One typed door to numba, so that every kernel is compiled the same way."""
+"""Typed wrappers of numba, so that every kernel is compiled with the same options."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _F = TypeVar("_F", bound=Callable[..., object])
 def kernel(function: _F) -> _F:
     """Compile with numba, cached on disk: only the first process on a machine pays for it.
 
-    Without numba's reference counting, which costs more than the work where arrays are passed per record:
-    a kernel allocates nothing and keeps no array beyond its call.
+    numba's reference counting is off: where arrays are passed for every record it costs more than the work.
+    So a kernel must not allocate anything, nor keep an array beyond its call.
     """
     compiled = numba.njit(cache=True, nogil=True, _nrt=False)(function)
     # with NUMBA_DISABLE_JIT this is the function itself
@@ -31,8 +31,8 @@ def inlined(function: _F) -> _F:
 def _forget_if_unreadable(cache: Any) -> None:
     """Treat a cache that an earlier release wrote as empty if it cannot be read.
 
-    It names the classes of arguments, and these may have been renamed since. numba 0.68 loads the names
-    before it compares the source, and fails.
+    The cache names the classes of arguments, which may have been renamed since. numba 0.68 loads these
+    classes before it compares the source, and fails.
     """
     load = cache.load
 

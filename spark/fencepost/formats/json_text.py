@@ -1,4 +1,4 @@
-"""JSON cut into its parts' own texts, so that they stay as they were written."""
+"""Cuts JSON into the texts of its parts, which stay exactly as they were written."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 End = Callable[[str, int], int]
-"""Where the JSON value at a place of a text ends."""
+"""A function that returns where the JSON value at an index of a text ends."""
 
 
 class Member(NamedTuple):
-    """Where the value of a member begins and ends, and what it is; None where its end was found otherwise."""
+    """Where the value of a member begins and ends, and the value; None where a function of ``ends`` scanned
+    it.
+    """
 
     start: int
     end: int
@@ -22,7 +24,7 @@ class Member(NamedTuple):
 _SCANNER = json.JSONDecoder()
 _SPACE = re.compile(r"[ \t]*")
 _KEY = re.compile(r'"(\w*)"[ \t]*:[ \t]*')
-"""A key without escapes, and all up to its value: nearly every one."""
+"""A key without escapes, as nearly every one is, and all up to its value."""
 _NEXT = re.compile(r"[ \t]*(?:,[ \t]*|(?=\}))")
 
 
@@ -34,9 +36,9 @@ def end_of(text: str, at: int) -> int:
 def members(text: str, at: int, ends: Mapping[str, End] | None = None) -> tuple[dict[str, Member], int]:
     """The members of the JSON object at ``at``, and where the object ends.
 
-    ``ends`` looks through the values of these members in its own way. Raises as ``end_of``.
+    ``ends``: functions that scan the values of these members. Raises as ``end_of``.
     """
-    found: dict[str, Member] = {}
+    by_name: dict[str, Member] = {}
     own_ends = ends or {}
     scan = _SCANNER.raw_decode
     at = _past(text, _past(text, at, ""), "{")
@@ -45,31 +47,31 @@ def members(text: str, at: int, ends: Mapping[str, End] | None = None) -> tuple[
         if plain is not None:
             key, at = plain[1], plain.end()
         else:
-            named, at = scan(text, at)
-            key, at = str(named), _past(text, _past(text, at, ""), ":")
+            escaped_key, at = scan(text, at)
+            key, at = str(escaped_key), _past(text, _past(text, at, ""), ":")
         own_end = own_ends.get(key)
         value, end = (None, own_end(text, at)) if own_end else scan(text, at)
-        found[key] = Member(at, end, value)
+        by_name[key] = Member(at, end, value)
         following = _NEXT.match(text, end)
         if following is None:
             raise ValueError(f"expected ',' at character {end}")
         at = following.end()
         if text.startswith("}", at) and following[0].strip():
             raise ValueError(f"expected a member at character {at}")
-    return found, at + 1
+    return by_name, at + 1
 
 
 def elements(text: str, at: int) -> tuple[list[str], int]:
     """The text of each element of the JSON array at ``at``, and where it ends. Raises as ``end_of``."""
-    found: list[str] = []
+    texts: list[str] = []
     at = _past(text, at, "[")
     while not text.startswith("]", at):
-        if found:
+        if texts:
             at = _past(text, at, ",")
         end = end_of(text, at)
-        found.append(text[at:end])
+        texts.append(text[at:end])
         at = _past(text, end, "")
-    return found, at + 1
+    return texts, at + 1
 
 
 def _past(text: str, at: int, token: str) -> int:

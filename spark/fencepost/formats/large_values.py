@@ -1,8 +1,8 @@
-"""Large values of ``bronze.records``: kept compressed, and read some bytes at a time.
+"""Stores large values of ``bronze.records`` compressed, and reads a limited number of bytes at a time.
 
-The record of a classic group has every member, and the next generation's says nearly all of it again: a
-thousand members that rebalance ten thousand times are gigabytes. Such a value shrinks to a tenth by itself;
-so does what is held of a log between its files and its replay, on every engine.
+The record of a classic group has every member, and the record of the next generation repeats nearly all of
+it: a thousand members that rebalance ten thousand times are gigabytes. Compressed, such a value shrinks to a
+tenth, and so does the memory that a log takes between its files and its replay, on every engine.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ _CODEC = pa.Codec("zstd", 1)
 
 
 def compressed(values: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """The values as they are kept, and of those that are kept compressed the size as written, else null."""
+    """The values as they are stored, and for each that is stored compressed its original size, else null."""
     sizes = pc.if_else(pc.greater(pc.binary_length(values), _LARGE), pc.binary_length(values), None)
     if sizes.null_count == len(sizes):
         return values, sizes
-    kept = [
+    stored = [
         value.as_py() if size is None else _CODEC.compress(value.as_buffer(), asbytes=True)
         for value, size in zip(values, sizes.to_pylist(), strict=True)
     ]
-    return pa.array(kept, values.type), sizes
+    return pa.array(stored, values.type), sizes
 
 
 def as_written(rows: pa.Table) -> Iterator[pa.Table]:
-    """Rows of ``bronze.records`` with every ``value`` as it was written, not too many bytes of them at a
-    time; where there are no rows, that once.
+    """Rows of ``bronze.records`` with every ``value`` decompressed, in pieces of limited size; one empty
+    piece if there are no rows.
     """
     sizes = pc.fill_null(pc.coalesce(rows["value_size"], pc.binary_length(rows["value"])), 0)
     ends = np.cumsum(sizes.to_numpy().astype(np.int64))

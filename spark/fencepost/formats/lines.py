@@ -1,4 +1,4 @@
-"""Logs in text, chunk by chunk: which lines are taken, skipped or set aside."""
+"""Parses text logs chunk by chunk: each line becomes a row, is skipped, or is a fault."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from fencepost.formats.faults import Fault
 class Parsed:
     """One chunk of a log.
 
-    ``rows`` has one row per line that was taken; ``skipped`` counts the lines that say nothing of epochs;
-    ``consumed_to`` is the file position after the last whole line; ``last_ms`` goes into the next chunk of
-    the same file.
+    ``rows`` has one row per line that was taken; ``skipped`` counts the lines that are of no interest;
+    ``consumed_to`` is the file position after the last whole line; ``last_ms`` is the newest time so far,
+    which the clock of the next chunk of the same file needs.
     """
 
     rows: pa.RecordBatch
@@ -30,8 +30,9 @@ class Parsed:
 
 
 Take = Callable[[bytes, LogClock], dict[str, Any] | None]
-"""The row of a line, without its position; None to skip it. May raise ValueError, KeyError, TypeError,
-AttributeError or RecursionError for a damaged line."""
+"""A function that returns the row of a line, without its position, or None to skip the line. It may raise
+ValueError, KeyError, TypeError, AttributeError or RecursionError for a damaged line.
+"""
 
 
 def parse(  # noqa: PLR0917 (two logs are read alike, each by its own few words)
@@ -47,7 +48,7 @@ def parse(  # noqa: PLR0917 (two logs are read alike, each by its own few words)
     """Parse the whole lines of ``chunk``, which begins at file position ``base_position``, at a line's start.
 
     A last line without newline is not consumed, unless ``final`` says that the file is closed. ``what`` names
-    such a line where one is damaged.
+    the kind of line in the faults of damaged ones.
     """
     values = itemgetter(*schema.names)
     rows: list[tuple[Any, ...]] = []

@@ -1,8 +1,8 @@
-"""Entries of application and broker logs: one or more lines each, in whatever layout they were written.
+"""Parses entries of application and broker logs, which have one or more lines each, in many layouts.
 
-An entry begins where a line begins with a time (or a level and a time, or a JSON object), and goes on until
-the next one does. Layouts are data: ``log_layouts.json``. Whoever reads a log says which messages it wants,
-as the class that logs them spells them (:class:`Message`); everything else is skipped, none of it is a fault.
+An entry begins at a line that begins with a time (or a level and a time, or a JSON object), and ends where
+the next one begins. The layouts are data: ``log_layouts.json``. A reader of a log names the messages that it
+needs, as the class that logs them spells them (:class:`Message`); all others are skipped and never a fault.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _PARTS = {
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry of a log: where it begins in its file and how many bytes it has.
+    """One entry of a log; ``position`` and ``length`` are its place in the file, in bytes.
 
     ``logged_at_ms``: in UTC; None where the log writes no date. ``level``, ``thread`` and ``logger`` are None
     where the layout has none. ``message`` may have several lines, with those of a stack trace at its end.
@@ -69,11 +69,10 @@ class Entry:
 
 @dataclass(frozen=True)
 class Message:
-    """A message as the class ``logged_by`` spells it, and what stands in its braces: ``_`` is not kept.
+    """A message as the class ``logged_by`` spells it, and the field in each pair of braces; ``_`` is dropped.
 
-    Kafka's classes put what they log for in front of it (LogContext), in brackets: that is the field
-    ``context``. ``goes_on``: what stands in the last braces may have any number of lines,
-    each behind a tab.
+    Many of Kafka's classes put their context in brackets before a message (LogContext): that is the field
+    ``context``. ``goes_on``: the text in the last braces may have any number of lines, each behind a tab.
     """
 
     event: str
@@ -84,12 +83,12 @@ class Message:
 
     @property
     def mark(self) -> bytes:
-        """The longest piece of the text between braces: what is looked for first."""
+        """The longest piece of the text between braces, by which a log is searched first."""
         return max(self.text.split("{}"), key=len).encode()
 
     @cache  # noqa: B019 (messages are constants of their module)
     def _patterns(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
-        """The text with as little as possible in each pair of braces, and with as much as possible."""
+        """Patterns that match as little as possible, and as much as possible, in each pair of braces."""
         parts = [re.escape(part) for part in self.text.split("{}")]
         return tuple(
             re.compile(
@@ -104,25 +103,30 @@ class Message:
         )  # type: ignore[return-value]
 
     def match(self, text: str) -> dict[str, str | None] | None:
-        """What stands in the braces of a message, by field; None when it is another message.
+        """The texts in the braces, by field; None if ``text`` is another message.
 
-        Names are anyone's: where they can be cut out of the text in two ways, a field is None.
+        Names may have any characters: if a field can be cut out of the text in two ways, it is None.
         """
         least, most = self._patterns()
         # a name may have line ends
         for candidate in dict.fromkeys((self.without_rest(text), text)):
-            found, other = least.fullmatch(candidate), most.fullmatch(candidate)
-            if found is not None and other is not None:
-                again = other.groupdict()
-                return {name: cut if again[name] == cut else None for name, cut in found.groupdict().items()}
+            shortest, longest = least.fullmatch(candidate), most.fullmatch(candidate)
+            if shortest is not None and longest is not None:
+                longest_fields = longest.groupdict()
+                return {
+                    name: cut if longest_fields[name] == cut else None
+                    for name, cut in shortest.groupdict().items()
+                }
         return None
 
     def without_rest(self, text: str) -> str:
-        """As many lines of a text as the message has: what follows them may be a stack trace."""
+        """The first lines of a text, as many as the message has: a stack trace may follow."""
         return text if self.goes_on else "\n".join(text.split("\n", self._lines)[: self._lines])
 
     def may_go_on(self, entry: bytes) -> bool:
-        """Whether this entry may be the begin of the message, if more lines of it are still to be written."""
+        """Whether this entry may be the beginning of the message, so that more lines of it may
+        still follow.
+        """
         first, *others = entry.removesuffix(b"\n").split(b"\n")
         missing = self._lines > 1 + len(others)
         if self.goes_on:
@@ -140,7 +144,9 @@ class Message:
 
 
 Take = Callable[[Entry], dict[str, Any] | None]
-"""The row of an entry, without its position; None to skip it. May raise ValueError for a damaged one."""
+"""A function that returns the row of an entry, without its position, or None to skip the entry. It may raise
+ValueError for a damaged one.
+"""
 
 
 def parse_entries(  # noqa: PLR0917 (as formats.lines.parse)
@@ -153,16 +159,16 @@ def parse_entries(  # noqa: PLR0917 (as formats.lines.parse)
 ) -> Parsed:
     """Parse the entries of ``chunk``, which begins at file position ``base_position``.
 
-    Only entries that hold one of ``marks`` are looked at. Lines before the first entry belong to one that is
-    not here; they are skipped. Rows are of ``schema``, which has the column ``position``.
+    Only entries that contain one of ``marks`` are parsed. Lines before the first entry belong to one that
+    began before the chunk; they are skipped. Rows are of ``schema``, which has the column ``position``.
     """
     rows: list[dict[str, Any]] = []
     faults: list[Fault] = []
     skipped = 0
-    wanted = re.compile(b"|".join(re.escape(mark) for mark in marks))
+    any_mark = re.compile(b"|".join(re.escape(mark) for mark in marks))
     for start, end in _places(chunk):
         row = None
-        if wanted.search(chunk, start, end):
+        if any_mark.search(chunk, start, end):
             try:
                 entry = read_entry(chunk[start:end], base_position + start, clock)
                 row = take(entry)
@@ -178,21 +184,23 @@ def parse_entries(  # noqa: PLR0917 (as formats.lines.parse)
 
 
 def entries(chunk: bytes, base_position: int, clock: LogClock) -> Iterator[Entry]:
-    """Every entry of ``chunk``; raises ValueError at one whose time is none."""
+    """Every entry of ``chunk``; raises ValueError at an entry without a readable time."""
     for start, end in _places(chunk):
         yield read_entry(chunk[start:end], base_position + start, clock)
 
 
 def _places(chunk: bytes) -> Iterator[tuple[int, int]]:
     """Where each entry begins and ends."""
-    begins = [found.start() for found in _BEGINS.finditer(chunk)]
+    begins = [match.start() for match in _BEGINS.finditer(chunk)]
     return pairwise([*begins, len(chunk)])
 
 
 def first_line(head: bytes) -> bytes | None:
-    """The line with which the first entry of a log begins, as far as these bytes go; None without one."""
-    found = _BEGINS.search(head)
-    return None if found is None else head[found.start() :].partition(b"\n")[0].rstrip(b"\r")
+    """The first line of the first entry in these bytes, as far as they go; None if no entry
+    begins in them.
+    """
+    begin = _BEGINS.search(head)
+    return None if begin is None else head[begin.start() :].partition(b"\n")[0].rstrip(b"\r")
 
 
 def begins_entry(line: bytes) -> bool:
@@ -201,51 +209,53 @@ def begins_entry(line: bytes) -> bool:
 
 
 def time_before(beginning: str) -> str | None:
-    """The time in what stands before a message; None where no layout has this before one."""
+    """The time in the text before a message; None where no layout has such a text before the message."""
     plain = _COLOUR.sub(b"", beginning.encode()).decode()
     for layout in _beginnings():
-        if found := layout.fullmatch(plain):
-            return found["time"]
+        if match := layout.fullmatch(plain):
+            return match["time"]
     return None
 
 
 def plain_line(line: bytes) -> bytes:
-    """A line as its program wrote it: without a byte order mark, colours, what a collector put before it."""
+    """A line as its program wrote it: without byte order mark, colours, and what a log collector put before
+    it.
+    """
     return _collected().sub(b"", _COLOUR.sub(b"", line.removeprefix(BOM_UTF8)), count=1)
 
 
 def last_entry(lines: bytes) -> int:
-    """Where the last entry of these whole lines begins; 0 when they are, or belong to, one entry."""
-    found = 0
+    """Where the last entry in these whole lines begins; 0 if they are one entry, or part of one."""
+    begin = 0
     at = len(lines)
-    # from behind: what is in front of the last entry may be megabytes
-    while at > 0 and not found:
+    # search backwards: there may be megabytes before the last entry
+    while at > 0 and not begin:
         at = lines.rfind(b"\n", 0, at - 1) + 1
-        found = at if _BEGINS.match(lines, at) else 0
-    return found
+        begin = at if _BEGINS.match(lines, at) else 0
+    return begin
 
 
 def read_entry(data: bytes, position: int, clock: LogClock) -> Entry:
-    """The entry that these lines are; raises ValueError where its time is none."""
+    """Parse the lines of one entry; raises ValueError if it has no readable time."""
     text = _COLOUR.sub(b"", data[:_LONGEST]).decode("utf-8", "replace").rstrip("\r\n")
-    found = of_json(text) if text.startswith("{") else _of_text(text)
+    parts = of_json(text) if text.startswith("{") else _of_text(text)
     return Entry(
         position,
         len(data),
-        moment(found["time"], clock),
-        found.get("level"),
-        (found.get("thread") or "").strip() or None,
-        found.get("logger"),
-        found.get("message") or "",
+        moment(parts["time"], clock),
+        parts.get("level"),
+        (parts.get("thread") or "").strip() or None,
+        parts.get("logger"),
+        parts.get("message") or "",
     )
 
 
 def _of_text(text: str) -> Mapping[str, Any]:
     for layout in _layouts():
-        if found := layout.match(text):
-            parts = found.groupdict()
-            # Kafka's layout has the logger behind the message, a stack trace follows behind that
-            rest = text[found.end() :]
+        if match := layout.match(text):
+            parts = match.groupdict()
+            # in Kafka's layout the logger follows the message, and then a stack trace
+            rest = text[match.end() :]
             return {**parts, "message": (parts["message"] or "") + rest} if rest else parts
     time = re.search(_PARTS["time"], text)
     if time is None:
@@ -261,16 +271,18 @@ def of_json(text: str) -> Mapping[str, Any]:
         raise ValueError("its JSON is too deep") from error
     if not isinstance(document, dict):
         raise ValueError("its JSON is no object")
-    found = {role: _named(document, names) for role, names in _table()["json"].items()}
-    if found["time"] is None:
+    by_role = {role: _named(document, names) for role, names in _table()["json"].items()}
+    if by_role["time"] is None:
         raise ValueError("its JSON has no time")
     return {
-        role: value if role == "time" or isinstance(value, str) else None for role, value in found.items()
+        role: value if role == "time" or isinstance(value, str) else None for role, value in by_role.items()
     }
 
 
 def _named(document: Mapping[str, Any], names: Sequence[str]) -> Any:
-    """The first of these members that there is; ``a.b`` is a member, or b of member a."""
+    """The first of these members that the document has; ``a.b`` is a member of that name, or b in
+    member a.
+    """
     for name in names:
         if name in document:
             return document[name]
@@ -286,7 +298,9 @@ def _named(document: Mapping[str, Any], names: Sequence[str]) -> Any:
 
 
 def moment(time: Any, clock: LogClock) -> int | None:
-    """Milliseconds since the epoch; a time without a zone is the clock's; None of a time without a date."""
+    """A time as milliseconds since the epoch; None for a time without a date. A time without a zone is in
+    that of ``clock``.
+    """
     if isinstance(time, dict):  # Log4j's instant
         time = int(time.get("epochSecond") or 0) * 1000 + int(time.get("nanoOfSecond") or 0) // 1_000_000
     if isinstance(time, int | float):
@@ -294,10 +308,10 @@ def moment(time: Any, clock: LogClock) -> int | None:
     text = str(time)
     if text.isdecimal():
         return int(text)
-    found = _TIME.match(text.replace(" Z", "Z").replace(" +", "+"))
-    if found is None:
+    match = _TIME.match(text.replace(" Z", "Z").replace(" +", "+"))
+    if match is None:
         return None
-    year, month, day, clock_time, fraction, zone = found.groups()
+    year, month, day, clock_time, fraction, zone = match.groups()
     shown = f"{year}-{month}-{day} {clock_time}.{(fraction or '0')[:3]:0<3}"
     if zone is None:
         return clock.read(shown)
@@ -326,13 +340,15 @@ def _collected() -> re.Pattern[bytes]:
 
 @cache
 def _beginnings() -> tuple[re.Pattern[str], ...]:
-    """What layouts have before the message."""
+    """The part before the message of each layout, as patterns."""
     before = dict.fromkeys(layout["entry"].partition("{message}")[0] for layout in _table()["layouts"])
     return tuple(re.compile(_pattern(each)) for each in before)
 
 
 def _compiled(layout: str) -> re.Pattern[str]:
-    """A layout as a pattern: the message ends at the end of a line before the logger, else with the entry."""
+    """A layout as a pattern. The message ends at a line's end if the layout has something after it, such as
+    the logger, else at the end of the entry.
+    """
     end = r"(?=\n|\Z)" if not layout.endswith("{message}") else r"\Z"
     return re.compile(_pattern(layout) + end, re.DOTALL)
 

@@ -1,4 +1,6 @@
-"""The small text files in a partition's folder: ``leader-epoch-checkpoint`` and ``partition.metadata``."""
+"""Reads the small text files in a partition's folder: ``leader-epoch-checkpoint`` and
+``partition.metadata``.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,9 @@ _REPLACED = "the broker replaces the file when an epoch begins: it is read again
 
 
 def read_leader_epochs(data: bytes) -> Entries:
-    """The entries of a ``leader-epoch-checkpoint``, rows of ENTRY_SCHEMA, all or none.
+    """The entries of a ``leader-epoch-checkpoint`` as rows of ENTRY_SCHEMA, all or none.
 
-    One that is refused is not consumed: whoever copies it may not be done.
+    A file that is refused is not consumed: it may still be in the process of being copied.
     """
     version, *lines = data.removesuffix(b"\n").split(b"\n")
     if not data.strip():
@@ -40,11 +42,11 @@ def read_leader_epochs(data: bytes) -> Entries:
     count, *entries = lines
     position, rows = len(version) + len(count) + 2, []
     for number, line in enumerate(entries):
-        found = _ENTRY.fullmatch(line)
-        if number >= int(count) or found is None:
+        match = _ENTRY.fullmatch(line)
+        if number >= int(count) or match is None:
             detail = f"{_shown(line)} is no leader epoch with its first offset: {_REPLACED}"
             return _refused(data, position, "bad_record", detail)
-        epoch, offset = int(found[1]), int(found[2])
+        epoch, offset = int(match[1]), int(match[2])
         if epoch >= _INT32 or offset >= _INT64:
             detail = f"{_shown(line)} is larger than an epoch or an offset can be: {_REPLACED}"
             return _refused(data, position, "bad_record", detail)
@@ -54,7 +56,7 @@ def read_leader_epochs(data: bytes) -> Entries:
 
 
 def _blank(data: bytes) -> Entries:
-    """A file without a byte is no damage: CheckpointFile makes it before it writes a list, and reads none."""
+    """A file without a byte is not damaged: CheckpointFile creates it empty, and reads it as no entries."""
     if data:
         return _refused(data, 0, "truncated", f"the checkpoint has lines, and no version: {_REPLACED}")
     return Entries(pa.RecordBatch.from_pylist([], ENTRY_SCHEMA), (), 0)
@@ -62,8 +64,8 @@ def _blank(data: bytes) -> Entries:
 
 def topic_id_in(data: bytes) -> str | None:
     """The topic id that a ``partition.metadata`` names; None where it names none."""
-    found = _TOPIC_ID.search(data)
-    return found[1].decode() if found else None
+    match = _TOPIC_ID.search(data)
+    return match[1].decode() if match else None
 
 
 def _refused(data: bytes, position: int, reason: str, detail: str) -> Entries:

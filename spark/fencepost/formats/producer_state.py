@@ -1,4 +1,6 @@
-"""What a partition's leader keeps beside its segments: ``.snapshot`` and ``.txnindex`` files, to Arrow."""
+"""Reads the files that a partition's leader keeps beside its segments, ``.snapshot`` and ``.txnindex``, into
+Arrow.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,9 @@ ABORTED_SCHEMA = pa.schema(
 
 @dataclass(frozen=True)
 class Entries:
-    """The entries of a file, one row each, with their ``position``; ``consumed_to`` is where to read on."""
+    """The entries of a file, one row each, with their ``position``. ``consumed_to``: where to read on next
+    time.
+    """
 
     rows: pa.RecordBatch
     faults: tuple[Fault, ...]
@@ -73,9 +77,9 @@ class Entries:
 
 
 def read_snapshot(data: bytes) -> Entries:
-    """The producers of a ``.snapshot`` file, all or none: it has one checksum, over everything.
+    """The producers in a ``.snapshot`` file, all or none: its only checksum covers everything.
 
-    One that is refused is not consumed: its broker may still be writing it.
+    A file that is refused is not consumed: its broker may still be writing it.
     """
     head = _SNAPSHOT_HEAD.itemsize
     if len(data) < head:
@@ -104,13 +108,13 @@ def read_aborted_index(data: bytes, base_position: int = 0, *, closed: bool = Fa
     """
     size = _ABORTED_ENTRY.itemsize
     whole = np.frombuffer(data, _ABORTED_ENTRY, len(data) // size)
-    strange = np.flatnonzero(whole["version"] != _ABORTED_VERSION)
-    known = whole[: strange[0]] if strange.size else whole
+    unknown = np.flatnonzero(whole["version"] != _ABORTED_VERSION)
+    known = whole[: unknown[0]] if unknown.size else whole
     after = base_position + known.size * size
     left = len(data) - known.size * size
     faults, consumed_to = [], after
-    if strange.size:
-        version = int(whole["version"][strange[0]])
+    if unknown.size:
+        version = int(whole["version"][unknown[0]])
         detail = (
             f"entries of version {version} are not known here: update Fencepost; if Kafka does not know them "
             "either, delete the index: the broker rebuilds it"
@@ -125,7 +129,7 @@ def read_aborted_index(data: bytes, base_position: int = 0, *, closed: bool = Fa
 
 
 def nothing(schema: pa.Schema) -> pa.RecordBatch:
-    """One row without a producer: the file was read, and is empty."""
+    """One row without a producer, which stands for a file that was read and is empty."""
     return pa.RecordBatch.from_pylist([{"position": 0}], schema=schema)
 
 

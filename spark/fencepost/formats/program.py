@@ -1,4 +1,4 @@
-"""The schema table compiled to instructions for one interpreter, and to the Arrow columns they fill."""
+"""Compiles the schema table to instructions for one interpreter, and to the Arrow columns that they fill."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fencepost.formats.schemas import Field, Message, record_types
 
-# Instructions: (operation, column, a, b, c, d); what a to d mean stands beside each operation.
+# Instructions: (operation, column, a, b, c, d); the operands a to d depend on the operation (see _Compiler).
 END, INT, UNSIGNED, VAR, UUID, ARRAY, ELEMENT_END, TAGS, TAG_END = 0, 1, 2, 3, 4, 5, 6, 7, 8
 NULLABLE_STRUCT, PRESENT, NULLS, DEFAULT = 9, 10, 11, 12
 WIDTH = 8
@@ -62,7 +62,7 @@ class Column:
     children: list[Column] = field(default_factory=list)
 
     def with_children(self) -> list[Column]:
-        """This column and those that get a slot whenever it does: all below it, not through a list."""
+        """This column and those below it that get a slot whenever it does: all that are not inside a list."""
         if self.kind != STRUCT_COLUMN:
             return [self]
         return [self, *(below for child in self.children for below in child.with_children())]
@@ -182,7 +182,7 @@ class _Compiler:
             default = len(self.code)
             self._default(field_, column)
             rows.append((field_.tag, read, default, len(self.code)))
-        # The table is laid out after the bodies, which may hold tag sections of their own.
+        # The table is laid out after the bodies, which may have tag sections of their own.
         self.code[section][2:5] = [len(self.tags), len(rows), len(self.code)]
         self.tags += rows
 

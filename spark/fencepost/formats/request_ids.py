@@ -1,4 +1,6 @@
-"""The correlation ids of request lines, kept or not: a client's request that no line tells of is missing."""
+"""Collects the correlation ids of all request lines, whether the lines are kept or not: so it shows which
+requests of a client have no line.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +17,17 @@ _HEADER = re.compile(rb'"correlationId":(-?\d{1,10}),"clientId":("(?:[^"\\]|\\.)
 _CONNECTION = re.compile(rb',"connection":"([^"\\]+)"')
 _SOFTWARE = re.compile(rb'"softwareName":"([a-zA-Z0-9.-]*)"')
 _FORWARDED = b'{"isForwarded":true'
-# replicas fetch all the time, and nobody asks what their brokers were told
+# replicas fetch all the time, and whether all their lines are known does not matter
 _REPLICA = b'"replicaId":'
 _OF_REPLICA = re.compile(_REPLICA + rb"\d")
 
 Range = tuple[int, int]
-"""The first and the last of ids that follow one another."""
+"""The first and the last of a run of successive ids."""
 
 
 @dataclass(slots=True)
 class _Seen:
-    """What lines said of one connection; times in milliseconds."""
+    """What the lines of one connection say; times are in milliseconds."""
 
     first_ms: int
     last_ms: int
@@ -35,24 +37,24 @@ class _Seen:
 
 @dataclass(slots=True)
 class RequestIds:
-    """The ids of lines by client id and connection, until they are taken."""
+    """Collects the ids of lines by client id and connection, until ``take`` is called."""
 
     _seen: dict[tuple[bytes, bytes], _Seen | None] = field(default_factory=dict)
 
     def note(self, line: bytes, start: int, ms: int) -> None:
         """Note a whole line, whose JSON begins at ``start`` and that was logged at ``ms``.
 
-        A request that a broker forwarded has the ids of its client, but another's connection: its own line is
-        in the log of the broker that forwarded it.
+        A forwarded request is left out: it has its client's ids, but the connection of the broker that
+        forwarded it, and the client's own line is in that broker's log.
         """
         if line.startswith(_FORWARDED, start):
             return
         header = _HEADER.search(line, start)
         at = line.rfind(b',"connection":"')
-        found = _CONNECTION.match(line, at) if at >= 0 else None
-        if header is None or found is None or _is_of_replica(line, header.end(), at):
+        connection = _CONNECTION.match(line, at) if at >= 0 else None
+        if header is None or connection is None or _is_of_replica(line, header.end(), at):
             return
-        name = (header[2], found[1])
+        name = (header[2], connection[1])
         if name not in self._seen:
             self._seen[name] = _Seen(ms, ms) if _is_text(*name) else None
         seen = self._seen[name]
@@ -62,11 +64,11 @@ class RequestIds:
         seen.first_ms, seen.last_ms = min(seen.first_ms, ms), max(seen.last_ms, ms)
         if seen.software is None:
             software = _SOFTWARE.search(line, at)
-            # a connection is not introduced before its first request is answered
+            # a broker knows the software only after the first request of a connection (ApiVersions)
             seen.software = software[1].decode() if software and software[1] != b"unknown" else None
 
     def take(self) -> Iterator[dict[str, Any]]:
-        """A row for each connection, without the place where it was read; its ids are then forgotten."""
+        """A row for each connection, without the file and position; the ids are then forgotten."""
         seen, self._seen = self._seen, {}
         for (client_id, connection), of in sorted(seen.items()):
             if of is None:
@@ -80,19 +82,19 @@ class RequestIds:
                 "correlation_ids": ids,
                 "first_logged_at_ms": of.first_ms,
                 "last_logged_at_ms": of.last_ms,
-                # two rows of one digest would only make a line seem missing
+                # if two rows had one digest, the worst would be that a line seems to be missing
                 "ids_digest": hashlib.sha256(identity).hexdigest()[:16],
             }
 
 
 def _is_of_replica(line: bytes, start: int, end: int) -> bool:
-    # nearly every line says nothing of a replica, which is found out sooner without a pattern
+    # find() rules out nearly every line, and is faster than a pattern
     at = line.find(_REPLICA, start, end)
     return at >= 0 and _OF_REPLICA.search(line, at, end) is not None
 
 
 def _is_text(client_id: bytes, connection: bytes) -> bool:
-    """Whether both are what a table can hold: JSON may escape half of a pair, which is no text."""
+    """Whether both can be stored as text: JSON may escape half of a surrogate pair, which cannot."""
     try:
         json.dumps(json.loads(client_id), ensure_ascii=False).encode()
         connection.decode()
@@ -117,17 +119,17 @@ def ranges_of(ids: Sequence[int]) -> list[Range]:
 
 
 def read_ranges(text: str) -> list[Range]:
-    """What ``text_of`` wrote."""
+    """The ranges in a text that ``text_of`` wrote."""
     pairs = (each.partition("..") for each in text.split())
     return [(int(first), int(last or first)) for first, _, last in pairs]
 
 
 def merged(ranges: Iterable[Range]) -> list[Range]:
-    """Ranges in order, those that meet made one."""
-    found: list[Range] = []
+    """The ranges in order; those that overlap or touch are joined."""
+    joined: list[Range] = []
     for first, last in sorted(ranges):
-        if found and first <= found[-1][1] + 1:
-            found[-1] = (found[-1][0], max(last, found[-1][1]))
+        if joined and first <= joined[-1][1] + 1:
+            joined[-1] = (joined[-1][0], max(last, joined[-1][1]))
         else:
-            found.append((first, last))
-    return found
+            joined.append((first, last))
+    return joined

@@ -1,4 +1,4 @@
-"""Lines of the request log in any layout: where the request is, and when it was logged."""
+"""Finds the request, and the time at which it was logged, in lines of the request log in any layout."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from fencepost.formats import log_entries
 from fencepost.formats.clock import LogClock
 
 MARK = b"Completed request:"
-"""What the request logger's message begins with (RequestChannel); JSON follows."""
+"""The beginning of the request logger's message (RequestChannel), before the JSON."""
 
 _TAIL = re.compile(rb" *(?:\([\w.$:-]+\))? *(?:\[[^\]\"{}]*\])? *")
 _FRACTION = re.compile(r"[,.]\d{3}|\d{13}")
 
 
 class LocatedRequest(NamedTuple):
-    """``text`` holds the JSON of a request, which begins at ``start``; ``time`` is the line's, as written."""
+    """A request in a line: its JSON begins at ``start`` in ``text``; ``time`` is the line's time
+    as written.
+    """
 
     text: bytes
     start: int
@@ -25,7 +27,7 @@ class LocatedRequest(NamedTuple):
 
 
 def placed(line: bytes) -> LocatedRequest | None:
-    """Where a line has its request; None for a line of anything else.
+    """Locate the request in a line; None for a line without one.
 
     Raises ValueError for the rest of a line that was cut, and for a line in no known layout.
     """
@@ -47,19 +49,20 @@ def placed(line: bytes) -> LocatedRequest | None:
 
 
 def moment(time: object, clock: LogClock) -> int:
-    """Milliseconds since the epoch. Raises ValueError of a time that does not tell them."""
-    found = log_entries.moment(time, clock) if _FRACTION.search(json.dumps(time)) else None
-    if found is None:
+    """A time as milliseconds since the epoch. Raises ValueError if it has no date or no milliseconds."""
+    ms = log_entries.moment(time, clock) if _FRACTION.search(json.dumps(time)) else None
+    if ms is None:
         raise ValueError(
             f"the time {time!r} has no date or no milliseconds; have the broker's logging write both"
         )
-    return found
+    return ms
 
 
 def end_of_request(line: bytes, start: int) -> int:
-    """Where the JSON that begins at ``start`` ends, by what a layout may have behind it: logger and thread.
+    """Where the JSON that begins at ``start`` ends. A layout may have only the logger and the thread behind
+    it.
 
-    Raises ValueError where something else stands there.
+    Raises ValueError if anything else follows, since then the line was cut.
     """
     if not is_whole(line, start):
         raise ValueError("its end is missing")
@@ -67,7 +70,7 @@ def end_of_request(line: bytes, start: int) -> int:
 
 
 def is_whole(line: bytes, start: int) -> bool:
-    """Whether a line ends as one that was not cut, as far as its last bytes tell."""
+    """Whether a line does not seem to be cut, as far as its last bytes tell."""
     end = line.rfind(b"}", start) + 1
     return end > 0 and _TAIL.fullmatch(line, end) is not None
 

@@ -1,4 +1,4 @@
-"""The broker's request log (``kafka.request.logger``) to Arrow: the lines that are wanted, and no other."""
+"""Reads the wanted lines of a broker's request log (``kafka.request.logger``) into Arrow."""
 
 from __future__ import annotations
 
@@ -22,9 +22,11 @@ from fencepost.formats.request_layouts import MARK, end_of_request, is_whole, mo
 from fencepost.formats.topic_lists import TopicsOfAnswer
 
 Keep = Callable[[bytes], bool]
-"""Whether a line is worth keeping: this follows from the line alone, whatever was read before it."""
+"""Whether a line is kept. It must depend on the line alone, not on what was read before."""
 Wanted = Mapping[str, Sequence[Keep]]
-"""A line is kept if any of these keeps it, by Kafka's name of the API (ApiKeys, requestApiKeyName)."""
+"""By Kafka's name of an API (ApiKeys, requestApiKeyName): a line is kept if any of these
+functions keeps it.
+"""
 
 REQUEST_SCHEMA = pa.schema(
     [
@@ -64,12 +66,12 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _LONGEST_MS = 1e12
 
 _Int32 = Annotated[int, Meta(ge=-(2**31), lt=2**31)]
-_Said = tuple["_Around", str, str | None]
-"""What a line says; ``request`` and ``response`` in it as logged."""
+_Parts = tuple["_Around", str, str | None]
+"""The parts of a line; its request and its response are texts as logged."""
 
 
 def every_line(_: bytes) -> bool:
-    """Every line of the API is kept."""
+    """Keeps every line of the API."""
     return True
 
 
@@ -90,11 +92,12 @@ def parse_lines(
 ) -> Parsed:
     """Parse the whole lines of ``chunk``, which begins at file position ``base_position``, at a line's start.
 
-    Rows are of REQUEST_SCHEMA, of the lines that are ``wanted``. An answer that tells of topics (Metadata,
-    DescribeTopicPartitions) has ``topics_digest`` in their place; ``topics`` is what it says of each, JSON as
-    logged, and ``topic_digests`` what names these texts wherever they are said. ``timezone`` is the broker's
-    IANA zone, ``after_ms`` the ``last_ms`` of the chunk before. A last line without newline is not consumed,
-    unless ``final`` says that the file is closed. ``ids`` notes the correlation ids of all lines.
+    Rows are of REQUEST_SCHEMA, one for each line that is ``wanted``. An answer with a list of topics
+    (Metadata, DescribeTopicPartitions) has ``topics_digest`` in place of the list; ``topics`` are the JSON
+    texts of its topics as logged, and ``topic_digests`` their digests, by which equal texts are stored once.
+    ``timezone`` is the broker's IANA zone, ``after_ms`` the ``last_ms`` of the chunk before. A last line
+    without newline is not consumed, unless ``final`` says that the file is closed. ``ids`` notes the
+    correlation ids of all lines.
     """
     clock = LogClock(timezone, after_ms)
     take = partial(_take, wanted, ids)
@@ -102,24 +105,24 @@ def parse_lines(
 
 
 def _take(wanted: Wanted, ids: RequestIds | None, line: bytes, clock: LogClock) -> dict[str, Any] | None:
-    """The row of a request that is wanted, or of a line that is damaged so that it may be one."""
+    """The row of a request that is wanted. A damaged line, which may be one, is parsed too, and so raises."""
     # nearly every line has Kafka's own layout
     stamp = _STAMP.match(line)
     if stamp is not None and line.startswith(MARK, stamp.end()):
         text, start, logged_at = line, stamp.end() + len(MARK), partial(clock.read, stamp[1].decode())
     else:
-        found = placed(line)
-        if found is None:
+        located = placed(line)
+        if located is None:
             return None
-        text, start, logged_at = found.text, found.start, partial(moment, found.time, clock)
-    named = _API.search(text, start)
-    api = named[1].decode() if named else None
+        text, start, logged_at = located.text, located.start, partial(moment, located.time, clock)
+    api_name = _API.search(text, start)
+    api = api_name[1].decode() if api_name else None
     if api is not None and not any(keep(text) for keep in wanted.get(api, ())):
         if ids is not None and (text.endswith(_LOGGER) or is_whole(text, start)):
             ids.note(text, start, logged_at())
         return None
     row = _parse(text, start, of_topics=api in _OF_TOPICS)
-    # Only a line that is whole moves the clock.
+    # read the time only now: a damaged line must not move the clock
     logged_at_ms = logged_at()
     if ids is not None:
         ids.note(text, start, logged_at_ms)
@@ -140,7 +143,7 @@ class _Software(Struct, frozen=True, rename="camel"):
 
 
 class _Around(Struct, frozen=True, rename="camel"):
-    """What a line says beside the request and the response."""
+    """The members of a line beside the request and the response."""
 
     request_header: _Header
     total_time_ms: Annotated[float, Meta(ge=0, lt=_LONGEST_MS)]
@@ -161,19 +164,19 @@ _LINE = Decoder(_Line)
 def _parse(line: bytes, start: int, *, of_topics: bool) -> dict[str, Any]:
     text = line[start : end_of_request(line, start)].decode("utf-8")
     answer = TopicsOfAnswer() if of_topics else None
-    said, request, response = (None if answer else _read(text)) or _read_parts(text, answer)
+    around, request, response = (None if answer else _read(text)) or _read_parts(text, answer)
     topics = answer.topics if answer else None
-    header, software = said.request_header, said.client_information
+    header, software = around.request_header, around.client_information
     return {
-        "total_time_ms": said.total_time_ms,
+        "total_time_ms": around.total_time_ms,
         "api_key": header.request_api_key,
         "api_name": header.request_api_key_name,
         "api_version": header.request_api_version,
         "correlation_id": header.correlation_id,
         "client_id": header.client_id,
-        "connection": said.connection,
-        "principal": said.principal,
-        "listener": said.listener,
+        "connection": around.connection,
+        "principal": around.principal,
+        "listener": around.listener,
         "software_name": software.software_name,
         "software_version": software.software_version,
         "request": request,
@@ -184,8 +187,8 @@ def _parse(line: bytes, start: int, *, of_topics: bool) -> dict[str, Any]:
     }
 
 
-def _read(text: str) -> _Said | None:
-    """What a line says; None where it is not what brokers write, or this cannot tell."""
+def _read(text: str) -> _Parts | None:
+    """The parts of a line; None where it is not as brokers write it, or the fast decoder cannot read it."""
     try:
         line = _LINE.decode(text)
     except (ValueError, RecursionError):
@@ -194,20 +197,22 @@ def _read(text: str) -> _Said | None:
     return line, str(line.request, "utf-8"), str(response, "utf-8") if response else None
 
 
-def _read_parts(text: str, answer: TopicsOfAnswer | None) -> _Said:
-    """The same, read more patiently, of an answer what it says of topics. Raises what ``lines.Take`` may."""
-    found, end = json_text.members(text, 0, {_RESPONSE: answer.end} if answer else {})
+def _read_parts(text: str, answer: TopicsOfAnswer | None) -> _Parts:
+    """As ``_read``, by a slower way that reads every line, and gives ``answer`` the topics of the response.
+    Raises what ``lines.Take`` may.
+    """
+    members, end = json_text.members(text, 0, {_RESPONSE: answer.end} if answer else {})
     if text[end:].strip():
         raise ValueError("something follows the request's JSON")
-    missing = _NEEDED - found.keys()
+    missing = _NEEDED - members.keys()
     if missing:
         raise ValueError(f"{', '.join(sorted(missing))} is missing")
     if _SURROGATE.search(text):
-        # JSON may escape half of a pair, which is no text: this raises a ValueError then
+        # JSON may escape half of a surrogate pair, which is no text: then this raises a ValueError
         json.dumps(json.loads(text), ensure_ascii=False).encode("utf-8")
-    request, response = found[_REQUEST], found.get(_RESPONSE)
+    request, response = members[_REQUEST], members.get(_RESPONSE)
     return (
-        convert({name: member.value for name, member in found.items()}, _Around),
+        convert({name: member.value for name, member in members.items()}, _Around),
         text[request.start : request.end],
         None if response is None else _response(text, response, answer),
     )

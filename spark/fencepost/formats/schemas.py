@@ -1,4 +1,4 @@
-"""The declarative table of every record type: what is in a key or value, by version.
+"""The declarative table of every record type: the fields of a key or value, by version.
 
 Same terms as Kafka's own message JSON (``versions``, ``flexible``, ``taggedVersions``, ``nullableVersions``);
 ``since`` and ``until`` mark what only newer or older brokers than the reference release write.
@@ -21,7 +21,7 @@ FILES = (
 
 @dataclass(frozen=True)
 class Versions:
-    """A range of versions as Kafka writes it: ``none``, ``2``, ``0-3`` or ``1+``; both ends are inside."""
+    """A range of versions as Kafka writes it: ``none``, ``2``, ``0-3`` or ``1+``; both ends are included."""
 
     first: int
     last: int
@@ -123,7 +123,7 @@ def _field(raw: dict[str, Any], structs: dict[str, Any]) -> Field:
     is_array = raw["type"].startswith("[]")
     base = raw["type"].removeprefix("[]")
     inner = raw.get("fields") or structs.get(base)
-    # Kafka lets a purely tagged field leave its versions to taggedVersions.
+    # In Kafka's JSON a field that is always tagged may have its versions in taggedVersions only.
     versions = Versions.parse(raw.get("versions", raw.get("taggedVersions", "none")))
     return Field(
         snake(raw["name"]),

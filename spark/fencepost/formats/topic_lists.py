@@ -1,4 +1,4 @@
-"""What answers say of topics: long, and mostly the same for every client that asks."""
+"""The lists of topics in answers, which are long and mostly the same for every client that asks."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from fencepost.formats import json_text
 
-# So many texts of at least that many characters are not read again when the next client is told the same.
+# So many lists of at least that many characters are remembered, and not parsed when another answer has them.
 _KNOWN, _LONG = 8, 1 << 16
 
 
 @dataclass(frozen=True)
 class TopicList:
-    """One list of topics: its text, that of each topic, and what names these texts wherever they are said."""
+    """One list of topics: its text, the text of each topic, and the digests of these texts."""
 
     text: str
     topics: tuple[str, ...]
@@ -23,20 +23,22 @@ class TopicList:
 
 
 class TopicsOfAnswer:
-    """Finds the topics of one answer: its method ``end`` is to be given the answer."""
+    """Finds the topics of one answer: ``end`` must be called with the answer first."""
 
     def __init__(self) -> None:
         self.topics: TopicList | None = None
         self._place = (0, 0)
 
     def end(self, text: str, at: int) -> int:
-        """Where the answer at ``at`` ends."""
+        """Find the topics of the answer that begins at ``at``, and return where the answer ends."""
         if not text.startswith("{", at):
             return json_text.end_of(text, at)
         return json_text.members(text, at, {"topics": self._end_of_topics})[1]
 
     def with_digest(self, text: str, start: int, stop: int) -> str:
-        """The answer, which lies there, with a digest in place of its topics; as it is, if it has none."""
+        """The text of the answer, from ``start`` to ``stop``, with a digest in place of its topics, if it
+        has any.
+        """
         if self.topics is None:
             return text[start:stop]
         first, last = self._place
@@ -58,10 +60,10 @@ _known: deque[TopicList] = deque(maxlen=_KNOWN)
 def _read(text: str, at: int) -> TopicList:
     topics, end = json_text.elements(text, at)
     digests = tuple(_digest(topic) for topic in topics)
-    found = TopicList(text[at:end], tuple(topics), digests, _digest("".join(digests)))
-    if len(found.text) >= _LONG:
-        _known.append(found)
-    return found
+    topic_list = TopicList(text[at:end], tuple(topics), digests, _digest("".join(digests)))
+    if len(topic_list.text) >= _LONG:
+        _known.append(topic_list)
+    return topic_list
 
 
 def _digest(text: str) -> str:

@@ -1,1 +1,3 @@
-"""Iceberg by PyIceberg: the catalog that the configuration names, commits, and the files that they add."""
+"""Iceberg through PyIceberg: the catalog that the configuration names, commits, and the files
+that they add.
+"""

@@ -11,32 +11,34 @@ if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
 
 NAME = "lake"
-"""What Spark calls the catalog, and a catalog in a database writes beside each table."""
+"""The catalog's name in Spark, and in the rows of a catalog that is a database."""
 
 _SPARK_PREFIX = f"spark.sql.catalog.{NAME}"
-# PyIceberg's names of the kinds that both know; a JDBC catalog is its "sql"
+# by Spark's name of a kind of catalog, PyIceberg's name; these are the kinds that both know
 _BOTH = {"rest": "rest", "glue": "glue", "hive": "hive", "jdbc": "sql"}
 
 
 class CatalogError(Exception):
-    """PyIceberg cannot open such a catalog; Spark may. The message says why."""
+    """PyIceberg cannot open this kind of catalog; Spark may. The message says why."""
 
 
 def open_catalog(lake: Lake) -> Catalog:
-    """The catalog, opened by PyIceberg. Raises CatalogError where it knows none of this kind."""
+    """Open the catalog with PyIceberg. Raises CatalogError if PyIceberg has no catalog of this kind."""
     from pyiceberg.catalog import load_catalog
 
-    found = load_catalog(NAME, **catalog_properties(lake))
+    catalog = load_catalog(NAME, **catalog_properties(lake))
     if catalog_properties(lake)["type"] != "sql":
-        return found
+        return catalog
     from fencepost.iceberg.sql_catalog import CachingSqlCatalog
 
-    # load_catalog knows what else PyIceberg is configured with, and says which package is missing
-    return CachingSqlCatalog(NAME, **found.properties)
+    # load_catalog has added the rest of PyIceberg's configuration, and would say which package is missing
+    return CachingSqlCatalog(NAME, **catalog.properties)
 
 
 def catalog_properties(lake: Lake) -> dict[str, str]:
-    """What PyIceberg asks for. Raises CatalogError where it has no catalog of this kind."""
+    """The catalog's properties for PyIceberg. Raises CatalogError if PyIceberg has no catalog of
+    this kind.
+    """
     if lake.catalog.startswith(SQLITE):
         kind = {"type": "sql", "uri": lake.catalog}
     else:
@@ -45,7 +47,7 @@ def catalog_properties(lake: Lake) -> dict[str, str]:
 
 
 def spark_catalog_conf(lake: Lake) -> dict[str, str]:
-    """What Spark asks for: ``spark.sql.catalog.lake`` and what is below it."""
+    """The catalog's settings for Spark: ``spark.sql.catalog.lake`` and those below it."""
     properties = {
         # other processes write to the same tables; a cached table would hide their commits
         "cache-enabled": "false",
@@ -71,13 +73,13 @@ def _warehouse(lake: Lake) -> dict[str, str]:
 def _pyiceberg_kind(properties: dict[str, str]) -> dict[str, str]:
     kind = _BOTH.get(properties.get("type", ""))
     if kind is None:
-        named = properties.get("type") or properties.get("catalog-impl")
-        raise CatalogError(f"PyIceberg knows no catalog of the kind {named!r}")
+        given_kind = properties.get("type") or properties.get("catalog-impl")
+        raise CatalogError(f"PyIceberg knows no catalog of the kind {given_kind!r}")
     return {"type": kind, **({"uri": _database(properties)} if kind == "sql" else {})}
 
 
 def _database(properties: dict[str, str]) -> str:
-    """A JDBC URL as SQLAlchemy writes it: ``jdbc:postgresql://host/name`` or ``jdbc:sqlite:/path``."""
+    """SQLAlchemy's URL for a JDBC URL, ``jdbc:postgresql://host/name`` or ``jdbc:sqlite:/path``."""
     kind, _, rest = properties.get("uri", "").removeprefix("jdbc:").partition(":")
     if kind == "sqlite":
         return SQLITE + rest.partition("?")[0]

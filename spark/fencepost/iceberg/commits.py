@@ -1,4 +1,4 @@
-"""Commits to Iceberg tables that cost what they change, not what the table has been through."""
+"""Commits to Iceberg tables whose cost depends on what they change, not on the history of the table."""
 
 from __future__ import annotations
 
@@ -24,53 +24,52 @@ from fencepost.iceberg.data_files import DataFiles
 from fencepost.iceberg.manifests import Append, Exchange
 
 SNAPSHOTS_KEPT = 50
-"""So many of a table's newest snapshots stay. Its metadata lists them all, and is read, copied and written
-with every commit.
+"""How many of a table's newest snapshots are kept. The metadata lists them all, and every commit reads,
+copies and writes it.
 """
 
 SNAPSHOTS_WAITING = 1_000
-"""So many at most stay of those that came after the one that was read last: they tell what was added."""
+"""How many snapshots are kept at most after the one that was read last: they show what was added since."""
 
 READ = "fencepost-read"
-"""The tag of a snapshot that was read, the last one or one a little older."""
+"""The tag of the snapshot that was read last, or of one a little older."""
 
 SMALL_BYTES = 8 << 20
 FILES_TOGETHER = 32
-"""So many files of a partition that are smaller become one: each run appends one to each table, and whoever
-reads it looks at the list of all.
+"""When a partition has so many files below SMALL_BYTES, they become one: each run appends a file to each
+table, and every reader goes through the list of all files.
 """
 
 SAME_ROWS = "fencepost.same-rows"
-"""Of a snapshot's summary: the table has the rows that it had before, in other files."""
+"""The property in a snapshot's summary that says that the rows are the same as before, in other files."""
 
 _EVERYTHING: Any = expressions.AlwaysTrue()
 
 
 class Change(Transaction):
-    """A transaction that makes the table's new metadata once for each thing that changes, and has old
-    snapshots expire.
+    """A transaction that computes the table's new metadata once for each update, and expires old snapshots.
 
-    PyIceberg 0.12 makes it anew, with a deep copy, whenever it is looked at: some twenty times in a commit.
+    PyIceberg 0.12 computes it anew, with a deep copy, at every access: some twenty times in a commit.
     """
 
-    _made: tuple[TableMetadata, tuple[Any, ...], TableMetadata] | None = None
+    _computed: tuple[TableMetadata, tuple[Any, ...], TableMetadata] | None = None
 
     @property
     def table_metadata(self) -> TableMetadata:
-        """The table's metadata as it will be."""
+        """The table's metadata as it will be after the updates so far."""
         base, updates = self._table.metadata, self._updates
-        if self._made is None or self._made[0] is not base or self._made[1] is not updates:
-            self._made = base, updates, super().table_metadata
-        return self._made[2]
+        if self._computed is None or self._computed[0] is not base or self._computed[1] is not updates:
+            self._computed = base, updates, super().table_metadata
+        return self._computed[2]
 
     def commit_transaction(self) -> IcebergTable:
-        """Commit, if there is anything that changes."""
+        """Commit, if there are any updates."""
         if self._updates:
             self._expire_snapshots()
         return super().commit_transaction()
 
     def _rebuild_snapshot_updates(self) -> None:
-        # somebody else has committed, and may have had the same snapshots expire
+        # another process has committed, and may have expired the same snapshots
         self._updates = tuple(each for each in self._updates if not isinstance(each, RemoveSnapshotsUpdate))
         super()._rebuild_snapshot_updates()
         self._expire_snapshots()
@@ -94,33 +93,33 @@ def append(table: IcebergTable, rows: pa.Table) -> None:
 
 
 def replace(table: IcebergTable, pieces: Iterable[pa.Table], where: Any = _EVERYTHING) -> None:
-    """Make rows that come in ``pieces`` what ``where`` chooses of the table, in one commit; in none, where
-    neither has rows. One piece is in memory at a time.
+    """Replace the rows that ``where`` chooses by rows that come in ``pieces``, in one commit; without a
+    commit if there are neither old nor new rows. One piece is in memory at a time.
     """
-    gone = list(table.scan(where).plan_files()) if table.current_snapshot() else []
+    old_files = list(table.scan(where).plan_files()) if table.current_snapshot() else []
     rows = (piece for piece in pieces if piece.num_rows)
     first = next(rows, None)
-    if not gone and first is None:
+    if not old_files and first is None:
         return
     with Change(table) as change:
-        if not all(map(is_chosen_whole, gone)):
+        if not all(map(is_chosen_whole, old_files)):
             _overwrite(change, table.schema().as_arrow().empty_table() if first is None else first, where)
-            gone, first = [], next(rows, None)
+            old_files, first = [], next(rows, None)
         all_rows = chain([] if first is None else [first], rows)
-        if gone:
-            _exchange(change, Exchange(change), gone, all_rows)
+        if old_files:
+            _exchange(change, Exchange(change), old_files, all_rows)
         elif first is not None:
-            _exchange(change, Append(change), gone, all_rows)
+            _exchange(change, Append(change), old_files, all_rows)
 
 
 def delete(table: IcebergTable, where: Any) -> None:
-    """Take away what ``where`` chooses, in one commit; in none, where that is nothing."""
+    """Delete the rows that ``where`` chooses, in one commit; without a commit if there are none."""
     replace(table, (), where)
 
 
 def compact_files(table: IcebergTable) -> None:
-    """Make one file of many small ones, partition by partition, in one commit. Where somebody else commits
-    meanwhile they stay as they are.
+    """Rewrite many small files of a partition as one, for all partitions in one commit. If another process
+    commits meanwhile, the files stay as they are.
     """
     snapshot = table.current_snapshot()
     if snapshot is None or _files_of(snapshot) < FILES_TOGETHER:
@@ -129,18 +128,22 @@ def compact_files(table: IcebergTable) -> None:
     for task in table.scan().plan_files():
         if task.file.file_size_in_bytes < SMALL_BYTES and is_chosen_whole(task):
             small[task.file.spec_id, task.file.partition].append(task)
-    many = [task for tasks in small.values() if len(tasks) >= FILES_TOGETHER for task in tasks]
-    if not many:
+    mergeable = [task for tasks in small.values() if len(tasks) >= FILES_TOGETHER for task in tasks]
+    if not mergeable:
         return
-    read = ArrowScan(table.metadata, table.io, table.schema(), _EVERYTHING)
+    arrow_scan = ArrowScan(table.metadata, table.io, table.schema(), _EVERYTHING)
     with suppress(CommitFailedException, ValidationException), Change(table) as change:
-        _exchange(change, Exchange(change, **{SAME_ROWS: "true"}), many, [read.to_table(many)])
+        _exchange(
+            change, Exchange(change, **{SAME_ROWS: "true"}), mergeable, [arrow_scan.to_table(mergeable)]
+        )
 
 
 def note_read(table: IcebergTable, snapshot: int) -> None:
-    """Note that all up to a snapshot was read: what was added since stays known, however often others commit
-    until it is read. An older note, which says less, stays while few snapshots came after it, and where
-    somebody else commits meanwhile.
+    """Note that all rows up to a snapshot were read: the snapshots since then do not expire, however often
+    others commit, so ``added`` can tell the new rows.
+
+    An older note, which keeps more snapshots, stays as long as few came after it, and also if another process
+    commits meanwhile.
     """
     tag = table.metadata.refs.get(READ)
     places = {each: place for place, each in enumerate(_in_order(table.metadata))}
@@ -152,8 +155,8 @@ def note_read(table: IcebergTable, snapshot: int) -> None:
 
 
 def added(table: IcebergTable, since: int | None) -> list[FileScanTask] | None:
-    """The files that were appended after a snapshot (None: ever); None where rows went since then, or where
-    what happened since is not known any more.
+    """The files that were appended after the snapshot ``since`` (None: all files). None if rows were removed
+    since then, or if a snapshot since then has expired.
     """
     if since is None:
         return list(table.scan().plan_files())
@@ -184,7 +187,7 @@ def _appended(table: IcebergTable, snapshot: Snapshot) -> Iterator[DataFile]:
 
 
 def _in_order(metadata: TableMetadata) -> list[int]:
-    """A table's snapshots, the oldest first."""
+    """The ids of a table's snapshots, the oldest first."""
     ordered = sorted(metadata.snapshots, key=lambda each: each.sequence_number or 0)
     return [each.snapshot_id for each in ordered]
 
@@ -196,12 +199,12 @@ def _files_of(snapshot: Snapshot) -> int:
 def _exchange(
     change: Transaction,
     files: Exchange | Append,
-    gone: Iterable[FileScanTask],
+    old_files: Iterable[FileScanTask],
     pieces: Iterable[pa.Table],
 ) -> None:
     table = change._table
     with files:
-        for task in gone:
+        for task in old_files:
             files.delete_data_file(task.file)
         for file in DataFiles(change.table_metadata, table.io, files.commit_uuid).write(pieces):
             files.append_data_file(file)
@@ -214,6 +217,6 @@ def is_chosen_whole(task: FileScanTask) -> bool:
 
 def _overwrite(change: Transaction, rows: pa.Table | pa.RecordBatchReader, where: Any) -> None:
     with warnings.catch_warnings():
-        # PyIceberg warns where there was nothing to take away
+        # PyIceberg warns if there was nothing to delete
         warnings.simplefilter("ignore", UserWarning)
         change.overwrite(rows, overwrite_filter=where)

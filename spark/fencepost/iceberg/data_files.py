@@ -1,6 +1,6 @@
-"""Rows written as the files of an Iceberg table, a piece of them at a time in memory.
+"""Writes rows as files of an Iceberg table, with one piece of the rows in memory at a time.
 
-PyIceberg 0.12 writes rows of a partitioned table only where all are in memory, and copies them three times.
+PyIceberg 0.12 can write rows of a partitioned table only if all are in memory, and copies them three times.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.typedef import Record
 
 FILE_BYTES = 128 << 20
-"""A file ends with the piece that makes its rows, as they are in memory, so large: some who read a table have
-all of a file in memory.
+"""A file is closed after the piece with which its rows take so many bytes in memory: some readers of a table
+load whole files.
 """
 
 OPEN_FILES = 100
-"""So many files at most are being written."""
+"""How many files are open for writing at most."""
 
 _FORMAT = FileFormatFactory.get(FileFormat.PARQUET)
 Values = tuple[Any, ...]
-"""What a partition's rows have in the columns that the table is partitioned by."""
+"""The values of a partition, in the columns that the table is partitioned by."""
 
 
 class DataFiles:
-    """Files that a commit adds to a table of columns as ``metadata`` says, which is partitioned by columns as
-    they are.
+    """Writes the files that a commit adds to the table that ``metadata`` describes. The table must be
+    partitioned by identity transforms of columns, or not at all.
     """
 
     def __init__(self, metadata: TableMetadata, io: FileIO, commit: UUID) -> None:
@@ -49,7 +49,9 @@ class DataFiles:
         self._open: dict[Values, _DataFile] = {}
 
     def write(self, pieces: Iterable[pa.Table]) -> Iterator[DataFile]:
-        """Write rows that come in ``pieces``: of each partition a piece is a group of rows of one file."""
+        """Write rows that come in ``pieces``, and yield the files; the rows of a partition in a piece become
+        one row group of a file.
+        """
         try:
             for piece in pieces:
                 for values, rows in self._by_partition(piece):
@@ -72,12 +74,12 @@ class DataFiles:
             yield (), rows
             return
         numbered = rows.select(self._by).append_column("row", pa.array(np.arange(rows.num_rows)))
-        found = numbered.group_by(self._by, use_threads=False).aggregate([("row", "list")])
-        of_each = found["row_list"].combine_chunks()
-        ordered = rows if found.num_rows == 1 else rows.take(of_each.values)
+        groups = numbered.group_by(self._by, use_threads=False).aggregate([("row", "list")])
+        rows_of_groups = groups["row_list"].combine_chunks()
+        ordered = rows if groups.num_rows == 1 else rows.take(rows_of_groups.values)
         first = 0
         for values, size in zip(
-            found.select(self._by).to_pylist(), of_each.value_lengths().to_pylist(), strict=True
+            groups.select(self._by).to_pylist(), rows_of_groups.value_lengths().to_pylist(), strict=True
         ):
             yield tuple(values.values()), ordered.slice(first, size)
             first += size
@@ -112,15 +114,15 @@ class _DataFile:
         present = pyarrow_to_schema(rows.schema, name_mapping=self._schema.name_mapping)
         stored = [
             _to_requested_schema(self._schema, present, batch, include_field_ids=True, format_model=_FORMAT)
-            # of many small batches PyIceberg would look at each column of each
+            # one batch: PyIceberg goes through the columns of every batch
             for batch in rows.combine_chunks().to_batches()
         ]
         self._writer.write(pa.Table.from_batches(stored))
         self.bytes += rows.nbytes
 
     def close(self) -> DataFile:
-        """End the file; what it is to its table."""
-        found = self._writer.close()
+        """Close the file, and return its entry for the manifest."""
+        statistics = self._writer.close()
         return DataFile.from_args(
             content=DataFileContent.DATA,
             file_path=self._location,
@@ -128,10 +130,10 @@ class _DataFile:
             partition=Record() if self._partition is None else self._partition.partition,
             file_size_in_bytes=len(self._output),
             spec_id=self._spec_id,
-            **found.to_serialized_dict(),
+            **statistics.to_serialized_dict(),
         )
 
     def abandon(self) -> None:
-        """Let go of a file that no commit will name."""
+        """Close a file that no commit will name."""
         with suppress(Exception):
             self._writer.close()

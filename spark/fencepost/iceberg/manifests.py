@@ -1,4 +1,4 @@
-"""The manifests that a commit to an Iceberg table writes: they are neither long nor many."""
+"""Commits to Iceberg tables that keep manifests short and few."""
 
 from __future__ import annotations
 
@@ -13,38 +13,39 @@ from pyiceberg.table.snapshots import Operation
 from pyiceberg.table.update.snapshot import _FastAppendFiles, _OverwriteFiles, _SnapshotProducer
 
 MANIFEST_FILES = 32
-"""A manifest lists so many files at most when they are added. So many manifests become one if each lists
-fewer: each commit adds one, and whoever asks for all files opens them all.
+"""A new manifest lists at most so many files. When there are so many manifests that list fewer, they become
+one: each commit adds a manifest, and every scan opens them all.
 """
 
 
 class _Listed(_SnapshotProducer[Any]):
     """Lists files in manifests that are neither long nor many.
 
-    Where a file goes, all that are listed with it are listed anew, and each run replaces the newest ones.
+    Removing a file rewrites the manifest that lists it, and each run replaces the newest files: so manifests
+    should be short.
     """
 
     def _manifests(self) -> list[ManifestFile]:
         added = self._added_data_files
         self._added_data_files, earlier = added[-MANIFEST_FILES:], added[:-MANIFEST_FILES]
-        found = super()._manifests()
+        manifests = super()._manifests()
         self._added_data_files = added
         spec = self._transaction.table_metadata.default_spec_id
         for first in range(0, len(earlier), MANIFEST_FILES):
             files = earlier[first : first + MANIFEST_FILES]
-            found.append(self._manifest(spec, [_entry(self._snapshot_id, file) for file in files]))
-        return found
+            manifests.append(self._manifest(spec, [_entry(self._snapshot_id, file) for file in files]))
+        return manifests
 
     def _process_manifests(self, manifests: list[ManifestFile]) -> list[ManifestFile]:
         small: defaultdict[int, list[ManifestFile]] = defaultdict(list)
         for each in manifests:
-            was_there = each.added_snapshot_id != self._snapshot_id
-            if was_there and each.content == ManifestContent.DATA and _files_in(each) < MANIFEST_FILES:
+            is_earlier = each.added_snapshot_id != self._snapshot_id
+            if is_earlier and each.content == ManifestContent.DATA and _files_in(each) < MANIFEST_FILES:
                 small[each.partition_spec_id].append(each)
-        for spec, many in small.items():
-            if len(many) >= MANIFEST_FILES:
-                entries = chain.from_iterable(each.fetch_manifest_entry(self._io) for each in many)
-                manifests = [each for each in manifests if each not in many]
+        for spec, mergeable in small.items():
+            if len(mergeable) >= MANIFEST_FILES:
+                entries = chain.from_iterable(each.fetch_manifest_entry(self._io) for each in mergeable)
+                manifests = [each for each in manifests if each not in mergeable]
                 manifests.append(self._manifest(spec, entries))
         return manifests
 
@@ -63,22 +64,22 @@ class Append(_Listed, _FastAppendFiles):
 
 
 class Exchange(_Listed, _OverwriteFiles):
-    """Takes files away and adds others, in one snapshot.
+    """Removes files and adds others, in one snapshot.
 
-    Manifests that list nothing but files that are gone are left out, as an append leaves them out: PyIceberg
-    0.12 keeps them with every overwrite.
+    Manifests that list nothing but removed files are left out, as an append leaves them out: PyIceberg 0.12
+    keeps them with every overwrite.
     """
 
     def __init__(self, change: Transaction, **properties: str) -> None:
         super().__init__(Operation.OVERWRITE, change, change._table.io, snapshot_properties=properties)
 
     def _existing_manifests(self) -> list[ManifestFile]:
-        found = super()._existing_manifests()
-        return [each for each in found if each.has_added_files() or each.has_existing_files()]
+        manifests = super()._existing_manifests()
+        return [each for each in manifests if each.has_added_files() or each.has_existing_files()]
 
     def _build_manifest_evaluator(self, spec_id: int) -> Callable[[ManifestFile], bool]:
-        # PyIceberg 0.12 has several threads share an evaluator, which notes the manifest that it looks at: a
-        # file that is there was missed now and then, and the commit refused
+        # In PyIceberg 0.12 several threads share an evaluator, which stores the manifest that it evaluates:
+        # so it sometimes missed a file that exists, and the commit was refused.
         build = super()._build_manifest_evaluator
 
         def is_concerned(manifest: ManifestFile) -> bool:
@@ -88,7 +89,7 @@ class Exchange(_Listed, _OverwriteFiles):
 
 
 def _entry(snapshot: int, file: DataFile) -> ManifestEntry:
-    """What tells that a snapshot has added a file; its number is the snapshot's, once that has one."""
+    """The manifest entry for a file that a snapshot adds; it inherits the snapshot's sequence number."""
     return ManifestEntry.from_args(
         status=ManifestEntryStatus.ADDED,
         snapshot_id=snapshot,

@@ -1,4 +1,4 @@
-"""The catalog in a database for PyIceberg, which handles a table's metadata no more often than it changes."""
+"""PyIceberg's catalog in a database, with a cache: a table's metadata is read only when it has changed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sqlalchemy import bindparam, delete, insert, select
 from fencepost.iceberg.commits import Change
 
 Known = tuple[str, TableMetadata, FileIO]
-"""Where the newest metadata of a table lies, what it says, and what reads the table's files."""
+"""The location of a table's newest metadata, the metadata, and the FileIO for the table's files."""
 
 
 _VIEW = "VIEW"
@@ -37,46 +37,47 @@ class _Table(Table):
 
 
 class CachingSqlCatalog(SqlCatalog):
-    """A catalog that asks the database where a table's metadata lies, and reads it if it lies elsewhere now.
+    """A catalog that asks the database for the location of a table's metadata, and reads the file only if the
+    location has changed.
 
-    Iceberg writes metadata once and never changes it: a run that names its tables a thousand times reads
-    that of each commit, no more.
+    Iceberg never changes a metadata file, so a run that loads its tables a thousand times reads one file for
+    each commit.
     """
 
     def __init__(self, name: str, **properties: str) -> None:
         super().__init__(name, **properties)
         self._known: dict[Identifier, Known] = {}
-        found = select(IcebergTables.metadata_location).where(
+        location = select(IcebergTables.metadata_location).where(
             IcebergTables.catalog_name == name,
             IcebergTables.table_namespace == bindparam("namespace"),
             IcebergTables.table_name == bindparam("table"),
         )
         is_table = self._iceberg_type_filter()
-        self._location = found if is_table is None else found.where(is_table)
+        self._location = location if is_table is None else location.where(is_table)
 
     def load_table(self, identifier: str | Identifier) -> Table:
         """See Catalog. Raises NoSuchTableError."""
-        named = Catalog.identifier_to_tuple(identifier)
-        names = {"namespace": ".".join(named[:-1]), "table": named[-1]}
+        name = Catalog.identifier_to_tuple(identifier)
+        names = {"namespace": ".".join(name[:-1]), "table": name[-1]}
         with self.engine.connect() as connection:
             location = connection.execute(self._location, names).scalar()
         if location is None:
-            raise NoSuchTableError(f"Table does not exist: {'.'.join(named)}")
-        known = self._known.get(named)
+            raise NoSuchTableError(f"Table does not exist: {'.'.join(name)}")
+        known = self._known.get(name)
         if known is None or known[0] != location:
             file = self._load_file_io({}, location).new_input(location)
-            known = self._learn(named, location, FromInputFile.table_metadata(file))
-        return _Table(named, known[1], location, known[2], self)
+            known = self._remember(name, location, FromInputFile.table_metadata(file))
+        return _Table(name, known[1], location, known[2], self)
 
     def commit_table(self, table: Table, requirements: Any, updates: Any) -> CommitTableResponse:
         """See Catalog."""
-        done = super().commit_table(table, requirements, updates)
-        self._learn(table.name(), done.metadata_location, done.metadata)
-        return done
+        response = super().commit_table(table, requirements, updates)
+        self._remember(table.name(), response.metadata_location, response.metadata)
+        return response
 
-    def _learn(self, named: Identifier, location: str, metadata: TableMetadata) -> Known:
+    def _remember(self, name: Identifier, location: str, metadata: TableMetadata) -> Known:
         known = (location, metadata, self._load_file_io(metadata.properties, location))
-        self._known[named] = known
+        self._known[name] = known
         return known
 
     def create_view(
@@ -87,7 +88,9 @@ class CachingSqlCatalog(SqlCatalog):
         location: str | None = None,
         properties: Properties = EMPTY_DICT,
     ) -> View:
-        """See Catalog. A view is stored as Iceberg's Java has it; PyIceberg 0.12 has none in a database."""
+        """See Catalog. The view is stored as Iceberg's Java library stores it; PyIceberg 0.12 cannot do
+        that.
+        """
         named = Catalog.identifier_to_tuple(identifier)
         place = self._resolve_table_location(location, ".".join(named[:-1]), named[-1])
         columns = assign_fresh_schema_ids(self._convert_schema_if_needed(schema))
@@ -117,22 +120,22 @@ class CachingSqlCatalog(SqlCatalog):
 
     def load_view(self, identifier: str | Identifier) -> View:
         """See Catalog. Raises NoSuchViewError."""
-        found = select(IcebergTables.metadata_location).where(*self._is_view(identifier))
+        location_query = select(IcebergTables.metadata_location).where(*self._is_view(identifier))
         with self.engine.connect() as connection:
-            location = connection.execute(found).scalar()
+            location = connection.execute(location_query).scalar()
         if location is None:
             raise NoSuchViewError(f"View does not exist: {identifier}")
         with self._load_file_io({}, location).new_input(location).open() as file:
             content = file.read()
-        # Iceberg's Java compresses it
+        # Iceberg's Java library compresses it
         text = gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content
         return View(Catalog.identifier_to_tuple(identifier), ViewMetadata.model_validate_json(text))
 
     def view_exists(self, identifier: str | Identifier) -> bool:
         """See Catalog."""
-        found = select(IcebergTables.table_name).where(*self._is_view(identifier))
+        view_query = select(IcebergTables.table_name).where(*self._is_view(identifier))
         with self.engine.connect() as connection:
-            return connection.execute(found).scalar() is not None
+            return connection.execute(view_query).scalar() is not None
 
     def drop_view(self, identifier: str | Identifier) -> None:
         """See Catalog. Raises NoSuchViewError."""

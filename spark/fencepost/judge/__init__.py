@@ -1,7 +1,7 @@
-"""The judge: runs the compiled definitions over silver, once, and writes the verdicts.
+"""The judge: evaluates the compiled definitions over silver, once, and writes the verdicts.
 
-Which engine runs them (:mod:`fencepost.judge.engine`) changes no row. Both engines run the same SQL to
-make episodes and counts of the results: the files in ``rules``.
+Both engines (:mod:`fencepost.judge.engine`) give the same rows. They make episodes and counts of the results
+with the same SQL: the files in ``rules``.
 """
 
 from fencepost.judge.run import JudgeSummary, judge

@@ -1,9 +1,9 @@
-"""Which chapters of history have to be judged: those that are not what they were when they were judged last.
+"""Which chapters of history have to be judged: those that changed since they were judged last.
 
-Silver says of each of its chapters a *revision* (``silver.chapters``), ``verdicts.judged`` on which revision
-a chapter was judged, by what code, and for which window. What fits stands, up to the first chapter that does
-not; from there on all are judged, since a step may begin in the one before. A lake without chapters is judged
-whole.
+Silver has a *revision* for each of its chapters (``silver.chapters``). ``verdicts.judged`` notes, for each
+chapter that was judged, its revision, the code and the window. The verdicts of chapters whose notes still
+fit stand, up to the first chapter whose note does not. From there on all are judged, since a step may begin
+in the chapter before. A lake without chapters is judged as a whole.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
 
 Chapter = tuple[str, int]
-"""A cluster and the begin of a chapter, in ms."""
+"""A cluster, and when the chapter begins, in milliseconds."""
 Since = Mapping[str, datetime | None]
-"""By cluster, when its window begins; None, or no cluster: with its history."""
+"""By cluster, when its window begins; None, or a cluster that is missing: at the beginning of its history."""
 Noted = tuple[str, datetime | None]
-"""What is noted of a chapter that was judged: on what revision, and for a window that begins when."""
+"""The note on a judged chapter: its revision, and when the window began (None: without a window)."""
 
 _PLACES = pa.schema([("place", pa.string()), *JUDGED.schema_of(("cluster", "chapter", "revision", "since"))])
 
 
 @dataclass(frozen=True)
 class Part:
-    """Chapters of several clusters that begin at one moment."""
+    """The chapters of several clusters that begin at the same moment."""
 
     chapter: int
     noted: Mapping[str, Noted]
@@ -45,8 +45,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Chapters:
-    """``parts`` are to be judged, in order; what is in ``standing`` stands. What is ``stale`` was judged, and
-    does not stand; of that, ``gone`` is no chapter any more.
+    """The chapters of a lake, by what the judge has to do about them.
+
+    ``parts``: the chapters to judge, in order. ``standing``: those whose results stand. ``stale``: those that
+    were judged and whose results do not stand. ``gone``: those of ``stale`` that no longer exist.
     """
 
     parts: tuple[Part, ...] = ()
@@ -56,29 +58,29 @@ class Chapters:
 
     @property
     def known(self) -> bool:
-        """Whether history has chapters."""
+        """Whether the history has chapters."""
         return bool(self.parts or self.standing)
 
     @property
     def judged(self) -> list[Chapter]:
-        """The chapters of all parts."""
+        """The chapters to judge, those of all parts."""
         return [(cluster, part.chapter) for part in self.parts for cluster in part.noted]
 
     @property
     def several(self) -> bool:
-        """Whether any cluster has more than one."""
+        """Whether any cluster has more than one chapter."""
         clusters = [cluster for cluster, _ in (*self.standing, *self.judged)]
         return len(clusters) > len(set(clusters))
 
     @property
     def first(self) -> dict[str, int]:
-        """The first chapter of each cluster that is to be judged; so are all that follow."""
+        """By cluster, the first chapter to judge; all that follow are judged, too."""
         return {cluster: part.chapter for part in reversed(self.parts) for cluster in part.noted}
 
     @property
     def where_standing(self) -> Where:
-        """What chooses the rows of what stands. Nothing else lies before the last chapter that does, and
-        Iceberg would compare each file with every chapter that is named.
+        """The condition for the rows of standing chapters: those up to the last one, since no others lie
+        before it. Naming each chapter would have Iceberg compare every file with every chapter.
         """
         last: dict[str, int] = {}
         for cluster, chapter in self.standing:
@@ -87,7 +89,7 @@ class Chapters:
 
     @property
     def places(self) -> pa.Table:
-        """What is to be judged and noted: rows (place, cluster, chapter, revision, since)."""
+        """The chapters to judge and note, as rows (place, cluster, chapter, revision, since)."""
         return _places(
             (place(part.chapter, cluster), cluster, part.chapter, *noted)
             for part in self.parts
@@ -96,16 +98,16 @@ class Chapters:
 
 
 WHOLE = Chapters()
-"""Of a lake that has no chapters."""
+"""The Chapters of a lake that has none."""
 
 
 def place(chapter: int, cluster: str) -> str:
-    """What a chapter is called where it is judged as though it were a cluster by itself."""
+    """The name of a chapter where the judge treats it as a cluster of its own."""
     return f"{chapter} {cluster}"
 
 
 def whole_places(since: Since) -> pa.Table:
-    """The places of clusters that are judged whole, which are called as they are."""
+    """The places of clusters that are judged as a whole: their names are those of the clusters."""
     return _places((cluster, cluster, None, None, begin) for cluster, begin in sorted(since.items()))
 
 
@@ -115,16 +117,16 @@ def _places(rows: Iterable[Sequence[Any]]) -> pa.Table:
 
 
 def chapters(catalog: Catalog, since: Since) -> Chapters:
-    """The chapters of a lake as they are, beside those that were judged."""
+    """The chapters of a lake, compared with the notes on those that were judged."""
     noted = lake.scan(catalog, JUDGED).to_pylist()
     return compared(_present(catalog), noted, since)
 
 
 def compared(present: Mapping[Chapter, str], noted: Iterable[Mapping[str, Any]], since: Since) -> Chapters:
-    """``present``: the revision of each chapter. ``noted``: rows of JUDGED."""
+    """Compares chapters with notes. ``present``: the revision of each chapter; ``noted``: rows of JUDGED."""
     judged = [row for row in noted if row["cluster"] is not None]
     counted = Counter((row["cluster"], row["chapter"]) for row in judged)
-    fitting = {
+    unchanged = {
         each
         for row in judged
         if counted[each := (row["cluster"], row["chapter"])] == 1
@@ -132,9 +134,9 @@ def compared(present: Mapping[Chapter, str], noted: Iterable[Mapping[str, Any]],
         and _seen(row, row["since"]) == _seen(row, since.get(row["cluster"]))
     }
     first: dict[str, int] = {}
-    for cluster, chapter in (present.keys() | counted.keys()) - fitting:
+    for cluster, chapter in (present.keys() | counted.keys()) - unchanged:
         first[cluster] = min(chapter, first.get(cluster, chapter))
-    standing = {(cluster, each) for cluster, each in fitting if each < first.get(cluster, each + 1)}
+    standing = {(cluster, each) for cluster, each in unchanged if each < first.get(cluster, each + 1)}
     parts: dict[int, dict[str, Noted]] = defaultdict(dict)
     for (cluster, chapter), revision in present.items():
         if (cluster, chapter) not in standing:
@@ -148,18 +150,20 @@ def compared(present: Mapping[Chapter, str], noted: Iterable[Mapping[str, Any]],
 
 
 def where(of: Iterable[Chapter]) -> Where:
-    """What chooses the rows of these chapters."""
+    """The condition for the rows of these chapters."""
     by_cluster: dict[str, set[int]] = defaultdict(set)
     for cluster, chapter in of:
         by_cluster[cluster].add(chapter)
     return [
-        {"cluster": cluster, "chapter": frozenset(found)} for cluster, found in sorted(by_cluster.items())
+        {"cluster": cluster, "chapter": frozenset(chapters)}
+        for cluster, chapters in sorted(by_cluster.items())
     ]
 
 
 def _seen(judged: Mapping[str, Any], since: datetime | None) -> datetime | bool:
-    """What a window that begins ``since`` shows of a chapter whose results end between two times: all of it,
-    what has no end, or what follows that moment.
+    """How much of a judged chapter a window that begins ``since`` shows: all results (True), only those
+    without an end (False), or those that end after that moment (the moment). The results end between the
+    chapter's ``first_end`` and ``last_end``.
     """
     first, last = judged["first_end"], judged["last_end"]
     if since is None or first is None or since <= first:
@@ -168,7 +172,7 @@ def _seen(judged: Mapping[str, Any], since: datetime | None) -> datetime | bool:
 
 
 def _present(catalog: Catalog) -> dict[Chapter, str]:
-    """The revision of each chapter: of its rows, and of the code that judges them."""
+    """The revision of each chapter, which covers its rows and the code that judges them."""
     return {
         (row["cluster"], row["chapter"]): hashlib.sha256(f"{row['revision']} {code()}".encode()).hexdigest()
         for row in lake.scan(catalog, CHAPTERS, ("cluster", "chapter", "revision")).to_pylist()

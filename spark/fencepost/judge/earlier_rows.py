@@ -1,8 +1,8 @@
-"""The rows of earlier chapters on which a chapter is judged besides its own, for definitions that look at
+"""The rows of earlier chapters that the judge needs besides a chapter's own, for definitions that look at
 more than one row.
 
 Which rows these are follows from how far a definition looks (:mod:`tlasql.reach`), which its compiled plan
-tells. What looks at rows of several chapters is judged in the last one of them.
+says. A result that depends on rows of several chapters belongs to the last one of them.
 """
 
 from __future__ import annotations
@@ -24,35 +24,39 @@ if TYPE_CHECKING:
 
 
 def with_earlier_rows(engine: Engine, compiled: Sequence[Query], history: Chapters) -> list[Query]:
-    """The queries, of which those that look at more than one row read their rows from tables that have what
-    they need of earlier chapters, too. The engine looks at the chapters that are judged.
+    """The queries, changed so that those that look at more than one row read tables that also have the rows
+    they need from earlier chapters. The engine must look at the chapters that are judged.
     """
     if not history.several:
         return list(compiled)
     known = {table.name: table for table in tables()}
-    stepped = [query for query in compiled if query.looks_at == STEP]
-    columns = {table: of for query in stepped for table, of in query.beside.items()}
+    step_queries = [query for query in compiled if query.looks_at == STEP]
+    columns = {table: of for query in step_queries for table, of in query.beside.items()}
     names = {
-        table: called
+        table: name
         for table, of in columns.items()
-        if (called := steps.keep(engine, known[table], _named(known[table], stepped), of[1:], history))
+        if (
+            name := steps.keep(
+                engine, known[table], _columns_named(known[table], step_queries), of[1:], history
+            )
+        )
     }
-    found = []
+    changed = []
     for query in compiled:
         if query.looks_at == STEP:
-            found.append(_renamed(query, names))
+            changed.append(_renamed(query, names))
         elif query.looks_at == OVERLAP:
-            read = [(known[table], _named(known[table], [query])) for table in query.beside]
+            read = [(known[table], _columns_named(known[table], [query])) for table in query.beside]
             (keys,) = {of[1:] for of in query.beside.values()}
             kept = overlaps.keep(engine, read, keys, history)
-            found.append(overlaps.without_earlier(_renamed(query, kept)) if kept else query)
+            changed.append(overlaps.without_earlier(_renamed(query, kept)) if kept else query)
         else:
-            found.append(query)
-    return found
+            changed.append(query)
+    return changed
 
 
-def _named(table: Table, queries: Collection[Query]) -> list[str]:
-    """The columns of a table that queries name, but ``cluster``."""
+def _columns_named(table: Table, queries: Collection[Query]) -> list[str]:
+    """The columns of a table that queries name, without ``cluster``."""
     words = {word for query in queries for word in re.findall(r"\w+", query.sql)}
     return [name for name in table.columns if name in words and name != "cluster"]
 

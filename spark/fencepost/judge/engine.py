@@ -1,4 +1,4 @@
-"""What runs the judge's queries: DuckDB in this process, or Spark."""
+"""The engines that run the judge's queries: DuckDB in this process, or Spark."""
 
 from __future__ import annotations
 
@@ -19,39 +19,40 @@ if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
 
 LARGEST = 20_000_000
-"""Rows of silver that one process judges. At every size measured DuckDB took less CPU and time than Spark
-on the same machine; beyond this one a run is long enough for other machines to be worth their start.
+"""How many rows of silver one process judges at most. At every size measured, DuckDB took less CPU and time
+than Spark on the same machine; beyond this size a run is long enough for other machines to be worth their
+start.
 """
 
 
 class Engine(Protocol):
-    """Runs queries over silver, and over results that were given a name."""
+    """Runs queries over silver, and over results that were stored under a name."""
 
     @property
     def dialect(self) -> Dialect:
-        """Which of the compiled queries it reads."""
+        """The SQL dialect of the compiled queries that it runs."""
 
     def together(self, queries: Sequence[Query]) -> Iterator[Sequence[Query]]:
-        """The queries in groups, each of which is judged at once."""
+        """The queries in groups; the queries of a group are run as one."""
 
     def give(self, name: str, rows: pa.Table) -> None:
-        """Call a few rows ``name``."""
+        """Register a few rows under ``name``."""
 
     def view(self, name: str, sql: str) -> None:
-        """Call the rows of ``sql`` ``name``; they are computed where a query names them."""
+        """Define ``name`` as the rows of ``sql``, which are computed in each query that names them."""
 
     def keep(self, name: str, sql: str) -> None:
-        """Run ``sql`` once and call its rows ``name``, in place of what had this name."""
+        """Run ``sql`` once and store its rows under ``name``, in place of any that had this name."""
 
     def add(self, name: str, sql: str) -> None:
-        """Add the rows of ``sql`` to those called ``name``."""
+        """Add the rows of ``sql`` to those stored under ``name``."""
 
     def drop(self, name: str) -> None:
-        """Let go of the rows that were kept or added under this name."""
+        """Drop the rows that were kept or added under this name."""
 
     def replace(self, table: Table, sql: str, where: Where | None = None) -> None:
         """Make the rows of ``sql`` the content of the lake's table, or of the partitions that ``where``
-        chooses, in one commit. If it chooses none, they are added.
+        chooses, in one commit. If ``where`` is empty, the rows are appended.
         """
 
     def fetch(
@@ -62,23 +63,23 @@ class Engine(Protocol):
         columns: Sequence[str] = (),
         among: tuple[str, Sequence[str]] | None = None,
     ) -> None:
-        """Call ``columns`` (all, if none is named) of the rows of the lake's table that ``where`` chooses
-        (None: all) ``name``, in place of what had this name. ``among``: only rows that are alike, in some
-        columns, to one of the rows that have a name.
+        """Store rows of the lake's table that ``where`` chooses (None: all) under ``name``, in place of any
+        that had this name. ``columns``: the columns to store, all if none is named. ``among`` (name,
+        columns): only rows that equal, in these columns, one of the rows stored under that name.
         """
 
     def look_at(self, where: Where | None) -> None:
-        """From here on queries see of silver the rows that ``where`` chooses, each chapter as a cluster by
-        itself (:func:`~fencepost.judge.chapters.place`). None: all rows as they are.
+        """From now on, queries see only the rows of silver that ``where`` chooses, with each chapter as a
+        cluster of its own (:func:`~fencepost.judge.chapters.place`). None: they see all rows as they are.
         """
 
     def rows(self, sql: str) -> list[dict[str, Any]]:
-        """The rows of ``sql``, which are few, by column name."""
+        """The rows of ``sql``, which must be few, as dicts."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Which engine judges so many rows of silver, and why."""
+    """The engine that judges a silver of so many ``rows``, and why."""
 
     engine: Dialect
     reason: str
@@ -86,7 +87,7 @@ class Choice:
 
 
 def choose(settings: Settings, rows: int) -> Choice:
-    """The engine for a silver of so many rows."""
+    """Choose the engine for a silver of so many rows."""
     reason = why_spark(settings, rows, LARGEST, "rows of silver")
     return Choice("spark", reason, rows) if reason else Choice("duckdb", f"silver has {rows:,} rows", rows)
 
@@ -94,7 +95,7 @@ def choose(settings: Settings, rows: int) -> Choice:
 def opened(
     choice: Choice, settings: Settings, catalog: Catalog, session: Sessions
 ) -> AbstractContextManager[Engine]:
-    """The engine, for a ``with`` block; ``session`` is called if it is Spark."""
+    """The chosen engine, for a ``with`` block; ``session`` is called only for Spark."""
     if choice.engine == "spark":
         from fencepost.judge.spark_engine import SparkEngine
 
@@ -105,9 +106,11 @@ def opened(
 
 
 def semi_join(rows: str, among: tuple[str, Sequence[str]] | None) -> str:
-    """What follows ``FROM rows`` to choose those that are alike, in some columns, to one that has a name."""
+    """The WHERE clause that chooses those of ``rows`` that equal, in some columns, a row stored under a
+    name.
+    """
     if among is None:
         return ""
     name, columns = among
-    alike = " AND ".join(f"{rows}.{each} IS NOT DISTINCT FROM {name}.{each}" for each in columns)
-    return f" WHERE EXISTS (SELECT 1 FROM {name} WHERE {alike})"
+    is_same = " AND ".join(f"{rows}.{each} IS NOT DISTINCT FROM {name}.{each}" for each in columns)
+    return f" WHERE EXISTS (SELECT 1 FROM {name} WHERE {is_same})"

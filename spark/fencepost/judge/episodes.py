@@ -1,8 +1,8 @@
-"""Updates episodes and coverage from the pieces of all chapters, where these have changed.
+"""Updates episodes and coverage from the pieces of all chapters, where pieces have changed.
 
-What is new are the pieces of chapters that were judged; *stale* are those that were there of chapters which
-do not stand. Both touch definitions in scopes. Of these, and of no others, episodes and counts are made
-twice: as they are, and as they were. The difference is written.
+New pieces are those of the chapters just judged; *stale* pieces are the earlier ones of chapters that do not
+stand. Both touch certain definitions in certain scopes. For these, and for no others, episodes and counts are
+computed twice: as they are now, and as they were. Only the difference is written.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from fencepost.judge.engine import Engine
 
 _NOW, _OLD = "now ", "old "
-"""What the sides of a cluster are called: so, and its name."""
+"""The prefixes of the two sides of a cluster: the name of a side is the prefix and the cluster's name."""
 _SCOPE = ("cluster", "definition", "scope")
 _WITNESS = (*_SCOPE, "witness", "verdict", "failed_conjunct")
 _COUNTED = ("checked", "exercised", "holds", "violated", "unknown")
 _PLACED = ("chapter", "kind", *_WITNESS, "begins", "ends", "from_time", "to_time", *_COUNTED)
-"""What there is to know of pieces, but the text of what fails: that is most of them."""
+"""The columns of pieces without the texts of what fails, which take most of the space."""
 _TIME = pa.timestamp("us", tz="UTC")
 TIMES = pa.schema({"place": pa.string(), "chapter": pa.int64(), "begins": _TIME, "until": _TIME})
-"""From when to when the chapters of a side are; the last one has no end."""
+"""The times of the chapters of each side; the last chapter has no end."""
 _SIDES = f"""
 SELECT DISTINCT
   cluster AS place,
@@ -42,8 +42,10 @@ FROM gathered
 
 
 def update_episodes(engine: Engine, history: Chapters, *, whole: bool) -> None:
-    """Make the episodes and the coverage follow ``pieces``, which were found now; or, as a ``whole``, make
-    them anew of the pieces of all chapters. Otherwise the lake's are of ``stale`` and of what stands.
+    """Update the episodes and the coverage from ``pieces``, those of the chapters just judged.
+
+    ``whole``: compute them anew from the pieces of all chapters. Otherwise the lake's episodes must be those
+    of the stale and of the standing chapters' pieces.
     """
     now, old = ((*history.standing, *others) for others in (history.judged, history.stale))
     engine.give("chapters", pa.concat_tables([_times(_NOW, now), _times(_OLD, old)]))
@@ -71,24 +73,26 @@ def update_episodes(engine: Engine, history: Chapters, *, whole: bool) -> None:
 
 
 def _gather_touched(engine: Engine, history: Chapters) -> None:
-    """Gather the pieces of what was touched: of those that stand, texts only of what fails as it does now."""
+    """Gather the pieces of touched scopes; of standing chapters with texts only where the same witness
+    fails.
+    """
     engine.keep("touched", rule("touched"))
     engine.keep("touched_witnesses", rule("touched_witnesses"))
     engine.fetch("standing", PIECES, history.where_standing, _PLACED, ("touched", _SCOPE))
     sources = {_NOW: ("pieces", "standing"), _OLD: ("stale", "standing")}
     engine.view("gathered", _by_side(sources, _PLACED))
     alike = " AND ".join(f"one.{name} IS NOT DISTINCT FROM other.{name}" for name in _WITNESS)
-    found = engine.rows(
+    chapters = engine.rows(
         "SELECT DISTINCT one.cluster, one.chapter FROM standing AS one "
         f"JOIN touched_witnesses AS other ON one.kind = 'failing' AND {alike}"
     )
-    engine.fetch("failed", PIECES, _where(found), (), ("touched_witnesses", _WITNESS))
+    engine.fetch("failed", PIECES, _where(chapters), (), ("touched_witnesses", _WITNESS))
     sources = {_NOW: ("pieces", "failed"), _OLD: ("stale", "failed")}
     engine.view("gathered_witnesses", _by_side(sources, PIECES.columns))
 
 
 def _replace_changed(engine: Engine) -> None:
-    """Replace the chapters of episodes that are not as they were."""
+    """Replace the chapters whose episodes changed."""
     columns = ", ".join(f"made.{name}" for name in EPISODES.columns)
     now, before = (f"SELECT {columns} FROM made WHERE sign = {sign}" for sign in (1, -1))
     engine.keep("added", f"{now} EXCEPT {before}")
@@ -105,7 +109,9 @@ def _replace_changed(engine: Engine) -> None:
 
 
 def _by_side(sources: Mapping[str, Sequence[str]], columns: Iterable[str]) -> str:
-    """The rows of several names, each side of a cluster as though it were one by itself."""
+    """A query for the rows stored under several names, with each side of a cluster as a cluster
+    of its own.
+    """
     selected = []
     for side, names in sources.items():
         for name in names:
@@ -114,8 +120,8 @@ def _by_side(sources: Mapping[str, Sequence[str]], columns: Iterable[str]) -> st
     return " UNION ALL ".join(selected)
 
 
-def _where(found: Iterable[Mapping[str, Any]]) -> Where:
-    return where((row["cluster"], row["chapter"]) for row in found)
+def _where(rows: Iterable[Mapping[str, Any]]) -> Where:
+    return where((row["cluster"], row["chapter"]) for row in rows)
 
 
 def _times(side: str, chapters: Iterable[Chapter]) -> pa.Table:
@@ -129,8 +135,8 @@ def _times(side: str, chapters: Iterable[Chapter]) -> pa.Table:
             "begins": _moment(begin),
             "until": None if until is None else _moment(until),
         }
-        for cluster, of in begins.items()
-        for begin, until in zip(of, [*of[1:], None], strict=True)
+        for cluster, cluster_begins in begins.items()
+        for begin, until in zip(cluster_begins, [*cluster_begins[1:], None], strict=True)
     ]
     return pa.Table.from_pylist(rows, schema=TIMES)
 

@@ -1,8 +1,8 @@
-"""What is noted of chapters that were judged: it makes sure that a run that was killed is repeated.
+"""The notes on chapters that were judged, which make sure that the work of a killed run is repeated.
 
-First of all the notes of chapters that do not stand are taken away, and with them what tells that a run was
-finished. They are written anew when all else is. So a chapter that is noted has the pieces and decisions that
-it was judged with, and a run that follows a finished one finds episodes and coverage made of all pieces.
+A run first deletes the notes on chapters that do not stand, and the note that the last run finished. It
+writes both anew when everything else is written. So a chapter with a note has the pieces and decisions of
+the run that judged it, and after a finished run the episodes and the coverage are those of all pieces.
 """
 
 from __future__ import annotations
@@ -22,29 +22,33 @@ if TYPE_CHECKING:
 
 
 class Notes:
-    """The rows of ``verdicts.judged``. ``finished``: the last run was, with these settings."""
+    """The rows of ``verdicts.judged``. ``finished``: whether the last run finished, with the same
+    settings.
+    """
 
     def __init__(self, engine: Engine, settings: Settings, history: Chapters) -> None:
         self._engine, self._history = engine, history
-        self._made_with = _digest(settings)
+        self._settings_digest = _digest(settings)
         engine.fetch("noted", JUDGED, None)
-        said = engine.rows("SELECT revision FROM noted WHERE cluster IS NULL")
-        self.finished = [row["revision"] for row in said] == [self._made_with]
+        finished_with = engine.rows("SELECT revision FROM noted WHERE cluster IS NULL")
+        self.finished = [row["revision"] for row in finished_with] == [self._settings_digest]
 
     def forget(self) -> None:
-        """Take away what does not stand, unless all does."""
+        """Delete the notes that do not stand, and the note that a run finished; nothing if all
+        notes stand.
+        """
         self._engine.fetch("noted", JUDGED, self._history.where_standing)
         if self._changes:
             self._engine.replace(JUDGED, "SELECT * FROM noted")
 
     def finish(self) -> None:
-        """Note the chapters that were judged, and that the run is finished."""
+        """Note the chapters that were judged, and that the run finished."""
         if not self._history.known or not self._changes:
             return
-        done = {"revision": [self._made_with]}
+        finished = {"revision": [self._settings_digest]}
         schema = JUDGED.arrow_schema
         empty = {name: [None] for name in schema.names}
-        self._engine.give("done", pa.table({**empty, **done}, schema=schema))
+        self._engine.give("done", pa.table({**empty, **finished}, schema=schema))
         judged = rule("judged_chapters")
         sql = f"SELECT * FROM noted UNION ALL SELECT * FROM done UNION ALL SELECT * FROM ({judged}) AS judged"
         self._engine.replace(JUDGED, sql)
@@ -55,6 +59,6 @@ class Notes:
 
 
 def _digest(settings: Settings) -> str:
-    """A digest of the settings that episodes and coverage are made with."""
+    """A digest of the settings that episodes and coverage depend on."""
     chosen = (sorted(settings.severities.items()), sorted(each.name for each in settings.clusters))
     return hashlib.sha256(repr(chosen).encode()).hexdigest()

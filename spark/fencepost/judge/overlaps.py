@@ -1,8 +1,7 @@
-"""What definitions that join overlapping rows are judged on by chapter: rows of earlier chapters that overlap
-one of its own.
+"""The rows of earlier chapters that overlap a row of a chapter, for definitions that join overlapping rows.
 
-A chapter has to be judged on what is joined with a row of its own; rows that were added to it are joined with
-each other, too. So these are judged by themselves once more, and what is found of them is taken away.
+A chapter must be judged on every join with a row of its own. But the earlier rows that are added to it are
+joined with each other, too. So the judge also evaluates the earlier rows alone, and removes those results.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from fencepost.judge.engine import Engine
 
 _EARLIER = "before "
-"""What the rows that were added to a place are called by themselves: the place, after this."""
+"""The prefix of a place under which the earlier rows that were added to it are judged alone."""
 
 _PROBES = """
 SELECT seen.cluster AS place, places.cluster AS part_of, places.chapter AS over_in, {seen}
@@ -28,7 +27,7 @@ FROM {table} AS seen
 JOIN places
   ON seen.cluster = places.place
 """
-"""What rows of chapters are related by, and from where to where they are true."""
+"""The keys by which rows of the chapters are joined, and the positions between which the rows are true."""
 
 _KNOWN = """
 SELECT places.cluster AS part_of, places.chapter AS over_in, {seen}
@@ -72,9 +71,10 @@ FROM earlier
 def keep(
     engine: Engine, read: Sequence[tuple[Table, Sequence[str]]], keys: Sequence[str], history: Chapters
 ) -> dict[str, str]:
-    """Keep the rows of the chapters and what overlaps them, of each table the columns that are ``read``.
-    Gives the names of what was kept; none where the chapters have no rows. Rows with the same ``keys`` are
-    joined.
+    """Store the rows of the chapters together with the earlier rows that overlap them.
+
+    ``read``: the tables, each with the columns to store. Rows with the same ``keys`` are joined. Returns, by
+    table, the name under which its rows are stored; nothing where the chapters have no rows.
     """
     related = [*keys, "from_position", "to_position"]
     probes = (_PROBES.format(table=table.name, seen=_columns("seen", related)) for table, _ in read)
@@ -110,7 +110,7 @@ def keep(
 
 
 def without_earlier(query: Query) -> Query:
-    """The query, without what is found of earlier rows alone."""
+    """The query without the results of earlier rows alone."""
     others = RESULT.replace("cluster", f"SUBSTRING(cluster, {len(_EARLIER) + 1}) AS cluster")
     sql = f"""WITH joined AS (
 {query.sql}

@@ -1,4 +1,4 @@
-"""Judging, step by step, on whichever engine."""
+"""The steps of a run of the judge, on either engine."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
 
 _COLUMNS = {
-    # a truth of one decision, a word of another: text is what all of them can be
+    # the outcome of one decision is a truth value, that of another a word: text can hold both
     True: "definition, cluster, subject, CAST(outcome AS STRING) AS outcome",
     False: RESULT,
 }
@@ -47,15 +47,15 @@ class JudgeSummary:
 
 
 def judge(settings: Settings, catalog: Catalog, session: Sessions) -> JudgeSummary:
-    """Evaluate every marked definition over silver and make ``verdicts.*`` what was found.
+    """Evaluate every marked definition over silver, and write the results to ``verdicts.*``.
 
-    Of definitions that look at a chapter alone, the chapters that changed are judged, and the others stand as
-    they were; any other definition is judged over all of history. ``session`` opens Spark and is called only
-    where silver is too large for one process. Severities that the configuration overrides are written as
-    overridden.
+    Definitions that look at one chapter are evaluated only over chapters that changed, and their results for
+    other chapters stand; all other definitions are evaluated over all of history. ``session`` opens Spark and
+    is called only where silver is too large for one process. Severities that the configuration overrides are
+    written as overridden.
     """
-    read = set().union(*(query.tables for query in queries()))
-    rows = sum(lake.count(catalog, table) for table in tables() if table.name in read)
+    names = set().union(*(query.tables for query in queries()))
+    rows = sum(lake.count(catalog, table) for table in tables() if table.name in names)
     choice = choose(settings, rows)
     log.info("%s judges: %s", choice.engine, choice.reason)
     windows = lake.scan(catalog, WINDOWS)
@@ -76,7 +76,7 @@ def run(
     windows: pa.Table | None = None,
     history: Chapters = WHOLE,
 ) -> JudgeSummary:
-    """Judge on this engine. Row-level results are computed once, for the episodes and for the counts.
+    """Judge on this engine. Results of rows are computed once, for both the episodes and the counts.
 
     ``windows``: rows of WINDOWS; a cluster without one is judged for all of its history.
     """
@@ -91,43 +91,46 @@ def run(
     engine.add("ended", "SELECT cluster AS place, from_time AS first_end, to_time AS last_end FROM no_pieces")
     since = {row["cluster"]: row["since"] for row in windows.to_pylist()}
     windowed = any(since.values())
-    further = [each for each in compiled if not history.known or each.looks_at == ALL]
-    noted = Notes(engine, settings, history)
-    whole = bool(further) or not history.standing or not noted.finished
+    over_all_history = [each for each in compiled if not history.known or each.looks_at == ALL]
+    notes = Notes(engine, settings, history)
+    whole = bool(over_all_history) or not history.standing or not notes.finished
     engine.fetch("stale", PIECES, () if whole else where(history.stale))
-    noted.forget()
-    local = [each for each in compiled if each not in further]
-    for decides, found in ((True, _decide), (False, partial(_judge, windowed=windowed))):
+    notes.forget()
+    by_chapter = [each for each in compiled if each not in over_all_history]
+    for decides, evaluate in ((True, _decide), (False, partial(_judge, windowed=windowed))):
         engine.give("places", whole_places(since))
-        found(engine, [each for each in further if each.decides == decides])
+        evaluate(engine, [each for each in over_all_history if each.decides == decides])
         if history.parts:
             engine.look_at(where(history.judged))
             engine.give("places", history.places)
-            chosen = with_earlier_rows(engine, [each for each in local if each.decides == decides], history)
-            found(engine, chosen)
+            chosen = with_earlier_rows(
+                engine, [each for each in by_chapter if each.decides == decides], history
+            )
+            evaluate(engine, chosen)
         engine.look_at(None)
         if decides:
-            # what is written need not be held
+            # decisions that are written need not stay in memory
             _replace(engine, DECISIONS, "SELECT * FROM decisions", history, [{CHAPTER: None}])
             engine.drop("decisions")
     update_episodes(engine, history, whole=whole)
     _replace(engine, PIECES, "SELECT * FROM pieces WHERE chapter IS NOT NULL", history)
-    noted.finish()
+    notes.finish()
     counted = engine.rows("SELECT status, COUNT(*) AS number FROM coverage GROUP BY status")
     statuses = {row["status"]: row["number"] for row in counted}
     return JudgeSummary(*(statuses.get(name, 0) for name in JudgeSummary.__dataclass_fields__))
 
 
 def _decide(engine: Engine, compiled: Sequence[Query]) -> None:
-    """Add the decisions of these queries, of chapters or of all of history."""
+    """Add the decisions of these queries over chapters or over all of history."""
     for group in engine.together(compiled):
         engine.view("decided", _union(group))
         engine.add("decisions", rule("decisions"))
 
 
 def _judge(engine: Engine, compiled: Sequence[Query], windowed: bool) -> None:
-    """Judge chapters, all at once, by definitions that look at nothing else; or, by others, all of history,
-    which is no chapter.
+    """Run these queries over the places, and add what they find to the pieces.
+
+    The places are either all chapters, for definitions that look at one chapter, or whole clusters.
     """
     for group in engine.together(compiled):
         engine.keep("found", _union(group))
@@ -139,7 +142,9 @@ def _judge(engine: Engine, compiled: Sequence[Query], windowed: bool) -> None:
 
 
 def _replace(engine: Engine, table: Table, sql: str, history: Chapters, others: Where = ()) -> None:
-    """Write what was found of the chapters that were judged; in order, so that rows of one are together."""
+    """Replace the rows of the chapters that were judged; in order, so that rows of one chapter
+    lie together.
+    """
     if len(history.judged) > 1:
         sql = f"{sql} ORDER BY chapter"
     chosen = [*where({*history.judged, *history.stale}), *others] if history.standing else None
@@ -151,14 +156,14 @@ def _union(group: Iterable[Query]) -> str:
 
 
 def _definitions(settings: Settings) -> pa.Table:
-    """Every definition: what it is, and how severe a violation is here."""
+    """Every definition, with the severity that a violation has under these settings."""
     rows = [
         {
-            "definition": found.id,
-            "module": found.module,
-            "kind": found.kind,
-            "severity": settings.severities.get(found.id, found.severity),
+            "definition": definition.id,
+            "module": definition.module,
+            "kind": definition.kind,
+            "severity": settings.severities.get(definition.id, definition.severity),
         }
-        for found in definitions()
+        for definition in definitions()
     ]
     return pa.Table.from_pylist(rows, schema=pa.schema([(name, pa.string()) for name in rows[0]]))

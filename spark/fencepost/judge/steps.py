@@ -1,8 +1,8 @@
-"""What steps are judged on by chapter: rows of earlier chapters beside those of their own.
+"""The rows of earlier chapters that make a step with a row of a chapter, for definitions that look at steps.
 
-Positions tell which rows of earlier chapters make a step with one of a chapter. The lake is asked for them by
-time: what ends where another row begins also ends when that begins. Rows of one history do not overlap, so of
-those that are added to a chapter no two make a step.
+Positions tell which rows make a step: one ends where the other begins. The lake is asked for them by time,
+since such a row also ends when the other begins. Rows of one history do not overlap, so no two of the
+earlier rows that are added to a chapter make a step.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from fencepost.judge.engine import Engine
 
 _AT_ONCE = 200
-"""So many values Iceberg compares with what it knows of a file; more it does not."""
+"""Iceberg compares at most so many values of an IN condition with a file's statistics."""
 
 _CONDITIONS = 20
-"""So many conditions at most choose the rows of a cluster: each is compared with every file."""
+"""At most so many conditions choose the rows of a cluster: Iceberg compares each one with every file."""
 
 _TIME = pa.timestamp("us", tz="UTC")
 
@@ -39,7 +39,7 @@ JOIN places
 LEFT JOIN firsts
   ON places.cluster = firsts.cluster
 """
-"""When rows began, of those that began before the first chapter that is judged of their cluster."""
+"""When rows began that began before the first judged chapter of their cluster."""
 
 _BESIDE = """
 WITH present AS (
@@ -76,8 +76,10 @@ UNION ALL
 def keep(
     engine: Engine, table: Table, columns: Sequence[str], keys: Collection[str], history: Chapters
 ) -> str | None:
-    """Keep the rows of the chapters and what is beside them, and give the name of that; None where they have
-    none. Rows of one history have the same ``keys``.
+    """Store the rows of the chapters together with the earlier rows that make a step with one of them.
+
+    Rows of one history have the same ``keys``. Returns the name under which the rows are stored; None where
+    the chapters have no rows.
     """
     begins = _begins(history)
     firsts = {"cluster": pa.array(begins, pa.string()), "begins": pa.array(begins.values(), _TIME)}
@@ -89,37 +91,37 @@ def keep(
     same = ["known.part_of = present.part_of", "known.over_in < present.over_in"]
     same += [f"known.{name} IS NOT DISTINCT FROM present.{name}" for name in keys]
     lists = {name: _columns(name, columns) for name in ("seen", "present", "older", "known")}
-    called = table.name.replace("silver.", "beside_")
-    engine.keep(called, _BESIDE.format(table=table.name, same=" AND ".join(same), **lists))
-    return called
+    stored_as = table.name.replace("silver.", "beside_")
+    engine.keep(stored_as, _BESIDE.format(table=table.name, same=" AND ".join(same), **lists))
+    return stored_as
 
 
 def _before(begun: Sequence[Mapping[str, Any]], history: Chapters) -> Iterator[Condition]:
-    """What chooses the rows of earlier chapters that may end where one of these begins, or begin where it
-    ends: which is only where a clock went back.
+    """Conditions for the rows of earlier chapters that may end where one of these rows begins, or begin
+    where one ends (which happens only where a clock went back).
     """
     for cluster, begins in _begins(history).items():
-        here = [row for row in begun if row["cluster"] == cluster]
+        of_cluster = [row for row in begun if row["cluster"] == cluster]
         earlier: Condition = {"cluster": cluster, CHAPTER: Below(history.first[cluster])}
-        if any(row["undated"] for row in here):
+        if any(row["undated"] for row in of_cluster):
             yield earlier
-        elif here:
+        elif of_cluster:
             yield {**earlier, "from_time": AtLeast(begins)}
-            times = sorted({row["from_time"] for row in here} - {None})
-            some = max(_AT_ONCE, -(-len(times) // _CONDITIONS))
-            for number in range(0, len(times), some):
-                yield {**earlier, "to_time": _one_of(times[number : number + some])}
+            times = sorted({row["from_time"] for row in of_cluster} - {None})
+            size = max(_AT_ONCE, -(-len(times) // _CONDITIONS))
+            for number in range(0, len(times), size):
+                yield {**earlier, "to_time": _one_of(times[number : number + size])}
 
 
 def _one_of(times: Sequence[datetime]) -> frozenset[datetime] | Below:
-    """These times, in order; of many all that lies between."""
+    """A condition for these times, which are in order; if they are many, for all times between them."""
     if len(times) <= _AT_ONCE:
         return frozenset(times)
     return Below(times[-1] + timedelta(microseconds=1), times[0])
 
 
 def _begins(history: Chapters) -> dict[str, datetime]:
-    """When the first chapter that is judged begins, of clusters that have earlier ones."""
+    """When the first judged chapter begins, for each cluster that has earlier chapters."""
     return {cluster: datetime.fromtimestamp(ms / 1000, UTC) for cluster, ms in history.first.items() if ms}
 
 

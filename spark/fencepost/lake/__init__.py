@@ -1,6 +1,6 @@
 """Reads and writes the tables of the lake through Iceberg's own catalog; no JVM is needed.
 
-The tables are declared in :mod:`fencepost.tables`; what comes in and out is Arrow.
+The tables are declared in :mod:`fencepost.tables`; rows are Arrow tables.
 """
 
 from fencepost.lake.conditions import AtLeast, Below, Condition, Where

@@ -1,4 +1,4 @@
-"""Conditions that choose rows of a table, as this package and as Iceberg writes them."""
+"""Conditions that choose rows of a table: in the form that this package uses, and in Iceberg's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pyiceberg import expressions
 __all__ = ["AtLeast", "Below", "Condition", "Where", "expression"]
 
 Bound = int | datetime
-"""What a column is compared with."""
+"""A value that a column is compared with."""
 
 
 @dataclass(frozen=True)
@@ -39,30 +39,30 @@ _of: Any = expressions
 Condition = Mapping[str, Any]
 
 Where = Sequence[Condition]
-"""Which rows: those that meet any of the given conditions.
+"""Chooses the rows that meet any of these conditions; an empty one chooses none.
 
-One condition says of each column that it equals a value (None: is null), is one of a frozenset of values, or
-is :class:`AtLeast` or :class:`Below` one.
+A condition gives, for each column that it names, the value that the column must equal (None: it is null), a
+frozenset of values of which it must be one, or a bound, :class:`AtLeast` or :class:`Below`.
 """
 
 
 def expression(where: Where | None) -> Any:
-    """What chooses those rows in Iceberg; None chooses all."""
+    """Iceberg's expression for the rows that ``where`` chooses; None chooses all."""
     if where is None:
         return _of.AlwaysTrue()
-    return reduce(_of.Or, [_all_of(each) for each in _of_clusters(where)], _of.AlwaysFalse())
+    return reduce(_of.Or, [_all_of(each) for each in _merged_clusters(where)], _of.AlwaysFalse())
 
 
-def _of_clusters(where: Where) -> Iterator[Condition]:
-    """Conditions that are the same for several clusters become one: Iceberg compares each with every file."""
-    alike: dict[tuple[tuple[str, Any], ...], set[str]] = {}
+def _merged_clusters(where: Where) -> Iterator[Condition]:
+    """Merges conditions that differ only in the cluster: Iceberg compares each condition with every file."""
+    clusters_by_others: dict[tuple[tuple[str, Any], ...], set[str]] = {}
     for each in where:
         if isinstance(cluster := each.get(_CLUSTER), str):
             others = tuple((name, value) for name, value in each.items() if name != _CLUSTER)
-            alike.setdefault(others, set()).add(cluster)
+            clusters_by_others.setdefault(others, set()).add(cluster)
         else:
             yield each
-    for others, clusters in alike.items():
+    for others, clusters in clusters_by_others.items():
         yield {_CLUSTER: frozenset(clusters), **dict(others)}
 
 

@@ -1,4 +1,4 @@
-"""Failures of the disk and of the database that a lake lies in, which are no faults of the program."""
+"""Explains failures of the disk or the database that a lake lies in, which are no faults of the program."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from collections.abc import Iterator
 from fencepost.settings import SQLITE, Lake
 
 _FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
-# Of some libraries' errors only the text has it.
+# Some libraries' errors have the system's error only in their text.
 _FULL = (os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT))
 _REPEAT = "Free some space, and repeat the command: what it has written is not lost."
 
 
 def describe_failure(error: BaseException, lake: Lake) -> str | None:
-    """What failed in the place of a lake, and what to do about it; None for any other error.
+    """What failed where the lake lies, and what to do about it; None for any other error.
 
-    Libraries raise errors of their own where the disk or the database raised one: that one tells.
+    Libraries wrap the errors of disk and database in errors of their own, so all causes are looked at.
     """
-    found = (_in_words(each, lake) for each in _causes(error))
-    return next((words for words in found if words is not None), None)
+    descriptions = (_in_words(each, lake) for each in _causes(error))
+    return next((words for words in descriptions if words is not None), None)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
@@ -47,16 +47,16 @@ def _in_words(error: BaseException, lake: Lake) -> str | None:
     return f"{what}. {remedy}"
 
 
-def _remedy(said: str) -> str:
-    if "locked" in said:
+def _remedy(message: str) -> str:
+    if "locked" in message:
         return "Another command is writing to it: repeat this one when that has ended."
-    if "full" in said:
+    if "full" in message:
         return _REPEAT
-    if "readonly" in said:
+    if "readonly" in message:
         return "Check its permissions, or name another place in [lake]."
     return "Check [lake] in the configuration."
 
 
 def _folders(lake: Lake) -> tuple[str, ...]:
-    """Where the files of a lake are, as far as they are files of this machine."""
+    """The folders of a lake that are on this machine."""
     return tuple(place for place in (lake.warehouse, str(lake.folder or "")) if place.startswith("/"))

@@ -1,4 +1,6 @@
-"""What Iceberg notes of a table and its files. Rows are read only where a note is missing."""
+"""Sizes and bounds of tables and their files, from Iceberg's statistics. Rows are read only where these are
+missing.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,8 @@ __all__ = ["Extent", "count", "extents", "greatest", "multiples", "size", "snaps
 
 
 class Extent(NamedTuple):
-    """A file's least and greatest value of a column, infinite where Iceberg does not note them, and its
-    bytes.
+    """A file's least and greatest value of a column, infinite where Iceberg has none, and its
+    size in bytes.
     """
 
     first: float
@@ -29,62 +31,63 @@ class Extent(NamedTuple):
 
 
 def count(catalog: Catalog, table: Table) -> int:
-    """How many rows the table has, as its newest snapshot says: nothing is read."""
+    """How many rows the table has, from the summary of its newest snapshot: no file is read."""
     return _summed(catalog, table, "total-records")
 
 
 def size(catalog: Catalog, table: Table, where: Where | None = None) -> int:
-    """How many bytes the table's files have, or those that can hold rows that ``where`` chooses: none is
-    read.
+    """How many bytes the table's files have, or those of them that may have rows that ``where`` chooses; no
+    file is read.
     """
     if where is None:
         return _summed(catalog, table, "total-files-size")
-    found = catalog.load_table(table.name).scan(expression(where))
-    return sum(task.file.file_size_in_bytes for task in found.plan_files())
+    scan_of_rows = catalog.load_table(table.name).scan(expression(where))
+    return sum(task.file.file_size_in_bytes for task in scan_of_rows.plan_files())
 
 
 def snapshot(catalog: Catalog, table: Table) -> int | None:
-    """The id of the table's newest snapshot; None of a table that never had a row."""
+    """The id of the table's newest snapshot; None if the table never had a row."""
     return catalog.load_table(table.name).metadata.current_snapshot_id
 
 
 def greatest(catalog: Catalog, table: Table, column: str, where: Where) -> int | None:
-    """The greatest value of a column of bigint in the rows that ``where`` chooses; None without any.
+    """The greatest value of a bigint column in the rows that ``where`` chooses; None without rows.
 
-    ``where`` names columns that the table is partitioned by: files tell it, and are not read.
+    ``where`` must name only columns that the table is partitioned by: then the files' bounds are enough.
     """
     present = catalog.load_table(table.name)
     number = present.schema().find_field(column).field_id
-    found: list[int] = []
+    bounds: list[int] = []
     for task in present.scan(expression(where)).plan_files():
         bound = (task.file.upper_bounds or {}).get(number)
         if bound is None:
             values = scan(catalog, table, (column,), where)[column]
             return max(values.drop_null().to_pylist(), default=None)
-        found.append(int(from_bytes(LongType(), bound)))
-    return max(found, default=None)
+        bounds.append(int(from_bytes(LongType(), bound)))
+    return max(bounds, default=None)
 
 
 def extents(catalog: Catalog, table: Table, column: str) -> list[Extent]:
-    """Of each file of a table the values of a column of bigint; none is read."""
+    """The extent of a bigint column in each file of a table; no file is read."""
     present = catalog.load_table(table.name)
     number = present.schema().find_field(column).field_id
-    found = []
+    extents_of_files = []
     for task in present.scan().plan_files():
         least, most = (task.file.lower_bounds or {}).get(number), (task.file.upper_bounds or {}).get(number)
         first = -inf if least is None else int(from_bytes(LongType(), least))
         last = inf if most is None else int(from_bytes(LongType(), most))
-        found.append(Extent(first, last, task.file.file_size_in_bytes))
-    return found
+        extents_of_files.append(Extent(first, last, task.file.file_size_in_bytes))
+    return extents_of_files
 
 
 def multiples(catalog: Catalog, table: Table, column: str, of: int, where: Where) -> set[int]:
-    """The multiples of a length that a column of bigint has values in: each at the value or less than the
-    length below it. Of files whose values are in one or two of them, as ``greatest``, none is read.
+    """The multiples of ``of`` to which the values of a bigint column round down, in the rows that ``where``
+    chooses. As for ``greatest``, ``where`` must name columns of the partitioning. A file is read only if its
+    values may round to more than two multiples.
     """
     present = catalog.load_table(table.name)
     number = present.schema().find_field(column).field_id
-    found, wide = set[int](), []
+    quotients, wide = set[int](), []
     planned = present.scan(expression(where), selected_fields=(column,))
     for task in planned.plan_files():
         bounds = [(each or {}).get(number) for each in (task.file.lower_bounds, task.file.upper_bounds)]
@@ -92,12 +95,12 @@ def multiples(catalog: Catalog, table: Table, column: str, of: int, where: Where
         if first is None or last is None or last - first > 1:
             wide.append(task)
         else:
-            found |= {first, last}
+            quotients |= {first, last}
     for task in wide:
-        read = ArrowScan(present.metadata, present.io, planned.projection(), expression(where))
-        values = pc.unique(pc.drop_null(read.to_table([task])[column]))
-        found.update((values.to_numpy() // of).tolist())
-    return {each * of for each in found}
+        arrow_scan = ArrowScan(present.metadata, present.io, planned.projection(), expression(where))
+        values = pc.unique(pc.drop_null(arrow_scan.to_table([task])[column]))
+        quotients.update((values.to_numpy() // of).tolist())
+    return {each * of for each in quotients}
 
 
 def _summed(catalog: Catalog, table: Table, what: str) -> int:

@@ -1,4 +1,4 @@
-"""The tables as they are declared: each is created, and gets the columns and partitions that it lacks."""
+"""Creates the tables as they are declared, and adds the columns and partition fields that they lack."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _PROPERTIES = {
     "format-version": "2",
     # with the default of 4, commits of concurrent writers get lost on a SQLite catalog
     "commit.retry.num-retries": "20",
-    # tasks are few and partitions fewer: neither shuffle nor sort all rows only to write them
+    # there are few tasks and fewer partitions: do not shuffle or sort all rows only to write them
     "write.distribution-mode": "none",
     "write.spark.fanout.enabled": "true",
     "write.metadata.delete-after-commit.enabled": "true",
@@ -48,15 +48,15 @@ _TYPES: dict[str, IcebergType] = {
     "boolean": BooleanType(),
     "binary": BinaryType(),
     "timestamp": TimestamptzType(),
-    # ids of elements are beyond those of any column
+    # the id of the list's elements must differ from that of any column
     "array<string>": ListType(1000, StringType(), element_required=False),
 }
 
 
 def ensure(lake: Lake) -> Catalog:
-    """The open catalog, with every schema and table, and each column that a table lacked or had otherwise.
+    """Open the catalog, and make it have every schema and every table with the declared columns.
 
-    What is written from now on is partitioned as the table is declared; what was written before stays.
+    Rows that are written from now on are partitioned as the table is declared; earlier rows stay as they are.
     """
     if lake.folder is not None:
         lake.folder.mkdir(parents=True, exist_ok=True)
@@ -68,9 +68,9 @@ def ensure(lake: Lake) -> Catalog:
         if table.name not in present:
             _create(catalog, table)
         else:
-            kept = catalog.load_table(table.name)
-            _fit_columns(kept, table)
-            _fit_partitions(kept, table)
+            present_table = catalog.load_table(table.name)
+            _fit_columns(present_table, table)
+            _fit_partitions(present_table, table)
     return catalog
 
 
@@ -80,7 +80,7 @@ def _create(catalog: Catalog, table: Table) -> None:
         PartitionField(list(table.stored).index(name) + 1, 1000 + number, IdentityTransform(), name)
         for number, name in enumerate(table.stored_by)
     ]
-    # another process may be first
+    # another process may have created it meanwhile
     with suppress(TableAlreadyExistsError):
         catalog.create_table(
             table.name, _schema(table), partition_spec=PartitionSpec(*fields), properties=properties
@@ -120,13 +120,15 @@ def _fit_partitions(present: IcebergTable, table: Table) -> None:
 
 
 def _has_grown(present: IcebergTable, table: Table, name: str) -> bool:
-    """Whether an int became a bigint; of all changes the one that Iceberg makes and tables here need."""
+    """Whether an int column is declared as bigint now: the only change of type that Iceberg makes in place
+    here.
+    """
     return table.columns[name] == "bigint" and isinstance(present.schema().find_type(name), IntegerType)
 
 
 def _is_retyped(present: IcebergTable, table: Table, name: str) -> bool:
-    """Whether a column of the verdicts has another type now. Every run judges anew and replaces their tables,
-    so nothing is lost when it starts again empty.
+    """Whether a column of a verdicts table is declared with another type now. Every run replaces these
+    tables, so nothing is lost when the column starts empty.
     """
-    kept = type(present.schema().find_type(name))
-    return table in VERDICTS and kept is not type(_TYPES[table.columns[name]])
+    present_type = type(present.schema().find_type(name))
+    return table in VERDICTS and present_type is not type(_TYPES[table.columns[name]])

@@ -1,4 +1,4 @@
-"""Rows that are appended, replaced or taken away, each time in one commit."""
+"""Appends, replaces and deletes rows of tables, each time in one commit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
 
 
 def append(catalog: Catalog, table: Table, rows: pa.Table) -> int:
-    """Append rows, in one commit; gives back how many."""
+    """Append rows, in one commit; returns how many."""
     if rows.num_rows:
         commits.append(catalog.load_table(table.name), _aligned(rows, table))
     return int(rows.num_rows)
@@ -38,7 +38,7 @@ def replace(catalog: Catalog, table: Table, rows: pa.Table, where: Where | None 
 def replace_by_pieces(
     catalog: Catalog, table: Table, pieces: Iterable[pa.Table], where: Where | None = None
 ) -> None:
-    """As ``replace``, rows that come in pieces, one of them at a time in memory."""
+    """As ``replace``, for rows that come in pieces, of which one at a time is in memory."""
     aligned = (_aligned(rows, table) for rows in pieces)
     commits.replace(catalog.load_table(table.name), aligned, expression(where))
 
@@ -46,23 +46,23 @@ def replace_by_pieces(
 def replace_by_batches(
     catalog: Catalog, table: Table, rows: pa.RecordBatchReader, where: Where | None = None
 ) -> None:
-    """As ``replace``, rows that come in batches, one of them at a time in memory."""
+    """As ``replace``, for rows that come in batches, of which one at a time is in memory."""
     replace_by_pieces(catalog, table, (pa.Table.from_batches([batch]) for batch in rows), where)
 
 
 def delete(catalog: Catalog, table: Table, where: Where) -> None:
-    """Take the rows that ``where`` chooses out of the table, in one commit."""
+    """Delete the rows that ``where`` chooses, in one commit."""
     commits.delete(catalog.load_table(table.name), expression(where))
 
 
 def compact_files(catalog: Catalog, table: Table) -> None:
-    """Make few files of many small ones; the rows stay the same."""
+    """Rewrite many small files as few; the rows stay the same."""
     commits.compact_files(catalog.load_table(table.name))
 
 
 def note_read(catalog: Catalog, table: Table, snapshot: int) -> None:
-    """Note that a table was read as of a snapshot: ``added`` and ``scan_at`` know it, and what came since,
-    until a later one is noted.
+    """Note that a table was read as of a snapshot, so that this snapshot and those after it do not expire:
+    ``added`` and ``scan_at`` need them until a later one is noted.
     """
     commits.note_read(catalog.load_table(table.name), snapshot)
 
@@ -70,7 +70,7 @@ def note_read(catalog: Catalog, table: Table, snapshot: int) -> None:
 def _aligned(rows: pa.Table, table: Table) -> pa.Table:
     """Exactly the table's columns, in its order and types. Fails when one is missing.
 
-    What is in no chapter is in the first: all of history may be one.
+    Rows without a chapter get the first one, 0: all of history may be one chapter.
     """
     if table.in_chapters and CHAPTER not in rows.column_names:
         rows = rows.append_column(CHAPTER, pa.repeat(pa.scalar(0, pa.int64()), rows.num_rows))

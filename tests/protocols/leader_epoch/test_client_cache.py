@@ -196,7 +196,7 @@ def line(correlation_id: int, connection: Connection = ONE) -> ClientRequest:
 
 
 def client(*sent: ConnectionIds, asked: tuple[int, ...] = ()) -> Client:
-    return Client("c", CorrelationIds(sent), is_followed=True, asked=list(asked))
+    return Client("c", CorrelationIds(sent), is_followed=True, metadata_requests=list(asked))
 
 
 @pytest.mark.parametrize(
@@ -214,16 +214,16 @@ def test_a_cache_is_lost_where_an_id_has_no_line(
 ) -> None:
     of = client(ConnectionIds(ONE, JAVA, ranges))
     for each in heard[:-1]:
-        of.hear(line(each))
+        of.follow(line(each))
     of.cache = ClientCache()
-    of.hear(line(heard[-1]))
+    of.follow(line(heard[-1]))
     assert (of.cache.max_partition_epoch is None) == is_lost
 
 
 def test_who_does_not_count_as_a_java_client_does_is_not_followed() -> None:
     of = client(ConnectionIds(ONE, None, [(0, 9)]))
     of.is_followed = False
-    of.hear(line(1))
+    of.follow(line(1))
     assert of.cache.max_partition_epoch is None
     assert not of.has_answer(line(1))
 

@@ -1,4 +1,6 @@
-"""Who created and deleted topics, added partitions and asked for elections; and what that tells of clocks."""
+"""The requests that created or deleted topics, added partitions or triggered elections; and how these
+requests bound the clocks of brokers.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,10 @@ from fencepost.replay.requests import RequestLine, each_line
 
 @dataclass(slots=True)
 class AdminRequests:
-    """The requests of one cluster that created and removed topics, by topic id; ``lines`` of those."""
+    """The requests of one cluster that created and removed topics, by topic id.
+
+    ``lines``: the line of each such request, with the record of the metadata log that the request wrote.
+    """
 
     created: dict[str, AdminRequest] = field(default_factory=dict)
     removed: dict[str, AdminRequest] = field(default_factory=dict)
@@ -37,69 +42,74 @@ ADMIN_APIS = (CREATE_TOPICS, DELETE_TOPICS, CREATE_PARTITIONS, ELECT_LEADERS)
 """The requests of administrators that are read."""
 _PREFERRED, _UNCLEAN = 0, 1
 _ELECTED = {_PREFERRED: "preferred", _UNCLEAN: "unclean"}
-"""What an election of a type (org.apache.kafka.common.ElectionType) is, as ``Election.how``."""
+"""``Election.how`` by the type of an election (org.apache.kafka.common.ElectionType)."""
 
 
 def admin_requests(requests: pa.Table, histories: Mapping[str, ClusterHistory]) -> dict[str, AdminRequests]:
-    """By cluster, from rows of ``bronze.requests``. Tells the elections of histories who asked."""
-    found = {}
+    """The requests of each cluster, from rows of ``bronze.requests``.
+
+    Sets ``Election.request`` of each election in ``histories`` that such a request caused.
+    """
+    by_cluster = {}
     for cluster, history in histories.items():
         rows = requests.filter(pc.equal(requests["cluster"], cluster))
         principals = dict(
             zip(zip(rows["broker_id"].to_pylist(), rows["connection"].to_pylist(), strict=True),
                 rows["principal"].to_pylist(), strict=True)
         )  # fmt: skip
-        of = found[cluster] = AdminRequests()
+        admin = by_cluster[cluster] = AdminRequests()
         for line in each_line(rows, ADMIN_APIS):
-            asked = AdminRequest(line.request_id, principals[line.broker_id, line.connection], line.client_id)
+            request = AdminRequest(
+                line.request_id, principals[line.broker_id, line.connection], line.client_id
+            )
             if line.api_key in (CREATE_PARTITIONS, ELECT_LEADERS):
-                _tell(line, asked, history)
+                _set_requests(line, request, history)
                 continue
             created = line.api_key == CREATE_TOPICS
-            for topic_id, partitions in _accepted(line):
+            for topic_id, partitions in _changed_topics(line):
                 life = history.topics.get(topic_id)
                 record = None if life is None else life.created if created else life.removed
                 if record is None:
                     continue
-                (of.created if created else of.removed)[topic_id] = asked
-                of.lines.append((line, record))
+                (admin.created if created else admin.removed)[topic_id] = request
+                admin.lines.append((line, record))
                 for number, partition in life.partitions.items() if life is not None else ():
                     if number < partitions and partition.elections:
-                        partition.elections[0].asked = asked
-    return found
+                        partition.elections[0].request = request
+    return by_cluster
 
 
-def _tell(line: RequestLine, asked: AdminRequest, history: ClusterHistory) -> None:
-    """Tell the elections that a request asked for, or that gave partitions that it asked for their first
-    leader.
+def _set_requests(line: RequestLine, request: AdminRequest, history: ClusterHistory) -> None:
+    """Set ``Election.request`` of the elections that a request triggered, or that gave the partitions that it
+    created their first leader.
 
-    The controller dates them by the clock by which it logs the request.
+    The controller that logs the request also dates the elections, by the same clock.
     """
-    for topic, partition in _places(line):
+    for topic, partition in _granted(line):
         lives = history.by_name.get(topic, ())
-        of = [each for life in lives for each in life.partitions.values()]
-        found = [
+        partitions = [each for life in lives for each in life.partitions.values()]
+        caused = [
             election
-            for each in of
+            for each in partitions
             if partition in (None, each.id.partition)
             for election in each.elections
-            if _is_asked(line, each, election)
+            if _is_caused_by(line, each, election)
             and election.at.ms is not None
             and line.requested_ms <= election.at.ms <= line.responded_ms
             and controller_at(history, election.at.position) == line.broker_id
         ]
-        for election in found:
-            election.asked = asked
+        for election in caused:
+            election.request = request
 
 
-def _is_asked(line: RequestLine, of: PartitionLife, election: Election) -> bool:
+def _is_caused_by(line: RequestLine, partition: PartitionLife, election: Election) -> bool:
     if line.api_key == CREATE_PARTITIONS:
-        return election.how == "created" and election is of.elections[0]
+        return election.how == "created" and election is partition.elections[0]
     return election.how == _ELECTED.get(line.sent.get("electionType", _PREFERRED))
 
 
-def _places(line: RequestLine) -> Iterator[tuple[str, int | None]]:
-    """The topics, and of elections the partitions, for which a request was granted."""
+def _granted(line: RequestLine) -> Iterator[tuple[str, int | None]]:
+    """Topic and partition of each success in the answer; no partition for topics that got more partitions."""
     answer = line.answer or {}
     try:
         if line.api_key == CREATE_PARTITIONS:
@@ -116,26 +126,30 @@ def _places(line: RequestLine) -> Iterator[tuple[str, int | None]]:
         return
 
 
-def _accepted(line: RequestLine) -> Iterator[tuple[str, int]]:
-    """The ids of topics that a request created or deleted, and with how many partitions it created them."""
+def _changed_topics(line: RequestLine) -> Iterator[tuple[str, int]]:
+    """The id of each topic that a request created or deleted, and its number of partitions if created, else
+    0.
+    """
     answer = line.answer or {}
-    said = answer.get("topics") if line.api_key == CREATE_TOPICS else answer.get("responses")
-    for topic in said if isinstance(said, list) else ():
+    topics = answer.get("topics") if line.api_key == CREATE_TOPICS else answer.get("responses")
+    for topic in topics if isinstance(topics, list) else ():
         if isinstance(topic, dict) and topic.get("errorCode") == 0 and isinstance(topic.get("topicId"), str):
             count = topic.get("numPartitions")
             yield topic["topicId"], count if isinstance(count, int) else 0
 
 
 DATED_BY = ("cluster", "topic_id", "partition", "leader_epoch", "base_offset", "max_timestamp_ms")
-"""The columns of batches that tell when a leader wrote."""
+"""The columns of batches from which ``orders`` takes when a leader wrote."""
 
 
-def orders(history: ClusterHistory, by: AdminRequests, offsets: pa.Table) -> Iterator[Order]:
-    """What was before what, by different clocks: requests and the records that they wrote, leaders of
-    ``__consumer_offsets`` and their elections, and each other. ``offsets``: rows of ``bronze.batches``
-    (DATED_BY).
+def orders(history: ClusterHistory, admin: AdminRequests, offsets: pa.Table) -> Iterator[Order]:
+    """Pairs of events whose order is certain, dated by different clocks.
+
+    A request comes before the record that it wrote, and the record before the answer; a controller writes
+    before the next one does; a leader of ``__consumer_offsets`` is elected before it writes, and a deposed
+    leader writes before its successor. ``offsets``: rows of ``bronze.batches`` (DATED_BY).
     """
-    for line, record in by.lines:
+    for line, record in admin.lines:
         controller = controller_at(history, record.offset)
         yield Order(line.broker_id, line.requested_ms, controller, record.timestamp_ms)
         yield Order(controller, record.timestamp_ms, line.broker_id, line.responded_ms)
@@ -155,14 +169,14 @@ def orders(history: ClusterHistory, by: AdminRequests, offsets: pa.Table) -> Ite
         offsets_of = longs(rows["base_offset"])
         deposed: Election | None = None
         for election in partition.elections:
-            mine = epochs == (-1 if election.leader_epoch is None else election.leader_epoch)
-            if not mine.any() or election.at.ms is None:
+            is_own = epochs == (-1 if election.leader_epoch is None else election.leader_epoch)
+            if not is_own.any() or election.at.ms is None:
                 continue
-            first = int(times[mine].min())
+            first = int(times[is_own].min())
             yield Order(controller_at(history, election.at.position), election.at.ms, election.leader, first)
             if deposed is not None:
                 # what a deposed leader wrote behind its successor's first batch may be later
-                older = (epochs == deposed.leader_epoch) & (offsets_of < offsets_of[mine].min())
+                older = (epochs == deposed.leader_epoch) & (offsets_of < offsets_of[is_own].min())
                 if older.any():
                     yield Order(deposed.leader, int(times[older].max()), election.leader, first)
             deposed = election

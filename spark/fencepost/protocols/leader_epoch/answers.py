@@ -1,4 +1,6 @@
-"""What brokers' answers about topics said, each text read once, and where in the metadata log it was so."""
+"""Brokers' answers about topics, each distinct text parsed once, and where in the metadata log each was
+true.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +30,10 @@ class PartitionAnswer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TopicAnswer:
-    """A topic in an answer: ``topic_id`` None where it has none. It was so in ``[since, until)``.
+    """A topic in an answer; ``topic_id`` is None where the answer has none.
 
-    ``is_exact``: the metadata log has the topic and each of its leader epochs, so that it was so there only.
+    The answer was true at offsets ``[since, until)`` of the metadata log. ``is_exact``: the log has the topic
+    and each of its leader epochs, so the answer was true nowhere else.
     """
 
     topic: str
@@ -44,7 +47,11 @@ class TopicAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ListAnswer:
-    """The topics of an answer by name; all of them were so in ``[since, until)``."""
+    """The topics of an answer by name; all of them were true at offsets ``[since, until)`` of the metadata
+    log.
+
+    ``partitions``: how many partitions the answer has.
+    """
 
     topics: Mapping[str, TopicAnswer]
     partitions: int
@@ -58,19 +65,19 @@ class Answers:
     def __init__(self, lists: pa.Table, answers: pa.Table, history: ClusterHistory | None) -> None:
         """From rows of ``bronze.topic_lists`` and ``bronze.topic_answers`` of the cluster."""
         texts = zip(answers["topic_digest"].to_pylist(), answers["topic"].to_pylist(), strict=True)
-        topics = {digest: _topic_answer(said, history) for digest, said in texts}
+        topics = {digest: _topic_answer(text_of_topic, history) for digest, text_of_topic in texts}
         self._lists: dict[str, ListAnswer | None] = {}
         digests = zip(lists["topics_digest"].to_pylist(), lists["topic_digests"].to_pylist(), strict=True)
         for digest, of in digests:
             self._lists[digest] = _list_answer([topics.get(each) for each in of or ()])
 
     def of(self, digest: Any) -> ListAnswer | None:
-        """What an answer said; None where a part of it is missing."""
+        """The answer whose list of topics has this digest; None where a part of it is missing."""
         return self._lists.get(digest) if isinstance(digest, str) else None
 
 
-def _topic_answer(said: str, history: ClusterHistory | None) -> TopicAnswer | None:
-    answer = parse_object(said)
+def _topic_answer(text_of_topic: str, history: ClusterHistory | None) -> TopicAnswer | None:
+    answer = parse_object(text_of_topic)
     if answer is None:
         return None
     try:
@@ -82,21 +89,21 @@ def _topic_answer(said: str, history: ClusterHistory | None) -> TopicAnswer | No
     if topic is None:
         return None
     topic_id = None if topic_id == ZERO_ID else topic_id
-    return TopicAnswer(topic, topic_id, error, partitions, *_held(topic_id, partitions, history))
+    return TopicAnswer(topic, topic_id, error, partitions, *_true_between(topic_id, partitions, history))
 
 
 def _partition_answer(answer: Mapping[str, Any]) -> PartitionAnswer:
     numbers = ("partitionIndex", "leaderEpoch", "leaderId", "errorCode")
     values = [integer(answer.get(name)) for name in numbers]
-    given = zip(values, (0, -1, -1, 0), strict=True)
-    return PartitionAnswer(*(default if value is None else value for value, default in given))
+    with_defaults = zip(values, (0, -1, -1, 0), strict=True)
+    return PartitionAnswer(*(default if value is None else value for value, default in with_defaults))
 
 
-def _held(
+def _true_between(
     topic_id: str | None, partitions: Sequence[PartitionAnswer], history: ClusterHistory | None
 ) -> tuple[int, int, bool]:
-    """Where in the metadata log a topic was as it is told, by its id and its leader epochs; and whether all
-    of them are known.
+    """The offsets ``[since, until)`` of the metadata log at which a topic had this id and these leader
+    epochs; and whether the log has all of these epochs.
     """
     life = None if topic_id is None or history is None else history.topics.get(topic_id)
     if life is None:
@@ -105,28 +112,28 @@ def _held(
     since = life.begins.position if life.created is not None else 0
     until = END if life.gone is None else life.gone.position
     for each in partitions:
-        of = life.partitions.get(each.partition)
-        if of is None or each.leader_epoch < 0:
+        partition = life.partitions.get(each.partition)
+        if partition is None or each.leader_epoch < 0:
             is_exact = False
             continue
-        states = of.states
-        has = [s is not None and s.leader_epoch == each.leader_epoch for s in states.states]
-        if not any(has) or any(s is not None and s.leader_epoch is None for s in states.states):
+        states = partition.states
+        has_epoch = [s is not None and s.leader_epoch == each.leader_epoch for s in states.states]
+        if not any(has_epoch) or any(s is not None and s.leader_epoch is None for s in states.states):
             is_exact = False
             continue
-        first, last = has.index(True), len(has) - 1 - has[::-1].index(True)
-        if _began(of, first):
+        first, last = has_epoch.index(True), len(has_epoch) - 1 - has_epoch[::-1].index(True)
+        if _began(partition, first):
             since = max(since, states.begins[first].position)
-        if last + 1 < len(has):
+        if last + 1 < len(has_epoch):
             until = min(until, states.begins[last + 1].position)
     return since, until, is_exact
 
 
-def _began(of: PartitionLife, number: int) -> bool:
-    """Whether a state began where its row does, and is not just known from there on, as behind a hole."""
+def _began(partition: PartitionLife, number: int) -> bool:
+    """Whether a state began where it is first known, rather than before, in a hole."""
     if number == 0:
-        return bool(of.elections) and of.elections[0].how == "created"
-    before = of.states.states[number - 1]
+        return bool(partition.elections) and partition.elections[0].how == "created"
+    before = partition.states.states[number - 1]
     return before is not None and before.leader_epoch is not None
 
 
@@ -136,7 +143,7 @@ def _list_answer(topics: Sequence[TopicAnswer | None]) -> ListAnswer | None:
         return None
     since, until = max((t.since for t in known), default=0), min((t.until for t in known), default=END)
     if since >= until:
-        # a broker's cache changes topic by topic: no one image has said all of it
+        # a broker's cache changes topic by topic: no single image of the metadata has all that it answered
         since, until = 0, END
     count = sum(len(each.partitions) for each in known)
     return ListAnswer({each.topic: each for each in known}, count, since, until)

@@ -12,4 +12,4 @@ CONTROLLER_APIS = {
     51: "ALTER_USER_SCRAM_CREDENTIALS", 57: "UPDATE_FEATURES", 64: "UNREGISTER_BROKER",
     67: "ALLOCATE_PRODUCER_IDS", 70: "CONTROLLER_REGISTRATION", 73: "ASSIGN_REPLICAS_TO_DIRS",
 }  # fmt: skip
-"""The APIs of active controllers of which nothing is read but that the active controller was another one."""
+"""APIs that only an active controller answers. Of their lines only the error NOT_CONTROLLER is read."""

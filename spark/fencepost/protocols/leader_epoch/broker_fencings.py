@@ -1,4 +1,4 @@
-"""Brokers that controllers fenced, with what it moved."""
+"""Brokers that controllers fenced, with the leaderships and the places in ISRs that each then lost."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ State = tuple[BrokerRegistration, str] | None
 
 
 class LeadershipLoss(NamedTuple):
-    """What a broker lost at an offset of the metadata log."""
+    """How many leaderships and places in ISRs a broker lost at an offset of the metadata log."""
 
     position: int
     leaders: int
@@ -28,49 +28,52 @@ class LeadershipLoss(NamedTuple):
 
 
 def fenced_brokers(cluster: str, history: ClusterHistory) -> pa.Table:
-    """The rows of silver.leader_epoch_fencings that records about brokers tell."""
+    """The rows of silver.leader_epoch_fencings about brokers that the metadata log shows as fenced."""
     rows = Columns(LEADER_EPOCH_FENCINGS)
-    moves = _moves(history)
+    losses = _losses(history)
     for broker_id, life in sorted(history.brokers.items()):
-        for row in _fencings(cluster, broker_id, life.states, moves.get(broker_id, ())):
+        for row in _fencings(cluster, broker_id, life.states, losses.get(broker_id, ())):
             rows.add(*row)
     return rows.to_arrow()
 
 
 def _fencings(
-    cluster: str, broker_id: int, history: History[State], moves: Sequence[LeadershipLoss]
+    cluster: str, broker_id: int, history: History[State], losses: Sequence[LeadershipLoss]
 ) -> Iterator[tuple[Any, ...]]:
-    """From not fenced to fenced, or gone. What a controlled shutdown moves is moved before the end of it."""
-    since: int | None = None
+    """A row for each time that a broker became fenced, or unregistered.
+
+    A controlled shutdown moves leaderships before the broker is fenced: these count from its beginning on.
+    """
+    shutdown_from: int | None = None
     steps = zip(pairwise(history.states), history.begins[1:], strict=True)
     for number, ((before, now), at) in enumerate(steps, start=1):
-        if now is not None and now[0].in_controlled_shutdown and since is None:
-            since = at.position
+        if now is not None and now[0].in_controlled_shutdown and shutdown_from is None:
+            shutdown_from = at.position
         if before is None or before[0].fenced is not False or (now is not None and not now[0].fenced):
             continue
-        cause = _why(before[0], now)
-        first = at.position if since is None else since
-        of = moves[bisect_left(moves, (first,)) : bisect_left(moves, (at.position + 1,))]
+        cause = _cause(before[0], now)
+        first = at.position if shutdown_from is None else shutdown_from
+        lost = losses[bisect_left(losses, (first,)) : bisect_left(losses, (at.position + 1,))]
         epoch = None if now is None else now[0].epoch
         ended = _ended(history, number)
         yield (
             cluster, digest_of(cluster, "broker", broker_id, at.position), "broker", f"broker {broker_id}",
             broker_id, None, None, None, None, before[0].epoch, epoch, cause, at.position, at.ms, at.ms,
-            None if ended is None else ended.ms, sum(each.leaders for each in of),
-            sum(each.isr for each in of), *NO_LINE,
+            None if ended is None else ended.ms, sum(each.leaders for each in lost),
+            sum(each.isr for each in lost), *NO_LINE,
         )  # fmt: skip
-        since = None
+        shutdown_from = None
 
 
 def _ended(history: History[State], number: int) -> Point | None:
-    """When the broker was next not fenced."""
+    """Where the broker was next not fenced; None where it never was."""
     for state, at in zip(history.states[number:], history.begins[number:], strict=True):
         if state is not None and state[0].fenced is False:
             return at
     return None
 
 
-def _why(before: BrokerRegistration, now: State) -> str:
+def _cause(before: BrokerRegistration, now: State) -> str:
     if now is None:
         return "unregistered"
     if before.in_controlled_shutdown:
@@ -78,20 +81,20 @@ def _why(before: BrokerRegistration, now: State) -> str:
     return "restart" if now[0].epoch != before.epoch else "session_timeout"
 
 
-def _moves(history: ClusterHistory) -> Mapping[int, list[LeadershipLoss]]:
+def _losses(history: ClusterHistory) -> Mapping[int, list[LeadershipLoss]]:
     """By broker, where it lost leaderships and places in an ISR."""
-    found: dict[int, dict[int, list[int]]] = {}
+    lost: dict[int, dict[int, list[int]]] = {}
     for _, partition in history.partitions():
         states = partition.states
         for (before, now), at in zip(pairwise(states.states), states.begins[1:], strict=True):
             if before is None or now is None or before.leader is None or now.leader is None:
                 continue
             if before.leader >= 0 and now.leader != before.leader:
-                found.setdefault(before.leader, {}).setdefault(at.position, [0, 0])[0] += 1
+                lost.setdefault(before.leader, {}).setdefault(at.position, [0, 0])[0] += 1
             if before.isr is not None and now.isr is not None:
                 for broker in set(before.isr) - set(now.isr):
-                    found.setdefault(broker, {}).setdefault(at.position, [0, 0])[1] += 1
+                    lost.setdefault(broker, {}).setdefault(at.position, [0, 0])[1] += 1
     return {
-        broker: [LeadershipLoss(at, leaders, isr) for at, (leaders, isr) in sorted(of.items())]
-        for broker, of in found.items()
+        broker: [LeadershipLoss(at, leaders, isr) for at, (leaders, isr) in sorted(by_position.items())]
+        for broker, by_position in lost.items()
     }

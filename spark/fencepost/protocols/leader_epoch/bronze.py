@@ -1,4 +1,4 @@
-"""What partitions' folders say (bronze): which incarnation lies where, and its leader epochs."""
+"""Bronze tables read from partitions' folders: the incarnation in each folder, and its leader epochs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ _REPLICA = {
     "topic": "string",
     "topic_id": "string",
     "partition": "int",
-    # of the folder: live, delete (the topic is gone, or the replica moved), stray (it should not be here)
+    # state of the folder: live, delete (its topic is gone, or the replica moved), stray (it does not belong
+    # here)
     "state": "string",
 }
 _READ = {
@@ -20,7 +21,7 @@ _READ = {
 
 PARTITION_FOLDERS = Table(
     "bronze.partition_folders",
-    "One row per replica and state of its folder, of folders with a partition.metadata.",
+    "One row per replica and state of its folder, for folders that have a partition.metadata.",
     {**_REPLICA, **_READ},
     ("cluster", "broker_id", "topic", "topic_id", "partition", "state"),
     ("cluster",),
@@ -28,11 +29,11 @@ PARTITION_FOLDERS = Table(
 
 LEADER_EPOCH_CHECKPOINTS = Table(
     "bronze.leader_epoch_checkpoints",
-    "One row per entry of a leader-epoch-checkpoint (EpochEntry), of each content it was found with; one row "
-    "without an epoch for an empty list. A file without a byte, to which nothing was written, has no row.",
+    "One row per entry (EpochEntry) in each captured content of a leader-epoch-checkpoint; one row without "
+    "an epoch if the list is empty. A file without a byte, to which nothing was written yet, has no row.",
     {
         **_REPLICA,
-        "content_digest": "string",  # of the whole file: it is replaced whenever an epoch begins or goes
+        "content_digest": "string",  # of the whole file, which is replaced when an epoch begins or is removed
         "leader_epoch": "int",
         "start_offset": "bigint",
         **_READ,

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from fencepost.protocols.leader_epoch.answers import PartitionAnswer, TopicAnswer
 
 ANY_USE, NO_USE = "", None
-"""What shows that a client took an answer: a topic id that it uses, any use of the topic, or none."""
+"""``CachedTopic.shown_by`` where it is no topic id: any use of the topic shows the answer, or no use does."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A partition of which an answer told another thing than the cache had; ``told`` None: it lacks it.
+    """A partition about which an answer differs from the cache; ``answer`` is None where the answer lacks it.
 
-    ``accepted`` is None where the client may not have had the answer.
+    ``cached_gone``: the newest answer before this one lacked the topic. ``accepted``: whether the client took
+    the answer into its cache; None where it may not have got the answer.
     """
 
     topic: str
@@ -23,35 +24,39 @@ class Change:
     cached_leader_epoch: int
     cached_gone: bool
     told_topic_id: str | None
-    told: PartitionAnswer | None
+    answer: PartitionAnswer | None
     error: int
     accepted: bool | None
 
     @property
     def of_another(self) -> bool:
-        """Whether not the same incarnation is told: within one an older leader epoch is never taken."""
-        return self.told is None or self.cached_gone or self.told_topic_id != self.cached_topic_id
+        """Whether the answer is not of the cached incarnation. Within one incarnation a client never takes an
+        older leader epoch.
+        """
+        return self.answer is None or self.cached_gone or self.told_topic_id != self.cached_topic_id
 
 
 @dataclass(slots=True)
 class CachedTopic:
-    """A topic in the cache: what was told of it last, None when it is gone; ``topic_id`` stays.
+    """A topic in the cache: the newest answer about it, None when that answer lacks it; ``topic_id`` stays.
 
-    ``as_told``: the cache has what the answer says, and nothing else. A thousand clients are told of ten
-    thousand partitions, so ``seen`` (lastSeenLeaderEpochs) and ``had`` (the partitions that it ever had) are
-    the answer's own while they are None.
+    ``as_answered``: the cache has what the answer says, and nothing else. A thousand clients may get answers
+    about ten thousand partitions each, so these two are None as long as the answer alone tells them:
+    ``seen``, the newest leader epoch by partition (lastSeenLeaderEpochs), and ``ever_had``, all partitions
+    that the cache ever had.
 
-    ``since``: how often the cache had been lost when this was so. ``in_doubt``: it is so if the client had
-    the last answer, which ``shown_by`` shows. ``kept_in``: the number of the last answer at which the client
-    kept the topic for certain. ``unsure``: partitions of which it is not known what epoch it last saw.
+    ``losses``: how often the cache had been lost when it got this answer. ``in_doubt``: the client may not
+    have got the newest answer; ``shown_by`` says what would show that it did: the use of this topic id,
+    ANY_USE or NO_USE. ``kept_in``: the number of the last answer at which the client certainly kept the
+    topic. ``unsure``: partitions whose last seen epoch is not known.
     """
 
     topic_id: str | None
     answer: TopicAnswer | None
-    as_told: bool = True
+    as_answered: bool = True
     seen: dict[int, int] | None = None
-    had: set[int] | None = None
-    since: int = 0
+    ever_had: set[int] | None = None
+    losses: int = 0
     in_doubt: bool = False
     shown_by: str | None = NO_USE
     kept_in: int = -1
@@ -59,19 +64,19 @@ class CachedTopic:
 
     @property
     def gone(self) -> bool:
-        """Whether the newest answer that named it did not have it."""
+        """Whether the newest answer that should have the topic did not have it."""
         return self.answer is None
 
     def epochs(self) -> dict[int, int]:
-        """``seen``, to be changed."""
+        """``seen`` as a dict of this client alone, which the caller may change."""
         if self.seen is None:
-            told = () if self.answer is None else self.answer.partitions
-            self.seen = {each.partition: each.leader_epoch for each in told if each.leader_epoch >= 0}
+            answered = () if self.answer is None else self.answer.partitions
+            self.seen = {each.partition: each.leader_epoch for each in answered if each.leader_epoch >= 0}
         return self.seen
 
     def partitions(self) -> set[int]:
-        """``had``, to be changed."""
-        if self.had is None:
-            told = () if self.answer is None else self.answer.partitions
-            self.had = {each.partition for each in told}
-        return self.had
+        """``ever_had`` as a set of this client alone, which the caller may change."""
+        if self.ever_had is None:
+            answered = () if self.answer is None else self.answer.partitions
+            self.ever_had = {each.partition for each in answered}
+        return self.ever_had

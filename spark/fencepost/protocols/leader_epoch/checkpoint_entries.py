@@ -1,4 +1,4 @@
-"""Entries of leader-epoch-checkpoint files, by the log that they are of."""
+"""Entries of leader-epoch-checkpoint files, by the log whose leader epochs they list."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pyarrow.compute as pc
 from fencepost.replay.entities import tuples
 
 LOG_COLUMNS = ("cluster", "topic", "topic_id", "partition")
-"""What names a log."""
+"""The columns that identify a log."""
 
 
 class Entry(NamedTuple):
-    """An EpochEntry, and the file that has it: a row of ``bronze.leader_epoch_checkpoints``."""
+    """An EpochEntry and the file that contains it: a row of ``bronze.leader_epoch_checkpoints``."""
 
     broker_id: int
     state: str
@@ -26,21 +26,23 @@ class Entry(NamedTuple):
 
 
 def entries_by_log(checkpoints: pa.Table) -> dict[tuple[Any, ...], list[list[Entry]]]:
-    """By LOG_COLUMNS the entries of each content of each replica's checkpoint, in order, by epoch."""
+    """By LOG_COLUMNS, the entries of each content that each replica's checkpoint ever had,
+    ordered by epoch.
+    """
     # microseconds
     ms = pc.round(pc.divide(checkpoints["captured_at"].cast(pa.int64()).cast(pa.float64()), 1000)).cast(
         pa.int64()
     )
     names = (*LOG_COLUMNS, *(name for name in Entry._fields if name != "captured_ms"))
     rows = checkpoints.select(names).add_column(names.index("file"), "captured_ms", ms)
-    found: dict[tuple[Any, ...], dict[tuple[Any, ...], list[Entry]]] = {}
+    by_log: dict[tuple[Any, ...], dict[tuple[Any, ...], list[Entry]]] = {}
     for row in tuples(rows):
         key, entry = row[: len(LOG_COLUMNS)], Entry._make(row[len(LOG_COLUMNS) :])
-        of = found.setdefault(key, {}).setdefault(entry[:3], [])
+        entries = by_log.setdefault(key, {}).setdefault(entry[:3], [])
         # an empty list has no epoch
         if entry.leader_epoch is not None:
-            of.append(entry)
-    return {key: _in_order(contents) for key, contents in found.items()}
+            entries.append(entry)
+    return {key: _in_order(contents) for key, contents in by_log.items()}
 
 
 def _in_order(contents: dict[tuple[Any, ...], list[Entry]]) -> list[list[Entry]]:

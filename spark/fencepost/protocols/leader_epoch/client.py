@@ -1,4 +1,4 @@
-"""One instance of a client as its request lines show it: its metadata, what it was told, where it reads."""
+"""One instance of a client as its request lines show it: its cache, the offsets it got, where it fetches."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from fencepost.protocols.leader_epoch.client_requests import ClientRequest
 from fencepost.protocols.leader_epoch.correlation_ids import CorrelationIds
 
 COMMITTED, RESET, READ, ELSEWHERE = "committed", "reset", "read", "elsewhere"
-"""Where an offset comes from."""
+"""Where an offset comes from (silver.fetch_positions, ``origin``): an answer to OffsetFetch; an answer to
+ListOffsets or OffsetForLeaderEpoch; the end of the fetch before; something that no request shows.
+"""
 Place = tuple[str, int]
 """Topic and partition."""
 
 
 @dataclass(slots=True)
-class ToldOffset:
-    """An offset that a client was told for a partition."""
+class AnsweredOffset:
+    """An offset that a client got for a partition, in an answer to the request ``line``."""
 
     origin: str
     offset: int
@@ -28,16 +30,16 @@ class ToldOffset:
     line: ClientRequest
 
     def is_of(self, group_id: str | None, offset: int) -> bool:
-        """Whether it is what a group had committed, at that offset."""
+        """Whether it is an offset that this group had committed."""
         return self.origin == COMMITTED and (self.group_id, self.offset) == (group_id, offset)
 
 
 @dataclass(slots=True)
 class Position:
-    """Where a client reads a partition: since ``began_at``, an offset of the incarnation ``began_of``, as it
-    was ``told``, if it was.
+    """Where a client fetches a partition.
 
-    ``row`` is the number of its row of silver.fetch_positions.
+    It began at the offset ``began_at`` of the incarnation ``began_of``, which an ``answer`` gave it, None if
+    none did. ``line`` is its newest Fetch, ``row`` the number of its row of silver.fetch_positions.
     """
 
     topic_id: str | None
@@ -47,70 +49,78 @@ class Position:
     row: int
     began_at: int
     began_of: str | None
-    told: ToldOffset | None = None
+    answer: AnsweredOffset | None = None
 
     def incarnation_of(self, offset: int) -> str | None:
-        """The topic id that an offset is of: where it began, of what it brought along."""
+        """The topic id of an offset: at the beginning that of where the offset comes from, else the fetched
+        one.
+        """
         return self.began_of if offset == self.began_at else self.topic_id
 
 
 @dataclass(slots=True)
 class Client:
-    """One instance: its cache, the offsets it was told last, and where it reads.
+    """One instance of a client: its cache, the newest offsets in its answers, and where it fetches.
 
     ``numbering``: the correlation ids of all its lines. ``is_followed``: it counts its requests as a Java
-    client does, from 0 over all its connections, so that a missing line shows; ``heard`` is the highest id of
-    its lines so far. ``is_producer``: it sent a Produce. ``asked``: the ids of its requests for metadata, in
-    order.
+    client does, from 0 over all its connections, so that a missing line shows. ``highest_id``: the highest
+    correlation id of its lines so far. ``is_producer``: it sent a Produce. ``metadata_requests``: the
+    correlation ids of its requests for metadata, in order. ``answered_offsets``: the offsets in answers from
+    which it has not fetched yet.
     """
 
     name: str
     numbering: CorrelationIds
     is_followed: bool = False
     is_producer: bool = False
-    heard: int = -1
-    asked: list[int] = field(default_factory=list)
+    highest_id: int = -1
+    metadata_requests: list[int] = field(default_factory=list)
     cache: ClientCache = field(init=False)
-    told: dict[Place, ToldOffset] = field(default_factory=dict)
-    reads: dict[Place, Position] = field(default_factory=dict)
+    answered_offsets: dict[Place, AnsweredOffset] = field(default_factory=dict)
+    positions: dict[Place, Position] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.cache = ClientCache(a_producer=self.is_producer)
 
-    def hear(self, line: ClientRequest) -> None:
-        """Its next line: where a request before it may be missing, so may be an answer that it had.
+    def follow(self, line: ClientRequest) -> None:
+        """Take its next line. Where the line of a request before this one may be missing, the client may have
+        got an answer that is not known, so its cache is lost.
 
-        Where answers come late, one that is missing may have come as late.
+        The answer of a missing line may have come as late as an answer that is known to have come late.
         """
-        is_late = line.correlation_id < self.heard
-        span = (-1, self.heard) if is_late else (self.heard, line.correlation_id)
+        is_late = line.correlation_id < self.highest_id
+        span = (-1, self.highest_id) if is_late else (self.highest_id, line.correlation_id)
         if not self.is_followed or not self.numbering.is_whole(*span):
             self.cache.lose()
-        self.heard = max(self.heard, line.correlation_id)
+        self.highest_id = max(self.highest_id, line.correlation_id)
 
     def has_answer(self, line: ClientRequest) -> bool:
-        """Whether it certainly had the answer to a request for metadata, and did not give it up before.
+        """Whether it certainly got the answer to a request for metadata, and did not give up waiting for it.
 
-        It has one such request at a time, and who gives one up closes its connection: so it had the answer if
-        it used the connection once more, after its next request for metadata (NetworkClient).
+        A client has one such request at a time, and closes the connection when it gives one up. So it got the
+        answer if it used the connection again after its next request for metadata (NetworkClient).
         """
-        after = bisect_right(self.asked, line.correlation_id)
+        after = bisect_right(self.metadata_requests, line.correlation_id)
         connection = (line.broker_id, line.connection or "")
-        if not self.is_followed or after == len(self.asked):
+        if not self.is_followed or after == len(self.metadata_requests):
             return False
-        return self.numbering.last(connection) >= self.asked[after]
+        return self.numbering.last(connection) >= self.metadata_requests[after]
 
     def is_known_until(self, line: ClientRequest) -> bool:
-        """Whether every request before one is known, since its first, which told which versions it speaks."""
+        """Whether the line of every request before this one is known, from the first (ApiVersions) on."""
         return self.numbering.is_whole(0, line.correlation_id)
 
-    def committed(self, place: Place, group_id: str | None, offset: int) -> ToldOffset | None:
-        """The answer that told it where its group was, if it has not gone on from there."""
-        told = self.told.get(place)
-        if told is None and (reads := self.reads.get(place)) is not None and reads.offset == reads.began_at:
-            told = reads.told
-        return told if told is not None and told.is_of(group_id, offset) else None
+    def committed(self, place: Place, group_id: str | None, offset: int) -> AnsweredOffset | None:
+        """The answer to OffsetFetch that gave it this committed offset, if it has not read on from there."""
+        answer = self.answered_offsets.get(place)
+        if (
+            answer is None
+            and (position := self.positions.get(place)) is not None
+            and position.offset == position.began_at
+        ):
+            answer = position.answer
+        return answer if answer is not None and answer.is_of(group_id, offset) else None
 
     def sent_nothing_else(self, one: ClientRequest, other: ClientRequest) -> bool:
-        """Whether every request between two of its requests is known: no correlation id is missing."""
+        """Whether the line of every request between these two is known: no correlation id is missing."""
         return self.numbering.is_whole(one.correlation_id, other.correlation_id)

@@ -13,16 +13,16 @@ HAS_TOPIC_IDS = 10
 
 
 class ClientCache:
-    """Metadata of one instance.
+    """The metadata that one instance of a client has cached.
 
-    Where an answer that it had may be missing, the cache is lost: of a topic it is known again when an answer
-    told what nothing was newer than.
+    The cache is lost where a line is missing whose answer the client may have got. What it has of a topic is
+    known again after an answer that was the newest the cluster had.
 
-    Not all that a client is told goes into its cache. A producer asks for nothing else (ProducerMetadata). A
-    consumer asks for it by name of what it keeps, but partitionsFor() and listTopics() ask too, and an admin
-    client keeps nothing. So of who is not ``a_producer`` a topic is kept from a Fetch on that names it by the
-    id in the cache, for as long as answers to requests for named topics go on to tell it: of what it has,
-    partitionsFor() does not ask.
+    Not every answer goes into a client's cache. A producer requests metadata for its cache only
+    (ProducerMetadata). A consumer requests the topics that it keeps by name, but partitionsFor() and
+    listTopics() send requests too, and an admin client keeps nothing. So unless the client is ``a_producer``,
+    it is taken to keep a topic from a Fetch on that names the topic by the cached id, as long as every answer
+    to a request for named topics has the topic: partitionsFor() sends no request for a cached topic.
     """
 
     def __init__(self, *, a_producer: bool = False) -> None:
@@ -33,21 +33,25 @@ class ClientCache:
         self._topics: dict[str, CachedTopic] = {}
 
     def lose(self) -> None:
-        """From here on nothing is known that was told before."""
+        """Forget what the cache has: an answer may be missing."""
         self._losses += 1
         self.max_partition_epoch = None
 
     def unknown(self, answer: ListAnswer, *, is_full: bool) -> list[TopicAnswer]:
-        """The topics of an answer of which it is not known what the cache had; with ``is_full`` also those
-        that it does not tell, as answers that have nothing of them.
+        """The topics of an answer for which it is not known what the cache had. With ``is_full`` also the
+        cached topics that the answer lacks, each as a topic without partitions.
         """
         if not self._losses and not any(of.in_doubt for of in self._topics.values()):
             return []
-        found = [told for told in answer.topics.values() if not self._is_known(self._topics.get(told.topic))]
+        topics = [
+            topic_answer
+            for topic_answer in answer.topics.values()
+            if not self._is_known(self._topics.get(topic_answer.topic))
+        ]
         for topic, of in self._topics.items() if is_full else ():
             if topic not in answer.topics and not self._is_known(of):
-                found.append(TopicAnswer(topic, None, 0, (), answer.since, answer.until))
-        return found
+                topics.append(TopicAnswer(topic, None, 0, (), answer.since, answer.until))
+        return topics
 
     def update(
         self,
@@ -58,27 +62,33 @@ class ClientCache:
         is_full: bool,
         is_received: bool,
     ) -> Iterator[Change]:
-        """Take an answer (Metadata.update); ``is_full``: what is not in it is gone.
+        """Take an answer (Metadata.update), and yield where it differs from the cache.
 
-        Nothing is said of topics that are ``unknown``. ``is_newest``: the cluster had nothing newer than what
-        is told of a topic. ``is_received``: the client certainly had the answer.
+        ``is_full``: the answer lists every topic, so a topic that it lacks is gone. ``is_newest``: whether
+        the cluster had nothing newer about a topic than the answer. ``is_received``: the client certainly got
+        the answer. There are no changes of topics that are ``unknown``.
         """
         self._answers += 1
-        for topic, told in answer.topics.items():
+        for topic, topic_answer in answer.topics.items():
             of = self._topics.get(topic)
             is_kept = of is not None and of.kept_in == self._answers - 1
             if not self._is_known(of):
-                is_known = is_received and told.partitions and not told.error and is_newest(told)
-                self._learn(told, of, version, is_known=bool(is_known))
+                is_known = (
+                    is_received
+                    and topic_answer.partitions
+                    and not topic_answer.error
+                    and is_newest(topic_answer)
+                )
+                self._learn(topic_answer, of, version, is_known=bool(is_known))
                 is_kept = False
-            elif of is None or of.answer is not told or not of.as_told:
-                had_id, was_there = (None, False) if of is None else (of.topic_id, not of.gone)
-                changes = list(self._take(told, of, version, is_newest))
+            elif of is None or of.answer is not topic_answer or not of.as_answered:
+                had_id, was_known = (None, False) if of is None else (of.topic_id, not of.gone)
+                changes = list(self._take(topic_answer, of, version, is_newest))
                 is_taken = is_received and is_kept and (self._a_producer or not is_full)
                 is_open = not is_taken and any(change.of_another for change in changes)
-                yield from self._told(changes, is_taken=is_taken)
+                yield from self._changes(changes, is_taken=is_taken)
                 if is_open or not is_received:
-                    self._doubt(topic, had_id, was_there=was_there)
+                    self._doubt(topic, had_id, was_known=was_known)
                 is_kept = is_kept and not is_open
             self._keep(topic, is_kept=is_kept)
         for topic, of in self._topics.items() if is_full else ():
@@ -87,106 +97,112 @@ class ClientCache:
             if not self._is_known(of):
                 of.shown_by = NO_USE
             elif not of.gone:
-                # who does not produce may only have looked (listTopics())
+                # a client that does not produce may only have called listTopics()
                 is_taken = is_received and self._a_producer
-                yield from self._told(self._lose(topic, of, None, 0), is_taken=is_taken)
+                yield from self._changes(self._lose(topic, of, None, 0), is_taken=is_taken)
                 of.in_doubt = not is_taken
 
-    def _learn(self, told: TopicAnswer, of: CachedTopic | None, version: int, *, is_known: bool) -> None:
-        """A topic is told of which it was not known what the cache had, and now ``is_known``, or not."""
+    def _learn(
+        self, topic_answer: TopicAnswer, of: CachedTopic | None, version: int, *, is_known: bool
+    ) -> None:
+        """Take the answer about a topic whose cached state was not known; ``is_known``: it is from now on."""
         if is_known:
-            had = {each.partition for each in told.partitions}
-            # what it last saw of other partitions stays, and is not known any more
-            unsure = frozenset(of.partitions() - had if of is not None else ())
-            told_id = told.topic_id if version >= HAS_TOPIC_IDS else None
-            self._topics[told.topic] = CachedTopic(
-                told_id, told, had=had | unsure, since=self._losses, unsure=unsure
+            partitions = {each.partition for each in topic_answer.partitions}
+            # the client keeps the epochs that it last saw of other partitions; which they are is not known
+            unsure = frozenset(of.partitions() - partitions if of is not None else ())
+            told_id = topic_answer.topic_id if version >= HAS_TOPIC_IDS else None
+            self._topics[topic_answer.topic] = CachedTopic(
+                told_id, topic_answer, ever_had=partitions | unsure, losses=self._losses, unsure=unsure
             )
         elif of is not None:
-            # what shows one answer does not tell whether this one came after it
+            # a use that shows the answer before does not tell whether the client got this one
             of.shown_by = NO_USE
 
-    def _doubt(self, topic: str, had_id: str | None, *, was_there: bool) -> None:
-        """The answer that was just taken may not have come, or not for the cache."""
+    def _doubt(self, topic: str, had_id: str | None, *, was_known: bool) -> None:
+        """Note that the client may not have got the newest answer, or not have put it into its cache."""
         of = self._topics.get(topic)
         if of is not None:
-            changed = was_there and of.topic_id is not None and of.topic_id != had_id
-            of.in_doubt, of.shown_by = True, of.topic_id if changed else NO_USE if was_there else ANY_USE
+            changed = was_known and of.topic_id is not None and of.topic_id != had_id
+            of.in_doubt, of.shown_by = True, of.topic_id if changed else NO_USE if was_known else ANY_USE
 
     def count(
         self, lowest: int | None, highest: int | None, newest: int | None, *, is_received: bool
     ) -> None:
-        """The broker's image had the counter of partition epochs between two numbers; ``newest`` is that of
-        the cluster.
+        """Take the counter of partition epochs of an answer (KIP-232's max partition epoch): the broker's
+        image had it between ``lowest`` and ``highest``, and the cluster at ``newest``; None where not known.
         """
-        mine = self.max_partition_epoch
+        own = self.max_partition_epoch
         if lowest is None or highest is None:
             self.max_partition_epoch = None
         elif is_received and lowest == newest:
             self.max_partition_epoch = newest
-        elif mine is not None and highest > mine:
+        elif own is not None and highest > own:
             self.max_partition_epoch = highest if is_received and lowest == highest else None
 
     def use(self, topic: str, topic_id: str | None) -> None:
-        """A request that only who knows the topic, or that id, can send."""
+        """Take a request that only a client that knows the topic, or this topic id, can send."""
         of = self._topics.get(topic)
         if of is not None and of.in_doubt and not of.gone and of.shown_by in (ANY_USE, topic_id or NO_USE):
             of.in_doubt = of.shown_by is NO_USE
 
     def keep(self, topic: str, topic_id: str | None) -> None:
-        """A Fetch by an id: only who keeps the topic has it."""
+        """Take a Fetch by topic id: only a client that keeps the topic has its id."""
         of = self._topics.get(topic)
         if of is not None and topic_id is not None and of.topic_id == topic_id and not of.gone:
             of.kept_in = self._answers
 
     def see(self, topic: str, partition: int, leader_epoch: int) -> None:
-        """An epoch from elsewhere than metadata (updateLastSeenEpochIfNewer, updatePartitionLeadership)."""
+        """Take a leader epoch from another answer than Metadata (updateLastSeenEpochIfNewer,
+        updatePartitionLeadership).
+        """
         of = self._topics.get(topic)
         if of is None or partition in of.unsure:
             return
         if of.epochs().get(partition, leader_epoch) < leader_epoch:
             of.epochs()[partition] = leader_epoch
-            of.as_told = False
+            of.as_answered = False
 
     def _is_known(self, of: CachedTopic | None) -> bool:
         if of is None:
             return not self._losses
-        return of.since == self._losses and not of.in_doubt
+        return of.losses == self._losses and not of.in_doubt
 
     def _keep(self, topic: str, *, is_kept: bool) -> None:
-        """The answer at hand told the topic; ``is_kept``: who had it keeps it."""
+        """Note that the newest answer has the topic; ``is_kept``: a client that had it keeps it."""
         of = self._topics.get(topic)
         if of is not None and (self._a_producer or (is_kept and not of.gone)):
             of.kept_in = self._answers
 
     @staticmethod
-    def _told(changes: Iterable[Change], *, is_taken: bool) -> Iterator[Change]:
+    def _changes(changes: Iterable[Change], *, is_taken: bool) -> Iterator[Change]:
         for change in changes:
             yield change if is_taken or not change.accepted else replace(change, accepted=None)
 
     def _take(
         self,
-        told: TopicAnswer,
+        topic_answer: TopicAnswer,
         of: CachedTopic | None,
         version: int,
         is_newest: Callable[[TopicAnswer], bool],
     ) -> Iterator[Change]:
-        if told.error or not told.partitions:
+        if topic_answer.error or not topic_answer.partitions:
             if of is not None and not of.gone:
-                yield from self._lose(told.topic, of, told.topic_id, told.error)
+                yield from self._lose(topic_answer.topic, of, topic_answer.topic_id, topic_answer.error)
             return
-        told_id = told.topic_id if version >= HAS_TOPIC_IDS else None
+        told_id = topic_answer.topic_id if version >= HAS_TOPIC_IDS else None
         if of is None:
             seen = None if version >= HAS_RELIABLE_LEADER_EPOCHS else dict[int, int]()
-            self._topics[told.topic] = CachedTopic(told_id, told, seen=seen, since=self._losses)
+            self._topics[topic_answer.topic] = CachedTopic(
+                told_id, topic_answer, seen=seen, losses=self._losses
+            )
             return
-        # only between two ids of the cache and the answer a change of incarnation is seen
+        # a change of incarnation shows only where cache and answer both have an id
         cached_id = None if of.gone else of.topic_id
         changed_id = cached_id is not None and told_id is not None and cached_id != told_id
-        seen, had, as_told, unsure = of.epochs(), of.partitions(), True, of.unsure
-        for each in told.partitions:
+        seen, ever_had, as_answered, unsure = of.epochs(), of.partitions(), True, of.unsure
+        for each in topic_answer.partitions:
             if each.partition in unsure:
-                if changed_id or is_newest(told):
+                if changed_id or is_newest(topic_answer):
                     unsure -= {each.partition}
                     seen[each.partition] = each.leader_epoch
                 continue
@@ -197,18 +213,18 @@ class ClientCache:
             elif last is None or changed_id or each.leader_epoch >= last:
                 seen[each.partition] = each.leader_epoch
             else:
-                # the same answer later tells again what the cache does not have
-                accepted = as_told = False
+                # when the same answer comes again, it again differs from the cache
+                accepted = as_answered = False
             differs = of.gone or of.topic_id != told_id or last != each.leader_epoch
-            if each.partition in had and differs:
+            if each.partition in ever_had and differs:
                 cached_epoch = -1 if last is None else last
                 yield Change(
-                    told.topic, each.partition, of.topic_id, cached_epoch, of.gone, told_id, each,
+                    topic_answer.topic, each.partition, of.topic_id, cached_epoch, of.gone, told_id, each,
                     each.error, accepted,
                 )  # fmt: skip
-        had.update(each.partition for each in told.partitions)
-        self._topics[told.topic] = CachedTopic(
-            told_id, told, as_told and not unsure, seen, had, self._losses, unsure=unsure
+        ever_had.update(each.partition for each in topic_answer.partitions)
+        self._topics[topic_answer.topic] = CachedTopic(
+            told_id, topic_answer, as_answered and not unsure, seen, ever_had, self._losses, unsure=unsure
         )
 
     def _lose(self, topic: str, of: CachedTopic, told_id: str | None, error: int) -> Iterator[Change]:

@@ -1,4 +1,4 @@
-"""Requests of clients as rows: what their lines say of topics and partitions, without the JSON."""
+"""Requests of clients as rows: the topics and partitions in their lines, parsed from the JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,12 @@ from fencepost.protocols.leader_epoch.lines import (
     NamedPartition,
     PartitionLine,
 )
-from fencepost.protocols.leader_epoch.partition_lines import ASKED, COLUMNS, TOLD, partition_lines
+from fencepost.protocols.leader_epoch.partition_lines import (
+    COLUMNS,
+    REQUEST_TYPES,
+    RESPONSE_TYPES,
+    partition_lines,
+)
 from fencepost.replay.arrow_slices import filtered, shared_values
 from fencepost.replay.json_objects import objects_of
 from fencepost.replay.keys import digests_of_texts
@@ -27,7 +32,7 @@ from fencepost.replay.requests import parse_object, requested_ms
 from fencepost.tables import Table
 
 _LISTS = {f"{name}s": name for name in COLUMNS}
-"""The list of a request that has a column of its partitions."""
+"""By the name of a list in a row of CLIENT_REQUESTS, the column of partitions (COLUMNS) that it has."""
 _KINDS = {pa.string(): "array<string>", pa.int32(): "array<int>", pa.int64(): "array<bigint>"}
 
 CLIENT_REQUESTS = Table(
@@ -75,13 +80,13 @@ class ClientRequest(NamedTuple):
 
 _OF_REQUEST = ClientRequest._fields[:-1]
 _REPEATED = frozenset({"client_id", "connection", "file", "topics_digest", "topic", "topic_id", "group_id"})
-"""Columns whose values are there again and again."""
+"""Columns whose values repeat: equal values share one Python object."""
 
 
 def of_clients(requests: pa.Table) -> pa.Table:
-    """``client_requests`` but those of brokers, which fetch as replicas."""
-    found = client_requests(requests)
-    return filtered(found, pc.less(found["replica_id"], 0))
+    """``client_requests`` without those of brokers, which fetch as replicas."""
+    requests_of_all = client_requests(requests)
+    return filtered(requests_of_all, pc.less(requests_of_all["replica_id"], 0))
 
 
 def client_requests(requests: pa.Table) -> pa.Table:
@@ -96,8 +101,8 @@ def client_requests(requests: pa.Table) -> pa.Table:
 def each_request(
     rows: pa.Table, api_keys: Collection[int], first: Sequence[str] = ()
 ) -> Iterator[ClientRequest]:
-    """The requests of these APIs among rows of CLIENT_REQUESTS, by answer, file, position and id; by the
-    columns ``first`` before that.
+    """The requests of these APIs among rows of CLIENT_REQUESTS, ordered by the columns ``first``, then by the
+    time of the answer, file, position and id.
     """
     rows = rows.filter(pc.is_in(rows["api_key"], pa.array(sorted(api_keys), pa.int32())))
     names = (*first, "responded_ms", "file", "position", "request_id")
@@ -117,13 +122,13 @@ def of_partitions(rows: pa.Table) -> tuple[Longs, Longs, pa.Table]:
 def _requests(rows: pa.Table) -> Iterator[ClientRequest]:
     row, _, partitions = of_partitions(rows)
     values = {name: _values(name, partitions[name]) for name in COLUMNS}
-    asked = map(NamedPartition, *(values[name] for name in NamedPartition._fields))
-    found = list(map(PartitionLine, asked, *(values[name] for name in PartitionLine._fields[1:])))
+    requested = map(NamedPartition, *(values[name] for name in NamedPartition._fields))
+    lines = list(map(PartitionLine, requested, *(values[name] for name in PartitionLine._fields[1:])))
     count = np.bincount(row, minlength=rows.num_rows)
     of = (_values(name, rows[name]) for name in _OF_REQUEST)
     begin = 0
     for *request, end in zip(*of, np.cumsum(count).tolist(), strict=True):
-        yield ClientRequest._make((*request, found[begin:end]))
+        yield ClientRequest._make((*request, lines[begin:end]))
         begin = end
 
 
@@ -132,7 +137,7 @@ def _values(name: str, column: pa.ChunkedArray) -> list[Any]:
 
 
 def _pieces(rows: pa.Table) -> Iterator[pa.Table]:
-    """Some rows at a time: a line may be long."""
+    """The rows in pieces of limited size: a line may be long."""
     size = pc.add(pc.binary_length(rows["request"]), pc.fill_null(pc.binary_length(rows["response"]), 0))
     piece = np.cumsum(longs(size.cast(pa.int64()))) // _BYTES_AT_ONCE
     begins = [0, *(np.flatnonzero(np.diff(piece)) + 1).tolist(), rows.num_rows]
@@ -143,52 +148,59 @@ def _pieces(rows: pa.Table) -> Iterator[pa.Table]:
 def _read(cluster: str, broker_id: object, api_key: int, rows: pa.Table) -> pa.Table:
     """The rows of one API at one broker."""
     request, response = (rows[name].combine_chunks() for name in ("request", "response"))
-    asked = objects_of(request, ASKED.get(api_key, _TOPICS))
+    request_objects = objects_of(request, REQUEST_TYPES.get(api_key, _TOPICS))
     ids = digests_of_texts(cluster, str(broker_id), rows["line_digest"])
     # quotes inside a JSON string are escaped, so no name can pass for this
     has_digest = api_key in (METADATA, DESCRIBE_TOPIC_PARTITIONS)
-    digests = pc.struct_field(pc.extract_regex(response, _DIGEST), 0) if has_digest else pa.nulls(len(asked))
+    digests = (
+        pc.struct_field(pc.extract_regex(response, _DIGEST), 0)
+        if has_digest
+        else pa.nulls(len(request_objects))
+    )
     columns: dict[str, Any] = {
         "request_id": pa.array(ids, pa.string()),
         "requested_ms": requested_ms(rows),
         "responded_ms": rows["logged_at_ms"],
         "topics_digest": digests,
-        "asks_all": _ask_all(asked) if api_key == METADATA else pa.repeat(False, len(asked)),
-        "replica_id": _replicas(asked) if api_key == FETCH else pa.repeat(-1, len(asked)),
-        **_partitions(api_key, asked, response),
+        "asks_all": _ask_all(request_objects)
+        if api_key == METADATA
+        else pa.repeat(False, len(request_objects)),
+        "replica_id": _replicas(request_objects) if api_key == FETCH else pa.repeat(-1, len(request_objects)),
+        **_partitions(api_key, request_objects, response),
     }
-    found = [columns[name] if name in columns else rows[name] for name in CLIENT_REQUESTS.columns]
-    table = pa.table(found, names=list(CLIENT_REQUESTS.columns)).cast(CLIENT_REQUESTS.arrow_schema)
-    unread = np.flatnonzero(pc.is_null(asked))
+    values = [columns[name] if name in columns else rows[name] for name in CLIENT_REQUESTS.columns]
+    table = pa.table(values, names=list(CLIENT_REQUESTS.columns)).cast(CLIENT_REQUESTS.arrow_schema)
+    unread = np.flatnonzero(pc.is_null(request_objects))
     none = [row for row in unread.tolist() if parse_object(request[row].as_py()) is None]
-    return table.filter(pa.array(~np.isin(np.arange(len(asked)), none))) if none else table
+    return table.filter(pa.array(~np.isin(np.arange(len(request_objects)), none))) if none else table
 
 
-def _ask_all(asked: pa.StructArray) -> pa.Array:
-    return pc.and_(pc.is_valid(asked), pc.is_null(pc.struct_field(asked, "topics")))
+def _ask_all(requests: pa.StructArray) -> pa.Array:
+    return pc.and_(pc.is_valid(requests), pc.is_null(pc.struct_field(requests, "topics")))
 
 
-def _replicas(asked: pa.StructArray) -> pa.Array:
-    state = pc.struct_field(asked, "replicaState")
+def _replicas(requests: pa.StructArray) -> pa.Array:
+    state = pc.struct_field(requests, "replicaState")
     named = pc.if_else(
-        pc.is_valid(state), pc.struct_field(state, "replicaId"), pc.struct_field(asked, "replicaId")
+        pc.is_valid(state), pc.struct_field(state, "replicaId"), pc.struct_field(requests, "replicaId")
     )
     return pc.fill_null(named, -1)
 
 
-def _partitions(api_key: int, asked: pa.StructArray, response: pa.Array) -> dict[str, pa.Array]:
+def _partitions(api_key: int, requests: pa.StructArray, response: pa.Array) -> dict[str, pa.Array]:
     """The lists of CLIENT_REQUESTS."""
-    if api_key not in ASKED:
+    if api_key not in REQUEST_TYPES:
         return {
-            of: pa.repeat(pa.scalar([], pa.list_(COLUMNS[name])), len(asked)) for of, name in _LISTS.items()
+            of: pa.repeat(pa.scalar([], pa.list_(COLUMNS[name])), len(requests))
+            for of, name in _LISTS.items()
         }
-    told = objects_of(response, TOLD[api_key])
-    line, found = partition_lines(api_key, asked, told)
-    is_read = np.asarray(pc.and_(pc.is_valid(asked), pc.equal(pc.is_null(told), pc.is_null(response))))
-    wanted = is_read[line]
-    line, found = line[wanted], filtered(found, wanted)
-    ends = np.cumsum([0, *np.bincount(line, minlength=len(asked))])
+    answers = objects_of(response, RESPONSE_TYPES[api_key])
+    line, partitions = partition_lines(api_key, requests, answers)
+    is_read = np.asarray(pc.and_(pc.is_valid(requests), pc.equal(pc.is_null(answers), pc.is_null(response))))
+    is_wanted = is_read[line]
+    line, partitions = line[is_wanted], filtered(partitions, is_wanted)
+    ends = np.cumsum([0, *np.bincount(line, minlength=len(requests))])
     return {
-        of: pa.ListArray.from_arrays(pa.array(ends, pa.int32()), found[name].combine_chunks())
+        of: pa.ListArray.from_arrays(pa.array(ends, pa.int32()), partitions[name].combine_chunks())
         for of, name in _LISTS.items()
     }

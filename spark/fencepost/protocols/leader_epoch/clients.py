@@ -1,4 +1,6 @@
-"""What clients were told of topics, where they read, and what they committed: one instance after another."""
+"""The replay of clients, one instance after another: the metadata answers that each got, where it fetched,
+and what it committed.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ from fencepost.protocols.leader_epoch.correlation_ids import (
     CorrelationIds,
     sent_of,
 )
-from fencepost.protocols.leader_epoch.fetch_positions import FetchPositions, hear_offset
+from fencepost.protocols.leader_epoch.fetch_positions import FetchPositions, note_answered_offset
 from fencepost.protocols.leader_epoch.handed_down_tables import HANDED_CLIENTS
 from fencepost.protocols.leader_epoch.instances import (
     ClientKey,
@@ -56,7 +58,7 @@ from fencepost.replay.logs import by_log
 from fencepost.tables import Table
 
 _OF_LEADERS = (FETCH, LIST_OFFSETS, OFFSET_FOR_LEADER_EPOCH)
-"""What a client can ask only whom its metadata name."""
+"""The APIs that a client sends only to the leaders that its metadata names."""
 PRODUCERS = Table(
     "producers",
     "The connections on which somebody produced.",
@@ -80,16 +82,16 @@ def replay_clients(
     known: Mapping[str, ClusterEvidence],
     before: pa.Table | None = None,
 ) -> dict[str, pa.Table]:
-    """The rows of TABLES from rows of CLIENT_REQUESTS, all that there are of each client id.
+    """The rows of TABLES, from all the rows of CLIENT_REQUESTS of some client ids.
 
-    ``ids``: rows of ``bronze.request_ids`` of the same. ``producers``: rows of PRODUCERS. ``before``: rows of
-    HANDED_CLIENTS that the chapter before handed down.
+    ``ids``: rows of ``bronze.request_ids`` of the same client ids. ``producers``: rows of PRODUCERS.
+    ``before``: rows of HANDED_CLIENTS that the chapter before handed down.
     """
     numbers = by_log(ids, "cluster")
     produced = {
         name: set(tuples(rows.select(_CONNECTION))) for (name,), rows in by_log(producers, "cluster").items()
     }
-    named_before = _named(before)
+    named_before = _instances_before(before)
     rows = _Rows()
     for (name,), lines in sorted(by_log(requests, "cluster").items(), key=str):
         cluster = str(name)
@@ -108,25 +110,27 @@ def replay_clients(
             if name is not None
         }
         for key, own in by_client(_of_readers(lines), CLIENT_APIS, software):
-            of = named.get(key, {})
-            clients = _clients(of, key, sent, produced.get(name, set()))
-            meaning = ClientLines(cluster, known[cluster], software)
-            _note_asked(own, clients)
-            for instance in _by_instance(own, of):
-                _replay(_in_order(instance, known[cluster].moments), clients, meaning, rows)
+            instance_of = named.get(key, {})
+            clients = _clients(instance_of, key, sent, produced.get(name, set()))
+            client_lines = ClientLines(cluster, known[cluster], software)
+            _note_metadata_requests(own, clients)
+            for instance in _by_instance(own, instance_of):
+                _replay(_in_order(instance, known[cluster].moments), clients, client_lines, rows)
         rows.add(ClientLines(cluster, known[cluster], software), lines, names)
     return rows.to_arrow()
 
 
 def _of_readers(requests: pa.Table) -> pa.Table:
-    """The requests of client ids that did more than to commit: what others had read is not known."""
+    """The requests of client ids that sent more than commits: of the others it is not known what they
+    fetched.
+    """
     commits = pc.is_in(requests["api_key"], pa.array(COMMIT_APIS, pa.int32()))
     readers = pc.unique(requests.filter(pc.invert(commits))["client_id"])
     return requests.filter(pc.is_in(requests["client_id"], readers))
 
 
 class _Rows:
-    """The rows of TABLES while they are made."""
+    """Collects the rows of TABLES."""
 
     def __init__(self) -> None:
         self.answers, self.positions, self.read_before = MetadataAnswers(), FetchPositions(), ReadPositions()
@@ -134,7 +138,7 @@ class _Rows:
         self._commits = [COMMIT_LINES.arrow_schema.empty_table()]
 
     def add(self, lines: ClientLines, requests: pa.Table, names: ClientNames) -> None:
-        """The commits and the instances of one cluster."""
+        """Add the commits and the instances of one cluster."""
         self._commits.append(commit_lines(lines, requests, names, self.read_before))
         for (client_id, *connection), name in names.items():
             self._clients.add(lines.cluster, client_id or None, *connection, name)
@@ -148,49 +152,53 @@ class _Rows:
         }
 
 
-def _named(before: pa.Table | None) -> dict[tuple[str, str], dict[Connection, str]]:
-    """By cluster and client id the instances of connections, from rows of HANDED_CLIENTS."""
-    found: dict[tuple[str, str], dict[Connection, str]] = {}
+def _instances_before(before: pa.Table | None) -> dict[tuple[str, str], dict[Connection, str]]:
+    """By cluster and client id, the instance of each connection, from rows of HANDED_CLIENTS."""
+    by_client_id: dict[tuple[str, str], dict[Connection, str]] = {}
     for cluster, client_id, broker_id, connection, name in tuples(before) if before is not None else ():
-        found.setdefault((cluster, client_id or ""), {})[broker_id, connection] = name
-    return found
+        by_client_id.setdefault((cluster, client_id or ""), {})[broker_id, connection] = name
+    return by_client_id
 
 
 def _clients(
-    of: Mapping[Connection, str | None],
+    instance_of: Mapping[Connection, str | None],
     key: ClientKey,
     sent: Mapping[tuple[str, str], Mapping[Connection, ConnectionIds]],
     produced: Set[Connection],
 ) -> dict[Connection, Client]:
-    """The instance of each connection, where one is told apart; ``produced``: on which somebody produced."""
-    found, followed = sent_by(of, key.software, sent.get((key.client_id, key.host), {}))
+    """The client of each connection whose instance is known; ``produced``: the connections on which
+    somebody produced.
+    """
+    sent_by_instance, followed = sent_by(instance_of, key.software, sent.get((key.client_id, key.host), {}))
     clients = {}
-    for name, each in found.items():
+    for name, each in sent_by_instance.items():
         is_producer = not produced.isdisjoint(one.connection for one in each)
         clients[name] = Client(name, CorrelationIds(each), name in followed, is_producer)
-    return {connection: clients[name] for connection, name in of.items() if name is not None}
+    return {connection: clients[name] for connection, name in instance_of.items() if name is not None}
 
 
-def _note_asked(lines: Iterable[ClientRequest], clients: Mapping[Connection, Client]) -> None:
-    """Each client's requests for metadata."""
+def _note_metadata_requests(lines: Iterable[ClientRequest], clients: Mapping[Connection, Client]) -> None:
+    """Note the correlation ids of each client's requests for metadata."""
     for line in lines:
         client = clients.get((line.broker_id, line.connection or ""))
         if client is not None and line.api_key == METADATA:
-            insort(client.asked, line.correlation_id)
+            insort(client.metadata_requests, line.correlation_id)
 
 
 def _by_instance(
-    lines: Iterable[ClientRequest], of: Mapping[Connection, str | None]
+    lines: Iterable[ClientRequest], instance_of: Mapping[Connection, str | None]
 ) -> Iterable[list[ClientRequest]]:
-    """The lines of each instance, and of those that are nobody's."""
-    found: dict[str | None, list[ClientRequest]] = {}
+    """The lines of each instance, and those that belong to no known instance."""
+    by_instance: dict[str | None, list[ClientRequest]] = {}
     for line in lines:
-        found.setdefault(of.get((line.broker_id, line.connection or "")), []).append(line)
-    return found.values()
+        by_instance.setdefault(instance_of.get((line.broker_id, line.connection or "")), []).append(line)
+    return by_instance.values()
 
 
 def _in_order(lines: Iterable[ClientRequest], moments: Moments) -> list[ClientRequest]:
-    """Lines in the order of their answers: that of the requests, but for what certainly was late."""
+    """Lines in the order of their answers: in that of the requests, except for answers that certainly came
+    late.
+    """
     ordered = sorted(lines, key=lambda each: (each.correlation_id, each.requested_ms, each.request_id))
     for at in reversed(range(len(ordered))):
         line, here = ordered[at], at
@@ -205,41 +213,50 @@ def _in_order(lines: Iterable[ClientRequest], moments: Moments) -> list[ClientRe
 
 
 def _replay(
-    lines: Iterable[ClientRequest], clients: Mapping[Connection, Client], meaning: ClientLines, rows: _Rows
+    lines: Iterable[ClientRequest],
+    clients: Mapping[Connection, Client],
+    client_lines: ClientLines,
+    rows: _Rows,
 ) -> None:
-    """The lines of one instance."""
+    """Replay the lines of one instance."""
     for line in lines:
         client = clients.get((line.broker_id, line.connection or ""))
         if client is not None:
-            client.hear(line)
+            client.follow(line)
         if line.api_key in (METADATA, DESCRIBE_TOPIC_PARTITIONS):
-            rows.answers.add(meaning, line, client)
+            rows.answers.add(client_lines, line, client)
         elif line.api_key not in COMMIT_APIS:
-            _replay_partitions(line, client, meaning, rows)
+            _replay_partitions(line, client, client_lines, rows)
         elif client is not None:
-            rows.read_before.add(meaning, line, client)
+            rows.read_before.add(client_lines, line, client)
 
 
-def _replay_partitions(line: ClientRequest, client: Client | None, meaning: ClientLines, rows: _Rows) -> None:
-    """What a client reads, and what it is told of offsets."""
+def _replay_partitions(
+    line: ClientRequest, client: Client | None, client_lines: ClientLines, rows: _Rows
+) -> None:
+    """Replay what a request and its answer say of partitions: where a client fetches, and which offsets it
+    got.
+    """
     for each in line.partitions:
-        topic = each.asked.topic or meaning.topic_of(each.asked.topic_id)
+        topic = each.requested.topic or client_lines.topic_of(each.requested.topic_id)
         if topic is None:
             continue
         if client is not None:
-            _see_epochs(line, each, (topic, each.asked.partition), client)
+            _update_cache(line, each, (topic, each.requested.partition), client)
         if line.api_key == FETCH:
-            rows.positions.add(meaning, line, each, topic, client)
+            rows.positions.add(client_lines, line, each, topic, client)
         elif client is not None:
-            hear_offset(meaning, line, each, (topic, each.asked.partition), client)
+            note_answered_offset(client_lines, line, each, (topic, each.requested.partition), client)
 
 
-def _see_epochs(line: ClientRequest, each: PartitionLine, place: Place, client: Client) -> None:
-    """What a client shows that it knows, and the leader epochs that it is told beside its metadata."""
+def _update_cache(line: ClientRequest, each: PartitionLine, place: Place, client: Client) -> None:
+    """Take into the client's cache what the request shows that the client knows, and the leader epochs that
+    it got in other answers than Metadata.
+    """
     if line.api_key in _OF_LEADERS:
-        client.cache.use(place[0], each.asked.topic_id)
+        client.cache.use(place[0], each.requested.topic_id)
     if line.api_key == FETCH:
-        client.cache.keep(place[0], each.asked.topic_id)
+        client.cache.keep(place[0], each.requested.topic_id)
     if each.answered_epoch >= 0 and line.api_key in (OFFSET_FETCH, LIST_OFFSETS):
         client.cache.see(*place, each.answered_epoch)
     if each.leader_told is not None:

@@ -1,9 +1,9 @@
-"""Where in the metadata log something was that another clock dated.
+"""Where the metadata log ended at a time on a broker's clock.
 
-Brokers' clocks differ, and nothing says by how much. What must have been before what bounds it: a leader
-writes after it was elected, its successor after it, a topic's record lies between the request for it and the
-answer, and a broker told what was overtaken before it had heard of the change. Where nothing bounds two
-clocks they are taken to be within MOST_MS of each other.
+Brokers' clocks differ, and nothing says by how much. Pairs of events whose order is certain bound the
+difference: a leader writes after it was elected, and before its successor; the record of a new topic lies
+between the request that created the topic and its answer; a broker that answers with old metadata applied the
+change later. Two clocks that nothing bounds are taken to be within MOST_MS of each other.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ _UNNAMED = -(2**31)
 
 
 class Order(NamedTuple):
-    """What ``first`` dated ``first_ms`` was before what ``then`` dated ``then_ms``; both are broker ids."""
+    """An event that broker ``first`` dated ``first_ms`` came before one that broker ``then`` dated
+    ``then_ms``.
+    """
 
     first: int
     first_ms: int
@@ -37,7 +39,9 @@ class Order(NamedTuple):
 
 
 class AppliedPosition(NamedTuple):
-    """A broker had applied the metadata log up to ``position`` before ``clock`` said ``ms``."""
+    """Broker ``broker_id`` had applied the metadata log up to ``position`` before broker ``clock``'s clock
+    was at ``ms``.
+    """
 
     broker_id: int
     clock: int
@@ -46,7 +50,7 @@ class AppliedPosition(NamedTuple):
 
 
 class Window(NamedTuple):
-    """The lowest and the highest offset of the metadata log that something may have met."""
+    """The lowest and the highest offset at which the metadata log may have ended when something happened."""
 
     lowest: int
     highest: int
@@ -57,10 +61,11 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True)
 class Clocks:
-    """By how much clocks are ahead of each other: ``ahead[a, b]`` bounds a's from above.
+    """By how much clocks are ahead of each other, in milliseconds: a's is at most ``ahead[a, b]`` ahead of
+    b's.
 
-    ``wrong``: by how much what a clock said may be wrong where the evidence contradicts itself: a line that
-    was logged late, a request log whose timezone is set wrong.
+    ``wrong``: by how much times of a clock may be wrong where the evidence contradicts itself, because a line
+    was logged late or the timezone of a request log is set wrong.
     """
 
     ahead: Mapping[Pair, int]
@@ -68,47 +73,49 @@ class Clocks:
 
     @classmethod
     def of(cls, orders: Iterable[Order]) -> Clocks:
-        """From everything that was before something else."""
-        told: dict[Pair, int] = {}
+        """From pairs of events whose order is certain."""
+        bounds: dict[Pair, int] = {}
         wrong: dict[int, int] = {}
         for each in orders:
             apart = each.then_ms - each.first_ms
             if each.first != each.then:
                 key = (each.then, each.first)
-                told[key] = min(told.get(key, apart), apart)
+                bounds[key] = min(bounds.get(key, apart), apart)
             elif apart < 0:
                 wrong[each.first] = max(wrong.get(each.first, 0), -2 * apart)
         while True:
-            clocks = cls(_closed(told, wrong), wrong)
-            against = clocks._contradictions()
-            if not against:
+            clocks = cls(_closed(bounds, wrong), wrong)
+            contradictions = clocks._contradictions()
+            if not contradictions:
                 return clocks
-            wrong = {**wrong, **{clock: wrong.get(clock, 0) + 2 * ms for clock, ms in against.items()}}
+            wrong = {**wrong, **{clock: wrong.get(clock, 0) + 2 * ms for clock, ms in contradictions.items()}}
 
     def _contradictions(self) -> dict[int, int]:
-        """By how much each clock would be both behind and ahead of another."""
-        found: dict[int, int] = {}
+        """By how much each clock would have to be both behind and ahead of another."""
+        contradictions: dict[int, int] = {}
         for one, other in self.ahead:
             apart = self.most(one, other) + self.most(other, one)
             for clock in (one, other) if apart < 0 else ():
-                found[clock] = max(found.get(clock, 0), -apart)
-        return found
+                contradictions[clock] = max(contradictions.get(clock, 0), -apart)
+        return contradictions
 
     def least(self, one: int, other: int) -> int:
-        """How far ``one`` is at least ahead of ``other``, in milliseconds; negative when it may be behind."""
+        """How far clock ``one`` is at least ahead of ``other``, in milliseconds; negative if it may be
+        behind.
+        """
         return -self.most(other, one)
 
     def most(self, one: int, other: int) -> int:
-        """How far ``one`` is at most ahead of ``other``."""
+        """How far clock ``one`` is at most ahead of ``other``, in milliseconds."""
         if one == other:
             return self.wrong.get(one, 0)
         at_most = MOST_MS + self.wrong.get(one, 0) + self.wrong.get(other, 0)
         return min(self.ahead.get((one, other), at_most), at_most)
 
 
-def _closed(told: Mapping[Pair, int], wrong: Mapping[int, int]) -> dict[Pair, int]:
-    """Bounds that follow from others, too: over a third clock two may be bounded closer."""
-    ahead = {pair: ms + sum(wrong.get(clock, 0) for clock in pair) for pair, ms in told.items()}
+def _closed(bounds: Mapping[Pair, int], wrong: Mapping[int, int]) -> dict[Pair, int]:
+    """All bounds that follow: a third clock may bound two clocks more closely than they bound each other."""
+    ahead = {pair: ms + sum(wrong.get(clock, 0) for clock in pair) for pair, ms in bounds.items()}
     clocks = sorted({clock for pair in ahead for clock in pair})
     for via in clocks:
         for one in clocks:
@@ -120,7 +127,7 @@ def _closed(told: Mapping[Pair, int], wrong: Mapping[int, int]) -> dict[Pair, in
 
 
 class Moments:
-    """Finds the offsets of a cluster's metadata log by the times of brokers."""
+    """Finds the offsets at which a cluster's metadata log may have ended at times on brokers' clocks."""
 
     def __init__(
         self,
@@ -129,7 +136,7 @@ class Moments:
         tolerance_ms: int,
         applied: Iterable[AppliedPosition] = (),
     ) -> None:
-        """``tolerance_ms``: how exact times of one clock are to each other."""
+        """``tolerance_ms``: by how much two times of one clock may be in the wrong order."""
         self._clocks, self._tolerance_ms = clocks, tolerance_ms
         self._applied = self._by_broker(applied)
         log = history.log
@@ -148,42 +155,54 @@ class Moments:
         return one[1] - other[1] - ahead > self._tolerance_ms
 
     def window(self, broker_id: int, start_ms: int, end_ms: int) -> Window:
-        """Between two times of a broker's clock. A broker may learn late what the controller has decided."""
+        """The window of the metadata log between two times of a broker's clock.
+
+        The broker itself may have been behind: see ``answered_from``.
+        """
         latest, earliest = self._bounds(broker_id)
         lowest = bisect_right(latest, start_ms - self._tolerance_ms)
         highest = bisect_right(earliest, end_ms + self._tolerance_ms)
         return Window(self._positions[lowest], self._positions[max(lowest, highest)])
 
     def windows(self, broker_id: int, ms: Longs) -> tuple[Longs, Longs]:
-        """The lowest and the highest offset of the window of each moment of a broker's clock."""
+        """The lowest and the highest offset of the window of each time ``ms`` of a broker's clock."""
         latest, earliest = self._bounds(broker_id)
         positions = np.array(self._positions, dtype=np.int64)
         lowest = np.searchsorted(np.array(latest, dtype=np.int64), ms - self._tolerance_ms, side="right")
         highest = np.searchsorted(np.array(earliest, dtype=np.int64), ms + self._tolerance_ms, side="right")
         return positions[lowest], positions[np.maximum(lowest, highest)]
 
-    def answered_from(self, broker_id: int, start_ms: int, end_ms: int, told: int = 0) -> Window:
-        """What a broker may have had of the log between two times of its clock: it may be behind, and no
-        further than it told itself before. ``told``: an offset that it certainly had.
+    def answered_from(self, broker_id: int, start_ms: int, end_ms: int, known_position: int = 0) -> Window:
+        """The offsets up to which a broker may have applied the log between two times of its clock.
+
+        It may be behind the log, but not behind a position that it had applied before. ``known_position``: an
+        offset up to which it had certainly applied the log.
         """
         times, positions = self._applied.get(broker_id, ([], []))
         at = bisect_right(times, start_ms - self._tolerance_ms)
         highest = self.window(broker_id, start_ms, end_ms).highest
-        return Window(min(max(told, positions[at - 1] if at else 0), highest), highest)
+        return Window(min(max(known_position, positions[at - 1] if at else 0), highest), highest)
 
     def _by_broker(self, applied: Iterable[AppliedPosition]) -> dict[int, tuple[list[int], list[int]]]:
-        """By broker, when by its clock it had what of the log, at the latest."""
-        found: dict[int, list[tuple[int, int]]] = {}
+        """By broker: the latest times, by its own clock, at which it had applied positions, and these
+        positions.
+        """
+        times: dict[int, list[tuple[int, int]]] = {}
         for each in applied:
             ms = each.ms + self._clocks.most(each.broker_id, each.clock)
-            found.setdefault(each.broker_id, []).append((ms, each.position))
+            times.setdefault(each.broker_id, []).append((ms, each.position))
         return {
-            broker_id: ([ms for ms, _ in told], list(accumulate((position for _, position in told), max)))
-            for broker_id, told in ((broker_id, sorted(of)) for broker_id, of in found.items())
+            broker_id: (
+                [ms for ms, _ in applied_positions],
+                list(accumulate((position for _, position in applied_positions), max)),
+            )
+            for broker_id, applied_positions in ((broker_id, sorted(of)) for broker_id, of in times.items())
         }
 
     def since(self, broker_id: int, position: int, ms: int) -> int:
-        """How long what the controller wrote at an offset had been there at least, in milliseconds."""
+        """For how long, at least, the record at ``position`` had been written at a broker's time ``ms``, in
+        milliseconds; 0 where that is not known.
+        """
         at = bisect_left(self._positions, position, lo=1) - 1
         if at >= len(self._dated) or isinstance(self._pieces[at], Hole):
             return 0
@@ -191,30 +210,30 @@ class Moments:
         return max(0, ms - self._tolerance_ms - latest[at])
 
     def _bounds(self, broker_id: int) -> tuple[list[int], list[int]]:
-        """By a broker's clock, when each piece of the log was there at the latest, and not before.
+        """The latest and the earliest time, by a broker's clock, at which each piece of the log was written.
 
-        The log is in the order of time: what was there when a later commit was is bounded by that one too. A
-        hole may begin as soon as what is before it ends, and nobody knows what is in it; so may what comes
-        behind the end.
+        The log is in the order of time, so a later commit also bounds when an earlier one was written. A hole
+        may begin as soon as the piece before it ends, and nobody knows what is in it; the same is true of
+        what comes behind the end of the log.
         """
-        found = self._of_broker.get(broker_id)
-        if found is None:
+        bounds = self._of_broker.get(broker_id)
+        if bounds is None:
             latest, earliest = [], []
             for piece, (ms, by) in zip(self._pieces, self._dated, strict=True):
                 is_hole = isinstance(piece, Hole)
                 latest.append(_NEVER if is_hole else ms + self._clocks.most(broker_id, by))
                 ended = is_hole and piece.ms is None
                 earliest.append(-_NEVER if ended else ms + self._clocks.least(broker_id, by))
-            found = (list(accumulate(reversed(latest), min))[::-1], list(accumulate(earliest, max)))
-            self._of_broker[broker_id] = found
-        return found
+            bounds = (list(accumulate(reversed(latest), min))[::-1], list(accumulate(earliest, max)))
+            self._of_broker[broker_id] = bounds
+        return bounds
 
 
 def controller_at(history: ClusterHistory, position: int) -> int:
-    """The clock that dated an offset of the metadata log: its controller's, by the id of the node.
+    """The node whose clock dated the record at an offset of the metadata log: the active controller.
 
-    A broker that has the id of the active controller is in one process with it: any other node of that id
-    cannot follow it (QuorumState). A controller that is not known has a number that no node has.
+    A broker with the id of the active controller shares its process: no other node with that id can follow it
+    (QuorumState). A controller that is not known gets a number that no node has.
     """
     for term in reversed(history.log.terms):
         if term.position <= position:

@@ -1,7 +1,8 @@
-"""What the metadata log says of topics, partitions and brokers, from its first record to its last.
+"""The history of topics, partitions and brokers that the metadata log tells, from its first record to its
+last.
 
-MetadataImage has what is so now; this keeps what was, with KIP-232's partition epochs, which Kafka never had.
-``cluster_replay`` makes it.
+MetadataImage has the current state; this keeps every past one, with KIP-232's partition epochs, which Kafka
+never had. ``cluster_replay`` makes it.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from fencepost.replay.metadata_records import MetadataRecord
 
 @dataclass(slots=True)
 class PartitionLife:
-    """One partition of one incarnation: its states, None when it is gone, and who was elected.
+    """One partition of one incarnation: its states (None once it is gone) and its elections.
 
-    ``partition_epoch`` is KIP-232's; None where its creation is in a hole.
+    ``partition_epoch`` is KIP-232's; None where the creation of the partition is in a hole.
     """
 
     id: PartitionId
@@ -30,7 +31,9 @@ class PartitionLife:
     elections: list[Election] = field(default_factory=list)
 
     def between(self, lowest: int, highest: int) -> list[PartitionRegistration | None]:
-        """What it may have been at offsets from ``lowest`` to ``highest``; None: not there."""
+        """The states that it may have had at offsets from ``lowest`` to ``highest``; None: it did
+        not exist.
+        """
         begins = self.states.begins
         first, last = begun_by(begins, lowest), begun_by(begins, highest)
         before: list[PartitionRegistration | None] = [None] if first == 0 else []
@@ -39,8 +42,12 @@ class PartitionLife:
 
 @dataclass(slots=True)
 class TopicLife:
-    """One incarnation. ``begins`` is where it is first seen, ``named`` where its name is known from,
-    ``created`` and ``removed`` the records.
+    """One incarnation of a topic.
+
+    ``begins``: where the log first has it; ``named``: the offset from which its name is known; ``created``
+    and ``removed``: the records that did so, None where they are in a hole; ``gone``: where it was deleted,
+    None while it lives; ``known``: false behind a hole that may hide its deletion; ``number``: its place
+    among the incarnations of its name, from 1; ``previous``: the topic id of the one before.
     """
 
     topic_id: str
@@ -60,7 +67,7 @@ class TopicLife:
 
 @dataclass(slots=True)
 class BrokerLife:
-    """A broker's registrations, None while it has none; each with the record that made it so."""
+    """A broker's registrations, None while it has none; each with the name of the record that brought it."""
 
     states: History[tuple[BrokerRegistration, str] | None] = field(default_factory=History)
 
@@ -69,9 +76,10 @@ class BrokerLife:
 class ClusterHistory:
     """Everything that the metadata log of a cluster tells.
 
-    ``covered``: from where to where (None: to the end) its image is known. ``counter``: KIP-232's counter;
-    ``from_beginning``: it counts from the beginning of the log, so that not only its order is the cluster's.
-    ``by_name``: incarnations in the order of their creation.
+    ``covered``: the ranges (an end of None: to the end of the log) in which the image is known. ``counter``:
+    KIP-232's counter of partition epochs; ``from_beginning``: the counter starts at the beginning of the log,
+    so its numbers, and not just their order, are the cluster's. ``by_name``: the incarnations of each name in
+    the order of their creation. ``commits``: where each commit of records lies.
     """
 
     log: MetadataLog
@@ -91,13 +99,13 @@ class ClusterHistory:
                 yield life, life.partitions[number]
 
     def partition(self, topic_id: str | None, partition: int) -> PartitionLife | None:
-        """One of them."""
+        """One partition of an incarnation; None where the log does not have it."""
         life = self.topics.get(topic_id) if topic_id is not None else None
         return life.partitions.get(partition) if life else None
 
     def named(self, topic: str, lowest: int, highest: int) -> Sequence[TopicLife]:
-        """The incarnations of a name that may have been there at offsets ``lowest`` to ``highest``, all of
-        which are covered: of those that came before, only the newest may not have gone.
+        """The incarnations of a name that may have existed at offsets ``lowest`` to ``highest``, all of which
+        are covered: of those that began before, only the newest can still exist.
         """
         lives = self.by_name.get(topic, ())
         first = bisect_right(lives, lowest, key=lambda life: life.named)
@@ -110,7 +118,7 @@ class ClusterHistory:
             return None
         lives, begins = self.by_name.get(life.topic, ()), self._begins.get(life.topic, ())
         if len(begins) != len(lives):
-            # what is named in a snapshot may have begun before, in a hole
+            # an incarnation whose name only a snapshot tells may have begun before, in a hole
             begins = sorted((each.begins for each in lives), key=lambda point: point.position)
             self._begins[life.topic] = begins
         at = begun_by(begins, life.begins.position)
@@ -124,12 +132,12 @@ class ClusterHistory:
         )
 
     def ms_at(self, position: int) -> int | None:
-        """When the commit of records at an offset was written; None where there is none."""
+        """When the commit of records at this offset was written; None where no commit begins there."""
         at = begun_by(self.commits, position - 1)
-        there = at < len(self.commits) and self.commits[at].position == position
-        return self.commits[at].ms if there else None
+        is_commit = at < len(self.commits) and self.commits[at].position == position
+        return self.commits[at].ms if is_commit else None
 
     def max_partition_epoch(self, position: int) -> int | None:
-        """The counter at an offset."""
+        """The counter of partition epochs at an offset; None before its first value."""
         at = begun_by(self.counter.begins, position)
         return self.counter.states[at - 1] if at else None

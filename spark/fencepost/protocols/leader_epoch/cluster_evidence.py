@@ -34,13 +34,13 @@ from fencepost.replay.evidence import Evidence
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.tables import BATCHES, FILES, REQUESTS, TOPIC_ANSWERS, TOPIC_LISTS, Table
 
-_ASKED = pa.schema([("cluster", pa.string()), ("broker_id", pa.int32())])
+_BROKERS = pa.schema([("cluster", pa.string()), ("broker_id", pa.int32())])
 
 
 @dataclass(frozen=True)
 class ClusterEvidence:
-    """What the metadata log, its clocks and the texts of answers say; ``complete``: every broker has a
-    request log.
+    """What is known of a cluster: the history of its metadata log, where that log ended at times of brokers'
+    clocks (``moments``), and the texts of answers. ``complete``: every broker has a request log.
     """
 
     history: ClusterHistory
@@ -50,19 +50,19 @@ class ClusterEvidence:
 
 
 def cluster_evidence(
-    given: Evidence,
+    evidence: Evidence,
     histories: Mapping[str, ClusterHistory],
     by_admin: Mapping[str, AdminRequests],
-    asked: Rows,
+    requests: Rows,
 ) -> dict[str, ClusterEvidence]:
-    """What is known of each cluster; of its clients' requests (``asked``: rows of CLIENT_REQUESTS) only the
-    order of things at different brokers.
+    """What is known of each cluster. Of its clients' requests (``requests``: rows of CLIENT_REQUESTS) it
+    takes only in which order events at different brokers happened.
     """
-    engine = given.engine
+    engine = evidence.engine
     lists, answers = (engine.collect(engine.scan(each)) for each in (TOPIC_LISTS, TOPIC_ANSWERS))
     dated = engine.collect(engine.scan(BATCHES, DATED_BY, [{"topic": OFFSETS_TOPIC}]))
-    applied = _heartbeats(given, histories)
-    said = {
+    applied = _heartbeats(evidence, histories)
+    clusters = {
         cluster: Cluster(
             history,
             Answers(_of(lists, cluster), _of(answers, cluster), history),
@@ -70,60 +70,68 @@ def cluster_evidence(
         )
         for cluster, history in histories.items()
     }
-    told, logged = _told(given, said, asked), _brokers_with_request_log(given)
-    found = {}
-    for cluster, (history, answered, _) in said.items():
-        seen = [Order(*row) for row in tuples(_of(told[ORDERS.name], cluster).drop_columns("cluster"))]
-        clocks = Clocks.of([*orders(history, by_admin[cluster], _of(dated, cluster)), *seen])
-        had = [*applied[cluster], *_applied(told[APPLIED.name], cluster)]
-        moments = Moments(history, clocks, given.tolerance_ms, had)
+    order_tables, logged = _orders(evidence, clusters, requests), _brokers_with_request_log(evidence)
+    by_cluster = {}
+    for cluster, (history, cluster_answers, _) in clusters.items():
+        from_clients = [
+            Order(*row) for row in tuples(_of(order_tables[ORDERS.name], cluster).drop_columns("cluster"))
+        ]
+        clocks = Clocks.of([*orders(history, by_admin[cluster], _of(dated, cluster)), *from_clients])
+        applied_positions = [*applied[cluster], *_applied(order_tables[APPLIED.name], cluster)]
+        moments = Moments(history, clocks, evidence.tolerance_ms, applied_positions)
         complete = set(history.brokers) <= logged.get(cluster, set())
-        found[cluster] = ClusterEvidence(history, moments, answered, complete)
-    return found
+        by_cluster[cluster] = ClusterEvidence(history, moments, cluster_answers, complete)
+    return by_cluster
 
 
-def _heartbeats(given: Evidence, histories: Mapping[str, ClusterHistory]) -> dict[str, list[AppliedPosition]]:
-    """By cluster, how much of the metadata log its brokers told controllers that they had."""
-    engine = given.engine
-    beats = engine.scan(REQUESTS, HEARTBEAT_COLUMNS, [{"api_key": BROKER_HEARTBEAT}])
-    beaten = engine.collect(engine.map(beats, heartbeats_of, APPLIED.arrow_schema))
-    return {cluster: _applied(beaten, cluster) for cluster in histories}
+def _heartbeats(
+    evidence: Evidence, histories: Mapping[str, ClusterHistory]
+) -> dict[str, list[AppliedPosition]]:
+    """By cluster, how much of the metadata log its brokers had applied, as their heartbeats tell
+    controllers.
+    """
+    engine = evidence.engine
+    heartbeats = engine.scan(REQUESTS, HEARTBEAT_COLUMNS, [{"api_key": BROKER_HEARTBEAT}])
+    applied = engine.collect(engine.map(heartbeats, heartbeats_of, APPLIED.arrow_schema))
+    return {cluster: _applied(applied, cluster) for cluster in histories}
 
 
 def _applied(rows: pa.Table, cluster: str) -> list[AppliedPosition]:
     return [AppliedPosition(*row) for row in tuples(_of(rows, cluster).drop_columns("cluster"))]
 
 
-def _told(given: Evidence, said: Mapping[str, Cluster], asked: Rows) -> dict[str, pa.Table]:
-    """What clients' lines tell of the order of things: rows of orders.TABLES."""
-    engine = given.engine
+def _orders(evidence: Evidence, clusters: Mapping[str, Cluster], requests: Rows) -> dict[str, pa.Table]:
+    """In which order events happened, as clients' lines show: rows of orders.TABLES."""
+    engine = evidence.engine
     entity = partial(bucket_of, ("cluster", "client_id"), engine.parallelism)
-    brokers = engine.collect(engine.map(asked, _asked_brokers, _ASKED))
+    brokers = engine.collect(engine.map(requests, _brokers_asked, _BROKERS))
     of_each = Counter(cluster for cluster, _ in set(tuples(brokers)))
-    several = [cluster for cluster, count in of_each.items() if count > 1]
-    asked = engine.map(asked, partial(ordering, clusters=several), CLIENT_REQUESTS.arrow_schema)
+    of_several_brokers = [cluster for cluster, count in of_each.items() if count > 1]
+    requests = engine.map(
+        requests, partial(ordering, clusters=of_several_brokers), CLIENT_REQUESTS.arrow_schema
+    )
 
-    def run(_: str, evidence: Mapping[str, pa.Table]) -> Iterable[tuple[Table, pa.Table]]:
-        of = orders_of(evidence["requests"], said)
-        yield from ((table, of[table.name]) for table in ORDER_TABLES)
+    def run(_: str, inputs: Mapping[str, pa.Table]) -> Iterable[tuple[Table, pa.Table]]:
+        rows = orders_of(inputs["requests"], clusters)
+        yield from ((table, rows[table.name]) for table in ORDER_TABLES)
 
-    evidence = {"requests": [with_entity(engine, CLIENT_REQUESTS, asked, entity)]}
-    told = engine.replay(evidence, run, list(ORDER_TABLES))
-    return {table.name: engine.collect(told[table.name]) for table in ORDER_TABLES}
-
-
-def _asked_brokers(requests: pa.Table) -> pa.Table:
-    return requests.group_by(_ASKED.names).aggregate([]).cast(_ASKED)
+    inputs = {"requests": [with_entity(engine, CLIENT_REQUESTS, requests, entity)]}
+    rows = engine.replay(inputs, run, list(ORDER_TABLES))
+    return {table.name: engine.collect(rows[table.name]) for table in ORDER_TABLES}
 
 
-def _brokers_with_request_log(given: Evidence) -> dict[str, set[int]]:
-    """By cluster, whose request log was found."""
-    engine = given.engine
-    found: dict[str, set[int]] = {}
+def _brokers_asked(requests: pa.Table) -> pa.Table:
+    return requests.group_by(_BROKERS.names).aggregate([]).cast(_BROKERS)
+
+
+def _brokers_with_request_log(evidence: Evidence) -> dict[str, set[int]]:
+    """By cluster, the brokers whose request log was captured."""
+    engine = evidence.engine
+    by_cluster: dict[str, set[int]] = {}
     files = engine.scan(FILES, ("cluster", "broker_id"), [{"kind": REQUEST_LOG}])
     for cluster, broker_id in tuples(engine.collect(files)):
-        found.setdefault(cluster, set()).add(broker_id)
-    return found
+        by_cluster.setdefault(cluster, set()).add(broker_id)
+    return by_cluster
 
 
 def _of(rows: pa.Table, cluster: str) -> pa.Table:

@@ -30,60 +30,60 @@ class _Replay:
     def __init__(self, log: MetadataLog) -> None:
         self._log = log
         self._image = MetadataImage(complete=log.from_beginning)
-        self._found = ClusterHistory(log, from_beginning=log.from_beginning)
+        self._history = ClusterHistory(log, from_beginning=log.from_beginning)
         self._count = 0
-        self._whole = log.from_beginning  # nothing is hidden that came before
+        self._whole = log.from_beginning  # no hole so far
 
     def run(self) -> ClusterHistory:
-        found = self._found
+        history = self._history
         if self._image.complete:
             first = next((piece.ms for piece in self._log.pieces if piece.ms is not None), None)
             self._cover(Point(0, first))
-            found.counter.add(Point(0, first), 0)
+            history.counter.add(Point(0, first), 0)
         for piece in self._log.pieces:
             at = Point(piece.position, piece.ms)
             delta = self._image.apply(piece)
             if isinstance(piece, Hole):
                 self._lose(at)
                 continue
-            found.commits.append(at)
+            history.commits.append(at)
             if piece.is_snapshot:
                 self._load(at, piece, delta)
             else:
                 self._apply(at, delta)
-        return found
+        return history
 
     def _cover(self, at: Point) -> None:
-        if not self._found.covered or self._found.covered[-1][1] is not None:
-            self._found.covered.append((at, None))
+        if not self._history.covered or self._history.covered[-1][1] is not None:
+            self._history.covered.append((at, None))
 
     def _lose(self, at: Point) -> None:
-        """Behind a hole nothing is known of what was there before it, nor what else there is."""
-        self._whole = self._found.from_beginning = False
-        covered = self._found.covered
+        """A hole: from here on the state of nothing that existed before it is known, nor what else exists."""
+        self._whole = self._history.from_beginning = False
+        covered = self._history.covered
         if covered and covered[-1][1] is None:
             covered[-1] = (covered[-1][0], at)
-        for life in self._found.topics.values():
+        for life in self._history.topics.values():
             if life.gone is None:
                 life.known = False
                 for partition in life.partitions.values():
                     partition.states.add(at, _UNKNOWN)
-        for broker in self._found.brokers.values():
+        for broker in self._history.brokers.values():
             if broker.states.newest is not None:
                 broker.states.add(at, (BrokerRegistration(), ""))
 
     def _load(self, at: Point, piece: Commit, delta: MetadataDelta) -> None:
-        """A snapshot: what it does not have went in the hole before it."""
-        found, image = self._found, self._image
-        for life in list(found.topics.values()):
+        """A snapshot: whatever it lacks was deleted in the hole before it."""
+        history, image = self._history, self._image
+        for life in list(history.topics.values()):
             if life.gone is None and life.topic_id not in image.topics:
                 self._count += 1
                 self._end(life, at)
                 life.known = True
         for topic_id, _ in sorted(delta.topics, key=lambda each: (image.names[each[0]], each[0])):
-            life = found.topics.get(topic_id) or self._begin(topic_id, at, None)
+            life = history.topics.get(topic_id) or self._begin(topic_id, at, None)
             if life.topic is None:
-                # what was told of it in a hole had the id only
+                # records of it behind a hole have its id only
                 self._name(life, at)
             life.known = True
             for number, now in sorted(image.topics[topic_id].items()):
@@ -91,48 +91,48 @@ class _Replay:
                     self._count += 1
                     life.partitions[number] = PartitionLife(PartitionId(topic_id, number), self._count)
                 life.partitions[number].states.add(at, now)
-        for broker_id, broker in found.brokers.items():
+        for broker_id, broker in history.brokers.items():
             if broker_id not in image.brokers and broker.states.newest is not None:
                 broker.states.add(at, None)
         self._brokers(at, delta)
-        self._counted(at)
+        self._note_counter(at)
         self._cover(at)
 
     def _apply(self, at: Point, delta: MetadataDelta) -> None:
-        found = self._found
+        history = self._history
         for topic_id, record in delta.topics:
             self._begin(topic_id, at, record)
         for place in delta.created:
-            life = found.topics.get(place.topic_id) or self._begin(place.topic_id, at, None)
+            life = history.topics.get(place.topic_id) or self._begin(place.topic_id, at, None)
             if place.partition not in life.partitions:
                 self._count += 1
                 life.partitions[place.partition] = PartitionLife(place, self._count)
         for topic_id, record in delta.removed:
-            life = found.topics.get(topic_id) or self._begin(topic_id, at, None)
+            life = history.topics.get(topic_id) or self._begin(topic_id, at, None)
             self._count += 1
             life.removed, life.removed_partition_epoch, life.known = record, self._count, True
             self._end(life, at)
         elected = []
         for place, steps in delta.partitions.items():
-            life = found.topics.get(place.topic_id) or self._begin(place.topic_id, at, None)
+            life = history.topics.get(place.topic_id) or self._begin(place.topic_id, at, None)
             elected += self._steps(at, life, place, steps)
         moved = sum(each.moved for each in elected)
         for election in elected:
             election.leaders_moved = moved
         for topic_id, _ in delta.topics:
-            found.topics[topic_id].max_partition_epoch = self._count
+            history.topics[topic_id].max_partition_epoch = self._count
         self._brokers(at, delta)
-        self._counted(at)
+        self._note_counter(at)
 
     def _begin(self, topic_id: str, at: Point, created: MetadataRecord | None) -> TopicLife:
-        life = self._found.topics[topic_id] = TopicLife(topic_id, None, at, created=created)
+        life = self._history.topics[topic_id] = TopicLife(topic_id, None, at, created=created)
         self._name(life, at)
         return life
 
     def _name(self, life: TopicLife, at: Point) -> None:
         life.topic, life.named = self._image.names.get(life.topic_id), at.position
         if life.topic is not None:
-            before = self._found.by_name.setdefault(life.topic, [])
+            before = self._history.by_name.setdefault(life.topic, [])
             life.number = len(before) + 1 if self._whole else None
             life.previous = before[-1].topic_id if before else None
             before.append(life)
@@ -145,27 +145,27 @@ class _Replay:
     def _steps(
         self, at: Point, life: TopicLife, place: PartitionId, steps: Sequence[PartitionStep]
     ) -> list[Election]:
-        """What a partition is from here on, and the elections on the way there."""
-        # of a change alone nobody knows when the partition was created
+        """Apply the changes of one partition in a commit of records, and return the elections among them."""
+        # a PartitionChangeRecord alone does not tell when the partition was created
         partition = life.partitions.setdefault(place.partition, PartitionLife(place, None))
-        before, found = partition.states.newest, []
+        before, elections = partition.states.newest, []
         for record, now in steps:
             if now is not None:
                 when = Point(record.offset, record.timestamp_ms)
                 election = election_of(when, before, now, created=record.type == PARTITION)
-                found += [] if election is None else [election]
+                elections += [] if election is None else [election]
             before = now
         if before is not None or life.gone is None:
             partition.states.add(at, before)
-        partition.elections += found
-        return found
+        partition.elections += elections
+        return elections
 
     def _brokers(self, at: Point, delta: MetadataDelta) -> None:
         for broker_id, record in delta.brokers.items():
-            life = self._found.brokers.setdefault(broker_id, BrokerLife())
+            life = self._history.brokers.setdefault(broker_id, BrokerLife())
             registration = self._image.brokers.get(broker_id)
             life.states.add(at, None if registration is None else (registration, record.name))
 
-    def _counted(self, at: Point) -> None:
-        if self._found.counter.newest != self._count:
-            self._found.counter.add(at, self._count)
+    def _note_counter(self, at: Point) -> None:
+        if self._history.counter.newest != self._count:
+            self._history.counter.add(at, self._count)

@@ -1,4 +1,4 @@
-"""What commits of one cluster meet."""
+"""What the replay of groups must know of each cluster: where its metadata log was, and what lived there."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from fencepost.replay.logs import Longs
 
 Leaders = Mapping[str, Mapping[tuple[int, int], int]]
 _KEPT = 1 << 14
-"""How many answers of each kind are kept."""
+"""How many results of a lookup are cached."""
 
 
 @dataclass(frozen=True)
 class Groups:
-    """What is known of all groups; ``leaders``: by cluster, broker ids by (partition of
-    ``__consumer_offsets``, leader epoch).
+    """What is known of the clusters of all groups. ``leaders``: by cluster, the id of the leader by
+    (partition of ``__consumer_offsets``, leader epoch).
     """
 
     known: Mapping[str, ClusterEvidence]
@@ -33,7 +33,9 @@ class Groups:
 
 
 class ClusterFacts:
-    """What commits of one cluster meet. Many meet the same: it is looked at once."""
+    """Looks up what lived in one cluster when offsets were committed. Many commits need the same result, so
+    results are cached.
+    """
 
     def __init__(self, groups: Groups, name: str) -> None:
         self.name, self.tolerance_ms = name, groups.tolerance_ms
@@ -41,8 +43,8 @@ class ClusterFacts:
         self.partition_epoch = lru_cache(maxsize=_KEPT)(self._partition_epoch)
 
     def windows(self, partitions: Longs, leader_epochs: Longs, ms: Longs) -> tuple[Longs, Longs]:
-        """Where the metadata log was when coordinators wrote records, from offset to offset: by the
-        partitions of their topic, their leader epochs and times.
+        """The lowest and the highest offset at which the metadata log may have ended when each record of a
+        coordinator was written: by the record's partition of ``__consumer_offsets``, leader epoch and time.
         """
         lowest, highest = np.empty_like(ms), np.empty_like(ms)
         terms, number = np.unique(np.stack([partitions, leader_epochs]), axis=1, return_inverse=True)
@@ -53,14 +55,14 @@ class ClusterFacts:
             lowest[own], highest[own] = self._known.moments.windows(broker_id, ms[own])
         return lowest, highest
 
-    def asked_in(self, line: CommitLine) -> Window:
-        """Where the metadata log was while a request was handled."""
+    def window_of(self, line: CommitLine) -> Window:
+        """The offsets at which the metadata log may have ended while a request was handled."""
         return self._known.moments.window(line.broker_id, line.requested_ms, line.responded_ms)
 
-    def met(
+    def live_columns(
         self, window: Window, topic: str, partition: int, topic_id: str | None = None
     ) -> tuple[tuple[Any, ...], tuple[list[Any], ...]]:
-        """The columns of what lived in a window, and their lists (states.columns_of)."""
+        """The columns of what may have lived in a window, and their lists (states.columns_of)."""
         return columns_of(candidates(self._known.history, window, topic, partition, topic_id))
 
     def _partition_epoch(self, topic_id: str | None, partition: int) -> int | None:

@@ -1,4 +1,4 @@
-"""Commits as clients asked for them, each with the incarnation that its client last read there."""
+"""Requests to commit offsets, each with the incarnation that its client last fetched of that partition."""
 
 from __future__ import annotations
 
@@ -72,7 +72,9 @@ class CommitLine(NamedTuple):
 
 
 class ReadPosition(NamedTuple):
-    """What a client had read where it commits; the columns of COMMIT_LINES of the same names."""
+    """What a client had fetched of the partition that it commits; the columns of COMMIT_LINES of these
+    names.
+    """
 
     fetched_topic_id: str | None
     told_from_ms: int | None = None
@@ -81,41 +83,45 @@ class ReadPosition(NamedTuple):
 
 
 class ReadPositions:
-    """What clients had read where they commit, by the request and the number of the partition in it."""
+    """What clients had fetched before they committed, by request and number of the partition in it."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, int], ReadPosition] = {}
 
     def add(self, lines: ClientLines, line: ClientRequest, client: Client) -> None:
-        """An OffsetCommit or a TxnOffsetCommit."""
-        if not client.reads and not client.told:
+        """Take an OffsetCommit or a TxnOffsetCommit."""
+        if not client.positions and not client.answered_offsets:
             return
         for number, each in enumerate(line.partitions):
-            topic = each.asked.topic or lines.topic_of(each.asked.topic_id)
+            topic = each.requested.topic or lines.topic_of(each.requested.topic_id)
             if topic is None:
                 continue
-            place = (topic, each.asked.partition)
-            reads = client.reads.get(place)
-            of = None if reads is None else reads.incarnation_of(each.offset) or None
-            if reads is not None and of != lines.live(line, *place).topic_id:
-                # it may have gone on to another incarnation since, in lines that are missing
-                sure = client.sent_nothing_else(reads.line, line) or 0 < each.offset == reads.offset
-                of = of if sure else None
-            told = None if of else client.committed(place, each.group_id, each.offset)
-            if told is not None and client.sent_nothing_else(told.line, line):
-                again = (told.line.requested_ms, told.line.responded_ms, told.leader_epoch)
-                self._found[line.request_id, number] = ReadPosition(of, *again)
-            elif of is not None:
-                self._found[line.request_id, number] = ReadPosition(of)
+            place = (topic, each.requested.partition)
+            position = client.positions.get(place)
+            topic_id = None if position is None else position.incarnation_of(each.offset) or None
+            if position is not None and topic_id != lines.live_partition_at(line, *place).topic_id:
+                # it may have gone on to another incarnation since then, in lines that are missing
+                is_certain = (
+                    client.sent_nothing_else(position.line, line) or 0 < each.offset == position.offset
+                )
+                topic_id = topic_id if is_certain else None
+            answer = None if topic_id else client.committed(place, each.group_id, each.offset)
+            if answer is not None and client.sent_nothing_else(answer.line, line):
+                answered = (answer.line.requested_ms, answer.line.responded_ms, answer.leader_epoch)
+                self._found[line.request_id, number] = ReadPosition(topic_id, *answered)
+            elif topic_id is not None:
+                self._found[line.request_id, number] = ReadPosition(topic_id)
 
     def columns(self, request_ids: pa.Array, numbers: list[int]) -> dict[str, pa.Array]:
-        """The columns of Read, of partitions of requests."""
+        """The columns of ReadPosition, for each pair of a request id and a number of a partition in it."""
         kinds = {name: COMMIT_LINES.arrow_schema.field(name).type for name in ReadPosition._fields}
         if not self._found:
             return {name: pa.nulls(len(request_ids), kind) for name, kind in kinds.items()}
         nothing = ReadPosition(None)
-        found = [self._found.get(key, nothing) for key in zip(request_ids.to_pylist(), numbers, strict=True)]
-        columns = zip(*found, strict=True) if found else ((),) * len(kinds)
+        positions = [
+            self._found.get(key, nothing) for key in zip(request_ids.to_pylist(), numbers, strict=True)
+        ]
+        columns = zip(*positions, strict=True) if positions else ((),) * len(kinds)
         return {name: pa.array(of, kinds[name]) for name, of in zip(kinds, columns, strict=True)}
 
 
@@ -139,8 +145,10 @@ def commit_lines(
         "error": _named(partitions["error"], error_name),
         "api_name": _named(request["api_key"], APIS.get),
     }
-    found = pa.table([columns[name] for name in COMMIT_LINES.columns], names=list(COMMIT_LINES.columns))
-    return filtered(found, pc.is_valid(found["topic"])).cast(COMMIT_LINES.arrow_schema)
+    columns_in_order = pa.table(
+        [columns[name] for name in COMMIT_LINES.columns], names=list(COMMIT_LINES.columns)
+    )
+    return filtered(columns_in_order, pc.is_valid(columns_in_order["topic"])).cast(COMMIT_LINES.arrow_schema)
 
 
 def _clients(lines: ClientLines, clients: Sequence[tuple[Any, ...]], names: ClientNames) -> pa.Table:
@@ -154,11 +162,11 @@ def _clients(lines: ClientLines, clients: Sequence[tuple[Any, ...]], names: Clie
         )
         for client_id, broker_id, connection in clients
     ]
-    found = zip(*rows, strict=True) if rows else ((),) * len(columns)
-    return pa.table([pa.array(of, pa.string()) for of in found], names=list(columns))
+    values = zip(*rows, strict=True) if rows else ((),) * len(columns)
+    return pa.table([pa.array(of, pa.string()) for of in values], names=list(columns))
 
 
 def _named(values: pa.ChunkedArray, name: Callable[[Any], str | None]) -> pa.Array:
-    """What each value is called; null is nothing."""
+    """The name of each value; null for a value without one."""
     coded = values.combine_chunks().dictionary_encode()
     return pa.array([name(value) for value in coded.dictionary.to_pylist()], pa.string()).take(coded.indices)

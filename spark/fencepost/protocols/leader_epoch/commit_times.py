@@ -1,4 +1,6 @@
-"""Requests and commits that say the same, by their times: who stands still commits one offset for months."""
+"""Matches requests and commits with the same content by their times: a group that reads nothing new commits
+the same offset for months.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from fencepost.replay.logs import Longs
 
 
 class RequestTimes(NamedTuple):
-    """Requests: a number for what each asks for, when it came and when it was answered (ms)."""
+    """Requests: a number that stands for the content of each, when it came and when it was answered (ms)."""
 
     content: Longs
     requested_ms: Longs
@@ -21,30 +23,30 @@ class RequestTimes(NamedTuple):
 
 
 def only_handled(requests: RequestTimes, content: Longs, ms: Longs, tolerance_ms: int) -> Longs:
-    """Of each record the one request with its content that was handled when it was written, by its number; -1
-    for none, or several. Both are dated by the coordinator.
+    """For each record, the index of the only request with the same content that was being handled when the
+    record was written; -1 for none, or several. The coordinator dates both.
     """
     order = np.lexsort((requests.responded_ms, requests.requested_ms, requests.content))
-    asked, requested_ms, responded_ms = (column[order] for column in requests)
+    request_content, requested_ms, responded_ms = (column[order] for column in requests)
     times = np.unique(np.concatenate([requested_ms, responded_ms]))
     span = len(times) + 1
-    by_request = asked * span + np.searchsorted(times, requested_ms)
+    by_request = request_content * span + np.searchsorted(times, requested_ms)
     # the latest answer so far of the same content
-    latest = np.maximum.accumulate(asked * span + np.searchsorted(times, responded_ms))
+    latest = np.maximum.accumulate(request_content * span + np.searchsorted(times, responded_ms))
     begin = np.searchsorted(latest, content * span + np.searchsorted(times, ms - tolerance_ms))
     end = np.searchsorted(
         by_request, content * span + np.searchsorted(times, ms + tolerance_ms, side="right")
     )
-    found, several = np.full(len(ms), -1), np.zeros(len(ms), dtype=np.bool_)
-    at, left = end - 1, np.arange(len(ms))
-    while len(left := left[(at[left] >= begin[left]) & ~several[left]]):
-        here = at[left]
-        fits = left[responded_ms[here] >= ms[left] - tolerance_ms]
-        several[fits] = found[fits] >= 0
-        found[fits] = order[at[fits]]
-        at[left] -= 1
-    found[several] = -1
-    return found
+    matches, several = np.full(len(ms), -1), np.zeros(len(ms), dtype=np.bool_)
+    at, undecided = end - 1, np.arange(len(ms))
+    while len(undecided := undecided[(at[undecided] >= begin[undecided]) & ~several[undecided]]):
+        here = at[undecided]
+        fits = undecided[responded_ms[here] >= ms[undecided] - tolerance_ms]
+        several[fits] = matches[fits] >= 0
+        matches[fits] = order[at[fits]]
+        at[undecided] -= 1
+    matches[several] = -1
+    return matches
 
 
 class RepeatedCommits:
@@ -57,6 +59,8 @@ class RepeatedCommits:
         self._one = list(accumulate((each[2] == commits[0][2] for each in commits), and_))
 
     def newest_at(self, ms: float) -> tuple[str, str | None, int, bool] | None:
-        """Id, origin and leader epoch of the newest so far, and whether all of them are of one origin."""
+        """Id, origin and leader epoch of the newest commit until ``ms``, and whether all until then have the
+        same origin; None where there is none.
+        """
         at = bisect_right(self._ms, ms) - 1
         return None if at < 0 else (*self._commits[at][1:], self._one[at])

@@ -1,4 +1,4 @@
-"""Offsets that groups committed, as their topic has them: each with what came before and after it."""
+"""Committed offsets in ``__consumer_offsets``, each with the records before and after it of the same key."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ STORED = Table(
 _OFFSET_COMMIT, _NAME = 1, "OffsetCommit"
 _ABORT, _COMMIT = 0, 1
 RECORD_TYPES = frozenset({_ABORT, _COMMIT, _OFFSET_COMMIT, None})
-"""The rows of ``bronze.records`` that offsets are told by: commits, markers, and records of no known key."""
+"""The types of ``bronze.records`` that are read: commits, transaction markers, and records of no
+known key.
+"""
 _LOG = ("cluster", "topic", "topic_id", "partition")
 _KEY = ("group_id", "topic", "partition")
 RECORD_COLUMNS = (
@@ -45,23 +47,23 @@ RECORD_COLUMNS = (
     "is_control", "record_type", "decode_status", "key", "value", "value_size", "broker_id", "file",
     "position",
 )  # fmt: skip
-"""What is read of them."""
+"""The columns of ``bronze.records`` that are read."""
 _OF_RECORD = {
     "cluster": "cluster", "commit_partition": "partition", "record_offset": "record_offset",
     "coordinator_epoch": "leader_epoch", "ms": "timestamp_ms", "broker_id": "broker_id", "file": "file",
     "position": "position",
 }  # fmt: skip
-"""Columns of STORED that are a record's, by their names in ``bronze.records``."""
+"""By columns of STORED, the columns of ``bronze.records`` that they are copies of."""
 Flags = NDArray[np.bool_]
 
 
 def stored_offsets(batches: pa.Table, records: pa.Table, quarantine: pa.Table, cleaned: pa.Table) -> pa.Table:
-    """Rows of STORED from rows of bronze of whole logs of ``__consumer_offsets``, without what no transaction
-    committed.
+    """Rows of STORED, from rows of bronze about whole partitions of ``__consumer_offsets``. Offsets of
+    transactions that were not committed are left out.
     """
     of_batches, of_cleaned = by_log(batches, *_LOG), by_log(cleaned, "cluster", "topic", "partition")
     of_quarantine = {key: unread_pieces(rows) for key, rows in by_log(quarantine, "cluster").items()}
-    found = [STORED.arrow_schema.empty_table()]
+    parts = [STORED.arrow_schema.empty_table()]
     for key, rows in sorted(by_log(records, *_LOG).items(), key=str):
         swept = of_cleaned.get((key[0], key[1], key[3]))
         unread = of_quarantine.get((key[0],), [])
@@ -71,8 +73,8 @@ def stored_offsets(batches: pa.Table, records: pa.Table, quarantine: pa.Table, c
             cleaned_to=swept["cleaned_to"].to_pylist() if swept else (),
             unread=[each for each in unread if (each.topic, each.partition) == (OFFSETS_TOPIC, key[3])],
         )
-        found.append(_of_log(log, rows))
-    return pa.concat_tables(found)
+        parts.append(_of_log(log, rows))
+    return pa.concat_tables(parts)
 
 
 def _of_log(log: Log, records: pa.Table) -> pa.Table:
@@ -89,20 +91,20 @@ def _of_log(log: Log, records: pa.Table) -> pa.Table:
     follows = (before >= 0) & ~is_tombstone[before] & _in_one(log, offsets[before], offsets)
     removed = (after >= 0) & is_tombstone[after]
     last = log.stretches[-1] if log.stretches else None
-    # a later record of the same key may be in what is missing
+    # a hole may hide a later record of the same key
     hidden = (after < 0) & (last is None or last.to_offset is not None or offsets < last.from_offset)
-    told = {
+    computed = {
         "follows": pa.array(offsets[before], mask=~follows),
         "removed": pa.array(offsets[after], mask=~removed),
         "current": pa.array(after < 0, mask=hidden),
     }
-    columns = [told[name] if name in told else rows[name] for name in STORED.columns]
-    found = filtered(pa.table(columns, names=list(STORED.columns)), ~is_tombstone)
-    return found.cast(STORED.arrow_schema)
+    columns = [computed[name] if name in computed else rows[name] for name in STORED.columns]
+    stored = filtered(pa.table(columns, names=list(STORED.columns)), ~is_tombstone)
+    return stored.cast(STORED.arrow_schema)
 
 
 def _neighbours(rows: pa.Table) -> tuple[Longs, Longs]:
-    """Of each row the places of the rows before and after it with the same key, -1 where there is none."""
+    """For each row, the indexes of the rows before and after it with the same key; -1 where there is none."""
     codes = numbered_rows(*(numbered_values(rows[name])[0] for name in _KEY))
     order = np.argsort(codes, kind="stable")
     same = codes[order[1:]] == codes[order[:-1]]
@@ -113,21 +115,21 @@ def _neighbours(rows: pa.Table) -> tuple[Longs, Longs]:
 
 
 def _in_one(log: Log, before: Longs, after: Longs) -> Flags:
-    """Whether every record between two offsets is known."""
+    """Whether every record between the offsets ``before`` and ``after`` is known."""
     open_end = np.iinfo(np.int64).max
     begins = np.array([each.from_offset for each in log.stretches], dtype=np.int64)
     ends = [open_end if each.to_offset is None else each.to_offset for each in log.stretches]
     furthest = np.maximum.accumulate(np.array([-1, *ends], dtype=np.int64))
-    found: Flags = after < furthest[np.searchsorted(begins, before, side="right")]
-    return found
+    is_known: Flags = after < furthest[np.searchsorted(begins, before, side="right")]
+    return is_known
 
 
 def _committed(survived: pa.Table, written: pa.Table) -> Flags:
-    """Whether what a transaction wrote was committed; true of all others."""
-    found = ~_flags(written["is_transactional"])
-    of = np.flatnonzero(~found)
-    if not len(of):
-        return found
+    """Whether each row's transaction was committed; true for rows without one."""
+    is_committed = ~_flags(written["is_transactional"])
+    transactional = np.flatnonzero(~is_committed)
+    if not len(transactional):
+        return is_committed
     types = pa.array([_ABORT, _COMMIT], pa.int32())
     ends = survived.filter(pc.and_(survived["is_control"], pc.is_in(survived["record_type"], types)))
     markers: dict[int, tuple[list[int], list[bool]]] = {}
@@ -136,14 +138,14 @@ def _committed(survived: pa.Table, written: pa.Table) -> Flags:
         offsets, kinds = markers.setdefault(producer_id, ([], []))
         offsets.append(offset)
         kinds.append(kind == _COMMIT)
-    rows = written.select(["producer_id", "record_offset"]).take(pa.array(of))
+    rows = written.select(["producer_id", "record_offset"]).take(pa.array(transactional))
     for row, producer_id, offset in zip(
-        of, *(rows[name].to_pylist() for name in rows.column_names), strict=True
+        transactional, *(rows[name].to_pylist() for name in rows.column_names), strict=True
     ):
         offsets, kinds = markers.get(producer_id, ([], []))
         at = bisect_right(offsets, offset)
-        found[row] = at < len(kinds) and kinds[at]
-    return found
+        is_committed[row] = at < len(kinds) and kinds[at]
+    return is_committed
 
 
 def _decoded(records: pa.Table) -> pa.Table:
@@ -159,7 +161,7 @@ def _decoded(records: pa.Table) -> pa.Table:
 def _commits(rows: pa.Table) -> pa.Table:
     keys, values = (decode(_NAME, part, rows[part]).values for part in ("key", "value"))
     topic_id = values.field("topic_id")
-    found = pa.table(
+    columns = pa.table(
         {
             **{name: rows[of] for name, of in _OF_RECORD.items()},
             "group_id": keys.field("group"),
@@ -173,8 +175,8 @@ def _commits(rows: pa.Table) -> pa.Table:
             "producer_id": rows["producer_id"],
         }
     )
-    named = (pc.is_valid(found[name]) for name in _KEY)
-    return filtered(found, pc.and_(pc.and_(next(named), next(named)), next(named)))
+    named = (pc.is_valid(columns[name]) for name in _KEY)
+    return filtered(columns, pc.and_(pc.and_(next(named), next(named)), next(named)))
 
 
 def _flags(column: pa.ChunkedArray) -> Flags:

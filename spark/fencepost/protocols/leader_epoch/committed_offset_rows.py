@@ -1,4 +1,4 @@
-"""Committed offsets: stored commits beside the requests for them, and where consumers went on from."""
+"""Rows about committed offsets: stored commits with the requests that wrote them, and fetches from them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ TABLES = (COMMITTED_OFFSETS, COMMITTED_OFFSET_STATES, STORED_OFFSETS, FETCH_POSI
 _ROWS_AT_ONCE = 1 << 16
 _UNKNOWN_TOPIC_ID = "UNKNOWN_TOPIC_ID"
 _CONTENT = ("group_id", "topic", "partition", "offset", "leader_epoch")
-"""What a stored commit has of its request."""
+"""The columns that a stored commit has in common with its request."""
 _OF_CLIENT = slice(CommitLine._fields.index("client"), CommitLine._fields.index("file"))
 _OF_STORED = {
     **{
@@ -56,7 +56,7 @@ _OF_STORED = {
     "committed_offset": "offset",
     "committed_leader_epoch": "leader_epoch",
 }  # fmt: skip
-"""Columns of a commit that are those of its record, by their names in STORED."""
+"""By columns of silver.committed_offsets, the columns of STORED that they are copies of."""
 _OF_MET = (
     "live_topic_id", "live_partition_epoch", "live_leader_epoch", "candidates", "live_topic_ids",
     "live_partition_epochs", "live_leader_epochs",
@@ -70,49 +70,52 @@ _MET = Table(
 
 
 def committed_offsets(
-    groups: Groups, stored: pa.Table, asked: pa.Table, positions: pa.Table
+    groups: Groups, stored: pa.Table, requests: pa.Table, positions: pa.Table
 ) -> Iterator[tuple[Table, pa.Table]]:
-    """The rows of TABLES of some groups, some at a time.
+    """The rows of TABLES of some groups, in pieces.
 
-    Given are their rows of STORED, of COMMIT_LINES, and of MET_FETCHES that OffsetFetch gave.
+    ``stored``: the groups' rows of STORED; ``requests``: of COMMIT_LINES; ``positions``: of MET_FETCHES, of
+    fetches that began at an offset from OffsetFetch.
     """
-    of_stored, of_asked, of_positions = (by_log(rows, "cluster") for rows in (stored, asked, positions))
+    stored_of, requests_of, positions_of = (by_log(rows, "cluster") for rows in (stored, requests, positions))
     with collection_paused():
         for name in sorted(groups.known):
-            lines = of_asked.get((name,), asked.slice(0, 0))
-            found = CommittedOffsets(
-                ClusterFacts(groups, name), of_stored.get((name,), stored.slice(0, 0)), lines
+            lines = requests_of.get((name,), requests.slice(0, 0))
+            offsets = CommittedOffsets(
+                ClusterFacts(groups, name), stored_of.get((name,), stored.slice(0, 0)), lines
             )
-            for commits in found.pieces():
+            for commits in offsets.pieces():
                 yield COMMITTED_OFFSETS, rows_of(MET_COMMITS, commits)
                 yield COMMITTED_OFFSET_STATES, states_of(MET_COMMITS, commits)
-            yield STORED_OFFSETS, found.stored_now()
-            placed = found.placed(of_positions.get((name,), positions.slice(0, 0)).to_pylist())
-            fetches = pa.Table.from_pylist(placed, schema=MET_FETCHES.arrow_schema)
+            yield STORED_OFFSETS, offsets.stored_now()
+            with_commit = offsets.positions_with_commits(
+                positions_of.get((name,), positions.slice(0, 0)).to_pylist()
+            )
+            fetches = pa.Table.from_pylist(with_commit, schema=MET_FETCHES.arrow_schema)
             yield FETCH_POSITIONS, rows_of(MET_FETCHES, fetches)
             yield FETCH_POSITION_STATES, states_of(MET_FETCHES, fetches)
 
 
 class CommittedOffsets:
     """The commits of one cluster: those that are stored, in the order of their logs, each with the request
-    for it, if there is one that may have written it; and those that were refused.
+    that wrote it where that is known; and the requests that were refused.
     """
 
-    def __init__(self, facts: ClusterFacts, stored: pa.Table, asked: pa.Table) -> None:
-        # of one chunk: whenever rows are taken out of several, all of these are copied into one
-        self._facts, self._asked = facts, asked.combine_chunks()
+    def __init__(self, facts: ClusterFacts, stored: pa.Table, requests: pa.Table) -> None:
+        # one chunk each: Arrow's take() on several chunks first copies them into one, every time
+        self._facts, self._requests = facts, requests.combine_chunks()
         self._rows = stored.sort_by([(name, "ascending") for name in STORED.key]).combine_chunks()
         places = (self._rows[name].cast(pa.string()) for name in ("commit_partition", "record_offset"))
         self._ids = pa.array(digests_of_texts(facts.name, "commit", *places), pa.string())
         self._lines = self._matched()
-        self._origins = Origins(self._rows, self._asked, self._lines, facts.tolerance_ms)
+        self._origins = Origins(self._rows, self._requests, self._lines, facts.tolerance_ms)
 
     def pieces(self) -> Iterator[pa.Table]:
-        """The rows of MET_COMMITS, some at a time: a group may have millions."""
+        """The rows of MET_COMMITS, in pieces: a group may have millions."""
         for first in range(0, self._rows.num_rows, _ROWS_AT_ONCE):
             yield self._accepted(first, min(first + _ROWS_AT_ONCE, self._rows.num_rows))
         refused = Columns(MET_COMMITS)
-        rows = self._asked.filter(pc.equal(self._asked["error"], _UNKNOWN_TOPIC_ID))
+        rows = self._requests.filter(pc.equal(self._requests["error"], _UNKNOWN_TOPIC_ID))
         for line in map(CommitLine._make, tuples(rows.select(CommitLine._fields))):
             refused.add(*self._refused(line))
         yield refused.to_arrow()
@@ -121,7 +124,7 @@ class CommittedOffsets:
         """The rows of STORED_OFFSETS."""
         rows = self._rows.append_column("commit_id", self._ids)
         rows = rows.filter(pc.and_(pc.fill_null(rows["current"], True), pc.is_null(rows["removed"])))
-        told = {
+        computed = {
             "is_newest": rows["current"],
             "from_position": rows["record_offset"],
             "to_position": pa.nulls(rows.num_rows),
@@ -129,25 +132,25 @@ class CommittedOffsets:
             "to_time": pa.nulls(rows.num_rows),
         }
         names = list(STORED_OFFSETS.columns)
-        columns = [told[name] if name in told else rows[name] for name in names]
+        columns = [computed[name] if name in computed else rows[name] for name in names]
         return pa.table(columns, names=names).cast(STORED_OFFSETS.arrow_schema)
 
     # --- requests -------------------------------------------------------------------------------------------
 
     def _matched(self) -> Longs:
-        """The row of each commit's request: the only one with its content that was handled when it came; -1
-        where there is none.
+        """For each stored commit, the row of its request: the only one with the same content that was being
+        handled when the record was written; -1 where there is none.
         """
         stored = self._rows
-        accepted = pc.indices_nonzero(pc.fill_null(pc.equal(self._asked["error"], NONE), False))
-        asked = self._asked.select([*_CONTENT, "requested_ms", "responded_ms"]).take(accepted)
-        columns = [numbered_values(asked[name], stored[name]) for name in _CONTENT]
+        accepted = pc.indices_nonzero(pc.fill_null(pc.equal(self._requests["error"], NONE), False))
+        requests = self._requests.select([*_CONTENT, "requested_ms", "responded_ms"]).take(accepted)
+        columns = [numbered_values(requests[name], stored[name]) for name in _CONTENT]
         content = numbered_rows(*map(np.concatenate, columns))
-        of_asked, of_stored = content[: asked.num_rows], content[asked.num_rows :]
-        handled = RequestTimes(of_asked, longs(asked["requested_ms"]), longs(asked["responded_ms"]))
-        found = only_handled(handled, of_stored, longs(stored["ms"]), self._facts.tolerance_ms)
+        of_requests, of_stored = content[: requests.num_rows], content[requests.num_rows :]
+        handled = RequestTimes(of_requests, longs(requests["requested_ms"]), longs(requests["responded_ms"]))
+        matches = only_handled(handled, of_stored, longs(stored["ms"]), self._facts.tolerance_ms)
         rows = longs(accepted)
-        return np.where(found >= 0, rows[found], -1) if len(rows) else found
+        return np.where(matches >= 0, rows[matches], -1) if len(rows) else matches
 
     # --- rows -----------------------------------------------------------------------------------------------
 
@@ -156,44 +159,51 @@ class CommittedOffsets:
         lowest, highest = (each[first:end] for each in self._windows)
         number, lived = self._lived
         number = pa.array(number[first:end])
-        asked = self._asked.select(CommitLine._fields[_OF_CLIENT]).take(pa.array(lines, mask=lines < 0))
+        of_requests = self._requests.select(CommitLine._fields[_OF_CLIENT]).take(
+            pa.array(lines, mask=lines < 0)
+        )
         origins = [self._origins.found.get(row, (None, None)) for row in range(first, end)]
-        of = zip(origins, rows["partition"].to_pylist(), strict=True)
+        places = zip(origins, rows["partition"].to_pylist(), strict=True)
         at = _timestamps(rows["ms"])
         columns = {
-            **{name: rows[of] for name, of in _OF_STORED.items()},
+            **{name: rows[column] for name, column in _OF_STORED.items()},
             **{name: lived[name].take(number) for name in lived.column_names},
-            **{name: asked[name] for name in asked.column_names if not name.endswith("_ms")},
+            **{name: of_requests[name] for name in of_requests.column_names if not name.endswith("_ms")},
             "log": pa.repeat(METADATA_LOG, rows.num_rows),
             "commit_id": self._ids.slice(first, end - first),
             "by_id": pc.is_valid(rows["topic_id"]),
             "committed_topic_id": pc.fill_null(rows["topic_id"], ""),
             "origin_topic_id": pa.array([topic_id for topic_id, _ in origins], pa.string()),
             "origin_partition_epoch": pa.array(
-                [facts.partition_epoch(topic_id, partition) for (topic_id, _), partition in of], pa.int32()
+                [facts.partition_epoch(topic_id, partition) for (topic_id, _), partition in places],
+                pa.int32(),
             ),
             "origin": pa.array([how for _, how in origins], pa.string()),
             "error": pa.repeat(NONE, rows.num_rows),
-            "requested_at": _timestamps(asked["requested_ms"]),
-            "responded_at": _timestamps(asked["responded_ms"]),
+            "requested_at": _timestamps(of_requests["requested_ms"]),
+            "responded_at": _timestamps(of_requests["responded_ms"]),
             "from_position": pa.array(lowest),
             "to_position": pa.array(highest + 1),
             "committed_at": at,
             "from_time": at,
             "to_time": at,
         }
-        found = pa.table([columns[name] for name in MET_COMMITS.columns], names=list(MET_COMMITS.columns))
-        return found.cast(MET_COMMITS.arrow_schema)
+        columns_in_order = pa.table(
+            [columns[name] for name in MET_COMMITS.columns], names=list(MET_COMMITS.columns)
+        )
+        return columns_in_order.cast(MET_COMMITS.arrow_schema)
 
     @cached_property
     def _windows(self) -> tuple[Longs, Longs]:
-        """Where the metadata log was when each commit was written."""
+        """The offsets at which the metadata log may have ended when each commit was written."""
         names = ("commit_partition", "coordinator_epoch", "ms")
         return self._facts.windows(*(longs(self._rows[name]) for name in names))
 
     @cached_property
     def _lived(self) -> tuple[Longs, pa.Table]:
-        """What may have lived in each window: the number of each commit's own, and rows of _MET."""
+        """What may have lived when each commit was written: rows of _MET, and for each commit the index of
+        its row.
+        """
         lowest, highest = self._windows
         place = self._rows.select(["topic", "partition", "topic_id"])
         numbered = (numbered_values(column)[0] for column in place.columns)
@@ -201,28 +211,30 @@ class CommittedOffsets:
             numbered_rows(lowest, highest, *numbered), return_index=True, return_inverse=True
         )
         windows = map(Window, lowest[first].tolist(), highest[first].tolist())
-        met = Columns(_MET)
+        live = Columns(_MET)
         for window, each in zip(windows, tuples(place.take(pa.array(first))), strict=True):
-            found, lists = self._facts.met(window, *each)
-            met.add(*found, *lists)
-        return number, met.to_arrow()
+            common, lists = self._facts.live_columns(window, *each)
+            live.add(*common, *lists)
+        return number, live.to_arrow()
 
     def _refused(self, line: CommitLine) -> tuple[Any, ...]:
-        facts, window = self._facts, self._facts.asked_in(line)
-        found, lists = facts.met(window, line.topic, line.partition)
+        facts, window = self._facts, self._facts.window_of(line)
+        common, lists = facts.live_columns(window, line.topic, line.partition)
         identity = digest_of(line.request_id, line.topic, line.topic_id, line.partition)
         origin = line.fetched_topic_id
         return (
             line.cluster, METADATA_LOG, line.topic, line.partition, identity, line.group_id,
             line.offset, line.leader_epoch, line.topic_id is not None, line.topic_id or "",
-            *found, origin, facts.partition_epoch(origin, line.partition),
+            *common, origin, facts.partition_epoch(origin, line.partition),
             "fetched" if origin else None, line.error, None, None, None, *tuple(line)[_OF_CLIENT],
             line.file, line.position, None, window.lowest, window.highest + 1, line.requested_ms,
             line.responded_ms, *lists,
         )  # fmt: skip
 
-    def placed(self, positions: Sequence[Row]) -> list[Row]:
-        """Places that OffsetFetch gave, each with the commit that it was."""
+    def positions_with_commits(self, positions: Sequence[Row]) -> list[Row]:
+        """Fetch positions that began at an offset from OffsetFetch, each with the commit that stored the
+        offset.
+        """
         return with_commits(positions, self._rows, self._ids, self._origins, self._facts)
 
 

@@ -1,7 +1,7 @@
-"""Controllers that were followed by others, and whom quorum and controllers refused because of that.
+"""Controllers that were followed by others, and the nodes and clients that were refused because of that.
 
-KafkaRaftClient answers who has an epoch of before with FENCED_LEADER_EPOCH; QuorumController answers
-NOT_CONTROLLER once its own is over.
+KafkaRaftClient answers a node that presents an earlier epoch with FENCED_LEADER_EPOCH; QuorumController
+answers NOT_CONTROLLER once its own epoch is over.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NODES = ("replicaId", "candidateId", "leaderId")
 
 
 class Candidate(NamedTuple):
-    """A node whose epoch a quorum did not take; ``answered`` is the one that it was told."""
+    """A node whose epoch the quorum refused; ``answered`` is the epoch in the answer."""
 
     error: str
     node_id: int | None
@@ -38,7 +38,9 @@ class Candidate(NamedTuple):
 
 
 class Cause(NamedTuple):
-    """What moved an epoch: ``current`` is the one that holds, None where it is not one."""
+    """What moved an epoch on. ``current``: the epoch in force, None where several may be. ``position`` and
+    ``ms``: offset and time of the record that moved it.
+    """
 
     cause: str | None = None
     current: int | None = None
@@ -47,7 +49,9 @@ class Cause(NamedTuple):
 
 
 def deposed_controllers(cluster: str, history: ClusterHistory) -> pa.Table:
-    """The rows of silver.leader_epoch_fencings of controllers: what each lost is the metadata log itself."""
+    """The rows of silver.leader_epoch_fencings about controllers; each counts as one leader that moved, that
+    of the metadata log.
+    """
     rows, terms = Columns(LEADER_EPOCH_FENCINGS), history.log.terms
     holes = [piece.position for piece in history.log.pieces if isinstance(piece, Hole)]
     for number, (before, term) in enumerate(pairwise(terms), start=1):
@@ -67,32 +71,34 @@ def deposed_controllers(cluster: str, history: ClusterHistory) -> pa.Table:
 
 
 def refused_candidates(line: RequestLine) -> Iterator[Candidate]:
-    """Nodes that a line about the metadata log's quorum refused; none where it is no broker's JSON."""
+    """The nodes that the answer in a line of the quorum's APIs refused; none if the JSON is not a
+    broker's.
+    """
     if line.api_key not in QUORUM_APIS:
         return
     try:
         answers = {each["partitionIndex"]: each for each in _partitions(line.answer or {})}
         for sent in _partitions(line.sent):
-            told = answers.get(sent["partitionIndex"], {})
-            error = error_name(integer(told.get("errorCode")))
+            answer = answers.get(sent["partitionIndex"], {})
+            error = error_name(integer(answer.get("errorCode")))
             if error is not None:
-                node, epoch, answered = _first(sent, _NODES), _first(sent, _EPOCHS), told.get("leaderEpoch")
+                node, epoch, answered = _first(sent, _NODES), _first(sent, _EPOCHS), answer.get("leaderEpoch")
                 yield Candidate(error, integer(node), integer(epoch), integer(answered))
     except (AttributeError, KeyError, TypeError):
         return
 
 
-def _partitions(of: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    for topic in of.get("topics") or ():
+def _partitions(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    for topic in message.get("topics") or ():
         yield from topic.get("partitions") or ()
 
 
-def _first(of: Mapping[str, Any], names: tuple[str, ...]) -> Any:
-    return next((of[name] for name in names if name in of), None)
+def _first(message: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    return next((message[name] for name in names if name in message), None)
 
 
 def is_not_controller(answer: Any) -> bool:
-    """Whether an answer says NOT_CONTROLLER anywhere: where, every API has its own place for."""
+    """Whether an answer has the error NOT_CONTROLLER anywhere: each API has it in another member."""
     if isinstance(answer, dict):
         code = answer.get("errorCode")
         if type(code) is int and error_name(code) == NOT_CONTROLLER:
@@ -102,7 +108,7 @@ def is_not_controller(answer: Any) -> bool:
 
 
 def followed(history: ClusterHistory, epoch: int | None, answered: int | None) -> Cause:
-    """Who came after an epoch of the metadata log, if what was answered is past it."""
+    """The controller that followed an epoch of the metadata log, if the answered epoch is a later one."""
     if epoch is not None and answered is not None and answered > epoch:
         for term in history.log.terms:
             if epoch < term.epoch <= answered:
@@ -111,22 +117,22 @@ def followed(history: ClusterHistory, epoch: int | None, answered: int | None) -
 
 
 def after_controller(history: ClusterHistory, window: Window, node_id: int) -> Cause | None:
-    """Who came after a node that was the active controller for certain; None where nobody had by then.
+    """The controller that followed a node that certainly was the active one; None where none had by then.
 
-    A node that was elected is active only when it has caught up, and refuses until then.
+    A node that was elected becomes active only when it has caught up, and refuses requests until then.
     """
     terms = history.log.terms
-    mine = [term for term in terms if term.controller_id == node_id and term.position <= window.lowest]
-    after = next((term for term in terms if mine and term.epoch > mine[-1].epoch), None)
+    own_terms = [term for term in terms if term.controller_id == node_id and term.position <= window.lowest]
+    after = next((term for term in terms if own_terms and term.epoch > own_terms[-1].epoch), None)
     if after is None or after.position > window.highest:
         return None
-    now = [each.epoch for each in _active(terms, window) if each.controller_id != node_id]
-    known = len(now) == 1 and history.is_covered(*window)
-    return Cause(_CHANGED, now[0] if known else None, after.position, after.ms)
+    current = [each.epoch for each in _active(terms, window) if each.controller_id != node_id]
+    known = len(current) == 1 and history.is_covered(*window)
+    return Cause(_CHANGED, current[0] if known else None, after.position, after.ms)
 
 
 def _active(terms: tuple[ControllerTerm, ...], window: Window) -> list[ControllerTerm]:
-    """Whose records may have been the newest somewhere between two offsets."""
+    """The controllers that may have been active somewhere in a window of the metadata log."""
     ends = [*(term.position for term in terms[1:]), None]
     return [
         term

@@ -1,4 +1,4 @@
-"""Which requests of a client have a line: their correlation ids, in whatever log of whichever broker."""
+"""The correlation ids of a client's requests that have a line in any broker's log: so missing lines show."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Connection = tuple[int, str]
 
 @dataclass(slots=True)
 class ConnectionIds:
-    """The ids that the lines of one connection had."""
+    """The correlation ids in the lines of one connection."""
 
     connection: Connection
     software: str | None = None
@@ -28,32 +28,32 @@ class ConnectionIds:
 
 
 def sent_of(rows: pa.Table) -> dict[tuple[str, str], dict[Connection, ConnectionIds]]:
-    """By client id and host what was sent on each connection, from rows of ``bronze.request_ids`` of one
-    cluster.
+    """By client id and host, the ids that were sent on each connection, from rows of ``bronze.request_ids``
+    of one cluster.
     """
     names = ("client_id", "broker_id", "connection", "software_name", "correlation_ids",
              "first_logged_at_ms", "last_logged_at_ms")  # fmt: skip
-    found: dict[tuple[str, str], dict[Connection, ConnectionIds]] = {}
+    by_client: dict[tuple[str, str], dict[Connection, ConnectionIds]] = {}
     for client_id, broker_id, connection, software, ids, first_ms, last_ms in tuples(rows.select(names)):
-        of = found.setdefault((client_id or "", host_of(connection) or ""), {})
+        of = by_client.setdefault((client_id or "", host_of(connection) or ""), {})
         sent = of.setdefault((broker_id, connection), ConnectionIds((broker_id, connection)))
         sent.software = sent.software or software
         ranges = read_ranges(ids)
         sent.ranges += ranges
         sent.times += [(ranges[0][0], first_ms), (ranges[-1][1], last_ms)]
-    for of in found.values():
+    for of in by_client.values():
         for sent in of.values():
             sent.ranges = merged(sent.ranges)
-    return found
+    return by_client
 
 
 def count(ranges: Iterable[Range]) -> int:
-    """How many ids there are in ranges that do not meet."""
+    """How many ids there are in ranges that do not overlap."""
     return sum(last - first + 1 for first, last in ranges)
 
 
 def overlap(one: Sequence[Range], other: Sequence[Range]) -> bool:
-    """Whether some id is in both; each in order."""
+    """Whether some id is in both; the ranges of each are in order."""
     at = 0
     for first, last in one:
         while at < len(other) and other[at][1] < first:
@@ -64,7 +64,7 @@ def overlap(one: Sequence[Range], other: Sequence[Range]) -> bool:
 
 
 class CorrelationIds:
-    """The ids that the lines of one client had, over all its connections."""
+    """The correlation ids in the lines of one client, over all its connections."""
 
     def __init__(self, sent: Iterable[ConnectionIds] = ()) -> None:
         of = list(sent)
@@ -72,7 +72,7 @@ class CorrelationIds:
         self._last = {one.connection: one.ranges[-1][1] for one in of if one.ranges}
 
     def is_whole(self, after: int, before: int) -> bool:
-        """Whether every id between two has its line."""
+        """Whether every id between these two (exclusive) has its line."""
         if before - after <= 1:
             return True
         at = bisect_right(self._ranges, after + 1, key=lambda each: each[0]) - 1

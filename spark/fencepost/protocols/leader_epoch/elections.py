@@ -10,7 +10,7 @@ from fencepost.replay.metadata_image import NO_LEADER, PartitionRegistration
 
 
 class AdminRequest(NamedTuple):
-    """The request for a change of the cluster."""
+    """An administrator's request that changed the cluster, and who sent it."""
 
     request_id: str
     principal: str | None
@@ -19,10 +19,11 @@ class AdminRequest(NamedTuple):
 
 @dataclass(slots=True)
 class Election:
-    """A leader epoch that the metadata log gave. ``how`` as in silver.leader_epochs.
+    """A leader epoch that the metadata log gave a partition. ``how`` as in silver.leader_epochs.
 
-    ``leaders_moved``: partitions that changed their leader in the same commit of records. ``asked``: the
-    request for it, or for the partition; None where nobody asked, or no line tells.
+    ``leaders_moved``: how many partitions changed their leader in the same commit of records. ``request``:
+    the request that triggered the election or created the partition; None where there was none, or its line
+    is missing.
     """
 
     at: Point
@@ -31,18 +32,20 @@ class Election:
     previous_leader: int | None
     how: str | None
     leaders_moved: int = 0
-    asked: AdminRequest | None = None
+    request: AdminRequest | None = None
 
     @property
     def moved(self) -> bool:
-        """The leader is another one than before; a first leader moved from nobody."""
+        """Whether the leader is another one than before; false for the first leader of a partition."""
         return self.how not in ("created", "same") and self.leader != self.previous_leader
 
 
 def election_of(
     at: Point, before: PartitionRegistration | None, now: PartitionRegistration, *, created: bool
 ) -> Election | None:
-    """The election that a change of a partition is; None when it keeps its leader epoch, or none is known."""
+    """The election in a change of a partition; None when the partition keeps its leader epoch, or when an
+    epoch is not known.
+    """
     if now.leader is None:
         return None
     if created:

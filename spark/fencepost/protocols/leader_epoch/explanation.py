@@ -1,4 +1,4 @@
-"""What a verdict about an offset, a fetch or a metadata answer is about, in a sentence or two."""
+"""Explains a verdict about a committed offset, a fetch or a metadata answer in a sentence or two."""
 
 from __future__ import annotations
 
@@ -27,29 +27,31 @@ _ORIGINS = {
 
 
 def explain(reader: Reader, verdicts: Sequence[Verdict]) -> dict[str, Explanation]:
-    """Sentences by verdict id, of those whose witness is a row of one of the three marts."""
+    """Explanations by verdict id, of the verdicts whose witness is a row of one of the three marts."""
     witnesses = {
         row["verdict_id"]: set(json.loads(row["witness"] or "{}").values())
         for row in verdicts
         if row["module"] == _MODULE
     }
-    ids = sorted(each for named in witnesses.values() for each in named if isinstance(each, str))
-    told: dict[str, Explanation] = {}
+    ids = sorted(each for witness in witnesses.values() for each in witness if isinstance(each, str))
+    explanations: dict[str, Explanation] = {}
     for column, (mart, sentence) in _SENTENCES.items() if ids else ():
         if not reader.has(mart):
             continue
         for row in rows(reader.scan(mart, where={column: ids})):
             sentence_of_it = Explanation(sentence(row), row["file"], row["position"])
-            told |= {verdict: sentence_of_it for verdict, named in witnesses.items() if row[column] in named}
-    return told
+            explanations |= {
+                verdict: sentence_of_it for verdict, witness in witnesses.items() if row[column] in witness
+            }
+    return explanations
 
 
 def topic_names(reader: Reader) -> dict[str, str]:
-    """The names of topics, those that are gone among them, by their ids."""
+    """The names of topics by their ids, deleted topics included."""
     if not reader.has(INCARNATIONS):
         return {}
-    found = reader.scan(INCARNATIONS, ("topic_id", "topic"))
-    return {row["topic_id"]: row["topic"] for row in rows(found) if row["topic"] is not None}
+    incarnations = reader.scan(INCARNATIONS, ("topic_id", "topic"))
+    return {row["topic_id"]: row["topic"] for row in rows(incarnations) if row["topic"] is not None}
 
 
 def _commit(row: Row) -> str:
@@ -90,12 +92,12 @@ def _answer(row: Row) -> str:
             f"cannot be told from others, or nothing shows that it keeps what it is told. So it may have had "
             f"something newer."
         )
-    told = _state(row["told_topic_id"], row["told_leader_epoch"]) if row["is_told"] else "nothing"
-    had = _state(row["cached_topic_id"], row["cached_leader_epoch"])
-    did = {True: "took it", False: "refused it", None: "may have taken it, which is not known"}
+    answered = _state(row["told_topic_id"], row["told_leader_epoch"]) if row["is_told"] else "nothing"
+    cached = _state(row["cached_topic_id"], row["cached_leader_epoch"])
+    reaction = {True: "took it", False: "refused it", None: "may have taken it, which is not known"}
     return (
         f"{time_of(row['responded_at'])}  broker {row['broker_id']}{late} told {_client(row)} "
-        f"of {_place(row)}: {told}. The client had {had}, and {did[row['is_accepted']]}.\n"
+        f"of {_place(row)}: {answered}. The client had {cached}, and {reaction[row['is_accepted']]}.\n"
         f"{_rules(row)}, KIP-232 without its maximum {_word(row['kip_232_without_max'])}."
     )
 
@@ -144,4 +146,4 @@ _SENTENCES: Mapping[str, tuple[str, Callable[[Row], str]]] = {
     "fetch_position_id": (FETCHES, _fetch),
     "answer_partition_id": (ANSWERS, _answer),
 }
-"""By the column that identifies a row: its mart, and what is said of the row."""
+"""By the column that identifies a row: its mart, and the function that describes the row."""

@@ -50,16 +50,15 @@ _KINDS = {
     "BROKER_ID_NOT_REGISTERED": BROKER_EPOCH,
 }
 REFUSABLE = {**APIS, **QUORUM_APIS, **CONTROLLER_APIS}
-"""The APIs whose refusals are told."""
+"""The APIs whose refusals become rows."""
 
 _ANY_ERROR = '"errorCode": *-?[1-9]'
 _OF_BROKERS = (CONTROLLED_SHUTDOWN, ALTER_PARTITION, BROKER_REGISTRATION, BROKER_HEARTBEAT)
 
 
 class _Refused(NamedTuple):
-    """What a line refused: ``epoch`` as presented, ``partition`` None where it is the request as a whole.
-
-    ``answered`` is the epoch that was told instead.
+    """What the answer in a line refused. ``epoch``: the one that the request presented. ``partition`` is None
+    where the request as a whole was refused. ``answered``: the epoch in the answer.
     """
 
     kind: str
@@ -73,19 +72,23 @@ class _Refused(NamedTuple):
 
 
 def refused_requests(requests: pa.Table, known: Mapping[str, ClusterEvidence]) -> pa.Table:
-    """The rows of requests, of any rows of ``bronze.requests``."""
+    """The rows of silver.leader_epoch_fencings about refused requests, from any rows of
+    ``bronze.requests``.
+    """
     rows = Columns(LEADER_EPOCH_FENCINGS)
     for (cluster,), lines in sorted(by_log(requests, "cluster").items(), key=str):
         if cluster not in known:
             continue
         software = software_of(lines)
-        # most requests are not refused, and need not be read for that
+        # most requests are not refused: they are sorted out before their JSON is parsed
         refused = lines.filter(pc.match_substring_regex(lines["response"], _ANY_ERROR))
-        read = {each.request_id: each for each in each_request(client_requests(refused), CLIENT_APIS)}
+        client_requests_by_id = {
+            each.request_id: each for each in each_request(client_requests(refused), CLIENT_APIS)
+        }
         for line in each_line(refused, REFUSABLE):
-            for each in _refused(line, read.get(line.request_id)):
-                of = software.get((line.broker_id, line.connection or ""), (None, None))
-                row = _row(str(cluster), known[str(cluster)], line, each, of)
+            for each in _refused(line, client_requests_by_id.get(line.request_id)):
+                client_software = software.get((line.broker_id, line.connection or ""), (None, None))
+                row = _row(str(cluster), known[str(cluster)], line, each, client_software)
                 if row is not None:
                     rows.add(*row)
     return rows.to_arrow()
@@ -95,7 +98,7 @@ def _refused(line: RequestLine, of_client: ClientRequest | None) -> Iterator[_Re
     sent, answer = line.sent, line.answer or {}
     replica = -1 if of_client is None else of_client.replica_id
     broker_id = sent.get("brokerId") if line.api_key in _OF_BROKERS else replica if replica >= 0 else None
-    whole = error_name(answer.get("errorCode"))
+    request_error = error_name(answer.get("errorCode"))
     for node in refused_candidates(line):
         if node.error in _KINDS:
             yield _Refused(
@@ -103,22 +106,24 @@ def _refused(line: RequestLine, of_client: ClientRequest | None) -> Iterator[_Re
             )
     if is_not_controller(answer):
         yield _Refused(_NOT_CONTROLLER, NOT_CONTROLLER, None, None, None, None, broker_id)
-    elif line.api_key in _OF_BROKERS and whole in _KINDS:
-        yield _Refused(_KINDS[whole], whole, None, None, None, sent.get("brokerEpoch"), broker_id)
+    elif line.api_key in _OF_BROKERS and request_error in _KINDS:
+        yield _Refused(
+            _KINDS[request_error], request_error, None, None, None, sent.get("brokerEpoch"), broker_id
+        )
     elif line.api_key == ALTER_PARTITION:
         yield from _alter_partition(sent, answer, broker_id)
     for each in () if of_client is None else of_client.partitions:
         error = error_name(each.error)
         if error in _KINDS:
             epoch = None if each.leader_epoch < 0 else each.leader_epoch
-            yield _Refused(_KINDS[error], error, *each.asked, epoch, broker_id, each.leader_told)
+            yield _Refused(_KINDS[error], error, *each.requested, epoch, broker_id, each.leader_told)
 
 
 def _alter_partition(
     sent: Mapping[str, Any], answer: Mapping[str, Any], broker_id: Any
 ) -> Iterator[_Refused]:
     try:
-        asked = {
+        presented = {
             (topic.get("topicId"), each["partitionIndex"]): each.get("leaderEpoch")
             for topic in sent.get("topics") or ()
             for each in topic["partitions"]
@@ -129,7 +134,7 @@ def _alter_partition(
                 place = (topic.get("topicId"), each["partitionIndex"])
                 if error in _KINDS:
                     topic_id = None if place[0] == ZERO_ID else place[0]
-                    epoch = asked.get(place)
+                    epoch = presented.get(place)
                     yield _Refused(_KINDS[error], error, None, topic_id, place[1], epoch, broker_id)
     except (AttributeError, KeyError, TypeError):
         return
@@ -162,15 +167,17 @@ def _row(
 
 
 def _cause(
-    history: ClusterHistory, window: Window, each: _Refused, topic: str | None, asked: int
+    history: ClusterHistory, window: Window, each: _Refused, topic: str | None, answered_by: int
 ) -> Cause | None:
-    """Why; None where nothing was over: the node that was ``asked`` was no controller before."""
+    """Why a request was refused; None where that fenced nobody: the broker ``answered_by`` had not been a
+    controller before.
+    """
     if each.kind == _NOT_CONTROLLER:
-        return after_controller(history, window, asked)
+        return after_controller(history, window, answered_by)
     if each.kind == BROKER_EPOCH:
         return _registered(history, window, each)
     if each.topic_id == METADATA_TOPIC_ID or topic == METADATA_TOPIC:
-        # who is ahead of the node that answers is refused, too
+        # a node that is ahead of the one that answers is refused, too
         if each.error == "UNKNOWN_LEADER_EPOCH":
             return Cause("stale_metadata", each.answered)
         return followed(history, each.epoch, each.answered)
@@ -187,17 +194,17 @@ def _moved(history: ClusterHistory, window: Window, each: _Refused, topic: str |
     topic_id = each.topic_id or now.topic_id or (named[0].topic_id if len(named) == 1 else None)
     if each.error == "UNKNOWN_LEADER_EPOCH":
         return Cause("stale_metadata", now.leader_epoch)
-    of = history.partition(topic_id, each.partition)
-    for election in of.elections if of is not None and each.epoch is not None else ():
+    partition = history.partition(topic_id, each.partition)
+    for election in partition.elections if partition is not None and each.epoch is not None else ():
         if election.leader_epoch is not None and election.leader_epoch > (each.epoch or 0):
             return Cause("leader_change", now.leader_epoch, election.at.position, election.at.ms)
-    # the leader changed, whatever the epoch of a request that lists the partition no more
+    # in a fetch session the request may not list the partition, so its epoch is not known
     fenced = each.error == "FENCED_LEADER_EPOCH"
     return Cause("leader_change" if fenced else None, now.leader_epoch)
 
 
 def _replaced(history: ClusterHistory, window: Window, each: _Refused) -> Cause:
-    """A topic id that is not the live one's: it is gone, or the broker has not heard of it yet."""
+    """Why a topic id was refused: its topic is gone, or the broker had not applied its creation yet."""
     life = history.topics.get(each.topic_id) if each.topic_id is not None else None
     if life is None or life.gone is None:
         return Cause("stale_metadata" if life is not None and life.known else None)
@@ -210,10 +217,10 @@ def _replaced(history: ClusterHistory, window: Window, each: _Refused) -> Cause:
 
 
 def _registered(history: ClusterHistory, window: Window, each: _Refused) -> Cause:
-    of = history.brokers.get(each.broker_id) if each.broker_id is not None else None
-    if of is None:
+    broker = history.brokers.get(each.broker_id) if each.broker_id is not None else None
+    if broker is None:
         return Cause()
-    for at, state in zip(of.states.begins, of.states.states, strict=True):
+    for at, state in zip(broker.states.begins, broker.states.states, strict=True):
         if at.position > window.highest:
             break
         if state is None:

@@ -1,4 +1,4 @@
-"""Where consumers read, and where the offsets that they began at come from."""
+"""Where consumers fetch, and where the offsets at which they began come from."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from fencepost.protocols.leader_epoch.client import (
     ELSEWHERE,
     READ,
     RESET,
+    AnsweredOffset,
     Client,
     Place,
     Position,
-    ToldOffset,
 )
 from fencepost.protocols.leader_epoch.client_lines import ClientLines, line_columns, span_columns
 from fencepost.protocols.leader_epoch.client_requests import ClientRequest
@@ -35,7 +35,7 @@ _ID, _NEXT = _COLUMNS.index("fetch_position_id"), _COLUMNS.index("next_fetch_pos
 
 
 class Origin(NamedTuple):
-    """Where an offset comes from; the columns of silver.fetch_positions of the same names."""
+    """Where an offset comes from: the columns of silver.fetch_positions with an ``origin``."""
 
     origin: str | None = None
     topic_id: str | None = None
@@ -44,27 +44,27 @@ class Origin(NamedTuple):
     group_id: str | None = None
 
 
-def hear_offset(
+def note_answered_offset(
     lines: ClientLines, line: ClientRequest, each: PartitionLine, place: Place, client: Client
 ) -> None:
-    """A client is told an offset: by OffsetFetch, ListOffsets or OffsetForLeaderEpoch."""
+    """Note an offset that a client got in an answer to OffsetFetch, ListOffsets or OffsetForLeaderEpoch."""
     if each.error != 0 or each.answered < 0:
         return
-    asked_about = client.told.get(place) or client.reads.get(place)
-    if line.api_key == OFFSET_FOR_LEADER_EPOCH and asked_about and each.answered >= asked_about.offset:
-        # the log goes on as it was known (SubscriptionState.maybeCompleteValidation): nothing moves
+    position = client.answered_offsets.get(place) or client.positions.get(place)
+    if line.api_key == OFFSET_FOR_LEADER_EPOCH and position and each.answered >= position.offset:
+        # the position is valid (SubscriptionState.maybeCompleteValidation): the client does not move
         return
     if line.api_key == OFFSET_FETCH:
-        origin, topic_id = COMMITTED, each.asked.topic_id
+        origin, topic_id = COMMITTED, each.requested.topic_id
     else:
         origin, topic_id = RESET, agreed(lines.answered_from(line, each, place[0])).topic_id or None
-    client.told[place] = ToldOffset(
+    client.answered_offsets[place] = AnsweredOffset(
         origin, each.answered, each.answered_epoch, line.request_id, each.group_id, topic_id, line
     )
 
 
 class FetchPositions:
-    """The rows of MET_FETCHES while they are made: each is told which comes after it."""
+    """Collects the rows of MET_FETCHES; each row names the next one of its client and partition."""
 
     def __init__(self) -> None:
         self._rows: list[list[object]] = []
@@ -72,27 +72,33 @@ class FetchPositions:
     def add(
         self, lines: ClientLines, line: ClientRequest, each: PartitionLine, topic: str, client: Client | None
     ) -> None:
-        """A partition of a Fetch: it goes on from the one before, or begins anew."""
-        place = (topic, each.asked.partition)
-        before = None if client is None else client.reads.get(place)
-        told = None if client is None else client.told.get(place)
-        asked_id = each.asked.topic_id
-        # most fetches by id only read on: nothing else is asked of those
-        met = lines.answered_from(line, each, topic) if asked_id is None else None
-        of = asked_id if met is None else agreed(met).topic_id or None
+        """Add a partition of a Fetch: it reads on from the client's Fetch before, or begins a new row."""
+        place = (topic, each.requested.partition)
+        before = None if client is None else client.positions.get(place)
+        answer = None if client is None else client.answered_offsets.get(place)
+        requested_id = each.requested.topic_id
+        # most fetches by topic id only read on: what lived need not be looked up for those
+        possible = lines.answered_from(line, each, topic) if requested_id is None else None
+        topic_id = requested_id if possible is None else agreed(possible).topic_id or None
         offset = each.offset if each.offset >= 0 or before is None else before.offset
-        if client is not None and told is not None and (each.error == 0 or told.offset != offset):
-            # who is refused stays where it is
-            del client.told[place]
-        if before is not None and told is None and _goes_on(before, of, offset, each.error):
-            before.offset, before.topic_id, before.line = offset, before.topic_id or of, line
+        if client is not None and answer is not None and (each.error == 0 or answer.offset != offset):
+            # a client that is refused stays where it is
+            del client.answered_offsets[place]
+        if before is not None and answer is None and _reads_on(before, topic_id, offset, each.error):
+            before.offset, before.topic_id, before.line = offset, before.topic_id or topic_id, line
             return
-        found, lists = columns_of(lines.answered_from(line, each, topic) if met is None else met)
-        origin = _origin(told, before, offset, line, client)
-        if before is not None and client is not None and origin.origin == READ and before.topic_id != of:
-            # what came between may be missing: then only the same place tells that it was brought along
-            sure = client.sent_nothing_else(before.line, line) or 0 < offset == before.offset
-            origin = origin if sure else origin._replace(topic_id=None)
+        common, lists = columns_of(lines.answered_from(line, each, topic) if possible is None else possible)
+        origin = _origin(answer, before, offset, line, client)
+        if (
+            before is not None
+            and client is not None
+            and origin.origin == READ
+            and before.topic_id != topic_id
+        ):
+            # lines between the two may be missing: then only the same offset shows that the client brought
+            # it along from the other incarnation
+            is_certain = client.sent_nothing_else(before.line, line) or 0 < offset == before.offset
+            origin = origin if is_certain else origin._replace(topic_id=None)
         row: list[object] = [
             lines.cluster,
             METADATA_LOG,
@@ -100,13 +106,13 @@ class FetchPositions:
             digest_of(line.request_id, *place),
             *lines.client_columns(line, client),
             *line_columns(line),
-            asked_id is not None,
-            asked_id or "",
-            lines.partition_epoch(asked_id, place[1]),
+            requested_id is not None,
+            requested_id or "",
+            lines.partition_epoch(requested_id, place[1]),
             each.offset if each.offset >= 0 else None,
             each.leader_epoch,
             each.offset_epoch,
-            *found,
+            *common,
             error_name(each.error),
             each.answered_epoch,
             each.answered,
@@ -126,9 +132,9 @@ class FetchPositions:
         if client is not None:
             if before is not None:
                 self._rows[before.row][_NEXT] = row[_ID]
-            client.reads[place] = Position(
-                of, offset, each.offset_epoch, line, len(self._rows), offset, origin.topic_id,
-                told if told is not None and told.offset == offset else None,
+            client.positions[place] = Position(
+                topic_id, offset, each.offset_epoch, line, len(self._rows), offset, origin.topic_id,
+                answer if answer is not None and answer.offset == offset else None,
             )  # fmt: skip
         self._rows.append(row)
 
@@ -140,22 +146,26 @@ class FetchPositions:
         return rows.to_arrow()
 
 
-def _goes_on(before: Position, of: str | None, offset: int, error: int | None) -> bool:
-    """Whether a fetch only reads on."""
-    same = of is None or before.topic_id in (None, of)
-    return same and offset >= before.offset and error in (None, 0)
+def _reads_on(before: Position, topic_id: str | None, offset: int, error: int | None) -> bool:
+    """Whether a fetch only reads on from the one before."""
+    is_same = topic_id is None or before.topic_id in (None, topic_id)
+    return is_same and offset >= before.offset and error in (None, 0)
 
 
 def _origin(
-    told: ToldOffset | None, before: Position | None, offset: int, line: ClientRequest, client: Client | None
+    answer: AnsweredOffset | None,
+    before: Position | None,
+    offset: int,
+    line: ClientRequest,
+    client: Client | None,
 ) -> Origin:
     if client is None:
         return Origin()
-    if told is not None and told.offset == offset:
-        return Origin(told.origin, told.topic_id, told.leader_epoch, told.request_id, told.group_id)
-    if before is not None and told is None and offset >= before.offset:
+    if answer is not None and answer.offset == offset:
+        return Origin(answer.origin, answer.topic_id, answer.leader_epoch, answer.request_id, answer.group_id)
+    if before is not None and answer is None and offset >= before.offset:
         topic_id = before.incarnation_of(offset)
         return Origin(READ, topic_id, before.leader_epoch, before.line.request_id)
-    # what told it may be missing: of who is only heard of later on
-    is_known = before is not None or told is not None or client.is_known_until(line)
+    # of a client whose first lines are missing, the line that gave it the offset may be missing, too
+    is_known = before is not None or answer is not None or client.is_known_until(line)
     return Origin(ELSEWHERE if is_known else None)

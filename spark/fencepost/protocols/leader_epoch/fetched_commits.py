@@ -1,4 +1,4 @@
-"""Where consumers went on from that were told by OffsetFetch: the commits that they were told."""
+"""The commits from which consumers read on: those whose offsets OffsetFetch gave them."""
 
 from __future__ import annotations
 
@@ -19,35 +19,38 @@ Row = dict[str, Any]
 def with_commits(
     positions: Sequence[Row], stored: pa.Table, ids: pa.Array, origins: Origins, facts: ClusterFacts
 ) -> list[Row]:
-    """Rows of MET_FETCHES, each with the commit that it was, where one is known. ``ids`` of ``stored``, which
-    are rows of STORED.
+    """Rows of MET_FETCHES, each with the commit whose offset it began at, where that is known.
+
+    ``stored``: rows of STORED; ``ids``: the commit id of each of these.
     """
     if not positions:
         return []
-    found: dict[tuple[Any, ...], list[tuple[int, str, str | None, int]]] = {}
+    by_content: dict[tuple[Any, ...], list[tuple[int, str, str | None, int]]] = {}
     rows = stored.select(["group_id", "topic", "partition", "offset", "ms", "leader_epoch"])
     for row, ((*content, ms, leader_epoch), commit_id) in enumerate(
         zip(tuples(rows), ids.to_pylist(), strict=True)
     ):
         origin, _ = origins.found.get(row, (None, None))
-        found.setdefault(tuple(content), []).append((ms, commit_id, origin, leader_epoch))
-    commits = {content: RepeatedCommits(of) for content, of in found.items()}
+        by_content.setdefault(tuple(content), []).append((ms, commit_id, origin, leader_epoch))
+    commits = {content: RepeatedCommits(of) for content, of in by_content.items()}
     return [_with_commit(position, commits, facts) for position in positions]
 
 
 def _with_commit(
     position: Row, commits: Mapping[tuple[Any, ...], RepeatedCommits], facts: ClusterFacts
 ) -> Row:
-    of = commits.get(tuple(position[name] for name in _CONTENT))
-    asked_ms = position["requested_at"].timestamp() * 1000 + facts.tolerance_ms
-    newest = None if of is None else of.newest_at(asked_ms)
+    repeated = commits.get(tuple(position[name] for name in _CONTENT))
+    latest_ms = position["requested_at"].timestamp() * 1000 + facts.tolerance_ms
+    newest = None if repeated is None else repeated.newest_at(latest_ms)
     if newest is None:
         return position
-    commit_id, topic_id, leader_epoch, one = newest
+    commit_id, topic_id, leader_epoch, has_one_origin = newest
     return {
         **position,
         "origin_commit_id": commit_id,
-        "origin_topic_id": topic_id if one else None,
-        "origin_partition_epoch": facts.partition_epoch(topic_id, position["partition"]) if one else None,
+        "origin_topic_id": topic_id if has_one_origin else None,
+        "origin_partition_epoch": facts.partition_epoch(topic_id, position["partition"])
+        if has_one_origin
+        else None,
         "origin_leader_epoch": leader_epoch,
     }

@@ -1,8 +1,9 @@
-"""The batches of partitions' logs that a chapter hands down to the next one: few rows for many.
+"""The batches of partitions' logs that a chapter hands down to the next one, in few rows.
 
-Batches that follow one another under one leader epoch are handed down as the first, the last, and one row
-that stands for all between. So the next chapter finds the same runs, epochs, holes and losses as if it had
-read the whole log; it reads again what was written about its begin, and goes by that.
+Batches of one leader epoch that follow one another are handed down as three rows: the first, the last, and
+one that stands for all between. So the next chapter finds the same runs, epochs, holes and losses as if it
+had read the whole log. It reads again the batches that were written around its beginning, and trusts those
+it reads.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from fencepost.protocols.leader_epoch.handed_down_tables import HANDED_BATCHES
 from fencepost.replay.logs import UNKNOWN, Longs, longs
 
 LOG_APPEND_TIME = 8
-"""The bit of a batch's attributes that says that its broker dated it."""
+"""The bit of a batch's attributes that is set if the broker, not the client, dated the batch."""
 
 _SCHEMA = HANDED_BATCHES.arrow_schema
 READ = tuple(name for name in _SCHEMA.names if name != "batches")
@@ -33,10 +34,12 @@ def as_handed_down(batches: pa.Table) -> pa.Table:
 
 
 def merge_read_batches(before: pa.Table, batches: pa.Table) -> pa.Table:
-    """One log: what was handed down of it, and the batches that were read (both rows of HANDED_BATCHES).
+    """The batches of one log: those handed down of it (``before``), and those read (both rows of
+    HANDED_BATCHES).
 
-    Where the same batches are in both, those that were read count. From the first of these on they may have
-    been written over what was known, so what stood for batches on both sides of it is cut there.
+    Where both have the same batch, the one that was read counts. From the first batch read on, the log may
+    have been truncated and written anew since, so a row that stands for batches on both sides of that offset
+    is cut there.
     """
     if not before.num_rows:
         return batches
@@ -58,20 +61,20 @@ class _Read:
         self.begin = int(self._base.min())
 
     def rest_of(self, known: dict[str, object]) -> Iterator[dict[str, object]]:
-        """What has to be kept of a row that was handed down and goes on behind the first batch read."""
+        """The pieces to keep of a row that was handed down and goes on behind the first batch read."""
         base, last, batches = (known[name] for name in ("base_offset", "last_offset", "batches"))
         assert isinstance(base, int)
         assert isinstance(last, int)
         assert batches is None or isinstance(batches, int)
-        # one batch is never cut: an election writes over all of it, or nothing
+        # one batch is never cut: a truncation removes all of it, or nothing
         cut = base if batches == 1 else max(base, self.begin)
         inside = (self._epoch == known["leader_epoch"]) & (self._base >= cut) & (self._last <= last)
         offsets = int((self._last[inside] - self._base[inside] + 1).sum())
         others = None if batches is None else batches - int(inside.sum())
         is_read = offsets == last - cut + 1
         if base < cut:
-            # when the newest of this piece was written is not known; if the other piece was not read, neither
-            # is how many there are, nor whether one ends just here
+            # it is not known when the newest batch of this piece was written; if the other piece was not
+            # read, neither is the number of batches here, nor whether one ends just here
             piece: dict[str, object] = {"batches": others} if is_read else {"batches": None, "file": ""}
             yield {**known, "last_offset": cut - 1, "attributes": 0, **piece}
         if not is_read:
@@ -79,16 +82,17 @@ class _Read:
 
 
 def hand_down_batches(batches: pa.Table, survived: Flags, *, by_file: bool) -> pa.Table:
-    """Rows of HANDED_BATCHES of one log, those that follow one another as three at most.
+    """Rows of HANDED_BATCHES of one log; of batches that follow one another, at most three remain.
 
-    ``survived``: which no later leader epoch wrote over. ``by_file``: those of two files are kept apart.
+    ``survived``: the batches that no later leader epoch overwrote. ``by_file``: batches of two files are
+    never merged.
     """
     base, last = longs(batches["base_offset"]), longs(batches["last_offset"])
     epoch = longs(batches["leader_epoch"])
     order = np.lexsort((last, base, survived, epoch))
     begins = np.ones(len(order), dtype=np.bool_)
     one, other = order[:-1], order[1:]
-    # where an epoch begins, every row beside has to be there: whether it begins exactly there is asked
+    # where an epoch begins, keep the rows on both sides: PartitionLog.begins_exactly needs them
     place, starts = (
         _places(batches, by_file=by_file),
         [base[epoch == each].min() for each in np.unique(epoch)],
@@ -122,30 +126,30 @@ def _places(batches: pa.Table, *, by_file: bool) -> Longs:
 
 
 def _between(batches: pa.Table, order: Longs, begins: Longs, ends: Longs) -> pa.Table:
-    """One row for each piece of rows in order."""
+    """One row for each piece of batches: ``begins`` and ``ends`` are indexes into ``order``."""
     span = np.stack([begins, ends], axis=1).reshape(-1)
     in_order = batches.take(pa.array(order))
     ms, counts = longs(in_order["max_timestamp_ms"]), pc.fill_null(in_order["batches"], UNKNOWN)
     dated = longs(in_order["attributes"]) & LOG_APPEND_TIME != 0
-    newest = _each(np.maximum, ms, span)
-    newest_dated = _each(np.maximum, np.where(dated, ms, UNKNOWN), span)
-    known = _each(np.minimum, longs(counts), span) >= 0
-    sums = {name: _each(np.add, longs(in_order[name]), span) for name in ("record_count", "size")}
-    told = {
-        "last_offset": pa.array(_each(np.maximum, longs(in_order["last_offset"]), span)),
+    newest = _reduce(np.maximum, ms, span)
+    newest_dated = _reduce(np.maximum, np.where(dated, ms, UNKNOWN), span)
+    known = _reduce(np.minimum, longs(counts), span) >= 0
+    sums = {name: _reduce(np.add, longs(in_order[name]), span) for name in ("record_count", "size")}
+    computed = {
+        "last_offset": pa.array(_reduce(np.maximum, longs(in_order["last_offset"]), span)),
         "attributes": pa.array(np.where(newest_dated == UNKNOWN, 0, LOG_APPEND_TIME)),
         "max_timestamp_ms": pa.array(np.where(newest_dated == UNKNOWN, newest, newest_dated)),
         **{name: pa.array(values) for name, values in sums.items()},
-        "batches": pa.array(_each(np.add, longs(counts), span), mask=~known),
+        "batches": pa.array(_reduce(np.add, longs(counts), span), mask=~known),
     }
     rows = in_order.take(pa.array(begins))
-    columns = [told.get(name, rows[name]) for name in _SCHEMA.names]
+    columns = [computed.get(name, rows[name]) for name in _SCHEMA.names]
     return pa.table(columns, names=_SCHEMA.names).cast(_SCHEMA)
 
 
-def _each(of: np.ufunc, values: Longs, span: Longs) -> Longs:
-    """The reduction of each piece; ``span`` has the begin and the end of one after the other."""
+def _reduce(reduction: np.ufunc, values: Longs, span: Longs) -> Longs:
+    """The reduction of each piece; ``span`` has the begin and the end of each piece in turn."""
     # reduceat also reduces what lies between the pieces; a begin behind the last value is none
     padded = np.append(values, values[-1:])
-    found: Longs = of.reduceat(padded, span)[::2]
-    return found
+    reduced: Longs = reduction.reduceat(padded, span)[::2]
+    return reduced

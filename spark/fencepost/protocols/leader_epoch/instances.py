@@ -1,7 +1,7 @@
-"""Which connections are of one instance of a client.
+"""Tells which connections belong to one instance of a client.
 
-A Java client has one counter of correlation ids over all its connections (NetworkClient): so the requests of
-one instance, ordered by time, have rising ids. Where that does not tell instances apart, none is named.
+A Java client has one counter of correlation ids over all its connections (NetworkClient), so the requests of
+one instance, ordered by time, have rising ids. Where that does not tell instances apart, none gets a name.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from fencepost.replay.requests import host_of
 
 _JAVA = "apache-kafka-java"
 _NEAR_MS = 40_000
-"""A request may wait so long at a broker that stands still, before its client gives it up."""
+"""How long a request may wait at a broker that stands still before its client gives it up."""
 Pair = tuple[int, int]
-"""A correlation id and when it was asked, in milliseconds."""
+"""A correlation id, and when its request came, in milliseconds."""
 
 _NOBODY: Mapping[Connection, str] = {}
 
@@ -36,26 +36,30 @@ Connections = Mapping[Connection, Sequence[Pair]]
 """What was sent on each connection of a client."""
 
 Software = Mapping[Connection, tuple[str | None, str | None]]
-"""The name and version of what is at the other end of a connection."""
+"""The name and version of the client software on each connection."""
 
 
 def software_of(requests: pa.Table) -> Software:
-    """From rows of ``bronze.requests``, or of CLIENT_REQUESTS, of one cluster.
+    """The software on each connection, from rows of ``bronze.requests`` or CLIENT_REQUESTS of one cluster.
 
-    Where lines of one connection name several, it is one of them, in whatever order the lines come.
+    Where lines of one connection name several, the result is one of them, whatever the order of the lines.
     """
-    told = requests.group_by(["broker_id", "connection", "software_name", "software_version"]).aggregate([])
-    found: dict[Connection, tuple[str | None, str | None]] = {}
-    for broker_id, connection, *named in tuples(told):
-        of, (name, version) = (broker_id, connection or ""), named
-        known = found.setdefault(of, (name, version))
+    distinct_rows = requests.group_by(
+        ["broker_id", "connection", "software_name", "software_version"]
+    ).aggregate([])
+    by_connection: dict[Connection, tuple[str | None, str | None]] = {}
+    for broker_id, connection, *named in tuples(distinct_rows):
+        place, (name, version) = (broker_id, connection or ""), named
+        known = by_connection.setdefault(place, (name, version))
         if known != (name, version):
-            found[of] = max(known, (name, version), key=lambda each: tuple(text or "" for text in each))
-    return found
+            by_connection[place] = max(
+                known, (name, version), key=lambda each: tuple(text or "" for text in each)
+            )
+    return by_connection
 
 
 class ClientKey(NamedTuple):
-    """What a client says of itself: two instances of one application may say the same."""
+    """What a client says of itself; two instances of one application may have the same key."""
 
     client_id: str
     host: str
@@ -65,21 +69,21 @@ class ClientKey(NamedTuple):
 def by_client(
     requests: pa.Table, api_keys: Collection[int], software: Software
 ) -> Iterator[tuple[ClientKey, list[ClientRequest]]]:
-    """The lines of these APIs by client, from rows of CLIENT_REQUESTS of one cluster. One client id is read
-    after another: the lines of all of them would take much memory.
+    """The lines of these APIs by client, from rows of CLIENT_REQUESTS of one cluster. It reads one client id
+    after another: the lines of all of them together would take much memory.
     """
     lines = each_request(requests, api_keys, ("client_id",))
     for client_id, of_id in groupby(lines, key=lambda line: line.client_id or ""):
-        found: dict[ClientKey, list[ClientRequest]] = {}
+        by_key: dict[ClientKey, list[ClientRequest]] = {}
         for line in of_id:
             key = _client_of(client_id, (line.broker_id, line.connection or ""), software)
-            found.setdefault(key, []).append(line)
-        yield from sorted(found.items())
+            by_key.setdefault(key, []).append(line)
+        yield from sorted(by_key.items())
 
 
 def connections_by_client(requests: pa.Table, software: Software) -> Iterator[tuple[ClientKey, Connections]]:
-    """The connections of each client, from rows of CLIENT_REQUESTS of one cluster. Of most clients nothing
-    else is wanted, so their lines stay columns; one client id is read after another.
+    """The connections of each client, from rows of CLIENT_REQUESTS of one cluster. It reads one client id
+    after another, and makes no ClientRequest: of most clients nothing but the connections is needed.
     """
     rows = filtered(requests, pc.is_valid(requests["connection"]))
     client_id = pc.fill_null(rows["client_id"], "")
@@ -89,12 +93,12 @@ def connections_by_client(requests: pa.Table, software: Software) -> Iterator[tu
     ends = np.cumsum(np.bincount(longs(number), minlength=len(names))).tolist()
     places = zip(names, pairwise([0, *ends]), strict=True)
     for name, of_id in groupby(places, key=lambda each: each[0][0]):
-        found: dict[ClientKey, dict[Connection, list[Pair]]] = {}
+        by_key: dict[ClientKey, dict[Connection, list[Pair]]] = {}
         for (_, *of), (begin, end) in of_id:
             connection: Connection = (of[0], of[1])
             pairs = zip(ids[begin:end].tolist(), ms[begin:end].tolist(), strict=True)
-            found.setdefault(_client_of(name, connection, software), {})[connection] = list(pairs)
-        yield from sorted(found.items())
+            by_key.setdefault(_client_of(name, connection, software), {})[connection] = list(pairs)
+        yield from sorted(by_key.items())
 
 
 def _client_of(client_id: str, connection: Connection, software: Software) -> ClientKey:
@@ -116,30 +120,30 @@ def instances(
 
     ``before``: the instances of connections in the chapter before.
     """
-    found: list[tuple[list[Pair], list[Connection], set[int]]] = []
+    groups: list[tuple[list[Pair], list[Connection], set[int]]] = []
     unsure: set[Connection] = set()
     ordered = sorted(connections.items(), key=lambda each: (min(ms for _, ms in each[1]), each[0]))
     for connection, pairs in ordered:
         ids = {correlation_id for correlation_id, _ in pairs}
-        # a thousand runs of one program each begin to count anew: that is told without sorting
-        others = [each for each in found if each[2].isdisjoint(ids)]
+        # a thousand runs of one program each count from 0 again: a common id shows that without sorting
+        others = [each for each in groups if each[2].isdisjoint(ids)]
         fits = [each for each in others if _rises(sorted([*each[0], *pairs]))]
         if len(fits) == 1:
             fits[0][0].extend(pairs)
             fits[0][1].append(connection)
             fits[0][2].update(ids)
         elif not fits:
-            found.append((list(pairs), [connection], ids))
+            groups.append((list(pairs), [connection], ids))
         else:
             unsure.add(connection)
-    if unsure or (len(found) > 1 and not is_java(software)):
-        # whose cache the unsure ones are, none of the others can tell either
+    if unsure or (len(groups) > 1 and not is_java(software)):
+        # an unsure connection may belong to any instance, so no instance is known completely
         return dict.fromkeys(connections)
-    told = [{before[each] for each in of if each in before} for _, of, _ in found]
-    claimed = Counter(name for names in told for name in names)
+    names_before = [{before[each] for each in of if each in before} for _, of, _ in groups]
+    claimed = Counter(name for names in names_before for name in names)
     named: dict[Connection, str | None] = {}
-    for (_, of, _), names in zip(found, told, strict=True):
-        # named after its first request, which only the first chapter that knows it has seen
+    for (_, of, _), names in zip(groups, names_before, strict=True):
+        # an instance is named after its first request, which only the first chapter that has it knows
         is_named = len(names) == 1 and claimed[next(iter(names))] == 1
         name = names.pop() if is_named else digest_of(cluster, *of[0], min(connections[of[0]])[0])
         named.update(dict.fromkeys(of, name))
@@ -147,43 +151,45 @@ def instances(
 
 
 def sent_by(
-    of: Mapping[Connection, str | None], software: str | None, sent: Mapping[Connection, ConnectionIds]
+    instance_of: Mapping[Connection, str | None],
+    software: str | None,
+    sent: Mapping[Connection, ConnectionIds],
 ) -> tuple[dict[str, list[ConnectionIds]], set[str]]:
-    """What each instance sent, and which of them count as a Java client does.
+    """The correlation ids that each instance sent, and the instances that count them as a Java client does.
 
-    ``sent``: all that came from one client id and host. What came on other connections, of which no line was
-    kept or none names the software, is an instance's if it can be no other's.
+    ``sent``: all ids from one client id and host. A connection that is not in ``instance_of``, since none of
+    its lines was kept or names the software, belongs to an instance if it can belong to no other.
     """
-    found: dict[str, list[ConnectionIds]] = {}
-    for connection, name in of.items():
+    by_instance: dict[str, list[ConnectionIds]] = {}
+    for connection, name in instance_of.items():
         if name is not None:
-            found.setdefault(name, []).extend([sent[connection]] if connection in sent else [])
+            by_instance.setdefault(name, []).extend([sent[connection]] if connection in sent else [])
     if not is_java(software):
-        return found, set()
-    pairs = {name: [pair for one in each for pair in one.times] for name, each in found.items()}
-    followed = {name for name in found if not _mixed(found[name])}
+        return by_instance, set()
+    pairs = {name: [pair for one in each for pair in one.times] for name, each in by_instance.items()}
+    followed = {name for name in by_instance if not _sends_twice(by_instance[name])}
     for other in sorted(sent.values(), key=lambda each: (min(ms for _, ms in each.times), each.connection)):
-        if other.connection in of or other.software not in (None, software):
+        if other.connection in instance_of or other.software not in (None, software):
             continue
         fits = [
             name
-            for name, each in found.items()
+            for name, each in by_instance.items()
             if not any(overlap(one.ranges, other.ranges) for one in each)
             and _rises(sorted({*pairs[name], *other.times}))
         ]
         if len(fits) == 1:
-            found[fits[0]].append(other)
+            by_instance[fits[0]].append(other)
             pairs[fits[0]] += other.times
-    return found, followed - set(_at_once(pairs))
+    return by_instance, followed - set(_at_once(pairs))
 
 
-def _mixed(sent: Sequence[ConnectionIds]) -> bool:
-    """Whether some id was sent twice: two clients that were taken for one."""
+def _sends_twice(sent: Sequence[ConnectionIds]) -> bool:
+    """Whether some id was sent twice: then two clients were taken for one."""
     return count(merged(each for one in sent for each in one.ranges)) < sum(count(one.ranges) for one in sent)
 
 
 def _at_once(pairs: Mapping[str, Sequence[Pair]]) -> Iterator[str]:
-    """Those that ran at once on one host: either may have sent what counts as the other's."""
+    """The instances that ran at the same time on one host: each may have sent ids that count as another's."""
     spans = sorted(
         (min(ms for _, ms in each), max(ms for _, ms in each), name) for name, each in pairs.items() if each
     )
@@ -195,7 +201,7 @@ def _at_once(pairs: Mapping[str, Sequence[Pair]]) -> Iterator[str]:
 
 
 def _rises(pairs: Sequence[Pair]) -> bool:
-    """Whether the times of rising correlation ids rise too, as far as brokers' clocks are alike."""
+    """Whether the times rise with the correlation ids, as far as brokers' clocks agree."""
     newest, before = 0, None
     for correlation_id, ms in pairs:
         if correlation_id == before or ms < newest - _NEAR_MS:

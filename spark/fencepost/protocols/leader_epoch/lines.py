@@ -1,4 +1,4 @@
-"""The request lines that tell of clients' metadata and positions, and what they say of a partition."""
+"""The APIs whose request lines are read, and what a line says of one partition."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CLIENT_APIS = (
     FETCH, LIST_OFFSETS, METADATA, OFFSET_COMMIT, OFFSET_FETCH, OFFSET_FOR_LEADER_EPOCH, TXN_OFFSET_COMMIT,
     DESCRIBE_TOPIC_PARTITIONS,
 )  # fmt: skip
-"""Those that show what one client knows and where it reads."""
+"""The APIs whose requests show what a client knows and where it fetches."""
 
 COMMIT_APIS = (OFFSET_COMMIT, TXN_OFFSET_COMMIT)
 
@@ -36,14 +36,15 @@ class NamedPartition(NamedTuple):
 
 
 class PartitionLine(NamedTuple):
-    """What was asked of one partition, and answered; numbers are -1 where there is none.
+    """One partition in a request and its answer; numbers are -1 where there is none.
 
-    ``offset`` is the offset asked, or committed; ``answered`` the one told. ``offset_epoch`` is
-    lastFetchedEpoch, committedLeaderEpoch, or the leader epoch that is asked for. ``error`` is None without
-    an answer; ``leader_told`` is the epoch of KIP-951's currentLeader.
+    ``offset``: the offset that is fetched or committed; ``answered`` and ``answered_epoch``: offset and
+    leader epoch in the answer. ``leader_epoch``: the request's currentLeaderEpoch. ``offset_epoch``: its
+    lastFetchedEpoch, committedLeaderEpoch, or the leader epoch whose end it asks for. ``error`` is None
+    without an answer; ``leader_told``: the epoch of KIP-951's currentLeader.
     """
 
-    asked: NamedPartition
+    requested: NamedPartition
     offset: int
     leader_epoch: int
     offset_epoch: int

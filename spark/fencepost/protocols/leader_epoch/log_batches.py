@@ -1,4 +1,6 @@
-"""Batches of partitions' logs as columns: those of all logs are made at once, a log's own are slices."""
+"""Batches of partitions' logs as columns, which are made for all logs at once; each log gets
+slices of them.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,8 @@ from fencepost.replay.logs import UNKNOWN, Batches, Longs, by_log, longs
 
 @dataclass(frozen=True, slots=True)
 class LogBatches:
-    """Batches as ``rows`` of HANDED_BATCHES, and columns of these. ``is_dated``: 0 where a client dated it;
-    ``stands_for``: how many batches a row is, UNKNOWN where that is not known.
+    """Batches as ``rows`` of HANDED_BATCHES, and columns of these. ``is_dated``: 0 where the client dated the
+    batch; ``stands_for``: how many batches a row stands for, UNKNOWN where that is not known.
     """
 
     rows: pa.Table
@@ -41,7 +43,7 @@ class LogBatches:
         )
 
     def of_log(self, rows: pa.Table, begin: int) -> LogBatches:
-        """The columns from ``begin`` on, which are of these rows."""
+        """The part of the columns that belongs to ``rows``, which begin at index ``begin``."""
         end = begin + rows.num_rows
         columns = (getattr(self, each.name)[begin:end] for each in fields(self)[2:])
         return LogBatches(rows, self.headers.slice(begin, end), *columns)

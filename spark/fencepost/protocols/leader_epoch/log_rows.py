@@ -1,4 +1,4 @@
-"""Rows of silver about one partition's log: batches' epochs, leader epochs, checkpoints, coverage."""
+"""Rows of silver about one partition's log: epochs of its batches, leader epochs, checkpoints, coverage."""
 
 from __future__ import annotations
 
@@ -28,22 +28,26 @@ class LogRows:
     """The rows of one log."""
 
     def __init__(
-        self, rows: Mapping[str, Columns], log: PartitionLog, given: MetadataEpochs, cut: Sequence[Truncation]
+        self,
+        rows: Mapping[str, Columns],
+        log: PartitionLog,
+        metadata_epochs: MetadataEpochs,
+        cut: Sequence[Truncation],
     ) -> None:
-        """Rows go to ``rows``, by the table's name."""
-        self._rows, self._log, self._given, self._cut = rows, log, given, cut
+        """``rows`` collects the rows, by the table's name. ``cut``: what replicas truncated of the log."""
+        self._rows, self._log, self._metadata_epochs, self._cut = rows, log, metadata_epochs, cut
         self._about = log.place.about
         self._runs, self._first = log.runs(), log.first_offsets()
 
     def add(self, entries: Sequence[Sequence[Entry]]) -> None:
-        """Everything; ``entries`` are those of each content of its checkpoints."""
+        """Add all rows of the log. ``entries``: those of each content that its checkpoints ever had."""
         log = self._log.log
         log_coverage(self._rows[METADATA_COVERAGE.name], self._about, log, self._log.clock())
         self._batches()
         agreed, starts = self._entries(entries)
         self._epochs(agreed)
         start = starts if starts is not None else (self._runs[0].begins if self._runs else None)
-        extent = (start, self._log.end_offset(), self._given.lives)
+        extent = (start, self._log.end_offset(), self._metadata_epochs.lives)
         self._rows[PARTITION_EXTENTS.name].add(*self._about, *extent, start, None, None, None)
 
     def _batches(self) -> None:
@@ -60,7 +64,7 @@ class LogRows:
                 run.leader_epoch,
                 run.batches,
                 run.ends - 1,
-                self._given.gave(run.leader_epoch, log.dated_ms(run)),
+                self._metadata_epochs.gave(run.leader_epoch, log.dated_ms(run)),
                 *log.provenance(run),
                 run.begins,
                 end,
@@ -69,7 +73,9 @@ class LogRows:
             )
 
     def _entries(self, entries: Sequence[Sequence[Entry]]) -> tuple[dict[int, list[bool | None]], int | None]:
-        """The rows of checkpoints: whether they agree, by epoch; where the log begins by the newest."""
+        """Add the rows of checkpoints. Returns, by epoch, whether each entry agrees with the batches; and
+        where the log begins according to the newest checkpoint.
+        """
         agreed: dict[int, list[bool | None]] = {}
         newest: tuple[int, int] | None = None
         for content in entries:
@@ -95,18 +101,20 @@ class LogRows:
                     None,
                 )
             if content and content[0].state == "live":
-                said = (content[0].captured_ms, content[0].start_offset)
-                newest = said if newest is None else max(newest, said)
+                checkpoint_start = (content[0].captured_ms, content[0].start_offset)
+                newest = checkpoint_start if newest is None else max(newest, checkpoint_start)
         return agreed, None if newest is None else newest[1]
 
     def _agrees(self, epoch: int, start: int, *, is_first: bool) -> bool | None:
-        """Whether batches tell the same start of an epoch; retention moves that of a log's first one on."""
+        """Whether batches show the same start of an epoch; None where they do not tell. Retention moves the
+        start of a log's first epoch on.
+        """
         first = self._first.get(epoch)
         if first is None:
-            # a leader notes its epoch before its first batch
+            # a leader writes its epoch to the checkpoint before its first batch
             return True if start == self._log.end_offset() and epoch > max(self._first, default=-1) else None
         if start == first:
-            # older epochs stand before it, newer ones behind
+            # older epochs lie before it, newer ones behind
             known = (run for run in self._runs if run.leader_epoch >= 0)
             return all((run.begins < start) == (run.leader_epoch < epoch) for run in known)
         if start > first:
@@ -114,7 +122,7 @@ class LogRows:
         return False if self._log.begins_exactly(epoch, first) else None
 
     def _epochs(self, agreed: Mapping[int, list[bool | None]]) -> None:
-        elections = {each.leader_epoch: each for each in self._given.elections}
+        elections = {each.leader_epoch: each for each in self._metadata_epochs.elections}
         survived: dict[int, list[Run]] = {}
         for run in self._runs:
             survived.setdefault(run.leader_epoch, []).append(run)
@@ -125,7 +133,7 @@ class LogRows:
             begins = runs[0].begins if runs else None
             at = begins if begins is not None else self._first.get(epoch, self._behind(epoch))
             following = [survived[each][0].begins for each in epochs[number + 1 :] if each in survived]
-            cut = lost_of(self._given, epoch, lost)
+            cut = lost_of(self._metadata_epochs, epoch, lost)
             dated = [self._log.dated_ms(run) for run in runs]
             self._rows[LEADER_EPOCHS.name].add(
                 *self._about,
@@ -140,11 +148,11 @@ class LogRows:
                 None if None in (counts := [run.batches for run in runs]) else sum(counts),
                 sum(run.ends - run.begins for run in runs),
                 *_lost(cut),
-                _together(agreed.get(epoch, [])),
+                _all_agree(agreed.get(epoch, [])),
                 None if election is None else election.leaders_moved,
-                *asked_by(election),
+                *request_columns(election),
                 epoch in self._first,
-                self._given.gave(epoch, next((ms for ms in dated if ms is not None), None)),
+                self._metadata_epochs.gave(epoch, next((ms for ms in dated if ms is not None), None)),
                 at,
                 min(following, default=None),
                 runs[0].ms if runs else None,
@@ -152,13 +160,13 @@ class LogRows:
             )
 
     def _behind(self, epoch: int) -> int:
-        """Where an epoch without batches would begin: behind those of older ones."""
+        """Where an epoch without batches would begin: behind the batches of older epochs."""
         return max((run.ends for run in self._runs if run.leader_epoch < epoch), default=0)
 
 
-def asked_by(election: Election | None) -> tuple[str | None, ...]:
+def request_columns(election: Election | None) -> tuple[str | None, ...]:
     """The columns elected_request_id, elected_by and elected_by_client_id."""
-    return (None, None, None) if election is None or election.asked is None else tuple(election.asked)
+    return (None, None, None) if election is None or election.request is None else tuple(election.request)
 
 
 def _lost(cut: LostOffsets | None) -> tuple[Any, ...]:
@@ -170,7 +178,7 @@ def _lost(cut: LostOffsets | None) -> tuple[Any, ...]:
     return (cut.ends - cut.begins, cut.begins, cut.ends, cut.leader_epoch, brokers)
 
 
-def _together(agreed: list[bool | None]) -> bool | None:
+def _all_agree(agreed: list[bool | None]) -> bool | None:
     if False in agreed:
         return False
     return True if agreed and None not in agreed else None

@@ -1,4 +1,4 @@
-"""What brokers told clients of topics, and what it changed in their caches."""
+"""Metadata answers of brokers to clients, and what each changed in the client's cache."""
 
 from __future__ import annotations
 
@@ -30,46 +30,48 @@ from fencepost.replay.keys import digest_of
 from fencepost.replay.requests import NONE
 
 _TELLS_AS = {DESCRIBE_TOPIC_PARTITIONS: 12}
-"""DescribeTopicPartitions tells what Metadata v12 does."""
+"""The version of Metadata that an answer to another API is like: DescribeTopicPartitions tells what v12
+does.
+"""
 
 
 class MetadataAnswers:
-    """The rows of silver.metadata_answers and silver.metadata_answer_partitions while they are made."""
+    """Collects the rows of silver.metadata_answers and silver.metadata_answer_partitions."""
 
     def __init__(self) -> None:
         self._answers, self._partitions = Columns(METADATA_ANSWERS), Columns(METADATA_ANSWER_PARTITIONS)
 
     def add(self, lines: ClientLines, line: ClientRequest, client: Client | None) -> None:
-        """An answer to Metadata or DescribeTopicPartitions."""
+        """Add an answer to Metadata or DescribeTopicPartitions."""
         answer = lines.known.answers.of(line.topics_digest)
         if answer is None:
             return
-        image, asked = lines.image(line), lines.window(line)
-        lines.hear(line, answer.since)
-        window = _narrow(asked, image, answer)
+        image, window_of_log = lines.image(line), lines.window(line)
+        lines.note_answer(line, answer.since)
+        window = _image_window(window_of_log, image, answer)
         counters = _counters(lines.known.history, window)
         told_max = counters[0] if counters[0] == counters[1] else None
-        # only an admin client describes topics so, and it keeps nothing
+        # only an admin client sends DescribeTopicPartitions, and it caches nothing
         describes = line.api_key == DESCRIBE_TOPIC_PARTITIONS
         cache = _lost() if client is None or describes else client.cache
         cached_max, changed = cache.max_partition_epoch, 0
         version = _TELLS_AS.get(line.api_key, line.api_version)
         is_full = line.asks_all
         is_received = client is not None and client.has_answer(line)
-        is_newest = partial(_is_newest, lines.known.history, asked.highest, image, version)
+        is_newest = partial(_is_newest, lines.known.history, window_of_log.highest, image, version)
         unknown = cache.unknown(answer, is_full=is_full)
         about, span = (*lines.client_columns(line, client), *line_columns(line)), span_columns(window, line)
         for change in cache.update(answer, version, is_newest, is_full=is_full, is_received=is_received):
             changed += 1
-            told = _changed(lines, change, version, cached_max, told_max)
-            self._add(lines, line, (change.topic, change.partition), (*about, *told, *span))
-        older = [told for told in unknown if not is_newest(told)]
-        if older:
-            topic = older[0].topic if len(older) == 1 else None
+            change_columns = _changed(lines, change, version, cached_max, told_max)
+            self._add(lines, line, (change.topic, change.partition), (*about, *change_columns, *span))
+        maybe_outdated = [topic_answer for topic_answer in unknown if not is_newest(topic_answer)]
+        if maybe_outdated:
+            topic = maybe_outdated[0].topic if len(maybe_outdated) == 1 else None
             self._add(lines, line, (topic, None), (*about, *_not_known(version, told_max), *span))
-        newest = _counters(lines.known.history, Window(asked.highest, asked.highest))[0]
+        newest = _counters(lines.known.history, Window(window_of_log.highest, window_of_log.highest))[0]
         cache.count(*counters, newest, is_received=is_received)
-        # how long what the answer lacks had been there at least
+        # for how long, at least, the change that the answer lacks had been written
         behind_ms = lines.known.moments.since(line.broker_id, answer.until, line.requested_ms)
         self._answers.add(
             lines.cluster, METADATA_LOG, *about, len(answer.topics), answer.partitions,
@@ -98,11 +100,11 @@ def _lost() -> ClientCache:
     return cache
 
 
-def _narrow(asked: Window, image: Window, answer: ListAnswer) -> Window:
-    """Where the broker's image was: not before what it tells or had before, and before what it does not tell
-    yet.
+def _image_window(window_of_log: Window, image: Window, answer: ListAnswer) -> Window:
+    """The offsets up to which the broker may have applied the metadata log when it answered: at least up to
+    what the answer has or an earlier one had, and not up to what the answer lacks.
     """
-    highest = max(min(asked.highest, answer.until - 1), answer.since)
+    highest = max(min(window_of_log.highest, answer.until - 1), answer.since)
     return Window(max(answer.since, min(image.lowest, highest)), highest)
 
 
@@ -113,25 +115,27 @@ def _counters(history: ClusterHistory, window: Window) -> tuple[int | None, int 
     return history.max_partition_epoch(window.lowest), history.max_partition_epoch(window.highest)
 
 
-def _is_newest(history: ClusterHistory, highest: int, image: Window, version: int, told: TopicAnswer) -> bool:
-    """Whether the cluster had nothing newer than what a broker with such an ``image`` told of a topic, when
-    the metadata log was at ``highest``, at most.
+def _is_newest(
+    history: ClusterHistory, highest: int, image: Window, version: int, answer: TopicAnswer
+) -> bool:
+    """Whether the cluster had nothing newer about a topic than this answer of a broker with such an
+    ``image``, as long as the metadata log ended at ``highest`` or before.
     """
-    if told.error or not told.partitions:
-        lives = history.named(told.topic, *image)
+    if answer.error or not answer.partitions:
+        lives = history.named(answer.topic, *image)
         gone = all(life.gone is not None and life.gone.position <= image.lowest for life in lives)
         return gone and history.is_covered(*image)
     if version < HAS_RELIABLE_LEADER_EPOCHS:
-        # clients keep no epochs of it: only another incarnation could be newer
-        named = history.by_name.get(told.topic, ())
+        # clients keep no epochs of such versions: only another incarnation could be newer
+        named = history.by_name.get(answer.topic, ())
         only = history.from_beginning and len(named) == 1 and named[0].gone is None
         return only and history.is_covered(0, highest)
-    life = history.topics.get(told.topic_id or "")
-    if life is None or not told.is_exact or told.until <= highest:
+    life = history.topics.get(answer.topic_id or "")
+    if life is None or not answer.is_exact or answer.until <= highest:
         return False
-    there = sum(of.states.begins[0].position <= highest for of in life.partitions.values())
-    is_covered = history.is_covered(max(told.since, life.begins.position), highest)
-    return is_covered and there == len(told.partitions)
+    known_partitions = sum(of.states.begins[0].position <= highest for of in life.partitions.values())
+    is_covered = history.is_covered(max(answer.since, life.begins.position), highest)
+    return is_covered and known_partitions == len(answer.partitions)
 
 
 def _not_known(version: int, told_max: int | None) -> tuple[object, ...]:
@@ -144,11 +148,11 @@ def _changed(
     lines: ClientLines, change: Change, version: int, cached_max: int | None, told_max: int | None
 ) -> tuple[object, ...]:
     """The columns of a change, from has_topic_ids to accepted."""
-    told, both = change.told, change.cached_topic_id is not None and change.told_topic_id is not None
-    told_id = (change.told_topic_id or "") if told is not None else ""
+    answer, both = change.answer, change.cached_topic_id is not None and change.told_topic_id is not None
+    told_id = (change.told_topic_id or "") if answer is not None else ""
     has_ids = version >= HAS_TOPIC_IDS
     told_epoch: int | None = -1
-    if told is not None:
+    if answer is not None:
         told_epoch = lines.partition_epoch(told_id or None, change.partition) if has_ids else None
     return (
         has_ids,
@@ -159,13 +163,13 @@ def _changed(
         lines.partition_epoch(change.cached_topic_id, change.partition),
         change.cached_leader_epoch,
         cached_max,
-        told is not None,
-        both and told is not None and change.cached_topic_id == change.told_topic_id,
+        answer is not None,
+        both and answer is not None and change.cached_topic_id == change.told_topic_id,
         told_id,
         told_epoch,
-        -1 if told is None else told.leader_epoch,
+        -1 if answer is None else answer.leader_epoch,
         told_max,
-        None if told is None else told.leader,
+        None if answer is None else answer.leader,
         name_of(change.error) if change.error else NONE,
         change.accepted,
     )

@@ -1,4 +1,4 @@
-"""The leader epochs that the metadata log gave partitions, which their own logs are held against."""
+"""The leader epochs that the metadata log gave partitions, with which their own logs are compared."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ from fencepost.protocols.leader_epoch.partition_logs import LogPlace, LostOffset
 from fencepost.protocols.leader_epoch.tables import METADATA_TOPIC_ID
 
 _LATE_MS = 60_000
-"""A batch that a broker dated so long before the newest record of the metadata log was appended before it."""
+"""A batch that a broker dated this long before the newest record of the metadata log was appended
+before it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class MetadataEpochs:
     """The leader epochs that the metadata log gave a partition: from ``first`` to ``last``.
 
-    ``first`` None: what was before is not known. ``final``: it is gone, there are no more. ``lives``: its
-    topic's name has no other incarnation now.
+    ``first`` is None where earlier ones are not known, ``last`` where none is. ``final``: the partition is
+    gone, so there will be no more. ``lives``: it belongs to the newest incarnation of its topic, which
+    exists. ``known_ms``: the time of the newest record of the metadata log.
     """
 
     elections: tuple[Election, ...] = ()
@@ -30,7 +33,10 @@ class MetadataEpochs:
     known_ms: int | None = None
 
     def gave(self, leader_epoch: int, dated_ms: int | None) -> bool | None:
-        """Whether it gave an epoch; ``dated_ms``: when a broker appended a batch with it. None: not known."""
+        """Whether the metadata log gave the partition this epoch; None where that is not known.
+
+        ``dated_ms``: when a broker appended a batch with the epoch, None where no broker dated one.
+        """
         if self.last is None:
             return None
         if leader_epoch > self.last:
@@ -42,7 +48,7 @@ class MetadataEpochs:
 
 
 def metadata_epochs(history: ClusterHistory | None, place: LogPlace) -> MetadataEpochs:
-    """What a cluster's metadata log gave one partition."""
+    """The leader epochs that a cluster's metadata log gave one partition."""
     life = None if history is None else history.partition(place.topic_id, place.partition)
     if history is None or life is None or place.topic_id == METADATA_TOPIC_ID:
         return MetadataEpochs()
@@ -75,9 +81,13 @@ def _end(history: ClusterHistory, life: PartitionLife) -> int:
     return last if life.states.newest is None else max(last, history.log.known_to - 1)
 
 
-def lost_of(given: MetadataEpochs, epoch: int, lost: Mapping[int, LostOffsets]) -> LostOffsets | None:
-    """What an epoch wrote over; nothing, where a leader of the ISR was elected and nothing shows more."""
+def lost_of(
+    metadata_epochs: MetadataEpochs, epoch: int, lost: Mapping[int, LostOffsets]
+) -> LostOffsets | None:
+    """The offsets that an epoch overwrote. They are none where the leader was elected from the ISR and no
+    batch shows otherwise; None where that is not known.
+    """
     if epoch in lost:
         return lost[epoch]
-    how = next((each.how for each in given.elections if each.leader_epoch == epoch), None)
+    how = next((each.how for each in metadata_epochs.elections if each.leader_epoch == epoch), None)
     return None if how in (None, "unclean", "none") else LostOffsets(0, 0, -1, ())

@@ -28,7 +28,7 @@ TABLES = (
 )  # fmt: skip
 
 
-NOBODY = (None, None, None)
+NO_REQUEST = (None, None, None)
 
 
 def metadata_rows(
@@ -81,12 +81,18 @@ def _partitions(scope: Scope, history: ClusterHistory) -> Columns:
     for life, partition in history.partitions():
         topic_id, number = partition.id
         about = (life.topic, topic_id, number, key_of(topic_id, number), partition.partition_epoch)
-        for now, span in _spans(partition.states):
-            if now is None:
+        for registration, span in _spans(partition.states):
+            if registration is None:
                 continue
-            listed = (_texts(now.isr), _texts(now.replicas), _texts(now.elr))
+            listed = (_texts(registration.isr), _texts(registration.replicas), _texts(registration.elr))
             max_epoch = history.max_partition_epoch(span[0])
-            state = (now.leader, now.leader_epoch, now.partition_epoch, *listed, now.recovering)
+            state = (
+                registration.leader,
+                registration.leader_epoch,
+                registration.partition_epoch,
+                *listed,
+                registration.recovering,
+            )
             rows.add(*scope, *about, max_epoch, *state, *span)
     return rows
 
@@ -101,7 +107,7 @@ def _topics(
     for life in history.topics.values():
         span = interval(life.begins, history.next_begins(life))
         if span is None:
-            # created and followed in one commit of records: nobody ever saw it
+            # created and replaced in one commit of records: no image ever had it
             span = (life.begins.position, life.begins.position, life.begins.ms, life.begins.ms)
         created, removed = life.created, life.removed
         epochs = [each.partition_epoch for each in life.partitions.values()]
@@ -121,8 +127,8 @@ def _topics(
             life.max_partition_epoch,
             life.removed_partition_epoch,
             life.previous,
-            *created_by.get(life.topic_id, NOBODY),
-            *removed_by.get(life.topic_id, NOBODY),
+            *created_by.get(life.topic_id, NO_REQUEST),
+            *removed_by.get(life.topic_id, NO_REQUEST),
             *span,
         )
     return rows
@@ -134,15 +140,15 @@ def _brokers(scope: Scope, history: ClusterHistory) -> Columns:
         for state, span in _spans(history.brokers[broker_id].states):
             if state is None:
                 continue
-            now, record_name = state
+            registration, record_name = state
             rows.add(
                 *scope,
                 broker_id,
-                now.epoch,
-                now.incarnation_id,
-                now.fenced,
-                now.in_controlled_shutdown,
-                now.metadata_version,
+                registration.epoch,
+                registration.incarnation_id,
+                registration.fenced,
+                registration.in_controlled_shutdown,
+                registration.metadata_version,
                 record_name or None,
                 *span,
             )

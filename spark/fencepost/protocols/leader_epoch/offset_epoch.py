@@ -1,4 +1,4 @@
-"""KIP-232's ``offsetEpoch``: the opaque bytes that carry both epochs with an offset stored outside Kafka.
+"""KIP-232's ``offsetEpoch``: opaque bytes with both epochs of an offset, to store beside it outside Kafka.
 
 No broker and no client has them yet, so the layout is our own: nine bytes, big-endian.
 
@@ -41,7 +41,9 @@ def encode(leader_epoch: int, partition_epoch: int) -> bytes:
 
 
 def decode(data: bytes) -> OffsetEpoch:
-    """The epochs in bytes that ``encode`` made. Raises OffsetEpochError, as KIP-232 has seek refuse them."""
+    """The epochs in bytes that ``encode`` made. Raises OffsetEpochError; KIP-232 has seek() refuse such
+    bytes.
+    """
     if not data:
         raise OffsetEpochError("an offsetEpoch is not empty: store the bytes as they were given")
     if data[0] != VERSION:

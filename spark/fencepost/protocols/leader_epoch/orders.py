@@ -1,4 +1,4 @@
-"""What request lines tell of the order of things at different brokers, whatever their clocks say."""
+"""The order of events at different brokers, as request lines show it whatever the brokers' clocks say."""
 
 from __future__ import annotations
 
@@ -59,7 +59,9 @@ _KEPT = 8
 
 
 class Cluster(NamedTuple):
-    """What lines are held against; ``heartbeats`` are what brokers told controllers, by broker and clock."""
+    """What the lines of a cluster are compared with. ``heartbeats``: by broker and clock (the controller that
+    logged them), the offsets of the metadata log that the broker had applied, and when.
+    """
 
     history: ClusterHistory
     answers: Answers
@@ -67,50 +69,52 @@ class Cluster(NamedTuple):
 
 
 def heartbeats_of(requests: pa.Table) -> pa.Table:
-    """Rows of APPLIED from rows of ``bronze.requests`` (HEARTBEAT_COLUMNS): a heartbeat says what its broker
-    has applied.
+    """Rows of APPLIED, from rows of ``bronze.requests`` (HEARTBEAT_COLUMNS): a heartbeat says how much of the
+    metadata log its broker has applied.
 
-    Every broker sends one in two seconds, for as long as there are logs: they are not read line by line.
+    Every broker sends one every two seconds, so they are parsed as columns, not line by line.
     """
-    told = requests.filter(pc.equal(requests["api_key"], BROKER_HEARTBEAT))
+    heartbeats = requests.filter(pc.equal(requests["api_key"], BROKER_HEARTBEAT))
     columns = {
-        "cluster": told["cluster"],
-        "broker_id": _number_in(told["request"], "brokerId", 9).cast(pa.int32()),
-        "clock": told["broker_id"],
-        "position": _number_in(told["request"], "currentMetadataOffset", 18),
-        "ms": requested_ms(told),
+        "cluster": heartbeats["cluster"],
+        "broker_id": _number_in(heartbeats["request"], "brokerId", 9).cast(pa.int32()),
+        "clock": heartbeats["broker_id"],
+        "position": _number_in(heartbeats["request"], "currentMetadataOffset", 18),
+        "ms": requested_ms(heartbeats),
     }
     rows = pa.table(columns).drop_null()
-    # what a broker says again says nothing new
+    # of heartbeats with the same offset only the first counts
     first = rows.group_by(["cluster", "broker_id", "clock", "position"]).aggregate([("ms", "min")])
     named = first.rename_columns({"ms_min": "ms"}).select(list(APPLIED.columns))
     return named.sort_by([(name, "ascending") for name in APPLIED.columns]).cast(APPLIED.arrow_schema)
 
 
 def _number_in(json: pa.ChunkedArray, name: str, digits: int) -> pa.ChunkedArray:
-    """A member of JSON objects that is a whole number of at most so many digits, not negative; else null."""
+    """A member of JSON objects that is a whole number, not negative, of at most ``digits`` digits; else
+    null.
+    """
     # quotes inside a JSON string are escaped, so no text can pass for a member
-    found = pc.extract_regex(json, f'"{name}": ?(?P<number>[0-9]{{1,{digits}}})[,}}]')
-    return pc.struct_field(found, 0).cast(pa.int64())
+    match = pc.extract_regex(json, f'"{name}": ?(?P<number>[0-9]{{1,{digits}}})[,}}]')
+    return pc.struct_field(match, 0).cast(pa.int64())
 
 
-def by_broker(told: Iterable[AppliedPosition]) -> dict[int, dict[int, tuple[list[int], list[int]]]]:
-    """Of each broker and clock the offsets that it had applied, rising, and when."""
-    found: dict[int, dict[int, list[tuple[int, int]]]] = {}
-    for each in told:
-        found.setdefault(each.broker_id, {}).setdefault(each.clock, []).append((each.ms, each.position))
+def by_broker(applied: Iterable[AppliedPosition]) -> dict[int, dict[int, tuple[list[int], list[int]]]]:
+    """By broker and clock, the offsets that the broker had applied, rising, and when it had."""
+    times: dict[int, dict[int, list[tuple[int, int]]]] = {}
+    for each in applied:
+        times.setdefault(each.broker_id, {}).setdefault(each.clock, []).append((each.ms, each.position))
     return {
         broker_id: {
             clock: (list(accumulate((at for _, at in sorted(of)), max)), [ms for ms, _ in sorted(of)])
             for clock, of in clocks.items()
         }
-        for broker_id, clocks in found.items()
+        for broker_id, clocks in times.items()
     }
 
 
 def ordering(requests: pa.Table, clusters: Sequence[str]) -> pa.Table:
-    """Those of rows of CLIENT_REQUESTS that ``orders_of`` looks at: all of ``clusters``, in which several
-    brokers were asked, of others only answers.
+    """The rows of CLIENT_REQUESTS that ``orders_of`` needs: all of ``clusters``, whose clients asked several
+    brokers; of other clusters only answers about topics.
     """
     answers = pc.is_in(requests["api_key"], pa.array(_ANSWERS, pa.int32()))
     of_several = pc.is_in(requests["cluster"], pa.array(clusters, pa.string()))
@@ -119,7 +123,7 @@ def ordering(requests: pa.Table, clusters: Sequence[str]) -> pa.Table:
 
 @collection_paused()
 def orders_of(requests: pa.Table, known: Mapping[str, Cluster]) -> dict[str, pa.Table]:
-    """Rows of TABLES from rows of CLIENT_REQUESTS, all that there are of each client id and host."""
+    """Rows of TABLES, from all the rows of CLIENT_REQUESTS of some client ids and hosts."""
     rows, images = Columns(ORDERS), Columns(APPLIED)
     for (name,), lines in sorted(by_log(requests, "cluster").items(), key=str):
         cluster = str(name)
@@ -127,7 +131,7 @@ def orders_of(requests: pa.Table, known: Mapping[str, Cluster]) -> dict[str, pa.
             continue
         closest = _Closest()
         furthest: dict[int, int] = {}
-        for each in _answered(lines, known[cluster]):
+        for each in _orders_of_answers(lines, known[cluster]):
             if isinstance(each, Order):
                 closest.add(each)
             elif each.position > furthest.get(each.broker_id, 0):
@@ -137,24 +141,24 @@ def orders_of(requests: pa.Table, known: Mapping[str, Cluster]) -> dict[str, pa.
         several = _of_several_brokers(lines)
         connections = dict(connections_by_client(several, software))
         for key, own in by_client(several, _CONSUMED, software):
-            _consumed(own, instances(cluster, connections.get(key, {}), key.software), closest)
+            _add_consumed(own, instances(cluster, connections.get(key, {}), key.software), closest)
         for order in closest:
             rows.add(cluster, *order)
     return {ORDERS.name: rows.to_arrow(), APPLIED.name: images.to_arrow()}
 
 
 def _of_several_brokers(requests: pa.Table) -> pa.Table:
-    """What was fetched and committed by clients that asked several brokers: no other bounds a clock."""
+    """The fetches and commits of clients that asked several brokers: others bound no clock."""
     rows = requests.filter(pc.is_in(requests["api_key"], pa.array(_CONSUMED, pa.int32())))
     clients = pc.fill_null(rows["client_id"], "")
     brokers = pa.table({"client": clients, "broker": rows["broker_id"]}).group_by("client")
-    found = brokers.aggregate([("broker", "count_distinct")])
-    several = found.filter(pc.greater(found["broker_count_distinct"], 1))["client"]
+    broker_counts = brokers.aggregate([("broker", "count_distinct")])
+    several = broker_counts.filter(pc.greater(broker_counts["broker_count_distinct"], 1))["client"]
     return rows.filter(pc.is_in(clients, several.combine_chunks()))
 
 
 class _Closest:
-    """Of each two brokers the order that bounds their clocks closest."""
+    """Keeps, for each two brokers, the order that bounds their clocks most closely."""
 
     def __init__(self) -> None:
         self._orders: dict[tuple[int, int], Order] = {}
@@ -163,24 +167,27 @@ class _Closest:
         return iter(self._orders.values())
 
     def is_closer(self, first: int, then: int, apart_ms: int) -> bool:
-        """Whether an order of these brokers would be closer than what is known."""
+        """Whether an order of these brokers would bound their clocks more closely than the one
+        that is kept.
+        """
         best = self._orders.get((first, then))
         return best is None or apart_ms < best.then_ms - best.first_ms
 
     def add(self, each: Order) -> None:
-        """Take an order, if it is the closest."""
+        """Keep an order if it is the closest so far."""
         if self.is_closer(each.first, each.then, each.then_ms - each.first_ms):
             self._orders[each.first, each.then] = each
 
 
-def _answered(requests: pa.Table, known: Cluster) -> Iterator[Order | AppliedPosition]:
-    """A broker tells what a controller has written before; and what it does not tell yet, it applies later,
-    and then tells the controller so in a heartbeat (BrokerHeartbeatRequest.currentMetadataOffset).
+def _orders_of_answers(requests: pa.Table, known: Cluster) -> Iterator[Order | AppliedPosition]:
+    """The orders that answers about topics show. What an answer has, a controller wrote before. What it does
+    not have yet, its broker applied later, and then told the controller so in a heartbeat
+    (BrokerHeartbeatRequest.currentMetadataOffset).
 
-    The same answer is given again and again: its first and its last time by each broker say all of it.
+    Brokers give the same answer again and again: of each broker only the first and the last time matter.
     """
     history = known.history
-    for broker_id, digest, responded_ms, asked_ms in _told_by_each(requests):
+    for broker_id, digest, responded_ms, last_asked_ms in _answers_by_broker(requests):
         answer = known.answers.of(digest)
         if answer is None:
             continue
@@ -194,61 +201,67 @@ def _answered(requests: pa.Table, known: Cluster) -> Iterator[Order | AppliedPos
         for clock, (positions, times) in known.heartbeats.get(broker_id, {}).items():
             at = bisect_left(positions, answer.until)
             if at < len(times):
-                yield Order(broker_id, asked_ms, clock, times[at])
+                yield Order(broker_id, last_asked_ms, clock, times[at])
 
 
-def _told_by_each(requests: pa.Table) -> Iterable[tuple[Any, ...]]:
-    """Broker, digest of the topics it told, when it first answered so, and when it was last asked so."""
-    told = requests.filter(pc.is_in(requests["api_key"], pa.array(_ANSWERS, pa.int32())))
-    of_each = told.group_by(["broker_id", "topics_digest"])
+def _answers_by_broker(requests: pa.Table) -> Iterable[tuple[Any, ...]]:
+    """Broker, digest of the topics in its answer, when it first gave this answer, and when the last request
+    came that got it.
+    """
+    answers = requests.filter(pc.is_in(requests["api_key"], pa.array(_ANSWERS, pa.int32())))
+    of_each = answers.group_by(["broker_id", "topics_digest"])
     rows = of_each.aggregate([("responded_ms", "min"), ("requested_ms", "max")])
     return tuples(rows.sort_by([("responded_ms_min", "ascending"), ("topics_digest", "ascending")]))
 
 
-def _consumed(
+def _add_consumed(
     lines: list[ClientRequest], of: Mapping[tuple[int, str], str | None], closest: _Closest
 ) -> None:
-    """A consumer commits an offset behind what it fetched: that fetch was before."""
-    found: dict[str, list[ClientRequest]] = {}
+    """The orders that consumers show: before a consumer commits an offset, it fetched the records
+    before it.
+    """
+    by_client: dict[str, list[ClientRequest]] = {}
     for line in sorted(lines, key=lambda each: (each.correlation_id, each.requested_ms, each.request_id)):
         client = of.get((line.broker_id, line.connection or ""))
         if client is not None:
-            found.setdefault(client, []).append(line)
-    for own in found.values():
-        # what follows the last commit that may tell more than is known is not read
-        for order in _read_before_committed(own[: _last_that_tells(own, closest)]):
+            by_client.setdefault(client, []).append(line)
+    for own in by_client.values():
+        # the lines behind the last commit that may bound a clock more closely are not needed
+        for order in _read_before_committed(own[: _lines_to_read(own, closest)]):
             closest.add(order)
 
 
-def _last_that_tells(lines: Sequence[ClientRequest], closest: _Closest) -> int:
-    """How many lines of a client there are up to the last commit that may be closer to a fetch from another
-    broker than what is known.
+def _lines_to_read(lines: Sequence[ClientRequest], closest: _Closest) -> int:
+    """How many lines of a client there are up to the last commit that, with a fetch from another broker, may
+    bound two clocks more closely than is known.
     """
-    asked: dict[int, int] = {}
+    last_fetch_ms: dict[int, int] = {}
     last = 0
     for number, line in enumerate(lines, start=1):
         if line.api_key == FETCH:
-            asked[line.broker_id] = max(line.requested_ms, asked.get(line.broker_id, line.requested_ms))
+            last_fetch_ms[line.broker_id] = max(
+                line.requested_ms, last_fetch_ms.get(line.broker_id, line.requested_ms)
+            )
         elif any(
             broker_id != line.broker_id
             and closest.is_closer(broker_id, line.broker_id, line.responded_ms - requested_ms)
-            for broker_id, requested_ms in asked.items()
+            for broker_id, requested_ms in last_fetch_ms.items()
         ):
             last = number
     return last
 
 
 def _read_before_committed(lines: Iterable[ClientRequest]) -> Iterator[Order]:
-    """The lines of one client."""
+    """Pairs of a fetch and the commit that must have come after it, in the lines of one client."""
     reads: dict[NamedPartition, deque[tuple[int, ClientRequest]]] = {}
     for line in lines:
         for each in line.partitions:
-            # by id and by name are of different versions: a client that mixes them is not followed
+            # requests by topic id and by name do not match: no client mixes their versions
             if line.api_key == FETCH:
                 if each.error == 0 and each.offset >= 0:
-                    reads.setdefault(each.asked, deque(maxlen=_KEPT)).append((each.offset, line))
+                    reads.setdefault(each.requested, deque(maxlen=_KEPT)).append((each.offset, line))
                 continue
-            before = [fetch for offset, fetch in reads.get(each.asked, ()) if offset < each.offset]
+            before = [fetch for offset, fetch in reads.get(each.requested, ()) if offset < each.offset]
             if before and before[-1].broker_id != line.broker_id and each.error == 0:
                 fetch = before[-1]
                 yield Order(fetch.broker_id, fetch.requested_ms, line.broker_id, line.responded_ms)

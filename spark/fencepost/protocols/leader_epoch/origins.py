@@ -1,4 +1,6 @@
-"""The incarnations that stored offsets are of, as far as the requests for them tell."""
+"""The incarnations of topics that stored offsets belong to, as far as the requests that committed
+them show.
+"""
 
 from __future__ import annotations
 
@@ -10,27 +12,28 @@ from fencepost.replay.logs import Longs
 
 
 class Origins:
-    """``found``: by the row of a commit the topic id of its offset, and what tells it.
+    """``found``: by the row of a commit, the topic id of its offset, and what shows it (``fetched``: the
+    client fetched there before; ``committed``: it repeats a commit that OffsetFetch gave it).
 
-    A topic id beside a commit does not: a broker of 4.3 stores the live one's, and a client that goes on with
-    an old offset in a new incarnation sends the new id.
+    The topic id in the commit itself shows nothing: a broker of 4.3 stores the live one's, and a client that
+    goes on with an old offset in a new incarnation sends the new id.
     """
 
-    def __init__(self, stored: pa.Table, asked: pa.Table, lines: Longs, tolerance_ms: int) -> None:
-        """``stored`` and ``asked``: rows of STORED and of COMMIT_LINES; ``lines``: of each commit the row of
-        its request, -1 for none.
+    def __init__(self, stored: pa.Table, requests: pa.Table, lines: Longs, tolerance_ms: int) -> None:
+        """``stored`` and ``requests``: rows of STORED and of COMMIT_LINES; ``lines``: for each stored commit
+        the row of its request, -1 for none.
         """
         self._stored, self._tolerance_ms = stored, tolerance_ms
-        self._told: dict[tuple[int, int], int | None] = {}
+        self._newest_before: dict[tuple[int, int], int | None] = {}
         self.found: dict[int, tuple[str, str]] = {}
-        telling = pc.or_(pc.is_valid(asked["fetched_topic_id"]), pc.is_valid(asked["told_from_ms"]))
-        tells = np.asarray(telling.to_numpy(), dtype=np.bool_)
+        has_origin = pc.or_(pc.is_valid(requests["fetched_topic_id"]), pc.is_valid(requests["told_from_ms"]))
+        shows_origin = np.asarray(has_origin.to_numpy(), dtype=np.bool_)
         rows = np.flatnonzero(lines >= 0)
-        rows = rows[tells[lines[rows]]]
+        rows = rows[shows_origin[lines[rows]]]
         if len(rows):
-            self._trace(rows, asked.take(pa.array(lines[rows])))
+            self._trace(rows, requests.take(pa.array(lines[rows])))
 
-    def _trace(self, rows: Longs, asked: pa.Table) -> None:
+    def _trace(self, rows: Longs, requests: pa.Table) -> None:
         stored = self._stored
         self._ms, self._offset, self._leader_epoch = (
             stored[name].to_pylist() for name in ("ms", "offset", "leader_epoch")
@@ -41,23 +44,29 @@ class Origins:
         places = zip(self._partition, stored["record_offset"].to_pylist(), strict=True)
         self._places = {place: row for row, place in enumerate(places)}
         names = ("fetched_topic_id", "told_from_ms", "told_to_ms", "told_leader_epoch")
-        columns = (asked[name].to_pylist() for name in names)
+        columns = (requests[name].to_pylist() for name in names)
         for row, fetched, first_ms, last_ms, leader_epoch in zip(rows.tolist(), *columns, strict=True):
             if fetched:
                 self.found[row] = (fetched, "fetched")
             elif first_ms is not None:
-                again = self._repeated(row, first_ms, last_ms, leader_epoch)
-                if again in self.found:
-                    self.found[row] = (self.found[again][0], "committed")
+                repeated = self._repeated(row, first_ms, last_ms, leader_epoch)
+                if repeated in self.found:
+                    self.found[row] = (self.found[repeated][0], "committed")
 
     def _repeated(self, row: int, first_ms: int, last_ms: int, leader_epoch: int) -> int | None:
-        """The commit that a client had been told by OffsetFetch, between two times, and repeats."""
+        """The row of the commit that OffsetFetch gave a client between two times, and that this
+        row repeats.
+        """
         begun = one = self._before(row)
         while one is not None and self._ms[one] > last_ms + self._tolerance_ms:
-            # who commits the same again and again was told it once
-            one = self._told[one, last_ms] if (one, last_ms) in self._told else self._before(one)
+            # a client that commits the same again and again got it from OffsetFetch once
+            one = (
+                self._newest_before[one, last_ms]
+                if (one, last_ms) in self._newest_before
+                else self._before(one)
+            )
         if begun is not None:
-            self._told[begun, last_ms] = one
+            self._newest_before[begun, last_ms] = one
         if one is None or self._ms[one] >= first_ms - self._tolerance_ms:
             # it may have come before the answer, or after
             return None
@@ -65,5 +74,5 @@ class Origins:
         return one if same else None
 
     def _before(self, row: int) -> int | None:
-        """The row of the commit of the same key before it, if it is known which."""
+        """The row of the commit before it with the same key; None where that is not known."""
         return self._places.get((self._partition[row], self._follows[row]))

@@ -1,4 +1,6 @@
-"""What lines of request logs say of partitions, read in columns: of Kafka's JSON the members that matter."""
+"""The partitions in lines of request logs, read as columns: only those members of Kafka's JSON
+that matter.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +27,12 @@ _NUMBERS = {
     "offset": _LONG, "leader_epoch": _INT, "offset_epoch": _INT, "answered": _LONG, "answered_epoch": _INT,
     "log_start_offset": _LONG, "high_watermark": _LONG,
 }  # fmt: skip
-"""-1 where there is none."""
+"""The columns that are -1 where the line has no value."""
 COLUMNS = {
     "topic": _TEXT, "topic_id": _TEXT, "partition": _INT, **_NUMBERS, "error": _INT, "leader_told": _INT,
     "group_id": _TEXT,
 }  # fmt: skip
-"""What is read of a partition (lines.PartitionLine)."""
+"""The columns of a partition in a line (lines.PartitionLine)."""
 
 
 def _list(name: str, number: str, members: Mapping[str, str]) -> TopicList:
@@ -40,8 +42,8 @@ def _list(name: str, number: str, members: Mapping[str, str]) -> TopicList:
 
 @dataclass(frozen=True)
 class _Api:
-    asked: TopicList
-    told: TopicList
+    request: TopicList
+    response: TopicList
 
 
 _COMMIT = _Api(
@@ -98,11 +100,16 @@ _COMMITTED = _list(
 )
 
 _WHOLE = {"groupId": _TEXT, "replicaId": _INT, "replicaState.replicaId": _INT}
-ASKED = {api_key: struct({**_WHOLE, api.asked.name: api.asked.type}) for api_key, api in _APIS.items()}
-TOLD = {api_key: struct({"errorCode": _INT, api.told.name: api.told.type}) for api_key, api in _APIS.items()}
-"""By API the members of a request and of an answer that are read."""
-ASKED[OFFSET_FETCH] = struct({"groupId": _TEXT})
-TOLD[OFFSET_FETCH] = struct(
+REQUEST_TYPES = {
+    api_key: struct({**_WHOLE, api.request.name: api.request.type}) for api_key, api in _APIS.items()
+}
+RESPONSE_TYPES = {
+    api_key: struct({"errorCode": _INT, api.response.name: api.response.type})
+    for api_key, api in _APIS.items()
+}
+"""By API, the members of a request and of an answer that are read."""
+REQUEST_TYPES[OFFSET_FETCH] = struct({"groupId": _TEXT})
+RESPONSE_TYPES[OFFSET_FETCH] = struct(
     {
         "topics": _COMMITTED.type,
         "groups": pa.list_(struct({"groupId": _TEXT, "topics": _COMMITTED.type})),
@@ -110,19 +117,21 @@ TOLD[OFFSET_FETCH] = struct(
 )
 
 
-def partition_lines(api_key: int, asked: pa.StructArray, told: pa.StructArray) -> tuple[Longs, pa.Table]:
-    """What lines of an API say of partitions: the numbers of the lines, which rise, and COLUMNS.
+def partition_lines(
+    api_key: int, requests: pa.StructArray, answers: pa.StructArray
+) -> tuple[Longs, pa.Table]:
+    """The partitions in lines of one API: for each the number of its line, in rising order, and COLUMNS.
 
-    ``asked`` and ``told`` are the requests and their answers (ASKED, TOLD), null where there is none that can
-    be read.
+    ``requests`` and ``answers``: one element a line, of the types REQUEST_TYPES and RESPONSE_TYPES; null
+    where there is none, or none that can be read.
     """
     if api_key == OFFSET_FETCH:
-        line, found = _committed(asked, told)
+        line, values = _committed(requests, answers)
     else:
-        line, found = _answered(_APIS[api_key], api_key, asked, told)
+        line, values = _answered(_APIS[api_key], api_key, requests, answers)
     for name in _NUMBERS:
-        found[name] = pc.fill_null(found[name], -1) if name in found else pa.repeat(-1, len(line))
-    columns = [found.get(name, pa.nulls(len(line))).cast(kind) for name, kind in COLUMNS.items()]
+        values[name] = pc.fill_null(values[name], -1) if name in values else pa.repeat(-1, len(line))
+    columns = [values.get(name, pa.nulls(len(line))).cast(kind) for name, kind in COLUMNS.items()]
     rows = pa.table(columns, names=list(COLUMNS))
     if (np.diff(line) >= 0).all():
         return line, rows
@@ -132,48 +141,50 @@ def partition_lines(api_key: int, asked: pa.StructArray, told: pa.StructArray) -
 
 def _read(of: TopicList, lists: pa.ListArray) -> tuple[Longs, Columns]:
     """The partitions of lists of topics: the number of the list, and columns."""
-    number, found = of.read(lists)
-    found["partition"] = pc.fill_null(found["partition"], -1)
-    if "error" in found:
-        found["error"] = pc.fill_null(found["error"], 0)
-    return number, found
+    number, columns = of.read(lists)
+    columns["partition"] = pc.fill_null(columns["partition"], -1)
+    if "error" in columns:
+        columns["error"] = pc.fill_null(columns["error"], 0)
+    return number, columns
 
 
-def _answered(api: _Api, api_key: int, asked: pa.StructArray, told: pa.StructArray) -> tuple[Longs, Columns]:
-    line, found = _read(api.asked, pc.struct_field(asked, api.asked.name))
-    of, answers = _read(api.told, pc.struct_field(told, api.told.name))
-    own, others = places(line, found, of, answers)
-    # what is answered twice is as it was answered last
+def _answered(
+    api: _Api, api_key: int, requests: pa.StructArray, responses: pa.StructArray
+) -> tuple[Longs, Columns]:
+    line, columns = _read(api.request, pc.struct_field(requests, api.request.name))
+    of, answers = _read(api.response, pc.struct_field(responses, api.response.name))
+    own, others = places(line, columns, of, answers)
+    # an answer may have a partition twice: the last one counts
     answer = last_at(own, others)
     rows = pa.array(answer, mask=answer < 0)
-    found |= {name: answers[name].take(rows) for name in api.told.members}
+    columns |= {name: answers[name].take(rows) for name in api.response.members}
     if api_key == FETCH:
-        # in a fetch session what was listed before need not be listed again to be refused
+        # in a fetch session the answer may refuse a partition that only an earlier request lists
         is_more = (longs(answers["error"]) != 0) & (last_at(others, others) == np.arange(len(others)))
         more = pa.array(np.flatnonzero(is_more & ~np.isin(others, own)))
         line = np.concatenate([line, of[more]])
-        found = {
+        columns = {
             name: pa.concat_arrays(
                 [each, answers[name].take(more) if name in answers else pa.nulls(len(more), each.type)]
             )
-            for name, each in found.items()
+            for name, each in columns.items()
         }
-        of_line, each = told.take(pa.array(line)), pc.fill_null(found["error"], 0)
+        of_line, each = responses.take(pa.array(line)), pc.fill_null(columns["error"], 0)
         whole = pc.fill_null(pc.struct_field(of_line, "errorCode"), 0)
         refused = pc.if_else(pc.equal(whole, 0), each, whole)
-        found["error"] = pc.if_else(pc.is_valid(of_line), refused, None)
-    found["group_id"] = pc.struct_field(asked, "groupId").take(pa.array(line))
-    return line, found
+        columns["error"] = pc.if_else(pc.is_valid(of_line), refused, None)
+    columns["group_id"] = pc.struct_field(requests, "groupId").take(pa.array(line))
+    return line, columns
 
 
-def _committed(asked: pa.StructArray, told: pa.StructArray) -> tuple[Longs, Columns]:
-    """Where groups were, as OffsetFetch tells: of several groups since version 8."""
-    groups = pc.struct_field(told, "groups")
+def _committed(requests: pa.StructArray, answers: pa.StructArray) -> tuple[Longs, Columns]:
+    """The committed offsets in answers to OffsetFetch, which are of several groups since version 8."""
+    groups = pc.struct_field(answers, "groups")
     group, group_line = pc.list_flatten(groups), pc.list_parent_indices(groups)
     of, several = _read(_COMMITTED, pc.struct_field(group, "topics"))
     several["group_id"] = pc.struct_field(group, "groupId").take(pa.array(of))
-    line, one = _read(_COMMITTED, pc.struct_field(told, "topics"))
-    one["group_id"] = pc.struct_field(asked, "groupId").take(pa.array(line))
+    line, one = _read(_COMMITTED, pc.struct_field(answers, "topics"))
+    one["group_id"] = pc.struct_field(requests, "groupId").take(pa.array(line))
     alone = np.flatnonzero(~np.asarray(pc.is_valid(groups))[line])
-    found = {name: pa.concat_arrays([several[name], one[name].take(pa.array(alone))]) for name in several}
-    return np.concatenate([longs(group_line)[of], line[alone]]), found
+    columns = {name: pa.concat_arrays([several[name], one[name].take(pa.array(alone))]) for name in several}
+    return np.concatenate([longs(group_line)[of], line[alone]]), columns

@@ -1,8 +1,8 @@
-"""Leader epochs of partitions' own logs: what batches carry.
+"""Leader epochs in partitions' own logs, as their batches carry them.
 
-An epoch has one leader, who appends behind the end of its log: so the lowest batch of an epoch, on whatever
-replica, is where the epoch begins. What a deposed leader has there of older epochs, its followers never had,
-or cut off.
+An epoch has one leader, which appends to the end of its log. So the epoch begins at its lowest batch on any
+replica. Batches of older epochs that a deposed leader has from there on were lost: its followers never had
+them, or truncated them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _COORDINATORS = (OFFSETS_TOPIC, TRANSACTIONS_TOPIC)
 
 @dataclass(frozen=True, slots=True)
 class LogPlace:
-    """Which log it is: a partition of an incarnation, ``topic_id`` None where no evidence has it."""
+    """Identifies a log: a partition of an incarnation; ``topic_id`` is None where no evidence has it."""
 
     cluster: str
     topic: str
@@ -49,7 +49,7 @@ class LogPlace:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Batches of one leader epoch without another between them, as they survived elections."""
+    """Batches of one leader epoch that follow one another, as they survived elections."""
 
     leader_epoch: int
     begins: int
@@ -61,7 +61,9 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class LostOffsets:
-    """Offsets of older epochs that a leader epoch wrote over."""
+    """Offsets of older epochs that a leader epoch overwrote. ``leader_epoch``: the newest of the older ones;
+    ``brokers``: the replicas that had them.
+    """
 
     begins: int
     ends: int  # exclusive
@@ -80,18 +82,20 @@ class PartitionLog:
         unread: list[UnreadPiece],
         consumed_to: Mapping[tuple[int, str], int],
     ) -> None:
-        """``consumed_to``: how far (broker, file) was last read."""
+        """``cleaned_to``: the offsets to which compaction had come; ``unread``: pieces of segments that
+        could not be read; ``consumed_to``: by (broker, file), up to which byte the file was last read.
+        """
         self.place, self._batches = place, batches
-        given = self._headers = batches.headers
-        self.epoch = given.leader_epoch
-        self.base, self.last = given.base_offset, given.last_offset
-        self.ms = given.max_timestamp_ms
+        headers = self._headers = batches.headers
+        self.epoch = headers.leader_epoch
+        self.base, self.last = headers.base_offset, headers.last_offset
+        self.ms = headers.max_timestamp_ms
         self.broker, self._size = batches.broker, batches.size
-        self._position, self._file = given.position, given.file
+        self._position, self._file = headers.position, headers.file
         self._dated = (batches.is_dated != 0) | (place.topic in _COORDINATORS)
         self._fell = self._fallen(consumed_to)
-        # a batch that lies behind a newer one on one replica's own disk was not cut off: it survived
-        survived = replace(given, leader_epoch=self._raised(self._fell)) if len(self._fell) else given
+        # a batch that lies behind one of a newer epoch in a replica's own file was not truncated: it survived
+        survived = replace(headers, leader_epoch=self._raised(self._fell)) if len(self._fell) else headers
         self.log = Log(survived, cleaned_to=cleaned_to, unread=unread, whole_as_headers=True)
 
     def runs(self) -> list[Run]:
@@ -117,22 +121,22 @@ class PartitionLog:
         ]
 
     def handed_down(self) -> pa.Table:
-        """Rows of HANDED_BATCHES: what the next chapter is told of the log."""
+        """Rows of HANDED_BATCHES: what this chapter hands down of the log."""
         survived = np.zeros(len(self.epoch), dtype=np.bool_)
         survived[self.log.rows] = True
         return hand_down_batches(self._batches.rows, survived, by_file=len(self._fell) > 0)
 
     def first_offsets(self) -> dict[int, int]:
         """The lowest offset of each epoch that any replica has a batch of."""
-        found: dict[int, int] = {}
+        by_epoch: dict[int, int] = {}
         for epoch in np.unique(self.epoch).tolist():
-            found[epoch] = int(self.base[self.epoch == epoch].min())
-        return found
+            by_epoch[epoch] = int(self.base[self.epoch == epoch].min())
+        return by_epoch
 
     def begins_exactly(self, epoch: int, offset: int) -> bool:
-        """Whether the epoch's first batch cannot lie below its lowest known one, at ``offset``.
+        """Whether no batch of the epoch can lie below its lowest known one, at ``offset``.
 
-        So it is where the same replica's log has a batch of an older epoch right before it.
+        That is certain where the log of the same replica has a batch of an older epoch right before it.
         """
         if offset == 0:
             return True
@@ -145,24 +149,25 @@ class PartitionLog:
         )
 
     def lost(self, cut: Sequence[Truncation] = ()) -> dict[int, LostOffsets]:
-        """By leader epoch, what it wrote over: batches of older epochs at or behind its first one.
+        """By leader epoch, the offsets that it overwrote: batches of older epochs at or behind its first
+        batch.
 
-        ``cut`` is what replicas had of it and gave up: the batches may be on no disk any more.
+        ``cut``: what replicas truncated; no disk may have these batches any more.
         """
         runs = self.runs()
         begins = {run.leader_epoch: run.begins for run in reversed(runs)}
-        gone = np.ones(len(self.epoch), dtype=np.bool_)
-        gone[self.log.rows] = False
+        is_lost = np.ones(len(self.epoch), dtype=np.bool_)
+        is_lost[self.log.rows] = False
         pieces = [
             (int(self.base[at]), int(self.last[at]) + 1, int(self.epoch[at]), int(self.broker[at]))
-            for at in np.flatnonzero(gone).tolist()
+            for at in np.flatnonzero(is_lost).tolist()
         ]
         pieces += [(each.begins, each.ends, each.leader_epoch, each.replica) for each in cut]
-        found: dict[int, list[tuple[int, int, int, int]]] = {}
+        lost_pieces: dict[int, list[tuple[int, int, int, int]]] = {}
         for piece in pieces:
             over = [epoch for epoch, begin in begins.items() if epoch > piece[2] and begin < piece[1]]
             if over:
-                found.setdefault(min(over), []).append(piece)
+                lost_pieces.setdefault(min(over), []).append(piece)
         return {
             epoch: LostOffsets(
                 max(begins[epoch], min(piece[0] for piece in of)),
@@ -170,16 +175,16 @@ class PartitionLog:
                 max(piece[2] for piece in of),
                 tuple(sorted({piece[3] for piece in of})),
             )
-            for epoch, of in found.items()
+            for epoch, of in lost_pieces.items()
         }
 
     def end_offset(self) -> int | None:
-        """The first offset behind the log; None where batches behind what is known cannot be read."""
+        """The first offset behind the log; None where batches at the end of the log cannot be read."""
         stretches = self.log.stretches
         return stretches[-1].last_offset + 1 if stretches and stretches[-1].to_offset is None else None
 
     def clock(self) -> Longs:
-        """The time of each batch that survived, as a broker's clock has it; UNKNOWN where a client set it."""
+        """The time of each batch that survived, by a broker's clock; UNKNOWN where a client set it."""
         dated = self._dated[self.log.rows]
         return np.where(dated, self.ms[self.log.rows], UNKNOWN)
 
@@ -200,7 +205,7 @@ class PartitionLog:
         )
 
     def _count(self, at: Longs) -> int | None:
-        """How many batches some rows stand for."""
+        """How many batches the rows at these indexes stand for; None where that is not known."""
         counts = self._batches.stands_for[at]
         return None if (counts == UNKNOWN).any() else int(counts.sum())
 
@@ -208,10 +213,10 @@ class PartitionLog:
         return self._headers.name_of_file(at).rpartition("/")[0]
 
     def _fallen(self, consumed_to: Mapping[tuple[int, str], int]) -> Longs:
-        """Batches that one replica's file has right behind one of a newer epoch.
+        """The indexes of batches that lie right behind one of a newer epoch in the file of one replica.
 
-        What was cut off and written anew looks the same while both are in bronze: so the file must still
-        reach over the batch, and nothing newer have its offsets.
+        A batch that was truncated looks the same while bronze has it and what was written in its place. So
+        the file must still be long enough to have the batch, and no newer batch may have its offsets.
         """
         order = np.lexsort((self._position, self._file, self.broker))
         one, other = order[:-1], order[1:]
@@ -222,20 +227,22 @@ class PartitionLog:
             & (self.last[one] < self.base[other])
             & (self.epoch[one] > self.epoch[other])
         )
-        found = []
+        fallen = []
         for at in other[follows].tolist():
             known_to = consumed_to.get((int(self.broker[at]), self._headers.name_of_file(at)), 0)
             over = (self.base <= self.last[at]) & (self.last >= self.base[at]) & (self.epoch > self.epoch[at])
             if known_to >= self._position[at] + self._size[at] and not over.any():
-                found.append(at)
-        return np.array(found, dtype=np.int64)
+                fallen.append(at)
+        return np.array(fallen, dtype=np.int64)
 
     def _raised(self, fallen: Longs) -> Longs:
-        """The epochs, those of fallen batches and of what follows them as high as before them."""
+        """The epochs of all batches, in which those of fallen batches and of what follows them in the file
+        are raised to the highest one before them.
+        """
         epoch = self.epoch.copy()
         for at in fallen.tolist():
-            same = (self._file == self._file[at]) & (self.broker == self.broker[at])
-            before = same & (self._position < self._position[at])
-            behind = same & (self._position >= self._position[at])
+            same_file = (self._file == self._file[at]) & (self.broker == self.broker[at])
+            before = same_file & (self._position < self._position[at])
+            behind = same_file & (self._position >= self._position[at])
             epoch[behind] = np.maximum(epoch[behind], epoch[before].max())
         return epoch

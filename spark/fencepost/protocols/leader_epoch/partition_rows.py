@@ -1,4 +1,6 @@
-"""The replay of partitions' logs, one after the other; and of those that nobody captured."""
+"""The rows about partitions' logs: the replay of one captured log after the other, and the leader epochs of
+logs that were not captured.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from fencepost.protocols.leader_epoch.cluster import ClusterHistory
 from fencepost.protocols.leader_epoch.handed_down_batches import as_handed_down
 from fencepost.protocols.leader_epoch.handed_down_tables import HANDED_BATCHES
 from fencepost.protocols.leader_epoch.log_batches import LogBatches, batches_by_log
-from fencepost.protocols.leader_epoch.log_rows import TABLES, LogRows, asked_by
+from fencepost.protocols.leader_epoch.log_rows import TABLES, LogRows, request_columns
 from fencepost.protocols.leader_epoch.metadata_epochs import metadata_epochs
 from fencepost.protocols.leader_epoch.partition_logs import (
     LogPlace,
@@ -33,8 +35,10 @@ from fencepost.replay.unreadable import UnreadPiece, unread_pieces
 
 @dataclass(frozen=True)
 class PartitionEvidence:
-    """Rows of bronze, of whole (cluster, topic, partition)s; ``cleaned`` of all. ``before``: rows of
-    HANDED_BATCHES that the chapter before handed down.
+    """Rows of bronze about whole partitions; ``quarantine`` and ``cleaned`` are about all partitions.
+
+    ``consumed_to``: by cluster, as in PartitionLog. ``before``: rows of HANDED_BATCHES that the chapter
+    before handed down.
     """
 
     batches: pa.Table
@@ -48,53 +52,55 @@ class PartitionEvidence:
 
 @collection_paused()
 def replay_partitions(
-    given: PartitionEvidence, histories: Mapping[str, ClusterHistory], goes_on: Collection[str] = ()
+    evidence: PartitionEvidence, histories: Mapping[str, ClusterHistory], continued: Collection[str] = ()
 ) -> dict[str, pa.Table]:
-    """The rows of TABLES; ``histories`` by cluster. ``goes_on``: the clusters that have a next chapter."""
+    """The rows of TABLES; ``histories`` by cluster. ``continued``: the clusters that have a next chapter."""
     rows = {table.name: Columns(table) for table in TABLES}
-    batches = batches_by_log(as_handed_down(_but_metadata(given.batches)), given.before)
-    entries = entries_by_log(given.checkpoints)
+    batches = batches_by_log(as_handed_down(_without_metadata_log(evidence.batches)), evidence.before)
+    entries = entries_by_log(evidence.checkpoints)
     nothing = LogBatches.of(HANDED_BATCHES.arrow_schema.empty_table())
-    down = [nothing.rows]
-    unread, cleaned = _unread(given.quarantine), by_log(given.cleaned, "cluster", "topic", "partition")
+    handed_down = [nothing.rows]
+    unread, cleaned = _unread(evidence.quarantine), by_log(evidence.cleaned, "cluster", "topic", "partition")
     for key in sorted({*batches, *entries}, key=str):
         place = LogPlace(*key)
         if place.topic == METADATA_TOPIC:
             continue
-        swept = cleaned.get((place.cluster, place.topic, place.partition))
+        cleaned_rows = cleaned.get((place.cluster, place.topic, place.partition))
         log = PartitionLog(
             place,
             batches.get(key, nothing),
-            tuple(swept["cleaned_to"].to_pylist()) if swept else (),
+            tuple(cleaned_rows["cleaned_to"].to_pylist()) if cleaned_rows else (),
             unread.get((place.cluster, place.topic, place.partition), []),
-            given.consumed_to.get(place.cluster, {}),
+            evidence.consumed_to.get(place.cluster, {}),
         )
-        gave = metadata_epochs(histories.get(place.cluster), place)
-        cut = given.truncations.get((place.cluster, place.topic_id or "", place.partition), ())
-        LogRows(rows, log, gave, cut).add(entries.get(key, []))
-        if place.cluster in goes_on:
-            down.append(log.handed_down())
+        epochs = metadata_epochs(histories.get(place.cluster), place)
+        cut = evidence.truncations.get((place.cluster, place.topic_id or "", place.partition), ())
+        LogRows(rows, log, epochs, cut).add(entries.get(key, []))
+        if place.cluster in continued:
+            handed_down.append(log.handed_down())
     return {
         **{name: each.to_arrow() for name, each in rows.items()},
-        HANDED_BATCHES.name: pa.concat_tables(down),
+        HANDED_BATCHES.name: pa.concat_tables(handed_down),
     }
 
 
 def _unread(quarantine: pa.Table) -> dict[tuple[str, str, int], list[UnreadPiece]]:
     """The pieces of segments that could not be read, by cluster, topic and partition."""
-    found: dict[tuple[str, str, int], list[UnreadPiece]] = {}
+    by_partition: dict[tuple[str, str, int], list[UnreadPiece]] = {}
     for (cluster,), rows in by_log(quarantine, "cluster").items():
         for piece in unread_pieces(rows):
-            found.setdefault((str(cluster), piece.topic, piece.partition), []).append(piece)
-    return found
+            by_partition.setdefault((str(cluster), piece.topic, piece.partition), []).append(piece)
+    return by_partition
 
 
-def _but_metadata(batches: pa.Table) -> pa.Table:
+def _without_metadata_log(batches: pa.Table) -> pa.Table:
     return filtered(batches, pc.not_equal(batches["topic"], METADATA_TOPIC))
 
 
 def never_captured(cluster: str, history: ClusterHistory, captured: Collection[tuple[str, str]]) -> pa.Table:
-    """Leader epochs of partitions that only the metadata log tells of; ``captured``: keys of the others."""
+    """Rows of LEADER_EPOCHS of partitions that only the metadata log knows. ``captured``: cluster and
+    partition key of each log that was captured.
+    """
     rows = Columns(LEADER_EPOCHS)
     for life, partition in history.partitions():
         place = LogPlace(cluster, life.topic or "", *partition.id)
@@ -104,6 +110,6 @@ def never_captured(cluster: str, history: ClusterHistory, captured: Collection[t
             rows.add(
                 *place.about, election.leader_epoch, election.leader, election.previous_leader,
                 election.at.position, election.at.ms, election.how, *(None,) * 10, election.leaders_moved,
-                *asked_by(election), None, True, 0, None, None, None,
+                *request_columns(election), None, True, 0, None, None, None,
             )  # fmt: skip
     return rows.to_arrow()

@@ -1,4 +1,4 @@
-"""What the audit of leader epochs and incarnations of topics brings."""
+"""The protocol of leader epochs and incarnations of topics: everything that the audit asks of it."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from fencepost.replay.evidence import Evidence
 
 
-def _rebuild(given: Evidence) -> Mapping[str, Rows]:
+def _rebuild(evidence: Evidence) -> Mapping[str, Rows]:
     from fencepost.protocols.leader_epoch.rebuild import rebuild
 
-    return rebuild(given)
+    return rebuild(evidence)
 
 
 def _kinds() -> tuple[Kind, ...]:
@@ -35,7 +35,7 @@ def _kinds() -> tuple[Kind, ...]:
     return KINDS
 
 
-def _stored(reader: Reader, arguments: Namespace) -> tuple[pa.Table, bool]:
+def _judge_offsets(reader: Reader, arguments: Namespace) -> tuple[pa.Table, bool]:
     from fencepost.protocols.leader_epoch.stored.command import run
 
     return run(reader, arguments)
@@ -47,7 +47,7 @@ def _report(reader: Reader) -> Callable[[str], list[str]]:
     return Incarnations(reader).lines
 
 
-def _tell(reader: Reader, verdicts: Sequence[Verdict]) -> Mapping[str, Explanation]:
+def _explain(reader: Reader, verdicts: Sequence[Verdict]) -> Mapping[str, Explanation]:
     from fencepost.protocols.leader_epoch.explanation import explain
 
     return explain(reader, verdicts)
@@ -67,10 +67,10 @@ def _read(
     return reading.read(reader, name, cluster, start, end)
 
 
-def _draw(found: Any, kind: str) -> tuple[bytes, str]:
+def _draw(timeline: Any, kind: str) -> tuple[bytes, str]:
     from fencepost.protocols.leader_epoch.plot import drawing
 
-    return drawing.picture(found, kind)
+    return drawing.picture(timeline, kind)
 
 
 PROTOCOL = Protocol(
@@ -80,7 +80,7 @@ PROTOCOL = Protocol(
     rebuild=_rebuild,
     handed_down=handed_down_tables.TABLES,
     report=_report,
-    explain=_tell,
+    explain=_explain,
     names=_names,
     shown=("leader_epoch", "start_offset", "batches_start_offset"),
     plots=(Plot("--topic", "NAME", "a topic, with its incarnations and leaders", _read, _draw),),
@@ -97,7 +97,7 @@ PROTOCOL = Protocol(
             "offsets",
             "tell which offsets that are stored outside Kafka are safe to seek to",
             options,
-            _stored,
+            _judge_offsets,
         ),
     ),
 )

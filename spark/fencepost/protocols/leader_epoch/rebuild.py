@@ -1,9 +1,9 @@
-"""The rebuild of leader epochs and incarnations: steps that the engine spreads over what each replays.
+"""The rebuild of leader epochs and incarnations, in steps; the engine spreads the last three over tasks.
 
-1. Metadata logs, one for each cluster: here, since all that follows needs them.
-2. Logs of partitions, and of ``__consumer_offsets`` the commits, each log for itself.
-3. Clients, each with its lines of all brokers.
-4. Groups: where commits of logs and of clients meet, and what clients were told to read from.
+1. Metadata logs, one for each cluster: in this process, since all that follows needs them.
+2. Partitions' logs, each alone, and the commits in each partition of ``__consumer_offsets``.
+3. Clients, each with its lines from all brokers.
+4. Groups: commits in the logs matched with the requests of clients, and fetches from committed offsets.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ from fencepost.protocols.leader_epoch.tables import (
 )
 from fencepost.protocols.leader_epoch.truncations import (
     Truncations,
-    and_before,
     truncated_replicas,
     truncations,
+    with_handed_down,
 )
 from fencepost.replay.entities import bucket_of, tuples, with_entity
 from fencepost.replay.evidence import Evidence
@@ -75,41 +75,43 @@ _LOGS = pa.schema([("cluster", pa.string()), ("partition_key", pa.string())])
 Steps = Iterable[tuple[Table, pa.Table]]
 
 
-def rebuild(given: Evidence) -> Mapping[str, Rows]:
+def rebuild(evidence: Evidence) -> Mapping[str, Rows]:
     """The rows of tables.TABLES, by the table's name."""
-    engine = given.engine
-    histories = {cluster: replay(log) for cluster, log in given.logs.items()}
+    engine = evidence.engine
+    histories = {cluster: replay(log) for cluster, log in evidence.logs.items()}
     by_admin = admin_requests(engine.collect(_requests(engine, ADMIN_APIS)), histories)
-    leaders = {name: each.elected.get(OFFSETS_TOPIC, {}) for name, each in given.metadata.items()}
-    cut = _truncated(given)
-    of_logs = _partitions(given, histories, truncations(cut, histories))
+    leaders = {name: each.elected.get(OFFSETS_TOPIC, {}) for name, each in evidence.metadata.items()}
+    cut = _truncated(evidence)
+    of_logs = _partitions(evidence, histories, truncations(cut, histories))
     logs = engine.collect(engine.map(of_logs[PARTITION_EXTENTS.name], _names_of_logs, _LOGS))
-    asked = _requests(engine, CLIENT_APIS)
-    of = engine.keep(engine.map(asked, of_clients, CLIENT_REQUESTS.arrow_schema))
-    known = cluster_evidence(given, histories, by_admin, of)
+    requests = _requests(engine, CLIENT_APIS)
+    client_requests = engine.keep(engine.map(requests, of_clients, CLIENT_REQUESTS.arrow_schema))
+    known = cluster_evidence(evidence, histories, by_admin, client_requests)
     refused = engine.map(
-        engine.union([asked, _requests(engine, REFUSABLE.keys() - set(CLIENT_APIS))]),
+        engine.union([requests, _requests(engine, REFUSABLE.keys() - set(CLIENT_APIS))]),
         partial(refused_requests, known=known),
         LEADER_EPOCH_FENCINGS.arrow_schema,
     )
-    # lines are much: they are let go
-    del asked
-    told = _clients(given, known, of)
-    del of
-    groups = Groups(known, leaders, given.tolerance_ms)
-    met = _groups(given, groups, of_logs[STORED.name], told)
-    elsewhere = {
-        table.name: engine.map(told[MET_FETCHES.name], partial(_elsewhere, of), table.arrow_schema)
-        for table, of in ((FETCH_POSITIONS, rows_of), (FETCH_POSITION_STATES, states_of))
+    # free the lines, which take much memory
+    del requests
+    client_rows = _clients(evidence, known, client_requests)
+    del client_requests
+    groups = Groups(known, leaders, evidence.tolerance_ms)
+    of_groups = _groups(evidence, groups, of_logs[STORED.name], client_rows)
+    without_group = {
+        table.name: engine.map(
+            client_rows[MET_FETCHES.name], partial(_rows_without_group, make), table.arrow_schema
+        )
+        for table, make in ((FETCH_POSITIONS, rows_of), (FETCH_POSITION_STATES, states_of))
     }
-    of_metadata = _metadata(given, histories, by_admin, set(tuples(logs)))
+    of_metadata = _metadata(evidence, histories, by_admin, set(tuples(logs)))
     return {
         **of_logs,
-        **told,
-        **met,
+        **client_rows,
+        **of_groups,
         **of_metadata,
-        **{name: engine.union([met[name], rows]) for name, rows in elsewhere.items()},
-        **({TRUNCATED.name: on_engine(engine, TRUNCATED, cut)} if given.continued_clusters else {}),
+        **{name: engine.union([of_groups[name], rows]) for name, rows in without_group.items()},
+        **({TRUNCATED.name: on_engine(engine, TRUNCATED, cut)} if evidence.continued_clusters else {}),
         METADATA_COVERAGE.name: engine.union(
             [each[METADATA_COVERAGE.name] for each in (of_logs, of_metadata)]
         ),
@@ -127,18 +129,20 @@ def _names_of_logs(extents: pa.Table) -> pa.Table:
     return extents.select(_LOGS.names)
 
 
-def _elsewhere(of: Callable[[Table, pa.Table], pa.Table], positions: pa.Table) -> pa.Table:
-    """What positions of no group give."""
-    return of(MET_FETCHES, positions.filter(pc.is_null(positions["group_id"])))
+def _rows_without_group(make: Callable[[Table, pa.Table], pa.Table], positions: pa.Table) -> pa.Table:
+    """The rows that ``make`` makes of fetch positions that come from no group's committed offset."""
+    return make(MET_FETCHES, positions.filter(pc.is_null(positions["group_id"])))
 
 
 def _metadata(
-    given: Evidence,
+    evidence: Evidence,
     histories: Mapping[str, ClusterHistory],
     by_admin: Mapping[str, AdminRequests],
     captured: set[tuple[str, str]],
 ) -> Mapping[str, Rows]:
-    """What the metadata logs tell by themselves, and leader epochs of logs that nobody captured."""
+    """Rows from the metadata logs alone, among them the leader epochs of partitions' logs that were not
+    captured.
+    """
 
     def work(cluster: str) -> Iterable[tuple[Table, pa.RecordBatch]]:
         history, by = histories[cluster], by_admin[cluster]
@@ -151,100 +155,104 @@ def _metadata(
             yield LEADER_EPOCHS, batch
 
     tables = [*METADATA_TABLES, LEADER_EPOCH_FENCINGS, LEADER_EPOCHS]
-    return given.engine.spread(sorted(histories), lambda cluster: iter(list(work(cluster))), tables)
+    return evidence.engine.spread(sorted(histories), lambda cluster: iter(list(work(cluster))), tables)
 
 
-def _truncated(given: Evidence) -> pa.Table:
+def _truncated(evidence: Evidence) -> pa.Table:
     """Rows of TRUNCATED."""
-    asked = given.engine.scan(REQUESTS, where=[{"api_key": FETCH}])
-    found = given.engine.collect(given.engine.map(asked, truncated_replicas, TRUNCATED.arrow_schema))
-    return and_before(found, given.before.get(TRUNCATED.name))
+    fetches = evidence.engine.scan(REQUESTS, where=[{"api_key": FETCH}])
+    truncated = evidence.engine.collect(
+        evidence.engine.map(fetches, truncated_replicas, TRUNCATED.arrow_schema)
+    )
+    return with_handed_down(truncated, evidence.before.get(TRUNCATED.name))
 
 
 def _partitions(
-    given: Evidence, histories: Mapping[str, ClusterHistory], cut: Truncations
+    evidence: Evidence, histories: Mapping[str, ClusterHistory], cut: Truncations
 ) -> Mapping[str, Rows]:
-    engine = given.engine
+    engine = evidence.engine
     quarantine, cleaned, files = (engine.collect(engine.scan(each)) for each in (QUARANTINE, CLEANED, FILES))
     consumed = _consumed_to(files)
     entity = partial(bucket_of, ("cluster", "topic", "partition"), engine.parallelism)
     of_offsets = [{"topic": OFFSETS_TOPIC, "record_type": RECORD_TYPES}]
     records = engine.scan(RECORDS, RECORD_COLUMNS, of_offsets)
     names = {table.name: table for table in (*log_rows.TABLES, HANDED_BATCHES, STORED)}
-    goes_on, nothing = given.continued_clusters, HANDED_BATCHES.arrow_schema.empty_table()
+    continued, nothing = evidence.continued_clusters, HANDED_BATCHES.arrow_schema.empty_table()
 
-    def run(_: str, evidence: Mapping[str, pa.Table]) -> Steps:
-        of_logs = (evidence["batches"], evidence["checkpoints"], quarantine, cleaned, consumed)
-        logs = PartitionEvidence(*of_logs, evidence.get("before", nothing), cut)
-        for name, rows in replay_partitions(logs, histories, goes_on).items():
+    def run(_: str, inputs: Mapping[str, pa.Table]) -> Steps:
+        of_logs = (inputs["batches"], inputs["checkpoints"], quarantine, cleaned, consumed)
+        logs = PartitionEvidence(*of_logs, inputs.get("before", nothing), cut)
+        for name, rows in replay_partitions(logs, histories, continued).items():
             yield names[name], rows
-        commits = evidence.get("commits", evidence["batches"])
-        yield STORED, stored_offsets(commits, evidence["records"], quarantine, cleaned)
+        commits = inputs.get("commits", inputs["batches"])
+        yield STORED, stored_offsets(commits, inputs["records"], quarantine, cleaned)
 
-    evidence = {
+    inputs = {
         "batches": [with_entity(engine, BATCHES, engine.scan(BATCHES, READ), entity, READ)],
         "records": [with_entity(engine, RECORDS, records, entity, RECORD_COLUMNS)],
         "checkpoints": [
             with_entity(engine, LEADER_EPOCH_CHECKPOINTS, engine.scan(LEADER_EPOCH_CHECKPOINTS), entity)
         ],
     }
-    if given.before:
-        # with what compaction left before the chapter: offsets that groups had then
+    if evidence.before:
+        # including what compaction left from before the chapter: the offsets that groups had then
         left = engine.scan(BATCHES, READ, [{"topic": OFFSETS_TOPIC}])
-        evidence["commits"] = [with_entity(engine, BATCHES, left, entity, READ)]
-    if (before := given.handed_down(HANDED_BATCHES)) is not None:
-        evidence["before"] = [with_entity(engine, HANDED_BATCHES, before, entity)]
-    return engine.replay(evidence, run, list(names.values()))
+        inputs["commits"] = [with_entity(engine, BATCHES, left, entity, READ)]
+    if (before := evidence.handed_down(HANDED_BATCHES)) is not None:
+        inputs["before"] = [with_entity(engine, HANDED_BATCHES, before, entity)]
+    return engine.replay(inputs, run, list(names.values()))
 
 
-def _clients(given: Evidence, known: Mapping[str, ClusterEvidence], asked: Rows) -> Mapping[str, Rows]:
-    engine = given.engine
+def _clients(evidence: Evidence, known: Mapping[str, ClusterEvidence], requests: Rows) -> Mapping[str, Rows]:
+    engine = evidence.engine
     names = {table.name: table for table in clients.TABLES}
     produced = engine.scan(REQUESTS, list(clients.PRODUCERS.columns), [{"api_key": PRODUCE}])
     producers = engine.map(produced, clients.producers_of, clients.PRODUCERS.arrow_schema)
     entity = partial(bucket_of, ("cluster", "client_id"), engine.parallelism)
 
-    def run(_: str, evidence: Mapping[str, pa.Table]) -> Steps:
-        of = (evidence["requests"], evidence["ids"], evidence["producers"])
-        for name, rows in replay_clients(*of, known, evidence.get("before")).items():
+    def run(_: str, inputs: Mapping[str, pa.Table]) -> Steps:
+        rows_of_clients = (inputs["requests"], inputs["ids"], inputs["producers"])
+        for name, rows in replay_clients(*rows_of_clients, known, inputs.get("before")).items():
             yield names[name], rows
 
-    evidence = {
-        "requests": [with_entity(engine, CLIENT_REQUESTS, asked, entity)],
+    inputs = {
+        "requests": [with_entity(engine, CLIENT_REQUESTS, requests, entity)],
         "ids": [with_entity(engine, REQUEST_IDS, engine.scan(REQUEST_IDS), entity)],
         "producers": [with_entity(engine, clients.PRODUCERS, producers, entity)],
     }
-    if (before := given.handed_down(HANDED_CLIENTS)) is not None:
-        evidence["before"] = [with_entity(engine, HANDED_CLIENTS, before, entity)]
-    return engine.replay(evidence, run, list(names.values()))
+    if (before := evidence.handed_down(HANDED_CLIENTS)) is not None:
+        inputs["before"] = [with_entity(engine, HANDED_CLIENTS, before, entity)]
+    return engine.replay(inputs, run, list(names.values()))
 
 
-def _groups(given: Evidence, groups: Groups, stored: Rows, told: Mapping[str, Rows]) -> Mapping[str, Rows]:
-    engine = given.engine
+def _groups(
+    evidence: Evidence, groups: Groups, stored: Rows, client_rows: Mapping[str, Rows]
+) -> Mapping[str, Rows]:
+    engine = evidence.engine
     entity = partial(bucket_of, ("cluster", "group_id"), engine.parallelism)
 
     def of_groups(rows: pa.Table) -> pa.Table:
         return rows.filter(pc.is_valid(rows["group_id"]))
 
-    positions = engine.map(told[MET_FETCHES.name], of_groups, MET_FETCHES.arrow_schema)
+    positions = engine.map(client_rows[MET_FETCHES.name], of_groups, MET_FETCHES.arrow_schema)
 
-    def run(_: str, evidence: Mapping[str, pa.Table]) -> Steps:
-        yield from committed_offsets(groups, evidence["stored"], evidence["asked"], evidence["positions"])
+    def run(_: str, inputs: Mapping[str, pa.Table]) -> Steps:
+        yield from committed_offsets(groups, inputs["stored"], inputs["asked"], inputs["positions"])
 
-    asked = told[COMMIT_LINES.name]
-    evidence = {
+    commits = client_rows[COMMIT_LINES.name]
+    inputs = {
         "stored": [with_entity(engine, STORED, stored, entity)],
-        "asked": [with_entity(engine, COMMIT_LINES, asked, entity)],
+        "asked": [with_entity(engine, COMMIT_LINES, commits, entity)],
         "positions": [with_entity(engine, MET_FETCHES, positions, entity)],
     }
-    return engine.replay(evidence, run, list(committed_offset_rows.TABLES))
+    return engine.replay(inputs, run, list(committed_offset_rows.TABLES))
 
 
 def _consumed_to(files: pa.Table) -> dict[str, dict[tuple[int, str], int]]:
     """By cluster, how far the newest run read each (broker, segment)."""
     rows = files.filter(pc.equal(files["kind"], SEGMENT)).sort_by("captured_at")
-    found: dict[str, dict[tuple[int, str], int]] = {}
+    by_cluster: dict[str, dict[tuple[int, str], int]] = {}
     columns = (rows[name].to_pylist() for name in ("cluster", "broker_id", "file", "consumed_to"))
     for cluster, broker_id, file, consumed_to in zip(*columns, strict=True):
-        found.setdefault(cluster, {})[broker_id, file] = consumed_to
-    return found
+        by_cluster.setdefault(cluster, {})[broker_id, file] = consumed_to
+    return by_cluster

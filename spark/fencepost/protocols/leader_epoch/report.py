@@ -1,4 +1,4 @@
-"""What an audit found of topics and their leaders, in words: for the screenful after a run."""
+"""The part of the report after a run about topics and their leaders, in words."""
 
 from __future__ import annotations
 
@@ -78,8 +78,8 @@ _MOST = 3
 
 
 class Incarnations:
-    """Topics that were replaced, records that elections lost, old metadata, fenced brokers, controllers: each
-    mart asked once, for all clusters.
+    """Topics that were replaced, records that elections lost, old metadata, fenced brokers, new controllers.
+    Each mart is queried once, for all clusters.
     """
 
     def __init__(self, reader: Reader) -> None:
@@ -87,10 +87,10 @@ class Incarnations:
             return {row["cluster"]: row for row in rows(reader.query(query))}
 
         def many(query: str) -> dict[str, list[Row]]:
-            found: dict[str, list[Row]] = defaultdict(list)
+            by_cluster: dict[str, list[Row]] = defaultdict(list)
             for row in rows(reader.query(query)):
-                found[row["cluster"]].append(row)
-            return found
+                by_cluster[row["cluster"]].append(row)
+            return by_cluster
 
         self._recreated, self._orphaned, self._gravest = one(_RECREATED), one(_ORPHANED), one(_GRAVEST)
         self._unclean, self._past, self._bare = one(_UNCLEAN), one(_PAST), one(_BARE)
@@ -98,7 +98,7 @@ class Incarnations:
         self._followed = many(_FOLLOWED)
 
     def lines(self, cluster: str) -> list[str]:
-        """What there is to say of one cluster, the gravest first; nothing where nothing happened."""
+        """The lines about one cluster, the gravest first; none where nothing happened."""
         parts = (
             self._orphans, self._losses, self._metadata, self._brokers, self._controllers, self._commits
         )  # fmt: skip
@@ -202,7 +202,7 @@ def _counted(number: int, one: str, many: str) -> str:
 
 
 def _remedy(row: Row) -> Iterator[str]:
-    """The stored offset with most at risk, and the command that resets it."""
+    """The stored offset with the most records at risk, and the command that resets it."""
     place = f"{printable(row['topic'])}-{row['partition']}"
     yield (
         f"The gravest: group {printable(row['group_id'])!r} at offset {row['committed_offset']} of {place}"

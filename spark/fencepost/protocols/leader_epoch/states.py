@@ -1,4 +1,4 @@
-"""The partitions that a commit or a fetch may have met: one row for each candidate."""
+"""The states that a partition may have had when a commit or a fetch came: one row for each candidate."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MET = {
     "live_partition_epoch": ("live_partition_epochs", "array<int>"),
     "live_leader_epoch": ("live_leader_epochs", "array<int>"),
 }
-"""A column of a state, and the list of what it has in each of them."""
+"""By column of a state: the list with its value in each candidate, and the list's type."""
 
 
 def _with_states(table: Table) -> Table:
@@ -33,26 +33,26 @@ def _with_states(table: Table) -> Table:
 
 MET_COMMITS = _with_states(COMMITTED_OFFSETS)
 MET_FETCHES = _with_states(FETCH_POSITIONS)
-"""Rows of silver, with lists of what they may have met."""
+"""The tables of silver, with lists of the states that the partition may have had."""
 
 _STATES = {MET_COMMITS.name: COMMITTED_OFFSET_STATES, MET_FETCHES.name: FETCH_POSITION_STATES}
 _ROWS = {MET_COMMITS.name: COMMITTED_OFFSETS, MET_FETCHES.name: FETCH_POSITIONS}
 
 
-def columns_of(met: Sequence[LivePartition]) -> tuple[tuple[Any, ...], tuple[list[Any], ...]]:
-    """The columns live_topic_id to candidates of a row, and its lists."""
-    return (*agreed(met), len(met)), tuple(list(values) for values in zip(*met, strict=True))
+def columns_of(possible: Sequence[LivePartition]) -> tuple[tuple[Any, ...], tuple[list[Any], ...]]:
+    """The columns from ``live_topic_id`` to ``candidates`` of a row, and its lists."""
+    return (*agreed(possible), len(possible)), tuple(list(values) for values in zip(*possible, strict=True))
 
 
-def rows_of(met: Table, rows: pa.Table) -> pa.Table:
-    """The rows of silver among rows of MET_COMMITS or MET_FETCHES."""
-    table = _ROWS[met.name]
+def rows_of(with_states: Table, rows: pa.Table) -> pa.Table:
+    """The rows of silver in rows of MET_COMMITS or MET_FETCHES, which have lists besides."""
+    table = _ROWS[with_states.name]
     return rows.select(list(table.columns)).cast(table.arrow_schema)
 
 
-def states_of(met: Table, rows: pa.Table) -> pa.Table:
-    """The rows of states that rows of MET_COMMITS or MET_FETCHES have."""
-    table = _STATES[met.name]
+def states_of(with_states: Table, rows: pa.Table) -> pa.Table:
+    """A row for each candidate in the lists of rows of MET_COMMITS or MET_FETCHES."""
+    table = _STATES[with_states.name]
     rows = rows.combine_chunks()
     lists = {name: pc.list_flatten(rows[of]) for name, (of, _) in _MET.items()}
     parents = pc.list_parent_indices(rows["live_topic_ids"]).combine_chunks()

@@ -1,16 +1,16 @@
-"""What partitions, brokers and clients believed (silver): leader epochs and incarnations of topics.
+"""Silver tables of leader epochs and incarnations of topics, as partitions, brokers and clients had them.
 
 The scope is one log, ``log``: Kafka's text of a TopicIdPartition, ``<topic id>:<topic>-<partition>``
-(without the id where none is known). Most tables are histories over the metadata log, METADATA_LOG; their
-positions are its offsets. ``topic``, ``topic_id``, ``partition`` and ``partition_key`` say which partition a
-row is about.
+(without the id where it is not known). Most tables are histories over the metadata log, METADATA_LOG; their
+positions are its offsets. ``topic``, ``topic_id``, ``partition`` and ``partition_key`` name the partition
+that a row is about.
 
-``partition_epoch`` is KIP-232's: it names one partition of one incarnation and orders incarnations. A counter
-of the cluster grows by one for each partition created and by one for each topic deleted, in the order of the
-metadata log; ``max_partition_epoch`` is the counter. Where the log does not go back to its beginning, or has
-a hole, the order of epochs is still the cluster's, the numbers are not (silver.partition_epochs says which).
-What was created in a hole that no snapshot closes has none. KRaft's own field PartitionEpoch is called
-``kraft_partition_epoch``.
+``partition_epoch`` is KIP-232's: it identifies one partition of one incarnation, and orders incarnations. A
+counter of the cluster, ``max_partition_epoch``, grows by one for each partition created and each topic
+deleted, in the order of the metadata log. Where the captured log lacks its beginning, or has a hole, the
+order of epochs is still the cluster's, but the numbers are not (silver.partition_epochs says where). A
+partition that was created in a hole that no snapshot closes has no partition epoch. KRaft's own field
+PartitionEpoch is called ``kraft_partition_epoch``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ METADATA_TOPIC_ID = "A" * 21 + "Q"
 """Uuid.METADATA_TOPIC_ID."""
 
 METADATA_LOG = f"{METADATA_TOPIC_ID}:{METADATA_TOPIC}-0"
-"""The scope of what the metadata log tells."""
+"""The scope of rows from the metadata log."""
 
 _SCOPE = {"cluster": "string", "log": "string"}
 
@@ -36,23 +36,23 @@ _PARTITION = {
 _NAMED = {"topic": "string", "partition": "int"}
 
 _LIVE = {
-    # of the incarnation that lived then: '' and -1 where none did, null when it is not known which
+    # of the incarnation that lived then: '' and -1 if none did, null if it is not known which
     "live_topic_id": "string",
     "live_partition_epoch": "int",
     "live_leader_epoch": "int",
 }
 
-_CANDIDATES = {**_LIVE, "candidates": "int"}  # the rows of its states: how many partitions it may have met
+_CANDIDATES = {**_LIVE, "candidates": "int"}  # how many states the partition may have had: rows of *_states
 
 _ORIGIN = {
-    # of the incarnation that an offset is of: '' and -1 where it is of none (the first of an empty log),
-    # null when nothing tells
+    # of the incarnation that an offset belongs to: '' and -1 if to none (offset 0 of an empty log), null if
+    # that is not known
     "origin_topic_id": "string",
     "origin_partition_epoch": "int",
 }
 
 _CLIENT = {
-    "client": "string",  # digest: one instance of a client; null where two cannot be told apart
+    "client": "string",  # digest that identifies one instance of a client; null if it may be two instances
     "client_id": "string",
     "client_host": "string",
     "software_name": "string",
@@ -73,20 +73,20 @@ _LINE = {
 }
 
 NO_LINE = (None,) * len({**_CLIENT, **_LINE})
-"""Values of these columns where no request line tells."""
+"""The values of these columns in rows without a request line."""
 
 METADATA_COVERAGE = Table(
     "silver.metadata_coverage",
-    "Each log of the audit of leader epochs (the metadata log, and that of every partition) cut into pieces "
-    "that are wholly known and not. A snapshot of the metadata log closes a hole: from its offset on the "
-    "state is known again.",
+    "Each log of the audit of leader epochs (the metadata log, and the log of every partition), cut into "
+    "pieces that are completely known and pieces that are not. A snapshot of the metadata log closes a hole: "
+    "from its offset on the state is known again.",
     {
         **_SCOPE,
         **_PARTITION,
         "covered": "boolean",
         **INTERVAL,
-        "last_position": "bigint",  # the first offset behind what is known of the piece
-        "last_time": "timestamp",  # the newest in it by a broker's clock; null where clients set all of them
+        "last_position": "bigint",  # the first offset behind the known part of the piece
+        "last_time": "timestamp",  # the newest in it by a broker's clock; null if clients set all its times
     },
     ("cluster", "log", "from_position"),
     handed_down_columns=(),
@@ -94,11 +94,11 @@ METADATA_COVERAGE = Table(
 
 PARTITION_EPOCHS = Table(
     "silver.partition_epochs",
-    "History of KIP-232's counter over the metadata log: one row per commit of records that moved it.",
+    "History of KIP-232's counter over the metadata log: one row per commit of records that increased it.",
     {
         **_SCOPE,
         "max_partition_epoch": "int",
-        "from_beginning": "boolean",  # counted from the log's beginning without a hole: the cluster's own
+        "from_beginning": "boolean",  # counted from the log's beginning without a hole: the number is exact
         **INTERVAL,
     },
     ("cluster", "log", "from_position"),
@@ -107,17 +107,17 @@ PARTITION_EPOCHS = Table(
 PARTITIONS = Table(
     "silver.partitions",
     "History of each partition of each incarnation over the metadata log, one row per change "
-    "(PartitionRegistration), from its creation to the topic's deletion. State columns are null where a hole "
-    "hides what was before.",
+    "(PartitionRegistration), from its creation to the topic's deletion. State columns are null behind a "
+    "hole that may hide a change.",
     {
         **_SCOPE,
         **_PARTITION,
         "partition_epoch": "int",
-        "max_partition_epoch": "int",  # the cluster's when this row began
+        "max_partition_epoch": "int",  # the cluster's counter when this row began
         "leader": "int",  # -1 for none
         "leader_epoch": "int",
         "kraft_partition_epoch": "int",  # grows by one with each change of this partition
-        "isr": "array<string>",  # broker ids as texts, sorted as numbers, as the next two
+        "isr": "array<string>",  # broker ids as text, in the order of numbers; so are the next two
         "replicas": "array<string>",
         "eligible_leader_replicas": "array<string>",  # ELR of KIP-966; empty where there is none
         "recovering": "boolean",  # LeaderRecoveryState: elected unclean, not yet recovered
@@ -128,24 +128,24 @@ PARTITIONS = Table(
 
 TOPIC_INCARNATIONS = Table(
     "silver.topic_incarnations",
-    "History of each topic's name over the metadata log, one row per topic id: the interval goes from its "
-    "creation, or where it is first seen, to the creation of the next topic of that name.",
+    "History of each topic name over the metadata log, one row per topic id. The interval goes from the "
+    "topic's creation, or from where it is first seen, to the creation of the next topic of that name.",
     {
         **_SCOPE,
         "topic": "string",  # null where no record names the id
         "topic_id": "string",
-        "incarnation": "int",  # 1 for the first of its name; null where an earlier one may be hidden
-        "created_position": "bigint",  # null where no record of the creation is left
+        "incarnation": "int",  # 1 for the first of its name; null where a hole may hide an earlier one
+        "created_position": "bigint",  # null where the record of the creation is missing
         "created_at": "timestamp",
         "removed_position": "bigint",  # null while it lives, and where a hole hides it
         "removed_at": "timestamp",
-        "live": "boolean",  # at the end of what is known; null where a hole may hide its deletion
-        "partitions": "int",  # in the end; null where a hole may hide some
+        "live": "boolean",  # exists at the end of the known log; null where a hole may hide its deletion
+        "partitions": "int",  # at the end; null where a hole may hide some
         "first_partition_epoch": "int",  # of its first partition
-        "max_partition_epoch": "int",  # the cluster's right after its creation
-        "removed_partition_epoch": "int",  # the cluster's right after its deletion
-        "previous_topic_id": "string",  # of the incarnation of that name before
-        "created_request_id": "string",  # the request line, if it was found
+        "max_partition_epoch": "int",  # the cluster's counter right after its creation
+        "removed_partition_epoch": "int",  # the cluster's counter right after its deletion
+        "previous_topic_id": "string",  # of the previous incarnation of the name
+        "created_request_id": "string",  # of the request line that created it, if it was found
         "created_by": "string",  # its principal
         "created_by_client_id": "string",
         "removed_request_id": "string",
@@ -158,8 +158,8 @@ TOPIC_INCARNATIONS = Table(
 
 LEADER_EPOCHS = Table(
     "silver.leader_epochs",
-    "One row per leader epoch of each partition: who was elected, and where it begins and ends in the "
-    "partition's log.",
+    "One row per leader epoch of each partition: which leader was elected, and where the epoch begins and "
+    "ends in the partition's log.",
     {
         **_SCOPE,  # the partition's own log
         **_PARTITION,
@@ -169,30 +169,30 @@ LEADER_EPOCHS = Table(
         "elected_position": "bigint",  # in the metadata log
         "elected_at": "timestamp",
         # created, clean (from the ISR or the ELR), preferred (clean, and the first replica), unclean, same
-        # (the leader stays: its ISR or replicas changed), none (no leader); null where a hole hides what was
+        # (the leader stays: ISR or replicas changed), none (no leader); null where a hole hides the state
         # before
         "how": "string",
-        "start_offset": "bigint",  # of its first batch; null when it has none, or none is left
+        "start_offset": "bigint",  # of its first batch; null if it has none, or none any more
         "end_offset": "bigint",  # behind its last batch that survived
         "batches": "bigint",
         "records": "bigint",  # offsets that its surviving batches span
-        # offsets of earlier epochs, from lost_from to lost_to, that no later leader had: this epoch wrote
-        # over them. 0 for none; null where evidence of them may be missing
+        # how many offsets of earlier epochs, from lost_from to lost_to, this epoch overwrote, since its
+        # leader did not have them. 0 for none; null where evidence of them may be missing
         "records_lost": "bigint",
         "lost_from": "bigint",
         "lost_to": "bigint",  # exclusive
-        "lost_leader_epoch": "int",  # the newest epoch of those
-        "lost_brokers": "array<string>",  # whose log had them in the evidence
-        # of all entries of this epoch in silver.leader_epoch_entries; null where none is known to
+        "lost_leader_epoch": "int",  # the newest epoch of these offsets
+        "lost_brokers": "array<string>",  # the brokers whose captured logs had them
+        # whether all entries of this epoch in silver.leader_epoch_entries agree; null if that is not known
         "checkpoint_agrees": "boolean",
         "leaders_moved": "int",  # partitions that changed their leader in the same commit of records
-        # who asked: ELECT_LEADERS; of a partition's first epoch CREATE_TOPICS or CREATE_PARTITIONS. Null
-        # where nobody did, or the controller's line of it was not found
+        # the request that caused it: ELECT_LEADERS; for a partition's first epoch CREATE_TOPICS or
+        # CREATE_PARTITIONS. Null if there was none, or the controller's line of it was not found
         "elected_request_id": "string",
         "elected_by": "string",  # its principal
         "elected_by_client_id": "string",
-        "appended": "boolean",  # batches carry it
-        "given": "boolean",  # the metadata log gave the partition this epoch; null where it cannot tell
+        "appended": "boolean",  # whether batches carry it
+        "given": "boolean",  # whether the metadata log gave the partition this epoch; null if not known
         **INTERVAL,  # in the partition's log, from start_offset on; without batches, where it would begin
     },
     ("cluster", "partition_key", "leader_epoch"),
@@ -201,8 +201,8 @@ LEADER_EPOCHS = Table(
 
 LEADER_EPOCH_ENTRIES = Table(
     "silver.leader_epoch_entries",
-    "One row per replica, content of its leader-epoch-checkpoint, and entry in it. The scope is the "
-    "partition's log, the interval the entry's.",
+    "One row per entry of each captured content of each replica's leader-epoch-checkpoint. The scope is the "
+    "partition's log; the interval is that of the entry's epoch.",
     {
         **_SCOPE,
         **_PARTITION,
@@ -211,7 +211,7 @@ LEADER_EPOCH_ENTRIES = Table(
         "log_state": "string",  # live, delete, stray
         "leader_epoch": "int",
         "start_offset": "bigint",
-        "batches_start_offset": "bigint",  # of the first batch of that epoch; null when there is none
+        "batches_start_offset": "bigint",  # of the first batch of that epoch; null if there is none
         "agrees": "boolean",  # null where batches are missing
         "captured_at": "timestamp",
         "file": "string",
@@ -223,16 +223,16 @@ LEADER_EPOCH_ENTRIES = Table(
 
 PARTITION_BATCHES = Table(
     "silver.partition_batches",
-    "History of the leader epoch of the newest batch over a partition's own log: one row per run of batches "
-    "of one epoch. Batches that an election wrote over are not in it.",
+    "History of the leader epoch over a partition's own log, by its batches: one row per run of batches of "
+    "one epoch. Batches that a later leader overwrote are not included.",
     {
         **_SCOPE,
         **_PARTITION,
         "leader_epoch": "int",
         "batches": "bigint",
         "last_offset": "bigint",
-        "given": "boolean",  # the metadata log gave the partition this epoch; null where it cannot tell
-        "broker_id": "int",  # where the run's first batch was read, as the next two
+        "given": "boolean",  # whether the metadata log gave the partition this epoch; null if not known
+        "broker_id": "int",  # where the run's first batch was read; so the next two
         "file": "string",
         "byte_position": "bigint",
         **INTERVAL,
@@ -243,13 +243,13 @@ PARTITION_BATCHES = Table(
 
 PARTITION_EXTENTS = Table(
     "silver.partition_extents",
-    "One row per partition's log: from where to where it goes at the end of what is known.",
+    "One row per partition's log: where it begins and ends, as far as it was captured.",
     {
         **_SCOPE,
         **_PARTITION,
-        "log_start_offset": "bigint",  # null where nothing of it is left, nor a checkpoint
-        "log_end_offset": "bigint",  # null where batches behind what is known cannot be read
-        "live": "boolean",  # it is of the incarnation that its topic's name has now
+        "log_start_offset": "bigint",  # null if there are neither batches nor a checkpoint
+        "log_end_offset": "bigint",  # null if batches at the end cannot be read
+        "live": "boolean",  # whether it belongs to the incarnation that its topic's name has now
         **INTERVAL,  # from log_start_offset on, without times
     },
     ("cluster", "partition_key"),
@@ -259,8 +259,8 @@ PARTITION_EXTENTS = Table(
 COMMITTED_OFFSETS = Table(
     "silver.committed_offsets",
     "One row per offset that was committed (a record of __consumer_offsets), or whose commit was refused "
-    "with UNKNOWN_TOPIC_ID. The scope is the metadata log: from the lowest offset the commit may have met to "
-    "behind the highest.",
+    "with UNKNOWN_TOPIC_ID. The scope is the metadata log; the interval has the offsets at which that log "
+    "may have ended when the offset was committed.",
     {
         **_SCOPE,
         **_NAMED,
@@ -268,14 +268,14 @@ COMMITTED_OFFSETS = Table(
         "group_id": "string",
         "committed_offset": "bigint",
         "committed_leader_epoch": "int",  # -1 for none
-        "by_id": "boolean",  # a topic id is stored (or was asked)
+        "by_id": "boolean",  # whether the record, or the refused request, has a topic id
         "committed_topic_id": "string",  # that id; '' for none
         **_CANDIDATES,
         **_ORIGIN,
-        # fetched: where its client read; committed: what its client was told by OffsetFetch, and commits
-        # again; null where nothing tells
+        # how the origin is known. fetched: its client fetched there before; committed: its client got the
+        # offset from OffsetFetch, and commits it again; null if the origin is not known
         "origin": "string",
-        "error": "string",  # NONE for a stored one
+        "error": "string",  # NONE for a stored offset
         "commit_partition": "int",  # of __consumer_offsets
         "record_offset": "bigint",
         "is_transactional": "boolean",
@@ -290,8 +290,8 @@ COMMITTED_OFFSETS = Table(
 
 STORED_OFFSETS = Table(
     "silver.stored_offsets",
-    "One row per offset of silver.committed_offsets that its group has now: its newest for the topic and "
-    "partition, without a tombstone. The interval goes from its record in __consumer_offsets on.",
+    "One row per offset of silver.committed_offsets that is stored now: the group's newest for the topic and "
+    "partition, without a tombstone. The interval begins at its record in __consumer_offsets.",
     {
         "cluster": "string",
         **_NAMED,
@@ -306,9 +306,8 @@ STORED_OFFSETS = Table(
 
 COMMITTED_OFFSET_STATES = Table(
     "silver.committed_offset_states",
-    "The partitions that a commit may have met: what lived somewhere between the lowest and the highest "
-    "offset of the metadata log, one row for each. These columns are the fields of the specification's "
-    "record.",
+    "The states that the partition may have had when an offset was committed: one row for each state in the "
+    "interval of the metadata log. The columns are the fields of the specification's record.",
     {
         **_SCOPE,
         "commit_id": "string",
@@ -328,20 +327,20 @@ COMMITTED_OFFSET_STATES = Table(
 
 METADATA_ANSWERS = Table(
     "silver.metadata_answers",
-    "One row per answer of a broker about topics: METADATA, DESCRIBE_TOPIC_PARTITIONS.",
+    "One row per answer of a broker about topics, to METADATA or DESCRIBE_TOPIC_PARTITIONS.",
     {
         **_SCOPE,
         **_CLIENT,
         **_LINE,
-        "topics": "int",  # told
-        "partitions": "int",  # told
-        "changed": "int",  # partitions of which it tells another thing than the cache; null if not known
-        # the counter of partition epochs in the broker's image, as far as the answer gives it away; null when
-        # not one
+        "topics": "int",  # in the answer
+        "partitions": "int",  # in the answer
+        "changed": "int",  # partitions about which the answer differs from the cache; null if not known
+        # the counter of partition epochs in the broker's image, as far as the answer shows it; null if it may
+        # be several
         "max_partition_epoch": "int",
-        # the highest of the answers before; -1 for the first, null where one may be missing
+        # the highest in the client's earlier answers; -1 before the first, null if one may be missing
         "cached_max_partition_epoch": "int",
-        # how far the broker's image was behind the metadata log when it answered, at least, in milliseconds
+        # how far, at least, the broker's image was behind the metadata log when it answered, in milliseconds
         "behind_ms": "bigint",
         **INTERVAL,
     },
@@ -351,10 +350,10 @@ METADATA_ANSWERS = Table(
 
 METADATA_ANSWER_PARTITIONS = Table(
     "silver.metadata_answer_partitions",
-    "One row per answer and partition of which it tells something other than the client's cache had; and "
-    "one per answer, without partition, for the topics of which it is not known what the cache had, and "
-    "which may be told older. The scope is the metadata log: from the lowest offset the broker's image may "
-    "have had to behind the highest.",
+    "One row per answer and partition about which it differs from the client's cache. For topics of which it "
+    "is not known what the cache had, and about which the answer may be older, one row per answer without a "
+    "partition. The scope is the metadata log; the interval has the offsets up to which the broker's image "
+    "may have had it.",
     {
         **_SCOPE,
         **_NAMED,
@@ -363,22 +362,22 @@ METADATA_ANSWER_PARTITIONS = Table(
         **_LINE,
         "has_topic_ids": "boolean",  # Metadata v10 and later
         "has_leader_epochs": "boolean",  # reliable ones: Metadata v9 and later
-        "cached": "boolean",  # the client ever had the partition in its cache
-        "cached_gone": "boolean",  # the last word on it was that it does not exist
+        "cached": "boolean",  # whether the client ever had the partition in its cache
+        "cached_gone": "boolean",  # whether the answer before this one said that it does not exist
         "cached_topic_id": "string",  # '' for none
-        "cached_partition_epoch": "int",  # -1 for none, as the next two
-        "cached_leader_epoch": "int",  # stays when the topic vanished (Metadata.lastSeenLeaderEpochs)
+        "cached_partition_epoch": "int",  # -1 for none, as in the next two
+        "cached_leader_epoch": "int",  # kept after the topic vanished (Metadata.lastSeenLeaderEpochs)
         "cached_max_partition_epoch": "int",
-        "told": "boolean",  # the answer has the partition; what follows is -1 or '' where it has not
-        "same_topic_id": "boolean",  # told and cached an id, and the same
+        "told": "boolean",  # whether the answer has the partition; if not, the columns below are -1 or ''
+        "same_topic_id": "boolean",  # whether answer and cache both have an id, and the same one
         "told_topic_id": "string",  # '' for none
         "told_partition_epoch": "int",
         "told_leader_epoch": "int",  # -1 for none
-        "told_max_partition_epoch": "int",  # of the broker's image; null when not one
+        "told_max_partition_epoch": "int",  # of the broker's image; null if it may be several
         "told_leader": "int",
         "error": "string",  # of the partition, else of the topic
-        # what the client made of it: Metadata.updateLatestMetadata, on which the cache after it is built;
-        # null where it may not have had the answer, or may keep nothing of it
+        # whether the client took it into its cache (Metadata.updateLatestMetadata); null if it may not have
+        # got the answer, or may not keep it
         "accepted": "boolean",
         **INTERVAL,
     },
@@ -388,34 +387,34 @@ METADATA_ANSWER_PARTITIONS = Table(
 
 FETCH_POSITIONS = Table(
     "silver.fetch_positions",
-    "One row per place at which a consumer began to read a partition, or was refused: a Fetch that lists it "
-    "after another offset than it read to before, or the first that is known. The scope is the metadata log, "
-    "as in silver.committed_offsets.",
+    "One row per position at which a consumer began to fetch a partition, or was refused: a Fetch that does "
+    "not go on from the one before, or the first one known. The scope is the metadata log, as in "
+    "silver.committed_offsets.",
     {
         **_SCOPE,
         **_NAMED,
         "fetch_position_id": "string",  # digest of request line, topic and partition
         **_CLIENT,
         **_LINE,
-        "by_id": "boolean",  # the topic id was sent (Fetch v13 and later)
+        "by_id": "boolean",  # whether the request has a topic id (Fetch v13 and later)
         "asked_topic_id": "string",  # that id; '' for none
         "asked_partition_epoch": "int",  # of that id; -1 for none
-        "fetch_offset": "bigint",  # as sent; null where a request before listed it (a fetch session)
+        "fetch_offset": "bigint",  # as sent; null if an earlier request of the fetch session listed it
         "current_leader_epoch": "int",  # as sent; -1 for none
         "last_fetched_epoch": "int",  # as sent; -1 for none
-        **_CANDIDATES,  # what the broker answered from, which may be behind
+        **_CANDIDATES,  # in the image from which the broker answered, which may be behind
         "error": "string",
-        "diverging_epoch": "int",  # -1 for none, as the next
+        "diverging_epoch": "int",  # -1 for none, as in the next one
         "diverging_end_offset": "bigint",
         # where the offset comes from: committed (OffsetFetch), reset (ListOffsets), read (the fetch before),
-        # elsewhere (the client asked nobody: a seek); null when that cannot be told
+        # elsewhere (no request gave it to the client: a seek); null if that is not known
         "origin": "string",
         **_ORIGIN,
         "origin_leader_epoch": "int",  # -1 for none
         "origin_request_id": "string",
-        "origin_commit_id": "string",  # of silver.committed_offsets: what the OffsetFetch gave
+        "origin_commit_id": "string",  # of silver.committed_offsets: the offset that the OffsetFetch gave
         "group_id": "string",  # of the OffsetFetch
-        "next_fetch_position_id": "string",  # the same client's next place in this partition name
+        "next_fetch_position_id": "string",  # the same client's next row for this topic name and partition
         "log_start_offset": "bigint",  # as answered; null where the answer had none
         "high_watermark": "bigint",
         **INTERVAL,
@@ -426,8 +425,8 @@ FETCH_POSITIONS = Table(
 
 FETCH_POSITION_STATES = Table(
     "silver.fetch_position_states",
-    "The partitions that a fetch may have met: what the broker, which may be behind, may have answered from, "
-    "one row for each. These columns are the fields of the specification's record.",
+    "The states of the partition from which the broker, which may be behind, may have answered a fetch: one "
+    "row for each. The columns are the fields of the specification's record.",
     {
         **_SCOPE,
         "fetch_position_id": "string",
@@ -459,8 +458,8 @@ BROKER_STATES = Table(
         "incarnation_id": "string",  # of the process
         "fenced": "boolean",
         "in_controlled_shutdown": "boolean",
-        "metadata_version": "int",  # the highest it supports: tells the release
-        "record_name": "string",  # of the record that made it so
+        "metadata_version": "int",  # the highest that it supports, which shows its release
+        "record_name": "string",  # of the record that brought this state
         **INTERVAL,
     },
     ("cluster", "broker_id", "from_position"),
@@ -468,14 +467,14 @@ BROKER_STATES = Table(
 
 CONTROLLERS = Table(
     "silver.controllers",
-    "History of the active controller: leader epochs of the metadata log, from LeaderChangeMessage, else "
-    "from its batches.",
+    "History of the active controller: leader epochs of the metadata log, from its LeaderChangeMessage "
+    "records, or else from its batches.",
     {
         **_SCOPE,
         "controller_epoch": "int",
-        "controller_id": "int",  # null where only batches tell of the epoch
-        # from the newest batch of the controller before to the first of this one, by two clocks; null for the
-        # first one, and where the log may lack batches between them
+        "controller_id": "int",  # null if only batches show the epoch
+        # milliseconds from the last batch of the controller before to the first of this one, by two clocks;
+        # null for the first one, and where batches between them may be missing
         "unled_ms": "bigint",
         **INTERVAL,
     },
@@ -485,41 +484,40 @@ CONTROLLERS = Table(
 LEADER_EPOCH_FENCINGS = Table(
     "silver.leader_epoch_fencings",
     "One row per request, topic and partition that was refused because of a leader epoch, a broker epoch, a "
-    "topic id or another active controller, one per broker that a controller fenced, and one per controller "
-    "that another followed.",
+    "topic id or another active controller; one per broker that a controller fenced; and one per controller "
+    "that was followed by another.",
     {
         "cluster": "string",
         "fencing_id": "string",  # digest of request line and partition, or of node and position
         # leader_epoch, topic_id, broker_epoch, broker, controller (one that was followed, or a candidate),
-        # not_controller (a request that met a controller whose epoch was over)
+        # not_controller (a request to a controller whose epoch was over)
         "kind": "string",
         "victim": "string",  # the client, as client_id@host, or 'broker <id>', 'controller <id>'
-        "victim_broker_id": "int",  # the node's id; null when the victim is none
-        "error": "string",  # Kafka's name; null for a broker or controller that is told nothing
+        "victim_broker_id": "int",  # the node's id; null if the victim is a client
+        "error": "string",  # Kafka's name; null if no request was refused
         "topic": "string",
-        "topic_id": "string",  # as asked
+        "topic_id": "string",  # as in the request
         "partition": "int",
         "victim_epoch": "bigint",  # as presented
-        "current_epoch": "bigint",  # at that moment, by the metadata log; null when not one
+        "current_epoch": "bigint",  # at that moment, by the metadata log; null if it may be several
         # leader_change, topic_recreated, topic_deleted, stale_metadata (the broker or client is behind),
-        # restart, session_timeout, controlled_shutdown, unregistered, controller_change; null when nothing
-        # tells
+        # restart, session_timeout, controlled_shutdown, unregistered, controller_change; null if not known
         "cause": "string",
         "caused_position": "bigint",  # of the record of the metadata log that moved the epoch
         "caused_at": "timestamp",
         "occurred_at": "timestamp",
-        # of a broker: unfenced, of a controller: active again; null while it is not, and for a request, whose
-        # refusal is one moment
+        # when the broker was unfenced, or the controller active again; null while that has not happened, and
+        # for refused requests
         "ended_at": "timestamp",
-        # partitions whose leadership it took from the broker, of a controller the metadata log; null for
-        # clients
+        # how many partitions lost this broker as their leader; 1 for a controller, for the metadata log; null
+        # for clients
         "leaders_moved": "int",
-        "isr_shrunk": "int",  # partitions whose ISR it left
+        "isr_shrunk": "int",  # how many partitions lost this broker from their ISR
         **_CLIENT,
         **_LINE,
     },
     ("cluster", "fencing_id"),
-    # a node's is over when it is back; a request's with its line
+    # the fencing of a node ends when it is back, that of a request with its line
     end_columns=("ended_at", "responded_at"),
 )
 

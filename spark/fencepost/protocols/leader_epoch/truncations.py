@@ -1,4 +1,6 @@
-"""What replicas cut off: a leader told them where their log and its own parted (KIP-595's divergingEpoch)."""
+"""What replicas truncated because a leader's answer to their Fetch said where the two logs diverge (KIP-595's
+divergingEpoch).
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ _DIVERGING = '"divergingEpoch"'
 
 
 class Truncation(NamedTuple):
-    """Offsets ``[begins, ends)`` of ``leader_epoch`` that a replica had, and its leader had not."""
+    """Offsets ``[begins, ends)`` of ``leader_epoch`` that a replica had, and that its leader, of
+    ``by_leader_epoch``, did not have.
+    """
 
     begins: int
     ends: int
@@ -35,26 +39,28 @@ Truncations = Mapping[tuple[str, str, int], Sequence[Truncation]]
 def truncated_replicas(requests: pa.Table) -> pa.Table:
     """Rows of TRUNCATED, of any rows of ``bronze.requests``."""
     rows = Columns(TRUNCATED)
-    told = requests.filter(pc.fill_null(pc.match_substring(requests["response"], _DIVERGING), False))
-    for (cluster,), lines in sorted(by_log(told, "cluster").items(), key=str):
+    diverging = requests.filter(pc.fill_null(pc.match_substring(requests["response"], _DIVERGING), False))
+    for (cluster,), lines in sorted(by_log(diverging, "cluster").items(), key=str):
         for line in each_request(client_requests(lines), (FETCH,)):
             for each in line.partitions if line.replica_id >= 0 else ():
                 if 0 <= each.answered < each.offset:
                     epochs = (each.offset_epoch, each.leader_epoch)
-                    rows.add(cluster, *each.asked, line.replica_id, each.answered, each.offset, *epochs)
+                    rows.add(cluster, *each.requested, line.replica_id, each.answered, each.offset, *epochs)
     return rows.to_arrow()
 
 
-def and_before(rows: pa.Table, before: pa.Table | None) -> pa.Table:
-    """Rows of TRUNCATED, and those that the chapter before handed down, once each."""
+def with_handed_down(rows: pa.Table, before: pa.Table | None) -> pa.Table:
+    """Rows of TRUNCATED with those that the chapter before handed down, without duplicates."""
     if before is None:
         return rows
     return pa.concat_tables([before, rows]).group_by(rows.column_names, use_threads=False).aggregate([])
 
 
 def truncations(rows: pa.Table, histories: Mapping[str, ClusterHistory]) -> Truncations:
-    """By log; a topic that is named is told only where the name had one incarnation."""
-    found: dict[tuple[str, str, int], list[Truncation]] = {}
+    """The truncations by log. A topic that a request names without an id counts only if the name had a single
+    incarnation.
+    """
+    by_log: dict[tuple[str, str, int], list[Truncation]] = {}
     for row in rows.to_pylist():
         history, topic_id = histories.get(row["cluster"]), row["topic_id"]
         if topic_id is None and history is not None:
@@ -63,5 +69,5 @@ def truncations(rows: pa.Table, histories: Mapping[str, ClusterHistory]) -> Trun
         if topic_id is not None:
             names = ("begins", "ends", "leader_epoch", "by_leader_epoch", "replica")
             cut = Truncation(*(row[name] for name in names))
-            found.setdefault((row["cluster"], topic_id, row["partition"]), []).append(cut)
-    return found
+            by_log.setdefault((row["cluster"], topic_id, row["partition"]), []).append(cut)
+    return by_log

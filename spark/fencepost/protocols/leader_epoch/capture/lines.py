@@ -1,4 +1,4 @@
-"""Which lines of the request logs tell of leader epochs, incarnations and fenced brokers."""
+"""Which lines of the request logs are kept for leader epochs, incarnations and fenced brokers."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _DIVERGING = b'"divergingEpoch":{'
 
 
 def is_telling_fetch(line: bytes) -> bool:
-    """Whether a Fetch says where its reader stands, or was answered that it stands wrong.
+    """Whether a Fetch has a consumer's position, was refused, or was answered with a diverging epoch.
 
-    Replicas fetch all the time: of theirs only what was refused is kept, or diverged from the leader's log.
-    In a fetch session a consumer lists the partitions whose position has changed, and most of the time none.
+    Replicas fetch all the time: of their requests only those that were refused or diverged are kept. In a
+    fetch session a consumer lists only partitions whose position has changed, most of the time none.
     """
     if _DIVERGING in line or is_refused(line):
         return True
@@ -32,30 +32,30 @@ def is_not_controller(line: bytes) -> bool:
 
 
 REQUESTS: Mapping[str, Keep] = {
-    # what clients are told
+    # metadata answers to clients
     "METADATA": every_line,
     "DESCRIBE_TOPIC_PARTITIONS": every_line,
-    # where they read
+    # where clients fetch
     "FETCH": is_telling_fetch,
     "LIST_OFFSETS": every_line,
     "OFFSET_FOR_LEADER_EPOCH": every_line,
     "OFFSET_FETCH": every_line,
     "OFFSET_COMMIT": every_line,
     "TXN_OFFSET_COMMIT": every_line,
-    # who produces, and keeps what it is told of topics
+    # which clients are producers, which cache every metadata answer
     "PRODUCE": every_line,
-    # who created, deleted, elected
+    # who created or deleted a topic, or triggered an election
     "CREATE_TOPICS": every_line,
     "DELETE_TOPICS": every_line,
     "CREATE_PARTITIONS": every_line,
     "ELECT_LEADERS": every_line,
-    # how much of the metadata log each broker has, by the controller's clock
+    # how much of the metadata log each broker has applied, by the controller's clock
     "BROKER_HEARTBEAT": every_line,
     # which brokers were fenced
     "BROKER_REGISTRATION": is_refused,
     "ALTER_PARTITION": is_refused,
     "CONTROLLED_SHUTDOWN": is_refused,
-    # which controllers others followed
+    # which controllers were followed by others
     **dict.fromkeys(QUORUM_APIS.values(), is_refused),
     **dict.fromkeys(CONTROLLER_APIS.values(), is_not_controller),
 }

@@ -1,4 +1,4 @@
-"""Folders of partitions, and the leader epochs that their brokers keep in them, as rows."""
+"""Rows from the folders of partitions: the topic id, and the leader epochs in the checkpoint."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ _NO_ID = "the file names no topic id: copy it again, or see which topic its fold
 
 
 def checkpoint_rows(source: Source) -> Rows:
-    """The entries of a ``leader-epoch-checkpoint`` as it is now, and what became of it."""
+    """The entries of a ``leader-epoch-checkpoint`` as it is now, and the outcome of reading it."""
     data = content(source.file)
     entries = read_leader_epochs(data)
-    found = entries.rows
-    if data and not found.num_rows and not entries.faults:
-        found = pa.RecordBatch.from_pylist([{"position": 0}], ENTRY_SCHEMA)
+    batch = entries.rows
+    if data and not batch.num_rows and not entries.faults:
+        batch = pa.RecordBatch.from_pylist([{"position": 0}], ENTRY_SCHEMA)
     digest = hashlib.sha256(data).hexdigest()
-    columns = {name: found[name] for name in found.schema.names}
+    columns = {name: batch[name] for name in batch.schema.names}
     rows = {**columns, **_replica(source), "topic_id": source.topic_id, "content_digest": digest}
-    yield LEADER_EPOCH_CHECKPOINTS, arrow_rows(LEADER_EPOCH_CHECKPOINTS, found.num_rows, rows)
-    yield OUTCOME, _outcome(source, data, found.num_rows, entries.faults)
+    yield LEADER_EPOCH_CHECKPOINTS, arrow_rows(LEADER_EPOCH_CHECKPOINTS, batch.num_rows, rows)
+    yield OUTCOME, _outcome(source, data, batch.num_rows, entries.faults)
 
 
 def folder_rows(source: Source) -> Rows:
-    """The folder that a ``partition.metadata`` lies in, and what became of the file."""
+    """The folder that a ``partition.metadata`` lies in, and the outcome of reading it."""
     data = content(source.file)
     topic_id = topic_id_in(data)
     faults = [] if topic_id else [Fault(0, len(data), "bad_record", _NO_ID)]
@@ -70,8 +70,8 @@ def _outcome(source: Source, data: bytes, count: int, faults: Sequence[Fault]) -
         "records": 0,
         "skipped": 0,
     }
-    found = [fault_of(source, each, data[each.position : each.position + _SAMPLE]) for each in faults]
-    return outcome(source, found, progress)
+    quarantined = [fault_of(source, each, data[each.position : each.position + _SAMPLE]) for each in faults]
+    return outcome(source, quarantined, progress)
 
 
 LEADER_EPOCHS = Kind(

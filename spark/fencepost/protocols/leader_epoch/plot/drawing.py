@@ -1,7 +1,7 @@
-"""The timeline of one topic: its incarnations as bands, leader epochs as steps, a lane for each group.
+"""Draws the timeline of one topic: its incarnations as bands, leader epochs as steps, a lane for each group.
 
-A step has the colour of how its leader was elected. What a group committed stands as high as its offset: an
-offset of an earlier incarnation stands above what was written since. The same rows give the same bytes.
+The colour of a step says how its leader was elected. A commit is drawn at the height of its offset, so an
+offset of an earlier incarnation stands above those of the live one. The same rows give the same bytes.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _LOST = Kind("lost", "RECORDS LOST", "X", "#D55E00", "black", 80)
 
 
 def picture(timeline: TopicTimeline, kind: str) -> tuple[bytes, str]:
-    """A file's content (``kind`` is svg or png), and what it shows in a line."""
+    """A file's content (``kind`` is svg or png), and one line that says what it shows."""
     layout = arrange(timeline)
     return canvas.content(draw(timeline, layout), kind), findings(layout.counts)
 
 
 def draw(timeline: TopicTimeline, layout: TopicLayout) -> Figure:
-    """A figure with one axes.
+    """The figure, with a single axes.
 
     Its artists carry gids: ``incarnation:<number>`` (its band) and ``name:<number>``, ``steps:<how>``,
     ``leader``, ``lost``, ``marks:<kind>``, ``lane:<number>`` and ``detail:<number>`` (partitions, then
@@ -125,7 +125,7 @@ def _steps(axes: Axes, layout: TopicLayout, lane: PartitionLane, base: float) ->
 
 
 def _leaders(axes: Axes, lane: PartitionLane, base: float) -> None:
-    """Who leads, above the steps; of changes close together the last is named."""
+    """Names the leader above the steps; of changes that are close together only the last."""
     low, high = axes.get_xlim()
     room, free = (high - low) * 0.06, high
     for election in reversed(lane.elections):

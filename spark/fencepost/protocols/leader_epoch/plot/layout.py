@@ -91,7 +91,7 @@ class TopicLayout:
 
 
 def arrange(timeline: TopicTimeline) -> TopicLayout:
-    """The timeline as it will be drawn."""
+    """The layout of a timeline."""
     lives, marks = timeline.incarnations, timeline.marks
     epochs = timeline.epochs.assign(how=_word(timeline.epochs["how"]))
     spans = (lives["created_at"], lives["removed_at"], epochs["elected_at"], epochs["ended_at"], marks["at"])
@@ -99,8 +99,8 @@ def arrange(timeline: TopicTimeline) -> TopicLayout:
     partitions = [_partition(int(number), rows, end) for number, rows in epochs.groupby("partition")]
     groups = [_group(group_id, rows) for group_id, rows in _by_group(marks)]
     shown = sorted(partitions, key=_most_telling)[:MOST_PARTITIONS]
-    told = sorted(groups, key=lambda lane: (-lane.marks["kind"].map(_RANK).max(), -len(lane.marks)))
-    kept = told[:MOST_GROUPS]
+    by_severity = sorted(groups, key=lambda lane: (-lane.marks["kind"].map(_RANK).max(), -len(lane.marks)))
+    kept = by_severity[:MOST_GROUPS]
     known = epochs["leader_epoch"]
     return TopicLayout(
         start,
@@ -120,7 +120,7 @@ def arrange(timeline: TopicTimeline) -> TopicLayout:
 
 
 def findings(counts: dict[str, int]) -> str:
-    """What counts come to, in a line."""
+    """The counts in one line of words."""
     elections = sum(counts.get(f"elected {how}", 0) for how in ELECTIONS)
     commits = sum(counts.get(kind.name, 0) for kind in MARKS if kind.name != "read_on")
     return ", ".join(

@@ -111,16 +111,16 @@ def read(
     end: dt.datetime | None = None,
 ) -> TopicTimeline:
     """The timeline of one topic between two moments (UTC, without zone). Raises PlotError."""
-    known = [(row["cluster"], row["topic"]) for row in rows(lake.query(_NAMES))]
-    cluster, found = find(known, topic, cluster, "topic")
-    asked = {"cluster": cluster, "name": found, **limits(start, end)}
+    names = [(row["cluster"], row["topic"]) for row in rows(lake.query(_NAMES))]
+    cluster, name = find(names, topic, cluster, "topic")
+    parameters = {"cluster": cluster, "name": name, **limits(start, end)}
 
     def read(query: str, by: Sequence[str]) -> pd.DataFrame:
-        return frame(lake.query(query, **asked)).sort_values(list(by), ignore_index=True)
+        return frame(lake.query(query, **parameters)).sort_values(list(by), ignore_index=True)
 
     timeline = TopicTimeline(
         cluster,
-        found,
+        name,
         read(_LIVES, ("created_at", "topic_id")),
         read(_LEADERS, ("partition", "elected_at", "leader_epoch")),
         read(_MARKS, ("group_id", "at", "kind")),
@@ -128,5 +128,5 @@ def read(
         end,
     )
     if timeline.epochs.empty and timeline.marks.empty:
-        raise PlotError(f"Nothing is known of topic {printable(found)!r} in that time.")
+        raise PlotError(f"Nothing is known of topic {printable(name)!r} in that time.")
     return timeline

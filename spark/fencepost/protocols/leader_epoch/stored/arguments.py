@@ -1,4 +1,4 @@
-"""What ``fencepost offsets`` is asked; apart from what answers, since every command loads it."""
+"""The arguments of ``fencepost offsets``: a module of its own, since every command loads it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ OPTIONAL = ("topic_id", "leader_epoch", "offset_epoch", "stored_at")
 
 
 def options(parser: ArgumentParser) -> None:
-    """The arguments."""
+    """Add the arguments of the command."""
     parser.add_argument(
         "stored",
         metavar="FILE|TABLE",

@@ -32,19 +32,19 @@ def run(reader: Reader, arguments: Namespace) -> tuple[pa.Table, bool]:
     return _table(judged), all(verdict.safe is not False for _, verdict in judged)
 
 
-def _cluster(reader: Reader, asked: str | None) -> str:
-    known = [
+def _cluster(reader: Reader, name: str | None) -> str:
+    names = [
         row["cluster"]
         for row in rows(
             reader.query("SELECT DISTINCT cluster FROM silver.topic_incarnations ORDER BY cluster")
         )
     ]
-    if asked in known:
-        return asked  # type: ignore[return-value]
-    if asked is None and len(known) == 1:
-        return str(known[0])
-    named = ", ".join(known) or "none whose metadata log was read"
-    raise UsageError(f"--cluster {asked or 'NAME'}: name one of the lake's clusters: {named}")
+    if name in names:
+        return name  # type: ignore[return-value]
+    if name is None and len(names) == 1:
+        return str(names[0])
+    choices = ", ".join(names) or "none whose metadata log was read"
+    raise UsageError(f"--cluster {name or 'NAME'}: name one of the lake's clusters: {choices}")
 
 
 def _table(judged: Sequence[tuple[StoredOffset, Judgement]]) -> pa.Table:

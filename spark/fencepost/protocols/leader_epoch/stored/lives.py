@@ -1,4 +1,4 @@
-"""What the lake knows of the incarnation of a topic that lives, and of the logs of its partitions."""
+"""The newest incarnation of each topic, and the logs of its partitions, as the lake knows them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class PartitionLife:
-    """A partition of a live topic; None where evidence does not tell.
+    """A partition of a live topic; fields are None where the evidence does not tell.
 
-    ``epochs``: (leader epoch, its first offset), of those that batches carry, in order. ``covered``: pieces
-    of the log that are wholly known, ``[from, to)``. ``lost_from``: where records were lost first, as far as
-    is known; ``loses`` whether any were. ``known_at``: the time of the newest batch, by a broker's clock.
+    ``epochs``: leader epochs in batches, each with its first offset, in order. ``covered``: pieces of the log
+    that are wholly known, ``[from, to)``. ``lost_from``: the lowest offset at which records were lost, as far
+    as is known; ``loses``: whether any were. ``known_at``: the time of the newest batch, by a broker's clock.
     """
 
     partition_epoch: int | None
@@ -33,14 +33,15 @@ class PartitionLife:
 
     @property
     def log_end(self) -> int | None:
-        """Behind the last batch that is known."""
+        """The offset behind the last batch that is known."""
         return max((to for _, to in self.covered), default=None)
 
 
 @dataclass(frozen=True)
 class TopicLife:
-    """The newest incarnation of a name. ``live`` is None where its deletion may be hidden; ``is_first`` says
-    that no other was before it."""
+    """The newest incarnation of a name. ``live`` is None where a hole may hide its deletion; ``is_first``
+    says that no other was before it.
+    """
 
     topic_id: str
     live: bool | None
@@ -95,7 +96,7 @@ def _partitions(reader: Reader, cluster: str) -> dict[str, dict[int, PartitionLi
         "GROUP BY partition_key, broker_id, captured_at) GROUP BY partition_key",
         cluster,
     )
-    found: dict[str, dict[int, PartitionLife]] = defaultdict(dict)
+    by_topic: dict[str, dict[int, PartitionLife]] = defaultdict(dict)
     for row in _rows(
         reader,
         "SELECT topic_id, partition, partition_key, max(partition_epoch) AS partition_epoch, "
@@ -105,7 +106,7 @@ def _partitions(reader: Reader, cluster: str) -> dict[str, dict[int, PartitionLi
     ):
         key = row["partition_key"]
         lost = [each["records_lost"] for each in epochs[key]]
-        found[row["topic_id"]][row["partition"]] = PartitionLife(
+        by_topic[row["topic_id"]][row["partition"]] = PartitionLife(
             row["partition_epoch"],
             row["leader_epoch"],
             [
@@ -119,14 +120,14 @@ def _partitions(reader: Reader, cluster: str) -> dict[str, dict[int, PartitionLi
             any(lost) if lost and None not in lost else None,
             max((each["last_time"] for each in pieces[key] if each["last_time"]), default=None),
         )
-    return found
+    return by_topic
 
 
 def _by_key(reader: Reader, sql: str, cluster: str) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = defaultdict(list)
+    by_key: dict[str, list[Row]] = defaultdict(list)
     for row in _rows(reader, sql, cluster):
-        found[row["partition_key"]].append(row)
-    return found
+        by_key[row["partition_key"]].append(row)
+    return by_key
 
 
 def _rows(reader: Reader, sql: str, cluster: str) -> list[dict[str, Any]]:

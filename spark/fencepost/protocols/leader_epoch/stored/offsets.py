@@ -1,4 +1,4 @@
-"""Offsets as users stored them: read from a file or a table, every field checked."""
+"""Reads offsets that users stored, from a file or a table, and checks every field."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ _HEX_DIGITS = 18
 
 @dataclass(frozen=True)
 class StoredOffset:
-    """The offset to read next. ``epochs`` are -1 where none was stored, other fields None."""
+    """A stored offset, of the record to read next. ``epochs`` are -1 where none was stored, other fields
+    None.
+    """
 
     topic: str
     partition: int
@@ -51,7 +53,7 @@ def stored_offsets(reader: Reader, name: str) -> list[StoredOffset]:
 
 
 def _read(reader: Reader, name: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Where each row stands, and its fields."""
+    """Each row's place in the file or table, for messages, and its fields."""
     file = Path(name)
     try:
         if file.suffix.lower() not in _KINDS and _TABLE.fullmatch(name) and not file.exists():
@@ -124,7 +126,7 @@ def _offset(where: str, fields: Mapping[str, Any]) -> StoredOffset:
             offset=_number(fields, "offset", 63) or 0,
             epochs=_epochs(fields),
             topic_id=_topic_id(fields),
-            stored_at=_moment(fields),
+            stored_at=_stored_at(fields),
         )
     except ValueError as error:
         raise UsageError(f"{where}: {error}") from error
@@ -154,7 +156,7 @@ def _topic_id(fields: Mapping[str, Any]) -> str | None:
 
 
 def _epochs(fields: Mapping[str, Any]) -> OffsetEpoch:
-    """Both epochs, from the bytes, and the leader epoch from its own field."""
+    """Both epochs from ``offset_epoch``, or the leader epoch alone from its own field."""
     alone = _number(fields, "leader_epoch", 31, least=-1)
     data = _bytes(fields.get("offset_epoch"))
     if data is None:
@@ -179,8 +181,8 @@ def _bytes(value: object) -> bytes | None:
         raise OffsetEpochError(f"offset_epoch {value!r} is neither base64 nor hexadecimal") from error
 
 
-def _moment(fields: Mapping[str, Any]) -> dt.datetime | None:
-    """A moment as the lake has it: UTC, without zone."""
+def _stored_at(fields: Mapping[str, Any]) -> dt.datetime | None:
+    """``stored_at`` as the lake has times: in UTC, without zone."""
     value = fields.get("stored_at")
     if isinstance(value, str):
         try:

@@ -10,11 +10,15 @@ from fencepost.protocols.leader_epoch.stored.lives import PartitionLife, TopicLi
 from fencepost.protocols.leader_epoch.stored.offsets import StoredOffset
 
 CLOCKS_DIFFER = dt.timedelta(minutes=1)
-"""The clock of who stores an offset is nobody's the lake knows: closer moments have no order."""
+"""The lake does not know the clock of the application that stored an offset: times closer than this have no
+order.
+"""
 
 
 class Judgement(NamedTuple):
-    """``safe`` is None where evidence does not tell; ``reason`` is None where it is safe."""
+    """Whether an offset is safe to seek to; None where the evidence does not tell. ``reason`` is None where
+    it is.
+    """
 
     safe: bool | None
     reason: str | None = None
@@ -25,11 +29,10 @@ SAFE = Judgement(True)
 
 
 def judge(stored: StoredOffset, topics: Mapping[str, TopicLife]) -> Judgement:
-    """What becomes of a consumer that seeks there, as far as the logs were captured.
+    """Judge whether a consumer can safely seek to a stored offset, as far as the logs were captured.
 
-    An offset is of the live incarnation of its topic, or of another (KIP-232: INVALID_PARTITION_EPOCH). Of
-    the live one it is checked as OffsetsForLeaderEpoch checks a position (KIP-320), and against both ends of
-    the log.
+    The offset must be of the live incarnation of its topic (else KIP-232 has INVALID_PARTITION_EPOCH). If it
+    is, it is checked as OffsetsForLeaderEpoch checks a position (KIP-320), and against both ends of the log.
     """
     life = topics.get(stored.topic)
     if life is None:
@@ -49,10 +52,12 @@ def judge(stored: StoredOffset, topics: Mapping[str, TopicLife]) -> Judgement:
                 None, "partition_unknown", "the metadata log has a hole that may hide partitions"
             )
         return Judgement(False, "no_such_partition", f"the topic has {life.partitions} partitions")
-    return _incarnation(stored, life, partition) or _place(stored, partition) or SAFE
+    return _why_other_incarnation(stored, life, partition) or _why_bad_position(stored, partition) or SAFE
 
 
-def _incarnation(stored: StoredOffset, life: TopicLife, partition: PartitionLife) -> Judgement | None:
+def _why_other_incarnation(
+    stored: StoredOffset, life: TopicLife, partition: PartitionLife
+) -> Judgement | None:
     """Why the offset may not be of the incarnation that lives; None where it is."""
     if stored.topic_id is not None and stored.topic_id != life.topic_id:
         return _another(f"it is of the topic id {stored.topic_id}, the live one is {life.topic_id}")
@@ -64,10 +69,10 @@ def _incarnation(stored: StoredOffset, life: TopicLife, partition: PartitionLife
         return Judgement(None, "incarnation_unknown", detail)
     if stored.topic_id is not None or (epoch >= 0 and live is not None) or life.is_first:
         return None
-    return _by_time(stored.stored_at, life.created_at)
+    return _why_too_old(stored.stored_at, life.created_at)
 
 
-def _by_time(stored_at: dt.datetime | None, created_at: dt.datetime | None) -> Judgement | None:
+def _why_too_old(stored_at: dt.datetime | None, created_at: dt.datetime | None) -> Judgement | None:
     if stored_at is None or created_at is None or abs(stored_at - created_at) < CLOCKS_DIFFER:
         detail = "the topic was created again: only a topic id, an offset epoch or a time tells whose it is"
         return Judgement(None, "incarnation_unknown", detail)
@@ -78,15 +83,15 @@ def _by_time(stored_at: dt.datetime | None, created_at: dt.datetime | None) -> J
     return None
 
 
-def _place(stored: StoredOffset, partition: PartitionLife) -> Judgement | None:
+def _why_bad_position(stored: StoredOffset, partition: PartitionLife) -> Judgement | None:
     """Why the offset may not be a good place in the live incarnation's log; None where it is."""
     offset = stored.offset
     if partition.log_start is not None and offset < partition.log_start:
         return Judgement(False, "below_log_start", f"the log begins at {partition.log_start}")
-    return _truncated(stored, partition) or _outside(stored, partition)
+    return _why_past_truncation(stored, partition) or _why_outside_log(stored, partition)
 
 
-def _truncated(stored: StoredOffset, partition: PartitionLife) -> Judgement | None:
+def _why_past_truncation(stored: StoredOffset, partition: PartitionLife) -> Judgement | None:
     offset, epoch = stored.offset, stored.epochs.leader_epoch
     if epoch < 0:
         if partition.loses is not None and (partition.lost_from is None or offset <= partition.lost_from):
@@ -107,7 +112,7 @@ def _truncated(stored: StoredOffset, partition: PartitionLife) -> Judgement | No
     return None
 
 
-def _outside(stored: StoredOffset, partition: PartitionLife) -> Judgement | None:
+def _why_outside_log(stored: StoredOffset, partition: PartitionLife) -> Judgement | None:
     offset, end = stored.offset, partition.log_end
     if end is not None and offset > end:
         known_at = partition.known_at
