@@ -145,6 +145,19 @@ def test_spark_runs_what_duckdb_cannot(run: Run, run_light: RunLight) -> None:
     assert json.loads(done.stdout)[0]["commits"] >= 1
 
 
+def test_output_that_nobody_reads_to_its_end_is_no_failure(troubled: Audited) -> None:
+    """As with ``fencepost report | head``."""
+    command = [str(Path(sys.executable).with_name("fencepost")), "report", "--config", str(troubled.config)]
+    environment = {**os.environ, "FENCEPOST_LAKE": str(troubled.lake)}
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        errors = process.stderr.read()
+    assert (process.returncode, errors) == (141, b"")
+
+
 def test_what_does_not_exist_is_bad_usage(run: Run, tmp_path: Path) -> None:
     assert run("audit", config=tmp_path / "none.toml").returncode == 2
     unreadable = tmp_path / "fencepost.toml"

@@ -21,6 +21,8 @@ from fencepost.protocols.base import UsageError
 from fencepost.settings import Settings, load
 
 BAD_USAGE, FAILED = 2, 70
+OUTPUT_CLOSED = 128 + 13
+"""What a shell gives for a program that SIGPIPE ended."""
 EXIT_CODES = (
     "Exit codes: 0 nothing critical is violated; 1 something critical is, or a protocol's command found "
     "something wrong; 2 the command, the configuration or the disk of the lake has to be corrected; 70 the "
@@ -54,7 +56,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         settings = load(arguments.config)
         with _without_garbage_collection(arguments.run is not commands.audit):
-            return int(arguments.run(settings, arguments))
+            code = int(arguments.run(settings, arguments))
+            sys.stdout.flush()
+            return code
+    except BrokenPipeError:
+        # Whoever read the output needs no more of it, as `head` does. Python writes the rest when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OUTPUT_CLOSED
     except _bad_input() as error:
         print(f"fencepost: {error}", file=sys.stderr)
         return BAD_USAGE

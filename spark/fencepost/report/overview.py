@@ -11,6 +11,7 @@ from fencepost.definitions import definition
 from fencepost.protocols import protocols
 from fencepost.reading import Reader, rows
 from fencepost.report.episodes import VERDICTS, Finding, Row, finding_sentence, findings_of, oldest_first
+from fencepost.report.unread import QUARANTINE, unread_lines
 from fencepost.report.wording import first_sentence, indented
 from fencepost.settings import SEVERITIES
 from fencepost.words import WIDTH, printable, time_of
@@ -41,6 +42,7 @@ class _Report:
 
     def __init__(self, reader: Reader, most: int) -> None:
         self._coverage = _by_cluster(rows(reader.scan(COVERAGE)))
+        self._unread = _by_cluster(rows(reader.scan(QUARANTINE)))
         self._reports = [protocol.report(reader) for protocol in protocols()]
         oldest = rows(reader.query(_OLDEST, most=most))
         self._findings: dict[tuple[str, str], list[Finding]] = defaultdict(list)
@@ -55,6 +57,7 @@ class _Report:
         since = next((row["since"] for row in coverage if row.get("since") is not None), None)
         if since is not None:
             lines += [f"since {time_of(since)}: what was over before is left out (audit.window)"]
+        lines += unread_lines(self._unread.get(cluster, []))
         for report in self._reports:
             lines += report(cluster)
         violated = [row for row in coverage if row["status"] == "violated"]
@@ -82,8 +85,8 @@ def _gravest_first(row: Row) -> tuple[int, int, str]:
     return SEVERITIES.index(row["severity"]), -row["violated"], row["invariant"]
 
 
-def _by_cluster(coverage: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+def _by_cluster(rows_of_all: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     by_cluster: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for row in coverage:
+    for row in rows_of_all:
         by_cluster[row["cluster"]].append(row)
     return by_cluster
