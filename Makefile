@@ -2,8 +2,9 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 BIN := .venv/bin
-# One process of tests keeps one core busy.
-PYTEST_ARGS ?= --numprocesses 2 --dist loadscope --no-loadscope-reorder
+# One of these processes runs all tests with Spark, and takes longest (Shares in tests/conftest.py): the two others
+# keep the second core busy, and the first one where Spark waits.
+PYTEST_ARGS ?= --numprocesses 3 --dist loadscope --no-loadscope-reorder
 # Short runs of many JVMs: the quick compiler and the simple collector take half the CPU. The quick compiler's
 # default code cache is too small for Spark, which would then be interpreted.
 test models large diff search: export JDK_JAVA_OPTIONS ?= -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m
