@@ -75,14 +75,17 @@ class _Shuffled:
         self._file: PieceFile | None = None
         self._numbers: defaultdict[str, list[int]] = defaultdict(list)
         sizes: Counter[str] = Counter()
+        bytes_in_memory: Counter[str] = Counter()
         for piece in pieces_of(rows):
             for entity, own in by_entity({"": [piece]}):
                 self._in_memory[entity].append(own[""])
-                sizes[entity] += own[""].nbytes
-            largest = max(sizes, key=sizes.__getitem__, default=None)
-            others = [entity for entity in self._in_memory if entity != largest]
-            if sum(rows.nbytes for entity in others for rows in self._in_memory[entity]) > HELD_BYTES:
-                self._store(others)
+                added = own[""].nbytes
+                sizes[entity] += added
+                bytes_in_memory[entity] += added
+            largest = max(sizes, key=sizes.__getitem__, default="")
+            if bytes_in_memory.total() - bytes_in_memory[largest] > HELD_BYTES:
+                self._store([entity for entity in self._in_memory if entity != largest])
+                bytes_in_memory = Counter({largest: bytes_in_memory[largest]})
         self.entities = self._in_memory.keys() | self._numbers.keys()
 
     def take(self, entity: str) -> pa.Table:

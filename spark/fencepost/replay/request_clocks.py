@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fencepost.replay.logs import Longs
 from fencepost.replay.requests import LATEST_MS
@@ -21,15 +22,15 @@ _MANY = 4
 """From so many lines on it is no coincidence if all are late by about as much."""
 
 
-def brokers_with_another_clock(
-    broker_id: Longs, requested_ms: Longs, responded_ms: Longs, written_ms: Longs, *, tolerance_ms: int
-) -> frozenset[int]:
+def brokers_with_another_clock(times: ArrayLike, tolerance_ms: int) -> frozenset[int]:
     """The brokers of which most requests seem to be answered before their record was written, or seem to
     arrive after it, all by about as much.
 
-    The columns have one row for each request whose record was found without a clock. ``tolerance_ms``: how
-    late a line may be.
+    ``times`` has a row for each request whose record was found without a clock: the broker's id, and when the
+    request arrived, was answered, and had its record written, in milliseconds. ``tolerance_ms``: how late a
+    line may be.
     """
+    broker_id, requested_ms, responded_ms, written_ms = np.asarray(times, dtype=np.int64).reshape(-1, 4).T
     return frozenset(
         int(broker)
         for broker in np.unique(broker_id)

@@ -214,13 +214,9 @@ def _other_clocks(  # noqa: PLR0917 (columns of records and of commits)
     written_ms = np.zeros(contents, dtype=np.int64)
     written_ms[of_records] = times
     request_numbers = requests.request[commits[alone]]
-    return brokers_with_another_clock(
-        requests["broker_id"][request_numbers],
-        requests["requested_ms"][request_numbers],
-        requests["responded_ms"][request_numbers],
-        written_ms[of_commits[alone]],
-        tolerance_ms=tolerance_ms,
-    )
+    of_requests = [requests[name][request_numbers] for name in ("broker_id", "requested_ms", "responded_ms")]
+    times = np.column_stack([*of_requests, written_ms[of_commits[alone]]])
+    return brokers_with_another_clock(times, tolerance_ms)
 
 
 def _listed(pairs: Pairs) -> dict[int, list[int]]:

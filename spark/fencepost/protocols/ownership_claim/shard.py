@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -234,9 +233,7 @@ def _other_clocks(records: Iterable[GroupRecord], signs: Iterable[Sign], toleran
         for of, lines in synced.items()
         if len(lines) == len(written.get(of, ())) == 1
     ]
-    if not times:
-        return frozenset()
-    return brokers_with_another_clock(*np.array(times, dtype=np.int64).T, tolerance_ms=tolerance_ms)
+    return brokers_with_another_clock(times, tolerance_ms)
 
 
 def _moment(generation: Generation | None, line: RequestLine) -> Interval:

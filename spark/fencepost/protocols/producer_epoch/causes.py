@@ -10,8 +10,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from fencepost.protocols.producer_epoch.request_rows import BUSY, RequestRow
 from fencepost.protocols.producer_epoch.request_targets import END, INIT
 from fencepost.protocols.producer_epoch.transaction_log import EMPTY, PREPARE_COMMIT, TransactionRecord
@@ -49,9 +47,7 @@ def other_clocks(pairs_without_clock: Iterable[Pair], tolerance_ms: int) -> froz
         (request.broker_id, request.requested_ms, request.responded_ms, record.timestamp_ms)
         for request, record, _ in pairs_without_clock
     ]
-    if not times:
-        return frozenset()
-    return brokers_with_another_clock(*np.array(times, dtype=np.int64).T, tolerance_ms=tolerance_ms)
+    return brokers_with_another_clock(times, tolerance_ms)
 
 
 Content = tuple[object, ...]
