@@ -6,9 +6,6 @@ from pkgutil import extend_path
 # Arrow's own choice gives the system back only what one thread has let go of, and files are read by several.
 # It asks for this when it is loaded.
 os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "jemalloc")
-# It would give back after a second what a replay needs again at once: only what was not used for five may go.
-# In one arena, whatever thread lets go of memory, any can use it.
-os.environ.setdefault("JE_ARROW_MALLOC_CONF", "dirty_decay_ms:5000,narenas:1")
 
 # a protocol may lie in a folder fencepost/protocols elsewhere on Python's path
 __path__ = extend_path(__path__, __name__)
