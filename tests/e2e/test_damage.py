@@ -48,7 +48,15 @@ def _with_a_flipped_bit(whole: Path, folder: Path, partition: str, at: int) -> N
     first.file.write_bytes(first.data)
 
 
+def _without_request_logs_of(whole: Path, folder: Path, broker: int) -> None:
+    """As if the logs of one broker were not mounted."""
+    shutil.copytree(whole, folder)
+    for log in folder.glob(f"broker-{broker}/kafka-request.log*"):
+        log.unlink()
+
+
 ALTERED: Mapping[str, tuple[str, Alteration]] = {
+    "one-broker-less": ("failover-4.3.1", partial(_without_request_logs_of, broker=3)),
     "half-past-five": ("troubled-4.3.1", partial(_in_another_zone, zone="Asia/Kolkata")),
     "producers-in-another-zone": ("producers-4.3.1", partial(_in_another_zone, zone="Etc/GMT-1")),
     "ten-seconds-behind": ("rebalances-4.3.1", partial(with_request_log_moved, ms=-10_000)),
@@ -148,6 +156,17 @@ def test_nothing_is_violated_or_green_that_was_not(found: Found, name: str) -> N
     assert found.violated[name] - found.violated[whole] == set()
     green = {each for each, status in found.coverage[name].items() if status == "holds"}
     assert {found.coverage[whole][each] for each in green} <= {"holds", "unknown"}
+
+
+def test_a_violation_that_only_missing_lines_show_is_unknown(found: Found) -> None:
+    whole, left = found.coverage["failover-4.3.1"], found.coverage["one-broker-less"]
+    assert found.set_aside["one-broker-less"] == {"missing"}
+    assert (whole["no_commit_after_revocation"], left["no_commit_after_revocation"]) == (
+        "violated",
+        "unknown",
+    )
+    # every protocol reads request logs
+    assert "holds" in whole.values() and "holds" not in left.values()
 
 
 def test_what_no_checksum_covers_is_named(found: Found) -> None:

@@ -75,7 +75,7 @@ def publish(tmp_path_factory: pytest.TempPathFactory) -> Publish:
 
 def _coverage(invariant: str, status: str) -> dict[str, Any]:
     found = MARKED[invariant]
-    zero = dict.fromkeys(("scopes", "checked", "exercised", "holds", "violated", "unknown"), 0)
+    zero = dict.fromkeys(("scopes", "checked", "exercised", "holds", "violated", "unknown", "unread"), 0)
     return {
         **zero,
         **COUNTS[status],

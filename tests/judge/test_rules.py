@@ -99,6 +99,8 @@ def apply(
     severity: str = "critical",
     definition: str = "epoch_order",
     window: int | None = None,
+    *,
+    unread: int | None = None,
 ) -> Found:
     """Every rule in turn: the rows of verdicts.episodes and verdicts.coverage."""
     names = {"definition": definition, "module": "M", "kind": "invariant", "severity": severity}
@@ -108,6 +110,8 @@ def apply(
     engine.give("counted", VERDICT_COVERAGE.arrow_schema.empty_table())
     engine.give("clusters", pa.table({"cluster": ["c"]}))
     engine.give("windows", since("c", window))
+    of_module = {"module": ["M"], "cluster": ["c"], "entries": pa.array([unread], pa.int64())}
+    engine.give("unread", pa.table(of_module).slice(0, 0 if unread is None else 1))
     engine.give("places", whole_places({"c": _moment(window)}))
     engine.give("given", judged)
     engine.view("found", "SELECT * FROM given")
@@ -263,6 +267,12 @@ STATUSES: dict[str, list[Row]] = {
 def test_status(engine: DuckEngine, status: str) -> None:
     (row,) = apply(engine, results({"scope": STATUSES[status]}))["coverage"]
     assert (row["status"], row["checked"], row["scopes"]) == (status, len(STATUSES[status]), 1)
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_nothing_holds_while_evidence_is_missing(engine: DuckEngine, status: str) -> None:
+    (row,) = apply(engine, results({"scope": STATUSES[status]}), unread=2)["coverage"]
+    assert (row["status"], row["unread"]) == ("unknown" if status == "holds" else status, 2)
 
 
 def test_what_has_no_row_is_not_exercised(engine: DuckEngine) -> None:

@@ -11,6 +11,7 @@ select
     holds,
     violated,
     `unknown`,
+    unread,
     status,
     since,
     {{ definition_text('module', 'invariant') }} as description

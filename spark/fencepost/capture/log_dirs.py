@@ -16,6 +16,7 @@ from fencepost.settings import Broker, Cluster
 
 # LocalLog: deleted, stray and future folders carry a suffix; future ones are copies on their way to a disk
 _FOLDER = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)(\.[0-9a-f]{32}-(?P<state>delete|future|stray))?")
+_OFFSET = re.compile(r"\d{20}\D")
 _LIVE, _DELETED = "live", ".deleted"
 PARTITION_METADATA = "partition.metadata"
 # Uuid.METADATA_TOPIC_ID
@@ -73,6 +74,15 @@ def has_no_replicas(sources: Sequence[Source]) -> bool:
         return False
     partitions = {(source.cluster, source.topic, source.topic_id, source.partition) for source in sources}
     return len(partitions) == len({Path(source.file).parent for source in sources})
+
+
+def topic_of(file: str) -> str | None:
+    """The topic of a file whose name is an offset, as those of segments and snapshots are; None for other
+    paths: a log directory or a broker may be named as a partition's folder is.
+    """
+    path = Path(file)
+    match = _FOLDER.fullmatch(path.parent.name) if _OFFSET.match(path.name) else None
+    return match["topic"] if match else None
 
 
 def base_offset(file: str) -> int:

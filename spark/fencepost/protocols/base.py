@@ -113,10 +113,12 @@ class Protocol:
     ``name`` is the name of its folders, ``package`` its folder of code. ``rebuild`` returns the rows of
     ``tables`` (silver) by table name, and those of ``handed_down``, which the next chapter's rebuild gets as
     ``Evidence.before``. ``requests``: which lines of the request logs are kept, by Kafka's name of the API.
-    ``kinds``: the kinds of evidence that only this protocol reads, into the tables ``bronze``. ``report``
-    reads the marts once and returns a function for the lines about one cluster. ``explain`` returns
-    explanations of verdicts by their ids, ``names`` the names of topic ids. ``shown``: the columns of
-    evidence that a sentence about a finding contains, in this order.
+    ``kinds``: the kinds of evidence that only this protocol reads, into the tables ``bronze``. ``rests_on``:
+    the evidence that its verdicts rest on beside its own kinds, as kinds of logs in text and as topics whose
+    segments it reads; None for all that protocols share. While some of it is missing, no definition of the
+    protocol counts as holding. ``report`` reads the marts once and returns a function for the lines about one
+    cluster. ``explain`` returns explanations of verdicts by their ids, ``names`` the names of topic ids.
+    ``shown``: the columns of evidence that a sentence about a finding contains, in this order.
     """
 
     name: str
@@ -127,6 +129,7 @@ class Protocol:
     requests: Mapping[str, Keep] = field(default_factory=dict)
     kinds: Callable[[], tuple[Kind, ...]] = no_kinds
     bronze: tuple[Table, ...] = ()
+    rests_on: frozenset[str] | None = None
     report: Callable[[Reader], Callable[[str], list[str]]] = no_report
     explain: Callable[[Reader, Sequence[Verdict]], Mapping[str, Explanation]] = no_explanations
     names: Callable[[Reader], Mapping[str, str]] = no_names

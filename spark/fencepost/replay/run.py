@@ -33,9 +33,10 @@ from fencepost.replay.log_names import current_names
 from fencepost.replay.new_evidence import Seen, newest_snapshots, note_read
 from fencepost.replay.prefetch import prefetch
 from fencepost.replay.silver_writer import SilverWriter
+from fencepost.replay.unread_evidence import READ, unread_evidence
 from fencepost.replay.window import EvidenceSizes, Windows, windows
 from fencepost.settings import Settings
-from fencepost.tables import BATCHES, CHAPTER, FILES, RECORDS, WINDOWS, Table
+from fencepost.tables import BATCHES, CHAPTER, FILES, QUARANTINE, RECORDS, UNREAD_EVIDENCE, WINDOWS, Table
 from fencepost.unchanged import made_by
 
 log = logging.getLogger(__name__)
@@ -57,6 +58,7 @@ def rebuild(settings: Settings, catalog: Catalog, engine_for: EngineFor) -> dict
     """
     window = windows(catalog, settings)
     lake.replace(catalog, WINDOWS, window.rows())
+    lake.replace(catalog, UNREAD_EVIDENCE, unread_evidence(lake.scan(catalog, QUARANTINE, READ)))
     seen, digest = newest_snapshots(catalog), made_by("rebuild", settings)
     if window.since_ms:
         return _rebuild_window(settings, catalog, engine_for, window, seen)

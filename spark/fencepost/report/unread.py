@@ -11,8 +11,8 @@ from fencepost.words import printable
 QUARANTINE = "marts.fct_quarantine"
 _MOST = 5
 _HEADING = (
-    "Some evidence is missing or could not be read. What is known to rest on it is unknown below; events "
-    "that only this evidence shows do not appear at all:"
+    "Some evidence is missing or could not be read. Events that only this evidence shows do not appear "
+    "below, and no definition that rests on it counts as holding:"
 )
 _ALL = f'fencepost sql "SELECT * FROM {QUARANTINE}" --format table'
 

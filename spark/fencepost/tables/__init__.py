@@ -39,6 +39,7 @@ from fencepost.tables.bronze import (
     REQUESTS,
     TOPIC_ANSWERS,
     TOPIC_LISTS,
+    UNREAD_EVIDENCE,
     WINDOWS,
 )
 from fencepost.tables.table import CHAPTER, Table
@@ -66,10 +67,13 @@ OF_WINDOWS: tuple[Table, ...] = (
     COMPACTED_RECORDS,
     COMPACTED_LOGS,
     WINDOWS,
+    UNREAD_EVIDENCE,
     CHAPTERS,
     HANDED_DOWN,
 )
-"""What a rebuild writes of the window and the chapters that it looks at, and of what lies before them."""
+"""What a rebuild writes of the window and the chapters that it looks at, of what lies before them, and of
+what it could not read.
+"""
 VERDICTS: tuple[Table, ...] = (EPISODES, VERDICT_COVERAGE, DECISIONS)
 OF_VERDICTS: tuple[Table, ...] = (PIECES, JUDGED)
 """What the judge keeps from run to run."""
@@ -104,6 +108,7 @@ __all__ = [
     "SCHEMAS",
     "TOPIC_ANSWERS",
     "TOPIC_LISTS",
+    "UNREAD_EVIDENCE",
     "VERDICTS",
     "VERDICT_COVERAGE",
     "WINDOWS",

@@ -380,6 +380,18 @@ WINDOWS = Table(
     is_bookkeeping=True,
 )
 
+UNREAD_EVIDENCE = Table(
+    "silver.unread_evidence",
+    "One row per cluster and protocol: how much is missing or unreadable of what its verdicts rest on.",
+    {
+        "cluster": "string",
+        "protocol": "string",
+        "entries": "bigint",  # rows of bronze.quarantine; no row where there are none
+    },
+    ("cluster", "protocol"),
+    is_bookkeeping=True,
+)
+
 CHAPTERS = Table(
     "silver.chapters",
     "One row per cluster and chapter of its history: what is kept of it, and from what it was rebuilt.",

@@ -46,6 +46,7 @@ VERDICT_COVERAGE = Table(
         "holds": "bigint",
         "violated": "bigint",
         "unknown": "bigint",
+        "unread": "bigint",  # pieces of evidence that it rests on and that are missing or could not be read
         "status": "string",  # violated, unknown, holds, not_exercised
         "since": "timestamp",  # what was over before was not looked at; null: everything was
     },

@@ -1,5 +1,6 @@
--- counts, definitions, clusters, windows -> the rows of verdicts.coverage: every definition for every configured cluster, so
--- that what has no row at all is reported as well. What nothing exercised never counts as holding.
+-- counts, definitions, clusters, windows, unread -> the rows of verdicts.coverage: every definition for every configured
+-- cluster, so that what has no row at all is reported as well. What nothing exercised never counts as holding. Evidence that
+-- is missing may be all that shows a violation, so while some of it is, nothing that rests on it counts as holding either.
 SELECT
   definitions.module,
   definitions.definition AS invariant,
@@ -12,9 +13,11 @@ SELECT
   COALESCE(counts.holds, 0) AS holds,
   COALESCE(counts.violated, 0) AS violated,
   COALESCE(counts.unknown, 0) AS unknown,
+  COALESCE(unread.entries, 0) AS unread,
   CASE
     WHEN counts.violated > 0 THEN 'violated'
     WHEN counts.unknown > 0 THEN 'unknown'
+    WHEN counts.exercised > 0 AND unread.entries > 0 THEN 'unknown'
     WHEN counts.exercised > 0 THEN 'holds'
     ELSE 'not_exercised'
   END AS status,
@@ -26,4 +29,7 @@ LEFT JOIN counts
   AND clusters.cluster = counts.cluster
 LEFT JOIN windows
   ON clusters.cluster = windows.cluster
+LEFT JOIN unread
+  ON definitions.module = unread.module
+  AND clusters.cluster = unread.cluster
 WHERE definitions.kind <> 'decision'

@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fencepost.capture.plan import REQUEST_LOG
 from fencepost.formats.request_log import every_line
 from fencepost.protocols.base import Explanation, Plot, Protocol, Verdict
 from fencepost.protocols.offset_commit import tables
+from fencepost.replay.keys import METADATA_TOPIC, OFFSETS_TOPIC
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -70,6 +72,7 @@ PROTOCOL = Protocol(
         tables.MEMBER_FENCINGS,
     ),
     rebuild=_rebuild,
+    rests_on=frozenset({REQUEST_LOG, OFFSETS_TOPIC, METADATA_TOPIC}),
     requests=dict.fromkeys(
         (
             "OFFSET_COMMIT",

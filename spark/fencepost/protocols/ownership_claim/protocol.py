@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fencepost.capture.plan import REQUEST_LOG
 from fencepost.formats.request_log import every_line
 from fencepost.protocols.base import Explanation, Plot, Protocol, Verdict
 from fencepost.protocols.ownership_claim import bronze, tables
+from fencepost.replay.keys import METADATA_TOPIC, OFFSETS_TOPIC
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -62,6 +64,7 @@ PROTOCOL = Protocol(
     package=Path(__file__).parent,
     tables=tables.TABLES,
     rebuild=_rebuild,
+    rests_on=frozenset({REQUEST_LOG, OFFSETS_TOPIC, METADATA_TOPIC}),
     kinds=_kinds,
     bronze=(bronze.COORDINATOR_LINES, bronze.CONSUMER_LINES),
     requests=dict.fromkeys(("JOIN_GROUP", "SYNC_GROUP", "HEARTBEAT", "LEAVE_GROUP"), every_line),
