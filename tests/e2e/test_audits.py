@@ -231,6 +231,19 @@ def test_nothing_is_green_where_a_segment_is_missing(audit: Any) -> None:
     assert audit.rows(green) == []
 
 
+def test_nothing_is_green_where_lines_of_a_request_log_are_missing(audit: Any) -> None:
+    """Half of the lines are gone, in files that look whole: the commits show it that were stored
+    meanwhile.
+    """
+    thinned = {"half", "fewer-lines"}
+    unlogged = audit.rows("SELECT DISTINCT cluster FROM marts.fct_unlogged_commits")
+    assert {row["cluster"] for row in unlogged} == thinned
+    green = "SELECT DISTINCT cluster FROM marts.fct_invariant_coverage WHERE status = 'holds'"
+    clusters = {row["cluster"] for row in audit.rows(green)}
+    assert clusters
+    assert not clusters & thinned
+
+
 def test_a_second_audit_takes_nothing_new_and_says_the_same(audit: Any) -> None:
     query = "SELECT * FROM marts.fct_invariant_verdicts ORDER BY verdict_id"
     counts = "SELECT (SELECT count(*) FROM bronze.records) r, (SELECT count(*) FROM bronze.requests) q"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from fencepost import lake
-from fencepost.definitions import RESULT, Query, definitions, modules, queries
+from fencepost.definitions import RESULT, Query, definitions, queries
 from fencepost.engines import Sessions
 from fencepost.judge.chapters import WHOLE, Chapters, chapters, where, whole_places
 from fencepost.judge.earlier_rows import with_earlier_rows
@@ -19,10 +19,11 @@ from fencepost.judge.engine import Engine, choose, opened
 from fencepost.judge.episodes import update_episodes
 from fencepost.judge.notes import Notes
 from fencepost.judge.rules import keep_intervals, rule
+from fencepost.judge.unread import UNREAD, unread_by_module
 from fencepost.lake import Where
 from fencepost.protocols import tables
 from fencepost.settings import Settings
-from fencepost.tables import CHAPTER, DECISIONS, PIECES, UNREAD_EVIDENCE, WINDOWS, Table
+from fencepost.tables import CHAPTER, DECISIONS, PIECES, WINDOWS, Table
 from tlasql.reach import ALL
 
 if TYPE_CHECKING:
@@ -58,13 +59,15 @@ def judge(settings: Settings, catalog: Catalog, session: Sessions) -> JudgeSumma
     rows = sum(lake.count(catalog, table) for table in tables() if table.name in names)
     choice = choose(settings, rows)
     log.info("%s judges: %s", choice.engine, choice.reason)
-    windows, unread = lake.scan(catalog, WINDOWS), lake.scan(catalog, UNREAD_EVIDENCE)
+    windows = lake.scan(catalog, WINDOWS)
     history = chapters(catalog, {row["cluster"]: row["since"] for row in windows.to_pylist()})
     if history.known:
         judged = sum(len(part.noted) for part in history.parts)
         log.info("%d chapters stand, %d are judged", len(history.standing), judged)
     with opened(choice, settings, catalog, session) as engine:
-        summary = run(engine, settings, queries(engine.dialect), windows, history, unread=unread)
+        summary = run(
+            engine, settings, queries(engine.dialect), windows, history, unread=unread_by_module(catalog)
+        )
     log.info("judged %d definitions: %s", len(definitions()), summary)
     return summary
 
@@ -81,12 +84,11 @@ def run(
     """Judge on this engine. Results of rows are computed once, for both the episodes and the counts.
 
     ``windows``: rows of WINDOWS; a cluster without one is judged for all of its history. ``unread``: rows of
-    UNREAD_EVIDENCE; None if all evidence could be read.
+    UNREAD; None if all evidence could be read.
     """
     windows = WINDOWS.arrow_schema.empty_table() if windows is None else windows
     engine.give("windows", windows)
-    unread = UNREAD_EVIDENCE.arrow_schema.empty_table() if unread is None else unread
-    engine.give("unread", _by_module(unread))
+    engine.give("unread", UNREAD.empty_table() if unread is None else unread)
     engine.give("definitions", _definitions(settings))
     engine.give("clusters", pa.table({"cluster": pa.array([each.name for each in settings.clusters])}))
     engine.give("no_pieces", PIECES.arrow_schema.empty_table())
@@ -158,13 +160,6 @@ def _replace(engine: Engine, table: Table, sql: str, history: Chapters, others: 
 
 def _union(group: Iterable[Query]) -> str:
     return "\nUNION ALL\n".join(f"SELECT {_COLUMNS[each.decides]} FROM (\n{each.sql}\n)" for each in group)
-
-
-def _by_module(unread: pa.Table) -> pa.Table:
-    """Rows of UNREAD_EVIDENCE, with the module of the protocol's specification in place of its name."""
-    names = modules()
-    of_rows = pa.array([names.get(each) for each in unread["protocol"].to_pylist()], pa.string())
-    return unread.select(["cluster", "entries"]).append_column("module", of_rows)
 
 
 def _definitions(settings: Settings) -> pa.Table:

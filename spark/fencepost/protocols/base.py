@@ -116,9 +116,12 @@ class Protocol:
     ``kinds``: the kinds of evidence that only this protocol reads, into the tables ``bronze``. ``rests_on``:
     the evidence that its verdicts rest on beside its own kinds, as kinds of logs in text and as topics whose
     segments it reads; None for all that protocols share. While some of it is missing, no definition of the
-    protocol counts as holding. ``report`` reads the marts once and returns a function for the lines about one
-    cluster. ``explain`` returns explanations of verdicts by their ids, ``names`` the names of topic ids.
-    ``shown``: the columns of evidence that a sentence about a finding contains, in this order.
+    protocol counts as holding. ``unlogged``: tables of silver with a row for each change that a request made
+    and of which the request log has no line, although it has earlier and later ones; they show that lines are
+    missing, which concerns all protocols that rest on request logs. ``report`` reads the marts once and
+    returns a function for the lines about one cluster. ``explain`` returns explanations of verdicts by their
+    ids, ``names`` the names of topic ids. ``shown``: the columns of evidence that a sentence about a finding
+    contains, in this order.
     """
 
     name: str
@@ -130,6 +133,7 @@ class Protocol:
     kinds: Callable[[], tuple[Kind, ...]] = no_kinds
     bronze: tuple[Table, ...] = ()
     rests_on: frozenset[str] | None = None
+    unlogged: tuple[Table, ...] = ()
     report: Callable[[Reader], Callable[[str], list[str]]] = no_report
     explain: Callable[[Reader, Sequence[Verdict]], Mapping[str, Explanation]] = no_explanations
     names: Callable[[Reader], Mapping[str, str]] = no_names

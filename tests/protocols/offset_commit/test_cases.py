@@ -101,6 +101,11 @@ def _state(r: Row, commits: dict[str, Row]) -> str:
     )
 
 
+def _unlogged(r: Row) -> str:
+    commit = f"{r.group_id} {r.topic}-{r.partition} {r.committed_offset}"
+    return f"{commit}: record {r.record_offset}, broker {r.broker_id}"
+
+
 def _told(tables: dict[str, list[Row]]) -> dict[str, list[str]]:
     """The rows of every table that has any, as text."""
     commits = {row.commit_id: row for row in tables["silver.offset_commits"]}
@@ -112,6 +117,7 @@ def _told(tables: dict[str, list[Row]]) -> dict[str, list[str]]:
         "silver.coverage": _coverage,
         "silver.offset_commits": _commit,
         "silver.offset_commit_states": lambda row: _state(row, commits),
+        "silver.unlogged_commits": _unlogged,
     }
     lines = {
         name.removeprefix("silver."): sorted(map(write, tables[name])) for name, write in writers.items()

@@ -57,6 +57,8 @@ class Matching:
         self.other_clocks = _other_clocks(of_records, of_commits, times, requests, accepted, tolerance_ms)
         """The brokers whose lines' times are not compared with those of records."""
         self._matches.other_clocks = self.other_clocks
+        self.without_accepted = numbers[~np.isin(of_records, of_commits)]
+        """The records whose content no accepted commit has."""
         timed = ~np.isin(requests["broker_id"][requests.request[accepted]], list(self.other_clocks))
         accepted, of_commits = accepted[timed], of_commits[timed]
         has_record = np.flatnonzero(of_commits <= of_records.max(initial=-1))

@@ -70,7 +70,9 @@ PROTOCOL = Protocol(
         tables.COMMITS,
         tables.COMMIT_STATES,
         tables.MEMBER_FENCINGS,
+        tables.UNLOGGED_COMMITS,
     ),
+    unlogged=(tables.UNLOGGED_COMMITS,),
     rebuild=_rebuild,
     rests_on=frozenset({REQUEST_LOG, OFFSETS_TOPIC, METADATA_TOPIC}),
     requests=dict.fromkeys(

@@ -20,13 +20,23 @@ from fencepost.protocols.offset_commit.tables import (
     MEMBERS,
     OWNED_PARTITIONS,
     REVOKED_PARTITIONS,
+    UNLOGGED_COMMITS,
 )
 from fencepost.replay.evidence import Evidence
 from fencepost.replay.garbage_collection import collection_paused, give_back
 from fencepost.replay.group_coordinator.spread import Facts, spread
 from fencepost.tables import REQUESTS, Table
 
-TABLES = (GROUPS, MEMBERS, OWNED_PARTITIONS, REVOKED_PARTITIONS, COVERAGE, COMMITS, COMMIT_STATES)
+TABLES = (
+    GROUPS,
+    MEMBERS,
+    OWNED_PARTITIONS,
+    REVOKED_PARTITIONS,
+    COVERAGE,
+    COMMITS,
+    COMMIT_STATES,
+    UNLOGGED_COMMITS,
+)
 
 
 def rebuild(evidence: Evidence) -> Mapping[str, Rows]:

@@ -31,6 +31,7 @@ from fencepost.protocols.offset_commit.shard import (
     decode_shard,
 )
 from fencepost.protocols.offset_commit.states import state_of_answers
+from fencepost.protocols.offset_commit.unlogged_commits import unlogged_rows
 from fencepost.protocols.offset_commit.unrecorded_groups import UnrecordedGroups
 from fencepost.protocols.offset_commit.unwritten_states import UnwrittenStates
 from fencepost.protocols.offset_commit.witnesses import Witnesses
@@ -62,7 +63,7 @@ def replay_rows(rows: ShardRows, metadata: ClusterMetadata, tolerance_ms: int) -
 
 
 def replay(evidence: ShardEvidence, metadata: ClusterMetadata, tolerance_ms: int) -> dict[str, pa.Table]:
-    """Replay one coordinator's log: {table of silver: its rows}, for the seven tables of groups."""
+    """Replay one coordinator's log: {table of silver: its rows}, for the tables that it fills."""
     with collection_paused():
         shard = GroupCoordinatorShard(evidence, metadata, tolerance_ms)
         rows = {each.table.name: [each.table.arrow_schema.empty_table()] for each in shard.columns}
@@ -116,7 +117,14 @@ class GroupCoordinatorShard:
             lateness=self._lateness,
             base=evidence.log.base,
         )
-        self.columns = (*self.histories.tables, self.commits.commits, self.commits.states)
+        unlogged = unlogged_rows(
+            evidence.cluster,
+            evidence.partition,
+            self._commit_records,
+            self._placement.unlogged,
+            self._leaders,
+        )
+        self.columns = (*self.histories.tables, self.commits.commits, self.commits.states, unlogged)
 
     def replay(self) -> Iterator[tuple[Table, pa.Table]]:
         """Replay all groups and yield rows as they are made. To be called once: evidence is freed as soon as

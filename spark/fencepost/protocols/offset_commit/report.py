@@ -16,6 +16,7 @@ Row = Mapping[str, Any]
 COMMITS = "marts.fct_offset_commits"
 OWNERSHIP = "marts.fct_ownership_intervals"
 FALSE_FENCING = "marts.fct_false_fencing_cost"
+UNLOGGED = "marts.fct_unlogged_commits"
 POLICIES = ("strict", "member_revocation", "partition_revocation", "assignment_epoch")
 
 _COUNTS = {
@@ -33,16 +34,30 @@ FROM {FALSE_FENCING} GROUP BY cluster
 """
 
 
+_UNLOGGED = f"""
+SELECT cluster, count(*) AS commits, min(stored_at) AS first_at, max(stored_at) AS last_at,
+  min(broker_id) AS broker_id, count(DISTINCT broker_id) AS brokers
+FROM {UNLOGGED} GROUP BY cluster
+"""
+
+
 class Commits:
-    """What the broker and each policy answered, and what refusing owners cost. Each mart is queried once."""
+    """What the broker and each policy answered, what refusing owners cost, and which commits have no line.
+    Each mart is queried once.
+    """
 
     def __init__(self, reader: Reader) -> None:
         self._commits = {row["cluster"]: row for row in rows(reader.query(_commit_counts()))}
         self._cost = {row["cluster"]: row for row in rows(reader.query(_COST))}
+        self._unlogged = {row["cluster"]: row for row in rows(reader.query(_UNLOGGED))}
 
     def lines(self, cluster: str) -> list[str]:
         """The lines about the commits of one cluster."""
-        return [*_commit_lines(self._commits.get(cluster)), *_cost_lines(self._cost.get(cluster))]
+        return [
+            *_unlogged_lines(self._unlogged.get(cluster)),
+            *_commit_lines(self._commits.get(cluster)),
+            *_cost_lines(self._cost.get(cluster)),
+        ]
 
 
 def explain(reader: Reader, verdicts: Sequence[Verdict]) -> dict[str, Explanation]:
@@ -85,6 +100,21 @@ def _commit_lines(counts: Row | None) -> list[str]:
         label = "the broker answered" if name == "broker" else name.replace("_", " ")
         lines.append(f"  {label:<22}" + "".join(f"{counts[f'{name}:{head}']:>18}" for head in _COUNTS))
     return lines
+
+
+def _unlogged_lines(unlogged: Row | None) -> list[str]:
+    """A sentence about stored commits whose lines are missing; no lines if there are none."""
+    if unlogged is None:
+        return []
+    several = unlogged["brokers"] > 1
+    whose = f"{unlogged['brokers']} brokers" if several else f"broker {unlogged['broker_id']}"
+    text = (
+        f"Lines are missing in the request logs of {whose}: there is none of {unlogged['commits']} commits "
+        f"that were stored from {time_of(unlogged['first_at'])} to {time_of(unlogged['last_at'])}, although "
+        "there are earlier and later ones. Nothing that rests on request logs counts as holding. "
+        f'All of them: fencepost sql "SELECT * FROM {UNLOGGED}"'
+    )
+    return textwrap.wrap(text, WIDTH, break_on_hyphens=False)
 
 
 def _cost_lines(cost: Row | None) -> list[str]:

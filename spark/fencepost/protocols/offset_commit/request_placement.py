@@ -23,6 +23,7 @@ from fencepost.protocols.offset_commit.order import Between, Order, epochs_of
 from fencepost.protocols.offset_commit.requests import CommitRequest
 from fencepost.protocols.offset_commit.shard import GroupEvidence, ShardEvidence
 from fencepost.protocols.offset_commit.terms import Terms
+from fencepost.protocols.offset_commit.unlogged_commits import unlogged_commits
 from fencepost.replay.logs import Longs
 from fencepost.replay.request_clocks import leaders_by_clock
 
@@ -72,6 +73,10 @@ class RequestPlacement:
         self._recorded = RecordedRequests(requests, self.matches)
         self.leaders = {**elected, **answered_leaders(requests, self.matches)}
         self._terms = Terms(log.terms(self.leaders), log.stretches, replicated=replicated)
+        self.unlogged = unlogged_commits(
+            records, requests, matching.without_accepted, self.leaders, tolerance_ms
+        )
+        """The numbers of the stored commits of which lines are missing."""
 
     def placed(self, numbers: Longs, states: GroupStates) -> tuple[PlacedRequests, Longs]:
         """The ones of a group's requests that have a record of their own, and the numbers of the others."""

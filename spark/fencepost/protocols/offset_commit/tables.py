@@ -218,3 +218,22 @@ MEMBER_FENCINGS = Table(
     ("cluster", "request_id", "group_id"),
     end_columns=("responded_at",),
 )
+
+UNLOGGED_COMMITS = Table(
+    "silver.unlogged_commits",
+    "One row per stored commit of which the request log has no line, although its broker has logged commits "
+    "before and after it: lines are missing there.",
+    {
+        "cluster": "string",
+        "coordinator_partition": "int",
+        "record_offset": "bigint",
+        "broker_id": "int",  # that stored it
+        "group_id": "string",
+        "topic": "string",
+        "partition": "int",
+        "committed_offset": "bigint",
+        "stored_at": "timestamp",
+    },
+    ("cluster", "coordinator_partition", "record_offset"),
+    end_columns=("stored_at",),
+)
