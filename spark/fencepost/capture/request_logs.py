@@ -4,7 +4,9 @@ reads only ids are stored.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 import pyarrow as pa
@@ -21,11 +23,15 @@ from fencepost.settings import Cluster
 from fencepost.tables import REQUEST_IDS, REQUESTS, TOPIC_ANSWERS, TOPIC_LISTS
 
 _LINE_END = b"(kafka.request.logger)"
+_ROLLED = re.compile(r"(?P<log>.+)\.(?P<number>\d{1,4})(\.(gz|zip|bz2|xz|zst))?", re.DOTALL)
+_SKIPPED = "files of this log with smaller and with larger numbers are there: put this one back"
 _MISSING = "no file matches: correct request_logs in the configuration, or switch the request log on"
 
 
 def find_request_logs(cluster: Cluster) -> tuple[list[Source], list[Fault]]:
-    """Every file of the brokers' ``request_logs``, and the patterns that match none."""
+    """Every file of the brokers' ``request_logs``; the patterns that match none, and the files that must be
+    missing between others.
+    """
     sources: list[Source] = []
     faults: list[Fault] = []
     for broker in cluster.brokers:
@@ -33,11 +39,24 @@ def find_request_logs(cluster: Cluster) -> tuple[list[Source], list[Fault]]:
         sources += [
             Source(cluster.name, broker.id, REQUEST_LOG, file, timezone=broker.timezone) for file in matching
         ]
+        gone = [(pattern, _MISSING) for pattern in missing]
+        gone += [(file, _SKIPPED) for file in _skipped(matching)]
         faults += [
-            Fault(cluster.name, broker.id, REQUEST_LOG, pattern, 0, 0, "missing", _MISSING)
-            for pattern in missing
+            Fault(cluster.name, broker.id, REQUEST_LOG, file, 0, 0, "missing", detail)
+            for file, detail in gone
         ]
     return sources, faults
+
+
+def _skipped(files: Iterable[str]) -> Iterator[str]:
+    """The files between others of a log that is rolled by numbers, such as ``kafka-request.log.3.gz``."""
+    numbers: defaultdict[str, set[int]] = defaultdict(set)
+    for file in files:
+        if rolled := _ROLLED.fullmatch(file):
+            numbers[rolled["log"]].add(int(rolled["number"]))
+    for log, present in numbers.items():
+        for number in sorted(set(range(min(present), max(present))) - present):
+            yield f"{log}.{number}"
 
 
 def rows(source: Source) -> Rows:

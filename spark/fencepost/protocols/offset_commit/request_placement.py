@@ -74,7 +74,7 @@ class RequestPlacement:
         self.leaders = {**elected, **answered_leaders(requests, self.matches)}
         self._terms = Terms(log.terms(self.leaders), log.stretches, replicated=replicated)
         self.unlogged = unlogged_commits(
-            records, requests, matching.without_accepted, self.leaders, tolerance_ms
+            records, matching.without_accepted, evidence, self.leaders, tolerance_ms
         )
         """The numbers of the stored commits of which lines are missing."""
 

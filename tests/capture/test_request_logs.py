@@ -1,0 +1,36 @@
+"""Which files of request logs are found, and which must be missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fencepost.capture.request_logs import find_request_logs
+from fencepost.settings import Broker, Cluster
+
+ROLLED: dict[str, tuple[list[str], list[str]]] = {
+    "whole": (["log", "log.1.gz", "log.2.gz", "log.3"], []),
+    "oldest are gone": (["log", "log.4", "log.5"], []),
+    "one is gone": (["log", "log.1.gz", "log.3.gz"], ["log.2"]),
+    "several are gone": (["log.1", "log.4", "log.6.gz"], ["log.2", "log.3", "log.5"]),
+    "by date": (["log", "log.2026-11-20-05", "log.2026-11-20-09", "log.20261120", "log.20261124"], []),
+    "by date and number": (
+        ["log.2026-11-20.1", "log.2026-11-20.3", "log.2026-11-21.1"],
+        ["log.2026-11-20.2"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ROLLED)
+def test_numbers_that_are_skipped_are_missing(case: str, tmp_path: Path) -> None:
+    present, gone = ROLLED[case]
+    for name in present:
+        (tmp_path / name).touch()
+    broker = Broker(id=7, log_dirs=(), request_logs=(f"{tmp_path}/log*",))
+    sources, faults = find_request_logs(Cluster(name="c", brokers=(broker,)))
+    assert [Path(each.file).name for each in sources] == sorted(present)
+    assert [Path(each.file).name for each in faults] == gone
+    assert {(each.cluster, each.broker_id, each.kind, each.reason) for each in faults} <= {
+        ("c", 7, "request_log", "missing")
+    }
