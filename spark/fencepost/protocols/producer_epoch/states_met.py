@@ -75,10 +75,12 @@ class States:
         records = [pair.record for pair in pairs]
         if sure:
             records = [min((pair.record for pair in sure), key=lambda record: record.offset)]
-        newest = {
+        candidates = {
             Candidate(self.before(record.offset), record.stretch, record.leader_epoch) for record in records
         }
-        return sorted(newest.union(*(self._without_effect(each, coordinator, order) for each in newest)))
+        if coordinator.replicated:
+            candidates |= {each for one in candidates for each in self._without_effect(one, order)}
+        return sorted(candidates)
 
     def states_while_decided(
         self, request: RequestRow, coordinator: Coordinator, order: Order
@@ -102,7 +104,8 @@ class States:
                 candidates.update(self._not_in_effect(term, start_ms, granted=request.error == NONE))
             if request.api_key == END and request.error == NONE:
                 candidates.update(self._written_by_itself(term, start_ms, order))
-        candidates.update(*[list(self._without_effect(each, coordinator, order)) for each in candidates])
+        if coordinator.replicated:
+            candidates |= {each for one in candidates for each in self._without_effect(one, order)}
         inside = _within(order.bounds(request, start_ms), candidates)
         if (
             request.verify_only
@@ -115,9 +118,7 @@ class States:
             candidates |= inside
         return [(number, each) for number, each in enumerate(sorted(candidates)) if each in inside]
 
-    def _without_effect(
-        self, candidate: Candidate, coordinator: Coordinator, order: Order
-    ) -> Iterable[Candidate]:
+    def _without_effect(self, candidate: Candidate, order: Order) -> Iterable[Candidate]:
         """The states before a state, if the records since then may never have taken effect.
 
         If a record is not replicated in time, the coordinator answers COORDINATOR_NOT_AVAILABLE and keeps the
@@ -125,7 +126,7 @@ class States:
         Only the next coordinator, which reads it there, goes by it.
         """
         number, stretch, leader_epoch = candidate
-        while coordinator.replicated and number and not self._took_effect(number, candidate, order):
+        while number and not self._took_effect(number, candidate, order):
             number -= 1
             yield Candidate(number, stretch, leader_epoch)
 
