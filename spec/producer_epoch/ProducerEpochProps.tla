@@ -497,9 +497,9 @@ GivesTheRightEpoch(e) ==
 \* was rebuilt.
 \*
 \* Where it does not hold: CONCURRENT_TRANSACTIONS is right at any time. Errors of other kinds (coordinator loading,
-\* authorization) are not judged. A request whose record is not found met one of several states: it is violated only if
-\* it is in every one of them. A commit that comes after the coordinator's own abort may be answered either as up to 4.3
-\* or as after KAFKA-20785. 4.0.0 gives a fenced producer's epoch twice (KAFKA-19367).
+\* authorization) are not judged. If its record is not found, or the one before was not replicated in time, a request may
+\* have met several states: it is violated only if it is in each. A commit that comes after the coordinator's own abort
+\* may be answered as up to 4.3 or as after KAFKA-20785. 4.0.0 gives a fenced producer's epoch twice (KAFKA-19367).
 \*
 \* On call: first doubt the evidence: clocks (request log against records), a coordinator move in that second, a
 \* request line without its record. `fencepost explain VERDICT_ID` shows the request, the answer and the state. If it

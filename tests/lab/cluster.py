@@ -8,6 +8,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
@@ -210,6 +211,21 @@ class Cluster:
         self._launch(self.brokers[broker_id - 1])
         self._await_answers(self.running())
 
+    def upgrade_broker(self, broker_id: int, version: str) -> None:
+        """Stop one broker cleanly, and start it again with another release; later clients are of it, too."""
+        self.stop_broker(broker_id)
+        self.plan = replace(self.plan, version=version)
+        self._write_logging(self.brokers[broker_id - 1])
+        self.start_broker(broker_id)
+
+    def update_feature(self, name: str, level: int) -> None:
+        """Raise a feature of the cluster to a level."""
+        update = {"Feature": name, "MaxVersionLevel": level, "UpgradeType": 1}
+        with self.admin() as admin:
+            answer = admin.call("UpdateFeatures", 1, {"timeoutMs": 15_000, "FeatureUpdates": [update]})
+        if answer["ErrorCode"]:
+            raise LabError(f"cannot set {name} to {level}: {answer['ErrorCode']} {answer['ErrorMessage']}")
+
     def running(self) -> list[Broker]:
         """The brokers whose process is running or paused."""
         return [b for b in self.brokers if b.process is not None and b.process.poll() is None]
@@ -238,8 +254,7 @@ class Cluster:
         voters = ",".join(f"{b.broker_id}@127.0.0.1:{b.controller_port}" for b in self.brokers)
         settings = properties(self.plan, broker, voters)
         config.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
-        _, log_config, text = broker_logging(self.plan, broker)
-        (broker.home / log_config).write_text(text)
+        self._write_logging(broker)
         features = [word for feature in self.plan.features for word in ("--feature", feature)]
         tool = java(
             self.plan.version,
@@ -255,6 +270,10 @@ class Cluster:
         done = subprocess.run(tool, capture_output=True, text=True, check=False)
         if done.returncode:
             raise LabError(f"cannot format {broker.log_dir}: {done.stdout}{done.stderr}")
+
+    def _write_logging(self, broker: Broker) -> None:
+        _, log_config, text = broker_logging(self.plan, broker)
+        (broker.home / log_config).write_text(text)
 
     def _launch(self, broker: Broker) -> None:
         option, _, _ = broker_logging(self.plan, broker)

@@ -24,6 +24,7 @@ import rebalances
 import streams_lags
 import streams_runs
 import subscriptions
+import upgraded
 from brokers import Plan
 from cases import CASES, OTHER_TOPIC, TOPIC
 from commits import BY_ID, BY_NAME, Commit
@@ -199,6 +200,7 @@ SCENARIOS: dict[str, Scenario] = {
     "makers": makers.SCENARIO,
     "platformatic": platformatic.SCENARIO,
     "days": days.SCENARIO,
+    "upgraded": upgraded.SCENARIO,
     "incarnations": incarnations.SCENARIO,
     "rebalances": rebalances.SCENARIO,
     "streams": streams_runs.SCENARIO,

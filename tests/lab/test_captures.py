@@ -21,7 +21,7 @@ OF_PRODUCERS = ("producers", "exhausted", "ends", "markers", "idempotent")
 """Captures about producers, which have no commits outside of transactions; see test_producer_captures.py."""
 WITHOUT_MEMBERS = (
     *(*OF_PRODUCERS, "incarnations", "natural", "makers", "platformatic", "days", "rebalances", "streams"),
-    "lags",
+    *("lags", "upgraded"),
 )
 """Captures without hand-made commits of members: their rows are of other kinds, or there are none."""
 WRITTEN_BY_A_CLIENT = re.compile(
@@ -218,6 +218,17 @@ def test_the_coordinator_moved_and_moved_back() -> None:
     assert "NOT_COORDINATOR" in {row["error"] for row in rows}
     assert {row["outcome"] for row in rows if row["case"] == "failover_txn_before"} == {"committed"}
     assert {row["protocol"] for row in rows} == {"classic", "consumer", "streams"}
+
+
+def test_a_record_was_not_replicated_in_time_while_releases_changed() -> None:
+    answers = [
+        (line["clientInformation"]["softwareVersion"], line["response"]["errorCode"])
+        for _, line in request_lines(CAPTURES / "upgraded-3.9.2")
+        if line["requestHeader"]["requestApiKeyName"] == "END_TXN"
+    ]
+    assert {version for version, _ in answers} == {"4.3.1"}
+    unavailable = [error for _, error in answers if error == 15]
+    assert len(unavailable) == 1
 
 
 def test_the_cleaner_has_been_there() -> None:

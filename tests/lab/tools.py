@@ -114,14 +114,14 @@ class JavaProducer:
         self._payloads.write_bytes(b"\n".join(payloads))
         self._process: subprocess.Popen[bytes] | None = None
 
-    def start(self, topic: str, records: int) -> None:
-        """Begin to write, thirty records a second."""
+    def start(self, topic: str, records: int, config: Sequence[str] = ()) -> None:
+        """Begin to write, thirty records a second; ``config``: settings, as ``name=value``."""
         version = self._cluster.plan.version
         logging = client_logging(version, self._log.with_suffix(""), "INFO")
         options = ["--topic", topic, "--num-records", str(records), "--throughput", "30"]
         options += ["--payload-file", str(self._payloads), "--transaction-duration-ms", "200"]
         options += ["--transactional-id", self._transactional_id, "--producer-props"]
-        options += [f"bootstrap.servers={self._cluster.bootstrap}", f"client.id={self._log.stem}"]
+        options += [f"bootstrap.servers={self._cluster.bootstrap}", f"client.id={self._log.stem}", *config]
         with self._log.open("wb") as out:
             self._process = subprocess.Popen(
                 java(version, "96m", logging, _PERFORMANCE, *options),

@@ -13,6 +13,9 @@ FAUST = (
 )
 """What faust-streaming 0.15.3 wrote for four partitions of a topic: version 4, and user data of its own."""
 
+PYKAFKA = "AAEAAAABAAZvcmRlcnMAAAAEAAAAAgAAAAMAAAAAAAAAAQ=="
+"""What pykafka 2.8 wrote for four partitions: version 1, without the user data that all versions have."""
+
 
 def test_a_newer_version_is_read_as_the_newest_that_is_known() -> None:
     message = b64decode(FAUST)
@@ -20,5 +23,9 @@ def test_a_newer_version_is_read_as_the_newest_that_is_known() -> None:
     assert assigned_topics([message]) == [[("orders", [0, 1, 2, 3])]]
 
 
+def test_missing_user_data_hides_no_partition() -> None:
+    assert assigned_topics([b64decode(PYKAFKA)]) == [[("orders", [2, 3, 0, 1])]]
+
+
 def test_what_is_no_assignment_is_not_read() -> None:
-    assert assigned_topics([b64decode(FAUST)[:20], b"\x00"]) == [None, None]
+    assert assigned_topics([b64decode(FAUST)[:20], b64decode(PYKAFKA)[:-1], b"\x00"]) == [None] * 3

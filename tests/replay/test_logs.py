@@ -71,6 +71,15 @@ def test_a_compacted_beginning_is_a_base_where_nothing_is_missing_above() -> Non
     assert above.base is None
 
 
+def test_what_could_not_be_read_is_not_taken_for_compacted() -> None:
+    batches = _batches([(3, 3, 0), (6, 9, 0), (10, 12, 1)], kept={6: 2})
+    for damaged in ({(3, 0)}, {(10, 1)}):
+        assert Log(batches, cleaned_to=[10], damaged=damaged).base is None
+    piece = UnreadPiece("t", 0, 0, "00000000000000000000.log", 500)
+    assert Log(batches, cleaned_to=[10], unread=[piece]).base is None
+    assert Log(batches, cleaned_to=[10], unread=[replace(piece, segment_from=10)]).base == Base(9, 1006)
+
+
 def test_what_could_not_be_read_closes_the_last_stretch() -> None:
     batches = _batches([(0, 1, 0)])
     behind = UnreadPiece("t", 0, 0, "00000000000000000000.log", 500)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -160,7 +160,10 @@ class Log:
                 if at is not None:
                     whole[at] = False
         gaps = self._gaps(whole)
-        self.base, self.based = self._compacted(gaps, cleaned_to)
+        unread = list(unread)
+        hidden = [offset - 1 for offset, epoch in damaged if self.find(offset, epoch) is not None]
+        certain_to = min([*hidden, *(each.segment_from for each in unread)], default=None)
+        self.base, self.based = self._compacted(gaps, cleaned_to, certain_to)
         self.stretch: Longs = np.cumsum(gaps) if self.base is None else np.full(len(gaps), COMPACTED)
         self.stretches = self._stretches(batches, unread)
 
@@ -219,11 +222,14 @@ class Log:
         gaps: NDArray[np.bool_] = (self.base_offset > expected) | ~whole | ~before
         return gaps
 
-    def _compacted(self, gaps: NDArray[np.bool_], cleaned_to: Iterable[int]) -> tuple[Base | None, int]:
+    def _compacted(
+        self, gaps: NDArray[np.bool_], cleaned_to: Iterable[int], certain_to: int | None
+    ) -> tuple[Base | None, int]:
         """The compacted beginning, if the log has gaps but none above some checkpoint of the cleaner: up to
         the lowest such checkpoint. Also how many batches it has.
 
-        A gap right before the checkpoint was made by compaction.
+        A gap right before the checkpoint was made by compaction. Only up to ``certain_to`` (None: to the
+        end) no gap is a record that compaction has left and that could not be read.
         """
         if not gaps.any():
             return None, 0
@@ -232,6 +238,8 @@ class Log:
         for checkpoint in sorted(set(cleaned_to)):
             if checkpoint < last_gap:
                 continue
+            if certain_to is not None and certain_to < checkpoint:
+                break
             at = int(np.searchsorted(self.base_offset, checkpoint))
             is_end_of_batch = self.base_offset[at] == checkpoint if at < len(self) else end < checkpoint
             if is_end_of_batch:
@@ -239,7 +247,7 @@ class Log:
                 return Base(checkpoint - 1, ms), at
         return None, 0
 
-    def _stretches(self, batches: Batches, unread: Iterable[UnreadPiece]) -> tuple[Stretch, ...]:
+    def _stretches(self, batches: Batches, unread: Sequence[UnreadPiece]) -> tuple[Stretch, ...]:
         """The stretches. The last one is open, unless a later piece of its file, or of a later file, could
         not be read.
         """

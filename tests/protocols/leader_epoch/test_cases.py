@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from fencepost.protocols.leader_epoch.broker_fencings import fenced_brokers
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
 from fencepost.protocols.leader_epoch.cluster_replay import replay
 from fencepost.replay import metadata_log as ml
@@ -84,6 +85,11 @@ def _told(history: ClusterHistory) -> list[str]:
                 f"{place} elected {each.leader} in {each.leader_epoch} at {each.at.position}: {each.how}"
                 for each in partition.elections
             ]
+    lines += [
+        f"{row['victim']} fenced at {row['caused_position']}: {_or_unknown(row['cause'])}, "
+        f"{row['leaders_moved']} leaders moved"
+        for row in fenced_brokers("c", history).to_pylist()
+    ]
     counter = "the cluster's own" if history.from_beginning else "their order only"
     return [*sorted(lines), f"counted to {_or_unknown(history.counter.newest)}, {counter}"]
 

@@ -30,11 +30,14 @@ Rows = Mapping[str, list[Mapping[str, Any]]]
 
 
 def _less(name: str, case: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The case without each of its batches and lines, and without random combinations of them."""
+    """The case without each of its batches and lines, and without random combinations of them.
+
+    A record that compaction left is not lost; it may be unreadable.
+    """
     chance = random.Random(name)
     newest = len(case["log"]) - 1
-    ways: list[tuple[str, int]] = [("lost", at) for at in range(newest)]
-    ways += [("unreadable", at) for at in range(newest)]
+    ways: list[tuple[str, int]] = [("lost", at) for at in range(case.get("cleaned_to", 0), newest)]
+    ways += [("unreadable", at) for at in range(newest) if not case["log"][at].get("lost")]
     ways += [("told", at) for at in range(len(case.get("told", ())))]
     ways += [("requests", at) for at in range(len(case.get("requests", ())))]
     for chosen in [[way] for way in ways] + [chance.sample(ways, k=min(3, len(ways))) for _ in range(15)]:

@@ -51,16 +51,16 @@ def _fencings(
             shutdown_from = at.position
         if before is None or before[0].fenced is not False or (now is not None and not now[0].fenced):
             continue
-        cause = _cause(before[0], now)
         first = at.position if shutdown_from is None else shutdown_from
         lost = losses[bisect_left(losses, (first,)) : bisect_left(losses, (at.position + 1,))]
+        leaders = sum(each.leaders for each in lost)
+        cause = _cause(before[0], now, leaders)
         epoch = None if now is None else now[0].epoch
         ended = _ended(history, number)
         yield (
             cluster, digest_of(cluster, "broker", broker_id, at.position), "broker", f"broker {broker_id}",
             broker_id, None, None, None, None, before[0].epoch, epoch, cause, at.position, at.ms, at.ms,
-            None if ended is None else ended.ms, sum(each.leaders for each in lost),
-            sum(each.isr for each in lost), *NO_LINE,
+            None if ended is None else ended.ms, leaders, sum(each.isr for each in lost), *NO_LINE,
         )  # fmt: skip
         shutdown_from = None
 
@@ -73,12 +73,17 @@ def _ended(history: History[State], number: int) -> Point | None:
     return None
 
 
-def _cause(before: BrokerRegistration, now: State) -> str:
+def _cause(before: BrokerRegistration, now: State, leaders: int) -> str | None:
+    """Why a broker was fenced. One that leads nothing may have asked to be shut down: then the controller
+    fences it at once, and writes the same as for a broker that is silent (BrokerHeartbeatManager).
+    """
     if now is None:
         return "unregistered"
     if before.in_controlled_shutdown:
         return "controlled_shutdown"
-    return "restart" if now[0].epoch != before.epoch else "session_timeout"
+    if now[0].epoch != before.epoch:
+        return "restart"
+    return "session_timeout" if leaders else None
 
 
 def _losses(history: ClusterHistory) -> Mapping[int, list[LeadershipLoss]]:

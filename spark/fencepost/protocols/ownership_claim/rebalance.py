@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from fencepost.protocols.ownership_claim.generations import Generation
 from fencepost.protocols.ownership_claim.joins import Join
+from fencepost.replay.request_clocks import NOBODY
 from fencepost.replay.requests import NONE
 
 SERVER_LOG, JOIN_GROUP = "server_log", "join_group"
@@ -86,11 +87,7 @@ class Rebalances:
         joins = self._joins_of(generation, broker_id)
         since, until = self._time_range(generation)
         lines = [] if broker_id is None else _lines_between(self._lines.get(broker_id, ()), since, until)
-        # the preparations of abandoned generations, and its own
-        earlier_generations = range(generation.previous or 0, generation.generation)
-        preparing = [
-            line for line in lines if line.event == "preparing" and line.generation in earlier_generations
-        ]
+        preparing = _preparing(generation, lines, since)
         arrivals = sorted((join.line.requested_ms, join.answered_id or "") for join in joins)
         prepared = [line.ms for line in preparing[:1]] + [ms for ms, _ in arrivals[:1]]
         all_known = len(joins) == len(generation.record.members)
@@ -125,9 +122,13 @@ class Rebalances:
     def _time_range(self, generation: Generation) -> tuple[int | None, int]:
         """The time from the record before (None if another broker wrote it) to this one."""
         before, now = generation.before, generation.record
-        same_clock = before is not None and before.record.leader_epoch == now.leader_epoch
+        same_clock = before is not None and self._is_same_clock(before.record.leader_epoch, now.leader_epoch)
         since = before.record.timestamp_ms if before is not None and same_clock else None
         return since, now.timestamp_ms + self._tolerance_ms
+
+    def _is_same_clock(self, leader_epoch: int, other: int) -> bool:
+        led_by = self._leaders.get(leader_epoch)
+        return leader_epoch == other or (led_by not in {None, NOBODY} and led_by == self._leaders.get(other))
 
     def _abandoned(
         self, generation: Generation, broker_id: int | None, since: int | None, until: int
@@ -151,6 +152,24 @@ def _lines_between(
 ) -> Sequence[CoordinatorLine]:
     at = 0 if since is None else bisect_left(lines, since, key=_ms)
     return lines[at : bisect_left(lines, until + 1, key=_ms)]
+
+
+def _preparing(
+    generation: Generation, lines: Sequence[CoordinatorLine], since: int | None
+) -> Sequence[CoordinatorLine]:
+    """The lines about the preparation of this generation, and before it those of abandoned ones.
+
+    Without ``since`` some lines may be of earlier lives of the group, which had the same numbers: then only
+    those count that follow the newest line with the first number.
+    """
+    previous = generation.previous
+    first = generation.generation - 1 if previous is None else max(previous, 0)
+    numbers = range(first, generation.generation)
+    preparing = [line for line in lines if line.event == "preparing" and line.generation in numbers]
+    if since is not None:
+        return preparing
+    begins = [at for at, line in enumerate(preparing) if line.generation == first]
+    return preparing[max(begins, default=-1) :]
 
 
 def _reason(preparing: Sequence[CoordinatorLine], joins: Sequence[Join]) -> tuple[str | None, str | None]:

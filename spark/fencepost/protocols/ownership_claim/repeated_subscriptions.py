@@ -13,7 +13,6 @@ import pyarrow as pa
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from fencepost.protocols.ownership_claim.message_reader import Reader
 from fencepost.protocols.ownership_claim.subscriptions import (
     COOPERATIVE_STICKY,
     STICKY,
@@ -22,6 +21,7 @@ from fencepost.protocols.ownership_claim.subscriptions import (
     read_subscriptions,
 )
 from fencepost.protocols.ownership_claim.tables import NO_GENERATION
+from fencepost.replay.group_coordinator.message_reader import Reader
 
 Longs = NDArray[np.int64]
 

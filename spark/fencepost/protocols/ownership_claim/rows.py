@@ -75,6 +75,9 @@ class GenerationRows:
         leader = members.by_id.get(record.leader or "")
         unread_reasons = _unread(members, claims, owners)
         has_predecessor = generation.before is not None or generation.is_first
+        rebalance_ms = None
+        if rebalance.prepared_ms is not None and not record.based:  # compaction hides when it was written
+            rebalance_ms = max(record.timestamp_ms - rebalance.prepared_ms, 0)
         cluster, partition = self._coordinator
         self.generations.add(
             cluster,
@@ -105,7 +108,7 @@ class GenerationRows:
             rebalance.prepared_ms,
             rebalance.joined_ms,
             record.timestamp_ms,
-            None if rebalance.prepared_ms is None else max(record.timestamp_ms - rebalance.prepared_ms, 0),
+            rebalance_ms,
             rebalance.waited_for,
             rebalance.waited_ms,
             rebalance.reason,

@@ -150,6 +150,7 @@ class _Shard:
             self._leaders,
             self._tolerance_ms,
             whole=whole,
+            base=self._evidence.log.base,
             unread=self._evidence.unread_lines,
         )
         for join in joins:

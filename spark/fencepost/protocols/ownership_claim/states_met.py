@@ -17,6 +17,7 @@ from fencepost.protocols.ownership_claim.joins import Join, Lines
 from fencepost.protocols.ownership_claim.rebalance import CoordinatorLine
 from fencepost.protocols.ownership_claim.signs import Signs
 from fencepost.replay.group_coordinator.requests import ELSEWHERE
+from fencepost.replay.logs import Base
 from fencepost.replay.requests import LATEST_MS, NONE
 
 _MOST = 6
@@ -50,8 +51,8 @@ class State(NamedTuple):
 class StatesMet:
     """The states that the JoinGroups of one group may have met.
 
-    ``whole``: whether no part of the group's log is missing. ``unread``: positions of lines of request logs
-    that could not be read, by file.
+    ``whole``: whether no part of the group's log is missing, except what compaction removed up to ``base``
+    (None: nothing). ``unread``: positions of lines of request logs that could not be read, by file.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class StatesMet:
         tolerance_ms: int,
         *,
         whole: bool,
+        base: Base | None,
         unread: Mapping[str, Sequence[int]],
     ) -> None:
         self._generations = generations
@@ -71,6 +73,7 @@ class StatesMet:
         self._leaders = leaders
         self._tolerance_ms = tolerance_ms
         self._whole = whole
+        self._base = base
         self._unread = unread
         self._signs = Signs(generations, lines, coordinator_lines)
 
@@ -85,7 +88,7 @@ class StatesMet:
                     before, generation, "the log has a hole before this generation" if hole else None
                 )
         if not self._generations:
-            return Place(why_not=None if self._whole else "the log does not show the group")
+            return Place(why_not=None if self._is_whole_for(join) else "the log does not show the group")
         return self._place_by_clock(join)
 
     def _place_by_clock(self, join: Join) -> Place:
@@ -101,12 +104,23 @@ class StatesMet:
             return Place(why_not="its broker's clock is not the one that wrote the group's records")
         if any(generation.is_before_hole for generation in near):
             return Place(why_not="the log has a hole here")
-        if first < 0 and not self._whole:
+        if first < 0 and not self._is_whole_for(join):
             return Place(why_not="the log does not show the group before this request")
         arrived, answered = join.line.requested_ms, join.line.responded_ms
         if elsewhere:
             arrived = answered = 0  # they are of another clock, but known to come before the next record
         return Place(self._newest(first, arrived), self._newest(last, answered), by_clock=True)
+
+    def _is_whole_for(self, join: Join) -> bool:
+        """Whether the log shows the group as it was when a request came: of what is compacted, it shows only
+        what was left at the end.
+        """
+        if not self._whole or self._base is None:
+            return self._whole
+        compacted_ms = self._base.ms
+        if compacted_ms is None or set(self._leaders.values()) != {join.line.broker_id}:
+            return False
+        return compacted_ms < join.line.requested_ms - self._tolerance_ms
 
     def _may_be_over(self, number: int) -> bool:
         """Whether the generation with this number ended otherwise than by the next one."""
@@ -278,7 +292,7 @@ class StatesMet:
         """Whether a refused member never existed: no record and no answer names it, and all of them are
         known.
         """
-        return self._whole and join.error != NONE and not any(self._unread.values())
+        return self._is_whole_for(join) and join.error != NONE and not any(self._unread.values())
 
     def _instance(self, join: Join, place: Place) -> tuple[bool | None, bool | None]:
         if join.instance_id is None:
@@ -290,7 +304,8 @@ class StatesMet:
             for each in (place.first, place.last)
         )
         if first is None and last is None and place.first is place.last:
-            return (False, False) if place.first is None and self._whole else (None, None)
+            known_absent = place.first is None and self._is_whole_for(join)
+            return (False, False) if known_absent else (None, None)
         if first is not None and first == last:
             return True, bool(join.member_id) and first != join.member_id
         if (

@@ -14,8 +14,9 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from fencepost.formats.decode import decode
-from fencepost.protocols.ownership_claim.message_reader import Reader
 from fencepost.protocols.ownership_claim.tables import NO_GENERATION
+from fencepost.replay.group_coordinator.assignments import assigned_topics
+from fencepost.replay.group_coordinator.message_reader import Reader
 
 COOPERATIVE_STICKY, STICKY = "cooperative-sticky", "sticky"
 
@@ -96,22 +97,9 @@ def read_assignments(messages: Sequence[bytes | None]) -> list[frozenset[Partiti
     """The partitions in ConsumerProtocolAssignments: empty for no bytes, None for bytes that
     cannot be read.
     """
-    decoded = decode(
-        "ConsumerProtocolAssignment", "value", pa.array([each or None for each in messages], pa.binary())
-    )
-    assignments: list[frozenset[Partition] | None] = []
-    for data, fields in zip(messages, decoded.values.to_pylist(), strict=True):
-        if not data:
-            assignments.append(frozenset())
-        elif fields is not None:
-            listed = ((each["topic"], each["partitions"]) for each in fields["assigned_partitions"])
-            assignments.append(frozenset(_each(listed)))
-        else:
-            try:
-                assignments.append(frozenset(_each(Reader(data, 2).partitions())))
-            except ValueError:
-                assignments.append(None)
-    return assignments
+    topics_read = iter(assigned_topics([each for each in messages if each]))
+    each_listed = (next(topics_read) if each else () for each in messages)
+    return [None if listed is None else frozenset(_each(listed)) for listed in each_listed]
 
 
 def _each(topics: Iterable[tuple[str, Sequence[int]]]) -> tuple[Partition, ...]:

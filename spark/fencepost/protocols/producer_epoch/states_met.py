@@ -14,7 +14,7 @@ from fencepost.protocols.producer_epoch.causes import Pair
 from fencepost.protocols.producer_epoch.coordinator import Coordinator
 from fencepost.protocols.producer_epoch.request_rows import RequestRow
 from fencepost.protocols.producer_epoch.request_targets import END, INIT
-from fencepost.protocols.producer_epoch.transaction_log import ONGOING
+from fencepost.protocols.producer_epoch.transaction_log import ONGOING, TransactionRecord
 from fencepost.protocols.producer_epoch.transaction_metadata import Transition
 from fencepost.protocols.producer_epoch.verifications import Addition, Waiting
 from fencepost.protocols.producer_epoch.witnesses import WitnessedState, Witnesses
@@ -62,20 +62,25 @@ class States:
         """The number of the last transition before an offset; 0 for none."""
         return bisect_left(self._offsets, offset)
 
-    def states_before_records(self, pairs: Iterable[Pair]) -> list[Candidate]:
+    def states_before_records(
+        self, pairs: Iterable[Pair], coordinator: Coordinator, order: Order
+    ) -> list[Candidate]:
         """The state that a request met if it wrote a record (``pairs``): the one before that record.
 
-        If it is not sure which record it wrote, the state before each of them.
+        If it is not sure which record it wrote, the state before each of them; if the record before may never
+        have taken effect, also the state before that one.
         """
         pairs = list(pairs)
         sure = [pair for pair in pairs if pair.sure]
         records = [pair.record for pair in pairs]
         if sure:
             records = [min((pair.record for pair in sure), key=lambda record: record.offset)]
-        return [
-            Candidate(self.before(record.offset), record.stretch, record.leader_epoch)
-            for record in sorted(records, key=lambda record: record.offset)
-        ]
+        candidates = {
+            Candidate(self.before(record.offset), record.stretch, record.leader_epoch) for record in records
+        }
+        if coordinator.replicated:
+            candidates |= {each for one in candidates for each in self._without_effect(one, order)}
+        return sorted(candidates)
 
     def states_while_decided(
         self, request: RequestRow, coordinator: Coordinator, order: Order
@@ -99,6 +104,8 @@ class States:
                 candidates.update(self._not_in_effect(term, start_ms, granted=request.error == NONE))
             if request.api_key == END and request.error == NONE:
                 candidates.update(self._written_by_itself(term, start_ms, order))
+        if coordinator.replicated:
+            candidates |= {each for one in candidates for each in self._without_effect(one, order)}
         inside = _within(order.bounds(request, start_ms), candidates)
         if (
             request.verify_only
@@ -110,6 +117,35 @@ class States:
             inside |= _within(order.bounds(request, start_ms - LATEST_MS), earlier)
             candidates |= inside
         return [(number, each) for number, each in enumerate(sorted(candidates)) if each in inside]
+
+    def _without_effect(self, candidate: Candidate, order: Order) -> Iterable[Candidate]:
+        """The states before a state, if the records since then may never have taken effect.
+
+        If a record is not replicated in time, the coordinator answers COORDINATOR_NOT_AVAILABLE and keeps the
+        state that it had (TransactionStateManager.appendTransactionToLog), but the record stays in the log.
+        Only the next coordinator, which reads it there, goes by it.
+        """
+        number, stretch, leader_epoch = candidate
+        while number and not self._took_effect(number, candidate, order):
+            number -= 1
+            yield Candidate(number, stretch, leader_epoch)
+
+    def _took_effect(self, number: int, candidate: Candidate, order: Order) -> bool:
+        """Whether the coordinator of a candidate certainly went by a record: it read it from the log, or
+        accepted the request that wrote it, or wrote a next one that follows from it. Records of completed
+        transactions, and tombstones, are written again until they are replicated.
+        """
+        record = self.transitions[number - 1].record
+        term = (candidate.stretch, candidate.leader_epoch)
+        if record.based or (record.stretch, record.leader_epoch) != term:
+            return True
+        if record.offset in order.written or record.completes or record.tombstone:
+            return True
+        following = self.transitions[number].record if number < len(self.transitions) else None
+        if following is None or (following.stretch, following.leader_epoch) != term:
+            return False
+        opens = number == 1 or self.transitions[number - 2].record.status != ONGOING
+        return _follows(record, following, opens=opens)
 
     def _lists(self, request: RequestRow, candidate: Candidate) -> bool:
         """Whether a verification is granted in a state: a transaction with the partition is open."""
@@ -166,6 +202,21 @@ class States:
         if before < 0 or times[before] + LATEST_MS < ms:
             return None
         return self.transitions[newest[before] - 1]
+
+
+def _follows(record: TransactionRecord, following: TransactionRecord, *, opens: bool) -> bool:
+    """Whether the coordinator can have written the next record only if the one before it took effect.
+
+    ``opens``: the record before is the first of its transaction.
+    """
+    if record.prepares:
+        return following.completes
+    if record.status != ONGOING:
+        return following.status == ONGOING and following.producer_epoch == record.producer_epoch
+    if following.status == ONGOING:
+        # the same partitions may be added again, but then the transaction begins anew
+        return opens and following.started_ms == record.started_ms
+    return set(record.partitions) <= set(following.partitions)
 
 
 def _within(bounds: tuple[int, int | None], candidates: Iterable[Candidate]) -> set[Candidate]:
@@ -267,8 +318,8 @@ class MetStates:
     def candidates(self, request: RequestRow) -> list[tuple[int, Candidate]]:
         """The states that a request may have met, numbered; an empty list if the log does not show them."""
         pairs = self._pairs.get(request.request_id)
-        if pairs:
-            return list(enumerate(self.states.states_before_records(pairs)))
+        if pairs and self.coordinator is not None:
+            return list(enumerate(self.states.states_before_records(pairs, self.coordinator, self._order)))
         # without an answer it is not known whether it wrote a record; a granted InitProducerId has written
         # one
         wrote = request.api_key == INIT and request.error == NONE

@@ -7,21 +7,35 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from fencepost.formats.decode import decode
+from fencepost.replay.group_coordinator.message_reader import Reader
 
 Topics = Sequence[tuple[str, Sequence[int]]]
 """Partitions by topic, as a message lists them."""
 
 _NEWEST = 3
+_VERSION_BYTES = 2
 
 
 def assigned_topics(messages: Sequence[bytes]) -> list[Topics | None]:
-    """Of each ConsumerProtocolAssignment its partitions; None for what cannot be read."""
+    """Of each ConsumerProtocolAssignment its partitions; None for what cannot be read.
+
+    What follows the partitions may be missing: pykafka writes no user data.
+    """
     column = pa.array(list(map(_of_known_version, messages)), pa.binary())
     listed = decode("ConsumerProtocolAssignment", "value", column).values.field("assigned_partitions")
     return [
-        None if topics is None else [(each["topic"], each["partitions"]) for each in topics]
-        for topics in listed.to_pylist()
+        _partitions_of(message)
+        if topics is None
+        else [(each["topic"], each["partitions"]) for each in topics]
+        for message, topics in zip(messages, listed.to_pylist(), strict=True)
     ]
+
+
+def _partitions_of(message: bytes) -> Topics | None:
+    try:
+        return Reader(message, _VERSION_BYTES).partitions()
+    except ValueError:
+        return None
 
 
 def _of_known_version(message: bytes) -> bytes:
