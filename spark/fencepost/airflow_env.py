@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
 
@@ -34,14 +34,6 @@ def airflow_environment(home: Path, base: Mapping[str, str] | None = None) -> di
     path = os.pathsep.join([str(Path(sys.executable).parent), base.get("PATH", os.defpath)])
     # `airflow standalone` starts its parts by name, from PATH
     return {**ours, **base, "AIRFLOW_HOME": str(home.absolute()), "PATH": path}
-
-
-def run_airflow(arguments: Sequence[str], home: Path, base: Mapping[str, str] | None = None) -> int:
-    """Run one Airflow command, with its database brought up to date first; gives back its exit code."""
-    environment = airflow_environment(home, base)
-    if code := _migrate(home, environment):
-        return code
-    return subprocess.run(["airflow", *arguments], env=environment, check=False).returncode
 
 
 def main() -> NoReturn:

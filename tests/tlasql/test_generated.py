@@ -35,6 +35,14 @@ def arguments(
     return ["compile", str(module), "--mapping", str(mapping), "--schemas", str(path)]
 
 
+@pytest.fixture
+def of_one_of_each(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The command line that generates the golden files, of a small module."""
+    monkeypatch.chdir(ROOT)
+    module, mapping = (path.relative_to(ROOT) for path in (FRAGMENT / "Case.tla", FRAGMENT / "mapping.toml"))
+    return ["compile", str(module), "--mapping", str(mapping), "--schemas", str(FRAGMENT / "schemas.json")]
+
+
 @pytest.mark.parametrize(
     "mapping", sorted(ROOT.glob("spec/*/mapping.toml")), ids=lambda path: path.parent.name
 )
@@ -49,33 +57,30 @@ def test_committed_files_are_fresh(
 
 
 def test_stale_missing_and_left_over_files_are_found(
-    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    of_one_of_each: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """``--check`` exits 1 and lists them; compiling again repairs all three."""
     out = tmp_path / "out"
-    assert main([*arguments, "--out", str(out)]) == 0
-    assert main([*arguments, "--out", str(out), "--check"]) == 0
-    sql = out / "spark/fencepost/protocols/offset_commit/compiled"
-    stale, missing, left = sql / "epoch_order.sql", sql / "strict.sql", sql / "once_marked.sql"
+    assert main([*of_one_of_each, "--out", str(out)]) == 0
+    assert main([*of_one_of_each, "--out", str(out), "--check"]) == 0
+    sql = out / "sql"
+    stale, missing, left = sql / "arithmetic.sql", sql / "early.sql", sql / "once_marked.sql"
     shutil.copy(missing, left)
     missing.unlink()
     stale.write_text(stale.read_text(encoding="utf-8").replace("<=", "<"), encoding="utf-8")
     capsys.readouterr()
-    assert main([*arguments, "--out", str(out), "--check"]) == 1
+    assert main([*of_one_of_each, "--out", str(out), "--check"]) == 1
     said = capsys.readouterr().out
     assert [str(path) in said for path in (stale, missing, left)] == [True, True, True]
-    assert main([*arguments, "--out", str(out)]) == 0
-    assert main([*arguments, "--out", str(out), "--check"]) == 0
+    assert main([*of_one_of_each, "--out", str(out)]) == 0
+    assert main([*of_one_of_each, "--out", str(out), "--check"]) == 0
     assert not left.exists()
 
 
-def test_one_of_each_compiles_to_the_golden_files(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_of_each_compiles_to_the_golden_files(of_one_of_each: list[str]) -> None:
     """One file for each construct: read the difference, then set UPDATE_GOLDEN=1 to accept it."""
-    monkeypatch.chdir(ROOT)
-    module, mapping = (path.relative_to(ROOT) for path in (FRAGMENT / "Case.tla", FRAGMENT / "mapping.toml"))
-    common = [str(module), "--mapping", str(mapping), "--schemas", str(FRAGMENT / "schemas.json")]
     update = [] if os.environ.get("UPDATE_GOLDEN") else ["--check"]
-    assert main(["compile", *common, "--out", str(GOLDEN), *update]) == 0
+    assert main([*of_one_of_each, "--out", str(GOLDEN), *update]) == 0
 
 
 def test_every_definition_has_its_files(compiled: CompiledModule) -> None:

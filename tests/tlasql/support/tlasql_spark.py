@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
 from tlasql_traces import Tables
 
 from tlasql import CompiledModule
@@ -19,8 +22,9 @@ def show(spark: SparkSession, tables: Tables) -> None:
         columns = tables.schemas[table]
         ddl = ", ".join(f"`{name}` {kind}" for name, kind in columns.items())
         schema, _, name = table.partition(".")
-        # kept in the JVM, or every definition would have Python hand over the rows again
-        frame = spark.createDataFrame(tables.tuples(table), ddl).localCheckpoint()
+        rows = [dict(zip(columns, row, strict=True)) for row in tables.tuples(table)]
+        # rows from Arrow are in the JVM: of others, Python would hand over each for every definition
+        frame = spark.createDataFrame(pa.Table.from_pylist(rows, to_arrow_schema(StructType.fromDDL(ddl))))
         frame.createOrReplaceTempView(f"{_PREFIX}{schema}_{name}")
 
 
