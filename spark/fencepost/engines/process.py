@@ -24,7 +24,7 @@ _HELD_BYTES = 128 << 20
 """So many bytes of rows that will be appended are kept in memory."""
 _READ_BYTES = 16 << 20
 """Files of at most so many bytes are read at once; as Arrow tables they take up to ten times as much. Of
-larger tables some thousand rows are read at a time.
+larger tables one file is read at a time.
 """
 _ROWS_AT_ONCE = 1 << 16
 _APPENDED_BYTES = 1 << 30
@@ -46,7 +46,7 @@ class ProcessEngine:
     def scan(self, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> Some:
         """Rows of a table."""
         files = lake.files(self._catalog, table, columns, where)
-        return files.read() if files.bytes <= _READ_BYTES else Pieces(files.schema, files.read_some)
+        return files.read() if files.bytes <= _READ_BYTES else Pieces(files.schema, files.read_each)
 
     def map(self, rows: Some, change: Change, schema: pa.Schema) -> Some:
         """The rows that ``change`` makes of these rows; it gets few at a time, so it needs little memory."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import pyarrow as pa
 from pyiceberg.catalog import Catalog
@@ -13,7 +12,6 @@ from pyiceberg.table import FileScanTask
 from pyiceberg.table import Table as IcebergTable
 
 from fencepost.iceberg import commits
-from fencepost.iceberg.row_batches import can_read, row_batches
 from fencepost.lake.conditions import Where, expression
 from fencepost.tables import Table
 
@@ -31,7 +29,6 @@ class Files:
     bytes: int
     _scan: ArrowScan | None = None
     _tasks: Sequence[FileScanTask] = ()
-    _batches: Callable[[FileScanTask], Iterator[pa.RecordBatch]] | None = None
 
     def read(self) -> pa.Table:
         """All rows that the condition chooses."""
@@ -41,22 +38,10 @@ class Files:
         """The chosen rows, one file after the other."""
         return (self._rows([task]) for task in self._tasks)
 
-    def read_some(self) -> Iterator[pa.Table]:
-        """The chosen rows, some thousands at a time where the file's format and deletions permit it."""
-        for task in self._tasks:
-            if self._batches is None or not can_read(task):
-                yield self._rows([task])
-                continue
-            for batch in self._batches(task):
-                yield self._aligned(pa.Table.from_batches([batch]))
-
     def _rows(self, tasks: Sequence[FileScanTask]) -> pa.Table:
         if self._scan is None or not tasks:
             return self.schema.empty_table()
-        return self._aligned(self._scan.to_table(tasks))
-
-    def _aligned(self, rows: pa.Table) -> pa.Table:
-        return rows.select(self.schema.names).cast(self.schema)
+        return self._scan.to_table(tasks).select(self.schema.names).cast(self.schema)
 
 
 def files(catalog: Catalog, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> Files:
@@ -70,14 +55,8 @@ def files(catalog: Catalog, table: Table, columns: Sequence[str] = (), where: Wh
     condition = expression(where)
     table_scan = present.scan(condition, selected_fields=chosen)
     tasks = list(table_scan.plan_files())
-    of_table = (present.metadata, present.io, table_scan.projection(), condition)
-    return Files(
-        schema,
-        sum(task.file.file_size_in_bytes for task in tasks),
-        ArrowScan(*of_table),
-        tasks,
-        partial(row_batches, *of_table),
-    )
+    arrow_scan = ArrowScan(present.metadata, present.io, table_scan.projection(), condition)
+    return Files(schema, sum(task.file.file_size_in_bytes for task in tasks), arrow_scan, tasks)
 
 
 def scan(catalog: Catalog, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> pa.Table:
