@@ -30,7 +30,7 @@ AT_ONCE = 200_000
 """A group of queries judges at most so many rows of silver, where a row counts once for each definition."""
 
 Read = Callable[[Table, Sequence[str], Where | None], pa.RecordBatchReader | str]
-Write = Callable[[Table, pa.RecordBatchReader, Where | None], None]
+Write = Callable[[Table, Iterable[pa.RecordBatch], Where | None], None]
 
 
 class DuckEngine:
@@ -113,13 +113,14 @@ class DuckEngine:
         """Drop the rows that were kept or added under this name."""
         self._connection.execute(f"DROP TABLE {name}")
 
-    def replace(self, table: Table, sql: str, where: Where | None = None) -> None:
-        """Make the rows of ``sql`` the content of the lake's table, or of the partitions that ``where``
-        chooses, in one commit. If ``where`` is empty, the rows are appended.
+    def replace(self, table: Table, queries: Iterable[str], where: Where | None = None) -> None:
+        """Make the rows of the queries the content of the lake's table, or of the partitions that ``where``
+        chooses, in one commit. If ``where`` is empty, the rows are appended. A query is taken when the rows
+        of the one before have been read, so it may name other rows by the same name.
         """
         columns = ", ".join(f'"{name}"' for name in table.columns)
-        rows = self._connection.sql(f"SELECT {columns} FROM (\n{sql}\n)")
-        self._write(table, rows.to_arrow_reader(BATCH), where)
+        rows = (self._connection.sql(f"SELECT {columns} FROM (\n{sql}\n)") for sql in queries)
+        self._write(table, (batch for each in rows for batch in each.to_arrow_reader(BATCH)), where)
 
     def fetch(
         self,

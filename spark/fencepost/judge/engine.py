@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -50,9 +50,10 @@ class Engine(Protocol):
     def drop(self, name: str) -> None:
         """Drop the rows that were kept or added under this name."""
 
-    def replace(self, table: Table, sql: str, where: Where | None = None) -> None:
-        """Make the rows of ``sql`` the content of the lake's table, or of the partitions that ``where``
-        chooses, in one commit. If ``where`` is empty, the rows are appended.
+    def replace(self, table: Table, queries: Iterable[str], where: Where | None = None) -> None:
+        """Make the rows of the queries the content of the lake's table, or of the partitions that ``where``
+        chooses, in one commit. If ``where`` is empty, the rows are appended. A query is taken when the rows
+        of the one before have been read, so it may name other rows by the same name.
         """
 
     def fetch(

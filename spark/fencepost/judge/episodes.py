@@ -60,16 +60,15 @@ def update_episodes(engine: Engine, history: Chapters, *, whole: bool) -> None:
     engine.view("failing", rule("whole_failing"))
     engine.view("unmet", rule("unmet"))
     if whole:
-        engine.replace(
-            EPISODES, f"{rule('episodes')}\nORDER BY chapter" if history.several else rule("episodes")
-        )
+        episodes = f"{rule('episodes')}\nORDER BY chapter" if history.several else rule("episodes")
+        engine.replace(EPISODES, [episodes])
     else:
         engine.keep("made", rule("episodes"))
         _replace_changed(engine)
     engine.fetch("counted", VERDICT_COVERAGE, () if whole else None)
     engine.keep("counts", rule("counts"))
     engine.keep("coverage", rule("coverage"))
-    engine.replace(VERDICT_COVERAGE, "SELECT * FROM coverage")
+    engine.replace(VERDICT_COVERAGE, ["SELECT * FROM coverage"])
 
 
 def _gather_touched(engine: Engine, history: Chapters) -> None:
@@ -102,8 +101,10 @@ def _replace_changed(engine: Engine) -> None:
         engine.fetch("kept", EPISODES, _where(changed))
         engine.replace(
             EPISODES,
-            "SELECT * FROM kept WHERE verdict_id NOT IN (SELECT verdict_id FROM removed) "
-            "UNION ALL SELECT * FROM added",
+            [
+                "SELECT * FROM kept WHERE verdict_id NOT IN (SELECT verdict_id FROM removed) "
+                "UNION ALL SELECT * FROM added"
+            ],
             _where(changed),
         )
 

@@ -39,7 +39,7 @@ class Notes:
         """
         self._engine.fetch("noted", JUDGED, self._history.where_standing)
         if self._changes:
-            self._engine.replace(JUDGED, "SELECT * FROM noted")
+            self._engine.replace(JUDGED, ["SELECT * FROM noted"])
 
     def finish(self) -> None:
         """Note the chapters that were judged, and that the run finished."""
@@ -51,7 +51,7 @@ class Notes:
         self._engine.give("done", pa.table({**empty, **finished}, schema=schema))
         judged = rule("judged_chapters")
         sql = f"SELECT * FROM noted UNION ALL SELECT * FROM done UNION ALL SELECT * FROM ({judged}) AS judged"
-        self._engine.replace(JUDGED, sql)
+        self._engine.replace(JUDGED, [sql])
 
     @property
     def _changes(self) -> bool:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -23,7 +22,7 @@ from fencepost.judge.unread import UNREAD, unread_by_module
 from fencepost.lake import Where
 from fencepost.protocols import tables
 from fencepost.settings import Settings
-from fencepost.tables import CHAPTER, DECISIONS, PIECES, WINDOWS, Table
+from fencepost.tables import CHAPTER, DECISIONS, PIECES, WINDOWS
 from tlasql.reach import ALL
 
 if TYPE_CHECKING:
@@ -94,7 +93,6 @@ def run(
     engine.give("no_pieces", PIECES.arrow_schema.empty_table())
     engine.give("no_decisions", DECISIONS.arrow_schema.empty_table())
     engine.add("pieces", "SELECT * FROM no_pieces")
-    engine.add("decisions", "SELECT * FROM no_decisions")
     engine.add("ended", "SELECT cluster AS place, from_time AS first_end, to_time AS last_end FROM no_pieces")
     since = {row["cluster"]: row["since"] for row in windows.to_pylist()}
     windowed = any(since.values())
@@ -104,58 +102,68 @@ def run(
     engine.fetch("stale", PIECES, () if whole else where(history.stale))
     notes.forget()
     by_chapter = [each for each in compiled if each not in over_all_history]
-    for decides, evaluate in ((True, _decide), (False, partial(_judge, windowed=windowed))):
+
+    def groups(*, decide: bool) -> Iterator[Sequence[Query]]:
+        """Groups of queries that decide, or of those that do not; the places are theirs."""
         engine.give("places", whole_places(since))
-        evaluate(engine, [each for each in over_all_history if each.decides == decides])
+        yield from engine.together([each for each in over_all_history if each.decides == decide])
         if history.parts:
             engine.look_at(where(history.judged))
             engine.give("places", history.places)
-            chosen = with_earlier_rows(
-                engine, [each for each in by_chapter if each.decides == decides], history
-            )
-            evaluate(engine, chosen)
+            chosen = [each for each in by_chapter if each.decides == decide]
+            yield from engine.together(with_earlier_rows(engine, chosen, history))
         engine.look_at(None)
-        if decides:
-            # decisions that are written need not stay in memory
-            _replace(engine, DECISIONS, "SELECT * FROM decisions", history, [{CHAPTER: None}])
-            engine.drop("decisions")
+
+    _replace_decisions(engine, groups(decide=True), history)
+    for group in groups(decide=False):
+        _judge(engine, group, windowed=windowed)
     update_episodes(engine, history, whole=whole)
-    _replace(engine, PIECES, "SELECT * FROM pieces WHERE chapter IS NOT NULL", history)
+    # in order, so that rows of one chapter lie together
+    order = " ORDER BY chapter" if len(history.judged) > 1 else ""
+    pieces = f"SELECT * FROM pieces WHERE chapter IS NOT NULL{order}"
+    engine.replace(PIECES, [pieces], _replaced_rows(history))
     notes.finish()
     counted = engine.rows("SELECT status, COUNT(*) AS number FROM coverage GROUP BY status")
     statuses = {row["status"]: row["number"] for row in counted}
     return JudgeSummary(*(statuses.get(name, 0) for name in JudgeSummary.__dataclass_fields__))
 
 
-def _decide(engine: Engine, compiled: Sequence[Query]) -> None:
-    """Add the decisions of these queries over chapters or over all of history."""
-    for group in engine.together(compiled):
-        engine.view("decided", _union(group))
-        engine.add("decisions", rule("decisions"))
+def _replace_decisions(engine: Engine, groups: Iterable[Sequence[Query]], history: Chapters) -> None:
+    """Replace the decisions of the chapters that were judged by those of these queries."""
+
+    def decisions() -> Iterator[str]:
+        yield "SELECT * FROM no_decisions"
+        for group in groups:
+            engine.view("decided", _union(group))
+            yield rule("decisions")
+
+    chosen = _replaced_rows(history, [{CHAPTER: None}])
+    if len(history.judged) > 1:
+        # rows of one chapter should lie together, so all are sorted before they are written
+        for sql in decisions():
+            engine.add("decisions", sql)
+        engine.replace(DECISIONS, ["SELECT * FROM decisions ORDER BY chapter"], chosen)
+        engine.drop("decisions")
+    else:
+        engine.replace(DECISIONS, decisions(), chosen)
 
 
-def _judge(engine: Engine, compiled: Sequence[Query], windowed: bool) -> None:
+def _judge(engine: Engine, group: Sequence[Query], *, windowed: bool) -> None:
     """Run these queries over the places, and add what they find to the pieces.
 
     The places are either all chapters, for definitions that look at one chapter, or whole clusters.
     """
-    for group in engine.together(compiled):
-        engine.keep("found", _union(group))
-        judged = rule("in_window") if windowed else "SELECT * FROM found"
-        keep_intervals(engine, judged=judged, scopes=rule("scopes"), unmet=rule("failing"))
-        engine.add("pieces", rule("pieces"))
-        engine.add("ended", rule("ended"))
-        engine.drop("found")
+    engine.keep("found", _union(group))
+    judged = rule("in_window") if windowed else "SELECT * FROM found"
+    keep_intervals(engine, judged=judged, scopes=rule("scopes"), unmet=rule("failing"))
+    engine.add("pieces", rule("pieces"))
+    engine.add("ended", rule("ended"))
+    engine.drop("found")
 
 
-def _replace(engine: Engine, table: Table, sql: str, history: Chapters, others: Where = ()) -> None:
-    """Replace the rows of the chapters that were judged; in order, so that rows of one chapter
-    lie together.
-    """
-    if len(history.judged) > 1:
-        sql = f"{sql} ORDER BY chapter"
-    chosen = [*where({*history.judged, *history.stale}), *others] if history.standing else None
-    engine.replace(table, sql, chosen)
+def _replaced_rows(history: Chapters, others: Where = ()) -> Where | None:
+    """The condition for the rows of the chapters that were judged, and for ``others``; None for all rows."""
+    return [*where({*history.judged, *history.stale}), *others] if history.standing else None
 
 
 def _union(group: Iterable[Query]) -> str:

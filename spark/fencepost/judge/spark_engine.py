@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
 from typing import Any
 
 import pyarrow as pa
@@ -57,11 +58,13 @@ class SparkEngine:
         self._added.pop(name, None)
         self._spark.catalog.dropTempView(name)
 
-    def replace(self, table: Table, sql: str, where: Where | None = None) -> None:
-        """Make the rows of ``sql`` the content of the lake's table, or of the partitions that ``where``
-        chooses, in one commit. If ``where`` is empty, the rows are appended.
+    def replace(self, table: Table, queries: Iterable[str], where: Where | None = None) -> None:
+        """Make the rows of the queries the content of the lake's table, or of the partitions that ``where``
+        chooses, in one commit. If ``where`` is empty, the rows are appended. A query is taken when the rows
+        of the one before have been read, so it may name other rows by the same name.
         """
-        rows = self._spark.sql(sql).select([F.col(name).cast(kind) for name, kind in table.columns.items()])
+        columns = [F.col(name).cast(kind) for name, kind in table.columns.items()]
+        rows = reduce(DataFrame.union, (self._spark.sql(sql).select(columns) for sql in queries))
         if where is not None and not where:
             rows.writeTo(table.name).append()
         else:

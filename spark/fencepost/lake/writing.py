@@ -44,7 +44,7 @@ def replace_by_pieces(
 
 
 def replace_by_batches(
-    catalog: Catalog, table: Table, rows: pa.RecordBatchReader, where: Where | None = None
+    catalog: Catalog, table: Table, rows: Iterable[pa.RecordBatch], where: Where | None = None
 ) -> None:
     """As ``replace``, for rows that come in batches, of which one at a time is in memory."""
     replace_by_pieces(catalog, table, (pa.Table.from_batches([batch]) for batch in rows), where)

@@ -17,6 +17,8 @@ from fencepost.tables import Table
 Entity = Callable[[pa.Table], pa.Array]
 """The entity of each row, as text; null for a row that belongs to none."""
 
+_MOST_NUMBERS = 1 << 62
+
 
 def with_entity(
     engine: Engine, table: Table, rows: Rows, entity: Entity, columns: Sequence[str] = ()
@@ -53,13 +55,36 @@ def numbered_rows(*columns: Longs) -> Longs:
     """A number for each row of columns; equal rows have equal numbers. The numbers have no gaps and are in
     the order in which the distinct rows first come.
     """
-    numbers = np.zeros(len(columns[0]), dtype=np.int64)
-    for column in columns:
-        values = pa.array(column).dictionary_encode()
-        # numbers instead of values, so that no product exceeds 64 bits
-        pairs = numbers * len(values.dictionary) + longs(values.indices)
-        numbers = longs(pa.array(pairs).dictionary_encode().indices)
-    return numbers
+    numbers, count = np.zeros(len(columns[0]), dtype=np.int64), 1
+    for column in columns if len(numbers) else ():
+        values, span = _from_zero(column)
+        if count * span > _MOST_NUMBERS:
+            # looking up millions of numbers costs most, so it is done only where products exceed 64 bits
+            numbers = _numbered(numbers)
+            count = int(numbers.max()) + 1
+        if count * span > _MOST_NUMBERS:
+            values, span = _from_zero(_numbered(values))
+        numbers, count = numbers * span + values, count * span
+    return _numbered(numbers)
+
+
+def _from_zero(column: Longs) -> tuple[Longs, int]:
+    """The column less its least value, and one more than the largest value that this gives."""
+    least = column.min()
+    # the difference of two values may exceed 64 bits; then it wraps around, and equal values stay equal
+    return column - least, int(column.max()) - int(least) + 1
+
+
+def _numbered(values: Longs) -> Longs:
+    return longs(pa.array(values).dictionary_encode().indices)
+
+
+def first_of_each(numbers: Longs) -> Longs:
+    """For each number that ``numbered_rows`` gives, in their order, the place at which it first comes."""
+    if not len(numbers):
+        return numbers
+    newest = np.maximum.accumulate(numbers)
+    return np.flatnonzero(np.concatenate([[True], newest[1:] > newest[:-1]]))
 
 
 def last_of_each(numbers: Longs) -> Longs:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -194,13 +194,15 @@ class Lakeless:
         rows = self.written.get(table.name, self.silver.get(table.name, table.arrow_schema.empty_table()))
         return rows.filter(_chosen(rows, where)).select(list(columns)).to_reader()
 
-    def write(self, table: Table, rows: pa.RecordBatchReader, where: Where | None) -> None:
+    def write(self, table: Table, rows: Iterable[pa.RecordBatch], where: Where | None) -> None:
         if self.writes_left is not None:
             if not self.writes_left:
                 raise KeyboardInterrupt
             self.writes_left -= 1
         self.replaced.append((table.name, where))
-        new = rows.read_all().cast(table.arrow_schema)
+        batches = list(rows)
+        new = pa.Table.from_batches(batches) if batches else table.arrow_schema.empty_table()
+        new = new.cast(table.arrow_schema)
         before = self.written.get(table.name, new.slice(0, 0))
         self.written[table.name] = pa.concat_tables([before.filter(pc.invert(_chosen(before, where))), new])
 

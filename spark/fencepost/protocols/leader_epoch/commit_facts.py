@@ -14,6 +14,7 @@ from fencepost.protocols.leader_epoch.cluster_evidence import ClusterEvidence
 from fencepost.protocols.leader_epoch.commit_lines import CommitLine
 from fencepost.protocols.leader_epoch.live_partitions import candidates
 from fencepost.protocols.leader_epoch.states import columns_of
+from fencepost.replay.entities import first_of_each, numbered_rows
 from fencepost.replay.logs import Longs
 
 Leaders = Mapping[str, Mapping[tuple[int, int], int]]
@@ -47,8 +48,10 @@ class ClusterFacts:
         coordinator was written: by the record's partition of ``__consumer_offsets``, leader epoch and time.
         """
         lowest, highest = np.empty_like(ms), np.empty_like(ms)
-        terms, number = np.unique(np.stack([partitions, leader_epochs]), axis=1, return_inverse=True)
-        leaders = [self._leaders.get((partition, epoch), -1) for partition, epoch in terms.T.tolist()]
+        number = numbered_rows(partitions, leader_epochs)
+        first = first_of_each(number)
+        terms = zip(partitions[first].tolist(), leader_epochs[first].tolist(), strict=True)
+        leaders = [self._leaders.get(term, -1) for term in terms]
         leader = np.array(leaders, dtype=np.int64)[number]
         for broker_id in sorted(set(leaders)):
             own = leader == broker_id

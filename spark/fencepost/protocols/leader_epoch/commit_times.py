@@ -28,7 +28,10 @@ def only_handled(requests: RequestTimes, content: Longs, ms: Longs, tolerance_ms
     """
     order = np.lexsort((requests.responded_ms, requests.requested_ms, requests.content))
     request_content, requested_ms, responded_ms = (column[order] for column in requests)
-    times = np.unique(np.concatenate([requested_ms, responded_ms]))
+    # records in the same order: neighbours find their requests close to each other in memory
+    record_order = np.lexsort((ms, content))
+    content, ms = content[record_order], ms[record_order]
+    times = np.sort(np.concatenate([requested_ms, responded_ms]))
     span = len(times) + 1
     by_request = request_content * span + np.searchsorted(times, requested_ms)
     # the latest answer so far of the same content
@@ -46,6 +49,7 @@ def only_handled(requests: RequestTimes, content: Longs, ms: Longs, tolerance_ms
         matches[fits] = order[at[fits]]
         at[undecided] -= 1
     matches[several] = -1
+    matches[record_order] = matches.copy()
     return matches
 
 

@@ -32,7 +32,7 @@ from fencepost.protocols.leader_epoch.tables import (
     STORED_OFFSETS,
 )
 from fencepost.replay.columns import Columns
-from fencepost.replay.entities import numbered_rows, numbered_values, tuples
+from fencepost.replay.entities import first_of_each, numbered_rows, numbered_values, tuples
 from fencepost.replay.garbage_collection import collection_paused
 from fencepost.replay.keys import digest_of, digests_of_texts
 from fencepost.replay.logs import Longs, by_log, longs
@@ -207,9 +207,8 @@ class CommittedOffsets:
         lowest, highest = self._windows
         place = self._rows.select(["topic", "partition", "topic_id"])
         numbered = (numbered_values(column)[0] for column in place.columns)
-        _, first, number = np.unique(
-            numbered_rows(lowest, highest, *numbered), return_index=True, return_inverse=True
-        )
+        number = numbered_rows(lowest, highest, *numbered)
+        first = first_of_each(number)
         windows = map(Window, lowest[first].tolist(), highest[first].tolist())
         live = Columns(_MET)
         for window, each in zip(windows, tuples(place.take(pa.array(first))), strict=True):

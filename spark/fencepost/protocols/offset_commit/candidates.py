@@ -15,7 +15,7 @@ from fencepost.protocols.offset_commit.order import Between, Order, Places
 from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.requests import CommitRequest
 from fencepost.protocols.offset_commit.terms import Terms
-from fencepost.replay.entities import numbered_rows
+from fencepost.replay.entities import first_of_each, numbered_rows
 from fencepost.replay.group_coordinator.records import EPOCH_TYPES, GroupRecord
 from fencepost.replay.group_coordinator.requests import ELSEWHERE
 from fencepost.replay.logs import Longs, Term
@@ -203,7 +203,7 @@ def answered_leaders(requests: Requests, matches: Matches) -> Mapping[int, int]:
     commits, records = matches.sure()
     brokers = requests["broker_id"][requests.request[commits]]
     leader_epochs = matches.records["leader_epoch"][records]
-    _, first = np.unique(numbered_rows(leader_epochs, brokers), return_index=True)
+    first = first_of_each(numbered_rows(leader_epochs, brokers))
     leaders: dict[int, set[int]] = {}
     for epoch, broker_id in zip(leader_epochs[first].tolist(), brokers[first].tolist(), strict=True):
         leaders.setdefault(epoch, set()).add(broker_id)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from fencepost.protocols.offset_commit.member_lines import HeartbeatAnswer, MemberLine
 from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.requests import CommitRequest
-from fencepost.replay.entities import numbered_rows
+from fencepost.replay.entities import first_of_each, numbered_rows
 from fencepost.replay.logs import Longs
 from fencepost.replay.requests import LATEST_MS
 
@@ -62,7 +62,8 @@ class Lateness:
     def of_requests(self, requests: Requests, numbers: Longs) -> Longs:
         """``of`` for the requests with these numbers."""
         broker_id, minute = requests["broker_id"][numbers], requests["responded_ms"][numbers] // _NEAR_MS
-        _, first, which = np.unique(numbered_rows(broker_id, minute), return_index=True, return_inverse=True)
+        which = numbered_rows(broker_id, minute)
+        first = first_of_each(which)
         around = zip(broker_id[first].tolist(), minute[first].tolist(), strict=True)
         late_ms = np.fromiter((self._latest_around(*each) for each in around), np.int64, len(first))[which]
         is_last = (late_ms > self._tolerance_ms) & self._is_last[numbers]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fencepost.protocols.offset_commit.member_lines import HeartbeatAnswer, MemberLine
 from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.requests import CommitRequest
-from fencepost.replay.entities import numbered_rows
+from fencepost.replay.entities import first_of_each, numbered_rows
 from fencepost.replay.group_coordinator.records import ASSIGNMENT_TYPES, MEMBER_TYPES, GroupRecord
 from fencepost.replay.logs import UNKNOWN, Longs
 
@@ -86,8 +86,8 @@ def _connections(requests: Requests, numbers: Longs) -> tuple[Longs, dict[Any, i
     """For each request a number for its group, broker and connection together; and what has which number."""
     group_id, connection = (requests.texts(name) for name in ("group_id", "connection"))
     broker_id = requests["broker_id"][numbers]
-    rows = numbered_rows(group_id.values[numbers], broker_id, connection.values[numbers])
-    _, first, number = np.unique(rows, return_index=True, return_inverse=True)
+    number = numbered_rows(group_id.values[numbers], broker_id, connection.values[numbers])
+    first = first_of_each(number)
     some = numbers[first]
     names = zip(group_id.objects(some), broker_id[first].tolist(), connection.objects(some), strict=True)
     return number, {each: at for at, each in enumerate(names)}

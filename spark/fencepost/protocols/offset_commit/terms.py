@@ -9,7 +9,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from fencepost.replay.entities import numbered_rows
+from fencepost.replay.entities import first_of_each, numbered_rows
 from fencepost.replay.logs import Longs, Stretch, Term
 
 
@@ -97,7 +97,7 @@ class Terms:
     def numbers_at(self, stretches: Longs, leader_epochs: Longs) -> Longs:
         """The numbers of the terms with these stretches and leader epochs, one for each; -2 for none."""
         place = numbered_rows(stretches, leader_epochs)
-        _, first = np.unique(place, return_index=True)
+        first = first_of_each(place)
         places = zip(stretches[first].tolist(), leader_epochs[first].tolist(), strict=True)
         return np.array([self.numbers.get(each, -2) for each in places], dtype=np.int64)[place]
 
