@@ -15,6 +15,9 @@ HELD_BYTES = 128 << 20
 PIECE_BYTES = 32 << 20
 """About so many bytes are written to a file, and read from it, at a time."""
 
+_MOST_BATCHES = 8
+"""A piece in more batches is copied into one before it is written: each batch costs something to read."""
+
 
 class Pieces:
     """Rows of a schema, piece by piece. Each iteration computes them anew, or reads them from a file."""
@@ -72,7 +75,10 @@ class PieceFile:
         assert self._writer is not None, "rows were read already"
         first = len(self._sizes)
         for piece in sliced(rows, PIECE_BYTES):
-            for batch in piece.combine_chunks().to_batches():
+            batches = piece.to_batches()
+            if len(batches) > _MOST_BATCHES:
+                batches = piece.combine_chunks().to_batches()
+            for batch in batches:
                 self._writer.write_batch(batch)
                 self._sizes.append(batch.nbytes)
         return list(range(first, len(self._sizes)))
