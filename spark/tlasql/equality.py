@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
@@ -28,9 +28,8 @@ def equal(left: exp.Expr, right: exp.Expr, kind: Type, dialect: Dialect, fresh: 
 
 def _equal(left: exp.Expr, right: exp.Expr, kind: Type, dialect: Dialect, fresh: Fresh) -> exp.Expr:
     match kind:
-        case Record(fields=fields):
-            named = [(name, part) for name, (_, part) in zip(kind.columns, fields, strict=True)]
-            return _by_field(left, right, named, dialect, fresh)
+        case Record(stored=stored):
+            return _by_field(left, right, stored, dialect, fresh)
         case Tuple(parts=parts):
             return _by_field(
                 left, right, [(f"_{n}", p) for n, p in enumerate(parts, start=1)], dialect, fresh
@@ -63,9 +62,8 @@ def certain(value: exp.Expr, kind: Type, dialect: Dialect, fresh: Fresh) -> exp.
 def _certain(value: exp.Expr, kind: Type, dialect: Dialect, fresh: Fresh) -> exp.Expr:
     known = tree.is_known(value.copy())
     match kind:
-        case Record(fields=fields):
-            named = zip(kind.columns, fields, strict=True)
-            inner = [certain(dialect.field(value, name), part, dialect, fresh) for name, (_, part) in named]
+        case Record(stored=stored):
+            inner = [certain(dialect.field(value, name), part, dialect, fresh) for name, part in stored]
         case Tuple(parts=parts):
             inner = [
                 certain(dialect.field(value, f"_{n}"), part, dialect, fresh)
@@ -87,7 +85,7 @@ def _certain(value: exp.Expr, kind: Type, dialect: Dialect, fresh: Fresh) -> exp
 
 
 def _by_field(
-    left: exp.Expr, right: exp.Expr, fields: list[tuple[str, Type]], dialect: Dialect, fresh: Fresh
+    left: exp.Expr, right: exp.Expr, fields: Sequence[tuple[str, Type]], dialect: Dialect, fresh: Fresh
 ) -> exp.Expr:
     return tree.all_of(
         equal(dialect.field(left.copy(), name), dialect.field(right.copy(), name), part, dialect, fresh)

@@ -63,8 +63,9 @@ def frozen(value: Any, kind: Type | None) -> Any:
             return frozenset(enumerate((frozen(each, element) for each in value), start=1))
         case Function(argument=argument, result=result):
             return frozenset((frozen(key, argument), frozen(each, result)) for key, each in value.items())
-        case Record(fields=fields):
-            return frozenset((name, frozen(value[name], part)) for name, part in fields)
+        case Record(fields=fields, optional=optional):
+            held = [(name, part, value[name] if name in optional else [value[name]]) for name, part in fields]
+            return frozenset((name, frozen(each, part)) for name, part, found in held for each in found)
         case Tuple(parts=parts):
             return frozenset((n, frozen(value[f"_{n}"], part)) for n, part in enumerate(parts, start=1))
     return value
