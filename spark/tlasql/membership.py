@@ -411,8 +411,8 @@ class Membership:
                 assert inner is not None
                 return inside(element, inner)
             case Op(symbol="DOMAIN", arguments=(function,)) if isinstance(function.type, Record):
-                if isinstance(element, Literal):
-                    return self._named(str(element.value), function)
+                if isinstance(name := found(element), exp.Literal):
+                    return self._named(name.this, function)
                 every = (Literal(location, name, type=STR) for name, _ in function.type.fields)
                 pairs = ((self.equality(element, each), each) for each in every)
                 return tree.any_of(

@@ -77,7 +77,7 @@ def compiled(dialect: str) -> CompiledModule:
 def behaviour(chance: random.Random, length: int, integers: Sequence[int] = INTEGERS) -> list[State]:
     """Successive states; in some behaviours everything changes in a step, in others one variable at most."""
     kinds = types()
-    sparse = chance.random() < 0.5
+    sparse = chance.random() < 0.4
     states = [{name: value(kind, chance, integers) for name, kind in kinds.items()}]
     while len(states) < length:
         changed = [chance.choice(sorted(kinds))] if sparse else sorted(kinds)

@@ -148,7 +148,7 @@ class _Evaluator:
             raise UndefinedError("no arm of CASE is true")
         return self.value(arguments[-1], bound)
 
-    def _within(self, found: Any, whole: Expr, bound: dict[int, Any]) -> bool:  # noqa: PLR0911 (one each)
+    def _within(self, found: Any, whole: Expr, bound: dict[int, Any]) -> bool:  # noqa: C901, PLR0911
         """``found \\in whole``, also where ``whole`` is too large to write down."""
         match whole:
             case Op(symbol="Int" | "STRING" | "BOOLEAN"):
@@ -173,6 +173,8 @@ class _Evaluator:
                 )
             case Op(symbol="\\cup", arguments=sides):
                 return any(self._within(found, each, bound) for each in sides)
+            case Op(symbol="\\cap", arguments=sides):
+                return all(self._within(found, each, bound) for each in sides)
             case Op(symbol="\\", arguments=(left, right)):
                 return self._within(found, left, bound) and not self._within(found, right, bound)
             case Quantified(kind="filter", variable=variable, domain=domain, body=body):
