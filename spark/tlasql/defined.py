@@ -17,16 +17,19 @@ from tlasql.ir import (
     Bound,
     Except,
     Expr,
+    Field,
     Index,
     Literal,
     Op,
     Prime,
     Quantified,
+    RecordOf,
     RecordSet,
     Variable,
     children,
     substitute,
 )
+from tlasql.shapes import has_field, may_lack
 from tlasql.types import BOOL, INT, Function, Record, SeqOf, SetOf, Tuple, Type
 
 Facts = frozenset[Expr]
@@ -77,6 +80,8 @@ class _Definedness:
                 return _and(expr, parts)
             case Except(function=function, key=key, value=value):
                 return self._except(expr, function, key, value, facts)
+            case Field(record=record, name=name) if may_lack(record, name):
+                return _and(expr, [self.of(record, facts), self._has_field(record, name, facts)])
             case Quantified():
                 return self._quantified(expr, facts)
             case _:
@@ -171,8 +176,12 @@ class _Definedness:
         """TLC reads the new value only where there is an old one."""
         parts = [self.of(function, facts), self.of(key, facts)]
         if isinstance(expr.type, Record):
-            return _and(expr, [*parts, self.of(value, facts)])
-        inside = _inside(key, function)
+            name = str(key.value) if isinstance(key, Literal) else ""
+            if not may_lack(function, name):
+                return _and(expr, [*parts, self.of(value, facts)])
+            inside = has_field(function, name)
+        else:
+            inside = _inside(key, function)
         return _and(expr, [*parts, _implies(expr, inside, self.of(value, facts | {inside}))])
 
     def _quantified(self, expr: Quantified, facts: Facts) -> Expr:
@@ -204,6 +213,12 @@ class _Definedness:
                 inside = _op(expr, "\\in", (element, domain))
                 return _and(expr, [outer, _implies(expr, inside, self.of(asked, facts | {inside}))])
         return self.of(container, facts)
+
+    @staticmethod
+    def _has_field(record: Expr, name: str, facts: Facts) -> Expr:
+        """Whether the record has a field that others of its type lack."""
+        known = _shape(record, name, facts)
+        return has_field(record, name) if known is None else _literal(record, known)
 
     def _applicable(self, expr: Expr, function: Expr, key: Expr, facts: Facts) -> Expr:
         held = self.held and isinstance(_root(function), Variable | Prime)
@@ -275,6 +290,26 @@ def _in_domain(key: Expr, function: Expr, facts: Facts) -> bool:  # noqa: C901, 
         case Op(symbol="@@", arguments=parts):
             return any(_in_domain(key, each, facts) for each in parts)
     return False
+
+
+def _shape(record: Expr, name: str, facts: Facts) -> bool | None:
+    """Whether the text shows that the record has such a field, or that it has none."""
+    if has_field(record, name) in facts:
+        return True
+    match record:
+        case RecordOf(names=names):
+            return name in names
+        case Except(function=inner):
+            return _shape(inner, name, facts)
+    shapes = [
+        fact.arguments[1].names
+        for fact in facts
+        if isinstance(fact, Op)
+        and fact.symbol == "\\in"
+        and fact.arguments[0] == record
+        and isinstance(fact.arguments[1], RecordSet)
+    ]
+    return name in shapes[0] if shapes else None
 
 
 def _member(key: Expr, domain: Expr, facts: Facts) -> bool:  # noqa: PLR0911 (one for each kind)

@@ -320,9 +320,8 @@ DIALECTS = {each.name: each for each in (SPARK, DUCKDB)}
 def _cased(kind: Type) -> str:
     """The Spark type with the fields' own spelling."""
     match kind:
-        case Record(fields=fields):
-            named = zip(kind.columns, fields, strict=True)
-            return "struct<" + ",".join(f"`{name}`:{_cased(part)}" for name, (_, part) in named) + ">"
+        case Record(stored=stored):
+            return "struct<" + ",".join(f"`{name}`:{_cased(part)}" for name, part in stored) + ">"
         case Tuple(parts=parts):
             return "struct<" + ",".join(f"_{n}:{_cased(part)}" for n, part in enumerate(parts, 1)) + ">"
         case Function(argument=argument, result=result):

@@ -28,9 +28,8 @@ def equal(left: exp.Expr, right: exp.Expr, kind: Type, dialect: Dialect, fresh: 
 
 def _equal(left: exp.Expr, right: exp.Expr, kind: Type, dialect: Dialect, fresh: Fresh) -> exp.Expr:
     match kind:
-        case Record(fields=fields):
-            named = [(name, part) for name, (_, part) in zip(kind.columns, fields, strict=True)]
-            return _by_field(left, right, named, dialect, fresh)
+        case Record():
+            return _records(left, right, kind, dialect, fresh)
         case Tuple(parts=parts):
             return _by_field(
                 left, right, [(f"_{n}", p) for n, p in enumerate(parts, start=1)], dialect, fresh
@@ -63,9 +62,8 @@ def certain(value: exp.Expr, kind: Type, dialect: Dialect, fresh: Fresh) -> exp.
 def _certain(value: exp.Expr, kind: Type, dialect: Dialect, fresh: Fresh) -> exp.Expr:
     known = tree.is_known(value.copy())
     match kind:
-        case Record(fields=fields):
-            named = zip(kind.columns, fields, strict=True)
-            inner = [certain(dialect.field(value, name), part, dialect, fresh) for name, (_, part) in named]
+        case Record(stored=stored):
+            inner = [certain(dialect.field(value, name), part, dialect, fresh) for name, part in stored]
         case Tuple(parts=parts):
             inner = [
                 certain(dialect.field(value, f"_{n}"), part, dialect, fresh)
@@ -93,6 +91,22 @@ def _by_field(
         equal(dialect.field(left.copy(), name), dialect.field(right.copy(), name), part, dialect, fresh)
         for name, part in fields
     )
+
+
+def _records(left: exp.Expr, right: exp.Expr, kind: Record, dialect: Dialect, fresh: Fresh) -> exp.Expr:
+    """The same fields, and in each the same; of an optional one there is an array."""
+    tests: list[exp.Expr] = []
+    for column, (name, part) in zip(kind.columns, kind.fields, strict=True):
+        one, other = dialect.field(left.copy(), column), dialect.field(right.copy(), column)
+        if name in kind.optional:
+            size, first = dialect.size(one), exp.Literal.number(1)
+            tests.append(exp.EQ(this=size, expression=dialect.size(other)))
+            held = dialect.at_index(one.copy(), first), dialect.at_index(other.copy(), first.copy())
+            lacking = exp.EQ(this=size.copy(), expression=exp.Literal.number(0))
+            tests.append(tree.any_of([lacking, equal(*held, part, dialect, fresh)]))
+        else:
+            tests.append(equal(one, other, part, dialect, fresh))
+    return tree.all_of(tests)
 
 
 def _subset(left: exp.Expr, right: exp.Expr, element: Type, dialect: Dialect, fresh: Fresh) -> exp.Expr:

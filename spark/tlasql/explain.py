@@ -79,7 +79,7 @@ def _changes(name: str, before: Any, after: Any, kind: Type) -> list[str]:
             else:
                 found += _changes(f"{name}[{key}]", old[key], new[key], kind.result)
         return found
-    if isinstance(kind, Record) and before is not None and after is not None:
+    if isinstance(kind, Record) and not kind.optional and before is not None and after is not None:
         named = zip(kind.columns, kind.fields, strict=True)
         return [
             line
@@ -108,10 +108,14 @@ def _text(value: Any, kind: Type) -> str:
         pairs = sorted(f"{_text(k, kind.argument)} :> {_text(v, kind.result)}" for k, v in entries(value))
         return "(" + " @@ ".join(pairs) + ")" if pairs else "<<>>"
     if isinstance(kind, Record):
-        named = zip(kind.columns, kind.fields, strict=True)
-        return (
-            "[" + ", ".join(f"{name} |-> {_text(_part(value, c), part)}" for c, (name, part) in named) + "]"
-        )
+        shown = []
+        for column, (name, part) in zip(kind.columns, kind.fields, strict=True):
+            found = _part(value, column)
+            if name in kind.optional and found is not None:
+                shown += [f"{name} |-> {_text(each, part)}" for each in found]
+            else:
+                shown.append(f"{name} |-> {_text(found, part)}")
+        return "[" + ", ".join(shown) + "]"
     return literal(value, kind) if not isinstance(value, int) or isinstance(value, bool) else str(value)
 
 

@@ -41,6 +41,7 @@ _JOINED = {"\\cup", "\\cap", "\\"}
 _SAME = {"=", "\\subseteq", "@@", "\\o"} | _JOINED
 
 _CORRECT = "correct the expression, or the @type of a variable in it"
+_SOME_HAVE = "a type marks the fields that some records lack, {type: Str, bal?: Int}"
 
 Environment = Mapping[int, Type]
 _Wait = Callable[[bool], bool]
@@ -131,13 +132,9 @@ class Inference:
     def _field(self, expr: Field, bound: Environment) -> Expr:
         record, result = self.of(expr.record, bound), self._unifier.unknown()
         row = self._unifier.unknown(Row(((expr.name, result),), closed=False))
-        try:
-            self._unifier.unify(_type(record), row)
-        except MismatchError:
+        if not self._fits(_type(record), row):
             message = f"{text(record)} of type {self._shown(record)} has no field {expr.name}"
-            raise fail(
-                expr.location, message, "only records of one shape can be told apart by type"
-            ) from None
+            raise fail(expr.location, message, f"where only some of the records have it: {_SOME_HAVE}")
         return replace(expr, record=record, type=result)
 
     def _index(self, expr: Index, bound: Environment) -> Expr:
@@ -343,7 +340,9 @@ class Inference:
         if not self._fits(_type(element), inner):
             shown = f"{text(element)} of type {self._shown(element)}"
             held = f"{text(container)} of type {self._shown(container)}"
-            raise fail(expr.location, f"\\in does not fit {shown}, {held}", _CORRECT)
+            written = any(isinstance(each, RecordOf | RecordSet) for each in walk(expr))
+            remedy = _one_type(element, container) if written else _CORRECT
+            raise fail(expr.location, f"\\in does not fit {shown}, {held}", remedy)
         return BOOL
 
     def _domain(self, function: Expr, keys: Type, final: bool) -> bool:
@@ -414,7 +413,12 @@ class Inference:
         return element
 
     def _shown(self, part: Expr) -> Type:
-        return self._unifier.resolve(_type(part))
+        """Its type as far as it is known; what is open is shown as the simplest that it may be."""
+        restore = self._unifier.saved()
+        self._unifier.settle(_type(part))
+        found = self._unifier.resolve(_type(part))
+        restore()
+        return found
 
     def _resolved(self, expr: Expr) -> Expr:
         if not self._unifier.settle(_type(expr)):
@@ -432,7 +436,7 @@ class Inference:
                 return Index(built.location, function, key, type=kind, label=built.label)
             case RecordOf(type=Record(fields=fields)) | RecordSet(type=SetOf(element=Record(fields=fields))):
                 given = dict(zip(built.names, built.arguments, strict=True))
-                names = tuple(name for name, _ in fields)
+                names = tuple(name for name, _ in fields if name in given)
                 return replace(built, names=names, arguments=tuple(given[name] for name in names))
         return built
 
@@ -443,7 +447,7 @@ def _one_type(*parts: Expr) -> str:
     if any(isinstance(each, Model) for each in every):
         return "in the mapping's [constants] give the model value a value of the other's type: Nil = -1"
     if any(isinstance(each, RecordOf | RecordSet) for each in every):
-        return "records of several shapes have no one type: map each shape to a set of its own"
+        return f"fields of one name have one type in all records; {_SOME_HAVE}"
     return "what is compared or joined has one type: a column holds no other"
 
 

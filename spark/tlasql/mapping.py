@@ -280,6 +280,11 @@ class _Loader:
         self, name: str, kind: Record, entry: dict[str, Any], scope: tuple[str, ...], where: Keys
     ) -> Records:
         table = str(entry.get("table", ""))
+        if kind.optional:
+            message = f"the records of {name} have several shapes, and one table has rows of one shape"
+            self._wrong(
+                where, message, f"give {name} a column of the table of [states]: one array in each state"
+            )
         fields = {str(field): str(column) for field, column in entry.get("fields", {}).items()}
         identity = self._names(entry.get("identity"), where, "identity")
         alternatives = entry.get("alternatives")
@@ -413,9 +418,8 @@ def spark_type(kind: Type) -> str:
             return f"array<{spark_type(element)}>"
         case Function(argument=argument, result=result):
             return f"map<{spark_type(argument)},{spark_type(result)}>"
-        case Record(fields=fields):
-            named = zip(kind.columns, fields, strict=True)
-            return "struct<" + ",".join(f"{name.lower()}:{spark_type(p)}" for name, (_, p) in named) + ">"
+        case Record(stored=stored):
+            return "struct<" + ",".join(f"{name.lower()}:{spark_type(p)}" for name, p in stored) + ">"
         case Tuple(parts=parts):
             return "struct<" + ",".join(f"_{n}:{spark_type(part)}" for n, part in enumerate(parts, 1)) + ">"
         case _:

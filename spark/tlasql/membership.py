@@ -267,7 +267,7 @@ class Membership:
             length = self._dialect.size(self._values.of(function))
             return self._dialect.between(exp.Literal.number(1), length)
         if isinstance(kind, Record):
-            return self._dialect.array([tree.string(name) for name, _ in kind.fields], SetOf(STR))
+            return self._field_names(function, kind)
         if isinstance(kind, Tuple):
             numbers = [exp.Literal.number(n) for n in range(1, len(kind.parts) + 1)]
             return self._dialect.array(list(numbers), SetOf(INT))
@@ -275,6 +275,18 @@ class Membership:
         if inner is not None:
             return self._values.of(inner)
         return self._dialect.keys(self._values.of(function))
+
+    def _field_names(self, record: Expr, kind: Record) -> exp.Expr:
+        """The DOMAIN of a record; a field that is perhaps there is an unknown element."""
+        dialect = self._dialect
+        found = [tree.string(name) for name, _ in kind.fields if name not in kind.optional]
+        names = dialect.array(found, SetOf(STR))
+        for name in sorted(kind.optional):
+            here, none = dialect.array([tree.string(name)], SetOf(STR)), dialect.array([], SetOf(STR))
+            test, perhaps = self._values.has_field(record, name), dialect.array([exp.null()], SetOf(STR))
+            more = tree.case_of(test, [(exp.true(), here), (exp.false(), none)], perhaps)
+            names = dialect.concatenated(names, more)
+        return names
 
     def _over(  # noqa: C901, PLR0911 (one each)
         self, domain: Expr, variable: Bound | None, test: Callable[[], exp.Expr], body: Expr, every: bool
@@ -398,6 +410,14 @@ class Membership:
                 inner = domain_of(function)
                 assert inner is not None
                 return inside(element, inner)
+            case Op(symbol="DOMAIN", arguments=(function,)) if isinstance(function.type, Record):
+                if isinstance(name := found(element), exp.Literal):
+                    return self._named(name.this, function)
+                every = (Literal(location, name, type=STR) for name, _ in function.type.fields)
+                pairs = ((self.equality(element, each), each) for each in every)
+                return tree.any_of(
+                    tree.all_of([same, self._named(str(each.value), function)]) for same, each in pairs
+                )
             case Op(symbol="DOMAIN", arguments=(function,)) if isinstance(function.type, SeqOf):
                 shown = tree.grouped(found(element))
                 length = self._dialect.size(found(function))
@@ -411,7 +431,13 @@ class Membership:
                 )
             case RecordSet(names=names, arguments=parts):
                 return tree.all_of(
-                    inside(field_of(element, name), part) for name, part in zip(names, parts, strict=True)
+                    [
+                        *self._of_shape(element, names),
+                        *(
+                            inside(field_of(element, name), part)
+                            for name, part in zip(names, parts, strict=True)
+                        ),
+                    ]
                 )
             case Quantified(kind="filter", variable=variable, domain=domain, body=body):
                 held_value = found(element)
@@ -421,6 +447,16 @@ class Membership:
                 same = Op(location, "=", (element, body), type=BOOL)
                 return self._over(domain, variable, lambda: self.equality(element, body), same, every=False)
         return contains(found(container), found(element), type_of(element), self._dialect, values.fresh)
+
+    def _named(self, name: str, record: Expr) -> exp.Expr:
+        assert isinstance(record.type, Record)
+        return exp.false() if record.type.field(name) is None else self._values.has_field(record, name)
+
+    def _of_shape(self, record: Expr, names: Sequence[str]) -> list[exp.Expr]:
+        """Tests that hold where a record has the fields ``names`` and no others."""
+        optional = record.type.optional if isinstance(record.type, Record) else ()
+        tests = ((name, self._values.has_field(record, name)) for name in sorted(optional))
+        return [test if name in names else tree.negation(test) for name, test in tests]
 
     def _in_function_set(self, element: Expr, arguments: Expr, results: Expr) -> exp.Expr:
         kind = element.type
@@ -473,17 +509,37 @@ class Membership:
         """``[a : S, b : T]``, all of them."""
         kind = element_of(expr)
         assert isinstance(kind, Record)
-        return self._product([kind.column(name) for name in expr.names], expr.arguments)
+        if not kind.optional:
+            return self._product([kind.column(name) for name in expr.names], expr.arguments)
+
+        def made(chosen: Sequence[exp.Expr]) -> exp.Expr:
+            given, fields = dict(zip(expr.names, chosen, strict=True)), []
+            for (column, stored), (name, _) in zip(kind.stored, kind.fields, strict=True):
+                held = [given[name].copy()] if name in given else []
+                fields.append(
+                    (column, self._dialect.array(held, stored) if name in kind.optional else held[0])
+                )
+            return self._dialect.struct(fields)
+
+        return self._combined(expr.arguments, made)
 
     def _product(self, names: Sequence[str], parts: Sequence[Expr]) -> exp.Expr:
-        """All tuples or records: nested images of each part, made flat."""
+        """All tuples or records."""
+        return self._combined(
+            parts,
+            lambda chosen: self._dialect.struct(
+                [(n, each.copy()) for n, each in zip(names, chosen, strict=True)]
+            ),
+        )
+
+    def _combined(self, parts: Sequence[Expr], made: Callable[[Sequence[exp.Expr]], exp.Expr]) -> exp.Expr:
+        """What is made of each choice of one element of every part: nested images, made flat."""
         values, dialect = self._values, self._dialect
 
         def level(index: int, chosen: list[exp.Expr]) -> exp.Expr:
             if index == len(parts):
                 known = tree.all_of(tree.is_known(each.copy()) for each in chosen)
-                made = dialect.struct([(n, each.copy()) for n, each in zip(names, chosen, strict=True)])
-                return tree.case([(known, made)])
+                return tree.case([(known, made(chosen))])
             inner = dialect.transformed(
                 values.of(parts[index]), values.fresh("e"), lambda each: level(index + 1, [*chosen, each])
             )

@@ -19,7 +19,7 @@ from tlasql.ir import (
     text,
     walk,
 )
-from tlasql.types import INT, Function, Record, SeqOf, SetOf, Tuple, Type
+from tlasql.types import BOOL, INT, STR, Function, Record, SeqOf, SetOf, Tuple, Type
 
 _STRICT = {"=", "<", "<=", ">", ">=", "+", "-", "*", "-."}
 
@@ -60,17 +60,39 @@ def is_finite(base: Expr) -> bool:
 
 def written_out(left: Expr, right: Expr) -> list[tuple[Expr, Expr]] | None:
     """Component pairs when either side is written out as a tuple or record."""
-    for one in (left, right):
+    for one, other in ((left, right), (right, left)):
         if isinstance(one, RecordOf):
-            return [(field_of(left, name), field_of(right, name)) for name in one.names]
+            pairs = [(field_of(left, name), field_of(right, name)) for name in one.names]
+            return _shapes(one, other) + pairs
         if isinstance(one, Op) and one.symbol == "<<>>" and isinstance(one.type, Tuple):
             return [(component(left, n), component(right, n)) for n in range(1, len(one.arguments) + 1)]
     return None
 
 
+def _shapes(one: RecordOf, other: Expr) -> list[tuple[Expr, Expr]]:
+    """What is equal where both have the same fields."""
+    optional = one.type.optional if isinstance(one.type, Record) else ()
+    return [
+        (has_field(other, name), Literal(one.location, name in one.names, type=BOOL))
+        for name in sorted(optional)
+    ]
+
+
+def has_field(record: Expr, name: str) -> Expr:
+    r"""``"name" \in DOMAIN record``"""
+    at = record.location
+    domain = Op(at, "DOMAIN", (record,), type=SetOf(STR))
+    return Op(at, "\\in", (Literal(at, name, type=STR), domain), type=BOOL)
+
+
+def may_lack(record: Expr, name: str) -> bool:
+    """Whether some values of the record's type have no such field."""
+    return isinstance(record.type, Record) and name in record.type.optional
+
+
 def field_of(expr: Expr, name: str) -> Expr:
     """``expr.name``, or what is written there."""
-    if isinstance(expr, RecordOf):
+    if isinstance(expr, RecordOf) and name in expr.names:
         return dict(zip(expr.names, expr.arguments, strict=True))[name]
     assert isinstance(expr.type, Record)
     return Field(expr.location, expr, name, type=expr.type.field(name))
@@ -119,7 +141,9 @@ def is_total(part: Expr) -> bool:
     """Whether TLC always finds a value for it: what has none is not even equal to itself. Of a quantified
     variable an element may not be there at all.
     """
-    plain = isinstance(part, Variable | Prime | Field | Literal)
+    if isinstance(part, Field):
+        return not may_lack(part.record, part.name)
+    plain = isinstance(part, Variable | Prime | Literal)
     return plain or (isinstance(part, Op) and part.symbol == "DOMAIN")
 
 

@@ -44,13 +44,16 @@ class _Printer:
                 return "<<" + self._listed(value or (), element) + ">>"
             case Function():
                 return self._function(entries(value), kind)
-            case Record(fields=fields):
+            case Record(fields=fields, optional=optional):
                 found = {name.lower(): part for name, part in (value or {}).items()}
-                inside = (
-                    f"{name} |-> {self.text(found.get(column.lower()), part)}"
-                    for column, (name, part) in zip(kind.columns, fields, strict=True)
-                )
-                return "[" + ", ".join(inside) + "]"
+                inside = []
+                for column, (name, part) in zip(kind.columns, fields, strict=True):
+                    held = found.get(column.lower())
+                    if name not in optional:
+                        inside.append(f"{name} |-> {self.text(held, part)}")
+                    elif held:
+                        inside.append(f"{name} |-> {self.text(held[0], part)}")
+                return "[" + ", ".join(inside) + "]" if inside else "<<>>"
             case Tuple(parts=parts):
                 values = zip(_parts(value, parts), parts, strict=True)
                 return "<<" + ", ".join(self.text(v, p) for v, p in values) + ">>"

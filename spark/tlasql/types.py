@@ -1,5 +1,5 @@
 """Types as Apalache writes them: ``Int``, ``Bool``, ``Str``, ``SORT``, ``Set(T)``, ``Seq(T)``, ``A -> B``,
-records, tuples.
+records, tuples. ``{type: Str, bal?: Int}`` is a record of several shapes: one that has no ``bal`` is one too.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-_TOKEN = re.compile(r"\s*(->|<<|>>|[A-Za-z_$]\w*|[(){}\[\]:,])")
+_TOKEN = re.compile(r"\s*(->|<<|>>|[A-Za-z_$]\w*|[(){}\[\]:,?])")
 _END = ""
 _RECORDS = {"{": "}", "[": "]"}
 
@@ -65,9 +65,10 @@ class Function(Type):
 
 @dataclass(frozen=True)
 class Record(Type):
-    """``{name: T, ...}``"""
+    """``{name: T, ...}``; a value may lack the fields that are ``optional``."""
 
     fields: tuple[tuple[str, Type], ...]
+    optional: frozenset[str] = frozenset()
 
     def field(self, name: str) -> Type | None:
         """The type of a field, None when there is no such field."""
@@ -91,8 +92,17 @@ class Record(Type):
         """The name of a field in a struct."""
         return self.columns[[each for each, _ in self.fields].index(name)]
 
+    @property
+    def stored(self) -> tuple[tuple[str, Type], ...]:
+        """(column in a struct, type of what it holds) of each field. An optional one is an array of one
+        value, or of none where the record lacks the field.
+        """
+        kinds = (SeqOf(kind) if name in self.optional else kind for name, kind in self.fields)
+        return tuple(zip(self.columns, kinds, strict=True))
+
     def __str__(self) -> str:
-        return "{" + ", ".join(f"{name}: {kind}" for name, kind in self.fields) + "}"
+        named = (f"{name}{'?' * (name in self.optional)}: {kind}" for name, kind in self.fields)
+        return "{" + ", ".join(named) + "}"
 
 
 @dataclass(frozen=True)
@@ -200,11 +210,15 @@ class _Reader:
     def _record(self, begin: str, end: str) -> Type:
         self.expect(begin)
         fields: list[tuple[str, Type]] = []
+        optional = set()
         while self._tokens[0] != end:
             if fields:
                 self.expect(",")
             name = self._name()
+            if self._tokens[0] == "?":
+                self.expect("?")
+                optional.add(name)
             self.expect(":")
             fields.append((name, self.function()))
         self.expect(end)
-        return Record(tuple(fields))
+        return Record(tuple(fields), frozenset(optional))

@@ -31,10 +31,11 @@ class Text:
 
 @dataclass(frozen=True)
 class Row:
-    """A record with these fields; ``closed``: and no others."""
+    """A record with these fields; ``closed``: and no others; some values lack the ``optional`` ones."""
 
     fields: tuple[tuple[str, Type], ...]
     closed: bool
+    optional: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -111,10 +112,10 @@ class Unifier:
                 return Function(self.resolve(argument), self.resolve(result))
             case Tuple(parts=parts):
                 return Tuple(tuple(self.resolve(part) for part in parts))
-            case Record(fields=fields):
+            case Record(fields=fields, optional=optional):
                 given = dict(fields)
                 order = self._orders.setdefault(frozenset(given), tuple(given))
-                return Record(tuple((name, self.resolve(given[name])) for name in order))
+                return Record(tuple((name, self.resolve(given[name])) for name in order), optional)
             case head:
                 return head
 
@@ -135,7 +136,9 @@ class Unifier:
                 self.unify(a2, b2)
             case Tuple(parts=left), Tuple(parts=right) if len(left) == len(right):
                 self._all(zip(left, right, strict=True))
-            case Record(fields=left_fields), Record(fields=right_fields):
+            case Record(fields=left_fields, optional=left_optional), Record(
+                fields=right_fields, optional=right_optional
+            ) if left_optional == right_optional:
                 self._fields(left_fields, right_fields)
             case _:
                 raise MismatchError
@@ -211,9 +214,9 @@ class Unifier:
         match shape, kind:
             case Text(), Scalar() if kind not in (INT, BOOL):
                 return
-            case Row(fields=fields, closed=closed), Record(fields=whole):
-                have = dict(whole)
-                if any(name not in have for name, _ in fields) or (closed and len(fields) != len(have)):
+            case Row(fields=fields, closed=closed, optional=lacking), Record(fields=whole, optional=optional):
+                have, named = dict(whole), {name for name, _ in fields}
+                if named - have.keys() or (closed and have.keys() - named - optional) or lacking - optional:
                     raise MismatchError
                 self._all((part, have[name]) for name, part in fields)
             case Row(fields=fields, closed=False), Function(argument=argument, result=result):
@@ -239,12 +242,8 @@ class Unifier:
             case Text(), Text():
                 return
             case Row(), Row():
+                self._see(kind, _joined(one, other))
                 a, b = dict(one.fields), dict(other.fields)
-                if (one.closed and b.keys() - a.keys()) or (other.closed and a.keys() - b.keys()):
-                    raise MismatchError
-                first = one if one.closed else other
-                merged = {**dict(first.fields), **a, **b}
-                self._see(kind, Row(tuple(merged.items()), one.closed or other.closed))
                 self._all((a[name], b[name]) for name in a.keys() & b.keys())
             case Listing(parts=left), Listing(parts=right) if len(left) == len(right):
                 self._all(zip(left, right, strict=True))
@@ -263,6 +262,21 @@ class Unifier:
         return kind == open_kind or any(self._occurs(open_kind, part) for part in self._parts(kind))
 
 
+def _joined(one: Row, other: Row) -> Row:
+    """A row with the fields of both: what one of two whole records lacks is optional. Raises MismatchError
+    where a field is read that no record has.
+    """
+    a, b = dict(one.fields), dict(other.fields)
+    optional = one.optional | other.optional
+    if one.closed and other.closed:
+        optional |= a.keys() ^ b.keys()
+    elif (one.closed and b.keys() - a.keys()) or (other.closed and a.keys() - b.keys()):
+        raise MismatchError
+    first = one if one.closed else other
+    merged = {**dict(first.fields), **a, **b}
+    return Row(tuple(merged.items()), one.closed or other.closed, optional)
+
+
 def _simplest(shape: Shape | None) -> Type | None:
     match shape:
         case Text():
@@ -271,8 +285,8 @@ def _simplest(shape: Shape | None) -> Type | None:
             return Tuple(parts)
         case Numbered(result=result):
             return Function(INT, result)
-        case Row(fields=fields, closed=True):
-            return Record(fields)
+        case Row(fields=fields, closed=True, optional=optional):
+            return Record(fields, optional)
     return None
 
 

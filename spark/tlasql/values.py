@@ -34,7 +34,7 @@ from tlasql.ir import (
     text,
 )
 from tlasql.membership import Membership
-from tlasql.shapes import counts
+from tlasql.shapes import counts, may_lack
 from tlasql.types import BOOL, INT, Function, Record, SeqOf, SetOf, Tuple, Type
 
 _COMPUTED = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul}
@@ -137,14 +137,33 @@ class Values:
 
     def _field(self, record: Expr, name: str) -> exp.Expr:
         match record:
-            case RecordOf(names=names, arguments=arguments):
+            case RecordOf(names=names, arguments=arguments) if name in names:
                 return self.of(dict(zip(names, arguments, strict=True))[name])
+            case RecordOf(type=Record() as kind):
+                return self.dialect.null(_type(Field(record.location, record, name, type=kind.field(name))))
             case Except(function=inner, key=Literal(value=changed), value=new):
-                return self.of(new) if changed == name else self._field(inner, name)
+                if changed != name:
+                    return self._field(inner, name)
+                found = self.of(new)
+                return tree.case([(self.has_field(inner, name), found)]) if may_lack(inner, name) else found
             case Op(symbol="IF", arguments=(test, then, other)):
                 return self._if(test, self._field(then, name), self._field(other, name), None)
         assert isinstance(record.type, Record)
-        return self.dialect.field(self.of(record), record.type.column(name))
+        found = self.dialect.field(self.of(record), record.type.column(name))
+        return self.dialect.at_index(found, exp.Literal.number(1)) if may_lack(record, name) else found
+
+    def has_field(self, record: Expr, name: str) -> exp.Expr:
+        r"""``"name" \in DOMAIN record``"""
+        match record:
+            case RecordOf(names=names):
+                return exp.true() if name in names else exp.false()
+            case Except(function=inner):
+                return self.has_field(inner, name)
+        assert isinstance(record.type, Record)
+        if name not in record.type.optional:
+            return exp.true()
+        found = self.dialect.field(self.of(record), record.type.column(name))
+        return exp.EQ(this=self.dialect.size(found), expression=exp.Literal.number(1))
 
     def _index(self, function: Expr, key: Expr) -> exp.Expr:  # noqa: PLR0911 (one each)
         kind = function.type
@@ -172,23 +191,28 @@ class Values:
 
     def _record(self, expr: Expr, given: Mapping[str, Expr]) -> exp.Expr:
         assert isinstance(expr.type, Record)
-        named = zip(expr.type.columns, expr.type.fields, strict=True)
-        return self.dialect.struct([(column, self.sized(given[name])) for column, (name, _) in named])
+        found, optional = [], expr.type.optional
+        for (column, kind), (name, _) in zip(expr.type.stored, expr.type.fields, strict=True):
+            values = [self.sized(given[name])] if name in given else []
+            found.append((column, self.dialect.array(values, kind) if name in optional else values[0]))
+        return self.dialect.struct(found)
 
     def _except(self, expr: Except) -> exp.Expr:
         kind, dialect = expr.type, self.dialect
         if isinstance(kind, Record):
             assert isinstance(expr.key, Literal)
-            changed_field, names = kind.column(str(expr.key.value)), kind.columns
+            name = str(expr.key.value)
+            column, optional = kind.column(name), name in kind.optional
+
+            def changed(old: exp.Expr) -> exp.Expr:
+                """The new value; of a field that some records lack, an array as long as the old one."""
+                if not optional:
+                    return self.sized(expr.value)
+                return dialect.transformed(old, self.fresh("old"), lambda _: self.sized(expr.value))
 
             def updated(old: exp.Expr) -> exp.Expr:
-                fields = [
-                    (
-                        name,
-                        self.sized(expr.value) if name == changed_field else dialect.field(old.copy(), name),
-                    )
-                    for name in names
-                ]
+                fields = [(each, dialect.field(old.copy(), each)) for each in kind.columns]
+                fields = [(each, changed(part) if each == column else part) for each, part in fields]
                 return tree.case([(tree.is_known(old.copy()), dialect.struct(fields))])
 
             return dialect.let(self.fresh("old"), self.of(expr.function), updated)

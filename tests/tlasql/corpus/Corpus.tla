@@ -39,6 +39,10 @@ VARIABLE q
 VARIABLE log
 \* @type: Set({at: Int, ok: Bool});
 VARIABLE msgs
+\* @type: Set({type: KEY, at?: Int, ok?: Bool});
+VARIABLE mail
+\* @type: {type: KEY, at?: Int, ok?: Bool};
+VARIABLE last
 \* @type: Set(<<Int, KEY>>);
 VARIABLE pairs
 \* @type: <<Int, Bool>>;
@@ -515,5 +519,54 @@ StepsByTheorem == [][k' > k]_<<k, b>>
 Spec == n = 0 /\ [][n' = n + 1]_vars
 THEOREM Spec => [](ByTheorem /\ AlsoByTheorem)
 THEOREM Named == Spec => AlwaysByTheorem /\ StepsByTheorem
+
+----------------------------------------------------------------------------
+\* Records of several shapes: what some of them lack.
+
+Asked == [type : {"a", "b"}, at : 0 .. 1]
+Told == [type : {"a", Nobody}, ok : BOOLEAN]
+Bare == [type : Keys]
+
+\* @invariant("of_two_shapes", "info", "state")
+OfTwoShapes == last \in Asked \cup Told
+
+\* @invariant("all_of_shapes", "info", "state")
+AllOfShapes == mail \subseteq (Told \cup Bare \cup [type : {"a", "b"}, at : Int])
+
+\* @invariant("field_by_tag", "info", "state")
+FieldByTag == \A m \in mail : "at" \in DOMAIN m => m.at > n
+
+\* @invariant("field_after_tag", "info", "state")
+FieldAfterTag == \E m \in mail : "at" \in DOMAIN m /\ (m.type = "a" \/ m.at < k)
+
+\* @invariant("shape_written", "info", "state")
+ShapeWritten == last = [type |-> key, at |-> n] \/ [type |-> "a"] = last \/ b
+
+\* @invariant("shape_in_mail", "info", "state")
+ShapeInMail == [type |-> key] \in mail \/ [type |-> key, at |-> n] \in mail
+
+\* @invariant("shapes_equal", "info", "state")
+ShapesEqual == last \in mail \/ last.type = key
+
+\* @invariant("names_of_shape", "info", "state")
+NamesOfShape == DOMAIN last = {"type", "at"} \/ DOMAIN last \subseteq {"type", "ok"}
+
+\* @invariant("how_many_fields", "info", "state")
+HowManyFields == Cardinality(DOMAIN last) > n
+
+\* @invariant("field_changed", "info", "state")
+FieldChanged == [last EXCEPT !.at = n] \in mail \/ [last EXCEPT !.type = "a", !.at = @ + 1].type = key
+
+\* @invariant("shape_filtered", "info", "state")
+ShapeFiltered == Cardinality({m \in mail : "at" \in DOMAIN m /\ m \notin Asked}) < n
+
+\* @invariant("shape_mapped", "info", "state")
+ShapeMapped == n \in {m.at : m \in {x \in mail : "at" \in DOMAIN x}}
+
+\* @invariant("over_shapes", "info", "state")
+OverShapes == \E m \in [type : live, at : s] \cup [type : {"a", key}] : m = last
+
+\* @step("shape_follows", "info", "state")
+ShapeFollows == last' = [type |-> key, at |-> n] \/ last'.type = "b"
 
 =============================================================================

@@ -6,6 +6,7 @@ import json
 import random
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from itertools import pairwise, product
@@ -36,6 +37,13 @@ _INTERVAL = {
 }
 
 State = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Perhaps(SeqOf):
+    """A field that some records lack: a list of its value, or of none."""
+
+
 Part = tuple[tuple[Any, ...], Type, bool]
 """Where a part of a state stands, its type, and whether it is an element of a set."""
 
@@ -69,7 +77,7 @@ def compiled(dialect: str) -> CompiledModule:
 def behaviour(chance: random.Random, length: int, integers: Sequence[int] = INTEGERS) -> list[State]:
     """Successive states; in some behaviours everything changes in a step, in others one variable at most."""
     kinds = types()
-    sparse = chance.random() < 0.5
+    sparse = chance.random() < 0.4
     states = [{name: value(kind, chance, integers) for name, kind in kinds.items()}]
     while len(states) < length:
         changed = [chance.choice(sorted(kinds))] if sparse else sorted(kinds)
@@ -82,6 +90,8 @@ def value(  # noqa: PLR0911 (one for each kind)
 ) -> Any:
     """A value from a domain so small that values meet."""
     match kind:
+        case Perhaps(element=element):
+            return [value(element, chance, integers) for _ in range(chance.choice((0, 1)))]
         case SetOf(element=element):
             return _distinct(
                 value(element, chance, integers) for _ in range(chance.choice((0, 1, 1, 2, 2, 3)))
@@ -92,13 +102,17 @@ def value(  # noqa: PLR0911 (one for each kind)
             keys = _distinct(value(argument, chance, integers) for _ in range(chance.choice((0, 1, 1, 2, 3))))
             images = [value(result, chance, integers) for _ in range(chance.choice((1, 3)))]
             return {key: chance.choice(images) for key in keys}
-        case Record(fields=fields):
-            return {name: value(part, chance, integers) for name, part in fields}
+        case Record():
+            return {name: value(part, chance, integers) for name, part in _fields(kind)}
         case Tuple(parts=parts):
             return {f"_{n}": value(part, chance, integers) for n, part in enumerate(parts, start=1)}
     if kind == BOOL:
         return chance.random() < 0.5
     return chance.choice(integers if kind == INT else KEYS)
+
+
+def _fields(kind: Record) -> list[tuple[str, Type]]:
+    return [(name, Perhaps(part) if name in kind.optional else part) for name, part in kind.fields]
 
 
 def _distinct(values: Iterable[Any]) -> list[Any]:
@@ -185,8 +199,8 @@ def _parts(found: Any, kind: Type, path: tuple[Any, ...], optional: bool = False
         case Function(result=result):
             for key in found:
                 yield from _parts(found[key], result, (*path, key))
-        case Record(fields=fields):
-            for name, part in fields:
+        case Record():
+            for name, part in _fields(kind):
                 yield from _parts(found[name], part, (*path, name))
         case Tuple(parts=parts):
             for n, part in enumerate(parts, start=1):
@@ -243,8 +257,8 @@ def _plain(found: Any, kind: Type) -> Any:
             return [_plain(each, element) for each in found]
         case Function(result=result):
             return {key: _plain(each, result) for key, each in found.items()}
-        case Record(fields=fields):
-            return {name: _plain(found[name], part) for name, part in fields}
+        case Record():
+            return {name: _plain(found[name], part) for name, part in _fields(kind)}
     return found
 
 

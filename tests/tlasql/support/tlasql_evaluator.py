@@ -63,8 +63,9 @@ def frozen(value: Any, kind: Type | None) -> Any:
             return frozenset(enumerate((frozen(each, element) for each in value), start=1))
         case Function(argument=argument, result=result):
             return frozenset((frozen(key, argument), frozen(each, result)) for key, each in value.items())
-        case Record(fields=fields):
-            return frozenset((name, frozen(value[name], part)) for name, part in fields)
+        case Record(fields=fields, optional=optional):
+            held = [(name, part, value[name] if name in optional else [value[name]]) for name, part in fields]
+            return frozenset((name, frozen(each, part)) for name, part, found in held for each in found)
         case Tuple(parts=parts):
             return frozenset((n, frozen(value[f"_{n}"], part)) for n, part in enumerate(parts, start=1))
     return value
@@ -147,7 +148,7 @@ class _Evaluator:
             raise UndefinedError("no arm of CASE is true")
         return self.value(arguments[-1], bound)
 
-    def _within(self, found: Any, whole: Expr, bound: dict[int, Any]) -> bool:  # noqa: PLR0911 (one each)
+    def _within(self, found: Any, whole: Expr, bound: dict[int, Any]) -> bool:  # noqa: C901, PLR0911
         """``found \\in whole``, also where ``whole`` is too large to write down."""
         match whole:
             case Op(symbol="Int" | "STRING" | "BOOLEAN"):
@@ -172,6 +173,8 @@ class _Evaluator:
                 )
             case Op(symbol="\\cup", arguments=sides):
                 return any(self._within(found, each, bound) for each in sides)
+            case Op(symbol="\\cap", arguments=sides):
+                return all(self._within(found, each, bound) for each in sides)
             case Op(symbol="\\", arguments=(left, right)):
                 return self._within(found, left, bound) and not self._within(found, right, bound)
             case Quantified(kind="filter", variable=variable, domain=domain, body=body):

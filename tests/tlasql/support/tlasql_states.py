@@ -62,8 +62,10 @@ class Domain:
             case Function(argument=argument, result=result):
                 keys = [self.value(argument, chance) for _ in range(chance.choice((0, 1, 2, 3, 3)))]
                 return {key: self.value(result, chance) for key in keys}
-            case Record(fields=fields):
-                return {name: self.value(part, chance) for name, part in fields}
+            case Record(fields=fields, optional=optional):
+                found = {name: self.value(part, chance) for name, part in fields}
+                lists = {name: [found[name]][: chance.choice((0, 1))] for name in sorted(optional)}
+                return {**found, **lists}
             case Tuple(parts=parts):
                 return {f"_{n}": self.value(part, chance) for n, part in enumerate(parts, start=1)}
         if kind == BOOL:
@@ -90,8 +92,9 @@ def written(value: Any, kind: Type, models: Mapping[str, str]) -> str:  # noqa: 
             return "(" + " @@ ".join(pairs) + ")"
         case Function():
             return "[judge_none \\in {} |-> judge_none]"
-        case Record(fields=fields):
-            return "[" + ", ".join(f"{n} |-> {written(value[n], part, models)}" for n, part in fields) + "]"
+        case Record():
+            held = ((n, part, each) for n, part in kind.fields for each in _held(value, n, kind))
+            return "[" + ", ".join(f"{n} |-> {written(each, part, models)}" for n, part, each in held) + "]"
         case Tuple(parts=parts):
             inside = (written(value[f"_{n}"], part, models) for n, part in enumerate(parts, start=1))
             return "<<" + ", ".join(inside) + ">>"
@@ -102,6 +105,11 @@ def written(value: Any, kind: Type, models: Mapping[str, str]) -> str:  # noqa: 
     return str(value) if isinstance(value, int) else json.dumps(value)
 
 
+def _held(value: Any, name: str, kind: Record) -> list[Any]:
+    """What a field holds: nothing where the record lacks it."""
+    return value[name] if name in kind.optional else [value[name]]
+
+
 def stored(value: Any, kind: Type) -> Any:
     """A value as a table has it: a model value as its text."""
     match kind:
@@ -110,8 +118,8 @@ def stored(value: Any, kind: Type) -> Any:
         case Function(argument=argument, result=result):
             return {stored(k, argument): stored(v, result) for k, v in value.items()}
         case Record(fields=fields):
-            names = zip(kind.columns, fields, strict=True)
-            return {column.lower(): stored(value[name], part) for column, (name, part) in names}
+            names = zip(kind.stored, fields, strict=True)
+            return {column.lower(): stored(value[name], part) for (column, part), (name, _) in names}
         case Tuple(parts=parts):
             return {f"_{n}": stored(value[f"_{n}"], part) for n, part in enumerate(parts, start=1)}
     return value.text if isinstance(value, ModelValue) else value
@@ -150,11 +158,8 @@ def _entries(value: Any, kind: Type) -> Any:
             return [{"key": _entries(k, argument), "value": _entries(v, result)} for k, v in value.items()]
         case SetOf(element=element) | SeqOf(element=element):
             return [_entries(each, element) for each in value]
-        case Record(fields=fields):
-            return {
-                c.lower(): _entries(value[c.lower()], p)
-                for c, (_, p) in zip(kind.columns, fields, strict=True)
-            }
+        case Record():
+            return {c.lower(): _entries(value[c.lower()], p) for c, p in kind.stored}
     return value
 
 
