@@ -31,12 +31,12 @@ def unlogged_commits(
     broker; ``tolerance_ms``: by how much later than a record its line may be written. Lines after the end of
     the leader's term do not count: a broker that is killed does not log what it was about to answer.
     """
+    if not len(without_accepted):
+        return without_accepted
     requests = evidence.requests
     every = np.arange(len(requests.request))
     of_records, of_commits = numbered_contents(records, without_accepted, requests, every)
     numbers = without_accepted[~np.isin(of_records, of_commits)]
-    if not len(numbers):
-        return numbers
     epochs, times = records["leader_epoch"][numbers], records["timestamp_ms"][numbers]
     lines = _lines(evidence)
     is_between = np.zeros(len(numbers), dtype=np.bool_)
