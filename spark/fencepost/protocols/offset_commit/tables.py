@@ -221,8 +221,8 @@ MEMBER_FENCINGS = Table(
 
 UNLOGGED_COMMITS = Table(
     "silver.unlogged_commits",
-    "One row per stored commit of which the request log has no line, although its broker has logged commits "
-    "before and after it: lines are missing there.",
+    "One row per stored commit of which the request log has no line, although its broker has logged requests "
+    "of the coordinator's groups before and after it: lines are missing there.",
     {
         "cluster": "string",
         "coordinator_partition": "int",
