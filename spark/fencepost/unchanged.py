@@ -26,7 +26,7 @@ import fencepost
 from fencepost.places import project_folder
 from fencepost.protocols import captured, protocols
 from fencepost.settings import Settings
-from fencepost.tables import FILES, OF_VERDICTS, OF_WINDOWS, VERDICTS
+from fencepost.tables import FILES, OF_REBUILDS, OF_VERDICTS, VERDICTS
 
 Summary = dict[str, Any]
 
@@ -86,7 +86,7 @@ def _captured() -> list[str]:
 
 def _silver() -> list[str]:
     own = (table for protocol in protocols() for table in protocol.tables)
-    return [table.name for table in (*OF_WINDOWS, *own)]
+    return [table.name for table in (*OF_REBUILDS, *own)]
 
 
 def _verdicts() -> list[str]:

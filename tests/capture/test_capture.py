@@ -185,7 +185,7 @@ def test_a_large_run_goes_on_behind_what_it_had_noted_when_it_was_killed(
     (cluster,) = capture_of("healthy-4.3.1").clusters
     site.capture(*cluster.brokers)
     pieces = replace(site, cluster=f"{site.cluster} in pieces")
-    monkeypatch.setattr(process, "_HELD_BYTES", 20_000)
+    monkeypatch.setattr(process, "HELD_BYTES", 20_000)
     monkeypatch.setattr(process, "_APPENDED_BYTES", 200_000)
     monkeypatch.setattr(run, "bundles", partial(bundles, size=1))
     append, read_all, read = lake.append, readers.read_all, []

@@ -16,12 +16,10 @@ from fencepost import lake
 from fencepost.engines import AppendResult, Change, Replay, T, Target, Work
 from fencepost.engines.entities import by_entity
 from fencepost.engines.new_rows import NewRows
-from fencepost.engines.pieces import PieceBuffer, Pieces, Some, pieces_of, union, whole
+from fencepost.engines.pieces import HELD_BYTES, PieceBuffer, Pieces, Some, pieces_of, union, whole
 from fencepost.lake import Where
 from fencepost.tables import Table
 
-_HELD_BYTES = 128 << 20
-"""So many bytes of rows that will be appended are kept in memory."""
 _READ_BYTES = 16 << 20
 """Files of at most so many bytes are read at once; as Arrow tables they take up to ten times as much. Of
 larger tables one file is read at a time.
@@ -127,7 +125,7 @@ class _Intake:
             return
         self.bytes += rows.nbytes
         self._waiting_bytes[table.name] += rows.nbytes
-        if sum(self._waiting_bytes.values()) > _HELD_BYTES:
+        if sum(self._waiting_bytes.values()) > HELD_BYTES:
             self._append(max(self._waiting_bytes, key=lambda name: self._waiting_bytes[name]))
 
     def append_all(self) -> AppendResult:

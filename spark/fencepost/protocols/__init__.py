@@ -16,7 +16,7 @@ from pkgutil import extend_path, iter_modules
 
 from fencepost.formats.request_log import Keep, Wanted
 from fencepost.protocols.base import Protocol, SqlFunction
-from fencepost.tables import BRONZE, OF_VERDICTS, OF_WINDOWS, VERDICTS, Table
+from fencepost.tables import BRONZE, OF_REBUILDS, OF_VERDICTS, VERDICTS, Table
 
 __all__ = ["Protocol", "captured", "functions", "protocols", "requests", "schemas_json", "tables"]
 
@@ -42,7 +42,7 @@ def tables() -> tuple[Table, ...]:
     they are made of.
     """
     silver = (table for each in protocols() for table in each.tables)
-    return (*captured(), *OF_WINDOWS, *silver, *VERDICTS, *OF_VERDICTS)
+    return (*captured(), *OF_REBUILDS, *silver, *VERDICTS, *OF_VERDICTS)
 
 
 @cache

@@ -22,14 +22,9 @@ from __future__ import annotations
 from fencepost.tables.bronze import (
     ABORTED_TRANSACTIONS,
     BATCHES,
-    CHAPTERS,
     CLEANED,
     CLIENT_LINES,
-    COMPACTED_BATCHES,
-    COMPACTED_LOGS,
-    COMPACTED_RECORDS,
     FILES,
-    HANDED_DOWN,
     LOG_ENDS,
     METADATA_SNAPSHOTS,
     PRODUCER_SNAPSHOT_ENTRIES,
@@ -39,6 +34,13 @@ from fencepost.tables.bronze import (
     REQUESTS,
     TOPIC_ANSWERS,
     TOPIC_LISTS,
+)
+from fencepost.tables.rebuilds import (
+    CHAPTERS,
+    COMPACTED_BATCHES,
+    COMPACTED_LOGS,
+    COMPACTED_RECORDS,
+    HANDED_DOWN,
     UNREAD_EVIDENCE,
     WINDOWS,
 )
@@ -62,7 +64,7 @@ BRONZE: tuple[Table, ...] = (
     QUARANTINE,
 )
 """What a capture writes."""
-OF_WINDOWS: tuple[Table, ...] = (
+OF_REBUILDS: tuple[Table, ...] = (
     COMPACTED_BATCHES,
     COMPACTED_RECORDS,
     COMPACTED_LOGS,
@@ -97,8 +99,8 @@ __all__ = [
     "JUDGED",
     "LOG_ENDS",
     "METADATA_SNAPSHOTS",
+    "OF_REBUILDS",
     "OF_VERDICTS",
-    "OF_WINDOWS",
     "PIECES",
     "PRODUCER_SNAPSHOT_ENTRIES",
     "QUARANTINE",

@@ -1,0 +1,99 @@
+"""What a rebuild notes of itself: the chapters of history, with what each begins, and what is missing."""
+
+from __future__ import annotations
+
+from fencepost.tables.bronze import BATCHES, RECORDS
+from fencepost.tables.table import Table
+
+_CHAPTER = {"chapter": "bigint"}  # the begin of what it lies before, in ms; -1: a window
+
+COMPACTED_BATCHES = Table(
+    "bronze.compacted_batches",
+    "What compaction left, before a chapter or a window, of the batches of coordinators' logs.",
+    # crc is null where one row stands for several batches, of which nothing else is left
+    {**BATCHES.columns, **_CHAPTER},
+    (*BATCHES.key, "chapter"),
+    ("cluster", "chapter"),
+)
+
+COMPACTED_RECORDS = Table(
+    "bronze.compacted_records",
+    "What compaction left, before a chapter or a window, of the records of coordinators' logs.",
+    {**RECORDS.columns, **_CHAPTER},
+    (*RECORDS.key, "chapter"),
+    ("cluster", "chapter"),
+)
+
+COMPACTED_LOGS = Table(
+    "bronze.compacted_logs",
+    "One row per coordinator's log and chapter: how far compacted_records and compacted_batches reach.",
+    {
+        "cluster": "string",
+        "topic": "string",
+        "topic_id": "string",
+        "partition": "int",
+        "compacted_to": "bigint",  # the first offset that is in the window
+        "whole": "boolean",  # what was left tells the state there: no hole lies before it
+        "since_ms": "bigint",  # from when on logs of the cluster were in the window
+        # of bronze.batches and bronze.records: what they did not have has not been compacted
+        "batches_snapshot": "bigint",
+        "records_snapshot": "bigint",
+        **_CHAPTER,
+    },
+    ("cluster", "topic", "topic_id", "partition", "chapter"),
+)
+
+WINDOWS = Table(
+    "silver.windows",
+    "One row per cluster: from when on the rebuild looked at it.",
+    {
+        "cluster": "string",
+        "since": "timestamp",  # null: everything is looked at
+        "newest": "timestamp",  # of its evidence, by the clocks of its brokers
+    },
+    ("cluster",),
+    is_bookkeeping=True,
+)
+
+UNREAD_EVIDENCE = Table(
+    "silver.unread_evidence",
+    "One row per cluster and protocol: how much is missing or unreadable of what its verdicts rest on.",
+    {
+        "cluster": "string",
+        "protocol": "string",
+        "entries": "bigint",  # rows of bronze.quarantine; no row where there are none
+    },
+    ("cluster", "protocol"),
+    is_bookkeeping=True,
+)
+
+CHAPTERS = Table(
+    "silver.chapters",
+    "One row per cluster and chapter of its history: what is kept of it, and from what it was rebuilt.",
+    {
+        "cluster": "string",
+        "chapter": "bigint",  # its begin in ms; 0: the first
+        "begins": "timestamp",  # null: the first
+        "until": "bigint",  # the begin of the next one in ms; null: the last
+        "revision": "string",  # another one whenever rows of the chapter may have changed
+        "made_by": "string",  # digest of the code and the settings that rebuilt it
+        "seen": "string",  # JSON object: the snapshot of each table of bronze up to which evidence was read
+    },
+    ("cluster", "chapter"),
+    is_bookkeeping=True,
+)
+
+HANDED_DOWN = Table(
+    "silver.handed_down",
+    "What a chapter begins with: the rows that were true when the one before ended. One row per cluster, "
+    "chapter and table of silver.",
+    {
+        "cluster": "string",
+        "chapter": "bigint",
+        "table_name": "string",
+        "rows": "binary",  # Arrow's IPC stream, zstd
+    },
+    ("cluster", "chapter", "table_name"),
+    ("cluster", "chapter"),
+    is_bookkeeping=True,
+)
