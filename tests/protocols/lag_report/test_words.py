@@ -7,13 +7,10 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
 import pytest
-import yaml
+from golden_marts import GOLDEN, open_golden_marts
 
-from fencepost import lake
 from fencepost.plots.reading import PlotError
 from fencepost.protocols.lag_report import explanation, report
 from fencepost.protocols.lag_report.plot import drawing, layout, reading
@@ -25,13 +22,8 @@ from fencepost.protocols.lag_report.tables import (
     STREAMS_REBALANCES,
     TASK_RESTORES,
 )
-from fencepost.reading import Reader, open_lake
-from fencepost.settings import Broker, Cluster, Lake, Settings
-from fencepost.tables.table import ARROW
+from fencepost.reading import Reader
 
-ROOT = Path(__file__).resolve().parents[3]
-MARTS = ROOT / "dbt" / "models" / "lag_report"
-GOLDEN = ROOT / "tests" / "dbt" / "golden"
 TABLES = (
     ASSIGNED_TASKS, DIRECTORY_DELETIONS, LAG_REPORTS, STREAMS_INSTANCES, STREAMS_REBALANCES, TASK_RESTORES,
 )  # fmt: skip
@@ -41,36 +33,8 @@ REPORT = Path(__file__).with_name("report.txt")
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
     """A lake with golden rows of this protocol's marts, and of the tables of witnesses, in cluster prod."""
-    folder = tmp_path_factory.mktemp("lake")
-    settings = Settings(
-        path=folder / "fencepost.toml",
-        lake=Lake(str(folder / "warehouse"), f"sqlite:///{folder / 'catalog.db'}"),
-        clusters=(Cluster("prod", (Broker(1),)),),
-    )
-    catalog = lake.ensure(settings.lake)
-    catalog.create_namespace_if_not_exists("marts")
-    for file in sorted(MARTS.glob("fct_*.yml")):
-        (model,) = yaml.load(file.read_text(), yaml.CSafeLoader)["models"]
-        schema = pa.schema([(each["name"], ARROW[each["data_type"]]) for each in model["columns"]])
-        rows = _rows(GOLDEN / "expected" / f"{model['name']}.json", schema)
-        catalog.create_table(f"marts.{model['name']}", schema).append(rows)
-    for table in TABLES:
-        rows = _rows(GOLDEN / "input" / f"{table.name}.json", table.arrow_schema)
-        lake.append(catalog, table, rows)
-    with open_lake(settings) as opened:
+    with open_golden_marts(tmp_path_factory.mktemp("lake"), "lag_report", TABLES) as opened:
         yield opened
-
-
-def _rows(path: Path, schema: pa.Schema) -> pa.Table:
-    rows = json.loads(path.read_text(encoding="utf-8"))
-    columns = {field.name: [_value(row[field.name], field.type) for row in rows] for field in schema}
-    return pa.table(columns, schema=schema)
-
-
-def _value(value: Any, kind: pa.DataType) -> Any:
-    if value is not None and pa.types.is_timestamp(kind):
-        return dt.datetime.fromisoformat(value).replace(tzinfo=dt.UTC)
-    return value
 
 
 def test_the_report_names_directories_that_were_deleted_too_soon(reader: Reader) -> None:

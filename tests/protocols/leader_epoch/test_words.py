@@ -10,62 +10,26 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 import pytest
-import yaml
+from golden_marts import open_golden_marts
 from matplotlib.figure import Figure
 
-from fencepost import lake
 from fencepost.plots.reading import PlotError
 from fencepost.protocols.leader_epoch import explanation
 from fencepost.protocols.leader_epoch import report as reports
 from fencepost.protocols.leader_epoch.plot import drawing, layout, reading
 from fencepost.protocols.leader_epoch.plot.reading import EPOCH_COLUMNS, INCARNATION_COLUMNS, MARK_COLUMNS
-from fencepost.reading import Reader, open_lake
+from fencepost.reading import Reader
 from fencepost.report.wording import log_of
-from fencepost.settings import Broker, Cluster, Lake, Settings
 
-ROOT = Path(__file__).resolve().parents[3]
-MARTS = ROOT / "dbt" / "models" / "leader_epoch"
-EXPECTED = ROOT / "tests" / "dbt" / "golden" / "expected"
-TYPES = {
-    "string": pa.string(),
-    "int": pa.int32(),
-    "bigint": pa.int64(),
-    "double": pa.float64(),
-    "boolean": pa.bool_(),
-    "timestamp": pa.timestamp("us", "UTC"),
-    "array<string>": pa.list_(pa.string()),
-}
 HOSTILE = "pay'ments:\n$1"
 
 
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
     """A lake with the golden rows of the marts of this protocol, in cluster prod; cluster quiet has none."""
-    folder = tmp_path_factory.mktemp("lake")
-    settings = Settings(
-        path=folder / "fencepost.toml",
-        lake=Lake(str(folder / "warehouse"), f"sqlite:///{folder / 'catalog.db'}"),
-        clusters=(Cluster("prod", (Broker(1),)),),
-    )
-    catalog = lake.ensure(settings.lake)
-    catalog.create_namespace_if_not_exists("marts")
-    for file in sorted(MARTS.glob("fct_*.yml")):
-        (model,) = yaml.load(file.read_text(), yaml.CSafeLoader)["models"]
-        schema = pa.schema([(each["name"], TYPES[each["data_type"]]) for each in model["columns"]])
-        rows = json.loads((EXPECTED / f"{model['name']}.json").read_text(encoding="utf-8"))
-        columns = {field.name: [_value(row[field.name], field.type) for row in rows] for field in schema}
-        made = catalog.create_table(f"marts.{model['name']}", schema)
-        made.append(pa.table(columns, schema=schema))
-    with open_lake(settings) as opened:
+    with open_golden_marts(tmp_path_factory.mktemp("lake"), "leader_epoch") as opened:
         yield opened
-
-
-def _value(value: Any, kind: pa.DataType) -> Any:
-    if value is not None and pa.types.is_timestamp(kind):
-        return dt.datetime.fromisoformat(value).replace(tzinfo=dt.UTC)
-    return float(value) if value is not None and pa.types.is_floating(kind) else value
 
 
 def test_the_report_begins_with_what_is_lost(reader: Reader) -> None:

@@ -9,21 +9,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
-import yaml
+from golden_marts import GOLDEN, open_golden_marts
 
-from fencepost import lake
 from fencepost.plots.reading import PlotError
 from fencepost.protocols.ownership_claim import explanation, report
 from fencepost.protocols.ownership_claim.plot import drawing, layout, reading
-from fencepost.reading import Reader, open_lake
-from fencepost.settings import Broker, Cluster, Lake, Settings
-from fencepost.tables.table import ARROW
+from fencepost.reading import Reader
 
-ROOT = Path(__file__).resolve().parents[3]
-MARTS = ROOT / "dbt" / "models" / "ownership_claim"
-EXPECTED = ROOT / "tests" / "dbt" / "golden" / "expected"
+EXPECTED = GOLDEN / "expected"
 REPORT = Path(__file__).with_name("report.txt")
 HOSTILE = "pay'ments:\n$1 stuck"
 
@@ -31,28 +25,8 @@ HOSTILE = "pay'ments:\n$1 stuck"
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
     """A lake with the golden rows of the marts of this protocol, in cluster prod; cluster quiet has none."""
-    folder = tmp_path_factory.mktemp("lake")
-    settings = Settings(
-        path=folder / "fencepost.toml",
-        lake=Lake(str(folder / "warehouse"), f"sqlite:///{folder / 'catalog.db'}"),
-        clusters=(Cluster("prod", (Broker(1),)),),
-    )
-    catalog = lake.ensure(settings.lake)
-    catalog.create_namespace_if_not_exists("marts")
-    for file in sorted(MARTS.glob("fct_*.yml")):
-        (model,) = yaml.load(file.read_text(), yaml.CSafeLoader)["models"]
-        schema = pa.schema([(each["name"], ARROW[each["data_type"]]) for each in model["columns"]])
-        rows = json.loads((EXPECTED / f"{model['name']}.json").read_text(encoding="utf-8"))
-        columns = {field.name: [_value(row[field.name], field.type) for row in rows] for field in schema}
-        catalog.create_table(f"marts.{model['name']}", schema).append(pa.table(columns, schema=schema))
-    with open_lake(settings) as opened:
+    with open_golden_marts(tmp_path_factory.mktemp("lake"), "ownership_claim") as opened:
         yield opened
-
-
-def _value(value: Any, kind: pa.DataType) -> Any:
-    if value is not None and pa.types.is_timestamp(kind):
-        return dt.datetime.fromisoformat(value).replace(tzinfo=dt.UTC)
-    return value
 
 
 def test_the_report_shows_what_rebalances_cost(reader: Reader) -> None:
