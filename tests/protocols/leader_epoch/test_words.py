@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from golden_marts import open_golden_marts
 from matplotlib.figure import Figure
+from pictures import gids
 
 from fencepost.plots.reading import PlotError
 from fencepost.protocols.leader_epoch import explanation
@@ -120,10 +121,6 @@ def test_a_moment_limits_what_is_read(reader: Reader) -> None:
         reading.read(reader, "nowhere")
     with pytest.raises(PlotError, match="Nothing is known of topic 'hidden' in that time"):
         reading.read(reader, "hidden", "prod", start)
-
-
-def gids(figure: Figure) -> set[str]:
-    return {each.get_gid() for each in figure.findobj(lambda each: each.get_gid() is not None)}
 
 
 def texts(figure: Figure, gid: str) -> list[str]:

@@ -1,0 +1,50 @@
+"""Pictures in tests: their times, names that try to break them, and the artists in a figure by their gid."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+from matplotlib.dates import date2num
+from matplotlib.figure import Figure
+
+NOON = pd.Timestamp("2026-01-02 12:00:00")
+HOSTILE = [
+    "",
+    "a\nb\r\tc",
+    "$\\frac{1}{0}$ \\invalid $ _^{",
+    "<b>&amp;\"'</svg>]]>",
+    "\x00\x1b[31m\x7f",
+    "\u202eevil\u2066\u200b",
+    "عميل عربي",
+    "שלום-1",
+    "注文\U0001f600",
+    "\ud800 alone",
+    "e\u0301\u0300" * 30,
+    "x" * 70_000,
+    "{}%s{0}",
+]
+
+
+def at(seconds: float | None) -> Any:
+    return pd.NaT if seconds is None else NOON + pd.Timedelta(seconds=seconds)
+
+
+def day(seconds: float) -> float:
+    return float(date2num(at(seconds)))  # type: ignore[no-untyped-call]
+
+
+def artist(figure: Figure, gid: str) -> Any:
+    found = figure.findobj(lambda each: each.get_gid() == gid)
+    assert len(found) == 1, (gid, len(found))
+    return found[0]
+
+
+def gids(figure: Figure) -> set[str]:
+    return {each.get_gid() for each in figure.findobj(lambda each: each.get_gid() is not None)}
+
+
+def segments(figure: Figure, gid: str) -> list[list[tuple[float, float]]]:
+    """Lines of (seconds after noon, height)."""
+    lines = artist(figure, gid).get_segments()
+    return [[(round((x - day(0)) * 86_400, 3), round(float(y), 4)) for x, y in line] for line in lines]
