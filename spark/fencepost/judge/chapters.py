@@ -131,7 +131,7 @@ def compared(present: Mapping[Chapter, str], noted: Iterable[Mapping[str, Any]],
         for row in judged
         if counted[each := (row["cluster"], row["chapter"])] == 1
         and present.get(each) == row["revision"]
-        and _seen(row, row["since"]) == _seen(row, since.get(row["cluster"]))
+        and _extent(row, row["since"]) == _extent(row, since.get(row["cluster"]))
     }
     first: dict[str, int] = {}
     for cluster, chapter in (present.keys() | counted.keys()) - unchanged:
@@ -160,8 +160,8 @@ def where(of: Iterable[Chapter]) -> Where:
     ]
 
 
-def _seen(judged: Mapping[str, Any], since: datetime | None) -> datetime | bool:
-    """How much of a judged chapter a window that begins ``since`` shows: all results (True), only those
+def _extent(judged: Mapping[str, Any], since: datetime | None) -> datetime | bool:
+    """How much of a judged chapter a window that begins ``since`` has: all results (True), only those
     without an end (False), or those that end after that moment (the moment). The results end between the
     chapter's ``first_end`` and ``last_end``.
     """

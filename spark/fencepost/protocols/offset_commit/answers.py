@@ -53,7 +53,7 @@ class Signs:
     seen: int | None = None
     unknown: dict[str | None, int] = field(default_factory=dict)
 
-    def was_told_unknown(self, connection: str | None, responded_ms: int) -> bool:
+    def was_answered_unknown(self, connection: str | None, responded_ms: int) -> bool:
         """Whether the member was answered UNKNOWN_MEMBER_ID on the same connection before a request that was
         answered at ``responded_ms``, and gave no sign of life since. A broker answers the requests of one
         connection one after the other.

@@ -206,7 +206,7 @@ class Group(Lives[Histories]):
             lives = member.lives_before
         span.gone[member_id] = lives + 1
 
-    def _write_shown(self, end: Point | None, out: Histories, *, lost: bool) -> None:
+    def _write_histories(self, end: Point | None, out: Histories, *, lost: bool) -> None:
         span = self.span
         if span is None:
             return

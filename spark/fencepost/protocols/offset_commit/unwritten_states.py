@@ -82,7 +82,7 @@ class UnwrittenStates:
             self._own(request, state, generation, next_ms),
             # a new coordinator loads the log, in which the member is still one
             generation.leader_epoch == epoch
-            and signs.was_told_unknown(request.connection, request.responded_ms),
+            and signs.was_answered_unknown(request.connection, request.responded_ms),
             request.requested_ms - late_ms,
             request.responded_ms,
             None if next_ms is None else next_ms - late_ms,

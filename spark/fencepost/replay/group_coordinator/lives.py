@@ -74,7 +74,7 @@ class Lives(Generic[Out]):
             self._over = self._unread = False
             self.alive = True
             self._begun_in = record.stretch
-            self._begun_known = self._seen(record.stretch)
+            self._begun_known = self._was_absent_before(record.stretch)
             at = Point(record.last_offset, record.timestamp_ms)
             self._first, self._cut = (self._begun_known and not unread, at), None
         if not self._over:
@@ -89,7 +89,7 @@ class Lives(Generic[Out]):
             self.known = self._is_known_alive(record)
         else:
             self.alive = False
-            self.known = ends or self._seen(record.stretch)
+            self.known = ends or self._was_absent_before(record.stretch)
         if not ends:
             return
         if not self._over:
@@ -105,7 +105,8 @@ class Lives(Generic[Out]):
             self._leave_stretch(out)
         self._write_coverage(None, out)
 
-    def _seen(self, stretch: int) -> bool:
+    def _was_absent_before(self, stretch: int) -> bool:
+        """Whether nothing from before goes on in the stretch: it is the first, or a life ended in it."""
         return stretch <= 0 or self._end_seen_in == stretch
 
     def _is_known_alive(self, record: GroupRecord) -> bool:
@@ -123,10 +124,10 @@ class Lives(Generic[Out]):
             lost = end is not None
             if self._cut is None and self._begun_in == self._shown_in:
                 self._cut = end
-        self._write_shown(end, out, lost=lost)
+        self._write_histories(end, out, lost=lost)
         self._shown_in = None
 
-    def _write_shown(self, end: Point | None, out: Out, *, lost: bool) -> None:
+    def _write_histories(self, end: Point | None, out: Out, *, lost: bool) -> None:
         """Called when the stretch or the life ends, for subclasses to write their histories. ``lost``: it
         ends at a hole.
         """
