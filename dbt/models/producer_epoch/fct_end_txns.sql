@@ -33,10 +33,7 @@ select
     case
         when decided.kip_890 is not null and decided.shipped is not null then cast(null as string)
         when requests.unknown_reason is not null then requests.unknown_reason
-        when decided.request_id is null then 'the request has not been judged'
-        when states.states > 1
-            then concat('decided at one of ', states.states, ' states of the id, whose answers differ')
-        else 'the logs do not tell all of the state that the request met'
+        else {{ undecided_reason('(decided.request_id is not null)', 'states.states') }}
     end as unknown_reason,
     requests.requested_at,
     requests.responded_at,

@@ -117,9 +117,7 @@ select
         when unknown_reason is not null then unknown_reason
         when error is null then 'the request log does not tell what the broker answered'
         when kip_360 is not null and shipped is not null and broker is not null then cast(null as string)
-        when not is_judged then 'the request has not been judged'
-        when states > 1 then concat('decided at one of ', states, ' states of the id, whose answers differ')
-        else 'the logs do not tell all of the state that the request met'
+        else {{ undecided_reason('is_judged', 'states') }}
     end as unknown_reason,
     requested_at,
     responded_at,
