@@ -146,7 +146,8 @@ class Enders:
         open transaction; of several the one that was answered first.
 
         ``presented_epoch`` is the epoch of the record before, which an EndTxn presents; None if that is not
-        known.
+        known. An InitProducerId that presents a newer one came after this record, which was the first to have
+        it.
         """
         ended = fence = None
         commits = record.status == PREPARE_COMMIT
@@ -158,7 +159,8 @@ class Enders:
             if each.requested_ms > latest:
                 continue
             if each.api_key == INIT:
-                fence = fence or (None if commits else each)
+                if fence is None and not commits and not _is_newer(each, record, presented_epoch):
+                    fence = each
             elif (
                 ended is None
                 and (each.result == "COMMIT") == commits
@@ -169,3 +171,13 @@ class Enders:
             if ended and (fence or commits):
                 break
         return ended, fence
+
+
+def _is_newer(init: RequestRow, record: TransactionRecord, epoch: int | None) -> bool:
+    """Whether a request presents a newer epoch of the record's producer id than ``epoch``."""
+    return (
+        epoch is not None
+        and init.producer_id == record.producer_id
+        and init.producer_epoch is not None
+        and init.producer_epoch > epoch
+    )
