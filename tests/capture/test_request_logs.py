@@ -34,3 +34,19 @@ def test_numbers_that_are_skipped_are_missing(case: str, tmp_path: Path) -> None
     assert {(each.cluster, each.broker_id, each.kind, each.reason) for each in faults} <= {
         ("c", 7, "request_log", "missing")
     }
+
+
+def test_a_file_that_several_brokers_list_is_not_read(tmp_path: Path) -> None:
+    for name in ("one", "two", "shared"):
+        (tmp_path / name).touch()
+    (tmp_path / "link").symlink_to(tmp_path / "shared")
+    brokers = (
+        Broker(id=1, log_dirs=(), request_logs=(f"{tmp_path}/one", f"{tmp_path}/shared")),
+        Broker(id=2, log_dirs=(), request_logs=(f"{tmp_path}/two", f"{tmp_path}/link")),
+    )
+    sources, faults = find_request_logs(Cluster(name="c", brokers=brokers))
+    assert [(each.broker_id, Path(each.file).name) for each in sources] == [(1, "one"), (2, "two")]
+    assert [(each.broker_id, Path(each.file).name, each.reason) for each in faults] == [
+        (1, "shared", "unreadable"),
+        (2, "link", "unreadable"),
+    ]

@@ -21,6 +21,11 @@ def is_folder(path: str) -> bool:
     return Path(path).is_dir()
 
 
+def resolved(path: str) -> str:
+    """The path without symbolic links: the same for two paths to one file."""
+    return str(Path(path).resolve())
+
+
 def names(folder: str | Path) -> list[str]:
     """The names of the files and folders in a folder, sorted. Raises OSError."""
     return sorted(entry.name for entry in Path(folder).iterdir())

@@ -114,9 +114,8 @@ class TransactionStateManager:
         for each in self._ids.values():
             self._resume(each, log)
             pairs_without_clock += granted_pairs(granted_inits(each.requests), each.records, None)
-        others = other_clocks(pairs_without_clock, self._tolerance_ms)
-        for each in self._ids.values():
             pairs_without_clock += committed_without_clock(each.requests, each.records)
+        others = other_clocks(pairs_without_clock, self._tolerance_ms)
         self._late_lines = late_lines_of(pairs_without_clock, others, self._tolerance_ms)
         for each in self._ids.values():
             each.timed_requests = [sent for sent in each.requests if sent.broker_id not in others]
