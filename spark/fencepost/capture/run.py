@@ -23,6 +23,7 @@ from fencepost.capture.checkpoints import note_cleaned, note_log_ends
 from fencepost.capture.copies import copies
 from fencepost.capture.kinds import Kind
 from fencepost.capture.log_dirs import base_offset, has_no_replicas, with_known_topic_ids
+from fencepost.capture.missing_segments import missing_segments
 from fencepost.capture.notes import Notes
 from fencepost.capture.plan import SEGMENT, Origin, Plan, Source, bundles
 from fencepost.capture.progress import Progress
@@ -80,10 +81,11 @@ def capture(
         for done in engine.spread_into(_tasks(plan), readers.read_all, targets, OUTCOME):
             notes.add(done.reported.to_pylist())
             added |= {name: added[name] + count for name, count in done.added.items()}
+    note_cleaned(catalog, settings.clusters, run_id, now)
+    plan.faults += missing_segments(catalog, settings.clusters)
     notes.finish()
     for target in targets:
         report(f"{target.table.name}: {added[target.table.name]} rows are new")
-    note_cleaned(catalog, settings.clusters, run_id, now)
     note_log_ends(catalog, settings.clusters, run_id, now)
     for table in captured():
         lake.compact_files(catalog, table)
