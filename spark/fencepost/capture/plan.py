@@ -159,6 +159,22 @@ def is_compressed(file: BinaryIO) -> bool:
     return magic == b"\x1f\x8b"
 
 
+_PACKINGS = {
+    b"BZh": "bzip2",
+    b"\xfd7zXZ": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\x04\x22\x4d\x18": "lz4",
+    b"PK\x03\x04": "zip",
+}
+"""How files begin that are compressed otherwise than by gzip."""
+
+
+def unread_packing(file: BinaryIO) -> str | None:
+    """What has compressed a file, if it is not gzip."""
+    head = file.read(8)
+    return next((name for begin, name in _PACKINGS.items() if head.startswith(begin)), None)
+
+
 def bundles(sources: list[Source], size: int = 32 << 20) -> Iterator[list[Source]]:
     """Sources grouped into tasks: a large file alone, small files together until they are worth a task."""
     bundle: list[Source] = []
