@@ -26,6 +26,7 @@ from fencepost.settings import DEFAULT_SPARK, Broker, Cluster, Lake, Settings
 from tlasql import jvm
 
 ROOT = Path(__file__).resolve().parents[1]
+collect_ignore = ["captures"]
 # a machine that does other work is slow, and that is no fault of what is tested
 hypothesis.settings.register_profile("any_machine", deadline=None)
 hypothesis.settings.load_profile("any_machine")
@@ -159,28 +160,26 @@ SPARK = (
     "tlasql/test_agreement.py", "tlasql/test_corpus.py", "tlasql/test_generated.py", "tlasql/test_traps.py",
 )  # fmt: skip
 """Those of them that run Spark: its first queries take a process longer than all later ones."""
-LONGEST, SHORT = "e2e", "tests/spec/test_models.py::"
-"""The share that takes longest, and what the names of the shares that fill the time left begin with."""
+LONGEST = "e2e"
+LAST = (LONGEST, "dags", "arrivals", "spec", "spec/test_models.py")
+"""Folders that audit whole captures, what takes longest first; runs of TLC fill the time left."""
 
 
 class Shares(LoadScopeScheduling):
     """What a process of several takes next: a folder of ``TOGETHER``, else a file; runs of TLC one by one.
 
-    One process takes what runs Spark as long as there is any, the others what does not; one of these takes
-    the longest share before it fills its time, or all would wait for that share in the end.
+    One process takes what runs Spark as long as there is any, the others what does not. When those have no
+    quick tests left, one of them takes the longest share, and after it more of what runs Spark: then all end
+    at about the same time.
     """
 
     def _split_scope(self, nodeid: str) -> str:
-        path = Path(nodeid.partition("::")[0]).relative_to("tests")
-        if path.match("spec/test_models.py"):
-            return nodeid
-        folder = WITH.get(str(path), str(path.parent))
-        return next((folder for each in TOGETHER if Path(folder).match(each)), str(path))
+        return _share(nodeid)
 
     def _assign_work_unit(self, node: WorkerController) -> None:
         takes_spark = self._has_run_spark(node) or not any(map(self._has_run_spark, self.nodes))
-        chosen = next((scope for scope in self.workqueue if _runs_spark(scope) == takes_spark), None)
-        if not takes_spark and (chosen is None or chosen.startswith(SHORT)) and LONGEST in self.workqueue:
+        chosen = next((share for share in self.workqueue if _runs_spark(share) == takes_spark), None)
+        if LONGEST in self.workqueue and (chosen is None or not _is_quick(chosen)):
             chosen = LONGEST
         if chosen is not None:
             self.workqueue.move_to_end(chosen, last=False)
@@ -190,8 +189,28 @@ class Shares(LoadScopeScheduling):
         return any(map(_runs_spark, self.assigned_work.get(node, ())))
 
 
-def _runs_spark(scope: str) -> bool:
-    return any(fnmatch(scope, each) for each in SPARK)
+def _share(nodeid: str) -> str:
+    """The share that a test belongs to: a folder or file below tests, or the test itself."""
+    test = nodeid.removeprefix("tests/")
+    file = test.partition("::")[0]
+    if file == "spec/test_models.py":
+        return test
+    folder = WITH.get(file, str(Path(file).parent))
+    return folder if any(Path(folder).match(each) for each in TOGETHER) else file
+
+
+def _runs_spark(share: str) -> bool:
+    return any(fnmatch(share, each) for each in SPARK)
+
+
+def _is_quick(share: str) -> bool:
+    return _turn(share) < 0
+
+
+def _turn(share: str) -> int:
+    """When a share's turn is: what is quick fails first."""
+    names = (share.partition("::")[0], share.partition("/")[0])
+    return next((LAST.index(name) for name in names if name in LAST), -1)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -200,17 +219,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Shares:
     return Shares(config, log)
 
 
-LAST = ("e2e", "dags", "arrivals", "dbt", "spec", "spec/test_models.py")
-"""Folders that audit whole captures, what takes longest first; runs of TLC fill the time left."""
-
-
-def _turn(item: pytest.Item) -> int:
-    """When a test's turn is: what is quick fails first."""
-    path = item.path.relative_to(ROOT / "tests")
-    names = (str(path), WITH.get(str(path), path.parts[0]))
-    return next((LAST.index(name) for name in names if name in LAST), -1)
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """In turn, else as they were found."""
-    items.sort(key=_turn)
+    items.sort(key=lambda item: _turn(_share(item.nodeid)))

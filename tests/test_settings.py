@@ -26,6 +26,7 @@ driver.memory = "3g"
 
 [[clusters]]
 name = "ma'in \\"☃\\""
+checksums = true
 
 [[clusters.brokers]]
 id = 0
@@ -69,6 +70,7 @@ def test_everything_is_read_and_made_absolute(tmp_path: Path) -> None:
     assert read.spark["spark.master"] == "local[2]"
     (cluster,) = read.clusters
     assert cluster.name == 'ma\'in "☃"'
+    assert cluster.checksums
     assert cluster.clients == (
         settings.Client("shop", (f"{tmp_path}/od[[]d] name/shop/*.log",), "Asia/Tokyo"),
     )
@@ -109,6 +111,10 @@ def test_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (CLUSTER + "[lakes]", "lakes: is not known here. Use one of"),
         (CLUSTER + "[lakes]", "The nearest is lake."),
         (CLUSTER + "kafka_versoin = '4.2.1'", "The nearest is kafka_version."),
+        (
+            CLUSTER.replace("[[clusters.brokers]]", "checksums = 'yes'\n[[clusters.brokers]]"),
+            "clusters[0].checksums: must be true or false",
+        ),
         # what Python calls a field is no key of the file
         (CLUSTER + "release = '4.2.1'", "clusters[0].brokers[0].release: is not known here"),
         (

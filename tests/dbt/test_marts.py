@@ -233,6 +233,8 @@ def test_a_mart_in_chapters_reads_the_rows_of_its_chapters_alone(
     assert marked == {each.name for each in project.models if each.in_chapters and each.is_table}
 
 
+# neither engine builds anything here, and both are asked
+@pytest.mark.parametrize("filled", ["spark"], indirect=True)
 def test_a_mart_of_tables_without_rows_has_none(
     filled: tuple[SparkSession, Settings], built: object, empty_lake: Callable[[], Settings]
 ) -> None:
@@ -324,6 +326,8 @@ def test_an_orphaned_offset_is_reset_by_a_command_of_a_shell(
         assert words[7:] == ["--reset-offsets", "--to-earliest", "--execute"]
 
 
+# Spark runs them, whoever has built the marts
+@pytest.mark.parametrize("filled", ["spark"], indirect=True)
 def test_unit_tests_of_the_models(filled: tuple[SparkSession, Settings]) -> None:
     session, settings = filled
     unit_tests = sum(

@@ -91,6 +91,30 @@ def test_no_payload_byte_changes_anything(segments: list[Path], tmp_path: Path) 
             assert facts(read(tmp_path / "copy", bytes(altered))) == expected
 
 
+def test_a_header_is_checked_with_its_payload(segments: list[Path], tmp_path: Path) -> None:
+    """Where checksums are checked, a flipped bit of any field that they cover leaves out its batch."""
+    for file in segments:
+        data = file.read_bytes()
+        assert facts(read(tmp_path / "copy", data, checksums=True)) == facts(read(tmp_path / "copy", data))
+        rows = [row for row in walk(data).batches.to_pylist() if not row["is_control"]]
+        for row, at in zip(rows, (21, 27, 43, 50, 51, 53, 57, 61, 70), strict=False):
+            altered = bytearray(data)
+            altered[row["position"] + at] ^= 1
+            found = read(tmp_path / "copy", bytes(altered), checksums=True, closed=True).walk
+            assert [(f.position, f.reason) for f in found.faults] == [(row["position"], "bad_crc")]
+            assert found.batches.num_rows == walk(data).batches.num_rows - 1
+
+
+def test_a_payload_is_checked_in_pieces(
+    tmp_path: Path, batch: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fencepost.formats.headers._PAYLOAD_AT_ONCE", 7)
+    data = batch([(b"k", b"v" * 100)]) + batch([(b"k", b"w" * 7)], 1)
+    assert read(tmp_path / "file", data, checksums=True).walk.batches.num_rows == 2
+    altered = data[:-1] + b"\xff"
+    assert read(tmp_path / "file", altered, checksums=True, closed=True).walk.batches.num_rows == 1
+
+
 def bytes_read_by_this_process() -> int:
     return int(Path("/proc/self/io").read_text().split()[1])
 

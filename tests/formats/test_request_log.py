@@ -292,6 +292,8 @@ def test_layouts_say_the_same() -> None:
     in_json = [
         {"@timestamp": "2026-11-20T22:02:40.024Z", "level": "DEBUG", "message": MESSAGE.decode()},
         {"timeMillis": 1795212160024, "loggerName": "kafka.request.logger", "message": MESSAGE.decode()},
+        # Log4j's JsonLayout
+        {"instant": {"epochSecond": 1795212160, "nanoOfSecond": 24000000}, "message": MESSAGE.decode()},
         {"log": f"[2026-11-20 22:02:40,024] DEBUG {MESSAGE.decode()}\n", "time": "2026-11-20T22:02:41.5Z"},
     ]
     written = [layout % MESSAGE for layout in LAYOUTS.values()]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pyiceberg.catalog import Catalog
 
-from fencepost.capture.files import content, expand
+from fencepost.capture.files import content, expand, is_file
 from fencepost.engines.process import ProcessEngine
 from fencepost.settings import Cluster
 from fencepost.tables import CLEANED, LOG_ENDS
@@ -57,6 +57,13 @@ def note_log_ends(catalog: Catalog, clusters: Sequence[Cluster], run_id: str, no
     ]
     within = [{"cluster": frozenset(cluster.name for cluster in clusters)}]
     return ProcessEngine(catalog).append_new(LOG_ENDS, LOG_ENDS.rows(rows), within) if rows else 0
+
+
+def have_checkpoints(cluster: Cluster) -> bool:
+    """Whether every log directory has checkpoint files, as Kafka's own have after a minute: without the
+    cleaner's, nothing in it was compacted.
+    """
+    return all(is_file(path / _CLEANED) or is_file(path / _FLUSHED) for *_, path in _log_dirs([cluster]))
 
 
 def _log_dirs(clusters: Sequence[Cluster]) -> Iterator[tuple[str, int, Path]]:

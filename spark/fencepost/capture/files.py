@@ -21,6 +21,16 @@ def is_folder(path: str) -> bool:
     return Path(path).is_dir()
 
 
+def is_file(path: str | Path) -> bool:
+    """Whether a path is a file."""
+    return Path(path).is_file()
+
+
+def resolved(path: str) -> str:
+    """The path without symbolic links: the same for two paths to one file."""
+    return str(Path(path).resolve())
+
+
 def names(folder: str | Path) -> list[str]:
     """The names of the files and folders in a folder, sorted. Raises OSError."""
     return sorted(entry.name for entry in Path(folder).iterdir())

@@ -43,6 +43,7 @@ def header_pieces(source: Source) -> Iterator[HeaderPiece]:
                 least_offset=least,
                 closed=source.closed,
                 limit=_AT_ONCE,
+                checksums=source.checksums,
             )
             walk = headers.walk
             final = walk.stop != "limit"

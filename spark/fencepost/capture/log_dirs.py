@@ -41,7 +41,7 @@ def find_files(
                 faults.append(_fault(cluster.name, broker, pattern, "missing", detail))
             for path in paths:
                 try:
-                    sources += _log_dir(kinds, cluster.name, broker, path, faults, internal=internal)
+                    sources += _log_dir(kinds, cluster, broker, path, faults, internal=internal)
                 except OSError as error:
                     faults.append(_unlistable(cluster.name, broker, path, error))
     return sources, faults
@@ -91,13 +91,13 @@ def base_offset(file: str) -> int:
 
 
 def _log_dir(
-    kinds: Sequence[Kind], cluster: str, broker: Broker, path: str, faults: list[Fault], *, internal: bool
+    kinds: Sequence[Kind], cluster: Cluster, broker: Broker, path: str, faults: list[Fault], *, internal: bool
 ) -> Iterator[Source]:
     entries = names(path)
     folders = [(name, match) for name in entries if (match := _FOLDER.fullmatch(name))]
     if not folders and "meta.properties" not in entries:
         detail = "holds no topic: log_dirs must name the directories that log.dirs names in server.properties"
-        faults.append(_fault(cluster, broker, path, "missing", detail))
+        faults.append(_fault(cluster.name, broker, path, "missing", detail))
     for name, match in folders:
         if (match["topic"] in READ_WHOLE) != internal or match["state"] == "future":
             continue
@@ -106,7 +106,7 @@ def _log_dir(
             files = names(folder)
             topic_id = _topic_id(folder, match["topic"])
         except OSError as error:
-            faults.append(_unlistable(cluster, broker, str(folder), error))
+            faults.append(_unlistable(cluster.name, broker, str(folder), error))
             continue
         state = match["state"] or _LIVE
         matching = [
@@ -115,7 +115,7 @@ def _log_dir(
         active = [file for kind, file in matching if kind.name == SEGMENT][-1:]
         for kind, file in matching:
             yield Source(
-                cluster,
+                cluster.name,
                 broker.id,
                 kind.name,
                 str(folder / file),
@@ -125,6 +125,7 @@ def _log_dir(
                 state=state,
                 closed=state != _LIVE or file.endswith(_DELETED) or file not in active,
                 in_place=kind.in_place,
+                checksums=cluster.checksums,
             )
 
 

@@ -40,7 +40,8 @@ class Source:
     Files of a partition have ``topic``, ``topic_id``, ``partition``, ``state`` (of its folder: live, delete,
     stray), ``closed`` (nothing is appended any more) and ``in_place`` (the file is replaced as a whole, at
     any time, so ``end`` is no bound). Segments whose payload is not read have ``last_header``, the position
-    of the last batch before ``start``. Logs in text have ``timezone``; those of a client have ``client``,
+    of the last batch before ``start``; if ``checksums``, their payload is read to check its checksum, and
+    nothing of it is kept. Logs in text have ``timezone``; those of a client have ``client``,
     and their ``broker_id`` is null. ``moved_from``: the path under which an earlier run read the beginning
     of this file.
     """
@@ -58,6 +59,7 @@ class Source:
     state: str | None = None
     in_place: bool = False
     last_header: int = 0
+    checksums: bool = False
     timezone: str = "UTC"
     client: str | None = None
     moved_from: str | None = None
@@ -81,7 +83,7 @@ class Source:
     def cost(self) -> int:
         """The cost of reading it, in bytes of a segment that is read completely."""
         size = self.end - self.start
-        return size // _HEADERS_ARE_CHEAPER if self.is_headers_only else size
+        return size // _HEADERS_ARE_CHEAPER if self.is_headers_only and not self.checksums else size
 
 
 @dataclass(frozen=True)
@@ -155,6 +157,22 @@ def is_compressed(file: BinaryIO) -> bool:
     magic = file.read(2)
     file.seek(0)
     return magic == b"\x1f\x8b"
+
+
+_PACKINGS = {
+    b"BZh": "bzip2",
+    b"\xfd7zXZ": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\x04\x22\x4d\x18": "lz4",
+    b"PK\x03\x04": "zip",
+}
+"""How files begin that are compressed otherwise than by gzip."""
+
+
+def unread_packing(file: BinaryIO) -> str | None:
+    """What has compressed a file, if it is not gzip."""
+    head = file.read(8)
+    return next((name for begin, name in _PACKINGS.items() if head.startswith(begin)), None)
 
 
 def bundles(sources: list[Source], size: int = 32 << 20) -> Iterator[list[Source]]:

@@ -5,12 +5,13 @@ reads only ids are stored.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 import pyarrow as pa
 
+from fencepost.capture.files import resolved
 from fencepost.capture.kinds import Kind
 from fencepost.capture.plan import REQUEST_LOG, Fault, Source
 from fencepost.capture.rows import Rows
@@ -25,20 +26,29 @@ from fencepost.tables import REQUEST_IDS, REQUESTS, TOPIC_ANSWERS, TOPIC_LISTS
 _LINE_END = b"(kafka.request.logger)"
 _ROLLED = re.compile(r"(?P<log>.+)\.(?P<number>\d{1,4})(\.(gz|zip|bz2|xz|zst))?", re.DOTALL)
 _SKIPPED = "files of this log with smaller and with larger numbers are there: put this one back"
+_OF_SEVERAL = (
+    "several brokers list this file, and no line says which of them wrote it: correct request_logs in the "
+    "configuration"
+)
 _MISSING = "no file matches: correct request_logs in the configuration, or switch the request log on"
 
 
 def find_request_logs(cluster: Cluster) -> tuple[list[Source], list[Fault]]:
-    """Every file of the brokers' ``request_logs``; the patterns that match none, and the files that must be
-    missing between others.
+    """Every file of the brokers' ``request_logs``; the patterns that match none, the files that must be
+    missing between others, and those that several brokers list.
     """
     sources: list[Source] = []
     faults: list[Fault] = []
-    for broker in cluster.brokers:
-        matching, missing = files(broker.request_logs)
-        sources += [
-            Source(cluster.name, broker.id, REQUEST_LOG, file, timezone=broker.timezone) for file in matching
-        ]
+    found = [(broker, *files(broker.request_logs)) for broker in cluster.brokers]
+    owners = Counter(resolved(file) for _, matching, _ in found for file in matching)
+    for broker, matching, missing in found:
+        for file in matching:
+            if owners[resolved(file)] == 1:
+                sources.append(Source(cluster.name, broker.id, REQUEST_LOG, file, timezone=broker.timezone))
+            else:
+                faults.append(
+                    Fault(cluster.name, broker.id, REQUEST_LOG, file, 0, 0, "unreadable", _OF_SEVERAL)
+                )
         gone = [(pattern, _MISSING) for pattern in missing]
         gone += [(file, _SKIPPED) for file in _skipped(matching)]
         faults += [

@@ -81,6 +81,12 @@ def fault_of(source: Source, fault: formats.Fault, sample: bytes | None = None, 
     return Fault(*origin, fault.position + shift, fault.length, fault.reason, fault.detail, sample)
 
 
+def packed(source: Source, packing: str) -> Fault:
+    """The fault of a log that is compressed by a program whose files are not read."""
+    detail = f"the file is compressed by {packing}, which is not read: unpack it, or compress it with gzip"
+    return fault_of(source, formats.Fault(0, 0, "unreadable", detail))
+
+
 def unreadable(source: Source, error: OSError) -> Fault:
     """The fault of a file that cannot be opened or read."""
     detail = f"the file cannot be read ({error.strerror or error}): check its permissions; it is tried again"

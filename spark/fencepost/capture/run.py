@@ -21,12 +21,14 @@ from fencepost import lake
 from fencepost.capture import readers
 from fencepost.capture.checkpoints import note_cleaned, note_log_ends
 from fencepost.capture.copies import copies
+from fencepost.capture.files import opened
 from fencepost.capture.kinds import Kind
 from fencepost.capture.log_dirs import base_offset, has_no_replicas, with_known_topic_ids
+from fencepost.capture.missing_segments import missing_segments
 from fencepost.capture.notes import Notes
-from fencepost.capture.plan import SEGMENT, Origin, Plan, Source, bundles
+from fencepost.capture.plan import SEGMENT, Origin, Plan, Source, bundles, is_text, unread_packing
 from fencepost.capture.progress import Progress
-from fencepost.capture.rows import OUTCOME, unreadable
+from fencepost.capture.rows import OUTCOME, packed, unreadable
 from fencepost.capture.topic_ids import delete_misnamed
 from fencepost.engines import Engine, Target
 from fencepost.lake import AtLeast, Where
@@ -80,10 +82,11 @@ def capture(
         for done in engine.spread_into(_tasks(plan), readers.read_all, targets, OUTCOME):
             notes.add(done.reported.to_pylist())
             added |= {name: added[name] + count for name, count in done.added.items()}
+    note_cleaned(catalog, settings.clusters, run_id, now)
+    plan.faults += missing_segments(catalog, settings.clusters)
     notes.finish()
     for target in targets:
         report(f"{target.table.name}: {added[target.table.name]} rows are new")
-    note_cleaned(catalog, settings.clusters, run_id, now)
     note_log_ends(catalog, settings.clusters, run_id, now)
     for table in captured():
         lake.compact_files(catalog, table)
@@ -106,6 +109,10 @@ def make_plan(settings: Settings, progress: Progress) -> Plan:
             of_cluster, faults = find(cluster)
             by_origin |= {source.origin: source for source in of_cluster}
             plan.faults += faults
+        for source in list(by_origin.values()):
+            if packing := _packing(source):
+                plan.faults.append(packed(source, packing))
+                del by_origin[source.origin]
         plan.copies |= {source.origin for source in copies(by_origin.values())}
         sources = with_known_topic_ids(
             [each for origin, each in by_origin.items() if origin not in plan.copies]
@@ -117,6 +124,17 @@ def make_plan(settings: Settings, progress: Progress) -> Plan:
             except OSError as error:
                 plan.faults.append(unreadable(source, error))
     return plan
+
+
+def _packing(source: Source) -> str | None:
+    """What has compressed a log in text, if it is not gzip; None also if the log cannot be read."""
+    if not is_text(source.kind):
+        return None
+    try:
+        with opened(source.file) as file:
+            return unread_packing(file)
+    except OSError:
+        return None
 
 
 def _of_kinds(plan: Plan) -> Iterator[tuple[Kind, list[Source]]]:

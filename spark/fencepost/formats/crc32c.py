@@ -31,7 +31,15 @@ TABLES = _tables()
 @kernel
 def crc32c(buffer: NDArray[np.uint8], start: int, end: int) -> int:
     """Give the CRC-32C of ``buffer[start:end]``; the caller has checked the bounds."""
-    crc = np.uint32(0xFFFFFFFF)
+    return crc32c_of_more(0, buffer, start, end)
+
+
+@kernel
+def crc32c_of_more(before: int, buffer: NDArray[np.uint8], start: int, end: int) -> int:
+    """Give the CRC-32C of bytes of which ``before`` is the checksum, and of ``buffer[start:end]`` behind
+    them.
+    """
+    crc = np.uint32(before) ^ np.uint32(0xFFFFFFFF)
     position = np.uint64(start)
     stop = np.uint64(end)
     step = np.uint64(16)

@@ -1,7 +1,8 @@
 """Compiled walk over a file of record batches that reads headers and markers, and nothing else of the file.
 
 A system call per header, made by compiled code: a larger read would be faster where batches are small, and
-would read what applications wrote. Layout as in :mod:`fencepost.formats.batch_kernels`.
+would read what applications wrote, which is read only to check checksums. Layout as in
+:mod:`fencepost.formats.batch_kernels`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from numba import types
 
 from fencepost.formats import batch_kernels as k
 from fencepost.formats import memory as m
-from fencepost.formats.crc32c import crc32c
+from fencepost.formats.crc32c import crc32c, crc32c_of_more
 from fencepost.formats.jit import inlined, kernel
 
 # What stopped the walk, beside the reasons of batch_kernels.
@@ -84,13 +85,29 @@ def is_marker(attributes: int, size: int) -> bool:
 
 
 @kernel
-def read_headers(  # noqa: PLR0917 (kernels take arrays, not objects)
-    fd: int, start: int, end: int, least: int, rows: k.Longs, markers: k.Bytes
+def _crc32c_of_file(fd: int, start: int, end: int, before: int, buffer: k.Bytes) -> int:
+    """Give the CRC-32C of bytes of which ``before`` is the checksum, and of the file's bytes behind them; -1
+    when these cannot be read.
+    """
+    crc, position = before, start
+    while position < end:
+        size = min(end - position, buffer.size)
+        if read_at(fd, position, buffer, 0, size) < size:
+            return -1
+        crc = crc32c_of_more(crc, buffer, 0, size)
+        position += size
+    return crc
+
+
+@kernel
+def read_headers(  # noqa: C901, PLR0917 (kernels take arrays, not objects; calls between them cost)
+    fd: int, start: int, end: int, least: int, rows: k.Longs, markers: k.Bytes, payload: k.Bytes
 ) -> Stopped:
     """Fill one row of ``rows`` (batches x BATCH_FIELDS) per batch from ``start`` on.
 
     Offsets must not be below ``least``, nor go back. ``markers`` gets the control batches, one behind the
-    other, checksum verified; it needs room for one more than it will hold.
+    other, checksum verified; it needs room for one more than it will hold. The checksums of other batches
+    are verified if ``payload`` has room for some of their bytes.
     """
     position, marked = start, 0
     for i in range(rows.shape[0]):
@@ -117,6 +134,11 @@ def read_headers(  # noqa: PLR0917 (kernels take arrays, not objects)
                 return Stopped(i, position, end, READ_FAILED if got < 0 else k.RUNS_PAST_END, marked)
             row[k.VALID] = crc32c(markers, marked + k.CRC_FROM, marked + size) == row[k.CRC]
             marked += size
+        elif payload.size > 0:
+            crc = crc32c(markers, marked + k.CRC_FROM, marked + k.HEADER_SIZE)
+            row[k.VALID] = (
+                _crc32c_of_file(fd, position + k.HEADER_SIZE, position + size, crc, payload) == row[k.CRC]
+            )
         if row[k.VALID]:
             least = row[k.LAST_OFFSET] + 1
         position += size

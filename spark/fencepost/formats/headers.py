@@ -1,5 +1,5 @@
 """Reads the batches of applications' topics: headers and markers, but never a byte of what applications
-wrote.
+wrote, unless their checksums are to be checked.
 
 The checksum of a batch covers the records, so a header alone cannot be checked. Headers are trusted where the
 format, the length and the order of offsets are plausible. Markers (control batches, which only brokers write)
@@ -23,6 +23,7 @@ from fencepost.formats.faults import Fault
 
 BATCHES_AT_ONCE = 1 << 16
 _MARKERS_AT_ONCE = 1 << 20
+_PAYLOAD_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -62,16 +63,19 @@ def read_headers(
     least_offset: int = 0,
     closed: bool = False,
     limit: int = BATCHES_AT_ONCE,
+    checksums: bool = False,
 ) -> Headers:
     """Read the headers of at most ``limit`` batches in ``[start, end)`` of an open file, and its markers.
 
-    ``least_offset``: the lowest offset that the first batch may have. ``closed`` is as for ``walk``. A
+    ``least_offset``: the lowest offset that the first batch may have. ``closed`` is as for ``walk``.
+    ``checksums``: also read the payload of each batch, to check its checksum; nothing of it is kept. A
     header of zeros is preallocated space, so a clean end: nothing behind it is read. Raises OSError when the
     file cannot be read.
     """
     rows = np.empty((limit, k.BATCH_FIELDS), dtype=np.int64, order="F")
     markers = np.empty(max(_MARKERS_AT_ONCE, h.MAX_MARKER_SIZE), dtype=np.uint8)
-    stopped = h.read_headers(fd, start, end, least_offset, rows, markers)
+    payload = np.empty(_PAYLOAD_AT_ONCE if checksums else 0, dtype=np.uint8)
+    stopped = h.read_headers(fd, start, end, least_offset, rows, markers, payload)
     if stopped.why == h.READ_FAILED:
         # raises OSError, unless the failure was temporary
         os.pread(fd, k.HEADER_SIZE, stopped.position)
@@ -91,7 +95,7 @@ def _valid_markers(rows: k.Longs, markers: k.Bytes) -> k.Bytes:
 
 
 def _without_unfinished(rows: k.Longs, stopped: h.Stopped, closed: bool) -> tuple[k.Longs, h.Stopped]:
-    """Leave out a last marker with a wrong checksum: its broker may still be writing it, into preallocated
+    """Leave out a last batch with a wrong checksum: its broker may still be writing it, into preallocated
     space.
     """
     at_end = stopped.why in (k.AT_END, k.AT_ZEROS, k.SHORT_HEADER, k.RUNS_PAST_END)

@@ -50,12 +50,19 @@ def placed(line: bytes) -> LocatedRequest | None:
 
 def moment(time: object, clock: LogClock) -> int:
     """A time as milliseconds since the epoch. Raises ValueError if it has no date or no milliseconds."""
-    ms = log_entries.moment(time, clock) if _FRACTION.search(json.dumps(time)) else None
+    ms = log_entries.moment(time, clock) if _has_fraction(time) else None
     if ms is None:
         raise ValueError(
             f"the time {time!r} has no date or no milliseconds; have the broker's logging write both"
         )
     return ms
+
+
+def _has_fraction(time: object) -> bool:
+    """Whether a time is more exact than a second."""
+    if isinstance(time, dict):  # Log4j's instant
+        return isinstance(time.get("nanoOfSecond"), int)
+    return _FRACTION.search(json.dumps(time)) is not None
 
 
 def end_of_request(line: bytes, start: int) -> int:

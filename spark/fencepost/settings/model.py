@@ -86,7 +86,11 @@ _ADD_BROKER = "a [[clusters.brokers]] with id and log_dirs"
 
 @checked_dataclass(frozen=True, config=_CHECKED)
 class Cluster:
-    """One Kafka cluster: ``name`` is the value of every table's column ``cluster``."""
+    """One Kafka cluster: ``name`` is the value of every table's column ``cluster``.
+
+    ``checksums``: whether the checksums of applications' batches are checked, for which all their bytes are
+    read.
+    """
 
     name: Name
     brokers: Annotated[
@@ -96,6 +100,7 @@ class Cluster:
         at_least_one(f"is missing. Add {_ADD_BROKER}."),
     ]
     clients: Annotated[tuple[Client, ...], TABLES, each_once("name")] = ()
+    checksums: Annotated[bool, Field(strict=True), Expected("true or false")] = False
 
 
 @dataclass(frozen=True)

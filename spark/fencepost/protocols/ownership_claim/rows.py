@@ -76,7 +76,7 @@ class GenerationRows:
         unread_reasons = _unread(members, claims, owners)
         has_predecessor = generation.before is not None or generation.is_first
         rebalance_ms = None
-        if rebalance.prepared_ms is not None and not record.based:  # compaction hides when it was written
+        if rebalance.prepared_ms is not None and not record.based:  # lines may be of an earlier life
             rebalance_ms = max(record.timestamp_ms - rebalance.prepared_ms, 0)
         cluster, partition = self._coordinator
         self.generations.add(

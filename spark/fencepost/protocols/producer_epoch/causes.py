@@ -7,12 +7,15 @@ only requests tell them apart.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import NamedTuple
+
+import numpy as np
 
 from fencepost.protocols.producer_epoch.request_rows import BUSY, RequestRow
 from fencepost.protocols.producer_epoch.request_targets import END, INIT
 from fencepost.protocols.producer_epoch.transaction_log import EMPTY, PREPARE_COMMIT, TransactionRecord
+from fencepost.replay.late_lines import LateLines
 from fencepost.replay.request_clocks import brokers_with_another_clock
 from fencepost.replay.requests import NONE
 
@@ -36,6 +39,23 @@ def granted_pairs(
         ((record.producer_id, record.producer_epoch), record) for record in records if record.status == EMPTY
     )
     return pairs(requests, written, tolerance_ms)
+
+
+def late_lines_of(
+    pairs_without_clock: Iterable[Pair], others: Container[int], tolerance_ms: int
+) -> LateLines:
+    """How late brokers' lines are, as pairs that were matched without comparing times show; without the
+    brokers that have another clock (``others``).
+    """
+    of_broker: dict[int, list[tuple[int, int]]] = {}
+    for request, record, _ in pairs_without_clock:
+        if request.broker_id not in others:
+            late_ms = request.requested_ms - record.timestamp_ms
+            of_broker.setdefault(request.broker_id, []).append((request.responded_ms, late_ms))
+    late_lines = LateLines(tolerance_ms)
+    for broker_id, times in of_broker.items():
+        late_lines.note(broker_id, *np.array(times, dtype=np.int64).T)
+    return late_lines
 
 
 def other_clocks(pairs_without_clock: Iterable[Pair], tolerance_ms: int) -> frozenset[int]:
@@ -146,7 +166,8 @@ class Enders:
         open transaction; of several the one that was answered first.
 
         ``presented_epoch`` is the epoch of the record before, which an EndTxn presents; None if that is not
-        known.
+        known. An InitProducerId that presents a newer one came after this record, which was the first to have
+        it.
         """
         ended = fence = None
         commits = record.status == PREPARE_COMMIT
@@ -158,7 +179,8 @@ class Enders:
             if each.requested_ms > latest:
                 continue
             if each.api_key == INIT:
-                fence = fence or (None if commits else each)
+                if fence is None and not commits and not _is_newer(each, record, presented_epoch):
+                    fence = each
             elif (
                 ended is None
                 and (each.result == "COMMIT") == commits
@@ -169,3 +191,13 @@ class Enders:
             if ended and (fence or commits):
                 break
         return ended, fence
+
+
+def _is_newer(init: RequestRow, record: TransactionRecord, epoch: int | None) -> bool:
+    """Whether a request presents a newer epoch of the record's producer id than ``epoch``."""
+    return (
+        epoch is not None
+        and init.producer_id == record.producer_id
+        and init.producer_epoch is not None
+        and init.producer_epoch > epoch
+    )

@@ -12,6 +12,28 @@ from fencepost.protocols.producer_epoch.transaction_metadata import Transition
 from fencepost.replay.requests import NONE
 
 
+def committed_without_clock(
+    requests: Iterable[RequestRow], records: Iterable[TransactionRecord]
+) -> list[Pair]:
+    """EndTxn requests that committed, each with the record that has its content, without comparing times:
+    from transaction version 2 on, in which each of them presents another epoch. An abort may have been the
+    coordinator's own.
+    """
+    written = (
+        (_presented_by_end(record), record)
+        for record in records
+        if record.status == PREPARE_COMMIT and record.transaction_version >= 2
+    )
+    return pairs(_requested_ends(requests), written, None)
+
+
+def _requested_ends(requests: Iterable[RequestRow]) -> Iterator[tuple[Content, RequestRow]]:
+    """The EndTxn requests that were accepted, each with its content."""
+    for each in requests:
+        if each.api_key == END and each.error == NONE:
+            yield (each.producer_id, each.producer_epoch, each.result), each
+
+
 def ended_pairs(
     requests: Sequence[RequestRow], transitions: Iterable[Transition], tolerance_ms: int
 ) -> list[Pair]:
@@ -20,15 +42,13 @@ def ended_pairs(
     A record that the coordinator may have written by itself is matched with none: an EndTxn at the same
     moment may have been accepted because that record already ended the transaction.
     """
-    ends = (each for each in requests if each.api_key == END and each.error == NONE)
     fences = [each for each in requests if each.api_key == INIT and each.error == BUSY]
-    requested = (((each.producer_id, each.producer_epoch, each.result), each) for each in ends)
     written = (
         (_presented_by_end(each.record), each.record)
         for each in transitions
         if each.record.prepares and not _may_be_a_fence(each.record, fences, tolerance_ms)
     )
-    return [pair for pair in pairs(requested, written, tolerance_ms) if pair.sure]
+    return [pair for pair in pairs(_requested_ends(requests), written, tolerance_ms) if pair.sure]
 
 
 def added_pairs(

@@ -18,6 +18,7 @@ from fencepost.protocols.producer_epoch.transaction_log import ONGOING, Transact
 from fencepost.protocols.producer_epoch.transaction_metadata import Transition
 from fencepost.protocols.producer_epoch.verifications import Addition, Waiting
 from fencepost.protocols.producer_epoch.witnesses import WitnessedState, Witnesses
+from fencepost.replay.late_lines import LateLines
 from fencepost.replay.logs import Term
 from fencepost.replay.requests import LATEST_MS, NONE
 
@@ -35,9 +36,9 @@ class Candidate(NamedTuple):
 class States:
     """The states of one transactional id, which finds those that a request may have met."""
 
-    def __init__(self, transitions: Sequence[Transition], tolerance_ms: int) -> None:
+    def __init__(self, transitions: Sequence[Transition], late_lines: LateLines) -> None:
         self.transitions = transitions
-        self._tolerance_ms = tolerance_ms
+        self._late_lines = late_lines
         self._offsets = [each.record.offset for each in transitions]
 
     @cached_property
@@ -92,7 +93,8 @@ class States:
         The order of requests (``order``) then excludes some of these states, but their numbers stay.
         """
         # a line is written after its request was handled, never before: only its arrival may be earlier
-        start_ms, end_ms = request.requested_ms - self._tolerance_ms, request.responded_ms
+        late_ms = self._late_lines.at(request.broker_id, request.responded_ms)
+        start_ms, end_ms = request.requested_ms - late_ms, request.responded_ms
         candidates: set[Candidate] = set()
         terms = coordinator.terms(request.broker_id).during(start_ms, end_ms)
         for term in terms:

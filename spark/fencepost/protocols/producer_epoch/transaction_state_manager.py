@@ -11,12 +11,18 @@ from dataclasses import dataclass, field
 
 from fencepost.protocols.producer_epoch import account
 from fencepost.protocols.producer_epoch.answered_transactions import count_answered_transactions
-from fencepost.protocols.producer_epoch.causes import Enders, Pair, granted_pairs, other_clocks
+from fencepost.protocols.producer_epoch.causes import (
+    Enders,
+    Pair,
+    granted_pairs,
+    late_lines_of,
+    other_clocks,
+)
 from fencepost.protocols.producer_epoch.coordinator import Coordinator
 from fencepost.protocols.producer_epoch.coordinator_evidence import CoordinatorEvidence
 from fencepost.protocols.producer_epoch.coordinator_rows import CoordinatorRows, add_history
 from fencepost.protocols.producer_epoch.decided_requests import select_decided
-from fencepost.protocols.producer_epoch.endings import added_pairs, ended_pairs
+from fencepost.protocols.producer_epoch.endings import added_pairs, committed_without_clock, ended_pairs
 from fencepost.protocols.producer_epoch.facts import FOREVER, NO_EPOCH
 from fencepost.protocols.producer_epoch.fenced_rows import OpenTransactions, add_fencing, add_idempotent
 from fencepost.protocols.producer_epoch.fencings import Fences
@@ -32,6 +38,7 @@ from fencepost.protocols.producer_epoch.verifications import verified_during
 from fencepost.protocols.producer_epoch.witnesses import Witnesses, unread_lines
 from fencepost.replay.coverage import LogKey, is_complete, is_whole, log_coverage
 from fencepost.replay.keys import TRANSACTIONS_TOPIC
+from fencepost.replay.late_lines import LateLines
 from fencepost.replay.logs import Batches, Log
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.replay.request_clocks import leaders_by_clock
@@ -76,6 +83,7 @@ class TransactionStateManager:
             else:
                 self._id(each.transactional_id).requests.append(each)
         self._before, self._cut = evidence.before, evidence.cut_of_next()
+        self._late_lines = LateLines(tolerance_ms)
         self._coordinator: Coordinator | None = None
         if partition_key is not None and self._partition is not None:
             key = (self._cluster, TRANSACTIONS_TOPIC, self._partition, partition_key)
@@ -106,7 +114,9 @@ class TransactionStateManager:
         for each in self._ids.values():
             self._resume(each, log)
             pairs_without_clock += granted_pairs(granted_inits(each.requests), each.records, None)
+            pairs_without_clock += committed_without_clock(each.requests, each.records)
         others = other_clocks(pairs_without_clock, self._tolerance_ms)
+        self._late_lines = late_lines_of(pairs_without_clock, others, self._tolerance_ms)
         for each in self._ids.values():
             each.timed_requests = [sent for sent in each.requests if sent.broker_id not in others]
             each.pairs = granted_pairs(granted_inits(each.timed_requests), each.records, self._tolerance_ms)
@@ -147,7 +157,7 @@ class TransactionStateManager:
                 *added_pairs(each.timed_requests, transitions, self._tolerance_ms),
             ]
             pairs = [*accepted, *_aborting_inits(transitions)]
-            states = States(transitions, self._tolerance_ms)
+            states = States(transitions, self._late_lines)
             witnesses = Witnesses(each.requests, self._unread, self._tolerance_ms)
             verified = verified_during(each.requests, self._tolerance_ms)
             met_states = MetStates(states, self._coordinator, pairs, witnesses, verified)

@@ -1,0 +1,74 @@
+"""Segments of Kafka's own topics that are missing between others."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fencepost import tables
+from fencepost.settings import Broker
+
+if TYPE_CHECKING:
+    from conftest import Site
+
+_OFFSETS = "__consumer_offsets-0"
+
+
+def _log_dir(captures: Path, capture: str, folder: Path, *gone: str) -> Broker:
+    """The log directory of a capture's broker without these files."""
+    shutil.copytree(captures / capture / "broker-1" / "log_dir", folder)
+    for name in gone:
+        (folder / name).unlink()
+    return Broker(1, (str(folder).replace("[", "[[]"),))
+
+
+def _missing(site: Site) -> list[tuple[str, str]]:
+    return [(row["file"], row["reason"]) for row in site.rows(tables.QUARANTINE)]
+
+
+def test_a_segment_between_others_is_missing_until_it_is_there(captures: Path, site: Site) -> None:
+    segment = f"{_OFFSETS}/00000000000000000020.log"
+    broker = _log_dir(captures, "subscriptions-4.3.1", site.folder / "data", segment)
+    site.capture(broker)
+    assert _missing(site) == [(segment, "missing")]
+    site.capture(broker)
+    assert _missing(site) == [(segment, "missing")]
+    shutil.copy(
+        captures / "subscriptions-4.3.1" / "broker-1" / "log_dir" / segment, site.folder / "data" / segment
+    )
+    site.capture(broker)
+    assert _missing(site) == []
+
+
+@pytest.mark.parametrize(
+    ("capture", "gone"),
+    [
+        ("subscriptions-4.3.1", [f"{_OFFSETS}/00000000000000000000.log"]),
+        ("subscriptions-4.3.1", [f"{_OFFSETS}/00000000000000000045.log"]),
+        # the cleaner has been here
+        ("compacted-4.3.1", []),
+        # nobody knows whether it has
+        (
+            "subscriptions-4.3.1",
+            [f"{_OFFSETS}/00000000000000000020.log", "recovery-point-offset-checkpoint"],
+        ),
+    ],
+)
+def test_what_may_have_been_deleted_or_compacted_is_not_missing(
+    capture: str, gone: list[str], captures: Path, site: Site
+) -> None:
+    site.capture(_log_dir(captures, capture, site.folder / "data", *gone))
+    assert _missing(site) == []
+
+
+def test_a_hole_that_a_damaged_segment_left_is_named_once(captures: Path, site: Site) -> None:
+    broker = _log_dir(captures, "subscriptions-4.3.1", site.folder / "data")
+    segment = site.folder / "data" / _OFFSETS / "00000000000000000020.log"
+    data = bytearray(segment.read_bytes())
+    data[70] ^= 1
+    segment.write_bytes(bytes(data))
+    site.capture(broker)
+    assert _missing(site) == [(str(segment), "bad_crc")]
