@@ -72,3 +72,13 @@ def test_a_hole_that_a_damaged_segment_left_is_named_once(captures: Path, site: 
     segment.write_bytes(bytes(data))
     site.capture(broker)
     assert _missing(site) == [(str(segment), "bad_crc")]
+
+
+def test_what_another_replica_has_is_not_missing(captures: Path, site: Site) -> None:
+    segment = f"{_OFFSETS}/00000000000000000020.log"
+    broker = _log_dir(captures, "subscriptions-4.3.1", site.folder / "data", segment)
+    whole = _log_dir(captures, "subscriptions-4.3.1", site.folder / "replica")
+    site.capture(broker)
+    assert _missing(site) == [(segment, "missing")]
+    site.capture(broker, Broker(2, whole.log_dirs))
+    assert _missing(site) == []

@@ -74,3 +74,12 @@ def test_a_log_that_is_not_compressed_by_gzip_is_named(site: Site) -> None:
     found = {(Path(row["file"]).name, row["reason"]) for row in site.rows(tables.QUARANTINE)}
     assert found == {(f"log.{suffix}", "unreadable") for suffix in packed}
     assert [Path(row["file"]).name for row in site.rows(tables.FILES)] == ["log"]
+
+
+def test_a_link_to_a_log_of_the_same_broker_takes_nothing_away(tmp_path: Path) -> None:
+    (tmp_path / "kafka-request.log").touch()
+    (tmp_path / "kafka-request.log-newest").symlink_to(tmp_path / "kafka-request.log")
+    broker = Broker(id=1, log_dirs=(), request_logs=(f"{tmp_path}/kafka-request.log*",))
+    sources, faults = find_request_logs(Cluster(name="c", brokers=(broker,)))
+    assert {Path(each.file).name for each in sources} == {"kafka-request.log", "kafka-request.log-newest"}
+    assert faults == []

@@ -76,13 +76,13 @@ def has_no_replicas(sources: Sequence[Source]) -> bool:
     return len(partitions) == len({Path(source.file).parent for source in sources})
 
 
-def topic_of(file: str) -> str | None:
-    """The topic of a file whose name is an offset, as those of segments and snapshots are; None for other
-    paths: a log directory or a broker may be named as a partition's folder is.
+def partition_of(file: str) -> tuple[str, int] | None:
+    """The topic and partition of a file whose name is an offset, as those of segments and snapshots are; None
+    for other paths: a log directory or a broker may be named as a partition's folder is.
     """
     path = Path(file)
     match = _FOLDER.fullmatch(path.parent.name) if _OFFSET.match(path.name) else None
-    return match["topic"] if match else None
+    return (match["topic"], int(match["partition"])) if match else None
 
 
 def base_offset(file: str) -> int:

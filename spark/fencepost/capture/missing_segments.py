@@ -1,91 +1,100 @@
-"""Finds offsets of Kafka's own topics that no captured segment has, although no compaction removed them."""
+"""Finds segments of coordinators' logs that lie between others and were never read, although no compaction
+removed them.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
-from pathlib import Path
+from typing import NamedTuple
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
 from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.capture.checkpoints import have_checkpoints
+from fencepost.capture.log_dirs import base_offset, partition_of
 from fencepost.capture.plan import SEGMENT, Fault
-from fencepost.lake import AtLeast
 from fencepost.settings import Cluster
-from fencepost.tables import BATCHES, CLEANED, QUARANTINE
+from fencepost.tables import CLEANED, FILES, QUARANTINE
 
-_COMPACTED = ("__consumer_offsets", "__transaction_state")
-_LOG = ("cluster", "topic", "topic_id", "partition")
+_COMPACTED = {"__consumer_offsets", "__transaction_state"}
 
-Longs = NDArray[np.int64]
 
-Checkpoints = Mapping[tuple[str, str, int], int]
-"""By cluster, topic and partition: the first offset that no compaction has seen."""
+class _Log(NamedTuple):
+    cluster: str
+    topic: str
+    partition: int
+    topic_id: str | None
+
+
+class _Read(NamedTuple):
+    """The offsets of a segment that were read: from ``begin`` on, before ``end`` (None: not known)."""
+
+    begin: int
+    end: int | None
 
 
 def missing_segments(catalog: Catalog, clusters: Sequence[Cluster]) -> list[Fault]:
-    """The holes between the batches in ``bronze.batches``, above the cleaner's checkpoints.
+    """A fault for each range of offsets, above the cleaner's checkpoint, that no segment in ``bronze.files``
+    has, of whatever replica, but that lies between the offsets of two.
 
-    Where a log directory has no checkpoint files, nobody knows what was compacted: no hole is found there.
-    Nor is one in a log of which ``bronze.quarantine`` says that something could not be read.
+    Where a log directory has no checkpoint files, nobody knows what was compacted: nothing is missing there.
+    Nor is anything in a log of which ``bronze.quarantine`` says that a part could not be read.
     """
-    names = [cluster.name for cluster in clusters if have_checkpoints(cluster)]
-    checkpoints: dict[tuple[str, str, int], int] = {}
-    columns = ("cluster", "topic", "partition", "cleaned_to")
-    for row in lake.scan(catalog, CLEANED, columns, [{"cluster": frozenset(names)}]).to_pylist():
-        *log, cleaned_to = (row[name] for name in columns)
-        checkpoints[tuple(log)] = max(cleaned_to, checkpoints.get(tuple(log), 0))
-    where = [
-        {"cluster": name, "topic": topic, "base_offset": AtLeast(_lowest(checkpoints, name, topic))}
-        for name in names
-        for topic in _COMPACTED
-    ]
-    batches = lake.scan(catalog, BATCHES, (*_LOG, "base_offset", "last_offset"), where)
+    names = frozenset(cluster.name for cluster in clusters if have_checkpoints(cluster))
     unread = _unread_logs(catalog)
-    return [each for each in _holes(batches, checkpoints) if (each.cluster, _folder(each.file)) not in unread]
+    cleaned_to = _checkpoints(catalog, names)
+    return [
+        Fault(
+            log.cluster, None, SEGMENT, f"{log.topic}-{log.partition}/{first:020d}.log", 0, 0, "missing",
+            f"no segment has offsets {first} to {following - 1}: put it back, or read another replica",
+        )
+        for log, segments in _segments(catalog, names).items()
+        if (log.cluster, (log.topic, log.partition)) not in unread
+        for first, following in _holes(segments, cleaned_to.get(log[:3], 0))
+    ]  # fmt: skip
 
 
-def _unread_logs(catalog: Catalog) -> set[tuple[str, str]]:
-    """Cluster and folder of each log of which something could not be read."""
+def _segments(catalog: Catalog, clusters: frozenset[str]) -> Mapping[_Log, list[_Read]]:
+    """What was read of each segment of the coordinators' logs, by log."""
+    columns = ("cluster", "file", "topic_id", "next_offset")
+    ends: dict[tuple[_Log, int], int | None] = {}
+    for row in lake.scan(catalog, FILES, columns, [{"kind": SEGMENT, "cluster": clusters}]).to_pylist():
+        topic, partition = partition_of(row["file"]) or ("", -1)
+        if topic in _COMPACTED:
+            key = _Log(row["cluster"], topic, partition, row["topic_id"]), base_offset(row["file"])
+            # a run that read nothing new of a segment does not know its end, but an earlier one may
+            known = [each for each in (ends.get(key), row["next_offset"]) if each is not None]
+            ends[key] = max(known, default=None)
+    segments: defaultdict[_Log, list[_Read]] = defaultdict(list)
+    for (log, begin), end in ends.items():
+        segments[log].append(_Read(begin, end))
+    return segments
+
+
+def _checkpoints(catalog: Catalog, clusters: frozenset[str]) -> Mapping[tuple[str, str, int], int]:
+    """By cluster, topic and partition: the first offset that no compaction of any replica has seen."""
+    cleaned_to: dict[tuple[str, str, int], int] = {}
+    columns = ("cluster", "topic", "partition", "cleaned_to")
+    for row in lake.scan(catalog, CLEANED, columns, [{"cluster": clusters}]).to_pylist():
+        log = row["cluster"], row["topic"], row["partition"]
+        cleaned_to[log] = max(row["cleaned_to"], cleaned_to.get(log, 0))
+    return cleaned_to
+
+
+def _unread_logs(catalog: Catalog) -> set[tuple[str, tuple[str, int] | None]]:
+    """Cluster, and topic and partition, of each log of which something could not be read."""
     rows = lake.scan(catalog, QUARANTINE, ("cluster", "file", "reason"), [{"kind": SEGMENT}]).to_pylist()
-    return {(row["cluster"], _folder(row["file"])) for row in rows if row["reason"] != "missing"}
+    return {(row["cluster"], partition_of(row["file"])) for row in rows if row["reason"] != "missing"}
 
 
-def _folder(file: str) -> str:
-    return Path(file).parent.name
-
-
-def _lowest(checkpoints: Checkpoints, cluster: str, topic: str) -> int:
-    """The lowest checkpoint of a topic's partitions: what lies below it need not be read."""
-    return min((to for (of, name, _), to in checkpoints.items() if (of, name) == (cluster, topic)), default=0)
-
-
-def _holes(batches: pa.Table, checkpoints: Checkpoints) -> Iterator[Fault]:
-    for (cluster, topic, partition), base, last in _by_log(batches):
-        ends = np.maximum.accumulate(last) + 1
-        cleaned_to = checkpoints.get((cluster, topic, partition), 0)
-        for at in np.flatnonzero((base[1:] > ends[:-1]) & (ends[:-1] >= cleaned_to)).tolist():
-            first, following = int(ends[at]), int(base[at + 1])
-            yield Fault(
-                cluster, None, SEGMENT, f"{topic}-{partition}/{first:020d}.log", 0, 0, "missing",
-                f"no segment has offsets {first} to {following - 1}: put it back, or read another replica",
-            )  # fmt: skip
-
-
-def _by_log(batches: pa.Table) -> Iterator[tuple[tuple[str, str, int], Longs, Longs]]:
-    """Cluster, topic and partition of each log, with the first and last offsets of its batches in order."""
-    if not batches.num_rows:
-        return
-    batches = batches.sort_by([(name, "ascending") for name in (*_LOG, "base_offset")]).combine_chunks()
-    columns = [batches[name].combine_chunks() for name in _LOG]
-    same = [pc.equal(column[1:], column[:-1]).fill_null(False) for column in columns]
-    begins = [0, *(np.flatnonzero(~np.logical_and.reduce([np.asarray(each) for each in same])) + 1).tolist()]
-    for begin, end in pairwise([*begins, batches.num_rows]):
-        cluster, topic, _, partition = (column[begin].as_py() for column in columns)
-        log = batches.slice(begin, end - begin)
-        yield (cluster, topic, partition), *(log[name].to_numpy() for name in ("base_offset", "last_offset"))
+def _holes(segments: Sequence[_Read], cleaned_to: int) -> Iterator[tuple[int, int]]:
+    """The ranges between segments: the first missing offset, and the one that follows the last."""
+    read_to: int | None = None
+    for begin, end in sorted(segments, key=lambda each: each.begin):
+        if read_to is not None and cleaned_to <= read_to < begin:
+            yield read_to, begin
+        if end is None:
+            read_to = None  # nothing is known of what follows, up to the next segment
+        elif read_to is None or end > read_to:
+            read_to = end

@@ -111,6 +111,7 @@ def _note_progress(
                 progress.consumed_to,
                 0,
                 0,
+                None,
                 progress.file_begins,
                 progress.topic_id,
             ),

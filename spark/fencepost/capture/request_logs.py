@@ -40,7 +40,8 @@ def find_request_logs(cluster: Cluster) -> tuple[list[Source], list[Fault]]:
     sources: list[Source] = []
     faults: list[Fault] = []
     found = [(broker, *files(broker.request_logs)) for broker in cluster.brokers]
-    owners = Counter(resolved(file) for _, matching, _ in found for file in matching)
+    # of one broker, several paths may lead to a file: a line counts once
+    owners = Counter(file for _, matching, _ in found for file in set(map(resolved, matching)))
     for broker, matching, missing in found:
         for file in matching:
             if owners[resolved(file)] == 1:

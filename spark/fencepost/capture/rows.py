@@ -32,6 +32,7 @@ OUTCOME = Table(
         "entries": "bigint",
         "records": "bigint",
         "skipped": "bigint",
+        "next_offset": "bigint",
         "faults": "bigint",
         "file_begins": "string",
         "topic_id": "string",
@@ -58,7 +59,8 @@ def outcome(
     source: Source, faults: Sequence[Fault], progress: Mapping[str, Any] | None = None
 ) -> pa.RecordBatch:
     """Rows of OUTCOME: the faults, then ``progress`` (head_digest, size, consumed_to, entries, records,
-    skipped; of logs in text file_begins)."""
+    skipped; of segments next_offset, of logs in text file_begins).
+    """
     rows = [dataclasses.asdict(fault) for fault in faults]
     if progress is not None:
         origin = {

@@ -94,6 +94,7 @@ class _Progress:
         self._faults: list[Fault] = []
         self._consumed_to, self._last_header, self._preallocated = source.start, source.last_header, False
         self._entries = self._records = 0
+        self._next_offset: int | None = None
 
     def add(self, piece: Piece, read: Records) -> None:
         """Count one more piece."""
@@ -104,6 +105,7 @@ class _Progress:
         self._consumed_to = piece.position + _read_on_from(piece.walk)
         if batches.num_rows:
             self._last_header = piece.position + batches["position"][-1].as_py()
+            self._next_offset = batches["last_offset"][-1].as_py() + 1
         self._preallocated = piece.walk.stop == "end" and self._consumed_to < self._source.end
 
     def outcome(self) -> pa.RecordBatch:
@@ -116,6 +118,7 @@ class _Progress:
             "entries": self._entries,
             "records": self._records,
             "skipped": 0,
+            "next_offset": self._next_offset,
         }
         return outcome(self._source, self._faults, progress)
 

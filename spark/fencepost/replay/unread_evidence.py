@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from fencepost.capture.log_dirs import topic_of
+from fencepost.capture.log_dirs import partition_of
 from fencepost.capture.plan import SEGMENT
 from fencepost.protocols import protocols
 from fencepost.tables import UNREAD_EVIDENCE
@@ -24,7 +24,8 @@ def unread_evidence(quarantine: pa.Table) -> pa.Table:
     entries: Counter[tuple[str, str]] = Counter()
     for cluster, kind, file, reason, count in _counted(quarantine):
         if reason != _UNFINISHED:
-            for protocol in _protocols_that_read(kind, topic_of(file)):
+            topic, _ = partition_of(file) or (None, None)
+            for protocol in _protocols_that_read(kind, topic):
                 entries[cluster, protocol] += count
     return UNREAD_EVIDENCE.rows((*place, count) for place, count in sorted(entries.items()))
 

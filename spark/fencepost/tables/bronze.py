@@ -266,6 +266,7 @@ FILES = Table(
         "consumed_to": "bigint",  # in uncompressed bytes
         "entries": "bigint",  # batches or lines taken
         "skipped": "bigint",  # lines that no protocol wants
+        "next_offset": "bigint",  # of segments: the one after the last offset that was read
         **_BEGINS,  # of logs in text
         "topic_id": "string",  # with which the rows of a partition's file were taken: "" without one
         "run_id": "string",
