@@ -2,8 +2,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 BIN := .venv/bin
-# One of these processes runs all tests with Spark, and takes longest (Shares in tests/conftest.py): the two others
-# keep the second core busy, and the first one where Spark waits.
+# Three processes keep two cores busy where one of them waits, say for a real broker. Shares in tests/conftest.py
+# says which of them takes what.
 PYTEST_ARGS ?= --numprocesses 3 --dist loadscope --no-loadscope-reorder
 # Short runs of many JVMs: the quick compiler and the simple collector take half the CPU. The quick compiler's
 # default code cache is too small for Spark, which would then be interpreted.

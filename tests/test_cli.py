@@ -44,9 +44,9 @@ SNAPSHOTS = "SELECT count(*) AS commits FROM marts.fct_offset_commits.snapshots"
 def run(troubled: Audited) -> Run:
     """Runs ``fencepost`` in a process of its own on the audited lake of the troubled capture."""
 
-    def call(*arguments: str, config: Path = troubled.config) -> Ended:
+    def call(*arguments: str) -> Ended:
         return subprocess.run(
-            [str(Path(sys.executable).with_name("fencepost")), *arguments, "--config", str(config)],
+            [str(Path(sys.executable).with_name("fencepost")), *arguments, "--config", str(troubled.config)],
             env={**os.environ, "FENCEPOST_LAKE": str(troubled.lake)},
             capture_output=True,
             text=True,
@@ -64,7 +64,8 @@ def run_light(troubled: Audited) -> RunLight:
     def call(*commands: Sequence[str], lake: Path = troubled.lake) -> list[Ended]:
         environment = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
         environment |= {"PATH": str(lake.parent), "FENCEPOST_JARS": str(lake.parent)}
-        ended, heavy = run_together(commands, troubled.config, {**environment, "FENCEPOST_LAKE": str(lake)})
+        configured = [[*command, "--config", str(troubled.config)] for command in commands]
+        ended, heavy = run_together(configured, {**environment, "FENCEPOST_LAKE": str(lake)})
         assert heavy == []
         return ended
 
@@ -75,20 +76,20 @@ def run_light(troubled: Audited) -> RunLight:
 def by_spark(troubled: Audited) -> dict[str, Ended]:
     """What Spark says to both queries: it is started once."""
     formats = {BY_TIME: "csv", SNAPSHOTS: "json"}
-    commands = [["sql", query, "--engine", "spark", "--format", each] for query, each in formats.items()]
-    environment = {**os.environ, "FENCEPOST_LAKE": str(troubled.lake)}
-    ended, heavy = run_together(commands, troubled.config, environment)
+    options = ("--engine", "spark", "--config", str(troubled.config))
+    commands = [["sql", query, "--format", each, *options] for query, each in formats.items()]
+    ended, heavy = run_together(commands, {**os.environ, "FENCEPOST_LAKE": str(troubled.lake)})
     assert "pyspark" in heavy
     return dict(zip(formats, ended, strict=True))
 
 
 def run_together(
-    commands: Sequence[Sequence[str]], config: Path, environment: Mapping[str, str]
+    commands: Sequence[Sequence[str]], environment: Mapping[str, str]
 ) -> tuple[list[Ended], list[str]]:
     """How commands end in one process, one after the other, and the heavy packages that it loads."""
     done = subprocess.run(
         [sys.executable, "-c", COMMANDS],
-        input=json.dumps([[*command, "--config", str(config)] for command in commands]),
+        input=json.dumps(commands),
         env=environment,
         capture_output=True,
         text=True,
@@ -179,13 +180,13 @@ def test_output_that_nobody_reads_to_its_end_is_no_failure(troubled: Audited) ->
 
 
 def test_what_does_not_exist_is_bad_usage(run: Run, tmp_path: Path) -> None:
-    assert run("audit", config=tmp_path / "none.toml").returncode == 2
     unreadable = tmp_path / "fencepost.toml"
     unreadable.write_text("[[clusters]\n")
-    done = run("audit", config=unreadable)
-    assert done.returncode == 2
-    assert str(unreadable) in done.stderr
-    assert "is a folder. Name the file in it" in run("audit", config=tmp_path).stderr
+    configs = (tmp_path / "none.toml", unreadable, tmp_path)
+    ended, _ = run_together([["audit", "--config", str(each)] for each in configs], os.environ)
+    assert [done.returncode for done in ended] == [2, 2, 2]
+    assert str(unreadable) in ended[1].stderr
+    assert "is a folder. Name the file in it" in ended[2].stderr
     assert run("audit", "--no-such-option").returncode == 2
 
 

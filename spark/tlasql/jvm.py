@@ -7,6 +7,7 @@ after its end, another JVM follows. Where Java does not let fields be set back, 
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import select
@@ -19,6 +20,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 _OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Dfile.encoding=UTF-8")
@@ -93,22 +95,29 @@ def kept(heap: str = "1g") -> Iterator[None]:
 
     It needs Java's compiler, which a runtime has as the module jdk.compiler.
     """
-    with tempfile.TemporaryDirectory(prefix="tlasql-") as classes:
-        one = _Kept(heap, Path(classes))
-        _kept.append(one)
-        try:
-            yield
-        finally:
-            _kept.remove(one)
-            one.end()
+    one = _Kept(heap)
+    _kept.append(one)
+    try:
+        yield
+    finally:
+        _kept.remove(one)
+        one.end()
+
+
+@cache
+def _classes() -> Path:
+    """The classes of ``KeptJvm.java``: a process compiles them once, and removes them when it ends."""
+    folder = Path(tempfile.mkdtemp(prefix="tlasql-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    compile_java([Path(__file__).with_name(f"{name}.java") for name in ("KeptJvm", "Checkpoint")], folder)
+    return folder
 
 
 class _Kept:
-    """A JVM that runs ``KeptJvm.java``, compiled into the folder ``classes``, one call at a time."""
+    """A JVM that runs ``KeptJvm.java``, one call at a time."""
 
-    def __init__(self, heap: str, classes: Path) -> None:
+    def __init__(self, heap: str) -> None:
         self._heap = heap
-        self._classes = classes
         self._turn = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
@@ -151,12 +160,10 @@ class _Kept:
         self._process = self._scratch = None
 
     def _start(self, ends: float) -> subprocess.Popen[bytes] | None:
-        if not (self._classes / "KeptJvm.class").exists():
-            sources = [Path(__file__).with_name(f"{name}.java") for name in ("KeptJvm", "Checkpoint")]
-            compile_java(sources, self._classes)
+        classes = _classes()
         self._scratch = tempfile.TemporaryDirectory(prefix="tlasql-")
         java = _java(Path(self._scratch.name), self._heap)
-        command = [*java, _STATES_IN_MEMORY, "-cp", str(self._classes), "KeptJvm"]
+        command = [*java, _STATES_IN_MEMORY, "-cp", str(classes), "KeptJvm"]
         self._process = subprocess.Popen(
             command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
