@@ -20,12 +20,13 @@ from fencepost.settings import Cluster
 from fencepost.tables import BATCHES, CLEANED, QUARANTINE
 
 _COMPACTED = ("__consumer_offsets", "__transaction_state")
-_LOG = ("cluster", "topic", "topic_id", "partition")
+_LOG = ("topic_id", "partition")
+_READ = (*_LOG, "base_offset", "last_offset")
 
 Longs = NDArray[np.int64]
 
-Checkpoints = Mapping[tuple[str, str, int], int]
-"""By cluster, topic and partition: the first offset that no compaction has seen."""
+Checkpoints = Mapping[int, int]
+"""By partition: the first offset that no compaction has seen."""
 
 
 def missing_segments(catalog: Catalog, clusters: Sequence[Cluster]) -> list[Fault]:
@@ -34,20 +35,57 @@ def missing_segments(catalog: Catalog, clusters: Sequence[Cluster]) -> list[Faul
     Where a log directory has no checkpoint files, nobody knows what was compacted: no hole is found there.
     Nor is one in a log of which ``bronze.quarantine`` says that something could not be read.
     """
-    names = [cluster.name for cluster in clusters if have_checkpoints(cluster)]
-    checkpoints: dict[tuple[str, str, int], int] = {}
-    columns = ("cluster", "topic", "partition", "cleaned_to")
-    for row in lake.scan(catalog, CLEANED, columns, [{"cluster": frozenset(names)}]).to_pylist():
-        *log, cleaned_to = (row[name] for name in columns)
-        checkpoints[tuple(log)] = max(cleaned_to, checkpoints.get(tuple(log), 0))
-    where = [
-        {"cluster": name, "topic": topic, "base_offset": AtLeast(_lowest(checkpoints, name, topic))}
-        for name in names
-        for topic in _COMPACTED
-    ]
-    batches = lake.scan(catalog, BATCHES, (*_LOG, "base_offset", "last_offset"), where)
     unread = _unread_logs(catalog)
-    return [each for each in _holes(batches, checkpoints) if (each.cluster, _folder(each.file)) not in unread]
+    return [
+        each
+        for cluster in clusters
+        if have_checkpoints(cluster)
+        for topic in _COMPACTED
+        for each in _holes_of(catalog, cluster.name, topic)
+        if (cluster.name, _folder(each.file)) not in unread
+    ]
+
+
+def _holes_of(catalog: Catalog, cluster: str, topic: str) -> Iterator[Fault]:
+    of_topic = {"cluster": cluster, "topic": topic}
+    checkpoints: dict[int, int] = {}
+    for row in lake.scan(catalog, CLEANED, ("partition", "cleaned_to"), [of_topic]).to_pylist():
+        partition = row["partition"]
+        checkpoints[partition] = max(row["cleaned_to"], checkpoints.get(partition, 0))
+    above = {**of_topic, "base_offset": AtLeast(min(checkpoints.values(), default=0))}
+    files = lake.by_file(catalog, BATCHES, _READ, [above])
+    batches = [_above(each, checkpoints) for each in files]
+    for partition, base, last in _by_log(pa.concat_tables(batches)) if batches else ():
+        ends = np.maximum.accumulate(last) + 1
+        for at in np.flatnonzero(base[1:] > ends[:-1]).tolist():
+            first, following = int(ends[at]), int(base[at + 1])
+            yield Fault(
+                cluster, None, SEGMENT, f"{topic}-{partition}/{first:020d}.log", 0, 0, "missing",
+                f"no segment has offsets {first} to {following - 1}: put it back, or read another replica",
+            )  # fmt: skip
+
+
+def _above(batches: pa.Table, checkpoints: Checkpoints) -> pa.Table:
+    """The batches above the checkpoints of their partitions."""
+    partition = batches["partition"].to_numpy()
+    least = np.zeros(max(partition.max(initial=0), *checkpoints, 0) + 1, dtype=np.int64)
+    for number, cleaned_to in checkpoints.items():
+        least[number] = cleaned_to
+    return batches.filter(pa.array(batches["base_offset"].to_numpy() >= least[partition]))
+
+
+def _by_log(batches: pa.Table) -> Iterator[tuple[int, Longs, Longs]]:
+    """The partition of each log, with the first and last offsets of its batches in order."""
+    if not batches.num_rows:
+        return
+    batches = batches.sort_by([(name, "ascending") for name in (*_LOG, "base_offset")]).combine_chunks()
+    columns = [batches[name].combine_chunks() for name in _LOG]
+    same = [np.asarray(pc.equal(column[1:], column[:-1]).fill_null(False)) for column in columns]
+    begins = [0, *(np.flatnonzero(~np.logical_and.reduce(same)) + 1).tolist()]
+    for begin, end in pairwise([*begins, batches.num_rows]):
+        log = batches.slice(begin, end - begin)
+        base, last = (log[name].to_numpy() for name in ("base_offset", "last_offset"))
+        yield log["partition"][0].as_py(), base, last
 
 
 def _unread_logs(catalog: Catalog) -> set[tuple[str, str]]:
@@ -58,34 +96,3 @@ def _unread_logs(catalog: Catalog) -> set[tuple[str, str]]:
 
 def _folder(file: str) -> str:
     return Path(file).parent.name
-
-
-def _lowest(checkpoints: Checkpoints, cluster: str, topic: str) -> int:
-    """The lowest checkpoint of a topic's partitions: what lies below it need not be read."""
-    return min((to for (of, name, _), to in checkpoints.items() if (of, name) == (cluster, topic)), default=0)
-
-
-def _holes(batches: pa.Table, checkpoints: Checkpoints) -> Iterator[Fault]:
-    for (cluster, topic, partition), base, last in _by_log(batches):
-        ends = np.maximum.accumulate(last) + 1
-        cleaned_to = checkpoints.get((cluster, topic, partition), 0)
-        for at in np.flatnonzero((base[1:] > ends[:-1]) & (ends[:-1] >= cleaned_to)).tolist():
-            first, following = int(ends[at]), int(base[at + 1])
-            yield Fault(
-                cluster, None, SEGMENT, f"{topic}-{partition}/{first:020d}.log", 0, 0, "missing",
-                f"no segment has offsets {first} to {following - 1}: put it back, or read another replica",
-            )  # fmt: skip
-
-
-def _by_log(batches: pa.Table) -> Iterator[tuple[tuple[str, str, int], Longs, Longs]]:
-    """Cluster, topic and partition of each log, with the first and last offsets of its batches in order."""
-    if not batches.num_rows:
-        return
-    batches = batches.sort_by([(name, "ascending") for name in (*_LOG, "base_offset")]).combine_chunks()
-    columns = [batches[name].combine_chunks() for name in _LOG]
-    same = [pc.equal(column[1:], column[:-1]).fill_null(False) for column in columns]
-    begins = [0, *(np.flatnonzero(~np.logical_and.reduce([np.asarray(each) for each in same])) + 1).tolist()]
-    for begin, end in pairwise([*begins, batches.num_rows]):
-        cluster, topic, _, partition = (column[begin].as_py() for column in columns)
-        log = batches.slice(begin, end - begin)
-        yield (cluster, topic, partition), *(log[name].to_numpy() for name in ("base_offset", "last_offset"))
