@@ -64,6 +64,19 @@ def test_what_may_have_been_deleted_or_compacted_is_not_missing(
     assert _missing(site) == []
 
 
+def test_a_partition_without_segments_is_missing_unless_a_replica_has_them(
+    captures: Path, site: Site
+) -> None:
+    """Its snapshot is still there."""
+    segments = ("00000000000000000000.log",)
+    broker = _log_dir(captures, "producers-4.3.1", site.folder / "data", f"two_instances-0/{segments[0]}")
+    site.capture(broker)
+    assert _missing(site) == [(f"{site.folder}/data/two_instances-0/{segments[0]}", "missing")]
+    replica = _log_dir(captures, "producers-4.3.1", site.folder / "replica")
+    site.capture(broker, Broker(2, replica.log_dirs))
+    assert _missing(site) == []
+
+
 def test_a_hole_that_a_damaged_segment_left_is_named_once(captures: Path, site: Site) -> None:
     broker = _log_dir(captures, "subscriptions-4.3.1", site.folder / "data")
     segment = site.folder / "data" / _OFFSETS / "00000000000000000020.log"

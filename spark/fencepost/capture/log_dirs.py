@@ -22,12 +22,14 @@ PARTITION_METADATA = "partition.metadata"
 # Uuid.METADATA_TOPIC_ID
 _FIXED_IDS = {"__cluster_metadata": "AAAAAAAAAAAAAAAAAAAAAQ"}
 
+_NO_SEGMENT = "the partition has no segment, although other files of it are there: put its segments back"
+
 
 def find_files(
     kinds: Sequence[Kind], cluster: Cluster, *, internal: bool
 ) -> tuple[list[Source], list[Fault]]:
     """The files of these kinds in the ``log_dirs``, and faults for folders that are missing or cannot be
-    listed.
+    listed, and for partitions without segments.
 
     ``internal``: choose the topics of Kafka's own state (READ_WHOLE), or else the topics of applications.
     """
@@ -44,7 +46,21 @@ def find_files(
                     sources += _log_dir(kinds, cluster, broker, path, faults, internal=internal)
                 except OSError as error:
                     faults.append(_unlistable(cluster.name, broker, path, error))
-    return sources, faults
+    return sources, [*faults, *_without_segments(sources)]
+
+
+def _without_segments(sources: Sequence[Source]) -> Iterator[Fault]:
+    """A fault for each partition of which other files are there, but no segment: Kafka keeps at least one."""
+    live = [source for source in sources if source.state == _LIVE]
+    present = {_partition_of(source) for source in live if source.kind == SEGMENT}
+    missing = {_partition_of(source): source for source in live if _partition_of(source) not in present}
+    for source in missing.values():
+        file = str(Path(source.file).parent / f"{0:020d}.log")
+        yield Fault(source.cluster, source.broker_id, SEGMENT, file, 0, 0, "missing", _NO_SEGMENT)
+
+
+def _partition_of(source: Source) -> tuple[str | None, int | None]:
+    return source.topic, source.partition
 
 
 def with_known_topic_ids(sources: list[Source]) -> list[Source]:
