@@ -70,18 +70,21 @@ class _Definedness:
             case Op(symbol=symbol) if symbol in _IN_ORDER:
                 return self._in_order(expr, facts)
             case Op(symbol="\\in" | "\\subseteq", arguments=(left, right)):
-                return _and(expr, [self.of(left, facts), self._container(expr, left, right, facts)])
+                parts = self._each((left,), facts)
+                return _and(expr, [*parts, self._container(expr, left, right, _known(facts, parts))])
             case Op(arguments=arguments):
-                return _and(expr, [*self._each(arguments, facts), *self._needs(expr, facts)])
+                parts = self._each(arguments, facts)
+                return _and(expr, [*parts, *self._needs(expr, _known(facts, parts))])
             case Index(function=function, key=key):
-                parts = [self.of(function, facts), self.of(key, facts)]
+                parts = self._each((function, key), facts)
                 if not isinstance(function.type, Tuple | Record):
-                    parts.append(self._applicable(expr, function, key, facts))
+                    parts.append(self._applicable(expr, function, key, _known(facts, parts)))
                 return _and(expr, parts)
             case Except(function=function, key=key, value=value):
                 return self._except(expr, function, key, value, facts)
             case Field(record=record, name=name) if may_lack(record, name):
-                return _and(expr, [self.of(record, facts), self._has_field(record, name, facts)])
+                parts = self._each((record,), facts)
+                return _and(expr, [*parts, self._has_field(record, name, _known(facts, parts))])
             case Quantified():
                 return self._quantified(expr, facts)
             case _:
@@ -110,16 +113,23 @@ class _Definedness:
                 return False
 
     def _each(self, parts: Iterable[Expr], facts: Facts) -> list[Expr]:
-        return [self.of(each, facts) for each in parts]
+        """Of each part, given that those before it have a value: all of them are needed."""
+        found: list[Expr] = []
+        for each in parts:
+            found.append(self.of(each, _known(facts, found)))
+        return found
 
     def _in_order(self, expr: Op, facts: Facts) -> Expr:
         match expr:
             case Op(symbol="=>", arguments=(test, then)):
-                later = self.of(then, facts | learned(test))
-                return _and(expr, [self.of(test, facts), _implies(expr, test, later)])
+                first = self._each((test,), facts)
+                later = self.of(then, _known(facts, first) | learned(test))
+                return _and(expr, [*first, _implies(expr, test, later)])
             case Op(symbol="IF", arguments=(test, then, other)):
-                yes, no = self.of(then, facts | learned(test)), self.of(other, facts | refuted(test))
-                return _and(expr, [self.of(test, facts), _either(expr, test, yes, no)])
+                first = self._each((test,), facts)
+                after = _known(facts, first)
+                yes, no = self.of(then, after | learned(test)), self.of(other, after | refuted(test))
+                return _and(expr, [*first, _either(expr, test, yes, no)])
             case Op(symbol="CASE", arguments=arguments):
                 return self._case(expr, arguments, facts)
         found, before = [], facts
@@ -129,7 +139,7 @@ class _Definedness:
             if not always(needed):
                 met = _join(expr, expr.arguments[:number], expr.symbol)
                 found.append(_either_of(expr, met, needed) if stops else _guarded(expr, met, needed))
-            before |= refuted(part) if stops else learned(part)
+            before = _known(before, [needed]) | (refuted(part) if stops else learned(part))
         return _and(expr, found)
 
     def _case(self, expr: Op, arguments: Sequence[Expr], facts: Facts) -> Expr:
@@ -138,9 +148,11 @@ class _Definedness:
         if len(arguments) == 1:
             return self.of(arguments[0], facts)
         test, arm, *rest = arguments
-        yes = self.of(arm, facts | learned(test))
-        no = self._case(expr, rest, facts | refuted(test))
-        return _and(expr, [self.of(test, facts), _either(expr, test, yes, no)])
+        first = self._each((test,), facts)
+        after = _known(facts, first)
+        yes = self.of(arm, after | learned(test))
+        no = self._case(expr, rest, after | refuted(test))
+        return _and(expr, [*first, _either(expr, test, yes, no)])
 
     def _needs(self, expr: Op, facts: Facts) -> list[Expr]:  # noqa: PLR0911 (one for each operator)
         """What an operator asks of its arguments."""
@@ -174,7 +186,8 @@ class _Definedness:
 
     def _except(self, expr: Except, function: Expr, key: Expr, value: Expr, facts: Facts) -> Expr:
         """TLC reads the new value only where there is an old one."""
-        parts = [self.of(function, facts), self.of(key, facts)]
+        parts = self._each((function, key), facts)
+        facts = _known(facts, parts)
         if isinstance(expr.type, Record):
             name = str(key.value) if isinstance(key, Literal) else ""
             if not may_lack(function, name):
@@ -186,8 +199,9 @@ class _Definedness:
 
     def _quantified(self, expr: Quantified, facts: Facts) -> Expr:
         variable, domain = expr.variable, expr.domain
-        body = self.of(expr.body, facts | ranged(variable, domain))
-        parts = [self.of(domain, facts), self._every(expr, variable, domain, body)]
+        parts = self._each((domain,), facts)
+        body = self.of(expr.body, _known(facts, parts) | ranged(variable, domain))
+        parts.append(self._every(expr, variable, domain, body))
         if expr.kind == "choose":
             parts.append(Quantified(expr.location, "\\E", variable, domain, expr.body, type=BOOL))
         return _and(expr, parts)
@@ -225,6 +239,11 @@ class _Definedness:
         if held or _in_domain(key, function, facts):
             return _literal(expr, True)
         return _inside(key, function)
+
+
+def _known(facts: Facts, needed: Iterable[Expr]) -> Facts:
+    """What is true where all of ``needed`` are, too."""
+    return facts.union(*(learned(each) for each in needed if not always(each)))
 
 
 def learned(test: Expr) -> Facts:

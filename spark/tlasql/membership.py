@@ -18,6 +18,7 @@ from tlasql.ir import (
     Expr,
     Index,
     Literal,
+    Model,
     Op,
     Quantified,
     RecordOf,
@@ -328,10 +329,10 @@ class Membership:
                 return self._over(base, inner, imaged, Literal(body.location, True), every)
             case Op(symbol="\\cup", arguments=parts):
                 return together([self._over(each, variable, test, body, every) for each in parts])
-            case Op(symbol="{}", arguments=members):
-                if variable is None:
-                    return together(test() for _ in members)
-                return together(values.inside(variable, values.of(each), test) for each in members)
+            case Op(symbol="{}", arguments=members) if variable is None:
+                return together(test() for _ in members)
+            case Op(symbol="{}", arguments=members) if variable is not None and members:
+                return self._over_written(domain, members, variable, test, every)
             case Op(symbol="UNION", arguments=(sets,)):
                 family = self._values.variable(domain.location, "family", element_of(sets))
                 return self._over(
@@ -369,6 +370,30 @@ class Membership:
         array = values.of(domain)
         name = values.fresh(variable.name if variable is not None else "e")
         return dialect.every(array, name, bound) if every else dialect.some(array, name, bound)
+
+    def _over_written(
+        self,
+        domain: Expr,
+        members: Sequence[Expr],
+        variable: Bound,
+        test: Callable[[], exp.Expr],
+        every: bool,
+    ) -> exp.Expr:
+        """A quantifier over a set that is written out: the test stands in the SQL once for each element, but
+        a long one, where the elements are known, once for all of them.
+        """
+        values, dialect = self._values, self._dialect
+        parts = values.parts
+        found = [values.inside(variable, values.of(members[0]), test)]
+        known = all(isinstance(each, Literal | Model) for each in members)
+        if len(members) > 1 and known and tree.is_long(found[0]):
+            values.parts = parts
+            array = dialect.array([values.sized(each) for each in members], type_of(domain))
+            ranged = dialect.every if every else dialect.some
+            name = values.fresh(variable.name)
+            return ranged(array, name, lambda each: values.inside(variable, each, test))
+        found += [values.inside(variable, values.of(each), test) for each in members[1:]]
+        return tree.all_of(found) if every else tree.any_of(found)
 
     def _member(self, element: Expr, container: Expr) -> exp.Expr:  # noqa: C901, PLR0911, PLR0912 (one each)
         values = self._values

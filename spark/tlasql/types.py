@@ -185,7 +185,7 @@ class _Reader:
         if (alias := self._aliases.get(name.removeprefix("$"))) is not None:
             return alias
         if name.startswith("$"):
-            raise TypeSyntaxError(f"no @typeAlias named {name[1:]} stands above")
+            raise TypeSyntaxError(f"there is no @typeAlias named {name[1:]}")
         if name in ("Int", "Bool", "Str") or name.isupper():
             return Scalar(name)
         raise TypeSyntaxError(

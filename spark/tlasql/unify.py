@@ -144,14 +144,15 @@ class Unifier:
                 raise MismatchError
 
     def settle(self, kind: Type) -> bool:
-        """Give what is still unknown the simplest type of its shape; False when there is none."""
+        """Give what is still unknown the simplest type of its shape; False when some of it has none."""
         kind = self.head(kind)
         if isinstance(kind, Unknown):
             simplest = _simplest(self._shapes.get(kind.number))
             if simplest is None:
                 return False
             self._put(kind, simplest)
-        return all(self.settle(part) for part in self._parts(kind))
+        settled = [self.settle(part) for part in self._parts(kind)]  # all of them, though one stays open
+        return all(settled)
 
     def is_open(self, kind: Type) -> bool:
         """Whether any part of the type is still unknown."""

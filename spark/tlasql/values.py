@@ -41,8 +41,6 @@ _COMPUTED = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul}
 _NAMED = (Variable, Prime, Bound, Field, Index, Quantified)
 """What a frame may have a column for."""
 LARGEST = 2**63 - 1
-_LONG = 150
-"""Nodes of two branches that are computed once, by a lambda, rather than written twice."""
 MOST_PARTS = 2_000
 """What one predicate may have when each of its parts is counted as often as it is written. Definitions of
 published modules have some tens; beyond a few thousand an engine takes minutes to read the query.
@@ -67,7 +65,8 @@ class Values:
         self._bound: dict[int, exp.Expr] = {}
         self.fresh = tree.parameters(each.name for each in columns.values() if isinstance(each, exp.Column))
         self._uids = count(-(10**9), -1)
-        self._parts = count(1)
+        self.parts = 0
+        """how many parts of expressions have been translated, each as often as it is written"""
         self.counting = Counting(self)
         self._sets = Membership(self)
 
@@ -102,7 +101,8 @@ class Values:
         raise fail(expr.location, f"{text(expr)} has no finite value", "use it to the right of \\in only")
 
     def _count(self, expr: Expr) -> None:
-        if next(self._parts) > MOST_PARTS:
+        self.parts += 1
+        if self.parts > MOST_PARTS:
             message = f"written as SQL this has more than {MOST_PARTS:,} parts"
             remedy = "each set is written out wherever it is asked for: split the definition"
             raise fail(expr.location, message, remedy)
@@ -314,7 +314,7 @@ class Values:
             agreed = tree.case([(eq(tree.grouped(one.copy()), tree.grouped(two.copy())), one.copy())])
             return tree.case_of(self.of(test), [(exp.true(), one), (exp.false(), two)], agreed)
 
-        if sum(1 for each in (then, other) for _ in each.walk()) < _LONG:
+        if not tree.is_long(then, other):
             return chosen(then, other)
         let, fresh = self.dialect.let, self.fresh
         return let(fresh("then"), then, lambda one: let(fresh("other"), other, lambda two: chosen(one, two)))
