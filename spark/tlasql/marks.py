@@ -34,6 +34,7 @@ _TYPE_USAGE = {
     "typeAlias": "write @typeAlias: name = ...; with the semicolon",
 }
 _KNOWN = (*KINDS, *_MODIFIERS, *_TYPE_USAGE)
+_LOWER = [each.lower() for each in _KNOWN]
 _ANNOTATION = re.compile(r"(?<!\S)@(\w+)[ \t]*(\(([^)]*)\)|:([^;]*)(;?))?")
 _ARGUMENTS = re.compile(r'\s*(?:"[^"]*"\s*(?:,\s*"[^"]*"\s*)*)?')
 _ID = re.compile(r"[a-z][a-z0-9_]*")
@@ -205,7 +206,7 @@ def _scan(file: str, block: Block) -> tuple[list[_Found], list[Diagnostic]]:
         location = Location(file, number, offset - begin + 1)
         name, _, inside, typed, closed = match.groups()
         if name not in _KNOWN:
-            if not annotated and not get_close_matches(name, _KNOWN):
+            if not annotated and not get_close_matches(name.lower(), _LOWER):
                 continue  # other tools write such words, and authors
             known = ", ".join(f"@{each}" for each in _KNOWN)
             problems.append(Diagnostic(location, f"unknown annotation @{name}", f"known are {known}"))

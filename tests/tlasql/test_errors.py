@@ -108,6 +108,19 @@ def test_a_type_may_stand_in_the_line(tmp_path: Path) -> None:
     }
 
 
+def test_a_transitive_step_reads_histories(tmp_path: Path) -> None:
+    """A variable of the states table is none, and the refusal says so."""
+    good = (FRAGMENT / "mapping.toml").read_text(encoding="utf-8")
+    home = '[variables.level]\npersistent = true\nhomes = [{ table = "silver.groups", value = "level" }]\n'
+    assert home in good
+    mapping = tmp_path / "mapping.toml"
+    mapping.write_text(good.replace(home, '[states]\ntable = "silver.groups"\n'), encoding="utf-8")
+    body = '\\* @step("a", "critical", "group") @transitive\nA == level\' >= level\n'
+    text = _refusal(_module(tmp_path, body), mapping)
+    assert "Case.tla:15:6: error: level is a column of silver.groups" in text
+    assert "leave out @transitive" in text
+
+
 def test_types_for_apalache_are_no_errors(tmp_path: Path) -> None:
     """An alias may stand below its uses; what is said of operators, also those of LET, is not read."""
     body = """
