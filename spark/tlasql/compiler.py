@@ -158,15 +158,15 @@ def _compiled(
     parsed = Module(export_xml(module, libraries=libraries), module, libraries)
     notes = _annotations(parsed)
     declarations = parsed.declarations()
-    beside = sidecar(mapping)
+    entries = sidecar(mapping)
     types, problems = declared_types(
-        [note for each in notes for note in each.types], declarations, parsed.definitions(), beside.types
+        [note for each in notes for note in each.types], declarations, parsed.definitions(), entries.types
     )
-    for name, written in beside.types.items():
+    for name, written in entries.types.items():
         try:
             types.setdefault(name, parse_type(written))
         except TypeSyntaxError as error:
-            where = beside.file.place("types", name)
+            where = entries.file.place("types", name)
             problems.append(
                 Diagnostic(where, f"[types] {name}: {error}", "write it as Apalache writes types")
             )
@@ -176,16 +176,16 @@ def _compiled(
     implied_marks, unclear = _implied(parsed, notes, {definition.uid for _, definition in marked})
     marked = sorted(marked + implied_marks, key=lambda pair: pair[1].location)
     problems += [*wrong, *unclear, *duplicates([mark for mark, _ in marked])]
-    wanted = [pair for pair in marked if pair[0].id not in beside.skip]
+    wanted = [pair for pair in marked if pair[0].id not in entries.skip]
     problems += [problem for mark, definition in wanted for problem in _misfits(mark, definition)]
     ids = {mark.id for mark, _ in marked}
-    problems += _unknown(beside.file, "skip", beside.skip.keys() - ids, "marked definition")
+    problems += _unknown(entries.file, "skip", entries.skip.keys() - ids, "marked definition")
     names = {each.name for each in declarations}
-    problems += _unknown(beside.file, "types", beside.types.keys() - names, "VARIABLE or CONSTANT")
+    problems += _unknown(entries.file, "types", entries.types.keys() - names, "VARIABLE or CONSTANT")
     names = {each.name for each in declarations if not each.is_variable}
     names |= {each.name for each in parsed.definitions() if not each.parameters} | GIVEN_ANEW
-    unnamed = beside.constants.keys() - names
-    problems += _unknown(beside.file, "constants", unnamed, "CONSTANT, nor a definition without parameters")
+    unnamed = entries.constants.keys() - names
+    problems += _unknown(entries.file, "constants", unnamed, "CONSTANT, nor a definition without parameters")
     if not marked and not problems:
         problems.append(
             Diagnostic(
@@ -197,7 +197,7 @@ def _compiled(
     variables = {each.name for each in declarations if each.is_variable}
     mapped = load_mapping(mapping, {n: kind for n, kind in types.items() if n in variables}, schemas)
     if mapped.module != parsed.name:
-        where = beside.file.place("module")
+        where = entries.file.place("module")
         message = f'this mapping is for module "{mapped.module}", not {parsed.name}'
         raise TlaSqlError([Diagnostic(where, message, f'write module = "{parsed.name}"')])
     stages = _Stages(parsed, mapped, types, schemas, DIALECTS[dialect])
@@ -213,7 +213,7 @@ def _compiled(
         tuple(declarations),
         compiled,
         DIALECTS[dialect],
-        beside.skip,
+        entries.skip,
         stages.models,
     )
 
@@ -333,8 +333,8 @@ class _Stages:
             found = _constant(value, where)
             return found if kind is None else self._checker.check(found, {}, kind)
         except TlaSqlError as error:
-            said = error.diagnostics[0]
-            raise fail(where, f"[constants] {name}: {said.message}", said.remedy) from error
+            problem = error.diagnostics[0]
+            raise fail(where, f"[constants] {name}: {problem.message}", problem.remedy) from error
 
     def _definition(self, name: str) -> Call:
         """The definition that takes the place of a constant, as ``Constant <- Definition`` has it for TLC."""
@@ -427,7 +427,7 @@ class _Stages:
             where = parts[1].conjuncts[0].location
             raise fail(where, "a step whose conjuncts range over different sets")
         alone = len(parts) == 1 and not parts[0].ranges and mark.kind != "step"
-        if not always(defined(body, held=True)) and not (alone and silent(body, held=True)):
+        if not always(defined(body, by_row=True)) and not (alone and silent(body, by_row=True)):
             remedy = "write in front of it when it does: x # 0 => ..."
             raise fail(body.location, f"TLC may find no value for {text(body)}", remedy)
 

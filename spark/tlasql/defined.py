@@ -38,12 +38,12 @@ _UNLISTED = {"Nat", "Int", "STRING", "SUBSET", "->", "Seq", "\\X"}
 _IN_ORDER = {"/\\", "\\/", "=>", "IF", "CASE"}
 
 
-def defined(expr: Expr, *, held: bool = False) -> Expr:
+def defined(expr: Expr, *, by_row: bool = False) -> Expr:
     """The formula; TRUE itself where nothing can go wrong.
 
-    ``held``: a function or sequence that is a variable is applied inside its DOMAIN, since a row says so.
+    ``by_row``: a function or sequence that is a variable is applied inside its DOMAIN, since a row says so.
     """
-    return _Definedness(held).of(expr, NOTHING)
+    return _Definedness(by_row).of(expr, NOTHING)
 
 
 def always(expr: Expr) -> bool:
@@ -56,14 +56,14 @@ def total(expr: Expr) -> bool:
     return always(defined(expr))
 
 
-def silent(expr: Expr, *, held: bool = False) -> bool:
+def silent(expr: Expr, *, by_row: bool = False) -> bool:
     """Whether the SQL of ``expr`` is null wherever ``expr`` has no value, so that nothing needs to ask."""
-    return _Definedness(held).silent(expr)
+    return _Definedness(by_row).silent(expr)
 
 
 @dataclass(frozen=True)
 class _Definedness:
-    held: bool
+    by_row: bool
 
     def of(self, expr: Expr, facts: Facts) -> Expr:  # noqa: PLR0911 (one for each kind)
         match expr:
@@ -137,8 +137,8 @@ class _Definedness:
         for number, part in enumerate(expr.arguments):
             needed = self.of(part, before)
             if not always(needed):
-                met = _join(expr, expr.arguments[:number], expr.symbol)
-                found.append(_either_of(expr, met, needed) if stops else _guarded(expr, met, needed))
+                earlier = _join(expr, expr.arguments[:number], expr.symbol)
+                found.append(_either_of(expr, earlier, needed) if stops else _guarded(expr, earlier, needed))
             before = _known(before, [needed]) | (refuted(part) if stops else learned(part))
         return _and(expr, found)
 
@@ -223,9 +223,9 @@ class _Definedness:
                 if isinstance(expr, Op) and expr.symbol == "\\subseteq":
                     needed = self.of(body, facts | ranged(variable, element))
                     return _and(expr, [outer, self._every(expr, variable, element, needed)])
-                asked = substitute(body, variable, element)
+                condition = substitute(body, variable, element)
                 inside = _op(expr, "\\in", (element, domain))
-                return _and(expr, [outer, _implies(expr, inside, self.of(asked, facts | {inside}))])
+                return _and(expr, [outer, _implies(expr, inside, self.of(condition, facts | {inside}))])
         return self.of(container, facts)
 
     @staticmethod
@@ -235,8 +235,8 @@ class _Definedness:
         return has_field(record, name) if known is None else _literal(record, known)
 
     def _applicable(self, expr: Expr, function: Expr, key: Expr, facts: Facts) -> Expr:
-        held = self.held and isinstance(_root(function), Variable | Prime)
-        if held or _in_domain(key, function, facts):
+        by_row = self.by_row and isinstance(_root(function), Variable | Prime)
+        if by_row or _in_domain(key, function, facts):
             return _literal(expr, True)
         return _inside(key, function)
 
@@ -455,13 +455,13 @@ def _join(at: Expr, parts: Sequence[Expr], symbol: str) -> Expr:
     return parts[0] if len(parts) == 1 else _op(at, symbol, tuple(parts))
 
 
-def _guarded(at: Expr, met: Expr, needed: Expr) -> Expr:
-    return needed if always(met) else _implies(at, met, needed)
+def _guarded(at: Expr, earlier: Expr, needed: Expr) -> Expr:
+    return needed if always(earlier) else _implies(at, earlier, needed)
 
 
-def _either_of(at: Expr, met: Expr, needed: Expr) -> Expr:
-    none = isinstance(met, Literal) and met.value is False
-    return needed if none else _op(at, "\\/", (met, needed))
+def _either_of(at: Expr, earlier: Expr, needed: Expr) -> Expr:
+    none = isinstance(earlier, Literal) and earlier.value is False
+    return needed if none else _op(at, "\\/", (earlier, needed))
 
 
 def _implies(at: Expr, test: Expr, needed: Expr) -> Expr:
@@ -473,8 +473,8 @@ def _ordered(at: Expr, symbol: str, left: Expr, right: Expr, facts: Facts) -> Ex
     match left, right:
         case Literal(value=int() as one), Literal(value=int() as two) if symbol == ">=" and one >= two:
             return _literal(at, True)
-    said, turned = _op(at, symbol, (left, right)), _op(at, "<=" if symbol == ">=" else ">=", (right, left))
-    return _literal(at, True) if facts & {said, turned} else said
+    ordered, turned = _op(at, symbol, (left, right)), _op(at, "<=" if symbol == ">=" else ">=", (right, left))
+    return _literal(at, True) if facts & {ordered, turned} else ordered
 
 
 def _either(at: Expr, test: Expr, yes: Expr, no: Expr) -> Expr:

@@ -251,10 +251,10 @@ class _Planner:
         found = []
         for scan, columns in self._scans.pairs():
             for name, uid in columns.items():
-                here = Column(scan.alias, name)
-                there = first.setdefault(uid, here)
-                if there != here:
-                    found.append((there, here))
+                column = Column(scan.alias, name)
+                first_column = first.setdefault(uid, column)
+                if first_column != column:
+                    found.append((first_column, column))
         return tuple(found)
 
     def _swaps(self, atoms: list[_Atom]) -> list[tuple[int, int]]:

@@ -232,11 +232,11 @@ def _mark(main: _Found, found: list[_Found], block: Block) -> tuple[Mark | None,
         count = f"@{main.name} takes {len(wanted)} argument(s), here are {len(arguments)}"
         return None, [Diagnostic(main.location, count, _usage(main.name))]
     problems = []
-    said = dict(zip(wanted, arguments, strict=False))
-    if not _ID.fullmatch(said["id"]):
+    named = dict(zip(wanted, arguments, strict=False))
+    if not _ID.fullmatch(named["id"]):
         remedy = "an id is lower-case letters, digits and underscores, beginning with a letter"
-        problems.append(Diagnostic(main.location, f'"{said["id"]}" is no id', remedy))
-    severity = said.get("severity")
+        problems.append(Diagnostic(main.location, f'"{named["id"]}" is no id', remedy))
+    severity = named.get("severity")
     if severity is not None and severity not in SEVERITIES:
         problems.append(
             Diagnostic(main.location, f'"{severity}" is no severity', f"one of {', '.join(SEVERITIES)}")
@@ -256,16 +256,16 @@ def _mark(main: _Found, found: list[_Found], block: Block) -> tuple[Mark | None,
     prose = tuple(p for p in (_ANNOTATION.sub(_blank, part).strip() for part in block.paragraphs) if p)
     mark = Mark(
         main.name,
-        said["id"],
+        named["id"],
         severity,
-        said.get("grain"),
+        named.get("grain"),
         bool(transitive),
         prose,
         main.location,
         block.end + 1,
         when=next(iter(given.get("when", ())), None),
         scope=given.get("scope", ()),
-        records=said.get("records"),
+        records=named.get("records"),
     )
     return (None if problems else mark), problems
 

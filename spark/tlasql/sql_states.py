@@ -78,8 +78,10 @@ class States(Judging[StateFrame]):
         if not unknown:
             return part.judged.verdict
         together = tree.all_of(part.column(f"c{n}") for n in range(1, len(clause.conjuncts) + 1))
-        there = exp.Case(ifs=[exp.If(this=tree.any_of(unknown), true=tree.null("boolean"))], default=together)
-        return there if antecedent is None else tree.any_of([tree.negation(antecedent.copy()), there])
+        verdict = exp.Case(
+            ifs=[exp.If(this=tree.any_of(unknown), true=tree.null("boolean"))], default=together
+        )
+        return verdict if antecedent is None else tree.any_of([tree.negation(antecedent.copy()), verdict])
 
     def _evaluates(self, part: Part[StateFrame]) -> exp.Expr | None:
         return None if part.frame.evaluates is None else part.column("evaluates")

@@ -151,8 +151,8 @@ class _Reader:
 
     def expect(self, token: str) -> None:
         if self._tokens[0] != token:
-            wanted, met = token or "the end of the type", self._tokens[0] or "the end"
-            raise TypeSyntaxError(f"expected {wanted}, met {met}")
+            wanted, next_token = token or "the end of the type", self._tokens[0] or "the end"
+            raise TypeSyntaxError(f"expected {wanted}, met {next_token}")
         if token:
             self._tokens.pop(0)
 

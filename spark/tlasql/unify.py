@@ -192,11 +192,11 @@ class Unifier:
         if shape is None:
             return
         if isinstance(kind, Unknown):
-            met = self._shapes.get(kind.number)
-            if met is None:
+            known = self._shapes.get(kind.number)
+            if known is None:
                 self._see(kind, shape)
             else:
-                self._merge(kind, met, shape)
+                self._merge(kind, known, shape)
         else:
             self._fit(shape, kind)
 

@@ -578,6 +578,6 @@ SomeOfWritten == \E m \in Keys : m # key /\ m \notin live /\ \A o \in {"a", "b"}
 
 \* @invariant("every_of_written", "info", "state")
 EveryOfWritten == k = 0 \/ \A i \in {0, 1, 2} :
-    i \in s => i \in t \/ i > n \/ \E m \in live : m = key /\ Cardinality({x \in s : x >= i /\ x # k}) < 2
+    i \in s => i \in t \/ i > n \/ (key \in live /\ Cardinality({x \in s : x >= i /\ x # k}) < 2 /\ {i, k} # s)
 
 =============================================================================
