@@ -34,6 +34,7 @@ from tlasql.ir import (
     text,
 )
 from tlasql.membership import Membership
+from tlasql.ranging import Ranging
 from tlasql.shapes import counts, may_lack
 from tlasql.types import BOOL, INT, Function, Record, SeqOf, SetOf, Tuple, Type
 
@@ -68,6 +69,7 @@ class Values:
         self.parts = 0
         """how many parts of expressions have been translated, each as often as it is written"""
         self.counting = Counting(self)
+        self.ranging = Ranging(self)
         self._sets = Membership(self)
 
     def of(self, expr: Expr) -> exp.Expr:  # noqa: C901, PLR0911 (one for each kind)
@@ -120,12 +122,16 @@ class Values:
         return self._bound[variable.uid].copy()
 
     def inside(self, variable: Bound, element: exp.Expr, body: Callable[[], exp.Expr]) -> exp.Expr:
-        """``body`` with a quantified variable bound to ``element``."""
+        """``body`` with a quantified variable bound to ``element``.
+
+        It may be bound already: two quantifiers, one in the other, may range over one filtered set.
+        """
+        outer = dict(self._bound)
         self._bound[variable.uid] = element
         try:
             return body()
         finally:
-            del self._bound[variable.uid]
+            self._bound = outer
 
     def same(self, left: exp.Expr, right: exp.Expr, kind: Type) -> exp.Expr:
         """Kleene's equality of two values of one type."""
@@ -245,7 +251,7 @@ class Values:
     def _quantified(self, expr: Quantified) -> exp.Expr:
         match expr.kind:
             case "\\A" | "\\E":
-                return self._sets.quantified(expr)
+                return self.ranging.quantified(expr)
             case "filter":
                 return self._sets.filtered(expr)
             case "map":

@@ -580,4 +580,12 @@ SomeOfWritten == \E m \in Keys : m # key /\ m \notin live /\ \A o \in {"a", "b"}
 EveryOfWritten == k = 0 \/ \A i \in {0, 1, 2} :
     i \in s => i \in t \/ i > n \/ (key \in live /\ Cardinality({x \in s : x >= i /\ x # k}) < 2 /\ {i, k} # s)
 
+----------------------------------------------------------------------------
+\* One filtered set under two quantifiers, one in the other.
+
+Apart(h) == \A i, j \in DOMAIN h : i # j => i + j \in t \/ i > k
+
+\* @invariant("filtered_twice", "info", "state")
+FilteredTwice == n = 2 \/ Apart([x \in {y \in s : y # n} |-> x])
+
 =============================================================================
