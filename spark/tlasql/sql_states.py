@@ -41,8 +41,8 @@ class States(Judging[StateFrame]):
         ctes = whole_values(held, self._mapping, self._dialect, self._names.columns, self._suffix)
         if self._steps:
             ctes.append((f"steps{self._suffix}", self._paired(ctes[-1][0])))
-        if self._ranges and (asked := self._answers()):  # asked of a state, not of each element
-            ctes.append((f"asked{self._suffix}", exp.select("*", *asked).from_(tree.table(ctes[-1][0]))))
+        if self._ranges and (answers := self._answers()):  # of a state, not of each element
+            ctes.append((f"asked{self._suffix}", exp.select("*", *answers).from_(tree.table(ctes[-1][0]))))
         for number, ranged in enumerate(self._ranges, start=1):
             ctes.append((f"range{self._suffix}_{number}", self._ranged(ranged, ctes[-1][0])))
         return ctes
