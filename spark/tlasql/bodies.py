@@ -141,8 +141,8 @@ class Bodies:
                 return Op(location, "Evaluated", operands)
             case "Assert":  # TLC stops where it is false
                 test, words = operands
-                held = Op(location, "Evaluated", (words,))
-                return Op(location, "CASE", (Op(location, "AND", (test, held)), Literal(location, True)))
+                evaluated = Op(location, "Evaluated", (words,))
+                return Op(location, "CASE", (Op(location, "AND", (test, evaluated)), Literal(location, True)))
             case "TLCEval":
                 return operands[0]
             case "Print":

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from tlasql.errors import Diagnostic, Location, TlaSqlError, fail
@@ -14,8 +15,12 @@ from tlasql.ir import Bound, Constant, Expr, Op, Quantified, Variable
 from tlasql.marks import TypeNote
 from tlasql.reader import Declaration, Definition, Module
 from tlasql.types import BOOL, SetOf, Type, TypeSyntaxError, parse_type
-from tlasql.unify import Unifier
+from tlasql.unify import Unifier, Unknown
 
+_OF_OPERATORS = "=>"
+"""Apalache's arrow between what an operator takes and what it gives."""
+_OPEN = re.compile(r"\?(?!:)")
+"""A type that is not known; ``bal?:`` is a field that some records lack."""
 _TYPE_INVARIANT = re.compile(r"type_?(ok|inv|correct|safe)|^typ", re.IGNORECASE)
 
 
@@ -30,30 +35,58 @@ def declared_types(
     One above an operator is Apalache's: what an operator takes and gives follows from its uses here.
     ``given``: names whose types the mapping says, so that a comment may be for another tool.
     """
-    aliases: dict[str, Type] = {}
     types: dict[str, Type] = {}
     problems: list[Diagnostic] = []
     for note in sorted(notes, key=lambda each: each.location):
-        if not note.name and any(_is_before(note, each.location) for each in definitions):
+        if not note.name and (note.operator or any(_is_before(note, each.location) for each in definitions)):
             continue
-        try:
-            parsed = parse_type(note.text, aliases)
-        except TypeSyntaxError as error:
-            if any(each.name in given for each in _annotated(note, declarations)):
-                continue
-            problems.append(
-                Diagnostic(note.location, str(error), "types are written as Apalache writes them")
-            )
-            continue
-        if note.name:
-            aliases[note.name] = parsed
-            continue
-        names = _annotated(note, declarations)
-        if len(names) == 1:
+        names = [] if note.name else _annotated(note, declarations)
+        parsed = _parsed(note, notes)
+        if isinstance(parsed, Diagnostic):
+            if not any(each.name in given for each in names) and _OF_OPERATORS not in note.text:
+                problems.append(parsed)
+        elif len(names) == 1:
             types[names[0].name] = parsed
-        else:
+        elif not note.name:
             problems.append(_misplaced(note, names))
     return types, problems
+
+
+def _parsed(note: TypeNote, notes: Sequence[TypeNote]) -> Type | Diagnostic:
+    """The type that an annotation gives, or what is wrong with it."""
+    if note.problem is not None:
+        return note.problem
+    try:
+        return parse_type(note.text, _Aliases(notes, note.location.file, (note,)))
+    except TypeSyntaxError as error:
+        return Diagnostic(note.location, str(error), "types are written as Apalache writes them")
+
+
+@dataclass(frozen=True)
+class _Aliases(Mapping[str, Type]):
+    """What each @typeAlias stands for, wherever it is: those of the same ``file`` come first.
+
+    ``inside``: the annotations that are being read. Raises TypeSyntaxError where one is made of itself.
+    """
+
+    notes: Sequence[TypeNote]
+    file: str
+    inside: tuple[TypeNote, ...]
+
+    def __getitem__(self, name: str) -> Type:
+        named = [each for each in self.notes if each.name == name]
+        if not named:
+            raise KeyError(name)
+        note = ([each for each in named if each.location.file == self.file] or named)[-1]
+        if note in self.inside:
+            raise TypeSyntaxError(f"the @typeAlias {name} is made of itself")
+        return parse_type(note.text, _Aliases(self.notes, note.location.file, (*self.inside, note)))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({each.name: None for each in self.notes if each.name})
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
 
 
 def _annotated(note: TypeNote, declarations: list[Declaration]) -> list[Declaration]:
@@ -115,8 +148,9 @@ class Checker:
             remedy = f"give it a value in the mapping: [constants] {name} = ..."
             raise fail(expr.location, f"the constant {name} has no value in a log", remedy)
         place = self._declared[name].location if name in self._declared else expr.location
-        kind = self._likely().get(name, "...")
-        remedy = f"write \\* @type: {kind}; on the line above its declaration at {place}"
+        kind = str(self._likely().get(name, "..."))
+        whole = " (with a type for each ?)" if _OPEN.search(kind) else ""
+        remedy = f"write \\* @type: {kind};{whole} on the line above its declaration at {place}"
         raise TlaSqlError([Diagnostic(place, f"the variable {name} has no type", remedy)])
 
 
@@ -124,7 +158,8 @@ def infer_types(module: Module, inliner: Inliner, known: Mapping[str, Type]) -> 
     """The types of VARIABLEs and CONSTANTs that are not ``known``, from what the module says of them.
 
     Read are, until nothing is open: definitions named like TypeOK, Init, and then all others. What cannot be
-    typed says nothing. Names whose type stays open are left out.
+    typed says nothing. A type may stay open in parts (``Int -> ?``); names of which nothing is known are left
+    out.
     """
     unifier = Unifier()
     found: dict[str, Type] = dict(known)
@@ -144,11 +179,11 @@ def infer_types(module: Module, inliner: Inliner, known: Mapping[str, Type]) -> 
         _learn(inference, unifier, body, {each.uid: unifier.unknown() for each in definition.parameters})
     with contextlib.suppress(TlaSqlError):  # whatever uses these variables will say so
         inference.decide()
-    return {
-        name: unifier.resolve(found[name])
-        for name in names
-        if name not in known and unifier.settle(found[name])
-    }
+    wanted = [name for name in names if name not in known]
+    for name in wanted:
+        unifier.settle(found[name])
+    likely = {name: unifier.resolve(found[name]) for name in wanted}
+    return {name: kind for name, kind in likely.items() if not isinstance(kind, Unknown)}
 
 
 def _informative(module: Module) -> list[Definition]:

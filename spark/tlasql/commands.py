@@ -73,12 +73,12 @@ def _order(row: Row) -> tuple[str, int, str]:
 
 def _confirmed(compiled: CompiledModule, each: Compiled, states: Sequence[Row]) -> str:
     try:
-        said = confirm(compiled, each, states)
+        outcome = confirm(compiled, each, states)
     except TooLargeError as error:
         return f"TLC cannot judge it: {error}, and the definition computes with them."
     except TlcError as error:
         return f"TLC DISAGREES, it cannot evaluate it:\n{error}"
-    return "TLC confirms it." if said.confirmed else f"TLC DISAGREES:\n{said.module}\n{said.output}"
+    return "TLC confirms it." if outcome.confirmed else f"TLC DISAGREES:\n{outcome.module}\n{outcome.output}"
 
 
 def _exported(compiled: CompiledModule, each: Compiled, states: Sequence[Row], folder: Path) -> str:
@@ -99,9 +99,11 @@ def differences(compiled: CompiledModule, options: argparse.Namespace) -> int:
         each for each in compiled.definitions if each.mark.kind != "decision" and _stateful(compiled, each)
     ]
     names = sorted({name for each in judged for name in variables_of(each)})
-    held = tuple(v for v in (compiled.mapping.variables[n] for n in names) if isinstance(v, History | Whole))
-    columns = state_columns(compiled, held)
-    rows = data.rows(states_sql(compiled, held, DUCKDB))
+    mapped = tuple(
+        v for v in (compiled.mapping.variables[n] for n in names) if isinstance(v, History | Whole)
+    )
+    columns = state_columns(compiled, mapped)
+    rows = data.rows(states_sql(compiled, mapped, DUCKDB))
     rows = sorted(rows, key=lambda row: (str(_scope(compiled, row)), row["from_position"] or 0))[
         : options.states
     ]
@@ -114,23 +116,23 @@ def differences(compiled: CompiledModule, options: argparse.Namespace) -> int:
     compared, unknown, stops, wrong = 0, 0, 0, []
     _progress(f"TLC: 0 of {len(rows)} states")
     states = [{name: row[column] for name, column in columns.items()} for row in rows]
-    said_by_tlc = verdicts(
+    by_tlc = verdicts(
         compiled, judged, states, ends, lambda done: _progress(f"TLC: {done} of {len(rows)} states")
     )
     _progress("")
-    for (identity, index), oracle in said_by_tlc.items():
+    for (identity, index), oracle in by_tlc.items():
         scope, position = _scope(compiled, rows[index]), rows[index]["from_position"]
-        said = _verdict(by_sql[identity].get(scope, []), position, identity in steps)
+        verdict = _verdict(by_sql[identity].get(scope, []), position, identity in steps)
         compared += 1
-        unknown += said is None
+        unknown += verdict is None
         stops += oracle is None
-        if said is not None and said is not oracle:
+        if verdict is not None and verdict is not oracle:
             words = "stops" if oracle is None else oracle
-            wrong.append(f"{identity} {scope} position {position}: SQL {said}, TLC {words}")
+            wrong.append(f"{identity} {scope} position {position}: SQL {verdict}, TLC {words}")
     for line in wrong:
         print(line)
-    told = f"{compared} verdicts compared, {len(wrong)} differ, {unknown} unknown to SQL"
-    print(f"{told}; TLC stops at {stops}" if stops else told)
+    summary = f"{compared} verdicts compared, {len(wrong)} differ, {unknown} unknown to SQL"
+    print(f"{summary}; TLC stops at {stops}" if stops else summary)
     return FOUND if wrong else NOTHING
 
 
@@ -162,8 +164,8 @@ def _by_scope(compiled: CompiledModule, rows: Sequence[Row]) -> dict[tuple[Any, 
 
 
 def _verdict(rows: Sequence[Row], position: int, step: bool) -> bool | None:
-    said = [row["verdict"] for row in rows if _about(row, position, step)]
-    return False if False in said else None if None in said else True
+    found = [row["verdict"] for row in rows if _about(row, position, step)]
+    return False if False in found else None if None in found else True
 
 
 def _about(row: Row, position: int, step: bool) -> bool:

@@ -61,11 +61,16 @@ def blocks(source: str) -> list[Block]:
     return found
 
 
+def code(source: str) -> list[str]:
+    """The lines of a module, their comments blanked."""
+    return _split(source)[1]
+
+
 def _comment_lines(source: str) -> list[tuple[int, int, str, bool]]:
     """(line, column, text, alone) of each line with a comment; ``alone``: no code stands on it."""
-    inside, code = _split(source)
+    inside, codes = _split(source)
     result = []
-    for number, (comment, rest) in enumerate(zip(inside, code, strict=True), start=1):
+    for number, (comment, rest) in enumerate(zip(inside, codes, strict=True), start=1):
         if comment is not None:
             column, text = comment
             result.append((number, column, text, not rest.strip()))

@@ -19,21 +19,20 @@ from tlasql.inline import GIVEN_ANEW, Inliner
 from tlasql.ir import Call, Expr, Literal, Model, Op, Variable, text, walk
 from tlasql.mapping import Mapping, Records, Schemas, load_mapping, sidecar
 from tlasql.mapping_file import MappingFile
-from tlasql.marks import Annotations, Mark, duplicates, implied, read_annotations, unattached
+from tlasql.marked import marked_definitions, misfits, module_annotations
+from tlasql.marks import Mark
 from tlasql.normalise import Clause, clauses, push_primes
 from tlasql.plan import Frame, Predicates, RecordFrame
 from tlasql.reach import Reach, reach
 from tlasql.reader import Declaration, Definition, Module
 from tlasql.records import plan_record, plan_records, records_of
 from tlasql.sany import export_xml
-from tlasql.source import block, content
+from tlasql.source import block
 from tlasql.sql import decision_sql, verdict_sql
 from tlasql.sql_passes import Pass, passes
 from tlasql.states import plan_state
 from tlasql.steps import holds_when_unchanged
 from tlasql.types import BOOL, Scalar, SetOf, Type, TypeSyntaxError, parse_type
-
-_LEVELS = ("a constant", "a state predicate", "an action", "a temporal formula")
 
 
 @dataclass(frozen=True)
@@ -156,36 +155,33 @@ def _compiled(
     module: Path, mapping: Path, schemas: Schemas, libraries: Sequence[Path], dialect: str
 ) -> CompiledModule:
     parsed = Module(export_xml(module, libraries=libraries), module, libraries)
-    notes = _annotations(parsed)
+    notes = module_annotations(parsed)
     declarations = parsed.declarations()
-    beside = sidecar(mapping)
+    entries = sidecar(mapping)
     types, problems = declared_types(
-        [note for each in notes for note in each.types], declarations, parsed.definitions(), beside.types
+        [note for each in notes for note in each.types], declarations, parsed.definitions(), entries.types
     )
-    for name, written in beside.types.items():
+    for name, written in entries.types.items():
         try:
             types.setdefault(name, parse_type(written))
         except TypeSyntaxError as error:
-            where = beside.file.place("types", name)
+            where = entries.file.place("types", name)
             problems.append(
                 Diagnostic(where, f"[types] {name}: {error}", "write it as Apalache writes types")
             )
     problems += [problem for each in notes for problem in each.problems]
-    marks = [mark for each in notes for mark in each.marks]
-    marked, wrong = _attached(parsed, marks)
-    implied_marks, unclear = _implied(parsed, notes, {definition.uid for _, definition in marked})
-    marked = sorted(marked + implied_marks, key=lambda pair: pair[1].location)
-    problems += [*wrong, *unclear, *duplicates([mark for mark, _ in marked])]
-    wanted = [pair for pair in marked if pair[0].id not in beside.skip]
-    problems += [problem for mark, definition in wanted for problem in _misfits(mark, definition)]
+    marked, wrong = marked_definitions(parsed, notes)
+    problems += wrong
+    wanted = [pair for pair in marked if pair[0].id not in entries.skip]
+    problems += [problem for mark, definition in wanted for problem in misfits(mark, definition)]
     ids = {mark.id for mark, _ in marked}
-    problems += _unknown(beside.file, "skip", beside.skip.keys() - ids, "marked definition")
+    problems += _unknown(entries.file, "skip", entries.skip.keys() - ids, "marked definition")
     names = {each.name for each in declarations}
-    problems += _unknown(beside.file, "types", beside.types.keys() - names, "VARIABLE or CONSTANT")
+    problems += _unknown(entries.file, "types", entries.types.keys() - names, "VARIABLE or CONSTANT")
     names = {each.name for each in declarations if not each.is_variable}
     names |= {each.name for each in parsed.definitions() if not each.parameters} | GIVEN_ANEW
-    unnamed = beside.constants.keys() - names
-    problems += _unknown(beside.file, "constants", unnamed, "CONSTANT, nor a definition without parameters")
+    unnamed = entries.constants.keys() - names
+    problems += _unknown(entries.file, "constants", unnamed, "CONSTANT, nor a definition without parameters")
     if not marked and not problems:
         problems.append(
             Diagnostic(
@@ -197,7 +193,7 @@ def _compiled(
     variables = {each.name for each in declarations if each.is_variable}
     mapped = load_mapping(mapping, {n: kind for n, kind in types.items() if n in variables}, schemas)
     if mapped.module != parsed.name:
-        where = beside.file.place("module")
+        where = entries.file.place("module")
         message = f'this mapping is for module "{mapped.module}", not {parsed.name}'
         raise TlaSqlError([Diagnostic(where, message, f'write module = "{parsed.name}"')])
     stages = _Stages(parsed, mapped, types, schemas, DIALECTS[dialect])
@@ -213,7 +209,7 @@ def _compiled(
         tuple(declarations),
         compiled,
         DIALECTS[dialect],
-        beside.skip,
+        entries.skip,
         stages.models,
     )
 
@@ -225,80 +221,6 @@ def _unknown(mapping: MappingFile, table: str, names: Iterable[str], what: str) 
         Diagnostic(mapping.place(table, name), f"[{table}] {name}: the module has no such {what}", remedy)
         for name in sorted(names)
     ]
-
-
-def _annotations(parsed: Module) -> list[Annotations]:
-    sources = {name: parsed.source(name) for name in parsed.every}
-    texts = {name: content(path) for name, path in sources.items() if path.is_file()}
-    return [read_annotations(str(sources[name]), texts[name]) for name in parsed.modules if name in texts]
-
-
-def _attached(parsed: Module, marks: list[Mark]) -> tuple[list[tuple[Mark, Definition]], list[Diagnostic]]:
-    definitions = parsed.definitions()
-    found, problems = [], []
-    for mark in sorted(marks, key=lambda each: each.location):
-        here = [
-            each
-            for each in definitions
-            if each.location.file == mark.location.file and each.location.line == mark.before_line
-        ]
-        if len(here) == 1:
-            found.append((mark, here[0]))
-        elif here:
-            names = ", ".join(each.name for each in here)
-            message = f"this mark stands before several definitions: {names}"
-            problems.append(Diagnostic(mark.location, message, "begin each definition on a line of its own"))
-        else:
-            problems.append(unattached(mark))
-    return found, problems
-
-
-def _implied(
-    parsed: Module, notes: list[Annotations], taken: set[int]
-) -> tuple[list[tuple[Mark, Definition]], list[Diagnostic]]:
-    """What headers and theorems claim of definitions that have no mark of their own."""
-    definitions = {each.name: each for each in parsed.definitions()}
-    claims: dict[int, tuple[Mark, Definition]] = {}
-    problems = []
-    for header in (header for each in notes for header in each.headers):
-        definition = definitions.get(header.name)
-        if definition is None:
-            message = f"this header names {header.name}, which is not defined"
-            problems.append(Diagnostic(header.location, message, "name the definition below it"))
-        elif definition.uid not in taken:
-            claims.setdefault(definition.uid, _claim(definition, header.prose))
-    claimed = parsed.claimed() - taken
-    for definition in definitions.values():
-        if definition.uid in claimed:
-            claims.setdefault(definition.uid, _claim(definition, ()))
-    return list(claims.values()), problems
-
-
-def _claim(definition: Definition, prose: tuple[str, ...]) -> tuple[Mark, Definition]:
-    kind = "step" if definition.level == 2 else "invariant"
-    where = definition.location
-    return implied(definition.name, kind, prose, where, where.line), definition
-
-
-def _misfits(mark: Mark, definition: Definition) -> list[Diagnostic]:
-    """Is the definition of the level and arity its mark needs?"""
-    found = []
-    name, level = definition.name, definition.level
-    if mark.kind == "step" and level != 2:
-        remedy = "a step relates a state and the next: prime a variable" + (
-            "; name the action apart from the [] formula" if level == 3 else ", or mark it @invariant"
-        )
-        found.append(Diagnostic(definition.location, f"{name} is {_LEVELS[level]}, no action", remedy))
-    if mark.kind != "step" and level > 1:
-        remedy = "name the predicate apart from the [] formula" if level == 3 else "mark it @step"
-        message = f"{name} is {_LEVELS[level]}, @{mark.kind} needs a state predicate"
-        found.append(Diagnostic(definition.location, message, remedy))
-    wanted = 1 if mark.kind == "decision" else 0
-    if len(definition.parameters) != wanted:
-        message = f"{name} has {len(definition.parameters)} parameter(s), @{mark.kind} needs {wanted}"
-        remedy = "the record to decide" if wanted else "quantify over the values instead"
-        found.append(Diagnostic(definition.location, message, remedy))
-    return found
 
 
 class _Stages:
@@ -333,8 +255,8 @@ class _Stages:
             found = _constant(value, where)
             return found if kind is None else self._checker.check(found, {}, kind)
         except TlaSqlError as error:
-            said = error.diagnostics[0]
-            raise fail(where, f"[constants] {name}: {said.message}", said.remedy) from error
+            problem = error.diagnostics[0]
+            raise fail(where, f"[constants] {name}: {problem.message}", problem.remedy) from error
 
     def _definition(self, name: str) -> Call:
         """The definition that takes the place of a constant, as ``Constant <- Definition`` has it for TLC."""
@@ -427,7 +349,7 @@ class _Stages:
             where = parts[1].conjuncts[0].location
             raise fail(where, "a step whose conjuncts range over different sets")
         alone = len(parts) == 1 and not parts[0].ranges and mark.kind != "step"
-        if not always(defined(body, held=True)) and not (alone and silent(body, held=True)):
+        if not always(defined(body, by_row=True)) and not (alone and silent(body, by_row=True)):
             remedy = "write in front of it when it does: x # 0 => ..."
             raise fail(body.location, f"TLC may find no value for {text(body)}", remedy)
 

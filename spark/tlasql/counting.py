@@ -45,9 +45,9 @@ class Counting:
                 ]
                 return tree.case([(tree.any_of(beyond), exp.false()), (tree.all_of(exact), exp.true())])
             enough, possible = (least, most) if symbol in (">", ">=") else (most, least)
-            met = COMPARED[symbol](this=enough, expression=count.copy())
-            may = COMPARED[symbol](this=possible, expression=count.copy())
-            return tree.case([(met, exp.true()), (tree.negation(may), exp.false())])
+            surely_true = COMPARED[symbol](this=enough, expression=count.copy())
+            possibly_true = COMPARED[symbol](this=possible, expression=count.copy())
+            return tree.case([(surely_true, exp.true()), (tree.negation(possibly_true), exp.false())])
 
         return dialect.let(
             values.fresh("all"),

@@ -13,6 +13,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from tlasql.facts import (
+    NOTHING,
+    Facts,
+    in_domain,
+    inside_domain,
+    learned,
+    length_of,
+    negated,
+    operator,
+    ranged,
+    refuted,
+    shape_shown,
+    some_element,
+)
 from tlasql.ir import (
     Bound,
     Except,
@@ -23,7 +37,6 @@ from tlasql.ir import (
     Op,
     Prime,
     Quantified,
-    RecordOf,
     RecordSet,
     Variable,
     children,
@@ -32,18 +45,16 @@ from tlasql.ir import (
 from tlasql.shapes import has_field, may_lack
 from tlasql.types import BOOL, INT, Function, Record, SeqOf, SetOf, Tuple, Type
 
-Facts = frozenset[Expr]
-NOTHING: Facts = frozenset()
 _UNLISTED = {"Nat", "Int", "STRING", "SUBSET", "->", "Seq", "\\X"}
 _IN_ORDER = {"/\\", "\\/", "=>", "IF", "CASE"}
 
 
-def defined(expr: Expr, *, held: bool = False) -> Expr:
+def defined(expr: Expr, *, by_row: bool = False) -> Expr:
     """The formula; TRUE itself where nothing can go wrong.
 
-    ``held``: a function or sequence that is a variable is applied inside its DOMAIN, since a row says so.
+    ``by_row``: a function or sequence that is a variable is applied inside its DOMAIN, since a row says so.
     """
-    return _Definedness(held).of(expr, NOTHING)
+    return _Definedness(by_row).of(expr, NOTHING)
 
 
 def always(expr: Expr) -> bool:
@@ -56,32 +67,35 @@ def total(expr: Expr) -> bool:
     return always(defined(expr))
 
 
-def silent(expr: Expr, *, held: bool = False) -> bool:
+def silent(expr: Expr, *, by_row: bool = False) -> bool:
     """Whether the SQL of ``expr`` is null wherever ``expr`` has no value, so that nothing needs to ask."""
-    return _Definedness(held).silent(expr)
+    return _Definedness(by_row).silent(expr)
 
 
 @dataclass(frozen=True)
 class _Definedness:
-    held: bool
+    by_row: bool
 
     def of(self, expr: Expr, facts: Facts) -> Expr:  # noqa: PLR0911 (one for each kind)
         match expr:
             case Op(symbol=symbol) if symbol in _IN_ORDER:
                 return self._in_order(expr, facts)
             case Op(symbol="\\in" | "\\subseteq", arguments=(left, right)):
-                return _and(expr, [self.of(left, facts), self._container(expr, left, right, facts)])
+                parts = self._each((left,), facts)
+                return _and(expr, [*parts, self._container(expr, left, right, _known(facts, parts))])
             case Op(arguments=arguments):
-                return _and(expr, [*self._each(arguments, facts), *self._needs(expr, facts)])
+                parts = self._each(arguments, facts)
+                return _and(expr, [*parts, *self._needs(expr, _known(facts, parts))])
             case Index(function=function, key=key):
-                parts = [self.of(function, facts), self.of(key, facts)]
+                parts = self._each((function, key), facts)
                 if not isinstance(function.type, Tuple | Record):
-                    parts.append(self._applicable(expr, function, key, facts))
+                    parts.append(self._applicable(expr, function, key, _known(facts, parts)))
                 return _and(expr, parts)
             case Except(function=function, key=key, value=value):
                 return self._except(expr, function, key, value, facts)
             case Field(record=record, name=name) if may_lack(record, name):
-                return _and(expr, [self.of(record, facts), self._has_field(record, name, facts)])
+                parts = self._each((record,), facts)
+                return _and(expr, [*parts, self._has_field(record, name, _known(facts, parts))])
             case Quantified():
                 return self._quantified(expr, facts)
             case _:
@@ -110,16 +124,23 @@ class _Definedness:
                 return False
 
     def _each(self, parts: Iterable[Expr], facts: Facts) -> list[Expr]:
-        return [self.of(each, facts) for each in parts]
+        """Of each part, given that those before it have a value: all of them are needed."""
+        found: list[Expr] = []
+        for each in parts:
+            found.append(self.of(each, _known(facts, found)))
+        return found
 
     def _in_order(self, expr: Op, facts: Facts) -> Expr:
         match expr:
             case Op(symbol="=>", arguments=(test, then)):
-                later = self.of(then, facts | learned(test))
-                return _and(expr, [self.of(test, facts), _implies(expr, test, later)])
+                first = self._each((test,), facts)
+                later = self.of(then, _known(facts, first) | learned(test))
+                return _and(expr, [*first, _implies(expr, test, later)])
             case Op(symbol="IF", arguments=(test, then, other)):
-                yes, no = self.of(then, facts | learned(test)), self.of(other, facts | refuted(test))
-                return _and(expr, [self.of(test, facts), _either(expr, test, yes, no)])
+                first = self._each((test,), facts)
+                after = _known(facts, first)
+                yes, no = self.of(then, after | learned(test)), self.of(other, after | refuted(test))
+                return _and(expr, [*first, _either(expr, test, yes, no)])
             case Op(symbol="CASE", arguments=arguments):
                 return self._case(expr, arguments, facts)
         found, before = [], facts
@@ -127,9 +148,9 @@ class _Definedness:
         for number, part in enumerate(expr.arguments):
             needed = self.of(part, before)
             if not always(needed):
-                met = _join(expr, expr.arguments[:number], expr.symbol)
-                found.append(_either_of(expr, met, needed) if stops else _guarded(expr, met, needed))
-            before |= refuted(part) if stops else learned(part)
+                earlier = _join(expr, expr.arguments[:number], expr.symbol)
+                found.append(_either_of(expr, earlier, needed) if stops else _guarded(expr, earlier, needed))
+            before = _known(before, [needed]) | (refuted(part) if stops else learned(part))
         return _and(expr, found)
 
     def _case(self, expr: Op, arguments: Sequence[Expr], facts: Facts) -> Expr:
@@ -138,9 +159,11 @@ class _Definedness:
         if len(arguments) == 1:
             return self.of(arguments[0], facts)
         test, arm, *rest = arguments
-        yes = self.of(arm, facts | learned(test))
-        no = self._case(expr, rest, facts | refuted(test))
-        return _and(expr, [self.of(test, facts), _either(expr, test, yes, no)])
+        first = self._each((test,), facts)
+        after = _known(facts, first)
+        yes = self.of(arm, after | learned(test))
+        no = self._case(expr, rest, after | refuted(test))
+        return _and(expr, [*first, _either(expr, test, yes, no)])
 
     def _needs(self, expr: Op, facts: Facts) -> list[Expr]:  # noqa: PLR0911 (one for each operator)
         """What an operator asks of its arguments."""
@@ -150,44 +173,46 @@ class _Definedness:
                 if isinstance(divisor, Literal) and int(divisor.value) > 0:
                     return []
                 if symbol == "%":
-                    return [_op(expr, ">", (divisor, zero))]
-                return [_not(expr, _op(expr, "=", (divisor, zero)))]
+                    return [operator(expr, ">", (divisor, zero))]
+                return [negated(expr, operator(expr, "=", (divisor, zero)))]
             case (("Head" | "Tail" | "Last"), (sequence,)):
-                known = _some_element(sequence, facts)
-                return [] if known else [_op(expr, ">", (_length(sequence), _literal(expr, 0)))]
+                known = some_element(sequence, facts)
+                return [] if known else [operator(expr, ">", (length_of(sequence), _literal(expr, 0)))]
             case "SubSeq", (sequence, low, high):
                 inside = _and(
                     expr,
                     [
                         _ordered(expr, ">=", low, _literal(expr, 1), facts),
-                        _ordered(expr, "<=", high, _length(sequence), facts),
+                        _ordered(expr, "<=", high, length_of(sequence), facts),
                     ],
                 )
-                empty = _op(expr, ">", (low, high))
-                return [] if always(inside) else [_op(expr, "\\/", (empty, inside))]
+                empty = operator(expr, ">", (low, high))
+                return [] if always(inside) else [operator(expr, "\\/", (empty, inside))]
             case (("Min" | "Max"), (base,)):
                 while isinstance(base, Quantified) and base.kind == "map":  # empty only where S is
                     base = base.domain
-                none = _op(expr, "=", (base, _op(base, "{}", (), base.type)))
-                return [] if _not(expr, none) in facts else [_not(expr, none)]
+                none = operator(expr, "=", (base, operator(base, "{}", (), base.type)))
+                return [] if negated(expr, none) in facts else [negated(expr, none)]
         return []
 
     def _except(self, expr: Except, function: Expr, key: Expr, value: Expr, facts: Facts) -> Expr:
         """TLC reads the new value only where there is an old one."""
-        parts = [self.of(function, facts), self.of(key, facts)]
+        parts = self._each((function, key), facts)
+        facts = _known(facts, parts)
         if isinstance(expr.type, Record):
             name = str(key.value) if isinstance(key, Literal) else ""
             if not may_lack(function, name):
                 return _and(expr, [*parts, self.of(value, facts)])
             inside = has_field(function, name)
         else:
-            inside = _inside(key, function)
+            inside = inside_domain(key, function)
         return _and(expr, [*parts, _implies(expr, inside, self.of(value, facts | {inside}))])
 
     def _quantified(self, expr: Quantified, facts: Facts) -> Expr:
         variable, domain = expr.variable, expr.domain
-        body = self.of(expr.body, facts | ranged(variable, domain))
-        parts = [self.of(domain, facts), self._every(expr, variable, domain, body)]
+        parts = self._each((domain,), facts)
+        body = self.of(expr.body, _known(facts, parts) | ranged(variable, domain))
+        parts.append(self._every(expr, variable, domain, body))
         if expr.kind == "choose":
             parts.append(Quantified(expr.location, "\\E", variable, domain, expr.body, type=BOOL))
         return _and(expr, parts)
@@ -209,158 +234,27 @@ class _Definedness:
                 if isinstance(expr, Op) and expr.symbol == "\\subseteq":
                     needed = self.of(body, facts | ranged(variable, element))
                     return _and(expr, [outer, self._every(expr, variable, element, needed)])
-                asked = substitute(body, variable, element)
-                inside = _op(expr, "\\in", (element, domain))
-                return _and(expr, [outer, _implies(expr, inside, self.of(asked, facts | {inside}))])
+                condition = substitute(body, variable, element)
+                inside = operator(expr, "\\in", (element, domain))
+                return _and(expr, [outer, _implies(expr, inside, self.of(condition, facts | {inside}))])
         return self.of(container, facts)
 
     @staticmethod
     def _has_field(record: Expr, name: str, facts: Facts) -> Expr:
         """Whether the record has a field that others of its type lack."""
-        known = _shape(record, name, facts)
+        known = shape_shown(record, name, facts)
         return has_field(record, name) if known is None else _literal(record, known)
 
     def _applicable(self, expr: Expr, function: Expr, key: Expr, facts: Facts) -> Expr:
-        held = self.held and isinstance(_root(function), Variable | Prime)
-        if held or _in_domain(key, function, facts):
+        by_row = self.by_row and isinstance(_root(function), Variable | Prime)
+        if by_row or in_domain(key, function, facts):
             return _literal(expr, True)
-        return _inside(key, function)
+        return inside_domain(key, function)
 
 
-def learned(test: Expr) -> Facts:
-    """What is true where ``test`` is."""
-    match test:
-        case Op(symbol="/\\", arguments=arguments):
-            return frozenset({test}).union(*(learned(each) for each in arguments))
-        case Op(symbol="~", arguments=(inner,)):
-            return frozenset({test}) | refuted(inner)
-    return frozenset({test})
-
-
-def refuted(test: Expr) -> Facts:
-    """What is true where ``test`` is false."""
-    match test:
-        case Op(symbol="\\/", arguments=arguments):
-            return frozenset().union(*(refuted(each) for each in arguments))
-        case Op(symbol="=>", arguments=(before, after)):
-            return learned(before) | refuted(after)
-        case Op(symbol="~", arguments=(inner,)):
-            return learned(inner)
-    return frozenset({_not(test, test)})
-
-
-def ranged(variable: Expr, domain: Expr) -> Facts:
-    r"""What is true of ``variable \in domain``."""
-    found = frozenset({_op(domain, "\\in", (variable, domain))})
-    match domain:
-        case Op(symbol="\\cap", arguments=arguments):
-            return found.union(*(ranged(variable, each) for each in arguments))
-        case Op(symbol="\\", arguments=(left, _)):
-            return found | ranged(variable, left)
-        case Quantified(kind="filter", variable=inner, domain=base, body=body):
-            return found | ranged(variable, base) | learned(substitute(body, inner, variable))
-    return found
-
-
-def _in_domain(key: Expr, function: Expr, facts: Facts) -> bool:  # noqa: C901, PLR0911 (one each)
-    """Whether the text shows that ``key`` is in the DOMAIN of ``function``."""
-    if _inside(key, function) in facts:
-        return True
-    if isinstance(function.type, SeqOf) and _in_sequence(key, function, facts):
-        return True
-    for fact in facts:
-        match fact:
-            case Op(symbol="\\in", arguments=(found, Op(symbol="->", arguments=(domain, _)))) if (
-                found == function
-            ):
-                if _member(key, domain, facts):
-                    return True
-            case Op(symbol="=", arguments=(Op(symbol="DOMAIN", arguments=(found,)), domain)) if (
-                found == function
-            ):
-                if _member(key, domain, facts):
-                    return True
-    match function:
-        case Quantified(kind="function", domain=domain):
-            return _member(key, domain, facts)
-        case Except(function=inner):
-            return _in_domain(key, inner, facts)
-        case Op(symbol=":>", arguments=(only, _)):
-            return key == only
-        case Op(symbol="@@", arguments=parts):
-            return any(_in_domain(key, each, facts) for each in parts)
-    return False
-
-
-def _shape(record: Expr, name: str, facts: Facts) -> bool | None:
-    """Whether the text shows that the record has such a field, or that it has none."""
-    if has_field(record, name) in facts:
-        return True
-    match record:
-        case RecordOf(names=names):
-            return name in names
-        case Except(function=inner):
-            return _shape(inner, name, facts)
-    shapes = [
-        fact.arguments[1].names
-        for fact in facts
-        if isinstance(fact, Op)
-        and fact.symbol == "\\in"
-        and fact.arguments[0] == record
-        and isinstance(fact.arguments[1], RecordSet)
-    ]
-    return name in shapes[0] if shapes else None
-
-
-def _member(key: Expr, domain: Expr, facts: Facts) -> bool:  # noqa: PLR0911 (one for each kind)
-    if _op(domain, "\\in", (key, domain)) in facts:
-        return True
-    match domain:
-        case Op(symbol="DOMAIN", arguments=(function,)):
-            return _in_domain(key, function, facts)
-        case Op(symbol="\\cup", arguments=parts):
-            return any(_member(key, each, facts) for each in parts)
-        case Op(symbol="\\X", arguments=parts) if isinstance(key, Op) and key.symbol == "<<>>":
-            pairs = zip(key.arguments, parts, strict=True)
-            return all(_member(each, part, facts) for each, part in pairs)
-        case Op(symbol="{}", arguments=members):
-            return key in members
-        case Op(symbol="..", arguments=(Literal(value=int() as low), Literal(value=int() as high))):
-            return isinstance(key, Literal) and isinstance(key.value, int) and low <= key.value <= high
-    return False
-
-
-def _in_sequence(key: Expr, sequence: Expr, facts: Facts) -> bool:
-    """The usual ways to walk through a sequence."""
-    length, one = _length(sequence), Literal(key.location, 1, type=INT)
-    if key in (one, length) and _some_element(sequence, facts):
-        return True
-    before_last = Op(key.location, "-", (length, one), type=INT)
-
-    def walks(place: Expr, low: int, high: Expr) -> bool:
-        span = Op(key.location, "..", (Literal(key.location, low, type=INT), high), type=SetOf(INT))
-        return Op(key.location, "\\in", (place, span), type=BOOL) in facts
-
-    if any(walks(key, low, high) for low in (1, 2) for high in (length, before_last)):
-        return True
-    match key:
-        case Op(symbol="+", arguments=(place, Literal(value=1))):
-            return any(walks(place, low, before_last) for low in (1, 2))
-        case Op(symbol="-", arguments=(place, Literal(value=1))):
-            return any(walks(place, 2, high) for high in (length, before_last))
-    return False
-
-
-def _some_element(sequence: Expr, facts: Facts) -> bool:
-    """Whether the text shows that the sequence is not empty."""
-    at, length = sequence.location, _length(sequence)
-    empty = Op(at, "<<>>", (), type=sequence.type)
-    zero, one = Literal(at, 0, type=INT), Literal(at, 1, type=INT)
-    shown = [Op(at, "~", (Op(at, "=", pair),)) for pair in ((sequence, empty), (empty, sequence))]
-    shown += [Op(at, "~", (Op(at, "=", pair),)) for pair in ((length, zero), (zero, length))]
-    shown += [Op(at, ">", (length, zero)), Op(at, ">=", (length, one))]
-    shown += [Op(at, "<", (zero, length)), Op(at, "<=", (one, length))]
-    return any(each in facts for each in shown)
+def _known(facts: Facts, needed: Iterable[Expr]) -> Facts:
+    """What is true where all of ``needed`` are, too."""
+    return facts.union(*(learned(each) for each in needed if not always(each)))
 
 
 def _listed(domain: Expr) -> bool:
@@ -395,31 +289,8 @@ def _scalar(kind: Type | None) -> bool:
     return not isinstance(kind, SetOf | SeqOf | Function | Record | Tuple)
 
 
-def _inside(key: Expr, function: Expr) -> Expr:
-    return Op(key.location, "\\in", (key, _domain(function)), type=BOOL)
-
-
-def _domain(function: Expr) -> Expr:
-    kind: Type = INT
-    if isinstance(function.type, Function):
-        kind = function.type.argument
-    return Op(function.location, "DOMAIN", (function,), type=SetOf(kind))
-
-
-def _length(sequence: Expr) -> Expr:
-    return Op(sequence.location, "Len", (sequence,), type=INT)
-
-
-def _op(at: Expr, symbol: str, arguments: tuple[Expr, ...], kind: Type | None = BOOL) -> Op:
-    return Op(at.location, symbol, arguments, type=kind)
-
-
 def _literal(at: Expr, value: int | bool) -> Literal:
     return Literal(at.location, value, type=BOOL if isinstance(value, bool) else INT)
-
-
-def _not(at: Expr, test: Expr) -> Expr:
-    return _op(at, "~", (test,))
 
 
 def _and(at: Expr, parts: Iterable[Expr]) -> Expr:
@@ -433,20 +304,20 @@ def _and(at: Expr, parts: Iterable[Expr]) -> Expr:
 def _join(at: Expr, parts: Sequence[Expr], symbol: str) -> Expr:
     if not parts:
         return _literal(at, symbol == "/\\")
-    return parts[0] if len(parts) == 1 else _op(at, symbol, tuple(parts))
+    return parts[0] if len(parts) == 1 else operator(at, symbol, tuple(parts))
 
 
-def _guarded(at: Expr, met: Expr, needed: Expr) -> Expr:
-    return needed if always(met) else _implies(at, met, needed)
+def _guarded(at: Expr, earlier: Expr, needed: Expr) -> Expr:
+    return needed if always(earlier) else _implies(at, earlier, needed)
 
 
-def _either_of(at: Expr, met: Expr, needed: Expr) -> Expr:
-    none = isinstance(met, Literal) and met.value is False
-    return needed if none else _op(at, "\\/", (met, needed))
+def _either_of(at: Expr, earlier: Expr, needed: Expr) -> Expr:
+    none = isinstance(earlier, Literal) and earlier.value is False
+    return needed if none else operator(at, "\\/", (earlier, needed))
 
 
 def _implies(at: Expr, test: Expr, needed: Expr) -> Expr:
-    return needed if always(needed) else _op(at, "=>", (test, needed))
+    return needed if always(needed) else operator(at, "=>", (test, needed))
 
 
 def _ordered(at: Expr, symbol: str, left: Expr, right: Expr, facts: Facts) -> Expr:
@@ -454,8 +325,11 @@ def _ordered(at: Expr, symbol: str, left: Expr, right: Expr, facts: Facts) -> Ex
     match left, right:
         case Literal(value=int() as one), Literal(value=int() as two) if symbol == ">=" and one >= two:
             return _literal(at, True)
-    said, turned = _op(at, symbol, (left, right)), _op(at, "<=" if symbol == ">=" else ">=", (right, left))
-    return _literal(at, True) if facts & {said, turned} else said
+    ordered, turned = (
+        operator(at, symbol, (left, right)),
+        operator(at, "<=" if symbol == ">=" else ">=", (right, left)),
+    )
+    return _literal(at, True) if facts & {ordered, turned} else ordered
 
 
 def _either(at: Expr, test: Expr, yes: Expr, no: Expr) -> Expr:
@@ -464,5 +338,5 @@ def _either(at: Expr, test: Expr, yes: Expr, no: Expr) -> Expr:
     if always(no):
         return _implies(at, test, yes)
     if always(yes):
-        return _op(at, "\\/", (test, no))
-    return _op(at, "IF", (test, yes, no))
+        return operator(at, "\\/", (test, no))
+    return operator(at, "IF", (test, yes, no))

@@ -101,9 +101,9 @@ def _records(left: exp.Expr, right: exp.Expr, kind: Record, dialect: Dialect, fr
         if name in kind.optional:
             size, first = dialect.size(one), exp.Literal.number(1)
             tests.append(exp.EQ(this=size, expression=dialect.size(other)))
-            held = dialect.at_index(one.copy(), first), dialect.at_index(other.copy(), first.copy())
+            contents = dialect.at_index(one.copy(), first), dialect.at_index(other.copy(), first.copy())
             lacking = exp.EQ(this=size.copy(), expression=exp.Literal.number(0))
-            tests.append(tree.any_of([lacking, equal(*held, part, dialect, fresh)]))
+            tests.append(tree.any_of([lacking, equal(*contents, part, dialect, fresh)]))
         else:
             tests.append(equal(one, other, part, dialect, fresh))
     return tree.all_of(tests)
@@ -138,9 +138,9 @@ def _functions(left: exp.Expr, right: exp.Expr, kind: Function, dialect: Dialect
     sizes = exp.EQ(this=dialect.size(dialect.keys(left)), expression=dialect.size(dialect.keys(right)))
 
     def alike(key: exp.Expr) -> exp.Expr:
-        here, there = dialect.at_key(left.copy(), key), dialect.at_key(right.copy(), key.copy())
+        left_image, right_image = dialect.at_key(left.copy(), key), dialect.at_key(right.copy(), key.copy())
         present = contains(dialect.keys(right.copy()), key.copy(), kind.argument, dialect, fresh)
-        return tree.all_of([present, equal(here, there, kind.result, dialect, fresh)])
+        return tree.all_of([present, equal(left_image, right_image, kind.result, dialect, fresh)])
 
     return tree.all_of([sizes, dialect.every(dialect.keys(left.copy()), fresh("k"), alike)])
 

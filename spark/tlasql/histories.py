@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from tlasql.access import Access, access, leaves
 from tlasql.errors import Location, fail
 from tlasql.ir import Bound, Op, Quantified, text
-from tlasql.mapping import History, Home, Mapping
+from tlasql.mapping import History, Home, Mapping, Whole
 from tlasql.normalise import Clause, Range
 from tlasql.plan import Column, HistoryFrame, Leaf, Predicates, Scan, Witness
 from tlasql.steps import holds_when_unchanged
@@ -114,6 +114,9 @@ class _Planner:
         if mapped is None:
             remedy = f"add [variables.{name}] to {self._mapping.file}"
             raise fail(location, f"the variable {name} is mapped to no table", remedy)
+        if isinstance(mapped, Whole):
+            message = f"{name} is a column of {mapped.table}: a @transitive step is judged by histories alone"
+            raise fail(location, message, f"leave out @transitive, or map it: [variables.{name}]")
         if not isinstance(mapped, History):
             raise fail(
                 location,
@@ -248,10 +251,10 @@ class _Planner:
         found = []
         for scan, columns in self._scans.pairs():
             for name, uid in columns.items():
-                here = Column(scan.alias, name)
-                there = first.setdefault(uid, here)
-                if there != here:
-                    found.append((there, here))
+                column = Column(scan.alias, name)
+                first_column = first.setdefault(uid, column)
+                if first_column != column:
+                    found.append((first_column, column))
         return tuple(found)
 
     def _swaps(self, atoms: list[_Atom]) -> list[tuple[int, int]]:

@@ -338,11 +338,11 @@ class Inference:
     def _membership(self, expr: Op, element: Expr, container: Expr) -> Type:
         inner = self._element(container)
         if not self._fits(_type(element), inner):
-            shown = f"{text(element)} of type {self._shown(element)}"
-            held = f"{text(container)} of type {self._shown(container)}"
+            left = f"{text(element)} of type {self._shown(element)}"
+            right = f"{text(container)} of type {self._shown(container)}"
             written = any(isinstance(each, RecordOf | RecordSet) for each in walk(expr))
             remedy = _one_type(element, container) if written else _CORRECT
-            raise fail(expr.location, f"\\in does not fit {shown}, {held}", remedy)
+            raise fail(expr.location, f"\\in does not fit {left}, {right}", remedy)
         return BOOL
 
     def _domain(self, function: Expr, keys: Type, final: bool) -> bool:

@@ -17,6 +17,7 @@ from tlasql.ir import (
     Expr,
     Index,
     Lambda,
+    Literal,
     Op,
     Quantified,
     Substituted,
@@ -168,11 +169,11 @@ class Inliner:
     def _unwound(self, expr: Call, values: Mapping[int, Expr], scope: _Scope, taken: frozenset[str]) -> Expr:
         """An operator that applies itself to numbers that are written out, as often as it does."""
         self._steps = self._steps + 1 if self._unwinding else 1
-        if self._steps > MOST_STEPS:
+        known = {uid: simplified(each) for uid, each in values.items()}
+        if self._steps > MOST_STEPS or not any(isinstance(each, Literal) for each in known.values()):
             raise _TooManyStepsError
         self._unwinding.append(expr.uid)
         try:
-            known = {uid: simplified(each) for uid, each in values.items()}
             return self._inline(self._module.body(expr.uid), scope.binding(known), taken)
         finally:
             self._unwinding.pop()
@@ -237,7 +238,7 @@ class Inliner:
 
 
 class _TooManyStepsError(Exception):
-    """An operator that applies itself more often than anybody writes out."""
+    """An operator applies itself more often than anybody writes out, or to nothing that is written out."""
 
 
 @dataclass(frozen=True)

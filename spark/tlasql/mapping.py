@@ -356,13 +356,14 @@ class _Loader:
     def _names(self, value: object, where: Keys, key: str) -> tuple[str, ...]:
         if isinstance(value, list) and value and all(isinstance(each, str) for each in value):
             return tuple(value)
-        self._wrong(where, f"{key} is missing", f'add {key} = ["<column>", ...]')
+        table = f"[{'.'.join(where)}]"
+        self._wrong(where, f"{table} does not say {key}", f'add {key} = ["<column>", ...] below {table}')
         return ("?",)
 
     def _columns(self, table: str, columns: tuple[str, ...], where: Keys) -> None:
         if table not in self._schemas:
             known = ", ".join(sorted(self._schemas)) or "none"
-            message = f"there is no table {table or '(none named)'}"
+            message = f"there is no table {table}" if table else f"[{'.'.join(where)}] names no table"
             self._wrong(where, message, f"the schemas know: {known}", table)
             return
         for column in columns:

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from tlasql.comments import Block, blocks
+from tlasql.comments import Block, blocks, code
 from tlasql.errors import Diagnostic, Location
 
 SEVERITIES = ("critical", "warning", "info")
@@ -29,12 +29,17 @@ KINDS = {
 _OPTIONAL = ("records",)
 _MODIFIERS = ("transitive", "when", "scope")
 _MODIFIER_USAGE = {"when": 'write @when("Predicate")', "scope": 'write @scope("column", "column")'}
-_TYPES = ("type", "typeAlias")
-_KNOWN = (*KINDS, *_MODIFIERS, *_TYPES)
+_TYPE_USAGE = {
+    "type": "write @type: ...; with the semicolon, or the type in the mapping's [types]",
+    "typeAlias": "write @typeAlias: name = ...; with the semicolon",
+}
+_KNOWN = (*KINDS, *_MODIFIERS, *_TYPE_USAGE)
+_LOWER = [each.lower() for each in _KNOWN]
 _ANNOTATION = re.compile(r"(?<!\S)@(\w+)[ \t]*(\(([^)]*)\)|:([^;]*)(;?))?")
 _ARGUMENTS = re.compile(r'\s*(?:"[^"]*"\s*(?:,\s*"[^"]*"\s*)*)?')
 _ID = re.compile(r"[a-z][a-z0-9_]*")
 _HEADER = re.compile(r"^\s*(?:INV|ACTION_PROP)\s*:\s*(\w+)[\s-]*$", re.MULTILINE)
+_OPERATOR = re.compile(r"(?:\W|LET\b|IN\b|LOCAL\b)*(?:RECURSIVE\b|INSTANCE\b|\w+\s*(?:\(.*\))?\s*==)")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
@@ -72,13 +77,16 @@ class Header:
 class TypeNote:
     """One ``@type`` (``name`` empty) or ``@typeAlias``: the text of the type and where it stands.
 
-    ``before_line``: the line of what it is about; its own, where code stands on that too.
+    ``before_line``: the line of what it is about; its own, where code stands on that too. ``operator``: it is
+    about an operator, also one of LET. ``problem``: why no type can be read from it.
     """
 
     name: str
     text: str
     location: Location
     before_line: int
+    operator: bool = False
+    problem: Diagnostic | None = None
 
 
 @dataclass(frozen=True)
@@ -97,6 +105,7 @@ class _Found:
     arguments: tuple[str, ...] | None
     text: str | None
     location: Location
+    problem: Diagnostic | None = None
 
 
 def read_annotations(file: str, source: str) -> Annotations:
@@ -105,6 +114,7 @@ def read_annotations(file: str, source: str) -> Annotations:
     notes: list[TypeNote] = []
     headers: list[Header] = []
     problems: list[Diagnostic] = []
+    lines = code(source)
     for block in blocks(source):
         headers += _headers(file, block)
         found, wrong = _scan(file, block)
@@ -131,7 +141,7 @@ def read_annotations(file: str, source: str) -> Annotations:
                 )
                 for each in modifiers
             ]
-        notes += _type_notes(found, block)
+        notes += _type_notes(found, block, lines)
     return Annotations(tuple(marks), tuple(notes), tuple(headers), tuple(problems))
 
 
@@ -196,14 +206,13 @@ def _scan(file: str, block: Block) -> tuple[list[_Found], list[Diagnostic]]:
         location = Location(file, number, offset - begin + 1)
         name, _, inside, typed, closed = match.groups()
         if name not in _KNOWN:
-            if not annotated and not get_close_matches(name, _KNOWN):
+            if not annotated and not get_close_matches(name.lower(), _LOWER):
                 continue  # other tools write such words, and authors
             known = ", ".join(f"@{each}" for each in _KNOWN)
             problems.append(Diagnostic(location, f"unknown annotation @{name}", f"known are {known}"))
-        elif name in _TYPES and (typed is None or not closed):
-            problems.append(
-                Diagnostic(location, f"@{name} has no type", f"write @{name}: ...; with the semicolon")
-            )
+        elif name in _TYPE_USAGE and (typed is None or not closed):
+            problem = Diagnostic(location, f"@{name} has no type", _TYPE_USAGE[name])
+            found.append(_Found(name, None, typed, location, problem))
         elif name in KINDS and (inside is None or not _ARGUMENTS.fullmatch(inside)):
             problems.append(Diagnostic(location, f"@{name} has no arguments", _usage(name)))
         else:
@@ -223,11 +232,11 @@ def _mark(main: _Found, found: list[_Found], block: Block) -> tuple[Mark | None,
         count = f"@{main.name} takes {len(wanted)} argument(s), here are {len(arguments)}"
         return None, [Diagnostic(main.location, count, _usage(main.name))]
     problems = []
-    said = dict(zip(wanted, arguments, strict=False))
-    if not _ID.fullmatch(said["id"]):
+    named = dict(zip(wanted, arguments, strict=False))
+    if not _ID.fullmatch(named["id"]):
         remedy = "an id is lower-case letters, digits and underscores, beginning with a letter"
-        problems.append(Diagnostic(main.location, f'"{said["id"]}" is no id', remedy))
-    severity = said.get("severity")
+        problems.append(Diagnostic(main.location, f'"{named["id"]}" is no id', remedy))
+    severity = named.get("severity")
     if severity is not None and severity not in SEVERITIES:
         problems.append(
             Diagnostic(main.location, f'"{severity}" is no severity', f"one of {', '.join(SEVERITIES)}")
@@ -247,16 +256,16 @@ def _mark(main: _Found, found: list[_Found], block: Block) -> tuple[Mark | None,
     prose = tuple(p for p in (_ANNOTATION.sub(_blank, part).strip() for part in block.paragraphs) if p)
     mark = Mark(
         main.name,
-        said["id"],
+        named["id"],
         severity,
-        said.get("grain"),
+        named.get("grain"),
         bool(transitive),
         prose,
         main.location,
         block.end + 1,
         when=next(iter(given.get("when", ())), None),
         scope=given.get("scope", ()),
-        records=said.get("records"),
+        records=named.get("records"),
     )
     return (None if problems else mark), problems
 
@@ -265,13 +274,15 @@ def _blank(match: re.Match[str]) -> str:
     return "" if match.group(1) in _KNOWN else match.group()
 
 
-def _type_notes(found: list[_Found], block: Block) -> list[TypeNote]:
+def _type_notes(found: list[_Found], block: Block, lines: list[str]) -> list[TypeNote]:
     notes = []
     before = block.end if block.trailing else block.end + 1
+    below = lines[before - 1 : before + block.trailing]
+    operator = any(_OPERATOR.match(each) for each in below)
     for each in found:
-        if each.name == "type":
-            notes.append(TypeNote("", (each.text or "").strip(), each.location, before))
-        elif each.name == "typeAlias":
-            name, _, text = (each.text or "").partition("=")
-            notes.append(TypeNote(name.strip(), text.strip(), each.location, before))
+        name, text = "", each.text or ""
+        if each.name == "typeAlias":
+            name, _, text = text.partition("=")
+        if each.name in _TYPE_USAGE:
+            notes.append(TypeNote(name.strip(), text.strip(), each.location, before, operator, each.problem))
     return notes

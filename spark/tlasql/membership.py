@@ -1,6 +1,4 @@
-r"""Sets and what ranges over them: infinite and large sets are never built, ``\in`` and quantifiers follow
-the set's own text.
-"""
+r"""Sets: infinite and large ones are never built, and ``\in`` and ``\subseteq`` follow the set's own text."""
 
 from __future__ import annotations
 
@@ -14,13 +12,11 @@ from tlasql import tree
 from tlasql.equality import contains
 from tlasql.errors import fail
 from tlasql.ir import (
-    Bound,
     Expr,
     Index,
     Literal,
     Op,
     Quantified,
-    RecordOf,
     RecordSet,
     text,
     walk,
@@ -35,7 +31,6 @@ from tlasql.shapes import (
     is_total,
     is_virtual,
     part_of,
-    strict,
     type_of,
     written_out,
 )
@@ -50,12 +45,7 @@ class Membership:
 
     def __init__(self, values: Values) -> None:
         self._values, self._dialect = values, values.dialect
-        self._counting = values.counting
-
-    def quantified(self, expr: Quantified) -> exp.Expr:
-        """``\\A`` and ``\\E``."""
-        every = expr.kind == "\\A"
-        return self._over(expr.domain, expr.variable, lambda: self._values.of(expr.body), expr.body, every)
+        self._counting, self._ranging = values.counting, values.ranging
 
     def equality(self, left: Expr, right: Expr) -> exp.Expr:
         """``left = right``; with ``{}``, and of parts written out, without building what is compared."""
@@ -77,7 +67,7 @@ class Membership:
     def _empty(self, expr: Expr) -> exp.Expr:
         """Whether a set, sequence or function has no element."""
         if isinstance(expr.type, SetOf):
-            return self._over(expr, None, exp.false, Literal(expr.location, False, type=BOOL), True)
+            return self._ranging.over(expr, None, exp.false, Literal(expr.location, False, type=BOOL), True)
         found = self._values.of(expr)
         array = self._dialect.keys(found) if isinstance(expr.type, Function) else found
         return exp.EQ(this=self._dialect.size(array), expression=exp.Literal.number(0))
@@ -288,88 +278,6 @@ class Membership:
             names = dialect.concatenated(names, more)
         return names
 
-    def _over(  # noqa: C901, PLR0911 (one each)
-        self, domain: Expr, variable: Bound | None, test: Callable[[], exp.Expr], body: Expr, every: bool
-    ) -> exp.Expr:
-        """A quantifier over ``domain``; ``test`` gives the predicate once ``variable`` is bound."""
-        values, dialect = self._values, self._dialect
-
-        def bound(element: exp.Expr) -> exp.Expr:
-            if variable is None:
-                return exp.Case(ifs=[exp.If(this=tree.is_known(element), true=test())])
-            found = values.inside(variable, element, test)
-            if strict(body, variable.uid):
-                return found
-            return exp.Case(ifs=[exp.If(this=tree.is_known(element.copy()), true=found)])
-
-        together = tree.all_of if every else tree.any_of
-        match domain:
-            case Quantified(kind="filter", variable=inner, domain=base, body=condition):
-
-                def guarded() -> exp.Expr:
-                    element = values.bound_to(inner)
-                    met = test() if variable is None else values.inside(variable, element, test)
-                    condition_met = values.of(condition)
-                    return (
-                        tree.any_of([tree.negation(condition_met), met])
-                        if every
-                        else tree.all_of([condition_met, met])
-                    )
-
-                whole = Op(body.location, "/\\", (condition, body), type=BOOL)
-                return self._over(base, inner, guarded, whole, every)
-            case Quantified(kind="map", domain=base) if variable is None:
-                return self._over(base, None, test, body, every)
-            case Quantified(kind="map", variable=inner, domain=base, body=image) if variable is not None:
-
-                def imaged() -> exp.Expr:
-                    return values.inside(variable, values.of(image), test)
-
-                return self._over(base, inner, imaged, Literal(body.location, True), every)
-            case Op(symbol="\\cup", arguments=parts):
-                return together([self._over(each, variable, test, body, every) for each in parts])
-            case Op(symbol="{}", arguments=members):
-                if variable is None:
-                    return together(test() for _ in members)
-                return together(values.inside(variable, values.of(each), test) for each in members)
-            case Op(symbol="UNION", arguments=(sets,)):
-                family = self._values.variable(domain.location, "family", element_of(sets))
-                return self._over(
-                    sets,
-                    family,
-                    lambda: self._over(family, variable, test, body, every),
-                    Literal(body.location, True),
-                    every,
-                )
-            case RecordSet(names=names, arguments=parts) if variable is not None and isinstance(
-                variable.type, Record
-            ):
-                fields = [
-                    values.variable(domain.location, name, element_of(part))
-                    for name, part in zip(names, parts, strict=True)
-                ]
-                record = RecordOf(domain.location, names, tuple(fields), type=variable.type)
-
-                def field(index: int) -> exp.Expr:
-                    if index == len(parts):
-                        return values.inside(variable, values.of(record), test)
-                    return self._over(
-                        parts[index],
-                        fields[index],
-                        lambda: field(index + 1),
-                        Literal(body.location, True),
-                        every,
-                    )
-
-                return field(0)
-            case Op(symbol="DOMAIN", arguments=(function,)) if domain_of(function) is not None:
-                inner_domain = domain_of(function)
-                assert inner_domain is not None
-                return self._over(inner_domain, variable, test, body, every)
-        array = values.of(domain)
-        name = values.fresh(variable.name if variable is not None else "e")
-        return dialect.every(array, name, bound) if every else dialect.some(array, name, bound)
-
     def _member(self, element: Expr, container: Expr) -> exp.Expr:  # noqa: C901, PLR0911, PLR0912 (one each)
         values = self._values
         found = values.of
@@ -405,7 +313,7 @@ class Membership:
             case Op(symbol="UNION", arguments=(sets,)):
                 family = self._values.variable(location, "family", element_of(sets))
                 held = Op(location, "\\in", (element, family), type=BOOL)
-                return self._over(sets, family, lambda: inside(element, family), held, every=False)
+                return self._ranging.over(sets, family, lambda: inside(element, family), held, every=False)
             case Op(symbol="DOMAIN", arguments=(function,)) if domain_of(function) is not None:
                 inner = domain_of(function)
                 assert inner is not None
@@ -445,7 +353,9 @@ class Membership:
                 return tree.all_of([inside(element, domain), test])
             case Quantified(kind="map", variable=variable, domain=domain, body=body):
                 same = Op(location, "=", (element, body), type=BOOL)
-                return self._over(domain, variable, lambda: self.equality(element, body), same, every=False)
+                return self._ranging.over(
+                    domain, variable, lambda: self.equality(element, body), same, every=False
+                )
         return contains(found(container), found(element), type_of(element), self._dialect, values.fresh)
 
     def _named(self, name: str, record: Expr) -> exp.Expr:
@@ -469,13 +379,13 @@ class Membership:
         variable = self._values.variable(element.location, "k", kind.argument)
         image = Index(element.location, element, variable, type=kind.result)
         inside = Op(element.location, "\\in", (image, results), type=BOOL)
-        every = self._over(domain, variable, lambda: self._member(image, results), inside, every=True)
+        every = self._ranging.over(domain, variable, lambda: self._member(image, results), inside, every=True)
         return tree.all_of([self.equality(domain, arguments), every])
 
     def _subset(self, left: Expr, right: Expr) -> exp.Expr:
         variable = self._values.variable(left.location, "e", element_of(left))
         inside = Op(left.location, "\\in", (variable, right), type=BOOL)
-        return self._over(left, variable, lambda: self._member(variable, right), inside, every=True)
+        return self._ranging.over(left, variable, lambda: self._member(variable, right), inside, every=True)
 
     def _every_element(self, array: exp.Expr, kind: Type, base: Expr) -> exp.Expr:
         variable = self._values.variable(base.location, "e", kind)

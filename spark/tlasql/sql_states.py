@@ -41,8 +41,8 @@ class States(Judging[StateFrame]):
         ctes = whole_values(held, self._mapping, self._dialect, self._names.columns, self._suffix)
         if self._steps:
             ctes.append((f"steps{self._suffix}", self._paired(ctes[-1][0])))
-        if self._ranges and (asked := self._answers()):  # asked of a state, not of each element
-            ctes.append((f"asked{self._suffix}", exp.select("*", *asked).from_(tree.table(ctes[-1][0]))))
+        if self._ranges and (answers := self._answers()):  # of a state, not of each element
+            ctes.append((f"asked{self._suffix}", exp.select("*", *answers).from_(tree.table(ctes[-1][0]))))
         for number, ranged in enumerate(self._ranges, start=1):
             ctes.append((f"range{self._suffix}_{number}", self._ranged(ranged, ctes[-1][0])))
         return ctes
@@ -78,8 +78,10 @@ class States(Judging[StateFrame]):
         if not unknown:
             return part.judged.verdict
         together = tree.all_of(part.column(f"c{n}") for n in range(1, len(clause.conjuncts) + 1))
-        there = exp.Case(ifs=[exp.If(this=tree.any_of(unknown), true=tree.null("boolean"))], default=together)
-        return there if antecedent is None else tree.any_of([tree.negation(antecedent.copy()), there])
+        verdict = exp.Case(
+            ifs=[exp.If(this=tree.any_of(unknown), true=tree.null("boolean"))], default=together
+        )
+        return verdict if antecedent is None else tree.any_of([tree.negation(antecedent.copy()), verdict])
 
     def _evaluates(self, part: Part[StateFrame]) -> exp.Expr | None:
         return None if part.frame.evaluates is None else part.column("evaluates")

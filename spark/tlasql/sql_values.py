@@ -185,17 +185,17 @@ class _Gathered:
     def _fold(self, variable: History, rows: str) -> str:
         """From the innermost level outwards: a set of elements, then maps from the last key to the first."""
         levels, kind = _levels(variable.type)
-        last, held = rows, "element"
+        last, content = rows, "element"
         name = self._names[variable.name]
         if isinstance(kind, SetOf):
-            found = self._dialect.collected(tree.col(held))
-            last, held = self._grouped(name, len(levels), last, found), "gathered"
+            found = self._dialect.collected(tree.col(content))
+            last, content = self._grouped(name, len(levels), last, found), "gathered"
         for depth in range(len(levels), 0, -1):
             if depth == 1 and variable.domain is not None:
-                last = self._with_domain(variable, last, held, levels[0].result)
-                held = "gathered"
-            entries = self._dialect.collected_map(tree.col(f"key_{depth}"), tree.col(held))
-            last, held = self._grouped(name, depth - 1, last, entries), "gathered"
+                last = self._with_domain(variable, last, content, levels[0].result)
+                content = "gathered"
+            entries = self._dialect.collected_map(tree.col(f"key_{depth}"), tree.col(content))
+            last, content = self._grouped(name, depth - 1, last, entries), "gathered"
         return last
 
     def _grouped(self, name: str, depth: int, rows: str, gathered: exp.Expr) -> str:
@@ -208,11 +208,11 @@ class _Gathered:
         found = exp.select(*columns).from_(tree.table(rows)).group_by(*(each.copy() for each in keys))
         return self._add(f"value_{name}" if depth == 0 else f"value_{name}_{depth}", found)
 
-    def _with_domain(self, variable: History, rows: str, held: str, inner: Type) -> str:
+    def _with_domain(self, variable: History, rows: str, content: str, inner: Type) -> str:
         """The keys that have a row in the domain's home; without values their value is empty."""
         assert variable.domain is not None
         domain = self._alive(f"{self._names[variable.name]}_keys", variable.domain)
-        value: exp.Expr = tree.col(held, rows)
+        value: exp.Expr = tree.col(content, rows)
         if isinstance(inner, SetOf | Function):
             missing = tree.is_null(tree.col("key_1", rows))
             value = exp.Case(ifs=[exp.If(this=missing, true=self._dialect.empty(inner))], default=value)

@@ -48,11 +48,11 @@ class _Printer:
                 found = {name.lower(): part for name, part in (value or {}).items()}
                 inside = []
                 for column, (name, part) in zip(kind.columns, fields, strict=True):
-                    held = found.get(column.lower())
+                    field = found.get(column.lower())
                     if name not in optional:
-                        inside.append(f"{name} |-> {self.text(held, part)}")
-                    elif held:
-                        inside.append(f"{name} |-> {self.text(held[0], part)}")
+                        inside.append(f"{name} |-> {self.text(field, part)}")
+                    elif field:
+                        inside.append(f"{name} |-> {self.text(field[0], part)}")
                 return "[" + ", ".join(inside) + "]" if inside else "<<>>"
             case Tuple(parts=parts):
                 values = zip(_parts(value, parts), parts, strict=True)

@@ -35,11 +35,18 @@ _RESERVED = set(
     )
 )
 """Words that one of the engines does not take for a name."""
+_LONG = 150
+"""Nodes that are written once, with a lambda, rather than several times."""
 
 
 def name(text: str) -> exp.Identifier:
     """An identifier, quoted unless it is a plain lower-case word."""
     return exp.to_identifier(text, quoted=not _PLAIN.fullmatch(text) or text in _RESERVED)
+
+
+def is_long(*parts: exp.Expr) -> bool:
+    """Whether the parts together are too long to be written several times."""
+    return sum(1 for each in parts for _ in each.walk()) >= _LONG
 
 
 def parameters(columns: Iterable[str]) -> Callable[[str], str]:

@@ -151,8 +151,8 @@ class _Reader:
 
     def expect(self, token: str) -> None:
         if self._tokens[0] != token:
-            wanted, met = token or "the end of the type", self._tokens[0] or "the end"
-            raise TypeSyntaxError(f"expected {wanted}, met {met}")
+            wanted, next_token = token or "the end of the type", self._tokens[0] or "the end"
+            raise TypeSyntaxError(f"expected {wanted}, met {next_token}")
         if token:
             self._tokens.pop(0)
 
@@ -185,7 +185,7 @@ class _Reader:
         if (alias := self._aliases.get(name.removeprefix("$"))) is not None:
             return alias
         if name.startswith("$"):
-            raise TypeSyntaxError(f"no @typeAlias named {name[1:]} stands above")
+            raise TypeSyntaxError(f"there is no @typeAlias named {name[1:]}")
         if name in ("Int", "Bool", "Str") or name.isupper():
             return Scalar(name)
         raise TypeSyntaxError(

@@ -144,14 +144,15 @@ class Unifier:
                 raise MismatchError
 
     def settle(self, kind: Type) -> bool:
-        """Give what is still unknown the simplest type of its shape; False when there is none."""
+        """Give what is still unknown the simplest type of its shape; False when some of it has none."""
         kind = self.head(kind)
         if isinstance(kind, Unknown):
             simplest = _simplest(self._shapes.get(kind.number))
             if simplest is None:
                 return False
             self._put(kind, simplest)
-        return all(self.settle(part) for part in self._parts(kind))
+        settled = [self.settle(part) for part in self._parts(kind)]  # all of them, though one stays open
+        return all(settled)
 
     def is_open(self, kind: Type) -> bool:
         """Whether any part of the type is still unknown."""
@@ -191,11 +192,11 @@ class Unifier:
         if shape is None:
             return
         if isinstance(kind, Unknown):
-            met = self._shapes.get(kind.number)
-            if met is None:
+            known = self._shapes.get(kind.number)
+            if known is None:
                 self._see(kind, shape)
             else:
-                self._merge(kind, met, shape)
+                self._merge(kind, known, shape)
         else:
             self._fit(shape, kind)
 

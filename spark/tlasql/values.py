@@ -34,6 +34,7 @@ from tlasql.ir import (
     text,
 )
 from tlasql.membership import Membership
+from tlasql.ranging import Ranging
 from tlasql.shapes import counts, may_lack
 from tlasql.types import BOOL, INT, Function, Record, SeqOf, SetOf, Tuple, Type
 
@@ -41,8 +42,6 @@ _COMPUTED = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul}
 _NAMED = (Variable, Prime, Bound, Field, Index, Quantified)
 """What a frame may have a column for."""
 LARGEST = 2**63 - 1
-_LONG = 150
-"""Nodes of two branches that are computed once, by a lambda, rather than written twice."""
 MOST_PARTS = 2_000
 """What one predicate may have when each of its parts is counted as often as it is written. Definitions of
 published modules have some tens; beyond a few thousand an engine takes minutes to read the query.
@@ -67,8 +66,10 @@ class Values:
         self._bound: dict[int, exp.Expr] = {}
         self.fresh = tree.parameters(each.name for each in columns.values() if isinstance(each, exp.Column))
         self._uids = count(-(10**9), -1)
-        self._parts = count(1)
+        self.parts = 0
+        """how many parts of expressions have been translated, each as often as it is written"""
         self.counting = Counting(self)
+        self.ranging = Ranging(self)
         self._sets = Membership(self)
 
     def of(self, expr: Expr) -> exp.Expr:  # noqa: C901, PLR0911 (one for each kind)
@@ -102,7 +103,8 @@ class Values:
         raise fail(expr.location, f"{text(expr)} has no finite value", "use it to the right of \\in only")
 
     def _count(self, expr: Expr) -> None:
-        if next(self._parts) > MOST_PARTS:
+        self.parts += 1
+        if self.parts > MOST_PARTS:
             message = f"written as SQL this has more than {MOST_PARTS:,} parts"
             remedy = "each set is written out wherever it is asked for: split the definition"
             raise fail(expr.location, message, remedy)
@@ -120,12 +122,16 @@ class Values:
         return self._bound[variable.uid].copy()
 
     def inside(self, variable: Bound, element: exp.Expr, body: Callable[[], exp.Expr]) -> exp.Expr:
-        """``body`` with a quantified variable bound to ``element``."""
+        """``body`` with a quantified variable bound to ``element``.
+
+        It may be bound already: two quantifiers, one in the other, may range over one filtered set.
+        """
+        outer = dict(self._bound)
         self._bound[variable.uid] = element
         try:
             return body()
         finally:
-            del self._bound[variable.uid]
+            self._bound = outer
 
     def same(self, left: exp.Expr, right: exp.Expr, kind: Type) -> exp.Expr:
         """Kleene's equality of two values of one type."""
@@ -245,7 +251,7 @@ class Values:
     def _quantified(self, expr: Quantified) -> exp.Expr:
         match expr.kind:
             case "\\A" | "\\E":
-                return self._sets.quantified(expr)
+                return self.ranging.quantified(expr)
             case "filter":
                 return self._sets.filtered(expr)
             case "map":
@@ -314,7 +320,7 @@ class Values:
             agreed = tree.case([(eq(tree.grouped(one.copy()), tree.grouped(two.copy())), one.copy())])
             return tree.case_of(self.of(test), [(exp.true(), one), (exp.false(), two)], agreed)
 
-        if sum(1 for each in (then, other) for _ in each.walk()) < _LONG:
+        if not tree.is_long(then, other):
             return chosen(then, other)
         let, fresh = self.dialect.let, self.fresh
         return let(fresh("then"), then, lambda one: let(fresh("other"), other, lambda two: chosen(one, two)))

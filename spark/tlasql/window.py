@@ -47,9 +47,9 @@ def window(
         found = _record_window(compiled, frame.records, verdict, run, dialect)
         return replace(found, states=[{**others, **state} for state in found.states])
     variables = [compiled.mapping.variables[name] for name in names]
-    held = tuple(each for each in variables if isinstance(each, History | Whole))
-    columns = state_columns(compiled, held)
-    rows = run(states_sql(compiled, held, dialect, verdict))
+    mapped = tuple(each for each in variables if isinstance(each, History | Whole))
+    columns = state_columns(compiled, mapped)
+    rows = run(states_sql(compiled, mapped, dialect, verdict))
     rows = sorted(rows, key=lambda row: (row["from_position"] is not None, row["from_position"]))
     rows = _unbroken(rows, 2 if definition.mark.kind == "step" else 1)
     states: list[Mapping[str, Any]] = [

@@ -83,23 +83,74 @@ def test_a_file_holds_the_module_of_its_name(text: str, says: str, tmp_path: Pat
 def test_a_type_may_stand_in_the_line(tmp_path: Path) -> None:
     """Before a declaration on its own line; what another tool reads as a type, the mapping says."""
     declared = "VARIABLE (* @type: Int; *) rank, (* @type: Bool; *) fair\n"
-    foreign = "\\* @type: [a |-> Integer];\nVARIABLE key\n"
-    body = declared + foreign + GOOD.replace("level > 1", '(fair => rank > 1) /\\ key # "a"')
+    foreign = "\\* @type: [a |-> Integer];\nVARIABLE key\n\\* @type: Int -> [a: Set(int)]\nVARIABLE pace\n"
+    body = declared + foreign + GOOD.replace("level > 1", '(fair => rank > pace) /\\ key # "a"')
     schemas = json.loads((FRAGMENT / "schemas.json").read_text(encoding="utf-8"))
-    schemas["silver.groups"] |= {"rank": "bigint", "fair": "boolean", "key": "string"}
+    schemas["silver.groups"] |= {
+        "rank": "bigint",
+        "fair": "boolean",
+        "key": "string",
+        "pace": "bigint",
+    }
     homes = "".join(
         f'[variables.{name}]\nhomes = [{{ table = "silver.groups", value = "{name}" }}]\n'
-        for name in ("rank", "fair", "key")
+        for name in ("rank", "fair", "key", "pace")
     )
     mapping = tmp_path / "mapping.toml"
     good = (FRAGMENT / "mapping.toml").read_text(encoding="utf-8")
-    mapping.write_text(f'{good}\n{homes}[types]\nkey = "KEY"\n', encoding="utf-8")
+    mapping.write_text(f'{good}\n{homes}[types]\nkey = "KEY"\npace = "Int"\n', encoding="utf-8")
     compiled = compile_module(_module(tmp_path, body), mapping, schemas)
-    assert {name: str(compiled.types[name]) for name in ("rank", "fair", "key")} == {
+    assert {name: str(compiled.types[name]) for name in ("rank", "fair", "key", "pace")} == {
         "rank": "Int",
         "fair": "Bool",
         "key": "KEY",
+        "pace": "Int",
     }
+
+
+def test_a_transitive_step_reads_histories(tmp_path: Path) -> None:
+    """A variable of the states table is none, and the refusal says so."""
+    good = (FRAGMENT / "mapping.toml").read_text(encoding="utf-8")
+    home = '[variables.level]\npersistent = true\nhomes = [{ table = "silver.groups", value = "level" }]\n'
+    assert home in good
+    mapping = tmp_path / "mapping.toml"
+    mapping.write_text(good.replace(home, '[states]\ntable = "silver.groups"\n'), encoding="utf-8")
+    body = '\\* @step("a", "critical", "group") @transitive\nA == level\' >= level\n'
+    text = _refusal(_module(tmp_path, body), mapping)
+    assert "Case.tla:15:6: error: level is a column of silver.groups" in text
+    assert "leave out @transitive" in text
+
+
+def test_types_for_apalache_are_no_errors(tmp_path: Path) -> None:
+    """An alias may stand below its uses; what is said of operators, also those of LET, is not read."""
+    body = """
+\\* @typeAlias: pair = {left: $side, right: $side};
+\\* @typeAlias: side = Int;
+\\* @typeAlias: test = (Int) => Bool;
+ALIASES == TRUE
+\\* @type: $pair;
+VARIABLE both
+\\* @type: ((Int) => Int, Set(Int)) => Int;
+RECURSIVE Sum(_, _)
+Sum(f(_), S) == IF S = {} THEN 0 ELSE LET x == CHOOSE x \\in S : TRUE IN f(x) + Sum(f, S \\ {x})
+(* @type: Int => Int; *)
+LOCAL Twice(x) ==
+    LET \\* @type: Int => Int;
+        More(y) == y + x
+        (* @type: Int; *)
+        once == x
+    IN More(once)
+\\* @invariant("a", "critical", "group")
+A == Sum(Twice, {both.left, both.right}) < 9
+""".lstrip()
+    schemas = json.loads((FRAGMENT / "schemas.json").read_text(encoding="utf-8"))
+    schemas["silver.groups"] |= {"both": "struct<left:bigint,right:bigint>"}
+    mapping = tmp_path / "mapping.toml"
+    good = (FRAGMENT / "mapping.toml").read_text(encoding="utf-8")
+    home = '[variables.both]\nhomes = [{ table = "silver.groups", value = "both" }]\n'
+    mapping.write_text(f"{good}\n{home}", encoding="utf-8")
+    compiled = compile_module(_module(tmp_path, body), mapping, schemas)
+    assert str(compiled.types["both"]) == "{left: Int, right: Int}"
 
 
 def test_a_case_is_as_long_as_it_is_written(tmp_path: Path) -> None:

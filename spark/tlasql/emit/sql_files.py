@@ -76,7 +76,7 @@ def _manifest(compiled: CompiledModule) -> dict[str, object]:
 
 def _looks_at(each: Compiled, compiled: CompiledModule) -> dict[str, object]:
     found = each.reach(compiled.mapping)
-    told: dict[str, object] = {"looks_at": found.looks_at, "because": found.because}
+    entry: dict[str, object] = {"looks_at": found.looks_at, "because": found.because}
     if found.tables:
-        told["beside"] = {"tables": list(found.tables), "columns": list(found.columns)}
-    return told
+        entry["beside"] = {"tables": list(found.tables), "columns": list(found.columns)}
+    return entry

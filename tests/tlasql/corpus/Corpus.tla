@@ -569,4 +569,23 @@ OverShapes == \E m \in [type : live, at : s] \cup [type : {"a", key}] : m = last
 \* @step("shape_follows", "info", "state")
 ShapeFollows == last' = [type |-> key, at |-> n] \/ last'.type = "b"
 
+----------------------------------------------------------------------------
+\* Sets that are written out, under a test too long to be written for each element.
+
+\* @invariant("some_of_written", "info", "state")
+SomeOfWritten == \E m \in Keys : m # key /\ m \notin live /\ \A o \in {"a", "b"} :
+    (o \in live \/ o = key) => \E x \in s : (x \in t /\ x > n) \/ (x > k /\ o # m) \/ {x, k} \subseteq t
+
+\* @invariant("every_of_written", "info", "state")
+EveryOfWritten == k = 0 \/ \A i \in {0, 1, 2} :
+    i \in s => i \in t \/ i > n \/ (key \in live /\ Cardinality({x \in s : x >= i /\ x # k}) < 2 /\ {i, k} # s)
+
+----------------------------------------------------------------------------
+\* One filtered set under two quantifiers, one in the other.
+
+Apart(h) == \A i, j \in DOMAIN h : i # j => i + j \in t \/ i > k
+
+\* @invariant("filtered_twice", "info", "state")
+FilteredTwice == n = 2 \/ Apart([x \in {y \in s : y # n} |-> x])
+
 =============================================================================

@@ -424,4 +424,29 @@ PartsCounted == Cardinality(SUBSET s) > 2 * n
 PartsInside == {S \in SUBSET cluster : Cardinality(S) = 1} \subseteq {{x} : x \in s}
 \* @invariant("g_filtered_parts", "info", "state")
 FilteredParts == \A S \in SUBSET {m \in Keys : m \in DOMAIN f /\ f[m] > n} : Cardinality(S) <= N
+----------------------------------------------------------------------------
+\* What has a value once has it again, and nowhere else.
+
+\* @invariant("h_again", "info", "state")
+Again == f[key] > n /\ f[key] + f[key] < N + verdict
+\* @invariant("h_either", "info", "state")
+EitherAgain == b \/ f[key] > n \/ f[key] = N
+\* @invariant("h_not_before", "info", "state")
+NotBefore == (b => f[key] > n) /\ (~b => f[key] < N)
+\* @invariant("h_branches", "info", "state")
+Branches == IF b THEN f[key] > n ELSE owned[key] \subseteq s /\ f[key] = N
+\* @invariant("h_arms", "info", "state")
+Arms == CASE f[key] = n -> f[key] > N [] b -> owned[key] = s [] OTHER -> f[key] < N /\ owned[key] # {}
+\* @invariant("h_inside", "info", "state")
+InsideAgain == Cardinality({x \in s : x > f[key]}) >= Cardinality({x \in owned[key] : x > f[key]})
+\* @invariant("h_changed", "info", "state")
+ChangedAgain == [f EXCEPT ![key] = f[key] + 1][key] > f[key] + n
+\* @invariant("h_heads", "info", "state")
+Heads == Head(q) > n /\ (\E x \in s : x = Head(q)) /\ Head(Tail(q)) # N
+\* @invariant("h_written", "info", "state")
+OverWritten == n > 1 \/ \E m \in Keys :
+    m \in live /\ f[m] > n /\ (f[m] < N \/ owned[m] \subseteq s \/ \E x \in owned[m] : x > f[m] + verdict)
+\* @invariant("h_written_twice", "info", "state")
+WrittenTwice == b \/ \A m \in Keys : \E o \in {Nobody, "a", "b"} :
+    m \in live => f[m] >= f[o] \/ Cardinality({x \in owned[o] : x > f[m] /\ x # n}) > N
 =============================================================================
