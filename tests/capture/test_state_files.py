@@ -25,6 +25,7 @@ def partition(site: Site, name: str = "orders-3", topic_id: str = TOPIC_ID) -> P
     folder = site.folder / "data" / name
     folder.mkdir(parents=True)
     (folder / "partition.metadata").write_text(f"version: 0\ntopic_id: {topic_id}")
+    (folder / f"{0:020d}.log").touch()
     return folder
 
 
@@ -134,6 +135,7 @@ def snapshot(site: Site, captures: Path, broker: int, cut: int = 0) -> Path:
     real = (captures / "failover-4.3.1" / "broker-1" / "log_dir" / "bootstrap.checkpoint").read_bytes()
     file = site.folder / str(broker) / "__cluster_metadata-0" / "00000000000000000042-0000000003.checkpoint"
     file.parent.mkdir(parents=True, exist_ok=True)
+    (file.parent / f"{0:020d}.log").touch()
     file.write_bytes(real[: len(real) - cut])
     return file
 
