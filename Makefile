@@ -2,9 +2,9 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 BIN := .venv/bin
-# Three processes keep two cores busy where one of them waits, say for a real broker. Shares in tests/conftest.py
+# Two processes keep two cores busy; a third would take a tenth more CPU and time. Shares in tests/conftest.py
 # says which of them takes what.
-PYTEST_ARGS ?= --numprocesses 3 --dist loadscope --no-loadscope-reorder
+PYTEST_ARGS ?= --numprocesses 2 --dist loadscope --no-loadscope-reorder
 # Short runs of many JVMs: the quick compiler and the simple collector take half the CPU. The quick compiler's
 # default code cache is too small for Spark, which would then be interpreted.
 test models large diff search: export JDK_JAVA_OPTIONS ?= -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m
