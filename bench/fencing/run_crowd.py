@@ -37,7 +37,7 @@ def main() -> int:
     growth = large / small
     for part in ("rebuild", "judge"):
         spent, before = (max(run.steps[part]["cpu"] - least.steps[part]["cpu"], 0.01) for run in (many, few))
-        measure = f"{spent / before:.1f} times, {large * OF_A_MEMBER / spent:,.0f} commits in a CPU second"
+        measure = f"{spent / before:.1f} times, {large * OF_A_MEMBER / spent:,.0f} requests in a CPU second"
         goal(f"{part} of {what}: linear from {small:,} on", spent / before <= growth * 1.1, measure)
     return int(bool(missed))
 
