@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from typing import Any
+from xml.etree import ElementTree
 
 import pandas as pd
 from matplotlib.dates import date2num
@@ -32,6 +35,15 @@ def at(seconds: float | None) -> Any:
 
 def day(seconds: float) -> float:
     return float(date2num(at(seconds)))  # type: ignore[no-untyped-call]
+
+
+def assert_sound(picture: Callable[[str], tuple[bytes, str]]) -> None:
+    """``picture`` is called with a format: each is drawn without a warning, SVG as XML that can be parsed."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        svg, _ = picture("svg")
+        assert picture("png")[0].startswith(b"\x89PNG")
+    ElementTree.fromstring(svg)
 
 
 def artist(figure: Figure, gid: str) -> Any:

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+import pyarrow.compute as pc
 from pyiceberg.catalog import Catalog
 
 from fencepost import lake
@@ -57,14 +58,18 @@ def missing_segments(catalog: Catalog, clusters: Sequence[Cluster]) -> list[Faul
 
 def _segments(catalog: Catalog, clusters: frozenset[str]) -> Mapping[_Log, list[_Read]]:
     """What was read of each segment of the coordinators' logs, by log."""
-    columns = ("cluster", "file", "topic_id", "next_offset")
+    file = ("cluster", "file", "topic_id")
+    notes = lake.scan(catalog, FILES, (*file, "next_offset"), [{"kind": SEGMENT, "cluster": clusters}])
+    # first of all, since bronze.files has notes of every run about every partition of the cluster
+    notes = notes.filter(pc.match_substring_regex(notes["file"], "|".join(_COMPACTED)))
+    # a run that read nothing new of a segment does not know its end, but an earlier one may
+    notes = notes.group_by(file).aggregate([("next_offset", "max")])
     ends: dict[tuple[_Log, int], int | None] = {}
-    for row in lake.scan(catalog, FILES, columns, [{"kind": SEGMENT, "cluster": clusters}]).to_pylist():
+    for row in notes.to_pylist():
         topic, partition = partition_of(row["file"]) or ("", -1)
         if topic in _COMPACTED:
             key = _Log(row["cluster"], topic, partition, row["topic_id"]), base_offset(row["file"])
-            # a run that read nothing new of a segment does not know its end, but an earlier one may
-            known = [each for each in (ends.get(key), row["next_offset"]) if each is not None]
+            known = [each for each in (ends.get(key), row["next_offset_max"]) if each is not None]
             ends[key] = max(known, default=None)
     segments: defaultdict[_Log, list[_Read]] = defaultdict(list)
     for (log, begin), end in ends.items():
@@ -74,12 +79,10 @@ def _segments(catalog: Catalog, clusters: frozenset[str]) -> Mapping[_Log, list[
 
 def _checkpoints(catalog: Catalog, clusters: frozenset[str]) -> Mapping[tuple[str, str, int], int]:
     """By cluster, topic and partition: the first offset that no compaction of any replica has seen."""
-    cleaned_to: dict[tuple[str, str, int], int] = {}
-    columns = ("cluster", "topic", "partition", "cleaned_to")
-    for row in lake.scan(catalog, CLEANED, columns, [{"cluster": clusters}]).to_pylist():
-        log = row["cluster"], row["topic"], row["partition"]
-        cleaned_to[log] = max(row["cleaned_to"], cleaned_to.get(log, 0))
-    return cleaned_to
+    log = ("cluster", "topic", "partition")
+    cleaned = lake.scan(catalog, CLEANED, (*log, "cleaned_to"), [{"cluster": clusters}])
+    newest = cleaned.group_by(log).aggregate([("cleaned_to", "max")])
+    return {tuple(row[name] for name in log): row["cleaned_to_max"] for row in newest.to_pylist()}
 
 
 def _unread_logs(catalog: Catalog) -> set[tuple[str, tuple[str, int] | None]]:
