@@ -21,6 +21,7 @@ from pyiceberg.view.metadata import ViewMetadata, ViewVersion
 from sqlalchemy import bindparam, delete, insert, select
 
 from fencepost.iceberg.commits import Change
+from fencepost.iceberg.shared_metadata import share
 
 Known = tuple[str, TableMetadata, FileIO]
 """The location of a table's newest metadata, the metadata, and the FileIO for the table's files."""
@@ -76,7 +77,7 @@ class CachingSqlCatalog(SqlCatalog):
         return response
 
     def _remember(self, name: Identifier, location: str, metadata: TableMetadata) -> Known:
-        known = (location, metadata, self._load_file_io(metadata.properties, location))
+        known = (location, share(metadata), self._load_file_io(metadata.properties, location))
         self._known[name] = known
         return known
 
