@@ -113,6 +113,18 @@ def test_what_is_asked_of_clusters_alike_chooses_no_row_of_others(empty_lake: Ca
     assert (len(found), chosen) == (6, {"ax", "ay", "bx", "by", "bz", "cx"})
 
 
+def test_which_values_a_column_has_is_known_whatever_its_files_hold(
+    empty_lake: Callable[[], Settings],
+) -> None:
+    catalog = lake.ensure(empty_lake().lake)
+    long = "a name of more than sixteen characters"
+    for names in (["a", "c"], [None, "b"], [long, f"{long}, another"], [None]):
+        lake.append(catalog, GROUPS, groups(*((name, number, 1) for number, name in enumerate(names))))
+    found = lake.present(catalog, GROUPS, "group_id", ["a", "b", "bb", "c", "d", long, f"{long},"])
+    assert found == {"a", "b", "c", long}
+    assert not lake.present(catalog, BATCHES, "topic", ["a"])
+
+
 def test_a_verdict_of_an_older_release_may_change_its_type(empty_lake: Callable[[], Settings]) -> None:
     settings = empty_lake()
     present = lake.ensure(settings.lake).load_table(DECISIONS.name)

@@ -16,7 +16,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import pyarrow.compute as pc
 from pyiceberg.catalog import Catalog
 from pyiceberg.exceptions import NoSuchTableError, NoSuchViewError
 from pyiceberg.schema import Schema
@@ -197,9 +196,9 @@ class Inputs:
 
     @cached_property
     def _modules_of(self) -> dict[str, frozenset[str]]:
-        """Shared table -> the modules of which it has rows."""
+        """Shared table -> the protocols' modules of which it has rows."""
         return {
-            name: frozenset(pc.unique(lake.scan(self._catalog, table, ("module",))["module"]).to_pylist())
+            name: lake.present(self._catalog, table, "module", modules().values())
             for name, table in _OF_MODULES.items()
         }
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pyiceberg.catalog import Catalog
 
 from fencepost import lake
-from fencepost.lake import AtLeast, Where
+from fencepost.lake import ROW_GROUP, AtLeast, Where
 from fencepost.tables import Table
 
 _NUMBER = "__number"
@@ -46,7 +46,7 @@ class NewRows:
         rows = rows.select(list(self._table.columns)).cast(self._table.arrow_schema)
         hashes = _hashes(rows.select(list(self._table.key)))
         new = self._new(rows, hashes)
-        count = lake.append(self._catalog, self._table, new)
+        count = lake.append(self._catalog, self._table, _by_date(new, self._table.dated_by))
         # both parts are sorted already, so a stable sort only merges them
         self._present = np.sort(np.concatenate([self._present, np.unique(hashes)]), kind="stable")
         self._snapshot = lake.snapshot(self._catalog, self._table)
@@ -82,6 +82,15 @@ class NewRows:
         for keys in lake.by_file(self._catalog, self._table, self._table.key, _around(self._table, rows)):
             keys_found.append(keys.filter(pa.array(_is_in(_hashes(keys), wanted_hashes))))
         return pa.concat_tables(keys_found)
+
+
+def _by_date(rows: pa.Table, column: str | None) -> pa.Table:
+    """The rows in order of their dates, so that a reader of some days finds them in few row groups."""
+    if column is None or rows.num_rows < ROW_GROUP:
+        return rows
+    dates = rows[column]
+    in_order = pc.all(pc.less_equal(dates.slice(0, rows.num_rows - 1), dates.slice(1)))
+    return rows if in_order.as_py() else rows.sort_by(column)
 
 
 @cache

@@ -6,6 +6,7 @@ import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +30,16 @@ if TYPE_CHECKING:
 AT_ONCE = 200_000
 """A group of queries judges at most so many rows of silver, where a row counts once for each definition."""
 
-Read = Callable[[Table, Sequence[str], Where | None], pa.RecordBatchReader | str]
+
+@dataclass(frozen=True)
+class WholeFiles:
+    """A query for all rows of some files, and how many they are."""
+
+    query: str
+    rows: int
+
+
+Read = Callable[[Table, Sequence[str], Where | None], pa.RecordBatchReader | WholeFiles]
 Write = Callable[[Table, Iterable[pa.RecordBatch], Where | None], None]
 
 
@@ -160,22 +170,29 @@ class DuckEngine:
                 columns.append(CHAPTER)
                 selected = f"* EXCLUDE ({CHAPTER}) REPLACE ({CHAPTER} || ' ' || cluster AS cluster)"
             rows = self._read(table, columns, self._chosen)
-            self._kinds[name] = "VIEW" if isinstance(rows, str) else "TABLE"
+            self._kinds[name] = "VIEW" if isinstance(rows, WholeFiles) else "TABLE"
             self._register(name, f"{self._kinds[name]} {name}", rows, selected)
 
     def _register(
-        self, name: str, created: str, rows: pa.RecordBatchReader | str, shown: str = "*", among: str = ""
+        self,
+        name: str,
+        created: str,
+        rows: pa.RecordBatchReader | WholeFiles,
+        shown: str = "*",
+        among: str = "",
     ) -> None:
-        source = rows if isinstance(rows, str) else "SELECT * FROM rows"
-        if not isinstance(rows, str):
+        if isinstance(rows, WholeFiles):
+            self._rows[name] = rows.rows
+            self._create(name, f"{created} AS SELECT {shown} FROM ({rows.query}) AS arrived{among}")
+        else:
             self._connection.register("rows", rows)
-        self._create(name, f"{created} AS SELECT {shown} FROM ({source}) AS arrived{among}")
-        if not isinstance(rows, str):
+            self._create(name, f"{created} AS SELECT {shown} FROM rows AS arrived{among}")
             self._connection.unregister("rows")
 
     def _create(self, name: str, created: str) -> None:
-        self._connection.execute(f"CREATE {created}")
-        ((self._rows[name],),) = self._connection.execute(f"SELECT COUNT(*) FROM {name}").fetchall()
+        # a table answers with the number of its rows, a view with nothing
+        for (rows,) in self._connection.execute(f"CREATE {created}").fetchall():
+            self._rows[name] = rows
 
     @property
     def _loaded_tables(self) -> set[str]:
@@ -190,13 +207,14 @@ class DuckEngine:
 
 def _rows(
     catalog: Catalog, table: Table, columns: Sequence[str], where: Where | None
-) -> pa.RecordBatchReader | str:
-    """Rows of the lake; or a query for them where DuckDB can read whole files itself, at half the cost."""
+) -> pa.RecordBatchReader | WholeFiles:
+    """Rows of the lake, or a query for them where DuckDB can read whole files itself, at half the cost."""
     files = lake.whole_files(catalog, table, where)
     query = None if files is None else from_files(*files)
-    if query is None:
+    if files is None or query is None:
         return lake.batches(catalog, table, columns, where)
-    return "SELECT {} FROM ({})".format(", ".join(f'"{name}"' for name in columns), query)
+    chosen = ", ".join(f'"{name}"' for name in columns)
+    return WholeFiles(f"SELECT {chosen} FROM ({query})", sum(task.file.record_count for task in files[1]))
 
 
 def _names(sql: str) -> set[str]:

@@ -5,8 +5,8 @@ The tables are declared in :mod:`fencepost.tables`; rows are Arrow tables.
 
 from fencepost.lake.conditions import AtLeast, Below, Condition, Where
 from fencepost.lake.reading import Files, added, batches, by_file, files, scan, scan_at, whole_files
-from fencepost.lake.statistics import Extent, count, extents, greatest, multiples, size, snapshot
-from fencepost.lake.tables import ensure
+from fencepost.lake.statistics import Extent, count, extents, greatest, multiples, present, size, snapshot
+from fencepost.lake.tables import ROW_GROUP, ensure
 from fencepost.lake.writing import (
     append,
     compact_files,
@@ -18,6 +18,7 @@ from fencepost.lake.writing import (
 )
 
 __all__ = [
+    "ROW_GROUP",
     "AtLeast",
     "Below",
     "Condition",
@@ -37,6 +38,7 @@ __all__ = [
     "greatest",
     "multiples",
     "note_read",
+    "present",
     "replace",
     "replace_by_batches",
     "replace_by_pieces",

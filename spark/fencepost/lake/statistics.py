@@ -4,20 +4,22 @@ missing.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from math import inf
 from typing import NamedTuple
 
 import pyarrow.compute as pc
 from pyiceberg.catalog import Catalog
 from pyiceberg.conversions import from_bytes
+from pyiceberg.expressions import AlwaysTrue
 from pyiceberg.io.pyarrow import ArrowScan
-from pyiceberg.types import LongType
+from pyiceberg.types import LongType, StringType
 
 from fencepost.lake.conditions import Where, expression
 from fencepost.lake.reading import scan
 from fencepost.tables import Table
 
-__all__ = ["Extent", "count", "extents", "greatest", "multiples", "size", "snapshot"]
+__all__ = ["Extent", "count", "extents", "greatest", "multiples", "present", "size", "snapshot"]
 
 
 class Extent(NamedTuple):
@@ -101,6 +103,23 @@ def multiples(catalog: Catalog, table: Table, column: str, of: int, where: Where
         values = pc.unique(pc.drop_null(arrow_scan.to_table([task])[column]))
         quotients.update((values.to_numpy() // of).tolist())
     return {each * of for each in quotients}
+
+
+def present(catalog: Catalog, table: Table, column: str, values: Collection[str]) -> frozenset[str]:
+    """Those of the values that a text column has. A file is read only if its bounds show that it may have one
+    that was not found yet.
+    """
+    stored = catalog.load_table(table.name)
+    number = stored.schema().find_field(column).field_id
+    planned = stored.scan(selected_fields=(column,))
+    missing = set(values)
+    for task in planned.plan_files():
+        bounds = [(each or {}).get(number) for each in (task.file.lower_bounds, task.file.upper_bounds)]
+        least, most = (None if each is None else str(from_bytes(StringType(), each)) for each in bounds)
+        if any((least is None or least <= each) and (most is None or each <= most) for each in missing):
+            arrow_scan = ArrowScan(stored.metadata, stored.io, planned.projection(), AlwaysTrue())
+            missing -= set(pc.unique(arrow_scan.to_table([task])[column]).to_pylist())
+    return frozenset(values) - missing
 
 
 def _summed(catalog: Catalog, table: Table, what: str) -> int:

@@ -28,7 +28,12 @@ from fencepost.protocols import tables
 from fencepost.settings import Lake
 from fencepost.tables import CHAPTER, SCHEMAS, VERDICTS, Table
 
-__all__ = ["ensure"]
+__all__ = ["ROW_GROUP", "ensure"]
+
+ROW_GROUP = 32_768
+"""The rows of a row group of evidence. A run reads the newest days of files that may have months, and a row
+group is read only if its dates may be among them.
+"""
 
 _PROPERTIES = {
     "format-version": "2",
@@ -76,6 +81,8 @@ def ensure(lake: Lake) -> Catalog:
 
 def _create(catalog: Catalog, table: Table) -> None:
     properties = {**_PROPERTIES, "comment": table.doc}
+    if table.dated_by is not None:
+        properties["write.parquet.row-group-limit"] = str(ROW_GROUP)
     fields = [
         PartitionField(list(table.stored).index(name) + 1, 1000 + number, IdentityTransform(), name)
         for number, name in enumerate(table.stored_by)

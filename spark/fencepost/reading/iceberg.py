@@ -304,7 +304,7 @@ def _condition(where: Where | None) -> BooleanExpression | None:
     return condition
 
 
-def _equal(name: str, value: Value | Sequence[str]) -> duckdb.Expression:
+def _equal(name: str, value: Value | Sequence[str] | Sequence[int]) -> duckdb.Expression:
     column = duckdb.ColumnExpression(name)
     if value is None:
         return column.isnull()

@@ -67,7 +67,7 @@ def session_reader(settings: Settings) -> Iterator[SparkReader]:
             session.stop()
 
 
-def _equal(column: Column, value: Value | Sequence[str]) -> Column:
+def _equal(column: Column, value: Value | Sequence[str] | Sequence[int]) -> Column:
     if value is None:
         return column.isNull()
     return column == value if isinstance(value, str | int) else column.isin(*value)

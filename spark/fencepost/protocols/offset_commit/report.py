@@ -62,14 +62,18 @@ class Commits:
 
 def explain(reader: Reader, verdicts: Sequence[Verdict]) -> dict[str, Explanation]:
     """Verdict id -> the commit that the verdict is about; verdicts about something else are left out."""
-    named = {row["verdict_id"]: json.loads(row["evidence"] or "{}").get("commit_id") for row in verdicts}
-    ids = sorted({each for each in named.values() if each is not None})
-    commits_found = rows(reader.scan(COMMITS, where={"commit_id": ids})) if ids else []
-    commits = {row["commit_id"]: row for row in commits_found}
+    evidence = {row["verdict_id"]: json.loads(row["evidence"] or "{}") for row in verdicts}
+    named = [each for each in evidence.values() if each.get("commit_id") is not None]
+    if not named:
+        return {}
+    # ids are digests: where their lines lie tells which files have these commits
+    values = {name: list({each.get(name) for each in named}) for name in ("commit_id", "position")}
+    where = {name: each for name, each in values.items() if None not in each}
+    commits = {row["commit_id"]: row for row in rows(reader.scan(COMMITS, where=where))}
     return {
         verdict_id: Explanation(_commit_sentence(commit), commit["file"], commit["position"])
-        for verdict_id, commit_id in named.items()
-        if (commit := commits.get(commit_id)) is not None
+        for verdict_id, each in evidence.items()
+        if (commit := commits.get(each.get("commit_id"))) is not None
     }
 
 
