@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from fencepost.jars import prepared, spark_jars
 from fencepost.marts.project import compile_all, parse
 from fencepost.places import work_folder
+from fencepost.reading import QueryError
+from fencepost.reading.translation import Translation
 from fencepost.settings import Settings
 from fencepost.stale import Model, models
 from fencepost.unchanged import code
@@ -30,7 +32,8 @@ _projects: dict[str, Project] = {}
 @dataclass(frozen=True)
 class Node:
     """A model that is not ephemeral, or a test. ``depends_on``: the names of the models that it reads;
-    ``only_warns``: a test whose failure is only a warning.
+    ``only_warns``: a test whose failure is only a warning. ``duckdb``: its SQL for DuckDB; None if that
+    cannot run it.
     """
 
     name: str
@@ -38,6 +41,7 @@ class Node:
     sql: str
     depends_on: frozenset[str]
     only_warns: bool = False
+    duckdb: Translation | None = None
 
 
 @dataclass(frozen=True)
@@ -59,8 +63,10 @@ class Project:
 
 
 def rows_built(model: str) -> str:
-    """The text that stands for the condition of the rows of a model that are built."""
-    return f"rows_built('{model}')"
+    """The text that stands for the condition of the rows of a model that are built, in Spark's SQL and in
+    DuckDB's.
+    """
+    return f"ROWS_BUILT('{model}')"
 
 
 def project(settings: Settings) -> Project:
@@ -90,14 +96,28 @@ def _compile_and_store(settings: Settings, digest: str) -> Project:
 
 def _from_json(stored: Mapping[str, Any]) -> Project:
     models_stored = [Model(**each) for each in stored["models"]]
-    nodes = [Node(**each) for each in stored["nodes"]]
     return Project(
         tuple(
             replace(each, sources=frozenset(each.sources), stored_by=tuple(each.stored_by))
             for each in models_stored
         ),
-        tuple(replace(each, depends_on=frozenset(each.depends_on)) for each in nodes),
+        tuple(
+            Node(
+                **{
+                    **each,
+                    "depends_on": frozenset(each["depends_on"]),
+                    "duckdb": each["duckdb"] and _translation_from_json(**each["duckdb"]),
+                }
+            )
+            for each in stored["nodes"]
+        ),
     )
+
+
+def _translation_from_json(
+    sql: str, tables: Sequence[str], words: Sequence[str] | None, parameters: Sequence[str]
+) -> Translation:
+    return Translation(sql, tuple(tables), None if words is None else frozenset(words), frozenset(parameters))
 
 
 def _compiled(settings: Settings) -> Project:
@@ -114,10 +134,20 @@ def _compiled(settings: Settings) -> Project:
                 sql=each.compiled_code,
                 depends_on=frozenset(_dependencies(each, manifest)),
                 only_warns=str(each.config.get("severity", "")).lower() == "warn",
+                duckdb=_translation(each.compiled_code),
             )
             for each in nodes
         ),
     )
+
+
+def _translation(sql: str) -> Translation | None:
+    from fencepost.reading import translate
+
+    try:
+        return translate.translated(sql)
+    except QueryError:
+        return None
 
 
 def _is_part(node: Any) -> bool:

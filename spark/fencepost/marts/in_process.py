@@ -24,6 +24,7 @@ from fencepost.marts.project import condition
 from fencepost.marts.result import MartsResult, failure, faults
 from fencepost.reading import rows as as_rows
 from fencepost.reading.iceberg import IcebergReader
+from fencepost.reading.quoting import literal
 from fencepost.reading.tables import View
 from fencepost.settings import Settings
 from fencepost.stale import Inputs, Model, Plan
@@ -87,7 +88,9 @@ class _Builder:
         """Build a model or run a test, unless something that it depends on has failed."""
         chosen = [since for name, since in self._since.items() if rows_built(name) in node.sql]
         reader = self._reader.of_chapters(*chosen) if chosen else self._reader
-        node = replace(node, sql=self._with_conditions(node))
+        node = self._with_conditions(node)
+        if node.duckdb is not None:
+            self._reader.remember(node.sql, node.duckdb)
         if not self._broken.isdisjoint(upstream):
             self._broken.add(node.name)
         elif node.is_test:
@@ -97,12 +100,19 @@ class _Builder:
         else:
             self._build_view(node, model)
 
-    def _with_conditions(self, node: Node) -> str:
-        sql = node.sql
+    def _with_conditions(self, node: Node) -> Node:
+        """The node with the conditions of the rows to build in place of the texts that stand for them."""
+        in_spark, in_duckdb, words = node.sql, node.duckdb, set[str]()
         for name in node.depends_on | {node.name}:
             since = self._since.get(name)
-            sql = sql.replace(rows_built(name), condition(since) if since else "true")
-        return sql
+            in_spark = in_spark.replace(rows_built(name), condition(since) if since else "true")
+            if in_duckdb is not None:
+                text = condition(since, literal) if since else "true"
+                in_duckdb = replace(in_duckdb, sql=in_duckdb.sql.replace(rows_built(name), text))
+            words |= {"cluster", CHAPTER} if since else set()
+        if in_duckdb is not None and in_duckdb.words is not None:
+            in_duckdb = replace(in_duckdb, words=in_duckdb.words | words)
+        return replace(node, sql=in_spark, duckdb=in_duckdb)
 
     def _build_table(self, node: Node, model: Model, reader: IcebergReader) -> None:
         columns, rows = reader.pieces(node.sql)
@@ -117,10 +127,10 @@ class _Builder:
 
     def _build_view(self, node: Node, model: Model) -> None:
         """Build a view, unless it is the same already."""
-        tables = self._reader.query(f"select * from (\n{node.sql}\n) limit 0")
-        view = View(tuple(tables.column_names), node.sql)
+        schema = self._reader.schema(node.sql)
+        view = View(tuple(schema.names), node.sql)
         if self._reader.find(model.relation) != view:
-            views.replace(self._catalog, model.relation, tables.schema, view.sql, model.doc)
+            views.replace(self._catalog, model.relation, schema, view.sql, model.doc)
             self._reader.update(model.relation, view)
         self.built.append(model.name)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -18,6 +18,7 @@ from fencepost.marts.result import MartsError
 from fencepost.places import project_folder, work_folder
 from fencepost.report.wording import first_paragraph
 from fencepost.settings import Settings
+from fencepost.tables import CHAPTER
 
 PARSED = "partial_parse.msgpack"
 """dbt's name for the file with the parsed project: with it dbt parses only files that have changed."""
@@ -91,12 +92,14 @@ def fencing_protocols(models: Path) -> list[str]:
     return sorted(name for name in names if (models / name / f"int_{name}_fencings.sql").is_file())
 
 
-def condition(since: Since) -> str:
-    """The rows from the first changed chapters on, in Spark's SQL."""
-    conditions = []
-    for cluster, begin in since.items():
-        name = cluster.replace("\\", "\\\\").replace("'", "\\'")
-        conditions.append(f"cluster = '{name}' and chapter >= {begin}")
+def spark_literal(text: str) -> str:
+    """A text in Spark's SQL."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def condition(since: Since, literal: Callable[[str], str] = spark_literal) -> str:
+    """The rows from the first changed chapters on, in the SQL whose texts ``literal`` writes."""
+    conditions = [f"cluster = {literal(name)} and {CHAPTER} >= {begin}" for name, begin in since.items()]
     return f"({' or '.join(conditions)})"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import reduce
 from itertools import count
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyiceberg.expressions import BooleanExpression
     from pyiceberg.table import Table
-    from sqlglot import exp
+
+    from fencepost.reading.translation import Translation
 
 _DUCKDB_TYPES = {"int": "INTEGER", "binary": "BLOB"}
 PIECE_BYTES = 128 << 20
@@ -57,6 +58,7 @@ class IcebergReader:
         self._catalog = tables_of(lake)
         self._tables: dict[str, Table | View | None] = {}
         self._attached: dict[str, frozenset[str] | None] = {}
+        self._translations: dict[str, Translation] = {}
         self._numbers = count()
         # extensions would be downloaded, and spilled rows would go to the working directory
         config = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
@@ -98,6 +100,7 @@ class IcebergReader:
             )
             reader = IcebergReader(self._lake, self._scratch, reduce(any_expressions.Or, begun))
             reader._catalog, reader._tables = self._catalog, self._tables
+            reader._translations = self._translations
             self._of_chapters[key] = reader
         return self._of_chapters[key]
 
@@ -126,25 +129,23 @@ class IcebergReader:
 
     def query(self, sql: str, **parameters: object) -> pa.Table:
         """See Reader."""
-        from fencepost.reading import translate
+        query = self._attached_query(sql)
+        used = {name: value for name, value in parameters.items() if name in query.parameters}
+        return self._answer(query.sql, used)
 
-        query = translate.parsed(sql)
-        self._attach_named(query)
-        names_used = translate.parameters(query)
-        return self._answer(
-            translate.to_duckdb(query), {name: parameters[name] for name in parameters if name in names_used}
-        )
+    def schema(self, sql: str) -> pa.Schema:
+        """The schema of a query's rows, without running it. Raises QueryError."""
+        query = self._attached_query(sql)
+        with _query_errors():
+            return _arrow(self._connection.sql(query.sql).limit(0)).schema
 
     def pieces(self, sql: str) -> tuple[pa.Schema, Iterator[pa.Table]]:
         """The schema of a query's rows, and the rows in pieces. Until the last piece is read, no other query
         may be run. Both raise QueryError.
         """
-        from fencepost.reading import translate
-
-        query = translate.parsed(sql)
-        self._attach_named(query)
+        query = self._attached_query(sql)
         with _query_errors():
-            relation = self._connection.sql(translate.to_duckdb(query))
+            relation = self._connection.sql(query.sql)
             batches = relation.to_arrow_reader(BATCH)
             return _with_spark_types(batches.schema.empty_table(), relation).schema, _pieces(
                 batches, relation
@@ -154,8 +155,15 @@ class IcebergReader:
         """See Reader."""
         import sqlglot
 
-        self._attach_named(sqlglot.parse_one(sql, read="duckdb"))
+        from fencepost.reading import translate
+
+        query = sqlglot.parse_one(sql, read="duckdb")
+        self._attach_all(translate.tables(query), translate.words(query))
         return self._answer(sql, {})
+
+    def remember(self, sql: str, translation: Translation) -> None:
+        """Use this translation of a query: to translate one takes longer than to run it on few rows."""
+        self._translations[sql] = translation
 
     def _answer(self, sql: str, parameters: Mapping[str, object]) -> pa.Table:
         with _query_errors():
@@ -182,11 +190,18 @@ class IcebergReader:
             self._tables[table] = self._catalog.find(table) if "." in table else None
         return self._tables[table]
 
-    def _attach_named(self, query: exp.Expr) -> None:
-        from fencepost.reading import translate
+    def _attached_query(self, sql: str) -> Translation:
+        """The translation of a query whose tables are attached. Raises QueryError and LakeError."""
+        if sql not in self._translations:
+            from fencepost.reading import translate
 
-        words = translate.words(query)
-        for table in translate.tables(query):
+            self._translations[sql] = translate.translated(sql)
+        query = self._translations[sql]
+        self._attach_all(query.tables, query.words)
+        return query
+
+    def _attach_all(self, tables: Iterable[str], words: frozenset[str] | None) -> None:
+        for table in tables:
             self._attach(table, words)
 
     def _attach(self, table: str, words: frozenset[str] | None) -> None:
@@ -201,14 +216,9 @@ class IcebergReader:
             raise LakeError(self._no_table(table))
         self._run(f"CREATE SCHEMA IF NOT EXISTS {quoted(table.partition('.')[0])}")
         if isinstance(table_or_view, View):
-            from fencepost.reading import translate
-
-            query = translate.parsed(table_or_view.sql)
-            self._attach_named(query)
+            query = self._attached_query(table_or_view.sql)
             columns = ", ".join(map(quoted, table_or_view.columns))
-            self._run(
-                f"CREATE OR REPLACE VIEW {table_name(table)}({columns}) AS {translate.to_duckdb(query)}"
-            )
+            self._run(f"CREATE OR REPLACE VIEW {table_name(table)}({columns}) AS {query.sql}")
             self._attached[table] = None
             return
         # views on the table need the columns that were attached before

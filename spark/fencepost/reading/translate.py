@@ -10,6 +10,7 @@ from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
 from fencepost.iceberg.catalog import NAME
 from fencepost.reading import QueryError
 from fencepost.reading.spark_functions import for_duckdb
+from fencepost.reading.translation import Translation
 
 _IN_SPARK = (
     "Correct it, or have Spark run it as it stands, which takes longer to start: fencepost sql --engine spark"
@@ -49,6 +50,12 @@ def parsed(sql: str) -> exp.Query:
             "For anything else ask Spark, which takes longer to start: fencepost sql --engine spark"
         )
     return statements[0]
+
+
+def translated(sql: str) -> Translation:
+    """A query's translation. Raises QueryError."""
+    query = parsed(sql)
+    return Translation(to_duckdb(query), tuple(tables(query)), words(query), frozenset(parameters(query)))
 
 
 def tables(query: exp.Expr) -> list[str]:
