@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from uuid import uuid4
 
+import pyarrow as pa
 from pyiceberg.catalog import Catalog
 
 from fencepost import lake
-from fencepost.lake import AtLeast
 from fencepost.replay.chapter_snapshots import First, stored_snapshots
 from fencepost.replay.chapters import FIRST, Chapter
+from fencepost.replay.entities import tuples
 from fencepost.replay.new_evidence import Seen, first_affected_chapters, note_read
 from fencepost.tables import CHAPTERS
 
@@ -53,8 +54,12 @@ def first_changed_chapters(catalog: Catalog, plan: Sequence[Chapter], made_by: s
 
 def delete_notes(catalog: Catalog, first: First) -> None:
     """Delete the notes of chapters that are about to be replaced."""
-    if first:
-        lake.delete(catalog, CHAPTERS, _since(first))
+    notes = lake.scan(catalog, CHAPTERS)
+    stands = [
+        begin < first.get(name, begin + 1) for name, begin in tuples(notes.select(["cluster", "chapter"]))
+    ]
+    if not all(stands):
+        lake.replace(catalog, CHAPTERS, notes.filter(pa.array(stands, pa.bool_())))
 
 
 def delete_all_notes(catalog: Catalog) -> None:
@@ -77,7 +82,3 @@ def write_notes(catalog: Catalog, plan: Sequence[Chapter], seen: Seen, made_by: 
             rows.append((name, chapter.begin, begins, until, revision, made_by, json.dumps(seen)))
     lake.replace(catalog, CHAPTERS, CHAPTERS.rows(rows))
     note_read(catalog, seen)
-
-
-def _since(first: First) -> list[dict[str, object]]:
-    return [{"cluster": name, "chapter": AtLeast(begin)} for name, begin in first.items()]

@@ -116,20 +116,19 @@ class ChapterSnapshots:
 
 def delete_later_snapshots(catalog: Catalog, first: First) -> None:
     """Delete the snapshots that an earlier run stored for chapters after the first ones that are rebuilt."""
-    _delete(catalog, [{"cluster": name, "chapter": AtLeast(begin + 1)} for name, begin in first.items()])
+    later = {name for name, begin in stored_snapshots(catalog) if begin > first.get(name, begin)}
+    if later:
+        _delete(catalog, [{"cluster": name, "chapter": AtLeast(first[name] + 1)} for name in later])
 
 
 def delete_old_snapshots(catalog: Catalog, plan: Sequence[Chapter]) -> None:
     """Delete the snapshots of all but the newest chapters. New evidence about older ones is rare; then all of
     history is rebuilt.
     """
-    old = [
-        {"cluster": name, "chapter": Below(begins[-KEPT], FIRST + 1)}
-        for name, begins in _begins(plan).items()
-        if len(begins) > KEPT
-    ]
+    oldest = {name: begins[-KEPT] for name, begins in _begins(plan).items() if len(begins) > KEPT}
+    old = {name for name, begin in stored_snapshots(catalog) if FIRST < begin < oldest.get(name, begin)}
     if old:
-        _delete(catalog, old)
+        _delete(catalog, [{"cluster": name, "chapter": Below(oldest[name], FIRST + 1)} for name in old])
 
 
 def stored_snapshots(catalog: Catalog) -> set[tuple[str, int]]:
@@ -139,6 +138,7 @@ def stored_snapshots(catalog: Catalog) -> set[tuple[str, int]]:
 
 
 def _delete(catalog: Catalog, where: Where) -> None:
+    # first the rows that tell which snapshots there are: without them nobody reads the others
     for table in (HANDED_DOWN, *COMPACTED):
         lake.delete(catalog, table, where)
 
