@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
 from typing import Any
@@ -21,6 +21,7 @@ from pyiceberg.table.snapshots import Operation, Snapshot
 from pyiceberg.table.update import RemoveSnapshotsUpdate
 
 from fencepost.iceberg.data_files import DataFiles
+from fencepost.iceberg.listing import Listing
 from fencepost.iceberg.manifests import Append, Exchange
 
 SNAPSHOTS_KEPT = 50
@@ -88,28 +89,34 @@ class Change(Transaction):
 
 def append(table: IcebergTable, rows: pa.Table) -> None:
     """Append rows, in one commit."""
-    with Change(table) as change:
-        _exchange(change, Append(change), (), [rows])
+    exchange(Listing(table), (), [rows])
 
 
 def replace(table: IcebergTable, pieces: Iterable[pa.Table], where: Any = _EVERYTHING) -> None:
     """Replace the rows that ``where`` chooses by rows that come in ``pieces``, in one commit; without a
     commit if there are neither old nor new rows. One piece is in memory at a time.
     """
-    old_files = list(table.scan(where).plan_files()) if table.current_snapshot() else []
+    old = list(table.scan(where).plan_files()) if table.current_snapshot() else []
+    if all(map(is_chosen_whole, old)):
+        exchange(Listing(table), [task.file for task in old], pieces)
+        return
     rows = (piece for piece in pieces if piece.num_rows)
     first = next(rows, None)
-    if not old_files and first is None:
-        return
     with Change(table) as change:
-        if not all(map(is_chosen_whole, old_files)):
-            _overwrite(change, table.schema().as_arrow().empty_table() if first is None else first, where)
-            old_files, first = [], next(rows, None)
-        all_rows = chain([] if first is None else [first], rows)
-        if old_files:
-            _exchange(change, Exchange(change), old_files, all_rows)
-        elif first is not None:
-            _exchange(change, Append(change), old_files, all_rows)
+        _overwrite(change, table.schema().as_arrow().empty_table() if first is None else first, where)
+        if (second := next(rows, None)) is not None:
+            _exchange(change, Append(change), (), chain([second], rows))
+
+
+def exchange(listing: Listing, old_files: Sequence[DataFile], pieces: Iterable[pa.Table]) -> None:
+    """Replace files of the listed table by rows that come in ``pieces``, as ``replace`` does."""
+    rows = (piece for piece in pieces if piece.num_rows)
+    first = next(rows, None)
+    if first is None and not old_files:
+        return
+    with Change(listing.table) as change:
+        files = Exchange(change, listing) if old_files else Append(change)
+        _exchange(change, files, old_files, rows if first is None else chain([first], rows))
 
 
 def delete(table: IcebergTable, where: Any) -> None:
@@ -133,9 +140,8 @@ def compact_files(table: IcebergTable) -> None:
         return
     arrow_scan = ArrowScan(table.metadata, table.io, table.schema(), _EVERYTHING)
     with suppress(CommitFailedException, ValidationException), Change(table) as change:
-        _exchange(
-            change, Exchange(change, **{SAME_ROWS: "true"}), mergeable, [arrow_scan.to_table(mergeable)]
-        )
+        files = Exchange(change, Listing(table), **{SAME_ROWS: "true"})
+        _exchange(change, files, [task.file for task in mergeable], [arrow_scan.to_table(mergeable)])
 
 
 def note_read(table: IcebergTable, snapshot: int) -> None:
@@ -199,13 +205,13 @@ def _files_of(snapshot: Snapshot) -> int:
 def _exchange(
     change: Transaction,
     files: Exchange | Append,
-    old_files: Iterable[FileScanTask],
+    old_files: Iterable[DataFile],
     pieces: Iterable[pa.Table],
 ) -> None:
     table = change._table
     with files:
-        for task in old_files:
-            files.delete_data_file(task.file)
+        for old in old_files:
+            files.delete_data_file(old)
         for file in DataFiles(change.table_metadata, table.io, files.commit_uuid).write(pieces):
             files.append_data_file(file)
 

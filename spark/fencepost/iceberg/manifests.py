@@ -13,10 +13,16 @@ from pyiceberg.table import Transaction
 from pyiceberg.table.snapshots import Operation
 from pyiceberg.table.update.snapshot import _FastAppendFiles, _OverwriteFiles, _SnapshotProducer
 
+from fencepost.iceberg.listing import Listing
+
 MANIFEST_FILES = 32
 """A new manifest lists at most so many files. When there are so many manifests that list fewer, they become
 one: each commit adds a manifest, and every scan opens them all.
 """
+
+
+_Entries = defaultdict[int, list[ManifestEntry]]
+"""Entries by partition spec."""
 
 
 class _Listed(_SnapshotProducer[Any]):
@@ -76,56 +82,68 @@ class Append(_Listed, _FastAppendFiles):
 
 
 class Exchange(_Listed, _OverwriteFiles):
-    """Removes files and adds others, in one snapshot.
+    """Removes files and adds others, in one snapshot. ``listing``: the table's files before.
 
-    What is removed, what is left of the manifests that listed it, and what is added is listed together.
-    PyIceberg 0.12 reads manifests twice to find the removed files, writes three for one, and keeps those that
-    list nothing any more.
+    What is added is listed together with what is removed, and apart from the other files of the manifests
+    that listed that: most runs replace what the last one wrote, and the entries of other files need not be
+    written again each time. PyIceberg 0.12 reads manifests twice to find the removed files, lists all three
+    separately, and keeps manifests that list nothing any more.
     """
 
-    def __init__(self, change: Transaction, **properties: str) -> None:
+    def __init__(self, change: Transaction, listing: Listing, **properties: str) -> None:
         super().__init__(Operation.OVERWRITE, change, change._table.io, snapshot_properties=properties)
+        self._listing = listing
 
     def _manifests(self) -> list[ManifestFile]:
-        staying, entries = self._without_removed()
-        entries[self._transaction.table_metadata.default_spec_id] += self._added_entries()
-        written = chain.from_iterable(starmap(self._list, entries.items()))
+        table = self._transaction._table
+        if table.metadata.current_snapshot_id != self._listing.table.metadata.current_snapshot_id:
+            # another process has committed meanwhile
+            self._listing = Listing(table)
+        staying, left, exchanged = self._without_removed()
+        exchanged[self._transaction.table_metadata.default_spec_id] += self._added_entries()
+        written = chain.from_iterable(starmap(self._list, (*exchanged.items(), *left.items())))
         return self._process_manifests([*written, *staying])
 
-    def _without_removed(self) -> tuple[list[ManifestFile], defaultdict[int, list[ManifestEntry]]]:
-        """The manifests that list no removed file, and by partition spec the entries of the others. Raises
-        ValidationException if a removed file is not in the table.
+    def _without_removed(self) -> tuple[list[ManifestFile], _Entries, _Entries]:
+        """The manifests that list no removed file; of the others the entries of files that are left, and
+        those of the removed ones. Raises ValidationException if a removed file is not in the table.
         """
-        snapshot = self._transaction.table_metadata.snapshot_by_name(self._target_branch)
-        manifests = () if snapshot is None else snapshot.manifests(self._io)
         missing, staying = set(self._deleted_data_files), []
-        entries: defaultdict[int, list[ManifestEntry]] = defaultdict(list)
+        left, removed = _Entries(list), _Entries(list)
         # the newest first, because most runs replace what the last one wrote
-        for manifest in sorted(manifests, key=lambda each: each.sequence_number, reverse=True):
-            if not manifest.has_added_files() and not manifest.has_existing_files():
-                continue
-            listed = manifest.fetch_manifest_entry(self._io) if missing else []
+        by_age = sorted(self._listing.manifests, key=lambda each: each.sequence_number, reverse=True)
+        for manifest in by_age:
+            listed = self._listing.entries(manifest) if missing else []
             if missing.isdisjoint(each.data_file for each in listed):
                 staying.append(manifest)
                 continue
             for each in listed:
-                is_removed = each.data_file in missing
-                missing.discard(each.data_file)
-                of_spec = entries[manifest.partition_spec_id]
-                of_spec.append(_removed(each, self._snapshot_id) if is_removed else _existing(each))
+                if each.data_file in missing:
+                    missing.discard(each.data_file)
+                    removed[manifest.partition_spec_id].append(_removed(each, self._snapshot_id))
+                else:
+                    left[manifest.partition_spec_id].append(_existing(each))
         if missing:
             raise ValidationException(f"not in the table: {sorted(each.file_path for each in missing)}")
-        return staying, entries
+        return staying, left, removed
 
 
 def _existing(entry: ManifestEntry) -> ManifestEntry:
-    entry.status = ManifestEntryStatus.EXISTING
-    return entry
+    return _entry(ManifestEntryStatus.EXISTING, entry.snapshot_id, entry)
 
 
 def _removed(entry: ManifestEntry, snapshot: int) -> ManifestEntry:
-    entry.status, entry.snapshot_id = ManifestEntryStatus.DELETED, snapshot
-    return entry
+    return _entry(ManifestEntryStatus.DELETED, snapshot, entry)
+
+
+def _entry(status: ManifestEntryStatus, snapshot: int | None, entry: ManifestEntry) -> ManifestEntry:
+    return ManifestEntry.from_args(
+        status=status,
+        snapshot_id=snapshot,
+        sequence_number=entry.sequence_number,
+        file_sequence_number=entry.file_sequence_number,
+        data_file=entry.data_file,
+    )
 
 
 def _files_in(manifest: ManifestFile) -> int:

@@ -8,7 +8,9 @@ import pyarrow as pa
 from pyiceberg.catalog import Catalog
 
 from fencepost.iceberg import commits
+from fencepost.iceberg.listing import Listing
 from fencepost.lake.conditions import Where, expression
+from fencepost.lake.partitions import files_of_partitions
 from fencepost.tables import CHAPTER, Table
 
 __all__ = [
@@ -40,7 +42,12 @@ def replace_by_pieces(
 ) -> None:
     """As ``replace``, for rows that come in pieces, of which one at a time is in memory."""
     aligned = (_aligned(rows, table) for rows in pieces)
-    commits.replace(catalog.load_table(table.name), aligned, expression(where))
+    listing = Listing(catalog.load_table(table.name))
+    old_files = files_of_partitions(listing, where)
+    if old_files is None:
+        commits.replace(listing.table, aligned, expression(where))
+    else:
+        commits.exchange(listing, old_files, aligned)
 
 
 def replace_by_batches(
@@ -52,7 +59,7 @@ def replace_by_batches(
 
 def delete(catalog: Catalog, table: Table, where: Where) -> None:
     """Delete the rows that ``where`` chooses, in one commit."""
-    commits.delete(catalog.load_table(table.name), expression(where))
+    replace_by_pieces(catalog, table, (), where)
 
 
 def compact_files(catalog: Catalog, table: Table) -> None:
