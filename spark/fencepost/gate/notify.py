@@ -15,7 +15,7 @@ from fencepost.definitions import definition
 from fencepost.gate.outcomes import GateResult, Outcome
 from fencepost.places import work_folder
 from fencepost.reading import Reader
-from fencepost.report import VERDICTS, finding_sentence, findings
+from fencepost.report import VERDICTS, Finding, finding_sentence, findings
 from fencepost.settings import Settings
 from fencepost.words import WIDTH, printable, time_of
 
@@ -31,7 +31,9 @@ def alert_text(reader: Reader, result: GateResult) -> str:
     """The text of an alert: what is violated, where and since when, and how to see more. It is grouped by
     invariant and cluster, and has a limited length.
     """
-    blocks = [_block(reader, each) for each in result.critical[:MOST_INVARIANTS]]
+    shown = result.critical[:MOST_INVARIANTS]
+    first = findings(reader, {(each.cluster, each.invariant) for each in shown}, MOST_PER_INVARIANT)
+    blocks = [_block(each, first[each.cluster, each.invariant]) for each in shown]
     if len(result.critical) > MOST_INVARIANTS:
         rest = ", ".join(map(str, result.critical[MOST_INVARIANTS:]))
         blocks.append(f"And {len(result.critical) - MOST_INVARIANTS} more: {rest}")
@@ -93,13 +95,12 @@ def task_failed(settings: Settings, task: str, run_id: str, error: str, sinks: S
     return path
 
 
-def _block(reader: Reader, outcome: Outcome) -> str:
+def _block(outcome: Outcome, first: Sequence[Finding]) -> str:
     count = f"violated in {outcome.violated} of {outcome.checked} checks"
     lines = [
         f"{outcome.severity.upper()}  {outcome.invariant}  ({count}, cluster {printable(outcome.cluster)})"
     ]
     lines += _wrapped(outcome.description, "  ")
-    first = findings(reader, outcome.cluster, outcome.invariant, MOST_PER_INVARIANT)
     for finding in first:
         lines += ["", *_wrapped(finding_sentence(finding), "  * ", "    ")]
         if finding.verdict["failed_conjunct"]:

@@ -16,10 +16,13 @@ import pyarrow as pa
 
 from fencepost import lake
 from fencepost.definitions import Dialect, Query, queries, tables_in
+from fencepost.iceberg.commits import is_chosen_whole
+from fencepost.judge.conditions import in_duckdb
 from fencepost.judge.engine import semi_join
 from fencepost.lake import Where
 from fencepost.protocols import tables
 from fencepost.reading.parquet import from_files
+from fencepost.reading.quoting import quoted
 from fencepost.reading.spilling import BATCH, spilling_to
 from fencepost.settings import Lake
 from fencepost.tables import CHAPTER, Table
@@ -32,14 +35,14 @@ AT_ONCE = 200_000
 
 
 @dataclass(frozen=True)
-class WholeFiles:
-    """A query for all rows of some files, and how many they are."""
+class FilesQuery:
+    """A query for rows of files, and how many they are; None if it chooses some of the files' rows."""
 
-    query: str
-    rows: int
+    sql: str
+    rows: int | None
 
 
-Read = Callable[[Table, Sequence[str], Where | None], pa.RecordBatchReader | WholeFiles]
+Read = Callable[[Table, Sequence[str], Where | None], pa.RecordBatchReader | FilesQuery]
 Write = Callable[[Table, Iterable[pa.RecordBatch], Where | None], None]
 
 
@@ -49,8 +52,9 @@ class DuckEngine:
     ``read`` returns the named columns of the chosen rows of a table, or a query for them; ``write`` replaces
     the chosen rows of a table; ``scratch`` is a folder for what does not fit into memory; ``compiled`` are
     all queries that will be run. A table of silver is loaded when the first query names it and dropped after
-    the last one. Where ``read`` returns a query, the table becomes a view, so that each query reads only the
-    columns that it needs: that costs less than to read all columns once and keep them in memory.
+    the last one. Where ``read`` returns a query for all rows of files, the table becomes a view, so that each
+    query reads only the columns that it needs: that costs less than to read all columns once and keep them in
+    memory.
     """
 
     dialect: Dialect = "duckdb"
@@ -170,20 +174,21 @@ class DuckEngine:
                 columns.append(CHAPTER)
                 selected = f"* EXCLUDE ({CHAPTER}) REPLACE ({CHAPTER} || ' ' || cluster AS cluster)"
             rows = self._read(table, columns, self._chosen)
-            self._kinds[name] = "VIEW" if isinstance(rows, WholeFiles) else "TABLE"
+            is_view = isinstance(rows, FilesQuery) and rows.rows is not None
+            self._kinds[name] = "VIEW" if is_view else "TABLE"
             self._register(name, f"{self._kinds[name]} {name}", rows, selected)
 
     def _register(
         self,
         name: str,
         created: str,
-        rows: pa.RecordBatchReader | WholeFiles,
+        rows: pa.RecordBatchReader | FilesQuery,
         shown: str = "*",
         among: str = "",
     ) -> None:
-        if isinstance(rows, WholeFiles):
-            self._rows[name] = rows.rows
-            self._create(name, f"{created} AS SELECT {shown} FROM ({rows.query}) AS arrived{among}")
+        if isinstance(rows, FilesQuery):
+            self._rows[name] = rows.rows or 0
+            self._create(name, f"{created} AS SELECT {shown} FROM ({rows.sql}) AS arrived{among}")
         else:
             self._connection.register("rows", rows)
             self._create(name, f"{created} AS SELECT {shown} FROM rows AS arrived{among}")
@@ -207,14 +212,16 @@ class DuckEngine:
 
 def _rows(
     catalog: Catalog, table: Table, columns: Sequence[str], where: Where | None
-) -> pa.RecordBatchReader | WholeFiles:
-    """Rows of the lake, or a query for them where DuckDB can read whole files itself, at half the cost."""
-    files = lake.whole_files(catalog, table, where)
-    query = None if files is None else from_files(*files)
-    if files is None or query is None:
+) -> pa.RecordBatchReader | FilesQuery:
+    """Rows of the lake, or a query for them where DuckDB can read the files itself, at half the cost."""
+    present, tasks = lake.planned(catalog, table, where)
+    query = from_files(present, tasks)
+    if query is None:
         return lake.batches(catalog, table, columns, where)
-    chosen = ", ".join(f'"{name}"' for name in columns)
-    return WholeFiles(f"SELECT {chosen} FROM ({query})", sum(task.file.record_count for task in files[1]))
+    chosen = f"SELECT {', '.join(map(quoted, columns))} FROM ({query})"
+    if where is None or all(map(is_chosen_whole, tasks)):
+        return FilesQuery(chosen, sum(task.file.record_count for task in tasks))
+    return FilesQuery(f"{chosen} WHERE {in_duckdb(where)}", None)
 
 
 def _names(sql: str) -> set[str]:

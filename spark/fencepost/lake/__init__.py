@@ -4,7 +4,7 @@ The tables are declared in :mod:`fencepost.tables`; rows are Arrow tables.
 """
 
 from fencepost.lake.conditions import AtLeast, Below, Condition, Where
-from fencepost.lake.reading import Files, added, batches, by_file, files, scan, scan_at, whole_files
+from fencepost.lake.reading import Files, added, batches, by_file, files, planned, scan, scan_at
 from fencepost.lake.statistics import Extent, count, extents, greatest, multiples, present, size, snapshot
 from fencepost.lake.tables import ROW_GROUP, ensure
 from fencepost.lake.writing import (
@@ -38,6 +38,7 @@ __all__ = [
     "greatest",
     "multiples",
     "note_read",
+    "planned",
     "present",
     "replace",
     "replace_by_batches",
@@ -46,5 +47,4 @@ __all__ = [
     "scan_at",
     "size",
     "snapshot",
-    "whole_files",
 ]

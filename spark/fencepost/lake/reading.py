@@ -15,7 +15,7 @@ from fencepost.iceberg import commits
 from fencepost.lake.conditions import Where, expression
 from fencepost.tables import Table
 
-__all__ = ["Files", "added", "batches", "by_file", "files", "scan", "scan_at", "whole_files"]
+__all__ = ["Files", "added", "batches", "by_file", "files", "planned", "scan", "scan_at"]
 
 
 @dataclass(frozen=True)
@@ -88,15 +88,10 @@ def batches(
     return scan_of_rows.to_arrow_batch_reader()
 
 
-def whole_files(
-    catalog: Catalog, table: Table, where: Where | None
-) -> tuple[IcebergTable, list[FileScanTask]] | None:
-    """The table, and its files with the rows that ``where`` chooses; None if any of them has other rows,
-    too.
-    """
+def planned(catalog: Catalog, table: Table, where: Where | None) -> tuple[IcebergTable, list[FileScanTask]]:
+    """The table, and its files that may have rows that ``where`` chooses."""
     present = catalog.load_table(table.name)
-    tasks = list(present.scan(expression(where)).plan_files())
-    return (present, tasks) if all(map(commits.is_chosen_whole, tasks)) else None
+    return present, list(present.scan(expression(where)).plan_files())
 
 
 def added(

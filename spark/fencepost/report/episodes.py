@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any
 
 from fencepost.definitions import Definition, definition
@@ -34,11 +35,18 @@ class Finding:
         return definition(self.verdict["invariant"])
 
 
-def findings(reader: Reader, cluster: str, invariant: str, most: int) -> list[Finding]:
-    """The first ``most`` violated episodes of one invariant, oldest first."""
-    where = {"cluster": cluster, "invariant": invariant, "verdict": "violated"}
-    violated = rows(reader.scan(VERDICTS, where=where))
-    return findings_of(reader, sorted(violated, key=oldest_first)[:most])
+def findings(
+    reader: Reader, of: Collection[tuple[str, str]], most: int
+) -> dict[tuple[str, str], list[Finding]]:
+    """The first ``most`` violated episodes of each cluster and invariant, oldest first."""
+    where = {"verdict": "violated", "invariant": sorted({invariant for _, invariant in of})}
+    first: dict[tuple[str, str], list[Row]] = {each: [] for each in of}
+    for verdict in sorted(rows(reader.scan(VERDICTS, where=where)), key=oldest_first):
+        of_both = first.get((verdict["cluster"], verdict["invariant"]), [])
+        if len(of_both) < most:
+            of_both.append(verdict)
+    found = iter(findings_of(reader, list(chain.from_iterable(first.values()))))
+    return {name: list(islice(found, len(verdicts))) for name, verdicts in first.items()}
 
 
 def finding_sentence(finding: Finding) -> str:
