@@ -4,6 +4,7 @@ The tables are declared in :mod:`fencepost.tables`; rows are Arrow tables.
 """
 
 from fencepost.lake.conditions import AtLeast, Below, Condition, Where
+from fencepost.lake.partitions import partitions
 from fencepost.lake.reading import Files, added, batches, by_file, files, planned, scan, scan_at
 from fencepost.lake.statistics import Extent, count, extents, greatest, multiples, present, size, snapshot
 from fencepost.lake.tables import ROW_GROUP, ensure
@@ -38,6 +39,7 @@ __all__ = [
     "greatest",
     "multiples",
     "note_read",
+    "partitions",
     "planned",
     "present",
     "replace",

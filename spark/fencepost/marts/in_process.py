@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -44,6 +44,8 @@ def build_in_process(
         IcebergReader(settings.lake, Path(scratch)) as reader,
     ):
         builder = _Builder(catalog, inputs, reader, plan.since)
+        # models that are built may read views that stay as they are
+        builder.remember(each for each in project.nodes if not each.is_test)
         for node, upstream in _in_order(nodes):
             builder.build_or_test(node, upstream)
     if builder.failed:
@@ -88,9 +90,7 @@ class _Builder:
         """Build a model or run a test, unless something that it depends on has failed."""
         chosen = [since for name, since in self._since.items() if rows_built(name) in node.sql]
         reader = self._reader.of_chapters(*chosen) if chosen else self._reader
-        node = self._with_conditions(node)
-        if node.duckdb is not None:
-            self._reader.remember(node.sql, node.duckdb)
+        self.remember([node := self._with_conditions(node)])
         if not self._broken.isdisjoint(upstream):
             self._broken.add(node.name)
         elif node.is_test:
@@ -99,6 +99,12 @@ class _Builder:
             self._build_table(node, model, reader)
         else:
             self._build_view(node, model)
+
+    def remember(self, nodes: Iterable[Node]) -> None:
+        """Remember the translations of nodes."""
+        for each in nodes:
+            if each.duckdb is not None:
+                self._reader.remember(each.sql, each.duckdb)
 
     def _with_conditions(self, node: Node) -> Node:
         """The node with the conditions of the rows to build in place of the texts that stand for them."""

@@ -23,7 +23,6 @@ from fencepost.lake import AtLeast, Below, Where
 from fencepost.replay.chapters import FIRST, Chapter
 from fencepost.replay.compaction import TABLES as COMPACTED
 from fencepost.replay.compaction import CompactedRows, store, stored
-from fencepost.replay.entities import tuples
 from fencepost.tables import HANDED_DOWN
 
 First = Mapping[str, int]
@@ -133,8 +132,7 @@ def delete_old_snapshots(catalog: Catalog, plan: Sequence[Chapter]) -> None:
 
 def stored_snapshots(catalog: Catalog) -> set[tuple[str, int]]:
     """The chapters, as (cluster, begin), whose snapshots are in the lake."""
-    kept = lake.scan(catalog, HANDED_DOWN, ("cluster", "chapter"))
-    return set(tuples(kept.group_by(["cluster", "chapter"]).aggregate([])))
+    return {(cluster, chapter) for cluster, chapter in lake.partitions(catalog, HANDED_DOWN)}
 
 
 def _delete(catalog: Catalog, where: Where) -> None:
