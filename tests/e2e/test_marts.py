@@ -21,7 +21,7 @@ def test_spark_makes_the_same_rows_of_every_model(audit: Any) -> None:
         with open_lake(audit.settings, "duckdb") as lake:
             for node in project.nodes:
                 if not node.is_test:
-                    sql = re.sub(r"rows_built\('\w+'\)", "true", node.sql)
+                    sql = re.sub(r"ROWS_BUILT\('\w+'\)", "true", node.sql)
                     _compare(node.name, over(audit.spark).query(sql), lake.scan(relations[node.name]))
     finally:
         audit.spark.conf.set("spark.sql.ansi.enabled", ansi)

@@ -96,7 +96,7 @@ class Exchange(_Listed, _OverwriteFiles):
 
     def _manifests(self) -> list[ManifestFile]:
         table = self._transaction._table
-        if table.metadata.current_snapshot_id != self._listing.table.metadata.current_snapshot_id:
+        if table.current_snapshot() != self._listing.snapshot:
             # another process has committed meanwhile
             self._listing = Listing(table)
         staying, left, exchanged = self._without_removed()
