@@ -50,7 +50,7 @@ def test_a_replacement_is_one_snapshot_and_none_where_nothing_changes(table: Tab
         commits.replace(table, [_rows(2, value)], EqualTo("chapter", 2))
     assert _values(table) == [1, 2, 7]
     assert len(table.snapshots()) == 5
-    commits.delete(table, EqualTo("chapter", 3))
+    commits.replace(table, (), EqualTo("chapter", 3))
     assert len(table.snapshots()) == 5
     # a part of a partition
     commits.replace(table, [_rows(1, 9)], EqualTo("value", 2))
@@ -147,7 +147,7 @@ def test_small_files_become_one_and_nothing_is_new(table: Table, monkeypatch: py
     assert len(list(table.scan().plan_files())) == 2
     assert _values(table) == [0, 1, 2, 3, 4]
     assert _added(table, seen) == 1 and _added(table, table.metadata.current_snapshot_id) == 0
-    commits.delete(table, EqualTo("value", 4))
+    commits.replace(table, (), EqualTo("value", 4))
     assert _added(table, seen) is None
 
 

@@ -119,11 +119,6 @@ def exchange(listing: Listing, old_files: Sequence[DataFile], pieces: Iterable[p
         _exchange(change, files, old_files, rows if first is None else chain([first], rows))
 
 
-def delete(table: IcebergTable, where: Any) -> None:
-    """Delete the rows that ``where`` chooses, in one commit; without a commit if there are none."""
-    replace(table, (), where)
-
-
 def compact_files(table: IcebergTable) -> None:
     """Rewrite many small files of a partition as one, for all partitions in one commit. If another process
     commits meanwhile, the files stay as they are.

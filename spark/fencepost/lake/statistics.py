@@ -6,14 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow.compute as pc
 from pyiceberg.catalog import Catalog
 from pyiceberg.conversions import from_bytes
 from pyiceberg.expressions import AlwaysTrue
 from pyiceberg.io.pyarrow import ArrowScan
-from pyiceberg.types import LongType, StringType
+from pyiceberg.manifest import DataFile
+from pyiceberg.types import LongType, PrimitiveType, StringType
 
 from fencepost.lake.conditions import Where, expression
 from fencepost.lake.reading import scan
@@ -75,9 +76,8 @@ def extents(catalog: Catalog, table: Table, column: str) -> list[Extent]:
     number = present.schema().find_field(column).field_id
     extents_of_files = []
     for task in present.scan().plan_files():
-        least, most = (task.file.lower_bounds or {}).get(number), (task.file.upper_bounds or {}).get(number)
-        first = -inf if least is None else int(from_bytes(LongType(), least))
-        last = inf if most is None else int(from_bytes(LongType(), most))
+        least, most = _bounds(task.file, number, LongType())
+        first, last = -inf if least is None else least, inf if most is None else most
         extents_of_files.append(Extent(first, last, task.file.file_size_in_bytes))
     return extents_of_files
 
@@ -92,12 +92,11 @@ def multiples(catalog: Catalog, table: Table, column: str, of: int, where: Where
     quotients, wide = set[int](), []
     planned = present.scan(expression(where), selected_fields=(column,))
     for task in planned.plan_files():
-        bounds = [(each or {}).get(number) for each in (task.file.lower_bounds, task.file.upper_bounds)]
-        first, last = (None if each is None else int(from_bytes(LongType(), each)) // of for each in bounds)
-        if first is None or last is None or last - first > 1:
+        least, most = _bounds(task.file, number, LongType())
+        if least is None or most is None or most // of - least // of > 1:
             wide.append(task)
         else:
-            quotients |= {first, last}
+            quotients |= {least // of, most // of}
     for task in wide:
         arrow_scan = ArrowScan(present.metadata, present.io, planned.projection(), expression(where))
         values = pc.unique(pc.drop_null(arrow_scan.to_table([task])[column]))
@@ -114,12 +113,20 @@ def present(catalog: Catalog, table: Table, column: str, values: Collection[str]
     planned = stored.scan(selected_fields=(column,))
     missing = set(values)
     for task in planned.plan_files():
-        bounds = [(each or {}).get(number) for each in (task.file.lower_bounds, task.file.upper_bounds)]
-        least, most = (None if each is None else str(from_bytes(StringType(), each)) for each in bounds)
+        least, most = _bounds(task.file, number, StringType())
         if any((least is None or least <= each) and (most is None or each <= most) for each in missing):
             arrow_scan = ArrowScan(stored.metadata, stored.io, planned.projection(), AlwaysTrue())
             missing -= set(pc.unique(arrow_scan.to_table([task])[column]).to_pylist())
     return frozenset(values) - missing
+
+
+def _bounds(file: DataFile, number: int, kind: PrimitiveType) -> tuple[Any, Any]:
+    """The least and the greatest value of a column in a file, by the column's id; None where Iceberg has
+    none.
+    """
+    bounds = ((each or {}).get(number) for each in (file.lower_bounds, file.upper_bounds))
+    least, most = (None if each is None else from_bytes(kind, each) for each in bounds)
+    return least, most
 
 
 def _summed(catalog: Catalog, table: Table, what: str) -> int:

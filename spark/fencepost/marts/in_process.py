@@ -90,7 +90,8 @@ class _Builder:
         """Build a model or run a test, unless something that it depends on has failed."""
         chosen = [since for name, since in self._since.items() if rows_built(name) in node.sql]
         reader = self._reader.of_chapters(*chosen) if chosen else self._reader
-        self.remember([node := self._with_conditions(node)])
+        node = self._with_conditions(node)
+        self.remember([node])
         if not self._broken.isdisjoint(upstream):
             self._broken.add(node.name)
         elif node.is_test:

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 Value = str | int | None
-Where = Mapping[str, Value | Sequence[str] | Sequence[int]]
+Wanted = Value | Sequence[str] | Sequence[int]
+Where = Mapping[str, Wanted]
 """A condition: columns and what they equal, which is null, a value, or one of several values."""
 ENGINES = ("duckdb", "spark")
 

@@ -16,7 +16,7 @@ import duckdb
 
 from fencepost.iceberg.catalog import NAME
 from fencepost.protocols import functions
-from fencepost.reading import LakeError, QueryError, Value, Where
+from fencepost.reading import LakeError, QueryError, Wanted, Where
 from fencepost.reading.local_io import LocalFileIO
 from fencepost.reading.parquet import from_files
 from fencepost.reading.quoting import quoted, table_name
@@ -314,7 +314,7 @@ def _condition(where: Where | None) -> BooleanExpression | None:
     return condition
 
 
-def _equal(name: str, value: Value | Sequence[str] | Sequence[int]) -> duckdb.Expression:
+def _equal(name: str, value: Wanted) -> duckdb.Expression:
     column = duckdb.ColumnExpression(name)
     if value is None:
         return column.isnull()

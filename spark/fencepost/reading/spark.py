@@ -11,7 +11,7 @@ from pyspark.errors import AnalysisException, ParseException, PythonException
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
-from fencepost.reading import LakeError, QueryError, Value, Where
+from fencepost.reading import LakeError, QueryError, Wanted, Where
 from fencepost.session import session_for_lake
 from fencepost.settings import Settings
 
@@ -67,7 +67,7 @@ def session_reader(settings: Settings) -> Iterator[SparkReader]:
             session.stop()
 
 
-def _equal(column: Column, value: Value | Sequence[str] | Sequence[int]) -> Column:
+def _equal(column: Column, value: Wanted) -> Column:
     if value is None:
         return column.isNull()
     return column == value if isinstance(value, str | int) else column.isin(*value)
