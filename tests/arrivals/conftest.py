@@ -48,7 +48,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def audited_at_once(place: Path, known: dict[tuple[str, bool], tuple[Site, Found]]) -> AuditedAtOnce:
     """Call it for a capture, and what is found if it is audited at once: rows, and verdicts on them.
 
-    ``in_chapters``: with chapters of a quarter of the time that its segments tell of.
+    ``in_chapters``: with chapters of a quarter of the time that its segments tell of, which can be halved.
     """
 
     def audited(name: str, *, in_chapters: bool = False) -> tuple[Site, Found]:
@@ -57,7 +57,7 @@ def audited_at_once(place: Path, known: dict[tuple[str, bool], tuple[Site, Found
             shutil.rmtree(place, ignore_errors=True)
             known.clear()
             tree = tree_of(CAPTURES / name)
-            site = Site(place / name, tree, span_ms(tree) // 4 if in_chapters else None)
+            site = Site(place / name, tree, span_ms(tree) // 64 * 16 if in_chapters else None)
             known[name, in_chapters] = site, site.audited(judges=True)
         return known[name, in_chapters]
 

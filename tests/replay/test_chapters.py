@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fencepost import lake
 from fencepost.iceberg import commits
 from fencepost.replay import chapters
-from fencepost.replay.chapters import begins
+from fencepost.replay.chapters import begins, shortest
+from fencepost.replay.line_counts import line_counts
 from fencepost.replay.new_evidence import first_affected_chapters, newest_snapshots, note_read
 from fencepost.settings import Settings
 from fencepost.tables import FILES, REQUESTS
 
-DAY_MS = 86_400_000
+HOUR_MS = 3_600_000
+DAY_MS = 24 * HOUR_MS
 TODAY = 20_000
 """Days since 1970."""
 
@@ -31,8 +36,8 @@ def planned(empty_lake: Callable[[], Settings]) -> Callable[[str, Sequence[Seque
         for number, days in enumerate(runs):
             rows = [_line(cluster, f"{number} {day}", day) for day in days]
             lake.append(catalog, REQUESTS, pa.Table.from_pylist(rows, schema=REQUESTS.arrow_schema))
-        assert begins(catalog, cluster, None) == [chapters.FIRST]
-        return [each // DAY_MS for each in begins(catalog, cluster, DAY_MS)]
+            counted = line_counts(catalog, shortest(DAY_MS))
+        return [each / DAY_MS for each in begins(counted[cluster], DAY_MS)]
 
     return plan
 
@@ -83,3 +88,37 @@ def test_a_wrong_clock_makes_no_thousands(planned: Planned, monkeypatch: pytest.
     assert planned("wrong", [wrong]) == [0, *range(TODAY, TODAY + 4), 47_482]
     monkeypatch.setattr(chapters, "MOST", 4)
     assert planned("many", [[TODAY + each for each in range(16)]]) == [0, TODAY + 8, TODAY + 12]
+
+
+def test_a_day_with_many_lines_is_divided(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As often as halves of it have many; days with few stay whole."""
+    monkeypatch.setattr(chapters, "MOST_LINES", 3)
+    quiet = [TODAY + each for each in (0.1, 0.4, 0.8)]
+    morning = [TODAY + 2 + each / 24 for each in (0.5, 1.4, 1.6, 2.9, 7)]
+    evening = [TODAY + 2 + each / 24 for each in (13, 14, 20)]
+    expected = [TODAY + 2, TODAY + 2.25, TODAY + 2.5]
+    assert planned("busy", [[*quiet, *morning, *evening]]) == [0, *expected]
+    assert planned("busy by hours", [quiet, morning[:3], morning[3:], evening]) == [0, *expected]
+    monkeypatch.setattr(chapters, "MOST_LINES", 8)
+    assert planned("less busy", [[*quiet, *morning, *evening]]) == [0, TODAY + 2]
+
+
+_PART_MS = chapters.shortest(DAY_MS)
+
+
+@given(
+    st.dictionaries(st.integers(0, 40).map(lambda each: each * _PART_MS), st.integers(1, 9), min_size=1),
+    st.integers(0, 40),
+)
+def test_a_chapter_has_few_lines_or_is_short(lines: Mapping[int, int], most: int) -> None:
+    """But for the first one, which may be twice as long. Lines of a new day leave earlier chapters alone."""
+    today = max(lines) // DAY_MS * DAY_MS
+    earlier = {begin: number for begin, number in lines.items() if begin < today}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chapters, "MOST_LINES", most)
+        planned, planned_before = begins(lines, DAY_MS), begins(earlier, DAY_MS)
+    for begin, until in pairwise([*planned[1:], max(lines) + 1]):
+        inside = [each for each in lines if begin <= each < until]
+        assert inside
+        assert sum(lines[each] for each in inside) <= most or max(inside) < begin + _PART_MS
+    assert planned_before == [each for each in planned if each < today or each == chapters.FIRST]

@@ -6,7 +6,7 @@ The tables are declared in :mod:`fencepost.tables`; rows are Arrow tables.
 from fencepost.lake.conditions import AtLeast, Below, Condition, Where
 from fencepost.lake.partitions import partitions
 from fencepost.lake.reading import Files, added, batches, by_file, files, planned, scan, scan_at
-from fencepost.lake.statistics import Extent, count, extents, greatest, multiples, present, size, snapshot
+from fencepost.lake.statistics import Extent, count, extents, greatest, present, size, snapshot
 from fencepost.lake.tables import ROW_GROUP, ensure
 from fencepost.lake.writing import (
     append,
@@ -37,7 +37,6 @@ __all__ = [
     "extents",
     "files",
     "greatest",
-    "multiples",
     "note_read",
     "partitions",
     "planned",

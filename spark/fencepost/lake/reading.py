@@ -22,11 +22,13 @@ __all__ = ["Files", "added", "batches", "by_file", "files", "planned", "scan", "
 class Files:
     """The files of a table that may have rows that a condition chooses, as of one snapshot of the table.
 
-    ``bytes``: the size of all these files.
+    ``bytes``: the size of all these files. ``snapshot``: the snapshot's id, None if the table never had a
+    row.
     """
 
     schema: pa.Schema
     bytes: int
+    snapshot: int | None = None
     _scan: ArrowScan | None = None
     _tasks: Sequence[FileScanTask] = ()
 
@@ -54,9 +56,7 @@ def files(catalog: Catalog, table: Table, columns: Sequence[str] = (), where: Wh
         return Files(schema, 0)
     condition = expression(where)
     table_scan = present.scan(condition, selected_fields=chosen)
-    tasks = list(table_scan.plan_files())
-    arrow_scan = ArrowScan(present.metadata, present.io, table_scan.projection(), condition)
-    return Files(schema, sum(task.file.file_size_in_bytes for task in tasks), arrow_scan, tasks)
+    return _files(present, schema, list(table_scan.plan_files()), where)
 
 
 def scan(catalog: Catalog, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> pa.Table:
@@ -96,15 +96,25 @@ def planned(catalog: Catalog, table: Table, where: Where | None) -> tuple[Iceber
 
 def added(
     catalog: Catalog, table: Table, columns: Sequence[str], where: Where | None, since: int | None
-) -> pa.Table | None:
-    """``columns`` of the rows that ``where`` chooses among those appended after the snapshot ``since``.
+) -> Files | None:
+    """The files that were appended after the snapshot ``since``. Reading them gives ``columns`` of the rows
+    in them that ``where`` chooses.
 
-    None where that is not known: the snapshot has expired, or rows were removed since.
+    None where these files are not known: the snapshot has expired, or rows were removed since.
     """
     present = catalog.load_table(table.name)
     tasks = commits.added(present, since)
+    return None if tasks is None else _files(present, table.schema_of(columns), tasks, where)
+
+
+def _files(
+    present: IcebergTable, schema: pa.Schema, tasks: Sequence[FileScanTask], where: Where | None
+) -> Files:
+    snapshot = present.metadata.current_snapshot_id
     if not tasks:
-        return None if tasks is None else table.schema_of(columns).empty_table()
-    scan_of_rows = present.scan(expression(where), selected_fields=tuple(columns))
-    arrow_scan = ArrowScan(present.metadata, present.io, scan_of_rows.projection(), expression(where))
-    return arrow_scan.to_table(tasks).select(list(columns)).cast(table.schema_of(columns))
+        return Files(schema, 0, snapshot)
+    condition = expression(where)
+    projection = present.scan(condition, selected_fields=tuple(schema.names)).projection()
+    arrow_scan = ArrowScan(present.metadata, present.io, projection, condition)
+    size = sum(task.file.file_size_in_bytes for task in tasks)
+    return Files(schema, size, snapshot, arrow_scan, tasks)

@@ -20,7 +20,7 @@ from fencepost.lake.conditions import Where, expression
 from fencepost.lake.reading import scan
 from fencepost.tables import Table
 
-__all__ = ["Extent", "count", "extents", "greatest", "multiples", "present", "size", "snapshot"]
+__all__ = ["Extent", "count", "extents", "greatest", "present", "size", "snapshot"]
 
 
 class Extent(NamedTuple):
@@ -80,28 +80,6 @@ def extents(catalog: Catalog, table: Table, column: str) -> list[Extent]:
         first, last = -inf if least is None else least, inf if most is None else most
         extents_of_files.append(Extent(first, last, task.file.file_size_in_bytes))
     return extents_of_files
-
-
-def multiples(catalog: Catalog, table: Table, column: str, of: int, where: Where) -> set[int]:
-    """The multiples of ``of`` to which the values of a bigint column round down, in the rows that ``where``
-    chooses. As for ``greatest``, ``where`` must name columns of the partitioning. A file is read only if its
-    values may round to more than two multiples.
-    """
-    present = catalog.load_table(table.name)
-    number = present.schema().find_field(column).field_id
-    quotients, wide = set[int](), []
-    planned = present.scan(expression(where), selected_fields=(column,))
-    for task in planned.plan_files():
-        least, most = _bounds(task.file, number, LongType())
-        if least is None or most is None or most // of - least // of > 1:
-            wide.append(task)
-        else:
-            quotients |= {least // of, most // of}
-    for task in wide:
-        arrow_scan = ArrowScan(present.metadata, present.io, planned.projection(), expression(where))
-        values = pc.unique(pc.drop_null(arrow_scan.to_table([task])[column]))
-        quotients.update((values.to_numpy() // of).tolist())
-    return {each * of for each in quotients}
 
 
 def present(catalog: Catalog, table: Table, column: str, values: Collection[str]) -> frozenset[str]:

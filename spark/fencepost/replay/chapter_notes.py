@@ -24,7 +24,8 @@ from fencepost.tables import CHAPTERS
 
 def first_changed_chapters(catalog: Catalog, plan: Sequence[Chapter], made_by: str) -> dict[str, int]:
     """Cluster -> its first chapter whose rows in silver are missing or not what a rebuild would make now.
-    Clusters without such a chapter are left out.
+    Clusters without such a chapter are left out. If that chapter's snapshot is not in the lake, it is the
+    newest one before it whose snapshot is.
     """
     notes = {(row["cluster"], row["chapter"]): row for row in lake.scan(catalog, CHAPTERS).to_pylist()}
     planned = {(name, each.begin): until for each in plan for name, until in each.until_ms.items()}
@@ -49,7 +50,10 @@ def first_changed_chapters(catalog: Catalog, plan: Sequence[Chapter], made_by: s
             if first is not None:
                 first_changed[name] = min(first, first_changed.get(name, first))
     stored = stored_snapshots(catalog)
-    return {name: first if (name, first) in stored else FIRST for name, first in first_changed.items()}
+    return {
+        name: max((each for each in begins[name] if each <= first and (name, each) in stored), default=FIRST)
+        for name, first in first_changed.items()
+    }
 
 
 def delete_notes(catalog: Catalog, first: First) -> None:

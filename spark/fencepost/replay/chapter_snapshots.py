@@ -1,8 +1,8 @@
 """The snapshots with which chapters begin: rows handed down by the chapter before, and compacted logs.
 
 While chapters are rebuilt one after the other, the snapshots are in memory. The lake has those of the newest
-chapters, from which later runs may continue, and that of the newest chapter whose rows are in silver, from
-which the next run continues if this one is killed.
+chapters and days, from which later runs may continue, and that of the newest chapter whose rows are in
+silver, from which the next run continues if this one is killed.
 """
 
 from __future__ import annotations
@@ -19,17 +19,20 @@ from pyiceberg.catalog import Catalog
 from fencepost import lake
 from fencepost.engines import Engine
 from fencepost.formats.arrow_stream import read, written
-from fencepost.lake import AtLeast, Below, Where
+from fencepost.lake import AtLeast, Where
 from fencepost.replay.chapters import FIRST, Chapter
 from fencepost.replay.compaction import TABLES as COMPACTED
 from fencepost.replay.compaction import CompactedRows, store, stored
+from fencepost.settings.values import DAY_MS
 from fencepost.tables import HANDED_DOWN
 
 First = Mapping[str, int]
 """Cluster -> the begin of its first chapter that is rebuilt."""
 
 KEPT = 8
-"""After a run the lake has the snapshots of so many chapters of each cluster, the newest ones."""
+"""After a run the lake has the snapshots of so many chapters of each cluster, the newest ones, and of the
+first chapter on each of so many days, the newest ones with a chapter.
+"""
 
 HandedDown = dict[str, pa.Table]
 """Table's name -> the rows of all clusters."""
@@ -48,7 +51,7 @@ class ChapterSnapshots:
 
     def __init__(self, engine: Engine, catalog: Catalog, plan: Sequence[Chapter], first: First) -> None:
         self._engine, self._catalog, self._first = engine, catalog, first
-        self._newest = _newest_begins(plan)
+        self._kept = _kept_begins(plan)
         self._snapshots: defaultdict[int, _Snapshot] = defaultdict(_Snapshot)
         for begin, rows in _handed_down_to(catalog, first).items():
             self._snapshots[begin].handed_down = rows
@@ -93,7 +96,7 @@ class ChapterSnapshots:
         """Keep the compacted logs before the chapters that begin at ``begin``."""
         snapshot = self._snapshots[begin]
         snapshot.compacted_rows = {name: self._engine.keep(rows) for name, rows in compacted_rows.items()}
-        if begin in self._newest:
+        if any((name, begin) in self._kept for name in snapshot.clusters):
             self.store(begin)
 
     def store(self, begin: int) -> None:
@@ -121,13 +124,15 @@ def delete_later_snapshots(catalog: Catalog, first: First) -> None:
 
 
 def delete_old_snapshots(catalog: Catalog, plan: Sequence[Chapter]) -> None:
-    """Delete the snapshots of all but the newest chapters. New evidence about older ones is rare; then all of
-    history is rebuilt.
+    """Delete the snapshots of all but the newest chapters and days. New evidence about older ones is rare;
+    then all of history is rebuilt.
     """
-    oldest = {name: begins[-KEPT] for name, begins in _begins(plan).items() if len(begins) > KEPT}
-    old = {name for name, begin in stored_snapshots(catalog) if FIRST < begin < oldest.get(name, begin)}
+    kept, old = _kept_begins(plan), defaultdict[str, set[int]](set)
+    for name, begin in stored_snapshots(catalog):
+        if (name, begin) not in kept and begin != FIRST:
+            old[name].add(begin)
     if old:
-        _delete(catalog, [{"cluster": name, "chapter": Below(oldest[name], FIRST + 1)} for name in old])
+        _delete(catalog, [{"cluster": name, "chapter": frozenset(begins)} for name, begins in old.items()])
 
 
 def stored_snapshots(catalog: Catalog) -> set[tuple[str, int]]:
@@ -149,8 +154,13 @@ def _begins(plan: Sequence[Chapter]) -> dict[str, list[int]]:
     return begins
 
 
-def _newest_begins(plan: Sequence[Chapter]) -> set[int]:
-    return {begin for begins in _begins(plan).values() for begin in begins[-KEPT:]}
+def _kept_begins(plan: Sequence[Chapter]) -> set[tuple[str, int]]:
+    """The chapters, as (cluster, begin), whose snapshots later runs may need."""
+    kept: set[tuple[str, int]] = set()
+    for name, begins in _begins(plan).items():
+        first_of_day = {each // DAY_MS: each for each in reversed(begins)}
+        kept |= {(name, each) for each in (*begins[-KEPT:], *list(first_of_day.values())[:KEPT])}
+    return kept
 
 
 def _of_clusters(engine: Engine, compacted_rows: CompactedRows, clusters: set[str]) -> CompactedRows:

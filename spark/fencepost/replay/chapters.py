@@ -1,11 +1,12 @@
 """The chapters of a cluster's history: each is rebuilt separately, so that a run rebuilds only what changed.
 
 A chapter begins at a multiple of ``[audit] chapter``, by the times in the evidence, if lines of request logs
-follow there. So the same evidence has the same chapters, in whatever order and in how many runs it was
-captured. A chapter reads what was written from some time before its begin until some time after its end
-(OVERLAP_MS), and begins with compacted logs of coordinators. Of the rows rebuilt from that it keeps those
-that ended in the chapter; the last chapter also keeps those that go on. So a chapter and all later ones
-together have the rows that were true at its begin or later.
+follow there. One with many lines is divided in halves, and these again. So the same evidence has the same
+chapters, in whatever order and in how many runs it was captured. A chapter reads what was written from some
+time before its begin until some time after its end (OVERLAP_MS), and begins with compacted logs of
+coordinators. Of the rows rebuilt from that it keeps those that ended in the chapter; the last chapter also
+keeps those that go on. So a chapter and all later ones together have the rows that were true at its begin or
+later.
 """
 
 from __future__ import annotations
@@ -15,17 +16,24 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyiceberg.catalog import Catalog
 
-from fencepost import lake
 from fencepost.replay.requests import LATEST_MS
-from fencepost.tables import REQUESTS
 
 FIRST = 0
 """The begin of the first chapter, which has everything before the second one."""
 
 MOST = 4_000
-"""The most chapters of a cluster, eleven years of days: each has a cost, however little evidence it has."""
+"""The most chapters of a cluster before any is divided, eleven years of days: each has a cost, however little
+evidence it has.
+"""
+
+MOST_LINES = 100_000
+"""A chapter with more lines is divided: while its lines come in, each run rebuilds it."""
+
+SHORTEST_MS = 6 * 3_600_000
+"""No chapter is divided into shorter ones: what it reads beyond its begin and its end would cost more than is
+saved.
+"""
 
 OVERLAP_MS = 3_600_000
 """How far a chapter reads beyond its begin and its end: lines and records up to so long before or after an
@@ -107,21 +115,49 @@ def chapters(begins: Mapping[str, Iterable[int]]) -> list[Chapter]:
     return [Chapter(begin, following) for begin, following in sorted(until.items())]
 
 
-def begins(catalog: Catalog, cluster: str, length_ms: int | None) -> list[int]:
-    """When the chapters of a cluster begin: at each multiple of ``length_ms`` that lines of request logs
-    follow before the next multiple. The first chapter has at least one whole length. All of history is one
-    chapter if there are no lines or no length is given.
+def shortest(length_ms: int) -> int:
+    """The length of the parts into which a chapter may be divided."""
+    while length_ms % 2 == 0 and length_ms // 2 >= SHORTEST_MS:
+        length_ms //= 2
+    return length_ms
+
+
+def begins(lines: Mapping[int, int], length_ms: int) -> list[int]:
+    """When the chapters of a cluster begin; ``lines``: the begins of the parts of its history, of the
+    shortest length, that have lines -> how many.
+
+    A chapter begins at each multiple of ``length_ms`` that lines of request logs follow before the next
+    multiple. While a chapter has more than MOST_LINES, it is divided in halves; a half without lines begins
+    no chapter. The first chapter has at least one whole length. All of history is one chapter if there are
+    no lines.
 
     Brokers date lines; dates that clients set are not used. A multiple without lines begins no chapter, so a
-    clock that was wrong by years for a moment adds only one chapter. If there are more than MOST, the length
-    is doubled until there are not.
+    clock that was wrong by years for a moment adds only one chapter. If there are more than MOST multiples,
+    the length is doubled until there are not.
     """
-    if length_ms is None:
+    if not lines:
         return [FIRST]
-    multiples = lake.multiples(catalog, REQUESTS, "logged_at_ms", length_ms, [{"cluster": cluster}])
-    while len(multiples) > MOST:
+    part_ms = shortest(length_ms)
+    while len({each // length_ms for each in lines}) > MOST:
         length_ms *= 2
-        multiples = {each // length_ms * length_ms for each in multiples}
+    divided = _divided(lines, length_ms, part_ms)
     # lines seldom begin at a multiple: the first chapter also has the part before it
-    second = max(FIRST, min(multiples, default=FIRST)) + 2 * length_ms
-    return [FIRST, *sorted(each for each in multiples if each >= second)]
+    begin, length = divided[0]
+    second = max(FIRST, begin) + 2 * length
+    return [FIRST, *(each for each, _ in divided if each >= second)]
+
+
+def _divided(lines: Mapping[int, int], length_ms: int, part_ms: int) -> list[tuple[int, int]]:
+    """The begins and the lengths of the parts of a history that have at most MOST_LINES, or are no longer
+    than ``part_ms``.
+    """
+    by_begin: dict[int, dict[int, int]] = {}
+    for begin in sorted(lines):
+        by_begin.setdefault(begin // length_ms * length_ms, {})[begin] = lines[begin]
+    parts: list[tuple[int, int]] = []
+    for begin, each in by_begin.items():
+        if length_ms > part_ms and sum(each.values()) > MOST_LINES:
+            parts += _divided(each, length_ms // 2, part_ms)
+        else:
+            parts.append((begin, length_ms))
+    return parts

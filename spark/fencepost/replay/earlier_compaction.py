@@ -78,7 +78,7 @@ def usable_compaction(catalog: Catalog, since_ms: Mapping[str, int]) -> EarlierC
         added = lake.added(catalog, table, columns, [{"topic": COMPACTED}], seen)
         if added is None:
             return None
-        found = added.group_by(list(LOG)).aggregate([("base_offset", "min"), (dated_by, "min")])
+        found = added.read().group_by(list(LOG)).aggregate([("base_offset", "min"), (dated_by, "min")])
         for *log, first, oldest in tuples(found):
             to = offsets.get(tuple(log))
             if to is None or first < to or oldest < then[log[0]] - SLACK_MS:

@@ -108,10 +108,12 @@ def _news(catalog: Catalog, seen: Seen) -> News:
         if table is QUARANTINE:
             yield from _holes(catalog, since)
             continue
-        rows = lake.added(catalog, table, _columns(table), None, since)
-        if rows is None or not (table.dated_by or _has_place(table)):
+        added = lake.added(catalog, table, _columns(table), None, since)
+        if added is None or not (table.dated_by or _has_place(table)):
             yield from _all_clusters(catalog, table)
-        elif table.dated_by:
+            continue
+        rows = added.read()
+        if table.dated_by:
             # dates in a log may go back: a batch may be read before others that are dated earlier
             slack = SLACK_MS if table.offset_column else 0
             oldest = rows.group_by("cluster").aggregate([(table.dated_by, "min")])

@@ -23,12 +23,13 @@ from fencepost.replay.chapter_snapshots import (
     delete_later_snapshots,
     delete_old_snapshots,
 )
-from fencepost.replay.chapters import Chapter, begins, chapters
+from fencepost.replay.chapters import FIRST, Chapter, begins, chapters, shortest
 from fencepost.replay.earlier_compaction import usable_compaction
 from fencepost.replay.evidence import Evidence, MetadataEvidence, evidence
 from fencepost.replay.garbage_collection import collection_paused, give_all_back
 from fencepost.replay.handed_down_rows import hand_down, take_over
 from fencepost.replay.kept_rows import KeptRows
+from fencepost.replay.line_counts import line_counts
 from fencepost.replay.log_names import current_names
 from fencepost.replay.new_evidence import Seen, newest_snapshots, note_read
 from fencepost.replay.prefetch import prefetch
@@ -99,8 +100,12 @@ def rebuild(settings: Settings, catalog: Catalog, engine_for: EngineFor) -> dict
 
 def _plan(catalog: Catalog, settings: Settings) -> list[Chapter]:
     """The chapters of every cluster in bronze."""
-    clusters = set(lake.scan(catalog, FILES, ("cluster",))["cluster"].to_pylist())
-    return chapters({name: begins(catalog, name, settings.chapter_ms) for name in sorted(clusters)})
+    clusters = sorted(set(lake.scan(catalog, FILES, ("cluster",))["cluster"].to_pylist()))
+    length_ms = settings.chapter_ms
+    if length_ms is None:
+        return chapters({name: [FIRST] for name in clusters})
+    lines = line_counts(catalog, shortest(length_ms))
+    return chapters({name: begins(lines.get(name, {}), length_ms) for name in clusters})
 
 
 def _rebuild_window(

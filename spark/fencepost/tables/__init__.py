@@ -41,6 +41,7 @@ from fencepost.tables.rebuilds import (
     COMPACTED_LOGS,
     COMPACTED_RECORDS,
     HANDED_DOWN,
+    LINE_COUNTS,
     UNREAD_EVIDENCE,
     WINDOWS,
 )
@@ -70,6 +71,7 @@ OF_REBUILDS: tuple[Table, ...] = (
     COMPACTED_LOGS,
     WINDOWS,
     UNREAD_EVIDENCE,
+    LINE_COUNTS,
     CHAPTERS,
     HANDED_DOWN,
 )
@@ -97,6 +99,7 @@ __all__ = [
     "FILES",
     "HANDED_DOWN",
     "JUDGED",
+    "LINE_COUNTS",
     "LOG_ENDS",
     "METADATA_SNAPSHOTS",
     "OF_REBUILDS",

@@ -67,6 +67,21 @@ UNREAD_EVIDENCE = Table(
     is_bookkeeping=True,
 )
 
+LINE_COUNTS = Table(
+    "silver.line_counts",
+    "How many lines the request logs of a cluster have in each part of its history: one row per part with "
+    "lines. They decide where chapters begin.",
+    {
+        "cluster": "string",
+        "begins_at_ms": "bigint",  # a multiple of length_ms
+        "lines": "bigint",
+        "length_ms": "bigint",  # of all parts
+        "seen": "bigint",  # the snapshot of bronze.requests up to which lines were counted
+    },
+    ("cluster", "begins_at_ms"),
+    is_bookkeeping=True,
+)
+
 CHAPTERS = Table(
     "silver.chapters",
     "One row per cluster and chapter of its history: what is kept of it, and from what it was rebuilt.",
