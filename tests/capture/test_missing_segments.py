@@ -77,6 +77,23 @@ def test_a_partition_without_segments_is_missing_unless_a_replica_has_them(
     assert _missing(site) == []
 
 
+def test_a_segment_that_grew_until_the_id_of_its_topic_was_found_is_not_missing(
+    captures: Path, site: Site
+) -> None:
+    broker = _log_dir(captures, "subscriptions-4.3.1", site.folder / "data")
+    segment = site.folder / "data" / _OFFSETS / "00000000000000000020.log"
+    metadata = segment.with_name("partition.metadata")
+    whole, named = segment.read_bytes(), metadata.read_bytes()
+    metadata.unlink()
+    segment.write_bytes(whole[: len(whole) // 2])
+    site.capture(broker)
+    assert len(_missing(site)) == 1
+    metadata.write_bytes(named)
+    segment.write_bytes(whole)
+    site.capture(broker)
+    assert _missing(site) == []
+
+
 def test_a_hole_that_a_damaged_segment_left_is_named_once(captures: Path, site: Site) -> None:
     broker = _log_dir(captures, "subscriptions-4.3.1", site.folder / "data")
     segment = site.folder / "data" / _OFFSETS / "00000000000000000020.log"

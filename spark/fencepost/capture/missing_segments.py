@@ -59,13 +59,19 @@ def missing_segments(catalog: Catalog, clusters: Sequence[Cluster]) -> list[Faul
 def _segments(catalog: Catalog, clusters: frozenset[str]) -> Mapping[_Log, list[_Read]]:
     """What was read of each segment of the coordinators' logs, by log."""
     file = ("cluster", "file", "topic_id")
-    notes = lake.scan(catalog, FILES, (*file, "next_offset"), [{"kind": SEGMENT, "cluster": clusters}])
+    columns = (*file, "next_offset", "captured_at")
+    notes = lake.scan(catalog, FILES, columns, [{"kind": SEGMENT, "cluster": clusters}])
     # first of all, since bronze.files has notes of every run about every partition of the cluster
     notes = notes.filter(pc.match_substring_regex(notes["file"], "|".join(_COMPACTED)))
     # a run that read nothing new of a segment does not know its end, but an earlier one may
-    notes = notes.group_by(file).aggregate([("next_offset", "max")])
+    notes = notes.group_by(file).aggregate([("next_offset", "max"), ("captured_at", "max")])
+    rows = notes.sort_by("captured_at_max").to_pylist()
+    # the id of the topic may have been found later than the file: rows with another one are not in bronze
+    topic_ids = {(row["cluster"], row["file"]): row["topic_id"] for row in rows}
     ends: dict[tuple[_Log, int], int | None] = {}
-    for row in notes.to_pylist():
+    for row in rows:
+        if topic_ids[row["cluster"], row["file"]] != row["topic_id"]:
+            continue
         topic, partition = partition_of(row["file"]) or ("", -1)
         if topic in _COMPACTED:
             key = _Log(row["cluster"], topic, partition, row["topic_id"]), base_offset(row["file"])
