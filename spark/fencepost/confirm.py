@@ -38,9 +38,12 @@ def confirmation(reader: Reader, verdict: Mapping[str, Any]) -> str:
     if not around.states:
         return "TLC was not asked: the states it is about are not in the lake."
     try:
-        said = confirm(compiled, marked, around.states)
+        confirmation = confirm(compiled, marked, around.states)
     except TooLargeError as error:
         return f"TLC was not asked: {error}."
-    if said.confirmed:
+    if confirmation.confirmed:
         return f"TLC confirms it: {found.name} is violated by the same states."
-    return f"TLC DISAGREES, which is a fault in Fencepost. What it was given:\n{said.module}\n{said.output}"
+    return (
+        "TLC DISAGREES, which is a fault in Fencepost. What it was given:\n"
+        f"{confirmation.module}\n{confirmation.output}"
+    )

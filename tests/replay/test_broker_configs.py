@@ -76,7 +76,7 @@ def test_a_real_broker_was_told_while_it_ran(captures: Path) -> None:
     batches, records = (pa.Table.from_batches(found[each.name]) for each in (BATCHES, RECORDS))
     log = metadata_log(batches, records, QUARANTINE.arrow_schema.empty_table())
     known = BrokerConfigs.of(log)
-    assert [said.of(1) for said in known.said[NAME]] == [None, "2000", "86400000"]
+    assert [values.of(1) for values in known.history[NAME]] == [None, "2000", "86400000"]
     # a minute has not gone by since
     assert log.known_ms is not None
     assert known.between(NAME, 1, log.known_ms, log.known_ms) is None

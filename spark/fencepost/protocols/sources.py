@@ -30,8 +30,8 @@ def sources() -> dict[str, str]:
 
 
 def _yaml(of: Sequence[Table]) -> str:
-    made = [_source(schema, text, of) for schema, text in _SCHEMAS.items()]
-    document = {"version": 2, "sources": [source for source in made if source["tables"]]}
+    sources = [_source(schema, text, of) for schema, text in _SCHEMAS.items()]
+    document = {"version": 2, "sources": [source for source in sources if source["tables"]]}
     text: str = yaml.safe_dump(document, sort_keys=False, width=116, allow_unicode=True)
     return _HEADER + text
 

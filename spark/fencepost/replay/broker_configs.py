@@ -42,30 +42,30 @@ class BrokerConfigs:
     """The dynamic configurations of a cluster's brokers.
 
     A broker without a dynamic value has that of its server.properties, which no log has: it is unknown here.
-    ``said``: for each configuration its values, in the order of time. ``known_ms``: the newest time of the
+    ``history``: for each configuration its values, in the order of time. ``known_ms``: the newest time of the
     metadata log.
     """
 
-    said: Mapping[str, tuple[_Values, ...]] = field(default_factory=dict)
+    history: Mapping[str, tuple[_Values, ...]] = field(default_factory=dict)
     known_ms: int | None = None
 
     @classmethod
     def of(cls, log: MetadataLog) -> BrokerConfigs:
         """From the metadata log."""
-        said: dict[str, list[_Values]] = {}
+        history: dict[str, list[_Values]] = {}
         whole = log.from_beginning
         for piece in log.pieces:
             if isinstance(piece, Hole) or piece.is_snapshot:
                 # a snapshot without a time cannot be placed: as if nothing were known after it
                 whole = not isinstance(piece, Hole) and piece.ms is not None
-                for each in said.values():
+                for each in history.values():
                     each.append(_Values(piece.ms or 0, {}, whole))
             if piece.ms is None:
                 continue
             for name, resource, value in _changes(piece):
-                states = said.setdefault(name, [_Values(0, {}, whole)])
+                states = history.setdefault(name, [_Values(0, {}, whole)])
                 states.append(_Values(piece.ms, {**states[-1].values, resource: value}, whole))
-        return cls({name: tuple(states) for name, states in said.items()}, log.known_ms)
+        return cls({name: tuple(states) for name, states in history.items()}, log.known_ms)
 
     def between(self, name: str, broker_id: int, from_ms: int, to_ms: int) -> tuple[str, ...] | None:
         """Every value that the broker may have had from one time to another; None if any of them
@@ -73,7 +73,7 @@ class BrokerConfigs:
         """
         if self.known_ms is None or to_ms > self.known_ms + _APPLIED_MS:
             return None
-        states = self.said.get(name, ())
+        states = self.history.get(name, ())
         ends = (each.from_ms + _APPLIED_MS for each in states[1:])
         values = [
             each.of(broker_id)

@@ -167,13 +167,13 @@ def _candidates_of_refused(
 ) -> list[Candidate]:
     end_ms = request.responded_ms  # a line is never early
     lowest, highest = states.before(place.after + 1), states.before(place.before)
-    met = set()
+    candidates = set()
     for term in terms.of(request.broker_id, start_ms, end_ms):
         during = states.during(term, start_ms, end_ms)
         for no, following in zip(during, [*during[1:], None], strict=True):
             if no <= highest and (following is None or following > lowest):
-                met.add(Candidate(no, term.stretch, term.leader_epoch))
-    return sorted(met)
+                candidates.add(Candidate(no, term.stretch, term.leader_epoch))
+    return sorted(candidates)
 
 
 def _candidates_of_accepted(request: CommitRequest, matches: Matches, states: GroupStates) -> list[Candidate]:
