@@ -73,6 +73,40 @@ def request_lines(files: list[Path]) -> int:
     return count
 
 
+def test_a_log_rolled_after_the_run_was_planned_is_read_by_the_next(
+    site: Site, captures: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = site.folder / "kafka-request.log"
+    lines = (captures / "troubled-4.3.1" / "broker-1" / "kafka-request.log").read_bytes()
+    lines = lines.splitlines(keepends=True)
+    read_before, planned, newer = lines[:20], lines[20:60], lines[60:]
+    broker = Broker(1, request_logs=site.glob("kafka-request.log*"))
+
+    def expect(*files: Path) -> None:
+        site.capture(broker)
+        assert len(site.rows(tables.REQUESTS)) == request_lines(list(files))
+
+    log.write_bytes(b"".join(read_before))
+    expect(log)
+    before = log.rename(site.folder / "before")
+    log.write_bytes(b"".join(read_before + planned))
+    read_all, rolled = readers.read_all, site.folder / "kafka-request.log.1"
+
+    def read_later(sources: Any) -> Any:
+        if not rolled.exists():
+            log.rename(rolled)
+            # longer than the planned one was
+            log.write_bytes(b"".join(newer * 2))
+        return read_all(sources)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(readers, "read_all", read_later)
+        # no line of the new log: it may be newer than the segments that this run reads
+        expect(before)
+    log.write_bytes(b"".join(newer))
+    expect(rolled, log)
+
+
 @BOTH_ENGINES
 def test_replicas_of_three_brokers_count_once_and_a_second_run_adds_nothing(
     site: Site, captures: Path, capture_of: Callable[[str], Settings]

@@ -42,8 +42,8 @@ class Source:
     any time, so ``end`` is no bound). Segments whose payload is not read have ``last_header``, the position
     of the last batch before ``start``; if ``checksums``, their payload is read to check its checksum, and
     nothing of it is kept. Logs in text have ``timezone``; those of a client have ``client``,
-    and their ``broker_id`` is null. ``moved_from``: the path under which an earlier run read the beginning
-    of this file.
+    and their ``broker_id`` is null; ``file_begins`` is the digest of their first entry, None if it is not
+    known yet. ``moved_from``: the path under which an earlier run read the beginning of this file.
     """
 
     cluster: str
@@ -62,6 +62,7 @@ class Source:
     checksums: bool = False
     timezone: str = "UTC"
     client: str | None = None
+    file_begins: str | None = None
     moved_from: str | None = None
 
     @property

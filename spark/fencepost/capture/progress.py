@@ -16,6 +16,7 @@ from fencepost.capture.digests import head_digest, headers_digest, last_header
 from fencepost.capture.files import opened_exactly
 from fencepost.capture.files import size as size_of
 from fencepost.capture.plan import SEGMENT, Origin, Plan, ReadProgress, Source, is_compressed, is_text
+from fencepost.capture.text import planned_begins
 from fencepost.tables import FILES
 
 _OF_PARTITION = re.compile(r"(?P<partition>.+-\d+)(\.[0-9a-f]{32}-\w+)?")
@@ -52,7 +53,7 @@ class Progress:
         whole under a new name. Raises OSError if the file cannot be read.
         """
         size = size_of(source.file)
-        source = replace(source, end=size)
+        source = replace(source, end=size, file_begins=_begins(source))
         by_path = self._by_path(source)
         under_this_name = by_path.get(source.file)
         others = () if source.in_place else by_path.values()
@@ -90,6 +91,10 @@ class Progress:
 
 def _values(rows: pa.Table) -> list[list[Any]]:
     return [column.to_pylist() for column in rows.columns]
+
+
+def _begins(source: Source) -> str | None:
+    return planned_begins(source.file) if is_text(source.kind) else None
 
 
 def _find(source: Source, size: int, candidates: Iterable[ReadProgress]) -> ReadProgress | None:

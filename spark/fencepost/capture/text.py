@@ -73,6 +73,15 @@ def files(patterns: tuple[str, ...]) -> tuple[list[str], list[str]]:
     return list(matching), missing
 
 
+def planned_begins(path: str) -> str | None:
+    """The digest by which a run that has planned to read a log finds out that another log has its name now;
+    None if the log has no whole first entry yet. Raises OSError.
+    """
+    with opened(path) as file:
+        begins, stays = _first_entry_digest(file)
+    return begins if stays else None
+
+
 def _first_entry_digest(file: BinaryIO) -> tuple[str | None, bool]:
     """A digest that identifies a log whatever its name and length, and whether it is final.
 
@@ -111,13 +120,17 @@ def text_rows(
 ) -> Rows:
     """The rows of bronze in the source's range, and its outcome.
 
-    With ``last_entry`` each piece begins at the begin of an entry, even if entries have several lines.
+    With ``last_entry`` each piece begins at the begin of an entry, even if entries have several lines. Raises
+    FileNotFoundError if the log was renamed since the run was planned: the log that has its name now may be
+    newer than the segments as they were then, so its lines would be about records that the run does not have.
     """
     faults: list[Fault] = []
     consumed_to, entries, skipped, last_ms = source.start, 0, 0, None
     with opened(source.file) as file:
         compressed = is_compressed(file)
         begins, stays = _first_entry_digest(file)
+        if source.file_begins not in (None, begins):
+            raise FileNotFoundError(source.file)
         log = begins if stays else None
         for piece in _pieces(file, source, last_entry):
             parsed = parse(source, piece, last_ms)

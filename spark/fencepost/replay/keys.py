@@ -31,6 +31,11 @@ def topic_key(topic_id: str | None, topic: str | None, partition: int) -> str | 
     return None if topic is None else f"{NAMED}{topic}:{partition}"
 
 
+def topic_named_by(partition_key: str) -> str | None:
+    """The name of the topic in the key of a partition whose topic's id is not known; None in other keys."""
+    return partition_key[len(NAMED) :].rpartition(":")[0] if partition_key.startswith(NAMED) else None
+
+
 def digest_of(*values: object) -> str:
     """An id for something that these values name: sha256 of their texts joined by ``|``; None is left out."""
     if None in values:

@@ -8,18 +8,19 @@ It is small, picklable and made once.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 
 from fencepost.replay.broker_configs import BrokerConfigs
 from fencepost.replay.keys import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from fencepost.replay.metadata_image import (
+    NO_LEADER,
     Brokers,
     MetadataImage,
     PartitionId,
     PartitionRegistration,
 )
-from fencepost.replay.metadata_log import Commit, MetadataLog, Piece
+from fencepost.replay.metadata_log import Commit, Hole, MetadataLog, Piece
 from fencepost.replay.metadata_records import REGISTER_BROKER, MetadataRecord
 
 _COORDINATORS_TOPICS = (OFFSETS_TOPIC, TRANSACTIONS_TOPIC)
@@ -111,15 +112,17 @@ class ClusterMetadata:
 
     ``partition_counts``: {topic: count} for the coordinators' topics; ``elected``: {topic: {(partition,
     leader epoch): broker id}} and ``replicas``: {topic: {partition: broker ids}}, at the end of the log, for
-    the same. ``broker_epochs``: {broker id: epoch} of every broker's last start. ``releases``: {broker id:
-    (major, minor)} of the configuration. ``configs``: the brokers' dynamic configurations. What is not known
-    is left out.
+    the same. ``clean``: {topic: {(partition, leader epoch)}} of the leader epochs that are known to have
+    begun without an unclean election, for the same. ``broker_epochs``: {broker id: epoch} of every broker's
+    last start. ``releases``: {broker id: (major, minor)} of the configuration. ``configs``: the brokers'
+    dynamic configurations. What is not known is left out.
     """
 
     topics: Topics = field(default_factory=lambda: Topics(()))
     created: tuple[Sighting, ...] = ()
     partition_counts: Mapping[str, int] = field(default_factory=dict)
     elected: Mapping[str, Mapping[tuple[int, int], int]] = field(default_factory=dict)
+    clean: Mapping[str, Set[tuple[int, int]]] = field(default_factory=dict)
     replicas: Mapping[str, Mapping[int, Brokers]] = field(default_factory=dict)
     registrations: Mapping[int, tuple[Registration, ...]] = field(default_factory=dict)
     broker_epochs: Mapping[int, int] = field(default_factory=dict)
@@ -140,6 +143,7 @@ class ClusterMetadata:
             tuple(past.created),
             past.partition_counts(),
             {topic: past.elected(topic) for topic in _COORDINATORS_TOPICS},
+            {topic: past.clean(topic) for topic in _COORDINATORS_TOPICS},
             past.replicas(),
             past.registrations(),
             past.broker_epochs(),
@@ -151,6 +155,12 @@ class ClusterMetadata:
         """Leader epoch -> the broker that was elected to lead a coordinator's log."""
         elected = self.elected.get(topic, {})
         return {epoch: broker for (number, epoch), broker in elected.items() if number == partition}
+
+    def clean_epochs(self, topic: str, partition: int) -> set[int]:
+        """The leader epochs of a coordinator's log that are known to have begun without an unclean
+        election: what was in effect before is in the log.
+        """
+        return {epoch for number, epoch in self.clean.get(topic, ()) if number == partition}
 
     def is_replicated(self, topic: str, partition: int | None) -> bool:
         """Whether a coordinator's log has several replicas; True if that is not known."""
@@ -172,11 +182,15 @@ class _Past:
         self.created: list[Sighting] = []
         self._partitions: dict[str, set[int]] = {}
         self._leaders: dict[tuple[str, int, int], int] = {}
+        self._clean: set[tuple[str, int, int]] = set()
+        self._newest: dict[PartitionId, PartitionRegistration] = {}
         self._starts: dict[int, list[tuple[int, int | None]]] = {}
         image = MetadataImage(complete=log.from_beginning)
         named: set[str] = set()
         for piece in log.pieces:
             delta = image.apply(piece)
+            if isinstance(piece, Hole):
+                self._newest.clear()
             for topic_id, record in delta.topics:
                 if topic_id not in named:
                     named.add(topic_id)
@@ -196,8 +210,14 @@ class _Past:
         if now is None:
             return
         self._partitions.setdefault(place.topic_id, set()).add(place.partition)
-        if now.leader_epoch is not None and now.leader is not None and now.leader >= 0:
+        before = self._newest.get(place)
+        self._newest[place] = now
+        if now.leader_epoch is None or now.leader is None:
+            return
+        if now.leader != NO_LEADER:
             self._leaders.setdefault((*place, now.leader_epoch), now.leader)
+        if before is not None and before.leader_epoch == now.leader_epoch - 1 and _keeps(before, now):
+            self._clean.add((*place, now.leader_epoch))
 
     def partition_counts(self) -> dict[str, int]:
         """How many partitions each of the coordinators' topics has."""
@@ -213,6 +233,12 @@ class _Past:
             if self._names[topic_id] == topic:
                 named.setdefault((partition, epoch), set()).add(leader)
         return {place: min(leaders) for place, leaders in named.items() if len(leaders) == 1}
+
+    def clean(self, topic: str) -> set[tuple[int, int]]:
+        """The leader epochs of a topic's partitions that began without an unclean election."""
+        return {
+            (partition, epoch) for topic_id, partition, epoch in self._clean if self._names[topic_id] == topic
+        }
 
     def replicas(self) -> dict[str, dict[int, Brokers]]:
         """{topic: {partition: broker ids}} of the replicas at the end of the log."""
@@ -238,6 +264,11 @@ class _Past:
             )
             for broker, starts in self._starts.items()
         }
+
+
+def _keeps(before: PartitionRegistration, now: PartitionRegistration) -> bool:
+    """Whether an election is known to keep all records that took effect."""
+    return now.leader == NO_LEADER or now.elected_unclean(before) is False
 
 
 def _ms(piece: Piece, record: MetadataRecord) -> int:

@@ -80,6 +80,14 @@ class PartitionRegistration:
             self.recovering if recovery is None or recovery < 0 else recovery == _RECOVERING,
         )
 
+    def elected_unclean(self, before: PartitionRegistration) -> bool | None:
+        """Whether the leader was elected although it was not in sync ``before``; None if it is not known."""
+        if self.recovering and not before.recovering:
+            return True
+        if before.isr is None or before.elr is None or self.leader is None:
+            return None
+        return self.leader not in before.isr and self.leader not in before.elr
+
 
 PartitionStep = tuple[MetadataRecord, PartitionRegistration | None]
 

@@ -54,6 +54,8 @@ def _owned(r: Row) -> str:
     pending = ", pending" if r.pending_revocation else ""
     to = f" to {r.last_member_epoch}" if r.last_member_epoch != r.member_epoch else ""
     what = f"assigned at {r.assignment_epoch}, member {r.member_epoch}{to}, since {r.owned_since}{pending}"
+    if r.topic_id is None and r.topic is not None:
+        what += f", of {r.topic!r}"
     return f"{r.group_id} life {r.life} {r.member_id} {_topic(r.partition_key)} {_span(r)}: {what}"
 
 

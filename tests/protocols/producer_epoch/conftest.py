@@ -45,7 +45,14 @@ from fencepost.replay.keys import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from fencepost.replay.log_ends import final_ends
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.replay.metadata_log import MetadataLog
-from fencepost.replay.metadata_records import CONFIG, PARTITION, REGISTER_BROKER, TOPIC, MetadataRecord
+from fencepost.replay.metadata_records import (
+    CONFIG,
+    PARTITION,
+    PARTITION_CHANGE,
+    REGISTER_BROKER,
+    TOPIC,
+    MetadataRecord,
+)
 from fencepost.tables import (
     ABORTED_TRANSACTIONS,
     BATCHES,
@@ -173,13 +180,17 @@ def _metadata(case: Case) -> ClusterMetadata:
     topic_ids = {place["topic"]: place["topic_id"] for place in places}
     topic_ids |= {f"{topic} ": f"{topic}'s second id" for topic in case.get("made_again", [])}
     partition = {"topic_id": "S" * 22, "partition_id": 0, "leader_epoch": 0, "leader": 1}
-    partition["replicas"] = case.get("replicas", [1])
+    partition["replicas"] = partition["isr"] = case.get("replicas", [1])
     records = [
         (TOPIC, {"name": topic.strip(), "topic_id": topic_id}) for topic, topic_id in topic_ids.items()
     ]
     records += [(PARTITION, partition), (REGISTER_BROKER, {"broker_id": 1, "broker_epoch": BROKER_EPOCH})]
     if OFFSETS_TOPIC in topic_ids:
         records.append((PARTITION, {**partition, "topic_id": topic_ids[OFFSETS_TOPIC]}))
+    place = {"topic_id": partition["topic_id"], "partition_id": 0}
+    for leader, in_sync in case.get("in_sync", []):
+        elected = {} if leader is None else {"leader": leader}
+        records.append((PARTITION_CHANGE, {**place, **elected, "isr": in_sync}))
     log = [MetadataRecord(at, 0, kind, fields) for at, (kind, fields) in enumerate(records)]
     for ms, broker, value in case.get("expirations", []):
         config = {

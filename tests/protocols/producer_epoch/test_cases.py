@@ -73,6 +73,8 @@ def _marker(r: Row) -> str:
     where = f", at {r['marker_position']}" if r["marker_position"] is not None else ""
     producer = _producer(r["producer_id"], r["producer_epoch"])
     what = f"{r['due_type']} of {producer} in {r['transaction_partition']}"
+    if r["found"] and r["marker_coordinator_epoch"] != r["coordinator_epoch"]:
+        where += f" by {_or_unknown(r['marker_coordinator_epoch'])} of {_or_unknown(r['coordinator_epoch'])}"
     return f"{r['transactional_id']} {_span(r)}: {what}, {done}, {counts}{where}"
 
 

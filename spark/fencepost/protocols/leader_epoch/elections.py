@@ -62,11 +62,10 @@ def _how(before: PartitionRegistration, now: PartitionRegistration) -> str | Non
         return "none"
     if now.leader == before.leader:
         return "same"
-    if now.recovering and not before.recovering:
-        return "unclean"
-    if before.isr is None or before.elr is None:
+    unclean = now.elected_unclean(before)
+    if unclean is None:
         return None
-    if now.leader not in before.isr and now.leader not in before.elr:
+    if unclean:
         return "unclean"
     stays = before.leader is not None and now.isr is not None and before.leader in now.isr
     return "preferred" if stays and now.replicas and now.leader == now.replicas[0] else "clean"

@@ -16,6 +16,7 @@ from fencepost.protocols.offset_commit.tables import (
 )
 from fencepost.replay.columns import Columns
 from fencepost.replay.histories import Interval
+from fencepost.replay.keys import topic_named_by
 from fencepost.replay.metadata import Topics
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class Histories:
             owned = row.owned
             self.owned.add(
                 *of_member,
-                self._topics.name_of(owned.topic_id),
+                self._topics.name_of(owned.topic_id) or topic_named_by(owned.partition_key),
                 owned.topic_id,
                 owned.subtopology_id,
                 owned.partition,

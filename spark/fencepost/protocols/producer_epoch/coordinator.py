@@ -5,9 +5,9 @@ how much of it is known.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from fencepost.protocols.producer_epoch.facts import FOREVER
 from fencepost.replay.coverage import LogKey, begins
@@ -80,11 +80,14 @@ class Coordinator:
         *,
         complete: bool = False,
         replicated: bool = False,
+        clean: Set[int] = frozenset(),
+        elected: Set[int] = frozenset(),
         began: tuple[int, int] | None = None,
     ) -> None:
         """``leaders``: broker ids by leader epoch; ``complete``: coverage.is_complete; ``replicated``:
-        whether a record takes effect only after other brokers have it; ``began``: the offsets from and to
-        which an earlier chapter knew the log.
+        whether a record takes effect only after other brokers have it; ``clean``: the leader epochs that are
+        known to have begun without an unclean election; ``elected``: those that the metadata log has;
+        ``began``: the offsets from and to which an earlier chapter knew the log.
         """
         self.key = key
         self.replicated = replicated
@@ -94,9 +97,36 @@ class Coordinator:
         self._terms = log.terms(leaders)
         self._of_broker: dict[int, BrokersTerms] = {}
         self._last = self._terms[-1] if self._terms else None
+        self._cut = self._cut_terms(clean)
+        self._elected = {0, *elected}
         self.begins = {stretch.number: begins(log, stretch) for stretch in log.stretches}
         if log.base is not None and began is not None and began[1] > log.base.to:
             self.begins = dict.fromkeys(self.begins, began[0])
+
+    def epoch_of_markers(self, leader_epoch: int) -> int | None:
+        """The coordinator epoch in the markers of the coordinator that wrote records at a leader epoch; None
+        if it is not known.
+
+        With ZooKeeper a leader epoch also begins when a follower leaves the ISR. The coordinator is not
+        loaded anew for that (ReplicaManager.makeLeaders), so its markers have the epoch of its election.
+        """
+        return leader_epoch if leader_epoch in self._elected else None
+
+    def _cut_terms(self, clean: Set[int]) -> set[tuple[int, int]]:
+        """The terms, as stretch and leader epoch, whose last records an unclean election may have removed."""
+        if not self.replicated:
+            return set()
+        return {
+            (term.stretch, term.leader_epoch)
+            for term, following in pairwise(self._terms)
+            if not clean >= set(range(term.leader_epoch + 1, following.leader_epoch + 1))
+        }
+
+    def may_have_lost(self, term: Term, ms: int) -> bool:
+        """Whether records that a term had before ``ms`` may have been lost in an unclean election, which
+        leaves no hole.
+        """
+        return ms > term.last_ms and (term.stretch, term.leader_epoch) in self._cut
 
     def goes_on_past(self, term: Term, ms: int) -> bool:
         """Whether all records of a term up to ``ms`` are known: behind its newest record the end of the log

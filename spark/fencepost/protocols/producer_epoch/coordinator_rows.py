@@ -85,7 +85,7 @@ def add_history(
         is_past = transaction.start.offset in starts_before_cut
         _add_listed(
             rows.account_rows[account.LISTED_PARTITION],
-            coordinator.key,
+            coordinator,
             transaction,
             offsets_of_whole_epochs,
             is_last,
@@ -159,7 +159,7 @@ def _add_transaction(
 
 def _add_listed(
     rows: Rows,
-    key: LogKey,
+    coordinator: Coordinator,
     transaction: Transaction,
     offsets_of_whole_epochs: Collection[int],
     is_last: bool,
@@ -171,7 +171,7 @@ def _add_listed(
     counted = prepare is not None and (
         prepare.transaction_version >= 2 or prepare.offset in offsets_of_whole_epochs
     )
-    cluster, *place = key
+    cluster, *place = coordinator.key
     for name in transaction.newest.partitions:
         rows.add(
             cluster,
@@ -181,7 +181,7 @@ def _add_listed(
             name,
             transaction.producer_epoch,
             prepare and prepare.producer_epoch,
-            prepare and prepare.leader_epoch,
+            None if prepare is None else coordinator.epoch_of_markers(prepare.leader_epoch),
             transaction.due_type,
             counted,
             complete is None and not is_last,

@@ -116,7 +116,7 @@ class Due:
         written_by, offset = (
             longs(_take_or_null(self.markers[n], at)) for n in ("coordinator_epoch", "offset")
         )
-        sure = longs(self.rows["completed_position"]) != UNKNOWN
+        sure = (longs(self.rows["completed_position"]) != UNKNOWN) & (written_by != UNKNOWN)
         return np.where(sure & (written_by == longs(self.rows["prepared_by_epoch"])), offset, UNKNOWN)
 
     def first_due_marker(self) -> Longs:

@@ -98,6 +98,8 @@ class States:
         candidates: set[Candidate] = set()
         terms = coordinator.terms(request.broker_id).during(start_ms, end_ms)
         for term in terms:
+            if coordinator.may_have_lost(term, end_ms):
+                return []
             # an accepted EndTxn may have written no record, or one that was not captured
             if request.api_key != INIT and not coordinator.goes_on_past(term, end_ms):
                 return []

@@ -128,6 +128,8 @@ class TransactionStateManager:
             leaders_by_clock(leaders, log.leader_epoch.tolist(), others),
             complete=is_complete(log, evidence.end),
             replicated=metadata.is_replicated(TRANSACTIONS_TOPIC, key[2]),
+            clean=metadata.clean_epochs(TRANSACTIONS_TOPIC, key[2]),
+            elected=metadata.leaders(TRANSACTIONS_TOPIC, key[2]).keys(),
             began=evidence.began,
         )
 
