@@ -172,11 +172,9 @@ def infer_types(module: Module, inliner: Inliner, known: Mapping[str, Type]) -> 
     for definition in _informative(module):
         if not any(unifier.is_open(found[name]) for name in names):
             break
-        try:
+        with contextlib.suppress(TlaSqlError, RecursionError):  # one that is nested too deeply says nothing
             body = inliner.body(definition)
-        except TlaSqlError:
-            continue
-        _learn(inference, unifier, body, {each.uid: unifier.unknown() for each in definition.parameters})
+            _learn(inference, unifier, body, {each.uid: unifier.unknown() for each in definition.parameters})
     with contextlib.suppress(TlaSqlError):  # whatever uses these variables will say so
         inference.decide()
     wanted = [name for name in names if name not in known]

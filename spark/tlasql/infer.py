@@ -64,12 +64,14 @@ class Inference:
         return typed
 
     def attempt(self, expr: Expr, bound: Environment, want: Type) -> None:
-        """Learn what ``expr`` says of types; nothing when it contradicts what is known."""
+        """Learn what ``expr`` says of types; nothing when it contradicts what is known
+        or is nested too deeply.
+        """
         restore, waiting = self._unifier.saved(), list(self._waiting)
         try:
             self.of(expr, bound, want)
             self._advance()
-        except TlaSqlError:
+        except (TlaSqlError, RecursionError):
             restore()
             self._waiting = waiting
 
