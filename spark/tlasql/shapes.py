@@ -10,6 +10,7 @@ from tlasql.ir import (
     Field,
     Index,
     Literal,
+    Model,
     Op,
     Prime,
     Quantified,
@@ -40,6 +41,8 @@ def repeats(expr: Expr) -> bool:
             | Op(symbol="\\X", arguments=parts)
         ):
             return any(repeats(each) for each in parts)
+        case Op(symbol="->", arguments=(_, results)):
+            return repeats(results)
     return True
 
 
@@ -56,6 +59,24 @@ def is_finite(base: Expr) -> bool:
         ):
             raise fail(base.location, f"whether {text(base)} is finite is outside the fragment")
     return True
+
+
+def is_bounded(base: Expr) -> bool:
+    """Whether no infinite set is a part of its text: TLC lists the sets that a UNION is of."""
+    infinite = {"Nat", "Int", "STRING", "Seq"}
+    return not any(isinstance(each, Op) and each.symbol in infinite for each in walk(base))
+
+
+def members_of(base: Expr) -> tuple[Expr, ...]:
+    """The elements of a set of literals, each once; none where it is no such set."""
+    match base:
+        case Op(symbol="{}", arguments=members) if all(isinstance(each, Literal | Model) for each in members):
+            return tuple({text(each): each for each in members}.values())
+        case Op(symbol="..", arguments=(Literal(value=int() as low), Literal(value=int() as high))):
+            numbers = range(low, min(high, low + 63) + 1)
+            found = tuple(Literal(base.location, n, type=INT) for n in numbers)
+            return found if low + 63 >= high else ()
+    return ()
 
 
 def written_out(left: Expr, right: Expr) -> list[tuple[Expr, Expr]] | None:
