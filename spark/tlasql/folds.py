@@ -287,9 +287,9 @@ def _is_empty(test: Expr, over: Bound) -> bool:
 
 def _is_single(test: Expr, over: Bound, element: Callable[[Expr], bool]) -> str | None:
     """``Cardinality(S) = 1``, ``S = {x}``, ``Len(s) = 1``: the operator that counts what ``over`` holds."""
-    match _counted(test, over):
-        case (operator, "=" | "<=", 1):
-            return operator
+    counted = _counted(test, over)
+    if counted is not None and counted[1:] in (("=", 1), ("<=", 1)):
+        return counted[0]
     match test:
         case Op(symbol="=", arguments=(one, Op(symbol="{}", arguments=(only,)))) if one == over and element(
             only

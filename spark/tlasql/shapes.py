@@ -21,7 +21,10 @@ from tlasql.ir import (
     walk,
 )
 from tlasql.types import BOOL, INT, STR, Function, Record, SeqOf, SetOf, Tuple, Type
+from tlasql.written import simplified
 
+_FEW = 64
+"""How many numbers are written out one by one."""
 _STRICT = {"=", "<", "<=", ">", ">=", "+", "-", "*", "-."}
 
 
@@ -68,14 +71,14 @@ def is_bounded(base: Expr) -> bool:
 
 
 def members_of(base: Expr) -> tuple[Expr, ...]:
-    """The elements of a set of literals, each once; none where it is no such set."""
+    """The elements of a set that is written out, each once; none where it is no such set."""
     match base:
         case Op(symbol="{}", arguments=members) if all(isinstance(each, Literal | Model) for each in members):
             return tuple({text(each): each for each in members}.values())
-        case Op(symbol="..", arguments=(Literal(value=int() as low), Literal(value=int() as high))):
-            numbers = range(low, min(high, low + 63) + 1)
-            found = tuple(Literal(base.location, n, type=INT) for n in numbers)
-            return found if low + 63 >= high else ()
+        case Op(symbol="..", arguments=ends):
+            match tuple(simplified(each) for each in ends):
+                case (Literal(value=int() as low), Literal(value=int() as high)) if high < low + _FEW:
+                    return tuple(Literal(base.location, n, type=INT) for n in range(low, high + 1))
     return ()
 
 

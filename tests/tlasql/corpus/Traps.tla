@@ -488,7 +488,7 @@ SomeProduct == two \in UNION {{x} \X {b} : x \in owned[key]}
 \* All functions from a few values that are written out.
 
 \* @invariant("k_some_function", "info", "state")
-SomePair == \E h \in [{1, 2} -> s] : h[1] + h[2] = n
+SomePair == \E h \in [0 .. 2 - 1 -> s] : h[0] + h[1] = n
 \* @invariant("k_every_function", "info", "state")
 EveryChoice == \A h \in [Keys -> {n, N}] : \E m \in live : m \in DOMAIN f /\ h[m] > f[m]
 \* @invariant("k_counted", "info", "state")
