@@ -6,12 +6,13 @@ import contextlib
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from tlasql.errors import Diagnostic, Location, TlaSqlError, fail
 from tlasql.infer import Inference
 from tlasql.inline import Inliner
-from tlasql.ir import Bound, Constant, Expr, Op, Quantified, Variable
+from tlasql.ir import Bound, Constant, Expr, Op, Quantified, Variable, walk
 from tlasql.marks import TypeNote
 from tlasql.reader import Declaration, Definition, Module
 from tlasql.types import BOOL, SetOf, Type, TypeSyntaxError, parse_type
@@ -21,6 +22,8 @@ _OF_OPERATORS = "=>"
 """Apalache's arrow between what an operator takes and what it gives."""
 _OPEN = re.compile(r"\?(?!:)")
 """A type that is not known; ``bal?:`` is a field that some records lack."""
+_MOST_PARTS = 20_000
+"""Of a definition with more parts, once its operators are inlined, it would take long to learn types."""
 _TYPE_INVARIANT = re.compile(r"type_?(ok|inv|correct|safe)|^typ", re.IGNORECASE)
 
 
@@ -172,11 +175,11 @@ def infer_types(module: Module, inliner: Inliner, known: Mapping[str, Type]) -> 
     for definition in _informative(module):
         if not any(unifier.is_open(found[name]) for name in names):
             break
-        try:
+        with contextlib.suppress(TlaSqlError, RecursionError):  # one that is nested too deeply says nothing
             body = inliner.body(definition)
-        except TlaSqlError:
-            continue
-        _learn(inference, unifier, body, {each.uid: unifier.unknown() for each in definition.parameters})
+            if any(True for _ in islice(walk(body), _MOST_PARTS, None)):
+                continue
+            _learn(inference, unifier, body, {each.uid: unifier.unknown() for each in definition.parameters})
     with contextlib.suppress(TlaSqlError):  # whatever uses these variables will say so
         inference.decide()
     wanted = [name for name in names if name not in known]

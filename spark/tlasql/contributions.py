@@ -19,20 +19,27 @@ _UNORDERED = {"/\\": "AND", "\\/": "OR"}
 _OF_A_FUNCTION = {"+": "SumOf", "*": "ProductOf"}
 
 
-def joined(step: Expr, result: Bound, element: Bound, domain: Expr, base: Expr) -> Expr | None:
+def joined(
+    step: Expr, result: Bound, element: Bound, domain: Expr, base: Expr, *, beside: bool = True
+) -> Expr | None:
     """``base`` and what every ``element`` of ``domain`` contributes to it, where ``step`` makes the next
-    ``result`` of one element and the result so far. None where no one operator does that.
+    ``result`` of one element and the result so far. None where no one operator does that. Where ``base`` is
+    not ``beside`` the elements, it is what the last one of them contributes.
     """
     extreme = _extreme(step, result)
     if extreme is not None:
         symbol, image = extreme
         images = Quantified(step.location, "map", element, domain, image)
+        if not beside:
+            return Op(step.location, symbol, (images,)) if alike(base, image) else None
         start = Op(step.location, "{}", (base,))
         return Op(step.location, symbol, (Op(step.location, "\\cup", (start, images)),))
     found = _contribution(step, result)
     if found is None or found[0] == "":
         return None
     symbol, image = found
+    if not beside and not alike(base, image):
+        return None
     at = step.location
     if symbol == "+" and image == element:
         whole: Expr = Op(at, "Sum", (domain,))
@@ -42,7 +49,11 @@ def joined(step: Expr, result: Bound, element: Bound, domain: Expr, base: Expr) 
         whole = Op(at, "UNION", (Quantified(at, "map", element, domain, image),))
     else:
         whole = Quantified(at, "\\A" if symbol == "/\\" else "\\E", element, domain, image)
-    return whole if base == _NEUTRAL[symbol](at) else Op(at, _UNORDERED.get(symbol, symbol), (base, whole))
+    return (
+        whole
+        if not beside or base == _NEUTRAL[symbol](at)
+        else Op(at, _UNORDERED.get(symbol, symbol), (base, whole))
+    )
 
 
 def _contribution(step: Expr, result: Bound) -> tuple[str, Expr] | None:  # noqa: PLR0911

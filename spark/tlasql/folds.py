@@ -4,6 +4,8 @@ set, a sequence or a range of integers, in the usual shapes::
     Sum(S) == IF S = {} THEN 0 ELSE LET x == CHOOSE x \in S : TRUE IN f(x) + Sum(S \ {x})
     Sum(s) == IF s = <<>> THEN 0 ELSE f(Head(s)) + Sum(Tail(s))
     Sum(n) == IF n = 0 THEN 0 ELSE f(n) + Sum(n - 1)
+    Max(S) == IF Cardinality(S) = 1 THEN f(x) ELSE LET m == Max(S \ {x}) IN IF f(x) > m THEN f(x) ELSE m
+    Has(s) == s # <<>> /\ (f(Head(s)) \/ Has(Tail(s)))
 
 or with an accumulator. The order of the elements must not matter, and neither what is folded over nor where
 it ends may move with the accumulator; everything else is no fold.
@@ -17,12 +19,15 @@ from dataclasses import dataclass, replace
 from tlasql.contributions import joined
 from tlasql.ir import Bound, Call, Expr, Index, Literal, Op, Quantified, alike, free, rebuild, walk
 
+_FLIPPED = {"=": "=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
+
 
 @dataclass(frozen=True)
 class _Loop:
     """Each ``element`` of ``domain`` contributes, as ``value``; in a step it is every part that ``hit`` says.
 
-    ``guard``: what must be true for the recursion to end.
+    ``guard``: what must be true for the recursion to end. ``last``: it ends at the last element, not behind
+    it; in what it ends with, the element is every part that ``last`` says.
     """
 
     element: Bound
@@ -30,6 +35,7 @@ class _Loop:
     value: Expr
     hit: Callable[[Expr], bool]
     guard: Expr | None = None
+    last: Callable[[Expr], bool] | None = None
 
 
 def closed_form(body: Expr, own: int, parameters: Sequence[Expr], fresh: Callable[[], int]) -> Expr | None:
@@ -56,8 +62,8 @@ def closed_form(body: Expr, own: int, parameters: Sequence[Expr], fresh: Callabl
 
 def _ending(body: Expr, own: int) -> tuple[Expr, Expr, Expr] | None:
     """When the recursion ends, with what, and what it does otherwise."""
-    match body:
-        case Op(symbol="IF" | "CASE", arguments=(test, base, step)):
+    match _as_conditional(body, own):
+        case Op(symbol="IF", arguments=(test, base, step)):
             pass
         case Op(symbol="CASE", arguments=(test, base, otherwise, step)) if _opposite(test, otherwise):
             pass
@@ -66,6 +72,20 @@ def _ending(body: Expr, own: int) -> tuple[Expr, Expr, Expr] | None:
     if _applied(base, own) and not _applied(step, own):
         return Op(test.location, "~", (test,)), step, base
     return test, base, step
+
+
+def _as_conditional(expr: Expr, own: int) -> Expr:
+    """A CASE with OTHER as IFs; ``test /\\ F(rest)`` as ``IF test THEN F(rest) ELSE FALSE``."""
+    match expr:
+        case Op(symbol="CASE", arguments=(test, then, *others)) if len(others) % 2:
+            other = others[0] if len(others) == 1 else replace(expr, arguments=tuple(others))
+            return Op(expr.location, "IF", (test, then, _as_conditional(other, own)))
+        case Op(symbol="/\\" | "\\/" as symbol, arguments=(test, *others)) if not _applied(test, own):
+            rest = others[0] if len(others) == 1 else replace(expr, arguments=tuple(others))
+            if symbol == "/\\":
+                return Op(expr.location, "IF", (test, rest, Literal(expr.location, False)))
+            return Op(expr.location, "IF", (test, Literal(expr.location, True), rest))
+    return expr
 
 
 def _opposite(one: Expr, other: Expr) -> bool:
@@ -115,7 +135,7 @@ class _Fold:
         for over, argument in changed:
             rest = [each for each in changed if each[0] != over]
             loop = self._loop(over, argument)
-            if loop is None or len(rest) > 1 or over.uid in free(self._base):
+            if loop is None or len(rest) > 1 or (loop.last is None and over.uid in free(self._base)):
                 continue
             # what moves with every call can neither be ranged over nor end the recursion
             if any(moved.uid in free(loop.domain) | free(self._test) for moved, _ in rest):
@@ -129,12 +149,18 @@ class _Fold:
         """``g(x) + F(rest)``"""
         result = Bound(self._at, "rest", self._fresh())
         step = _put(self._step, lambda each: alike(each, self._call), result)
-        return self._combined(step, result, loop, over, self._base)
+        base = self._base
+        if loop.last is not None:
+            base = _put(base, loop.last, loop.element)
+            if over.uid in free(base):
+                return None
+            base = _put(base, lambda each: each == loop.element, loop.value)
+        return self._combined(step, result, loop, over, base)
 
     def _accumulated(self, loop: _Loop, over: Bound, moved: tuple[Bound, Expr]) -> Expr | None:
         """``F(rest, g(x) + sum)``, where the end gives ``sum`` or something made of it."""
         accumulator, argument = moved
-        if not alike(self._step, self._call):
+        if not alike(self._step, self._call) or loop.last is not None:
             return None
         total = self._combined(argument, accumulator, loop, over, accumulator)
         if total is None:
@@ -146,7 +172,7 @@ class _Fold:
         if over.uid in free(step):  # what is left matters, not the element alone
             return None
         step = _put(step, lambda each: each == loop.element, loop.value)
-        return joined(step, result, loop.element, loop.domain, base)
+        return joined(step, result, loop.element, loop.domain, base, beside=loop.last is None)
 
     def _loop(self, over: Bound, argument: Expr) -> _Loop | None:
         """What is folded over when ``over`` becomes ``argument``."""
@@ -167,10 +193,9 @@ class _Fold:
                 name = "x"
             case _:
                 return None
-        if not _is_empty(self._test, over):
-            return None
         element = Bound(self._at, name, self._fresh())
-        return _Loop(element, over, element, lambda each: alike(each, taken))
+        loop = _Loop(element, over, element, lambda each: alike(each, taken))
+        return self._until(loop, over, loop.hit)
 
     def _sequence(self, over: Bound, argument: Expr) -> _Loop | None:
         length = Op(self._at, "Len", (over,))
@@ -183,11 +208,22 @@ class _Fold:
             taken = (Op(self._at, "Last", (over,)), Index(self._at, over, length))
         else:
             return None
-        if not _is_empty(self._test, over):
-            return None
         element = Bound(self._at, "i", self._fresh())
         at = Index(self._at, over, element)
-        return _Loop(element, Op(self._at, "DOMAIN", (over,)), at, lambda each: each in taken)
+        loop = _Loop(element, Op(self._at, "DOMAIN", (over,)), at, lambda each: each in taken)
+        ends = (Op(self._at, "Head", (over,)), Op(self._at, "Last", (over,)))
+        places = (Index(self._at, over, one), Index(self._at, over, length))
+        return self._until(loop, over, lambda each: each in ends or each in places)
+
+    def _until(self, loop: _Loop, over: Bound, last: Callable[[Expr], bool]) -> _Loop | None:
+        """The loop when the recursion ends with nothing left, or with one element, which ``last`` says."""
+        if _is_empty(self._test, over):
+            return loop
+        counted = _is_single(self._test, over, last)
+        if counted is None:
+            return None
+        some = Op(self._at, ">=", (Op(self._at, counted, (over,)), Literal(self._at, 1)))
+        return replace(loop, guard=some, last=last)
 
     def _range(self, over: Bound, argument: Expr) -> _Loop | None:
         """``n - 1`` down to, or ``n + 1`` up to, a bound that the test names."""
@@ -212,13 +248,12 @@ class _Fold:
 
 def _end(test: Expr, over: Bound) -> tuple[str, Expr] | None:
     """The test as a comparison of ``over`` with something else."""
-    flipped = {"=": "=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
     match test:
-        case Op(symbol=order, arguments=(left, right)) if order in flipped:
+        case Op(symbol=order, arguments=(left, right)) if order in _FLIPPED:
             if left == over and over.uid not in free(right):
                 return order, right
             if right == over and over.uid not in free(left):
-                return flipped[order], left
+                return _FLIPPED[order], left
     return None
 
 
@@ -234,19 +269,59 @@ def _positive(test: Expr) -> Expr:
 
 
 def _is_empty(test: Expr, over: Bound) -> bool:
-    """``S = {}``, ``s = <<>>``, ``Cardinality(S) = 0``, ``Len(s) = 0``"""
+    """``S = {}``, ``s = <<>>``, ``Cardinality(S) = 0``, ``Len(s) <= 0``"""
+    match _counted(test, over):
+        case (_, "=" | "<=", 0) | (_, "<", 1):
+            return True
     match test:
-        case Op(symbol="=", arguments=(left, right)):
-            pass
-        case _:
-            return False
-    for one, other in ((left, right), (right, left)):
-        match one, other:
-            case Bound(), Op(symbol="{}" | "<<>>", arguments=()) if one == over:
-                return True
-            case Op(symbol="Cardinality" | "Len", arguments=(inner,)), Literal(value=0) if inner == over:
-                return True
+        case Op(symbol="=", arguments=(one, other)):
+            return any(
+                each == over
+                and isinstance(empty, Op)
+                and empty.symbol in ("{}", "<<>>")
+                and not empty.arguments
+                for each, empty in ((one, other), (other, one))
+            )
     return False
+
+
+def _is_single(test: Expr, over: Bound, element: Callable[[Expr], bool]) -> str | None:
+    """``Cardinality(S) = 1``, ``S = {x}``, ``Len(s) = 1``: the operator that counts what ``over`` holds."""
+    counted = _counted(test, over)
+    if counted is not None and counted[1:] in (("=", 1), ("<=", 1)):
+        return counted[0]
+    match test:
+        case Op(symbol="=", arguments=(one, Op(symbol="{}", arguments=(only,)))) if one == over and element(
+            only
+        ):
+            return "Cardinality"
+        case Op(symbol="=", arguments=(Op(symbol="{}", arguments=(only,)), one)) if one == over and element(
+            only
+        ):
+            return "Cardinality"
+    return None
+
+
+def _counted(test: Expr, over: Bound) -> tuple[str, str, int] | None:
+    """What counts, how the count is compared, and with which number: ``Len(over) < n`` and the like."""
+    match test:
+        case Op(
+            symbol=order,
+            arguments=(
+                Op(symbol="Cardinality" | "Len" as operator, arguments=(inner,)),
+                Literal(value=int() as n),
+            ),
+        ):
+            return (operator, order, n) if inner == over and order in _FLIPPED else None
+        case Op(
+            symbol=order,
+            arguments=(
+                Literal(value=int() as n),
+                Op(symbol="Cardinality" | "Len" as operator, arguments=(inner,)),
+            ),
+        ):
+            return (operator, _FLIPPED[order], n) if inner == over and order in _FLIPPED else None
+    return None
 
 
 def _put(expr: Expr, hit: Callable[[Expr], bool], value: Expr) -> Expr:

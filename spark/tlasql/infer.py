@@ -64,12 +64,14 @@ class Inference:
         return typed
 
     def attempt(self, expr: Expr, bound: Environment, want: Type) -> None:
-        """Learn what ``expr`` says of types; nothing when it contradicts what is known."""
+        """Learn what ``expr`` says of types; nothing when it contradicts what is known
+        or is nested too deeply.
+        """
         restore, waiting = self._unifier.saved(), list(self._waiting)
         try:
             self.of(expr, bound, want)
             self._advance()
-        except TlaSqlError:
+        except (TlaSqlError, RecursionError):
             restore()
             self._waiting = waiting
 
@@ -445,7 +447,10 @@ def _one_type(*parts: Expr) -> str:
     """How to give parts one type."""
     every = [inner for part in parts for inner in walk(part)]
     if any(isinstance(each, Model) for each in every):
-        return "in the mapping's [constants] give the model value a value of the other's type: Nil = -1"
+        return (
+            "in the mapping's [constants] give the model value one of the other's type that no state has: "
+            'Nil = -1, or of a record, say, Nil = { definition = "NoRecord" }'
+        )
     if any(isinstance(each, RecordOf | RecordSet) for each in every):
         return f"fields of one name have one type in all records; {_SOME_HAVE}"
     return "what is compared or joined has one type: a column holds no other"

@@ -27,9 +27,11 @@ from tlasql.shapes import (
     domain_of,
     element_of,
     field_of,
+    is_bounded,
     is_finite,
     is_total,
     is_virtual,
+    members_of,
     part_of,
     type_of,
     written_out,
@@ -38,6 +40,10 @@ from tlasql.types import BOOL, INT, STR, Function, Record, SeqOf, SetOf, Tuple, 
 
 if TYPE_CHECKING:
     from tlasql.values import Values
+
+
+MOST_FUNCTIONS = 1024
+"""How many functions of a set of functions are listed."""
 
 
 class Membership:
@@ -182,7 +188,7 @@ class Membership:
                 return self._single(key, image)
         return self._set(expr)
 
-    def _set(self, expr: Op) -> exp.Expr:  # noqa: C901, PLR0911 (one each)
+    def _set(self, expr: Op) -> exp.Expr:  # noqa: C901, PLR0911, PLR0912 (one each)
         values, dialect = self._values, self._dialect
         match expr.symbol, expr.arguments:
             case "{}", members:
@@ -236,6 +242,8 @@ class Membership:
                 return self.filtered(Quantified(expr.location, "filter", some, every, inside, type=expr.type))
             case "SUBSET", (base,) if is_finite(base):
                 return self._subsets(base)
+            case "->", (arguments, results) if keys := _few_arguments(arguments, results):
+                return self._functions(type_of(expr), keys, results)
         raise fail(
             expr.location,
             f"{text(expr)} is too large to be listed",
@@ -250,6 +258,25 @@ class Membership:
             return tree.case([(known, self._dialect.subsets(array, self._values.fresh("e")))])
 
         return self._dialect.let(self._values.fresh("whole"), self._counting.once(base), listed)
+
+    def _functions(self, kind: Type, keys: Sequence[Expr], results: Expr) -> exp.Expr:
+        """All functions from a few values that are written out; unknown where they are too many."""
+        values, dialect = self._values, self._dialect
+        assert isinstance(kind, SetOf)
+        most = next(n for n in range(MOST_FUNCTIONS, 0, -1) if n ** len(keys) <= MOST_FUNCTIONS)
+
+        def made(images: Sequence[exp.Expr]) -> exp.Expr:
+            array = exp.Array(expressions=[each.copy() for each in images])
+            if isinstance(kind.element, SeqOf):
+                return array
+            arguments = dialect.array([values.sized(each) for each in keys], SetOf(type_of(keys[0])))
+            return dialect.map_of(arguments, array)
+
+        def listed(array: exp.Expr) -> exp.Expr:
+            few = exp.LTE(this=dialect.size(array.copy()), expression=exp.Literal.number(most))
+            return tree.case([(few, self._choices([array] * len(keys), made))])
+
+        return dialect.let(values.fresh("images"), self._counting.once(results), listed)
 
     def _domain(self, function: Expr) -> exp.Expr:
         kind = function.type
@@ -310,6 +337,11 @@ class Membership:
                 return self._subset(element, base)
             case Op(symbol="Seq", arguments=(base,)) if isinstance(element.type, SeqOf):
                 return self._every_element(found(element), element.type.element, base)
+            case Op(symbol="UNION", arguments=(Quantified(kind="map") as images,)) if is_bounded(images.body):
+                held = Op(location, "\\in", (element, images.body), type=BOOL)
+                return self._ranging.over(
+                    images.domain, images.variable, lambda: inside(element, images.body), held, every=False
+                )
             case Op(symbol="UNION", arguments=(sets,)):
                 family = self._values.variable(location, "family", element_of(sets))
                 held = Op(location, "\\in", (element, family), type=BOOL)
@@ -443,16 +475,35 @@ class Membership:
         )
 
     def _combined(self, parts: Sequence[Expr], made: Callable[[Sequence[exp.Expr]], exp.Expr]) -> exp.Expr:
-        """What is made of each choice of one element of every part: nested images, made flat."""
+        """What is made of each choice of one element of every part."""
+        return self._choices([self._values.of(each) for each in parts], made)
+
+    def _choices(
+        self, arrays: Sequence[exp.Expr], made: Callable[[Sequence[exp.Expr]], exp.Expr]
+    ) -> exp.Expr:
+        """What is made of each choice of one element of every array: nested images, made flat."""
         values, dialect = self._values, self._dialect
 
         def level(index: int, chosen: list[exp.Expr]) -> exp.Expr:
-            if index == len(parts):
+            if index == len(arrays):
                 known = tree.all_of(tree.is_known(each.copy()) for each in chosen)
                 return tree.case([(known, made(chosen))])
             inner = dialect.transformed(
-                values.of(parts[index]), values.fresh("e"), lambda each: level(index + 1, [*chosen, each])
+                arrays[index].copy(), values.fresh("e"), lambda each: level(index + 1, [*chosen, each])
             )
-            return inner if index == len(parts) - 1 else dialect.flattened(inner)
+            return inner if index == len(arrays) - 1 else dialect.flattened(inner)
 
         return level(0, [])
+
+
+def _few_arguments(arguments: Expr, results: Expr) -> tuple[Expr, ...]:
+    """The arguments of functions that may be listed; none where they are not written out, or the functions
+    are too many in every state.
+    """
+    keys = members_of(arguments)
+    match results:
+        case Op(symbol="SUBSET", arguments=(base,)):
+            least = 2 ** len(members_of(base))
+        case _:
+            least = len(members_of(results))
+    return keys if is_bounded(results) and least ** len(keys) <= MOST_FUNCTIONS else ()

@@ -10,6 +10,7 @@ from tlasql.ir import (
     Field,
     Index,
     Literal,
+    Model,
     Op,
     Prime,
     Quantified,
@@ -20,7 +21,10 @@ from tlasql.ir import (
     walk,
 )
 from tlasql.types import BOOL, INT, STR, Function, Record, SeqOf, SetOf, Tuple, Type
+from tlasql.written import simplified
 
+_FEW = 64
+"""How many numbers are written out one by one."""
 _STRICT = {"=", "<", "<=", ">", ">=", "+", "-", "*", "-."}
 
 
@@ -40,6 +44,8 @@ def repeats(expr: Expr) -> bool:
             | Op(symbol="\\X", arguments=parts)
         ):
             return any(repeats(each) for each in parts)
+        case Op(symbol="->", arguments=(_, results)):
+            return repeats(results)
     return True
 
 
@@ -56,6 +62,24 @@ def is_finite(base: Expr) -> bool:
         ):
             raise fail(base.location, f"whether {text(base)} is finite is outside the fragment")
     return True
+
+
+def is_bounded(base: Expr) -> bool:
+    """Whether no infinite set is a part of its text: TLC lists the sets that a UNION is of."""
+    infinite = {"Nat", "Int", "STRING", "Seq"}
+    return not any(isinstance(each, Op) and each.symbol in infinite for each in walk(base))
+
+
+def members_of(base: Expr) -> tuple[Expr, ...]:
+    """The elements of a set that is written out, each once; none where it is no such set."""
+    match base:
+        case Op(symbol="{}", arguments=members) if all(isinstance(each, Literal | Model) for each in members):
+            return tuple({text(each): each for each in members}.values())
+        case Op(symbol="..", arguments=ends):
+            match tuple(simplified(each) for each in ends):
+                case (Literal(value=int() as low), Literal(value=int() as high)) if high < low + _FEW:
+                    return tuple(Literal(base.location, n, type=INT) for n in range(low, high + 1))
+    return ()
 
 
 def written_out(left: Expr, right: Expr) -> list[tuple[Expr, Expr]] | None:

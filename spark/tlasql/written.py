@@ -15,6 +15,7 @@ _NUMBERS: dict[str, Callable[..., int | bool]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "-.": operator.neg,
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
+_DIVISIONS: dict[str, Callable[[int, int], int]] = {"\\div": operator.floordiv, "%": operator.mod}
 _TRUTHS: dict[str, Callable[..., bool]] = {
     "/\\": lambda *each: all(each),
     "\\/": lambda *each: any(each),
@@ -51,6 +52,8 @@ def _computed(symbol: str, values: list[Any]) -> int | bool | None:
         return None
     if symbol == "=":
         return bool(values[0] == values[1])
+    if kind is int and symbol in _DIVISIONS and values[1] > 0:  # TLC divides by no other number alike
+        return _DIVISIONS[symbol](*values)
     if kind is int and symbol in _NUMBERS:
         return _NUMBERS[symbol](*values)
     if kind is bool and symbol in _TRUTHS:

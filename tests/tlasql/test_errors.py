@@ -43,6 +43,18 @@ def test_a_specification_is_refused(case: dict[str, str], tmp_path: Path) -> Non
     assert case.get("remedy", "") in text
 
 
+def test_a_model_value_among_records_needs_to_be_one(tmp_path: Path) -> None:
+    """The remedy is for any type, not for numbers alone."""
+    body = 'CONSTANT Nil\n\\* @invariant("a", "critical", "group")\nA == \\A r \\in requests : r # Nil\n'
+    mapping = tmp_path / "mapping.toml"
+    good = (FRAGMENT / "mapping.toml").read_text(encoding="utf-8")
+    mapping.write_text(f'{good}\n[constants]\nNil = {{ model = "none" }}\n', encoding="utf-8")
+    module = _module(tmp_path, body)
+    text = _refusal(module, mapping)
+    assert f"{module}:16:26: error: = of different types: r of type {{" in text
+    assert 'Nil = { definition = "NoRecord" }' in text
+
+
 @pytest.mark.parametrize("case", MAPPINGS, ids=lambda case: case["name"])
 def test_a_mapping_is_refused(case: dict[str, str], tmp_path: Path) -> None:
     """The message names the mapping, and the entry's line."""

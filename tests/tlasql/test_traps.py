@@ -242,6 +242,15 @@ def test_the_subsets_of_a_large_set_are_unknown() -> None:
     assert [said["g_parts_counted", n] for n in range(3)] == [True, True, None]
 
 
+def test_the_functions_into_a_large_set_are_unknown() -> None:
+    """Two arguments and 32 values make a thousand functions; those of more are not listed."""
+    state = DOMAIN.state(random.Random(10))
+    states = [{**state, "n": 500, "s": list(range(size))} for size in (32, 33)]
+    counted = [each for each in _module("duckdb").definitions if each.mark.id == "k_counted"]
+    said = on_duckdb(duck(DOMAIN, states), counted, len(states))
+    assert [said["k_counted", n] for n in range(2)] == [32 * 31 // 2 > 500, None]
+
+
 def test_random_definitions_of_these_shapes() -> None:
     """``make search`` goes on from here for an hour; what it found once is in the corpus."""
     found = judged(1)

@@ -588,4 +588,17 @@ Apart(h) == \A i, j \in DOMAIN h : i # j => i + j \in t \/ i > k
 \* @invariant("filtered_twice", "info", "state")
 FilteredTwice == n = 2 \/ Apart([x \in {y \in s : y # n} |-> x])
 
+----------------------------------------------------------------------------
+\* Recursion that is written without IF.
+
+RECURSIVE Among(_, _), Below(_, _)
+Among(f, x) == Len(f) > 0 /\ (Head(f) = x \/ Among(Tail(f), x))
+Below(f, x) == CASE f = <<>> -> 0 [] Head(f) < x -> 1 + Below(Tail(f), x) [] OTHER -> Below(Tail(f), x)
+
+\* @invariant("found_by_recursion", "info", "state")
+FoundByRecursion == Among(q, n)
+
+\* @invariant("counted_by_recursion", "info", "state")
+CountedByRecursion == Below(q, k) > 0
+
 =============================================================================

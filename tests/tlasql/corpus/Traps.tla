@@ -449,4 +449,56 @@ OverWritten == n > 1 \/ \E m \in Keys :
 \* @invariant("h_written_twice", "info", "state")
 WrittenTwice == b \/ \A m \in Keys : \E o \in {Nobody, "a", "b"} :
     m \in live => f[m] >= f[o] \/ Cardinality({x \in owned[o] : x > f[m] /\ x # n}) > N
+----------------------------------------------------------------------------
+\* Recursion that ends at the last element, not behind it, has no value where there is none.
+
+RECURSIVE LastLargest(_), LastImage(_), LastSmallest(_), SumToLast(_)
+LastLargest(S) == IF Cardinality(S) = 1 THEN CHOOSE x \in S : TRUE ELSE
+    LET x == CHOOSE x \in S : TRUE  rest == LastLargest(S \ {x}) IN IF x > rest THEN x ELSE rest
+LastImage(S) == LET m == CHOOSE m \in S : TRUE IN IF S = {m} THEN f[m] ELSE
+    IF f[m] >= LastImage(S \ {m}) THEN f[m] ELSE LastImage(S \ {m})
+LastSmallest(list) == IF Len(list) = 1 THEN list[1] ELSE
+    IF Head(list) < LastSmallest(Tail(list)) THEN Head(list) ELSE LastSmallest(Tail(list))
+SumToLast(list) == IF Len(list) <= 1 THEN Head(list) ELSE Head(list) + SumToLast(Tail(list))
+
+\* @invariant("i_largest", "info", "state")
+LargestOfAll == LastLargest(s) > n
+\* @invariant("i_largest_guarded", "info", "state")
+LargestGuarded == s # {} => LastLargest(s) > n
+\* @invariant("i_largest_image", "info", "state")
+LargestOfImages == LastImage(live) > n
+\* @invariant("i_smallest", "info", "state")
+SmallestOfAll == LastSmallest(q) < n
+\* @invariant("i_sum_to_last", "info", "state")
+SumOfAll == SumToLast(q) > n
+----------------------------------------------------------------------------
+\* Sequences up to a length, and other unions of sets that are never listed.
+
+\* @invariant("j_up_to", "info", "state")
+UpTo == q \in UNION {[1 .. i -> s \cup {n, N}] : i \in 0 .. 3}
+\* @invariant("j_up_to_a_variable", "info", "state")
+UpToVariable == q \in UNION {[1 .. i -> 0 .. N] : i \in {x \in s : x < n}}
+\* @invariant("j_functions", "info", "state")
+SomeFunction == f \in UNION {[S -> s] : S \in SUBSET Keys}
+\* @invariant("j_parts", "info", "state")
+SomePart == s \in UNION {SUBSET {x, n, N} : x \in cluster}
+\* @invariant("j_products", "info", "state")
+SomeProduct == two \in UNION {{x} \X {b} : x \in owned[key]}
+----------------------------------------------------------------------------
+\* All functions from a few values that are written out.
+
+\* @invariant("k_some_function", "info", "state")
+SomePair == \E h \in [0 .. 2 - 1 -> s] : h[0] + h[1] = n
+\* @invariant("k_every_function", "info", "state")
+EveryChoice == \A h \in [Keys -> {n, N}] : \E m \in live : m \in DOMAIN f /\ h[m] > f[m]
+\* @invariant("k_counted", "info", "state")
+CountedPairs == Cardinality({h \in [1 .. 2 -> s] : h[1] < h[2]}) > n
+\* @invariant("k_images", "info", "state")
+ImagesOfAll == {h["a"] : h \in [{"a"} -> owned[key]]} = s
+\* @invariant("k_member", "info", "state")
+OneOfAll == q \in {h \in [1 .. 2 -> 0 .. 3] : h[1] # h[2]}
+\* @invariant("k_chosen", "info", "state")
+ChosenOfAll == LET h == CHOOSE h \in [{1, 2} -> {n}] : h[1] > N IN h[2] = verdict
+\* @step("k_step", "info", "state")
+StepOfAll == \E h \in [{1, 2} -> {n, N}] : n' = h[1] /\ N' = h[2]
 =============================================================================
