@@ -98,7 +98,7 @@ class Coordinator:
         self._of_broker: dict[int, BrokersTerms] = {}
         self._last = self._terms[-1] if self._terms else None
         self._cut = self._cut_terms(clean)
-        self._elected = {0, *elected}
+        self._first_elected = min(elected, default=None)
         self.begins = {stretch.number: begins(log, stretch) for stretch in log.stretches}
         if log.base is not None and began is not None and began[1] > log.base.to:
             self.begins = dict.fromkeys(self.begins, began[0])
@@ -108,9 +108,11 @@ class Coordinator:
         if it is not known.
 
         With ZooKeeper a leader epoch also begins when a follower leaves the ISR. The coordinator is not
-        loaded anew for that (ReplicaManager.makeLeaders), so its markers have the epoch of its election.
+        loaded anew for that (ReplicaManager.makeLeaders), so its markers have the epoch of its election. From
+        the first leader epoch on that the metadata log has, the cluster has no ZooKeeper.
         """
-        return leader_epoch if leader_epoch in self._elected else None
+        kraft = self._first_elected is not None and leader_epoch >= self._first_elected
+        return leader_epoch if kraft or leader_epoch == 0 else None
 
     def _cut_terms(self, clean: Set[int]) -> set[tuple[int, int]]:
         """The terms, as stretch and leader epoch, whose last records an unclean election may have removed."""
