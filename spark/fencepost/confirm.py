@@ -38,12 +38,10 @@ def confirmation(reader: Reader, verdict: Mapping[str, Any]) -> str:
     if not around.states:
         return "TLC was not asked: the states it is about are not in the lake."
     try:
-        confirmation = confirm(compiled, marked, around.states)
+        answer = confirm(compiled, marked, around.states)
     except TooLargeError as error:
         return f"TLC was not asked: {error}."
-    if confirmation.confirmed:
+    if answer.confirmed:
         return f"TLC confirms it: {found.name} is violated by the same states."
-    return (
-        "TLC DISAGREES, which is a fault in Fencepost. What it was given:\n"
-        f"{confirmation.module}\n{confirmation.output}"
-    )
+    disagrees = "TLC DISAGREES, which is a fault in Fencepost. What it was given:"
+    return f"{disagrees}\n{answer.module}\n{answer.output}"

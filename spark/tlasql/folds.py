@@ -291,14 +291,11 @@ def _is_single(test: Expr, over: Bound, element: Callable[[Expr], bool]) -> str 
     if counted is not None and counted[1:] in (("=", 1), ("<=", 1)):
         return counted[0]
     match test:
-        case Op(symbol="=", arguments=(one, Op(symbol="{}", arguments=(only,)))) if one == over and element(
-            only
-        ):
-            return "Cardinality"
-        case Op(symbol="=", arguments=(Op(symbol="{}", arguments=(only,)), one)) if one == over and element(
-            only
-        ):
-            return "Cardinality"
+        case Op(symbol="=", arguments=(left, right)):
+            for one, other in ((left, right), (right, left)):
+                match other:
+                    case Op(symbol="{}", arguments=(only,)) if one == over and element(only):
+                        return "Cardinality"
     return None
 
 

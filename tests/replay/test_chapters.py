@@ -19,8 +19,7 @@ from fencepost.replay.new_evidence import first_affected_chapters, newest_snapsh
 from fencepost.settings import Settings
 from fencepost.tables import FILES, REQUESTS
 
-HOUR_MS = 3_600_000
-DAY_MS = 24 * HOUR_MS
+DAY_MS = 86_400_000
 TODAY = 20_000
 """Days since 1970."""
 

@@ -16,7 +16,7 @@ from fencepost.capture.digests import head_digest, headers_digest, last_header
 from fencepost.capture.files import opened_exactly
 from fencepost.capture.files import size as size_of
 from fencepost.capture.plan import SEGMENT, Origin, Plan, ReadProgress, Source, is_compressed, is_text
-from fencepost.capture.text import planned_begins
+from fencepost.capture.text import final_first_entry_digest
 from fencepost.tables import FILES
 
 _OF_PARTITION = re.compile(r"(?P<partition>.+-\d+)(\.[0-9a-f]{32}-\w+)?")
@@ -94,7 +94,7 @@ def _values(rows: pa.Table) -> list[list[Any]]:
 
 
 def _begins(source: Source) -> str | None:
-    return planned_begins(source.file) if is_text(source.kind) else None
+    return final_first_entry_digest(source.file) if is_text(source.kind) else None
 
 
 def _find(source: Source, size: int, candidates: Iterable[ReadProgress]) -> ReadProgress | None:

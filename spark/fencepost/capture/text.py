@@ -73,9 +73,9 @@ def files(patterns: tuple[str, ...]) -> tuple[list[str], list[str]]:
     return list(matching), missing
 
 
-def planned_begins(path: str) -> str | None:
-    """The digest by which a run that has planned to read a log finds out that another log has its name now;
-    None if the log has no whole first entry yet. Raises OSError.
+def final_first_entry_digest(path: str) -> str | None:
+    """The digest of a log's first entry, by which a run that has planned to read the log finds out that
+    another one has its name now; None while that entry may still be written. Raises OSError.
     """
     with opened(path) as file:
         begins, stays = _first_entry_digest(file)

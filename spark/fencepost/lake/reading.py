@@ -54,9 +54,8 @@ def files(catalog: Catalog, table: Table, columns: Sequence[str] = (), where: Wh
     schema, present = table.schema_of(chosen), catalog.load_table(table.name)
     if present.metadata.current_snapshot_id is None:
         return Files(schema, 0)
-    condition = expression(where)
-    table_scan = present.scan(condition, selected_fields=chosen)
-    return _files(present, schema, list(table_scan.plan_files()), where)
+    tasks = list(present.scan(expression(where), selected_fields=chosen).plan_files())
+    return _files(present, schema, tasks, where)
 
 
 def scan(catalog: Catalog, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> pa.Table:

@@ -81,13 +81,13 @@ class Coordinator:
         complete: bool = False,
         replicated: bool = False,
         clean: Set[int] = frozenset(),
-        elected: Set[int] = frozenset(),
+        kraft_since: int | None = None,
         began: tuple[int, int] | None = None,
     ) -> None:
         """``leaders``: broker ids by leader epoch; ``complete``: coverage.is_complete; ``replicated``:
         whether a record takes effect only after other brokers have it; ``clean``: the leader epochs that are
-        known to have begun without an unclean election; ``elected``: those that the metadata log has;
-        ``began``: the offsets from and to which an earlier chapter knew the log.
+        known to have begun without an unclean election; ``kraft_since``: the first one that the metadata log
+        has; ``began``: the offsets from and to which an earlier chapter knew the log.
         """
         self.key = key
         self.replicated = replicated
@@ -98,7 +98,7 @@ class Coordinator:
         self._of_broker: dict[int, BrokersTerms] = {}
         self._last = self._terms[-1] if self._terms else None
         self._cut = self._cut_terms(clean)
-        self._first_elected = min(elected, default=None)
+        self._kraft_since = kraft_since
         self.begins = {stretch.number: begins(log, stretch) for stretch in log.stretches}
         if log.base is not None and began is not None and began[1] > log.base.to:
             self.begins = dict.fromkeys(self.begins, began[0])
@@ -108,21 +108,22 @@ class Coordinator:
         if it is not known.
 
         With ZooKeeper a leader epoch also begins when a follower leaves the ISR. The coordinator is not
-        loaded anew for that (ReplicaManager.makeLeaders), so its markers have the epoch of its election. From
-        the first leader epoch on that the metadata log has, the cluster has no ZooKeeper.
+        loaded anew for that (ReplicaManager.makeLeaders), so its markers have the epoch of its election.
         """
-        kraft = self._first_elected is not None and leader_epoch >= self._first_elected
+        kraft = self._kraft_since is not None and leader_epoch >= self._kraft_since
         return leader_epoch if kraft or leader_epoch == 0 else None
 
     def _cut_terms(self, clean: Set[int]) -> set[tuple[int, int]]:
         """The terms, as stretch and leader epoch, whose last records an unclean election may have removed."""
         if not self.replicated:
             return set()
-        return {
-            (term.stretch, term.leader_epoch)
-            for term, following in pairwise(self._terms)
-            if not clean >= set(range(term.leader_epoch + 1, following.leader_epoch + 1))
-        }
+        cut = set()
+        for term, following in pairwise(self._terms):
+            # counted, not listed: no checksum covers a leader epoch, so a damaged one may be any number
+            elections = following.leader_epoch - term.leader_epoch
+            if sum(term.leader_epoch < each <= following.leader_epoch for each in clean) < elections:
+                cut.add((term.stretch, term.leader_epoch))
+        return cut
 
     def may_have_lost(self, term: Term, ms: int) -> bool:
         """Whether records that a term had before ``ms`` may have been lost in an unclean election, which

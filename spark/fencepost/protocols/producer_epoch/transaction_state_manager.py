@@ -121,7 +121,8 @@ class TransactionStateManager:
             each.timed_requests = [sent for sent in each.requests if sent.broker_id not in others]
             each.pairs = granted_pairs(granted_inits(each.timed_requests), each.records, self._tolerance_ms)
         pairs = (pair for each in self._ids.values() for pair in each.pairs)
-        leaders = _leaders(metadata.leaders(TRANSACTIONS_TOPIC, key[2]), pairs)
+        elected = metadata.leaders(TRANSACTIONS_TOPIC, key[2])
+        leaders = _leaders(elected, pairs)
         return Coordinator(
             key,
             log,
@@ -129,7 +130,7 @@ class TransactionStateManager:
             complete=is_complete(log, evidence.end),
             replicated=metadata.is_replicated(TRANSACTIONS_TOPIC, key[2]),
             clean=metadata.clean_epochs(TRANSACTIONS_TOPIC, key[2]),
-            elected=metadata.leaders(TRANSACTIONS_TOPIC, key[2]).keys(),
+            kraft_since=min(elected, default=None),
             began=evidence.began,
         )
 
