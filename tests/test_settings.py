@@ -180,6 +180,18 @@ def test_mistakes_name_file_key_and_remedy(tmp_path: Path, text: str, said: str)
     assert said in str(error.value)
 
 
+@pytest.mark.parametrize("brokers", ["cluster.brokers", "clusters.brokers"])
+def test_a_misspelt_table_is_named_and_not_printed(tmp_path: Path, brokers: str) -> None:
+    path = write(tmp_path, f"[[cluster]]\nname = 'c'\n[[{brokers}]]\nid = 1\nlog_dirs = ['/secret']")
+    with pytest.raises(SettingsError) as error:
+        settings.load(path)
+    said = str(error.value)
+    assert f"{path}: cluster: is not known here" in said
+    assert "The nearest is clusters." in said
+    assert "secret" not in said
+    assert "no cluster is configured" not in said
+
+
 def test_every_mistake_is_told_at_once(tmp_path: Path) -> None:
     path = write(tmp_path, CLUSTER + "log_dir = []\nlog_dirs = 'x'\n[clock]\ntolerance_ms = 1.5\n[lakes]")
     with pytest.raises(SettingsError) as error:

@@ -33,11 +33,12 @@ EXIT_CODES = (
 # Looked up by name when an error is raised, since only the commands that need these modules import them.
 _BAD_INPUT = (
     ("fencepost.iceberg.catalog", "CatalogError"),
+    ("fencepost.jars", "SessionError"),
+    ("fencepost.lock", "LockError"),
     ("fencepost.places", "PlaceError"),
     ("fencepost.plots.reading", "PlotError"),
     ("fencepost.reading", "LakeError"),
     ("fencepost.report", "UnknownVerdictError"),
-    ("fencepost.session", "SessionError"),
     ("fencepost.settings", "SettingsError"),
     ("tlasql", "TlaSqlError"),
     ("tlasql.tlc", "TlcError"),

@@ -21,6 +21,8 @@ from pyiceberg.catalog import Catalog
 from fencepost import engines, lake
 from fencepost.gate import GateFailed, GateResult, run_gate
 from fencepost.gate.notify import Sink, task_failed
+from fencepost.jars import spark_jars
+from fencepost.lock import locked
 from fencepost.settings import Settings, SettingsError, load
 
 if TYPE_CHECKING:
@@ -92,24 +94,32 @@ class Run:
 
 
 def audit(run: Run, sinks: Sequence[Sink] = ()) -> GateResult:
-    """Run all five steps. A closed gate is a result here (``passed`` is false), not an exception."""
-    for name in ("capture", "rebuild", "judge", "marts"):
-        started = time.monotonic()
-        logger.info("%s ...", name)
-        summary = run.step(name)
-        logger.info("%s: %s (%.1f s)", name, _in_words(summary), time.monotonic() - started)
-    try:
-        return run_gate(run.settings, sinks)
-    except GateFailed as failed:
-        return failed.result
+    """Run all five steps. A closed gate is a result here (``passed`` is false), not an exception.
+
+    Waits while another run writes to the lake. Raises what the steps raise, and LockError.
+    """
+    # the marts need them, after minutes on much evidence
+    spark_jars(run.settings)
+    with locked(run.settings):
+        for name in ("capture", "rebuild", "judge", "marts"):
+            started = time.monotonic()
+            logger.info("%s ...", name)
+            summary = run.step(name)
+            logger.info("%s: %s (%.1f s)", name, _in_words(summary), time.monotonic() - started)
+        try:
+            return run_gate(run.settings, sinks)
+        except GateFailed as failed:
+            return failed.result
 
 
 def run_step(name: str, config: str | None = None, run_id: str | None = None) -> Summary:
     """Run one step, for a scheduler; ``config``: the path of the configuration.
 
-    Returns its summary as plain values. Raises what the step raises, and GateFailed if the gate is closed.
+    Returns its summary as plain values. Waits while another run writes to the lake. Raises what the step
+    raises, LockError, and GateFailed if the gate is closed.
     """
-    with Run(load(Path(config) if config else None), run_id) as run:
+    settings = load(Path(config) if config else None)
+    with locked(settings), Run(settings, run_id) as run:
         return run.step(name)
 
 

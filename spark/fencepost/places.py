@@ -29,8 +29,13 @@ def project_folder(name: str) -> Path:
     raise PlaceError(f"No folder {looked}. Set {HOME_ENV} to the folder of the project that holds {name}/.")
 
 
+def run_folder(settings: Settings) -> Path:
+    """Where runs leave files: beside the lake when that is local, else beside the configuration."""
+    return settings.lake.folder or settings.folder / ".fencepost"
+
+
 def work_folder(settings: Settings, name: str) -> Path:
-    """A folder for files a run leaves (logs, reports, alerts): beside the lake when that is local."""
-    folder = (settings.lake.folder or settings.folder / ".fencepost") / name
+    """A folder for files a run leaves (logs, reports, alerts)."""
+    folder = run_folder(settings) / name
     folder.mkdir(parents=True, exist_ok=True)
     return folder

@@ -14,8 +14,14 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from fencepost.iceberg.catalog import CatalogError, catalog_properties, open_catalog, spark_catalog_conf
-from fencepost.reading import LakeError, MissingPackageError, open_lake, over, reads_without_spark, rows
+from fencepost.iceberg.catalog import (
+    CatalogError,
+    MissingPackageError,
+    catalog_properties,
+    open_catalog,
+    spark_catalog_conf,
+)
+from fencepost.reading import LakeError, open_lake, over, reads_without_spark, rows
 from fencepost.session import spark_session
 from fencepost.settings import Lake, Settings
 
@@ -223,7 +229,7 @@ def test_a_driver_that_is_not_there_leaves_the_lake_to_spark(
 ) -> None:
     properties = {"type": "jdbc", "uri": "jdbc:postgresql://127.0.0.1:9/lake"}
     settings = Settings(made[1].path, Lake("/w", "jdbc", properties), made[1].clusters, spark=made[1].spark)
-    with pytest.raises(MissingPackageError, match="sql-postgres"), open_lake(settings, "duckdb"):
+    with pytest.raises(MissingPackageError, match="psycopg2-binary"), open_lake(settings, "duckdb"):
         pass
     monkeypatch.setattr("fencepost.reading.spark.session_for_lake", lambda _: made[0])
     with open_lake(settings) as lake:

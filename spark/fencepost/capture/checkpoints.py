@@ -13,6 +13,7 @@ from pathlib import Path
 from pyiceberg.catalog import Catalog
 
 from fencepost.capture.files import content, expand, is_file
+from fencepost.capture.plan import SEGMENT, Fault
 from fencepost.engines.process import ProcessEngine
 from fencepost.settings import Cluster
 from fencepost.tables import CLEANED, LOG_ENDS
@@ -57,6 +58,22 @@ def note_log_ends(catalog: Catalog, clusters: Sequence[Cluster], run_id: str, no
     ]
     within = [{"cluster": frozenset(cluster.name for cluster in clusters)}]
     return ProcessEngine(catalog).append_new(LOG_ENDS, LOG_ENDS.rows(rows), within) if rows else 0
+
+
+def unreadable_checkpoints(clusters: Sequence[Cluster]) -> list[Fault]:
+    """A fault for each checkpoint that is there and may not be read: what it says must not count as not
+    said.
+    """
+    faults = []
+    for cluster, broker_id, path in _log_dirs(clusters):
+        for file in (path / _CLEANED, path / _FLUSHED, path / _CLEAN_SHUTDOWN):
+            try:
+                if is_file(file):
+                    content(file)
+            except OSError as error:
+                detail = f"cannot be read ({error.strerror}): check its permissions"
+                faults.append(Fault(cluster, broker_id, SEGMENT, str(file), 0, 0, "unreadable", detail))
+    return faults
 
 
 def have_checkpoints(cluster: Cluster) -> bool:

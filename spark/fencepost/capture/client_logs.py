@@ -19,13 +19,14 @@ def find_client_logs(cluster: Cluster) -> tuple[list[Source], list[Fault]]:
     sources: list[Source] = []
     faults: list[Fault] = []
     for client in cluster.clients:
-        matching, missing = files(client.logs)
+        matching, absent = files(client.logs, _MISSING)
         sources += [
             Source(cluster.name, None, CLIENT_LOG, file, timezone=client.timezone, client=client.name)
             for file in matching
         ]
         faults += [
-            Fault(cluster.name, None, CLIENT_LOG, pattern, 0, 0, "missing", _MISSING) for pattern in missing
+            Fault(cluster.name, None, CLIENT_LOG, each.path, 0, 0, each.reason, each.detail)
+            for each in absent
         ]
     return sources, faults
 

@@ -6,6 +6,7 @@ They are files of this machine. To read evidence from other stores, only these f
 from __future__ import annotations
 
 import glob
+import os
 from io import BufferedReader, FileIO
 from pathlib import Path
 
@@ -16,14 +17,33 @@ def expand(pattern: str) -> list[str]:
     return sorted(glob.glob(pattern, recursive=True, include_hidden=True))  # noqa: PTH207
 
 
+def closed_folders(pattern: str) -> list[str]:
+    """The folders on the way to a path or glob into which this user may not look, sorted. A glob passes over
+    them in silence.
+    """
+    path = Path(pattern)
+    closed: set[str] = set()
+    for child, parent in zip((path, *path.parents), path.parents, strict=False):
+        # to go through a folder takes less than to list it
+        needed = os.X_OK | os.R_OK if glob.has_magic(child.name) else os.X_OK
+        closed |= {each for each in expand(str(parent)) if is_folder(each) and not os.access(each, needed)}
+    return sorted(closed)
+
+
 def is_folder(path: str) -> bool:
-    """Whether a path is a folder."""
-    return Path(path).is_dir()
+    """Whether a path is a folder. A path that this user may not look at is none."""
+    try:
+        return Path(path).is_dir()
+    except PermissionError:
+        return False
 
 
 def is_file(path: str | Path) -> bool:
-    """Whether a path is a file."""
-    return Path(path).is_file()
+    """Whether a path is a file. A path that this user may not look at is none."""
+    try:
+        return Path(path).is_file()
+    except PermissionError:
+        return False
 
 
 def resolved(path: str) -> str:

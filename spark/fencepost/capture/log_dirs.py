@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from fencepost.capture.files import content, expand, names
+from fencepost.capture.files import closed_folders, content, expand, names
 from fencepost.capture.kinds import Kind
-from fencepost.capture.plan import READ_WHOLE, SEGMENT, Fault, Source
+from fencepost.capture.plan import CLOSED, READ_WHOLE, SEGMENT, Fault, Source
 from fencepost.formats.partition_files import topic_id_in
 from fencepost.settings import Broker, Cluster
 
@@ -37,8 +37,9 @@ def find_files(
     faults: list[Fault] = []
     for broker in cluster.brokers:
         for pattern in broker.log_dirs:
-            paths = expand(pattern)
-            if not paths:
+            paths, closed = expand(pattern), closed_folders(pattern)
+            faults += [_fault(cluster.name, broker, each, "unreadable", CLOSED) for each in closed]
+            if not paths and not closed:
                 detail = "no such directory: correct log_dirs in the configuration, or mount it"
                 faults.append(_fault(cluster.name, broker, pattern, "missing", detail))
             for path in paths:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from fencepost.capture.plan import Fault, Source
 from fencepost.capture.rows import Rows
-from fencepost.capture.text import BEGINS, Piece, files, of_table, text_rows
+from fencepost.capture.text import BEGINS, Piece, matching, of_table, text_rows
 from fencepost.formats.clock import LogClock
 from fencepost.formats.lines import Parsed
 from fencepost.formats.log_entries import Entry, Message, last_entry, parse_entries
@@ -92,7 +92,8 @@ def find_client_logs(kind: str, cluster: Cluster) -> tuple[list[Source], list[Fa
     return [
         Source(cluster.name, None, kind, file, timezone=client.timezone, client=client.name)
         for client in cluster.clients
-        for file in files(client.logs)[0]
+        for pattern in client.logs
+        for file in matching(pattern)
     ], []
 
 

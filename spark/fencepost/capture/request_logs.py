@@ -15,7 +15,7 @@ from fencepost.capture.files import resolved
 from fencepost.capture.kinds import Kind
 from fencepost.capture.plan import REQUEST_LOG, Fault, Source
 from fencepost.capture.rows import Rows
-from fencepost.capture.text import Piece, files, of_table, text_rows
+from fencepost.capture.text import Absence, Piece, files, of_table, text_rows
 from fencepost.formats.lines import Parsed
 from fencepost.formats.request_ids import RequestIds
 from fencepost.formats.request_log import parse_lines
@@ -39,10 +39,10 @@ def find_request_logs(cluster: Cluster) -> tuple[list[Source], list[Fault]]:
     """
     sources: list[Source] = []
     faults: list[Fault] = []
-    found = [(broker, *files(broker.request_logs)) for broker in cluster.brokers]
+    found = [(broker, *files(broker.request_logs, _MISSING)) for broker in cluster.brokers]
     # of one broker, several paths may lead to a file: a line counts once
     owners = Counter(file for _, matching, _ in found for file in set(map(resolved, matching)))
-    for broker, matching, missing in found:
+    for broker, matching, absent in found:
         for file in matching:
             if owners[resolved(file)] == 1:
                 sources.append(Source(cluster.name, broker.id, REQUEST_LOG, file, timezone=broker.timezone))
@@ -50,11 +50,10 @@ def find_request_logs(cluster: Cluster) -> tuple[list[Source], list[Fault]]:
                 faults.append(
                     Fault(cluster.name, broker.id, REQUEST_LOG, file, 0, 0, "unreadable", _OF_SEVERAL)
                 )
-        gone = [(pattern, _MISSING) for pattern in missing]
-        gone += [(file, _SKIPPED) for file in _skipped(matching)]
+        absent += [Absence(file, "missing", _SKIPPED) for file in _skipped(matching)]
         faults += [
-            Fault(cluster.name, broker.id, REQUEST_LOG, file, 0, 0, "missing", detail)
-            for file, detail in gone
+            Fault(cluster.name, broker.id, REQUEST_LOG, each.path, 0, 0, each.reason, each.detail)
+            for each in absent
         ]
     return sources, faults
 

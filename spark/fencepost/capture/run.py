@@ -19,7 +19,7 @@ from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.capture import readers
-from fencepost.capture.checkpoints import note_cleaned, note_log_ends
+from fencepost.capture.checkpoints import note_cleaned, note_log_ends, unreadable_checkpoints
 from fencepost.capture.copies import copies
 from fencepost.capture.files import opened
 from fencepost.capture.kinds import Kind
@@ -83,7 +83,10 @@ def capture(
             notes.add(done.reported.to_pylist())
             added |= {name: added[name] + count for name, count in done.added.items()}
     note_cleaned(catalog, settings.clusters, run_id, now)
-    plan.faults += missing_segments(catalog, settings.clusters)
+    plan.faults += [
+        *unreadable_checkpoints(settings.clusters),
+        *missing_segments(catalog, settings.clusters),
+    ]
     notes.finish()
     for target in targets:
         report(f"{target.table.name}: {added[target.table.name]} rows are new")

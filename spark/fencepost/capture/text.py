@@ -8,13 +8,13 @@ import hashlib
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import pyarrow as pa
 
 from fencepost.capture.digests import head_digest
-from fencepost.capture.files import expand, is_folder, opened
-from fencepost.capture.plan import Fault, Source, is_compressed
+from fencepost.capture.files import closed_folders, expand, is_folder, opened
+from fencepost.capture.plan import CLOSED, Fault, Source, is_compressed
 from fencepost.capture.rows import OUTCOME, Rows, arrow_rows, fault_of, outcome
 from fencepost.formats import faults as formats
 from fencepost.formats.lines import Parsed
@@ -46,6 +46,14 @@ class Piece:
     whole: bool = False
 
 
+class Absence(NamedTuple):
+    """A path or glob whose files are not read, the reason, and what to do."""
+
+    path: str
+    reason: str
+    detail: str
+
+
 Parse = Callable[[Source, Piece, int | None], Parsed]
 """The lines of a piece; the last argument is the ``last_ms`` of the piece before."""
 
@@ -61,16 +69,24 @@ LastEntry = Callable[[bytes], int]
 """The position in these complete lines at which the last entry begins; it may continue in later lines."""
 
 
-def files(patterns: tuple[str, ...]) -> tuple[list[str], list[str]]:
-    """The files that the globs match, each once, and the globs that match none."""
-    matching: dict[str, None] = {}
-    missing = []
+def matching(pattern: str) -> list[str]:
+    """The files that a glob matches."""
+    return [path for path in expand(pattern) if not is_folder(path)]
+
+
+def files(patterns: tuple[str, ...], if_none: str) -> tuple[list[str], list[Absence]]:
+    """The files that the globs match, each once, and what is absent; ``if_none``: what to do if a glob
+    matches no file.
+    """
+    found: dict[str, None] = {}
+    absent = []
     for pattern in patterns:
-        matched = [path for path in expand(pattern) if not is_folder(path)]
-        matching |= dict.fromkeys(matched)
-        if not matched:
-            missing.append(pattern)
-    return list(matching), missing
+        matched, closed = matching(pattern), closed_folders(pattern)
+        found |= dict.fromkeys(matched)
+        absent += [Absence(folder, "unreadable", CLOSED) for folder in closed]
+        if not matched and not closed:
+            absent.append(Absence(pattern, "missing", if_none))
+    return list(found), absent
 
 
 def final_first_entry_digest(path: str) -> str | None:

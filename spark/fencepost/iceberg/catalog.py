@@ -22,11 +22,23 @@ class CatalogError(Exception):
     """PyIceberg cannot open this kind of catalog; Spark may. The message says why."""
 
 
-def open_catalog(lake: Lake) -> Catalog:
-    """Open the catalog with PyIceberg. Raises CatalogError if PyIceberg has no catalog of this kind."""
-    from pyiceberg.catalog import load_catalog
+class MissingPackageError(CatalogError):
+    """PyIceberg needs a Python package for this catalog (a driver, a cloud's SDK) that is not installed."""
 
-    catalog = load_catalog(NAME, **catalog_properties(lake))
+
+def open_catalog(lake: Lake) -> Catalog:
+    """Open the catalog with PyIceberg.
+
+    Raises CatalogError if PyIceberg has no catalog of this kind, and MissingPackageError if it lacks a
+    package for it.
+    """
+    from pyiceberg.catalog import load_catalog
+    from pyiceberg.exceptions import NotInstalledError
+
+    try:
+        catalog = load_catalog(NAME, **catalog_properties(lake))
+    except (ImportError, NotInstalledError) as error:
+        raise MissingPackageError(_missing_package(lake, error)) from error
     if catalog_properties(lake)["type"] != "sql":
         return catalog
     from fencepost.iceberg.sql_catalog import CachingSqlCatalog
@@ -64,6 +76,17 @@ def spark_catalog_conf(lake: Lake) -> dict[str, str]:
         _SPARK_PREFIX: "org.apache.iceberg.spark.SparkCatalog",
         **{f"{_SPARK_PREFIX}.{name}": value for name, value in properties.items()},
     }
+
+
+def _missing_package(lake: Lake, error: Exception) -> str:
+    if catalog_properties(lake)["type"] != "sql":
+        return f"PyIceberg cannot open the catalog {lake.catalog}: {error}."
+    # PyIceberg's message names its own extras, whichever package is missing
+    return (
+        f"The catalog {lake.catalog} is a PostgreSQL database, and its Python driver is not installed: "
+        "pip install psycopg2-binary. Spark needs its JDBC driver, too: name the jar in spark.jars of the "
+        "configuration, or put it beside Iceberg's in .jars/spark."
+    )
 
 
 def _warehouse(lake: Lake) -> dict[str, str]:

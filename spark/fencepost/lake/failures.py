@@ -13,6 +13,14 @@ from fencepost.settings import SQLITE, Lake
 _FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 # Some libraries' errors have the system's error only in their text.
 _FULL = (os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT))
+# What is raised if a catalog on another machine does not answer, or refuses: by name, to import none of it.
+_OF_CATALOGS = frozenset(
+    {
+        ("requests.exceptions", "RequestException"),
+        ("sqlalchemy.exc", "DBAPIError"),
+        ("pyiceberg.exceptions", "RESTError"),
+    }
+)
 _REPEAT = "Free some space, and repeat the command: what it has written is not lost."
 
 
@@ -37,6 +45,9 @@ def _in_words(error: BaseException, lake: Lake) -> str | None:
         return f"The catalog {catalog} cannot be used ({error}). {_remedy(str(error))}"
     if any(why in str(error) for why in _FULL):
         return f"No space is left for {lake.warehouse} or {tempfile.gettempdir()}. {_REPEAT}"
+    if lake.folder is None and _is_of_catalog(error):
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        return f"The catalog {lake.catalog} does not answer ({reason}). Check [lake] in the configuration."
     if not isinstance(error, OSError) or not any(place in str(error) for place in _folders(lake)):
         return None
     remedy = "Check [lake] in the configuration."
@@ -45,6 +56,10 @@ def _in_words(error: BaseException, lake: Lake) -> str | None:
     # PyArrow's errors have the path in their text
     what = str(error) if error.filename is None else f"{error.filename}: {error.strerror}"
     return f"{what}. {remedy}"
+
+
+def _is_of_catalog(error: BaseException) -> bool:
+    return any((each.__module__, each.__name__) in _OF_CATALOGS for each in type(error).__mro__)
 
 
 def _remedy(message: str) -> str:

@@ -34,10 +34,6 @@ class LakeError(Exception):
     """The lake, or a table of it, cannot be read; the message says why and what to do."""
 
 
-class MissingPackageError(LakeError):
-    """PyIceberg needs a Python package for this catalog (a driver, a cloud's SDK) that is not installed."""
-
-
 class QueryError(LakeError):
     """An engine refused a query; the message names the engine and the reason."""
 
@@ -96,6 +92,7 @@ def _iceberg_reader(lake: Lake, *, insist: bool) -> IcebergReader | None:
     """A reader that needs no Spark, or None if Spark must read this lake. With ``insist`` that is
     an error.
     """
+    from fencepost.iceberg.catalog import MissingPackageError
     from fencepost.reading.iceberg import IcebergReader
 
     if not insist and not reads_without_spark(lake):

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 from pyspark.errors import AnalysisException, ParseException, PythonException
 from pyspark.sql import Column, SparkSession
@@ -28,8 +29,14 @@ class SparkReader:
         self._session = session
 
     def has(self, table: str) -> bool:
-        """See Reader."""
-        return bool(self._session.catalog.tableExists(table))
+        """See Reader. Raises LakeError when the catalog cannot be read."""
+        try:
+            return bool(self._session.catalog.tableExists(table))
+        except Py4JJavaError as error:
+            raise LakeError(
+                f"Spark cannot read the catalog ({_cause(error)}). Check [lake] in the configuration, and "
+                "that the catalog's driver is among the jars of Spark (spark.jars, or .jars/spark)."
+            ) from error
 
     def scan(self, table: str, columns: Sequence[str] = (), where: Where | None = None) -> pa.Table:
         """See Reader."""
@@ -71,6 +78,14 @@ def _equal(column: Column, value: Wanted) -> Column:
     if value is None:
         return column.isNull()
     return column == value if isinstance(value, str | int) else column.isin(*value)
+
+
+def _cause(error: Py4JJavaError) -> str:
+    """The message of the exception in Java that caused all others."""
+    cause = error.java_exception
+    while cause.getCause() is not None:
+        cause = cause.getCause()
+    return str(cause.getMessage() or cause.toString()).splitlines()[0]
 
 
 def _message(error: Exception) -> str:

@@ -12,8 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import quote
 
-from fencepost.iceberg.catalog import NAME, CatalogError, catalog_properties, open_catalog
-from fencepost.reading import LakeError, MissingPackageError
+from fencepost.iceberg.catalog import (
+    NAME,
+    CatalogError,
+    MissingPackageError,
+    catalog_properties,
+    open_catalog,
+)
+from fencepost.reading import LakeError
 from fencepost.settings import SQLITE, Lake
 
 if TYPE_CHECKING:
@@ -169,9 +175,9 @@ def _errors(catalog: str) -> Iterator[None]:
     """Turn every error into a LakeError: a catalog may raise errors of databases, of HTTP, of clouds."""
     try:
         yield
+    except MissingPackageError:
+        raise
     except Exception as error:
-        if isinstance(error, ImportError) or type(error).__name__ == "NotInstalledError":
-            raise MissingPackageError(f"PyIceberg cannot open the catalog {catalog}: {error}.") from error
         raise LakeError(in_words(catalog, error)) from error
 
 

@@ -100,7 +100,7 @@ def load(path: Path | None = None) -> Settings:
         # an alias is the one name that the file may use
         file = _File.model_validate(document, context=path.parent, by_alias=True, by_name=False)
     except ValidationError as error:
-        lines = dict.fromkeys(f"{path}: {in_words(each, document, _File)}" for each in error.errors())
+        lines = dict.fromkeys(f"{path}: {line}" for line in in_words(error.errors(), document, _File))
         raise SettingsError("\n".join(lines)) from error
     return Settings(
         path=path,

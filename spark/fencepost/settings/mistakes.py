@@ -30,29 +30,59 @@ def mistake(message: str, below: str = "") -> PydanticCustomError:
     return PydanticCustomError("mistake", "{message}", {"message": message, "below": below})
 
 
-def in_words(error: ErrorDetails, document: Mapping[str, Any], model: Any) -> str:
-    """The line for one mistake in a document: the key, what is wrong with it, and what to write."""
+def in_words(errors: Sequence[ErrorDetails], document: Mapping[str, Any], model: Any) -> list[str]:
+    """A line for each mistake in a document: the key, what is wrong with it, and what to write.
+
+    A misspelt key is one mistake: that the key which was meant is not there is left out.
+    """
+    meant = {
+        (*error["loc"][:-1], near)
+        for error in errors
+        if error["type"] in _UNKNOWN
+        and (near := _nearest(error["loc"], model))
+        and reduce(_inside, (*error["loc"][:-1], near), document) is None
+    }
+    return [_line(error, document, model) for error in errors if error["loc"] not in meant]
+
+
+_UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
+
+
+def _line(error: ErrorDetails, document: Mapping[str, Any], model: Any) -> str:
     loc = error["loc"]
     below = error.get("ctx", {}).get("below")
     if loc and isinstance(loc[-1], int):
         # an element is named by its list
         loc = loc[:-1]
     where = _dotted((*loc, below) if below else loc)
-    value = reduce(_inside, loc, document)
+    value = _shown(reduce(_inside, loc, document))
     expected, keys = _declared(loc, model)
     match error["type"]:
         case "mistake":
             return f"{where}: {error['msg']}"
         case "missing":
             return f"{where}: is missing. Add {(expected.add or expected.must_be) if expected else 'it'}."
-        case "extra_forbidden" | "unexpected_keyword_argument":
-            near = difflib.get_close_matches(str(loc[-1]), keys, n=1)
-            nearest = f" The nearest is {near[0]}." if near else ""
+        case kind if kind in _UNKNOWN:
+            near = _nearest(loc, model)
+            nearest = f" The nearest is {near}." if near else ""
             return f"{where}: is not known here. Use one of {', '.join(sorted(keys))}, or remove it.{nearest}"
         case "dict_type" | "model_type" | "dataclass_type" if loc == error["loc"]:
-            return f"{where}: must be a table, not {value!r}."
+            return f"{where}: must be a table, not {value}."
         case _:
-            return f"{where}: must be {expected.must_be if expected else 'something else'}, not {value!r}."
+            return f"{where}: must be {expected.must_be if expected else 'something else'}, not {value}."
+
+
+def _nearest(loc: Sequence[int | str], model: Any) -> str | None:
+    """The known key that is most like this unknown one."""
+    return next(iter(difflib.get_close_matches(str(loc[-1]), _declared(loc, model)[1], n=1)), None)
+
+
+def _shown(value: Any) -> str:
+    """A value as a person wrote it; tables may be long, and are only called so."""
+    if isinstance(value, dict):
+        return "a table"
+    is_array = isinstance(value, list) and any(isinstance(each, dict) for each in value)
+    return "an array of tables" if is_array else repr(value)
 
 
 def _dotted(loc: Iterable[int | str]) -> str:

@@ -147,13 +147,13 @@ def find_server_logs(cluster: Cluster) -> tuple[list[Source], list[Fault]]:
     sources: list[Source] = []
     faults: list[Fault] = []
     for broker in cluster.brokers:
-        matching, missing = files(broker.server_logs)
+        matching, absent = files(broker.server_logs, _MISSING)
         sources += [
             Source(cluster.name, broker.id, "server_log", file, timezone=broker.timezone) for file in matching
         ]
         faults += [
-            Fault(cluster.name, broker.id, "server_log", pattern, 0, 0, "missing", _MISSING)
-            for pattern in missing
+            Fault(cluster.name, broker.id, "server_log", each.path, 0, 0, each.reason, each.detail)
+            for each in absent
         ]
     return sources, faults
 

@@ -1,0 +1,75 @@
+"""One run at a time writes to a lake. Its lock is the system's, so it ends with the process that holds it."""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TextIO
+
+from fencepost.places import run_folder
+from fencepost.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+FILE = "audit.lock"
+WAIT_S = 3_600
+_LOOK_AGAIN_S = 0.5
+
+
+class LockError(Exception):
+    """The lake cannot be written to, or another run has been writing to it for too long; the message says
+    which run, and what to do.
+    """
+
+
+@contextmanager
+def locked(settings: Settings, wait_s: float = WAIT_S) -> Iterator[None]:
+    """Hold the lock of the lake. If another run of this machine holds it, log whose it is, and wait.
+
+    Raises LockError after ``wait_s`` seconds, and at once if the lake may not be written to.
+    """
+    path = run_folder(settings) / FILE
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("a+", encoding="utf-8")
+    except OSError as error:
+        raise LockError(
+            f"{error.filename}: {error.strerror}. An audit writes there: check its permissions, or name "
+            "another place in [lake]."
+        ) from error
+    with file:
+        _acquire(file, wait_s)
+        file.truncate(0)
+        file.write(f"process {os.getpid()} on {socket.gethostname()}, since {datetime.now(UTC):%F %T} UTC")
+        file.flush()
+        yield
+
+
+def _acquire(file: TextIO, wait_s: float) -> None:
+    deadline, is_waiting = time.monotonic() + wait_s, False
+    while not _is_acquired(file):
+        file.seek(0)
+        holder = file.read() or "a process that has just begun"
+        if time.monotonic() >= deadline:
+            raise LockError(
+                f"Another run has been writing to this lake for {wait_s:.0f} s ({holder}). "
+                f"Repeat the command when it has ended, or end it: its lock is {file.name}."
+            )
+        if not is_waiting:
+            logger.info("another run is writing to this lake (%s): waiting until it ends", holder)
+            is_waiting = True
+        time.sleep(_LOOK_AGAIN_S)
+
+
+def _is_acquired(file: TextIO) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
