@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sqlite3
-from collections.abc import Callable
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from fencepost import cli
 from fencepost.lake.failures import describe_failure
-from fencepost.settings import Lake
+from fencepost.lock import LockError, locked
+from fencepost.settings import Lake, Settings, load
 
 
 def _folder_that_is_a_file(lake: Path) -> None:
@@ -92,3 +98,131 @@ def test_a_fault_of_the_program_is_none_of_the_lake() -> None:
     lake = Lake("/lake/warehouse", "sqlite:////lake/catalog.db")
     errors = (ValueError("x"), FileNotFoundError(2, "No such file or directory", "/etc/nothing"))
     assert [describe_failure(error, lake) for error in errors] == [None, None]
+
+
+def _as_a_user(command: Sequence[str], lake: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command of fencepost as a user whom permissions bind, as they do not bind root."""
+    unprivileged = ["setpriv", "--inh-caps=-all", "--bounding-set=-all"] if os.geteuid() == 0 else []
+    environment = {**os.environ, "FENCEPOST_LAKE": str(lake)}
+    return subprocess.run(
+        [*unprivileged, sys.executable, "-m", "fencepost.cli", *command],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_folder_that_may_not_be_read_is_evidence_that_is_missing(captures: Path, tmp_path: Path) -> None:
+    copy, lake = tmp_path / "copy", tmp_path / "lake"
+    shutil.copytree(captures / "markers-4.3.1", copy)
+    broker, config = copy / "broker-1", copy / "fencepost.toml"
+    closed = [broker / "log_dir", copy / "behind"]
+    (copy / "behind").mkdir()
+    names = config.read_text().replace('["broker-1/log_dir"]', '["broker-1/log_dir", "behind/*/data"]')
+    config.write_text(names)
+    (broker / "server.log").chmod(0)
+    for folder in closed:
+        folder.chmod(0)
+    try:
+        done = _as_a_user(["audit", "--config", str(config)], lake)
+    finally:
+        for folder in closed:
+            folder.chmod(0o700)
+    assert "Traceback" not in done.stderr
+    assert done.returncode not in (2, 70)
+    said = " ".join(done.stdout.split())
+    for path in (*closed, broker / "server.log"):
+        assert f"{path}: unreadable" in said
+    assert "check its permissions" in said
+
+
+def test_a_lake_that_may_not_be_written_is_said_at_once(captures: Path, tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    try:
+        done = _as_a_user(["audit", "--config", str(captures / "markers-4.3.1" / "fencepost.toml")], tmp_path)
+    finally:
+        tmp_path.chmod(0o700)
+    assert done.returncode == 2
+    assert str(tmp_path / "audit.lock") in done.stderr
+    assert "name another place in [lake]" in done.stderr
+    assert "capture" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("properties", "said"),
+    [
+        ('type = "rest"\nuri = "http://127.0.0.1:9"', "The catalog rest does not answer"),
+        ('type = "jdbc"\nuri = "jdbc:postgresql://127.0.0.1:9/lake"', "pip install psycopg2-binary"),
+    ],
+)
+def test_an_audit_says_that_a_catalog_is_out_of_reach(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], properties: str, said: str
+) -> None:
+    config = tmp_path / "fencepost.toml"
+    clusters = "[[clusters]]\nname = 'c'\n[[clusters.brokers]]\nid = 1"
+    config.write_text(
+        f"[lake]\nwarehouse = '{tmp_path}'\n[lake.catalog_properties]\n{properties}\n{clusters}"
+    )
+    assert cli.main(["audit", "--config", str(config)]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert "Traceback" not in error
+
+
+@pytest.fixture
+def settings(captures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """Settings with a lake of its own."""
+    monkeypatch.setenv("FENCEPOST_LAKE", str(tmp_path / "lake"))
+    return load(captures / "markers-4.3.1" / "fencepost.toml")
+
+
+def test_who_holds_the_lake_is_said(settings: Settings) -> None:
+    with (
+        locked(settings),
+        pytest.raises(LockError, match=f"process {os.getpid()} on .* UTC"),
+        locked(settings, wait_s=0),
+    ):
+        pass
+    with locked(settings, wait_s=0):
+        pass
+
+
+def test_a_second_audit_waits_for_the_first(settings: Settings) -> None:
+    order = []
+    holds, may_end = threading.Event(), threading.Event()
+
+    def first() -> None:
+        with locked(settings):
+            holds.set()
+            may_end.wait()
+            order.append("first")
+
+    def second() -> None:
+        with locked(settings):
+            order.append("second")
+
+    threads = [threading.Thread(target=each) for each in (first, second)]
+    threads[0].start()
+    holds.wait()
+    threads[1].start()
+    threads[1].join(timeout=0.2)
+    may_end.set()
+    for thread in threads:
+        thread.join()
+    assert order == ["first", "second"]
+
+
+def test_the_lock_of_a_killed_audit_is_gone(settings: Settings) -> None:
+    hold = (
+        "from fencepost.lock import locked; from fencepost.settings import load; import pathlib, time\n"
+        f"with locked(load(pathlib.Path({str(settings.path)!r}))): print('held', flush=True); time.sleep(600)"
+    )
+    with subprocess.Popen([sys.executable, "-c", hold], stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(LockError, match=f"process {holder.pid} on"), locked(settings, wait_s=0):
+            pass
+        holder.kill()
+    with locked(settings, wait_s=0):
+        pass
