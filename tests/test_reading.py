@@ -289,6 +289,8 @@ def test_parameters_are_values(made: Made, engine: str) -> None:
         ("SELECT nothing FROM odd.kinds", "DuckDB, which runs queries here, refused this one: Binder Error"),
         ("SELECT * FROM kinds", "DuckDB, which runs queries here, refused this one: Catalog Error"),
         ("SELECT FROM WHERE", "sqlglot, which translates Spark's SQL, cannot read this (line 1, column "),
+        ("SELECT values FROM odd.kinds", "needs backquotes: `values`"),
+        ("DESCRIBE odd.none", "The lake has no table odd.none. odd has: odd.changed, "),
         ("DELETE FROM odd.kinds", "one query that reads (SELECT, WITH)"),
         ("SELECT 1; SELECT 2", "one query that reads (SELECT, WITH)"),
         ("SHOW TABLES IN odd", "one query that reads (SELECT, WITH)"),
@@ -300,6 +302,15 @@ def test_what_cannot_be_asked_is_told_in_words(reader: Reader, query: str, words
     with pytest.raises(LakeError) as caught:
         reader.query(query)
     assert words in str(caught.value)
+
+
+def test_a_table_and_a_view_are_described_as_in_spark(made: Made) -> None:
+    with open_lake(made[1]) as lake:
+        for name in ("odd.kinds", "odd.doubled"):
+            by_spark = over(made[0]).query(f"DESCRIBE {name}").select(["col_name", "data_type"])
+            described = lake.query(f"describe table {name}")
+            assert rows(described) == rows(by_spark)[: described.num_rows]
+            assert described.num_rows == len(lake.scan(name).column_names)
 
 
 def test_spark_tells_in_words_what_it_refuses(made: Made) -> None:

@@ -128,10 +128,20 @@ class IcebergReader:
         return _arrow(rows)
 
     def query(self, sql: str, **parameters: object) -> pa.Table:
-        """See Reader."""
+        """See Reader. ``DESCRIBE schema.table`` gives the columns ``col_name`` and ``data_type`` of Spark."""
+        if (described := _described(sql)) is not None:
+            return self._described(described)
         query = self._attached_query(sql)
         used = {name: value for name, value in parameters.items() if name in query.parameters}
         return self._answer(query.sql, used)
+
+    def _described(self, table: str) -> pa.Table:
+        import pyarrow as pa
+        from pyspark.sql.pandas.types import from_arrow_type
+
+        fields = list(self.schema(f"SELECT * FROM {table_name(table)}"))
+        types = [from_arrow_type(each.type, prefer_timestamp_ntz=True).simpleString() for each in fields]
+        return pa.table({"col_name": [each.name for each in fields], "data_type": types})
 
     def schema(self, sql: str) -> pa.Schema:
         """The schema of a query's rows, without running it. Raises QueryError."""
@@ -287,6 +297,15 @@ class IcebergReader:
             f"The lake has no table {table}.{hint} Tables are named schema.table, the schemas are "
             f"{', '.join(schemas)}; `fencepost audit` makes those that are missing."
         )
+
+
+def _described(sql: str) -> str | None:
+    """The table of a statement ``DESCRIBE``; None for queries, for which nothing is imported here."""
+    if sql.lstrip()[:4].upper() != "DESC":
+        return None
+    from fencepost.reading import translate
+
+    return translate.described(sql)
 
 
 def _columns_of(columns: Sequence[str], where: Where | None) -> Sequence[str]:

@@ -37,8 +37,10 @@ def parsed(sql: str) -> exp.Query:
     except ParseError as error:
         first = error.errors[0]
         where = f"line {first.get('line')}, column {first.get('col')}: {first.get('description')}"
+        word = first.get("highlight") or ""
+        hint = f" A name that SQL uses as a word needs backquotes: `{word}`." if word.isidentifier() else ""
         raise QueryError(
-            f"sqlglot, which translates Spark's SQL, cannot read this ({where}). {_IN_SPARK}"
+            f"sqlglot, which translates Spark's SQL, cannot read this ({where}).{hint} {_IN_SPARK}"
         ) from error
     except SqlglotError as error:
         raise QueryError(
@@ -50,6 +52,17 @@ def parsed(sql: str) -> exp.Query:
             "For anything else ask Spark, which takes longer to start: fencepost sql --engine spark"
         )
     return statements[0]
+
+
+def described(sql: str) -> str | None:
+    """The table, as ``schema.table``, that a statement ``DESCRIBE`` is about; None for anything else."""
+    try:
+        statements = sqlglot.parse(sql, read=_Spark)
+    except SqlglotError:
+        return None
+    first = statements[0] if len(statements) == 1 else None
+    is_plain = isinstance(first, exp.Describe) and isinstance(first.this, exp.Table) and first.this.db
+    return f"{first.this.db}.{first.this.name}" if first is not None and is_plain else None
 
 
 def translated(sql: str) -> Translation:
