@@ -20,13 +20,17 @@ from tlasql.prepare import ENGINES, installed, unprepared
 from tlasql.tlc import TlcError
 
 OK, STALE, BAD_INPUT = 0, 1, 2
+_SCHEMAS = (
+    'write {"table": {"column": "type"}}, with Spark\'s types: string, bigint, boolean, array<string> ...'
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command.
 
     0: done, nothing found. 1: generated files are stale (``compile --check``), something is violated
-    (``explain``) or TLC disagrees (``diff``). 2: the input cannot be compiled or read.
+    (``explain``) or TLC disagrees (``diff``). 2: the input cannot be compiled or read; of ``explain`` and
+    ``diff``, nothing was found, and a definition could not be judged.
     """
     options = _parser().parse_args(arguments)
     try:
@@ -43,11 +47,15 @@ def _run(options: argparse.Namespace) -> int:
         _schemas(options.schemas),
         libraries=options.library,
         dialect=options.dialect,
+        partly=options.partly,
     )
     _check_outputs(compiled)
     for identity, reason in compiled.skipped.items():
         print(f"not compiled, as the mapping says: {identity}: {reason}")
-    return int(options.run(compiled, options))
+    if compiled.refused:
+        print(TlaSqlError(compiled.refused), file=sys.stderr)
+    code = int(options.run(compiled, options))
+    return BAD_INPUT if code == OK and compiled.refused else code
 
 
 def _check(compiled: CompiledModule, options: argparse.Namespace) -> int:
@@ -71,7 +79,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="tlasql", description="Marked TLA+ definitions to SQL.")
     commands = parser.add_subparsers(dest="command", required=True)
 
-    def command(name: str, run: Callable[..., int], dialect: str, words: str) -> argparse.ArgumentParser:
+    def command(
+        name: str, run: Callable[..., int], words: str, *, dialect: str, partly: bool
+    ) -> argparse.ArgumentParser:
         added = commands.add_parser(name, help=words, description=words)
         added.add_argument("module", type=Path, metavar="MODULE.tla")
         added.add_argument("--mapping", type=Path, required=True, help="where the variables live (TOML)")
@@ -83,24 +93,36 @@ def _parser() -> argparse.ArgumentParser:
         added.add_argument(
             "--library", type=Path, action="append", default=[], help="folder of extended modules"
         )
-        added.set_defaults(run=run, dialect=dialect)
+        added.set_defaults(run=run, dialect=dialect, partly=partly)
         return added
 
-    check = command("check", _check, "spark", "report what cannot be compiled or run, write nothing")
+    check = command(
+        "check",
+        _check,
+        "report what cannot be compiled or run, write nothing",
+        dialect="spark",
+        partly=True,
+    )
     check.add_argument(
         "--engine",
         choices=sorted(ENGINES),
         action="append",
         help="prepare every query on empty tables of this engine (default: of each that is installed)",
     )
-    compile_ = command("compile", _compile, "spark", "write what the mapping's [outputs] name")
+    compile_ = command(
+        "compile", _compile, "write what the mapping's [outputs] name", dialect="spark", partly=False
+    )
     compile_.add_argument("--dialect", choices=sorted(DIALECTS), help="engine of the SQL (default: spark)")
     compile_.add_argument(
         "--out", type=Path, default=Path(), help="folder the outputs are relative to (default: .)"
     )
     compile_.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file is stale")
     explain = command(
-        "explain", explain_violations, "duckdb", "judge data and tell what is violated, and how"
+        "explain",
+        explain_violations,
+        "judge data and tell what is violated, and how",
+        dialect="duckdb",
+        partly=True,
     )
     explain.add_argument("--only", metavar="ID", help="judge this definition alone")
     explain.add_argument("--limit", type=int, default=3, help="violations told per definition (default: 3)")
@@ -109,7 +131,11 @@ def _parser() -> argparse.ArgumentParser:
         "--export", type=Path, metavar="FOLDER", help="write each violation told as a behaviour for TLC"
     )
     diff = command(
-        "diff", differences, "duckdb", "judge data twice, by SQL and by TLC, and list disagreements"
+        "diff",
+        differences,
+        "judge data twice, by SQL and by TLC, and list disagreements",
+        dialect="duckdb",
+        partly=True,
     )
     diff.add_argument(
         "--states", type=int, default=20_000, help="judge at most so many states (default: 20000)"
@@ -140,8 +166,24 @@ def _schemas(source: str) -> Schemas:
             Location(source, error.lineno, error.colno), f"the schemas are no JSON: {error.msg}"
         ) from error
     if not isinstance(found, dict) or not all(isinstance(each, dict) for each in found.values()):
-        raise fail(Location(source, 1, 1), "the schemas are no tables", 'write {"table": {"column": "type"}}')
+        raise fail(Location(source, 1, 1), "the schemas are no tables", _SCHEMAS)
+    for table, columns in found.items():
+        for column, kind in columns.items():
+            if not isinstance(kind, str) or not _is_type(kind):
+                message = f"{table}.{column}: {kind!r} is no type of Spark"
+                raise fail(Location(source, 1, 1), message, _SCHEMAS)
     return found
+
+
+def _is_type(text: str) -> bool:
+    from sqlglot import exp
+    from sqlglot.errors import SqlglotError
+
+    try:
+        exp.DataType.build(text, dialect="spark")
+    except (SqlglotError, ValueError):
+        return False
+    return True
 
 
 def _check_outputs(compiled: CompiledModule) -> None:

@@ -14,26 +14,34 @@ from typing import Any
 from tlasql.compiler import Compiled, CompiledModule
 from tlasql.data import Data
 from tlasql.dialect import DUCKDB
-from tlasql.errors import Location, fail
+from tlasql.errors import Location, TlaSqlError, fail
 from tlasql.explain import explanation
 from tlasql.mapping import History, Whole
 from tlasql.replay import confirm, exported, verdicts
-from tlasql.tlc import TlcError
+from tlasql.tlc import TlcError, UnreadableError
 from tlasql.trace import TooLargeError
 from tlasql.window import state_columns, states_sql, variables_of, window
 
 Row = Mapping[str, Any]
-NOTHING, FOUND = 0, 1
+NOTHING, FOUND, UNJUDGED = 0, 1, 2
 
 
 def explain_violations(compiled: CompiledModule, options: argparse.Namespace) -> int:
-    """Judge the data, tell the first violations of each definition; 1 when there is any."""
+    """Judge the data, tell the first violations of each definition; 1 when there is any, or else 2 when the
+    data of a definition cannot be judged.
+    """
     data = Data(options.data, compiled.schemas)
-    found = NOTHING
+    found, unjudged = NOTHING, False
     chosen = _chosen(compiled, options.only)
     for place, each in enumerate(chosen, start=1):
         _progress(f"judging {each.mark.id}, {place} of {len(chosen)}")
-        rows = data.rows(each.sql, each.definition.location)
+        try:
+            rows = data.rows(each.sql, each.definition.location)
+        except TlaSqlError as error:
+            _progress("")
+            print(error, file=sys.stderr)
+            unjudged = True
+            continue
         _progress("")
         violated = sorted((row for row in rows if row["verdict"] is False), key=_order)
         print(f"{each.mark.id}: {_counted(rows)}")
@@ -46,7 +54,7 @@ def explain_violations(compiled: CompiledModule, options: argparse.Namespace) ->
             if options.export is not None:
                 print(_exported(compiled, each, around.states, options.export / f"{each.mark.id}_{number}"))
             print()
-    return found
+    return UNJUDGED if unjudged and found == NOTHING else found
 
 
 def _chosen(compiled: CompiledModule, only: str | None) -> list[Compiled]:
@@ -76,6 +84,8 @@ def _confirmed(compiled: CompiledModule, each: Compiled, states: Sequence[Row]) 
         outcome = confirm(compiled, each, states)
     except TooLargeError as error:
         return f"TLC cannot judge it: {error}, and the definition computes with them."
+    except UnreadableError as error:
+        return f"TLC cannot judge it, since it cannot read the module made for it:\n{error}"
     except TlcError as error:
         return f"TLC DISAGREES, it cannot evaluate it:\n{error}"
     return "TLC confirms it." if outcome.confirmed else f"TLC DISAGREES:\n{outcome.module}\n{outcome.output}"

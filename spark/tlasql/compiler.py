@@ -84,6 +84,8 @@ class CompiledModule:
     """id of a marked definition the mapping leaves out -> its reason"""
     models: frozenset[tuple[str, Type]] = frozenset()
     """the text of each model value and the type it is used with: in the log, such a text means it"""
+    refused: tuple[Diagnostic, ...] = ()
+    """what keeps the other marked definitions from being compiled"""
 
     @cached_property
     def passes(self) -> tuple[Pass, ...]:
@@ -121,14 +123,19 @@ def compile_module(
     *,
     libraries: Sequence[Path] = (),
     dialect: str = "spark",
+    partly: bool = False,
 ) -> CompiledModule:
     """Compile every marked definition of ``module``.
 
     ``schemas``: table -> column -> Spark type. ``libraries``: folders with modules it extends. Raises
-    TlaSqlError with every diagnostic that could be found.
+    TlaSqlError with every diagnostic that could be found; with ``partly`` only if it concerns the whole
+    module, or no definition compiles.
     """
     with refusing(Location(str(module), 1, 1), module.stem):
-        return _compiled(module, mapping, schemas, libraries, dialect)
+        compiled = _compiled(module, mapping, schemas, libraries, dialect)
+    if compiled.refused and not (partly and compiled.definitions):
+        raise TlaSqlError(compiled.refused)
+    return compiled
 
 
 @contextmanager
@@ -163,7 +170,7 @@ def _compiled(
     )
     for name, written in entries.types.items():
         try:
-            types.setdefault(name, parse_type(written))
+            types[name] = parse_type(written)
         except TypeSyntaxError as error:
             where = entries.file.place("types", name)
             problems.append(
@@ -197,7 +204,7 @@ def _compiled(
         message = f'this mapping is for module "{mapped.module}", not {parsed.name}'
         raise TlaSqlError([Diagnostic(where, message, f'write module = "{parsed.name}"')])
     stages = _Stages(parsed, mapped, types, schemas, DIALECTS[dialect])
-    compiled = tuple(stages.compile_all(wanted))
+    compiled, refused = stages.compile_all(wanted)
     return CompiledModule(
         parsed.name,
         module,
@@ -207,10 +214,11 @@ def _compiled(
         schemas,
         types,
         tuple(declarations),
-        compiled,
+        tuple(compiled),
         DIALECTS[dialect],
         entries.skip,
         stages.models,
+        tuple(refused),
     )
 
 
@@ -251,22 +259,29 @@ class _Stages:
         where = self._mapping.source.place("constants", name)
         try:
             if isinstance(value, dict) and value.keys() == {"definition"}:
-                return replace(self._definition(str(value["definition"])), type=kind)
+                return replace(self._definition(str(value["definition"]), name), type=kind)
             found = _constant(value, where)
             return found if kind is None else self._checker.check(found, {}, kind)
         except TlaSqlError as error:
             problem = error.diagnostics[0]
             raise fail(where, f"[constants] {name}: {problem.message}", problem.remedy) from error
 
-    def _definition(self, name: str) -> Call:
-        """The definition that takes the place of a constant, as ``Constant <- Definition`` has it for TLC."""
+    def _definition(self, name: str, replaced: str) -> Call:
+        """The definition that takes the place of another, as ``Replaced <- Definition`` has it for TLC: of a
+        CONSTANT only one without variables.
+        """
         nowhere = Location("", 1, 1)
         found = self._named.get(name)
-        if found is None or found.level > 0:
+        if found is None:
+            raise fail(nowhere, f"the module defines no {name}", "name one of its definitions")
+        if found.level > 0 and replaced not in self._named:
             raise fail(nowhere, f"{name} is no definition of a constant", "name one without variables")
         return Call(nowhere, name, found.uid, ())
 
-    def compile_all(self, marked: list[tuple[Mark, Definition]]) -> list[Compiled]:
+    def compile_all(self, marked: list[tuple[Mark, Definition]]) -> tuple[list[Compiled], list[Diagnostic]]:
+        """The definitions that compile, and what is wrong with the others. Raises TlaSqlError if a constant
+        is wrong for all.
+        """
         compiled: list[Compiled] = []
         outside: dict[Diagnostic, tuple[str, ...]] = {}
         for mark, definition in marked:
@@ -278,19 +293,22 @@ class _Stages:
                     inside = each.location.within(definition.location)
                     outside[each] = outside.get(each, ()) + (() if inside else (mark.id,))
         problems = [replace(each, marks=ids) for each, ids in outside.items()]
-        problems += self._ambiguous([each.body for each in compiled])
-        if problems:
-            raise TlaSqlError(problems)
-        return compiled
-
-    def _ambiguous(self, bodies: list[Expr]) -> list[Diagnostic]:
-        """Model values that no text can stand for, since a string of their type is spelled the same."""
-        every = [part for whole in (*bodies, *self._constants.values()) for part in walk(whole)]
+        every = (
+            part for whole in (*self._constants.values(), *(c.body for c in compiled)) for part in walk(whole)
+        )
         self.models = frozenset(
             (each.name, each.type) for each in every if isinstance(each, Model) and each.type is not None
         )
+        if wrong := [each for value in self._constants.values() for each in self._ambiguous(value)]:
+            raise TlaSqlError([*problems, *wrong])
+        ambiguous = {each.mark.id: self._ambiguous(each.body) for each in compiled}
+        problems += [problem for found in ambiguous.values() for problem in found]
+        return [each for each in compiled if not ambiguous[each.mark.id]], problems
+
+    def _ambiguous(self, body: Expr) -> list[Diagnostic]:
+        """Model values that no text can stand for, since a string of their type is spelled the same."""
         found, sorts = [], {kind for _, kind in self.models}
-        for part in every:
+        for part in walk(body):
             match part:
                 case Literal(value=str() as value, type=kind) if (value, kind) in self.models:
                     message = f'in the log "{value}" means the model value, and here it is a string'

@@ -106,7 +106,7 @@ class Inference:
                 kind = BOOL if isinstance(value, bool) else INT if isinstance(value, int) else None
                 return replace(expr, type=kind or self._unifier.unknown(Text()))
             case Model():
-                return replace(expr, type=self._unifier.unknown(Text()))
+                return replace(expr, type=self._unifier.unknown(Text(model=True)))
             case Variable() | Constant():
                 return replace(expr, type=self._declared(expr))
             case Bound(uid=uid) if uid in bound:

@@ -54,7 +54,10 @@ class Inliner:
         self._steps = 0
 
     def body(self, definition: Definition) -> Expr:
-        """The body of a definition without calls; its parameters stay free."""
+        """The body of a definition without calls, or of what takes its place; its parameters stay free."""
+        given = None if definition.parameters else self._constants.get(definition.name)
+        if isinstance(given, Call):
+            return self._inline(given, _Scope({}), frozenset())
         taken = frozenset(each.name for each in definition.parameters)
         return self._inline(self._module.body(definition.uid), _Scope({}), taken)
 

@@ -205,9 +205,10 @@ def _module(
     if any(each.definition.always for each in definitions):
         extends.append("FiniteSets")
         goal = f"{_OPERATORS}\n{goal}"
-    goal = "\n".join([*(f"CONSTANT {each}" for each in _undeclared(compiled).values()), goal])
     behaviour = replace(behaviour, models=_models(compiled))
-    return trace.module("Replay", extends, behaviour, unmapped, goal)
+    return trace.module(
+        "Replay", extends, behaviour, unmapped, goal, constants=_undeclared(compiled).values()
+    )
 
 
 def _models(compiled: CompiledModule) -> dict[tuple[str, Type], str]:

@@ -17,6 +17,7 @@ from tlasql import jvm
 SUCCESS = 0
 INVARIANT_VIOLATED = 12
 PROPERTY_VIOLATED = 13
+_UNREADABLE = frozenset({150, 151})
 
 _INVARIANT = re.compile(r"^Error: Invariant (\w+) is violated", re.MULTILINE)
 _ACTION = re.compile(r"^Error: Action property (.+?) is violated", re.MULTILINE)
@@ -43,6 +44,10 @@ class TlcResult:
 
 class TlcError(RuntimeError):
     """TLC could not be run or could not finish: the message says which file and what to do."""
+
+
+class UnreadableError(TlcError):
+    """TLC cannot read a module or its configuration, so it says nothing of any state."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +77,9 @@ def run_tlc(
     ``extra_path`` holds folders searched for extended modules beside the module's own, ``classes`` operators
     in Java. Runs may overlap.
 
-    Raises TlcError when the jar, Java or a file is missing, when ``timeout`` seconds are over, and when TLC
-    stops for any reason but a finished search or a violation (parse, configuration or evaluation errors).
+    Raises UnreadableError when TLC cannot read a module or the configuration; TlcError when the jar, Java or
+    a file is missing, when ``timeout`` seconds are over, and when TLC stops for any other reason but a
+    finished search or a violation (evaluation errors).
     """
     for needed in (jar, module_path, cfg_path):
         if not needed.is_file():
@@ -105,7 +111,8 @@ def _arguments(model: _Model, states: Path) -> list[str]:
 
 def _result(model: _Model, code: int, output: str, seconds: float) -> TlcResult:
     if code not in (SUCCESS, INVARIANT_VIOLATED, PROPERTY_VIOLATED):
-        raise TlcError(f"{model.cfg}: TLC ended with exit code {code} on {model.module.name}\n{output}")
+        error = UnreadableError if code in _UNREADABLE else TlcError
+        raise error(f"{model.cfg}: TLC ended with exit code {code} on {model.module.name}\n{output}")
     counts = _COUNTS.findall(output)
     states, distinct = (int(counts[-1][0]), int(counts[-1][1])) if counts else (None, None)
     violated = _violated(output, (model.folder, *model.extra_path))

@@ -150,12 +150,19 @@ class Behaviour:
 
 
 def module(
-    name: str, extends: Sequence[str], behaviour: Behaviour, unmapped: Sequence[str], goal: str
+    name: str,
+    extends: Sequence[str],
+    behaviour: Behaviour,
+    unmapped: Sequence[str],
+    goal: str,
+    *,
+    constants: Iterable[str] = (),
 ) -> str:
     """A module whose behaviours start at any of the states and go on in their order (the "fan").
 
     Each state is initial, so that a counterexample has one state or two, however long the trace. ``unmapped``
     variables, of which no definition under judgement speaks, stay at 0. ``goal``: what is to be checked.
+    ``constants``: what the states name and no module declares.
     """
     states, types, printer = behaviour.states, behaviour.types, _Printer(behaviour.models)
     ends = ", ".join(str(each + 1) for each in sorted(behaviour.ends | {len(states) - 1}))
@@ -170,9 +177,10 @@ def module(
     ]
     later = [f"{each}' = TraceStates[trace_index + 1].{each}" for each in types]
     later += [f"{each}' = {each}" for each in unmapped]
+    declared = "".join(f"CONSTANT {each}\n" for each in constants)
     return f"""---- MODULE {name} ----
 EXTENDS {", ".join(extends)}
-VARIABLE trace_index
+{declared}VARIABLE trace_index
 TraceStates == <<
     {shown}>>
 TraceInit ==

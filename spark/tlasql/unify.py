@@ -26,7 +26,9 @@ class Unknown(Type):
 
 @dataclass(frozen=True)
 class Text:
-    """Str or any sort."""
+    """Str or any sort. ``model``: only model values are among it so far."""
+
+    model: bool = False
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,9 @@ class Numbered:
 
     result: Type
 
+
+MODEL = Scalar("MODEL")
+"""The sort of model values that meet nothing else, as in the cardinality of a constant."""
 
 Shape = Text | Row | Listing | Numbered
 
@@ -240,8 +245,8 @@ class Unifier:
     def _merge(self, kind: Unknown, one: Shape, other: Shape) -> None:
         """Two shapes of one unknown become one."""
         match one, other:
-            case Text(), Text():
-                return
+            case Text(model=left_model), Text(model=right_model):
+                self._see(kind, Text(left_model and right_model))
             case Row(), Row():
                 self._see(kind, _joined(one, other))
                 a, b = dict(one.fields), dict(other.fields)
@@ -280,8 +285,8 @@ def _joined(one: Row, other: Row) -> Row:
 
 def _simplest(shape: Shape | None) -> Type | None:
     match shape:
-        case Text():
-            return STR
+        case Text(model=model):
+            return MODEL if model else STR
         case Listing(parts=parts) if parts:
             return Tuple(parts)
         case Numbered(result=result):
