@@ -22,6 +22,7 @@ from tlasql.ir import (
     walk,
 )
 from tlasql.shapes import (
+    are_different,
     component,
     counts,
     domain_of,
@@ -193,7 +194,7 @@ class Membership:
         match expr.symbol, expr.arguments:
             case "{}", members:
                 array = dialect.array([values.sized(each) for each in members], type_of(expr))
-                return self._counting.distinct(array, element_of(expr)) if len(members) > 1 else array
+                return array if are_different(members) else self._counting.distinct(array, element_of(expr))
             case "..", (low, high):
                 return dialect.between(values.of(low), values.of(high))
             case "BOOLEAN", ():
@@ -234,7 +235,7 @@ class Membership:
                     for bits in product((False, True), repeat=len(members))
                 ]
                 array = dialect.array([values.of(each) for each in chosen], type_of(expr))
-                return self._counting.distinct(array, element_of(expr)) if len(members) > 1 else array
+                return array if are_different(members) else self._counting.distinct(array, element_of(expr))
             case "SUBSET", (base,) if (whole := part_of(base)) is not None:
                 some = self._values.variable(expr.location, "part", type_of(base))
                 inside = Op(expr.location, "\\subseteq", (some, base), type=BOOL)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
+
 from tlasql.errors import fail
 from tlasql.ir import (
     Bound,
@@ -80,6 +82,27 @@ def members_of(base: Expr) -> tuple[Expr, ...]:
                 case (Literal(value=int() as low), Literal(value=int() as high)) if high < low + _FEW:
                     return tuple(Literal(base.location, n, type=INT) for n in range(low, high + 1))
     return ()
+
+
+def are_different(members: Sequence[Expr]) -> bool:
+    """Whether no two of the members of a set that is written out can be equal, as their text shows."""
+    if len(members) < 2:
+        return True
+    values = [_written_value(each) for each in members]
+    return None not in values and len(set(values)) == len(values)
+
+
+def _written_value(expr: Expr) -> Hashable | None:
+    """The value of a constant, or of a set of constants, as the log has it; None for any other expression."""
+    match expr:
+        case Literal(value=value):
+            return type(value), value
+        case Model(name=name):
+            return str, name
+        case Op(symbol="{}", arguments=members):
+            values = frozenset(_written_value(each) for each in members)
+            return None if None in values else values
+    return None
 
 
 def written_out(left: Expr, right: Expr) -> list[tuple[Expr, Expr]] | None:

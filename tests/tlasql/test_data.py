@@ -1,0 +1,77 @@
+"""What ``--data`` takes: columns have the types of the schemas, or else it is bad input."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from tlasql.data import Data
+from tlasql.errors import TlaSqlError
+
+Write = Callable[[Path], Path]
+
+
+def _database(select: str) -> Write:
+    def write(folder: Path) -> Path:
+        with duckdb.connect(str(folder / "data.db")) as data:
+            data.execute(f"CREATE SCHEMA s; CREATE TABLE s.t AS {select}")
+        return folder / "data.db"
+
+    return write
+
+
+def _folder(name: str, text: str) -> Write:
+    def write(folder: Path) -> Path:
+        (folder / name).write_text(text, encoding="utf-8")
+        return folder
+
+    return write
+
+
+def _plain_file(folder: Path) -> Path:
+    shutil.copy(__file__, folder / "data.db")
+    return folder / "data.db"
+
+
+@pytest.mark.parametrize(
+    ("write", "columns", "value"),
+    [
+        (_database("SELECT '10' AS c"), {"c": "bigint"}, 10),
+        (_database("SELECT 10::DOUBLE AS c"), {"c": "bigint"}, 10),
+        (_database("SELECT [1::TINYINT] AS c, 5 AS other"), {"c": "array<bigint>"}, [1]),
+        (_folder("s.t.json", '[{"c": {"a": 1}}, {"c": {"b": 2}}]'), {"c": "map<string,bigint>"}, {"a": 1}),
+        (_folder("s.t.csv", "c,d\n007,x\n"), {"c": "string", "missing": "bigint"}, "007"),
+    ],
+)
+def test_a_column_has_the_type_of_the_schemas(
+    tmp_path: Path, write: Write, columns: dict[str, str], value: Any
+) -> None:
+    assert Data(write(tmp_path), {"s.t": columns}).rows("SELECT c FROM s.t")[0] == {"c": value}
+
+
+@pytest.mark.parametrize(
+    ("write", "columns", "words"),
+    [
+        (_database("SELECT 'ten' AS c"), {"c": "bigint"}, "s.t.c is VARCHAR, which is not BIGINT"),
+        (_database("SELECT '010' AS c"), {"c": "bigint"}, "the value '010' is no BIGINT"),
+        (_database("SELECT 10.4 AS c"), {"c": "bigint"}, "the value Decimal('10.4') is no BIGINT"),
+        (_database("SELECT [1.5::DOUBLE] AS c"), {"c": "array<bigint>"}, "the value [1.5] is no BIGINT[]"),
+        (_database("SELECT 2 AS c"), {"c": "boolean"}, "the value 2 is no BOOLEAN"),
+        (_database("SELECT 2 AS d"), {"c": "boolean"}, "none of the columns of s.t"),
+        (_folder("s.t.json", '[{"c": {"a": 1.5}}]'), {"c": "map<string,bigint>"}, "which is not MAP"),
+        (_folder("s.t.json", '{"a": 1}'), {"c": "bigint"}, "none of the columns of s.t"),
+        (_folder("s.t.parquet", "no parquet"), {"c": "bigint"}, "s.t cannot be read"),
+        (_plain_file, {"c": "bigint"}, "this is no DuckDB database"),
+    ],
+)
+def test_what_is_no_data_is_bad_input(
+    tmp_path: Path, write: Write, columns: dict[str, str], words: str
+) -> None:
+    with pytest.raises(TlaSqlError) as error:
+        Data(write(tmp_path), {"s.t": columns})
+    assert words in str(error.value)
