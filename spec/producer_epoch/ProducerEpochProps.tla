@@ -567,43 +567,50 @@ EveryMarkerIsWritten == \A m \in transactionMarkers : m.completed => m.found >= 
 \* A prepared transaction ends in each partition as it was prepared: committed or aborted, alike in all of them. This
 \* is what makes it a transaction.
 \*
-\* Where it does not hold: an operator who ends a hanging transaction by hand (kafka-transactions.sh abort) writes an
-\* ABORT of its own; if the coordinator then commits, this is violated and true. A partition whose log is not captured
-\* there is unknown.
+\* Where it does not hold: an operator who takes a live transaction for a hanging one and ends it by hand
+\* (kafka-transactions.sh abort) writes a marker of its own; if the producer then ends it otherwise, this is violated and
+\* true. So it is where a repeated marker of the transaction before ends this one (KAFKA-19446). Before transaction
+\* version 2 all these markers have one epoch. It is unknown which of them was the operator's unless its coordinator
+\* epoch is negative or the request log has its WriteTxnMarkers; a partition whose log is not captured there is unknown.
 \*
-\* On call: read_committed readers see a part of the transaction only. The verdict names partition, producer and both
-\* markers. If an operator's abort is not the reason, keep the segments of the partition and of __transaction_state.
-\* The records in question are those of the transaction's offsets in this partition: replay or compensate them.
+\* On call: read_committed readers see a part of the transaction only. The verdict names the marker that was due
+\* (marker_position) and the one of the other type (wrong_position, wrong_at), with the client that sent it if that is no
+\* broker (wrong_client_id, and its address in wrong_connection). The records in question are the wrong_records from
+\* wrong_first_offset to wrong_last_offset in this partition: after a wrong ABORT replay them, after a wrong COMMIT
+\* compensate them. If no operator is the reason, keep the segments of the partition and of __transaction_state.
 \* @invariant("marker_of_the_right_type", "critical", "marker")
 MarkerOfTheRightType == \A m \in transactionMarkers : m.found >= 1 \/ m.wrong >= 1 => m.wrong = 0
 
 \* A partition has one marker for a transaction. A second one comes from a coordinator that did not hear that the first
-\* was written, and does no harm as long as no other transaction has begun.
+\* was written, or from an operator. It does no harm as long as no other transaction has begun.
 \*
 \* Where it does not hold: a new coordinator writes the markers of prepared transactions again
 \* (MCProducerEpoch_kip_360_marker_twice), and so does one whose request ran into a timeout. A repeated marker has the epoch of
 \* the next transaction and can end it (KAFKA-19446): without transaction version 2 (MCProducerEpoch_4_3_version_1_repeated_marker),
 \* and with it on brokers before 4.2, whose partitions take an equal epoch (MCProducerEpoch_4_1_version_2_equal_epochs).
 \*
-\* On call: look whether the coordinator moved between the two markers: then nothing is wrong. If a transaction of the
+\* On call: look whether the coordinator moved between the two markers, or whether the request log has a
+\* WriteTxnMarkers of another client than broker-N-txn-marker-sender: then nothing is wrong. If a transaction of the
 \* same producer began between them, it was cut short: its later records are outside of any transaction
 \* (no_write_outside_transaction). Brokers of 4.2 or later with transaction version 2 end that risk; the version alone
 \* (`kafka-features.sh ... upgrade`) does not.
 \* @invariant("one_marker_each", "warning", "marker")
 OneMarkerEach == \A m \in transactionMarkers : m.found >= 1 => m.found <= 1
 
-\* The marker that ended a transaction was written by the coordinator that prepared it, or by a later one: its
-\* coordinator epoch is at least that of the Prepare record.
+\* The coordinator that ended a transaction is the one that prepared it, or a later one: the coordinator epoch of its
+\* marker is at least that of the Prepare record.
 \*
-\* Where it does not hold: an operator's marker carries no coordinator epoch of use and is not the first that is found,
-\* unless the coordinator's never came.
+\* Where it does not hold: an operator's marker carries no coordinator epoch of use. It is left out, and a transaction with
+\* no other marker is not judged. An operator may write any epoch, so a marker that is out of order is unknown unless the
+\* request log has the coordinator's WriteTxnMarkers.
 \*
 \* On call: a coordinator that had been replaced ended the transaction. If the type is right nothing was lost, but the
 \* partition did not refuse it: look at coordinator_epoch of the producer there before the marker
 \* (marker_coordinator_epoch_never_falls), and at elections of that partition of __transaction_state.
 \* @invariant("marker_coordinator_epoch_in_order", "critical", "marker")
 MarkerCoordinatorEpochInOrder ==
-    \A m \in transactionMarkers : m.found >= 1 => m.markerCoordinatorEpoch >= m.coordinatorEpoch
+    \A m \in transactionMarkers :
+        m.found >= 1 /\ m.markerCoordinatorEpoch # -1 => m.markerCoordinatorEpoch >= m.coordinatorEpoch
 
 (***************************************************************************)
 (* A producer in a partition: p is the partition, k the producer id.       *)

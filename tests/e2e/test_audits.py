@@ -68,8 +68,8 @@ CRITICAL: dict[str, set[str]] = {
     "ends-4.2": {"next_producer_id_at_exhaustion"},
     "markers": set(),
     # before 4.2 the second copy of a marker ends the next transaction
-    "markers-4.0": {"no_write_outside_transaction"},
-    "markers-4.1": {"no_write_outside_transaction"},
+    "markers-4.0": {"no_write_outside_transaction", "marker_of_the_right_type"},
+    "markers-4.1": {"no_write_outside_transaction", "marker_of_the_right_type"},
     # by hand, to a partition that has forgotten its producers
     "idempotent": {"no_sequence_gap", "no_sequence_reset", "no_write_after_fence"},
     "incarnations": {"committed_leader_epoch_bound", "no_offset_of_earlier_incarnation"},

@@ -34,6 +34,7 @@ from fencepost.protocols.producer_epoch.homes import (
     homes,
     newest_homes,
 )
+from fencepost.protocols.producer_epoch.marker_senders import accepted_markers
 from fencepost.protocols.producer_epoch.partitions import Partitions, replay_partitions
 from fencepost.protocols.producer_epoch.producer_requests import producer_requests
 from fencepost.protocols.producer_epoch.refusals import connections_refused_produce
@@ -77,10 +78,10 @@ _BRONZE = (
 )  # fmt: skip
 _CODES = {name: code for code, name in error_names().items()}
 _STATUS = {name: number for number, name in STATUSES.items()}
-_APIS = {"produce": 0, "init": 22, "add": 24, "add_offsets": 25, "end": 26, "txn_commit": 28}
+_APIS = {"produce": 0, "init": 22, "add": 24, "add_offsets": 25, "end": 26, "markers": 27, "txn_commit": 28}
 _API_NAMES = {
     0: "PRODUCE", 22: "INIT_PRODUCER_ID", 24: "ADD_PARTITIONS_TO_TXN",
-    25: "ADD_OFFSETS_TO_TXN", 26: "END_TXN", 28: "TXN_OFFSET_COMMIT",
+    25: "ADD_OFFSETS_TO_TXN", 26: "END_TXN", 27: "WRITE_TXN_MARKERS", 28: "TXN_OFFSET_COMMIT",
 }  # fmt: skip
 
 Case = dict[str, Any]
@@ -139,6 +140,8 @@ def _replay(
         bronze[ABORTED_TRANSACTIONS.name],
         quarantine,
         requests.filter(pc.greater_equal(requests["base_offset"], 0)),
+        accepted_markers(requests),
+        TOLERANCE_MS,
         alive,
         verified(requests),
         expirations(metadata),
@@ -163,7 +166,7 @@ def _replay(
     of_coordinators = replay_coordinators(coordinators, metadata, TOLERANCE_MS)
     accounts = account.concatenate([accounts, of_coordinators.account])
     facts = collect_facts(accounts, bronze[FILES.name], metadata)
-    comparison = compare_logs(accounts, facts, newest_markers(accounts, facts), TOLERANCE_MS)
+    comparison = compare_logs(accounts, facts, newest_markers(accounts, facts, TOLERANCE_MS), TOLERANCE_MS)
     for step in (*of_partitions, of_coordinators, comparison):
         yield from step.tables.items()
 
@@ -435,6 +438,22 @@ def _produce(request: Mapping[str, Any], code: int) -> Body:
     return {"transactionalId": request.get("id"), "topicData": [sent]}, answer
 
 
+def _markers(request: Mapping[str, Any], code: int) -> Body:
+    partitions = _partitions(request)
+    marker = {
+        "producerId": request["producer"],
+        "producerEpoch": request["epoch"],
+        "transactionResult": request["commit"],
+        "topics": [{"name": topic, "partitionIndexes": [partition]} for topic, partition in partitions],
+        "coordinatorEpoch": request.get("coordinator_epoch", 0),
+    }
+    topics = [
+        {"name": topic, "partitions": [{"partitionIndex": partition, "errorCode": code}]}
+        for topic, partition in partitions
+    ]
+    return {"markers": [marker]}, {"markers": [{"producerId": request["producer"], "topics": topics}]}
+
+
 def _txn_commit(request: Mapping[str, Any], code: int) -> Body:
     partitions = [{"partitionIndex": 0, "errorCode": code}]
     sent = {**_producer(request), "groupId": request.get("group", "g"), "topics": []}
@@ -443,5 +462,5 @@ def _txn_commit(request: Mapping[str, Any], code: int) -> Body:
 
 _BODIES: dict[str, Callable[[Mapping[str, Any], int], Body]] = {
     "init": _init, "end": _end, "add": _add, "add_offsets": _add_offsets, "produce": _produce,
-    "txn_commit": _txn_commit,
+    "markers": _markers, "txn_commit": _txn_commit,
 }  # fmt: skip

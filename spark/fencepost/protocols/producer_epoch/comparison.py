@@ -35,13 +35,13 @@ from fencepost.protocols.producer_epoch.tables import (
 )
 
 
-def newest_markers(accounts: Account, facts: Facts) -> pa.Table:
+def newest_markers(accounts: Account, facts: Facts, tolerance_ms: int) -> pa.Table:
     """NEWEST of some producer ids: all that a task of the last step must know of the producers of other
     tasks.
 
     ``accounts``: their rows, as in ``compare_logs``. The tables of several tasks are concatenated.
     """
-    due = _Comparison(accounts, facts).due
+    due = _Comparison(accounts, facts, tolerance_ms).due
     markers = nullable(due.completing(), pa.int64())
     with_marker = due.rows.append_column("marker_position", markers).filter(pa.array(due.due_count > 0))
     return newest_of([with_marker])
@@ -55,10 +55,13 @@ def compare_logs(accounts: Account, facts: Facts, newest: pa.Table, tolerance_ms
     count as one of these. Rows of the kinds LOG and COORDINATOR are ignored. ``newest``: newest_markers of
     all producer ids.
     """
-    comparison, newest = _Comparison(accounts, facts), newest_of([newest])
+    comparison, newest = _Comparison(accounts, facts, tolerance_ms), newest_of([newest])
+    interrupted = comparison.due.markers.filter(pa.array(comparison.due.wrong.interrupts))
     return Replayed(
         {
-            CARRIED_COUNTS.name: counts_at_cut(accounts, comparison.counted, comparison.known),
+            CARRIED_COUNTS.name: counts_at_cut(
+                accounts, comparison.still_counted(), comparison.known, interrupted
+            ),
             PARTITION_TRANSACTIONS.name: _partition_transactions(comparison, facts, newest, tolerance_ms),
             TRANSACTION_MARKERS.name: transaction_markers(comparison.due, newest),
             PRODUCER_FENCINGS.name: producer_fencings(accounts, comparison.transactions, facts),
@@ -71,7 +74,7 @@ class _Comparison:
     name of the partition, producer id and epoch.
     """
 
-    def __init__(self, accounts: Account, facts: Facts) -> None:
+    def __init__(self, accounts: Account, facts: Facts, tolerance_ms: int) -> None:
         self.transactions = _with_name(rows_of(accounts, account.PARTITION_TRANSACTION))
         self.markers = _with_name(rows_of(accounts, account.MARKER))
         self.listed = rows_of(accounts, account.LISTED_PARTITION)
@@ -87,13 +90,31 @@ class _Comparison:
             prepared,
             self.counted,
             self.counted,
+            prepared,
+            self.markers.append_column(
+                # what a hole hides may have been of its own epoch
+                "batches_epoch",
+                pc.coalesce(self.markers["ended_epoch"], self.markers["producer_epoch"]),
+            ),
         ]
         epochs = [*["producer_epoch"] * 4, "prepared_epoch", "producer_epoch", "prepared_epoch"]
-        self.transaction_keys, marker_keys, self.listed_keys, self.answered_keys, due_keys, *count_keys = (
-            _key_numbers(sides, epochs)
+        self.transaction_keys, marker_keys, self.listed_keys, self.answered_keys, due_keys, *keys = (
+            _key_numbers(sides, [*epochs, "producer_epoch", "batches_epoch"])
         )
+        *count_keys, self._batch_keys, ended_keys = keys
         self.before = Counts(self.counted, self.known, *count_keys)
-        self.due = Due((prepared, due_keys), (self.markers, marker_keys), facts, self.before)
+        listed, marked = (prepared, due_keys, self._batch_keys), (self.markers, marker_keys, ended_keys)
+        self.due = Due(listed, marked, facts, self.before, tolerance_ms)
+
+    def still_counted(self) -> pa.Table:
+        """The rows of ``counted`` as the next chapter needs them: what had been interrupted before the
+        transactions of this one is no longer of interest.
+        """
+        is_over = pa.array(np.isin(self.before.at, self._batch_keys))
+        zero = pa.scalar(0, pa.int64())
+        interrupted = pc.if_else(is_over, zero, self.counted["interrupted"])
+        at = self.counted.schema.get_field_index("interrupted")
+        return self.counted.set_column(at, "interrupted", interrupted)
 
 
 def _with_name(rows: pa.Table) -> pa.Table:
@@ -140,6 +161,8 @@ def _partition_transactions(
     closed_by_another = by_coordinator & _closed_by_another(
         comparison, key_count, keys, longs(rows["marker_epoch"])
     )
+    sent_by_operator = longs(rows["by_operator"]) == 1
+    by_coordinator &= closed_by_another | ~sent_by_operator
     has_own_marker = (open_ == 0) & by_coordinator & ~closed_by_another
     had_own_marker = ~_closed_by_another(comparison, key_count, before.at, before.prepared)
     ended_before, listed_before = (
@@ -166,6 +189,10 @@ def _partition_transactions(
     by_operator = np.where(
         (unmatched > 0) & begins_since & none_hidden, 1, np.where((unmatched <= 0) & known_past, 0, UNKNOWN)
     )
+    may_be_of_another = sent_by_operator & _may_be_of_another(
+        comparison, key_count, keys, longs(rows["marker_epoch"])
+    )
+    by_operator = np.where(may_be_of_another & (by_operator == 1), UNKNOWN, by_operator)
     was_ended = np.where(closed_by_another, np.where(known_past, 0, UNKNOWN), was_ended)
     was_ended = np.where(
         (was_ended == UNKNOWN) & _shown_by_answers(comparison, (open_ == 0) & by_coordinator), 1, was_ended
@@ -209,6 +236,24 @@ def _shown_by_answers(comparison: _Comparison, closed: Flags) -> Flags:
 
 def _closed_by_another(comparison: _Comparison, key_count: int, keys: Longs, marker_epochs: Longs) -> Flags:
     """Which transactions of partitions have a marker of an epoch at which the coordinator prepared none."""
+    is_other, none_unknown = _epochs_of_others(comparison, key_count, keys, marker_epochs)
+    return np.asarray(is_other & none_unknown)
+
+
+def _may_be_of_another(comparison: _Comparison, key_count: int, keys: Longs, marker_epochs: Longs) -> Flags:
+    """Which of them may have one: some of the coordinator's transactions are not prepared, or that is not
+    known.
+    """
+    is_other, none_unknown = _epochs_of_others(comparison, key_count, keys, marker_epochs)
+    return np.asarray(is_other & ~none_unknown)
+
+
+def _epochs_of_others(
+    comparison: _Comparison, key_count: int, keys: Longs, marker_epochs: Longs
+) -> tuple[Flags, Flags]:
+    """For each transaction of a partition: the coordinator is known to have prepared none at the epoch of its
+    marker; the epochs of all that it prepared are known.
+    """
     before = comparison.before
     was_listed = before.listed_whole > 0
     prepared = np.concatenate([longs(comparison.listed["prepared_epoch"]), before.prepared[was_listed]])
@@ -216,4 +261,4 @@ def _closed_by_another(comparison: _Comparison, key_count: int, keys: Longs, mar
     unknown_epochs = np.bincount(listed_at[prepared == UNKNOWN], minlength=key_count)[keys]
     span = 1 + max(0, *(int(each.max(initial=0)) for each in (prepared, marker_epochs)))
     has_own_marker = np.isin(keys * span + marker_epochs, listed_at * span + prepared)
-    return np.asarray((marker_epochs != UNKNOWN) & (unknown_epochs == 0) & ~has_own_marker)
+    return (marker_epochs != UNKNOWN) & ~has_own_marker, unknown_epochs == 0

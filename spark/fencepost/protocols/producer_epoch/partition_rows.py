@@ -74,13 +74,16 @@ class FirstEpochs:
 class PartitionRows:
     """The rows of slices and of whole logs, gathered until there are enough for a piece."""
 
-    def __init__(self, answers: pa.Table, refused_connections: Collection[str], verified: pa.Table) -> None:
+    def __init__(
+        self, answers: pa.Table, sent: pa.Table, refused_connections: Collection[str], verified: pa.Table
+    ) -> None:
         kinds = (account.PARTITION_TRANSACTION, account.MARKER, account.EPOCH, account.LOG)
         self.count = 0
         self._states = ColumnBuffer(PRODUCER_STATES.arrow_schema)
         self._coverage, self._snapshots = Columns(LOG_COVERAGE), Columns(PRODUCER_SNAPSHOTS)
         self._local_bumps, self._handed_down = Columns(LOCAL_BUMPS), Columns(PARTITION_LOGS)
         self._kinds = {kind: ColumnBuffer(account.schema_of(kind)) for kind in kinds}
+        self._senders = sent.select(["client_id", "connection"])
         self._refused_answers = answers.filter(
             pc.is_in(answers["connection"], pa.array(sorted(refused_connections), pa.string()))
         )
@@ -117,7 +120,9 @@ class PartitionRows:
         self._kinds[account.PARTITION_TRANSACTION].add(
             len(transactions["producer_id"]), {**key, **transactions}
         )
-        self._kinds[account.MARKER].add(len(ends["producer_id"]), {**key, **ends, "type": types})
+        who = self._senders.take(nullable(ends["sent_row"], pa.int64()))
+        sender = {name: who[name].combine_chunks() for name in who.column_names}
+        self._kinds[account.MARKER].add(len(ends["producer_id"]), {**key, **ends, **sender, "type": types})
         refused = self._refused_by_partition.get(log[:3])
         if refused:
             ids, epochs = partition_slice.epochs_of_batches(refused["base_offset"])

@@ -140,9 +140,20 @@ TRANSACTION_MARKERS = Table(
         "found": "int",  # markers of the due type; null if the partition's log is unknown
         "wrong": "int",  # markers of the other type that ended this transaction there; null as above
         "coordinator_epoch": "int",  # of the Prepare record
-        "marker_coordinator_epoch": "int",  # of the first found marker; null without one
+        # of the first found marker that no operator sent; -1 if operators sent all of them; null without one,
+        # and if an operator may have sent one that is out of order
+        "marker_coordinator_epoch": "int",
         "marker_position": "bigint",
         "marker_at": "timestamp",
+        # of the first of the wrong markers; the client if it is known that no coordinator sent it
+        "wrong_type": "string",
+        "wrong_position": "bigint",
+        "wrong_at": "timestamp",
+        "wrong_client_id": "string",
+        "wrong_connection": "string",
+        "wrong_first_offset": "bigint",  # of the transaction that it ended
+        "wrong_last_offset": "bigint",
+        "wrong_records": "bigint",
         **INTERVAL,
     },
     ("cluster", "marker_id"),
@@ -525,7 +536,9 @@ CARRIED_COUNTS = Table(
         "prepared_epoch": "int",
         "listed": "bigint",  # transactions with the partition in the coordinator's log
         "ended": "bigint",  # transactions in the partition's log that a coordinator's marker ended
-        "markers": "bigint",  # markers in the partition's log
+        "markers": "bigint",  # markers in the partition's log, without those of operators
+        # transactions in the partition's log that were ended before their coordinator prepared them
+        "interrupted": "bigint",
     },
     ("cluster", "producer_id", "name", "producer_epoch", "prepared_epoch"),
 )

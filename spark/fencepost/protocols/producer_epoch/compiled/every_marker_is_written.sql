@@ -117,7 +117,15 @@ SELECT
         transaction_markers.transaction_partition,
         transaction_markers.due_type,
         transaction_markers.marker_position,
-        transaction_markers.marker_at
+        transaction_markers.marker_at,
+        transaction_markers.wrong_type,
+        transaction_markers.wrong_position,
+        transaction_markers.wrong_at,
+        transaction_markers.wrong_client_id,
+        transaction_markers.wrong_connection,
+        transaction_markers.wrong_first_offset,
+        transaction_markers.wrong_last_offset,
+        transaction_markers.wrong_records
       ),
       MAP('ignoreNullFields', 'false')
     )

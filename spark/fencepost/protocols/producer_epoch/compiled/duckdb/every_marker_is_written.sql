@@ -109,7 +109,23 @@ SELECT
       'marker_position',
       transaction_markers.marker_position,
       'marker_at',
-      STRFTIME(transaction_markers.marker_at, '%Y-%m-%dT%H:%M:%S.%gZ')
+      STRFTIME(transaction_markers.marker_at, '%Y-%m-%dT%H:%M:%S.%gZ'),
+      'wrong_type',
+      transaction_markers.wrong_type,
+      'wrong_position',
+      transaction_markers.wrong_position,
+      'wrong_at',
+      STRFTIME(transaction_markers.wrong_at, '%Y-%m-%dT%H:%M:%S.%gZ'),
+      'wrong_client_id',
+      transaction_markers.wrong_client_id,
+      'wrong_connection',
+      transaction_markers.wrong_connection,
+      'wrong_first_offset',
+      transaction_markers.wrong_first_offset,
+      'wrong_last_offset',
+      transaction_markers.wrong_last_offset,
+      'wrong_records',
+      transaction_markers.wrong_records
     ) AS TEXT)
   END AS evidence
 FROM silver.transaction_markers AS transaction_markers
