@@ -555,12 +555,16 @@ BrokerKeepsItsAddPartitionsRule ==
 \* without one holds the transaction open: its last stable offset stays, and readers with read_committed wait.
 \*
 \* Where it does not hold: a partition whose topic was deleted needs no marker; it has no log any more and is unknown.
-\* So is a partition whose log is not captured at that place.
+\* So is a partition whose log is not captured at that place, or may have been captured before the marker was written.
+\* 4.3.1 skips the marker of a partition that has no leader at that moment, and writes it never (KAFKA-20734). An unclean
+\* election may remove one that was written.
 \*
 \* On call: read_committed consumers of this partition may stand still. `kafka-transactions.sh --bootstrap-server ...
-\* describe-producers --topic T --partition P` shows CurrentTransactionStartOffset; end it with `kafka-transactions.sh
-\* abort --topic T --partition P --start-offset N`. If the transaction had committed, its records there are then lost
-\* to readers: compare before you abort. Look for an unclean election of the partition at that time.
+\* describe-producers --topic T --partition P` shows CurrentTransactionStartOffset. If due_type in the verdict is COMMIT,
+\* do not abort: readers would lose the records. Copy them first (fct_dangling_transactions has the command), and write
+\* them again. If it is ABORT, end it with `kafka-transactions.sh abort --topic T --partition P --start-offset N`. Look in
+\* the coordinator's server.log for "Couldn't find leader endpoint for partitions", and for an unclean election of the
+\* partition at that time.
 \* @invariant("every_marker_is_written", "critical", "marker")
 EveryMarkerIsWritten == \A m \in transactionMarkers : m.completed => m.found >= 1
 
@@ -745,7 +749,8 @@ NoRecordsWrittenTwice == \A b \in localBumps : b.batches >= 1 => ~b.writtenTwice
 \* A transaction is dangling: it is open in a partition, and the coordinator does not list it there as one that it has
 \* not completed.
 \*
-\* Where it does not hold: where the coordinator's log is not known past the transaction's begin it is unknown.
+\* Where it does not hold: where the coordinator's log is not known past the transaction's begin it is unknown. So it is
+\* where the partition's log may have been captured before the marker of a completed transaction was written.
 \*
 \* On call: see no_dangling_transaction; fct_dangling_transactions has the command that ends it.
 \* @decision("dangling", "partitionTransactions")
@@ -757,13 +762,16 @@ Dangling(x) == x.open /\ ~x.listed
 \*
 \* Where it does not hold: brokers without verification (before KIP-890, 3.6, or
 \* transaction.partition.verification.enable=false) append what reaches them late (MCProducerEpoch_kip_360_late_batch) or after
-\* the state was lost (MCProducerEpoch_kip_360_dangling). Where the coordinator's log is not known past that moment it is
-\* unknown.
+\* the state was lost (MCProducerEpoch_kip_360_dangling). A marker may be lost after its transaction was completed: 4.3.1
+\* skips partitions that have no leader at that moment (KAFKA-20734), and an unclean election may remove it. Where the
+\* coordinator's log is not known past that moment it is unknown, and so it is where the partition's log may have been
+\* captured before the marker was written.
 \*
 \* On call: read_committed consumers of this partition stand still. `kafka-transactions.sh --bootstrap-server ...
-\* find-hanging --topic T` confirms it on the live cluster; end it with `kafka-transactions.sh abort --topic T
-\* --partition P --start-offset N` (the verdict's first_offset). Then turn verification on, or upgrade to transaction
-\* version 2.
+\* find-hanging --topic T` confirms it on the live cluster. If coordinator_outcome in fct_dangling_transactions is
+\* committed, do not abort it: readers would lose its records. Copy them first (remedy), and write them again. Else end it
+\* with `kafka-transactions.sh abort --topic T --partition P --start-offset N` (the verdict's first_offset). If the
+\* coordinator never had it, turn verification on, or upgrade to transaction version 2.
 \* @invariant("no_dangling_transaction", "critical", "transaction")
 NoDanglingTransaction == \A x \in partitionTransactions : x.open => ~Dangling(x)
 

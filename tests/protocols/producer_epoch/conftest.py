@@ -165,7 +165,7 @@ def _replay(
     )
     of_coordinators = replay_coordinators(coordinators, metadata, TOLERANCE_MS)
     accounts = account.concatenate([accounts, of_coordinators.account])
-    facts = collect_facts(accounts, bronze[FILES.name], metadata)
+    facts = collect_facts(accounts, bronze[FILES.name], metadata, bronze[LOG_ENDS.name])
     comparison = compare_logs(accounts, facts, newest_markers(accounts, facts, TOLERANCE_MS), TOLERANCE_MS)
     for step in (*of_partitions, of_coordinators, comparison):
         yield from step.tables.items()
@@ -223,9 +223,10 @@ def bronze_of(case: Case) -> Bronze:
     if "cleaned_to" in case:
         at = {**_place(COORDINATOR), "cleaned_to": case["cleaned_to"], "file": "cleaner-offset-checkpoint"}
         bronze[CLEANED.name].append({**at, "broker_id": 1})
-    if "ended_at" in case:
+    ends = {**({COORDINATOR: case["ended_at"]} if "ended_at" in case else {}), **case.get("ends", {})}
+    for name, end in ends.items():
         closed = {"broker_id": 1, "broker_epoch": case.get("closed_by", BROKER_EPOCH)}
-        bronze[LOG_ENDS.name].append({**_place(COORDINATOR), **closed, "log_end_offset": case["ended_at"]})
+        bronze[LOG_ENDS.name].append({**_place(name), **closed, "log_end_offset": end})
     for number, request in enumerate(case.get("requests", [])):
         if not request.get("lost"):
             bronze[REQUESTS.name].append(_request(number, request))

@@ -81,6 +81,7 @@ def _marker(r: Row) -> str:
 def _partition_transaction(r: Row) -> str:
     of = _or_unknown(r["transactional_id"])
     flags = ", ".join(f"{name} {_flag(r[name])}" for name in ("open", "aborted", "listed", "indexed"))
+    flags += f", coordinator {r['coordinator_outcome']}" if r["coordinator_outcome"] else ""
     count = f"{r['batches']} batches, {_or_unknown(r['records'])} records"
     producer = _producer(r["producer_id"], r["producer_epoch"])
     return f"{_log(r)} {_span(r)}: {producer} of {of}, {count}; {flags}"

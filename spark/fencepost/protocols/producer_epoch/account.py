@@ -103,8 +103,12 @@ KINDS: dict[str, pa.StructType] = {
          ("producer_epoch", pa.int32()), ("at_ms", pa.int64())]
     ),
     # how much of a partition's log is known: ``unbroken`` without a hole, ``whole`` also from its beginning
-    # on
-    LOG: pa.struct([*_LOG, ("unbroken", pa.bool_()), ("whole", pa.bool_())]),
+    # on. ``dated_ms``: the newest time of a broker in it; ``asked_ms``: when the newest Produce arrived whose
+    # batch is in it: all that was appended earlier is
+    LOG: pa.struct(
+        [*_LOG, ("unbroken", pa.bool_()), ("whole", pa.bool_()), ("end_offset", pa.int64()),
+         ("dated_ms", pa.int64()), ("asked_ms", pa.int64())]
+    ),
     # one partition (``name``, 'topic:partition') that a transaction in a coordinator's log lists
     LISTED_PARTITION: pa.struct(
         [
@@ -124,13 +128,15 @@ KINDS: dict[str, pa.StructType] = {
             ("completed_position", pa.int64()),
             ("started_ms", pa.int64()),
             ("prepared_ms", pa.int64()),
+            ("completed_ms", pa.int64()),
             ("before_cut", pa.bool_()),
         ]
     ),
     # transactions and markers that earlier chapters have counted, as in tables.CARRIED_COUNTS
     HANDED_DOWN_COUNT: pa.struct(
         [("name", pa.string()), ("producer_epoch", pa.int32()), ("prepared_epoch", pa.int32()),
-         ("listed", pa.int64()), ("ended", pa.int64()), ("markers", pa.int64()), ("interrupted", pa.int64())]
+         ("due_type", pa.string()), ("completed_ms", pa.int64()), ("listed", pa.int64()),
+         ("ended", pa.int64()), ("markers", pa.int64()), ("interrupted", pa.int64())]
     ),
     # transactions with one partition (``name``) that answers show and compaction removed:
     # AnsweredTransactions

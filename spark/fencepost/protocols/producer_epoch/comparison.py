@@ -63,7 +63,9 @@ def compare_logs(accounts: Account, facts: Facts, newest: pa.Table, tolerance_ms
                 accounts, comparison.still_counted(), comparison.known, interrupted
             ),
             PARTITION_TRANSACTIONS.name: _partition_transactions(comparison, facts, newest, tolerance_ms),
-            TRANSACTION_MARKERS.name: transaction_markers(comparison.due, newest),
+            TRANSACTION_MARKERS.name: transaction_markers(
+                comparison.due, newest, comparison.past_completion(facts)
+            ),
             PRODUCER_FENCINGS.name: producer_fencings(accounts, comparison.transactions, facts),
         }
     )
@@ -105,6 +107,21 @@ class _Comparison:
         self.before = Counts(self.counted, self.known, *count_keys)
         listed, marked = (prepared, due_keys, self._batch_keys), (self.markers, marker_keys, ended_keys)
         self.due = Due(listed, marked, facts, self.before, tolerance_ms)
+
+    def past_completion(self, facts: Facts) -> Flags:
+        """Which rows of ``due`` were complete before the log of their partition ended, as far as it was
+        captured: it has no hole, or the transaction's batches are still open there.
+        """
+        rows = self.due.rows
+        is_open = longs(self.transactions["open"]) == 1
+        visible = self.due.whole | np.isin(self.due.batches_at, self.transaction_keys[is_open])
+        past = np.zeros(rows.num_rows, dtype=np.bool_)
+        candidates = np.flatnonzero(visible & (self.due.due_count == 0))
+        columns = (rows[name].take(pa.array(candidates)) for name in ("cluster", "name", "completed_ms"))
+        cluster, name, completed_ms = (column.to_pylist() for column in columns)
+        for at, *place, ms in zip(candidates.tolist(), cluster, name, completed_ms, strict=True):
+            past[at] = ms is not None and facts.is_known_past((place[0], place[1]), ms)
+        return past
 
     def still_counted(self) -> pa.Table:
         """The rows of ``counted`` as the next chapter needs them: what had been interrupted before the
@@ -180,7 +197,12 @@ def _partition_transactions(
     unfinished = np.bincount(comparison.listed_keys[is_open_at_coordinator], minlength=key_count)[keys]
     begins_since, known_past = moments.begins_since, moments.known_past
     unmatched = listings - closed
-    is_listed_while_open = np.where(unfinished > 0, 1, np.where((unmatched <= 0) & known_past, 0, UNKNOWN))
+    completions = _Completions(comparison, key_count)
+    # what is complete will have no marker any more
+    is_over = completions.are_past(rows, keys, facts) & (known_past | completions.are_of_one[keys])
+    is_listed_while_open = np.where(
+        unfinished > 0, 1, np.where(((unmatched <= 0) & known_past) | is_over, 0, UNKNOWN)
+    )
     # if the coordinator lists as many as were ever closed, it does not matter what compaction removed
     has_enough = ((unmatched >= 0) & begins_since) | (listings >= ever_closed)
     was_ended = np.where(has_enough, 1, np.where(known_past & (listings == 0), 0, UNKNOWN))
@@ -204,12 +226,57 @@ def _partition_transactions(
         **{name: rows[name] for name in rows.schema.names},
         "transactional_id": moments.transactional_id,
         "listed": nullable(listed, pa.bool_()),
+        "coordinator_outcome": pc.if_else(
+            pa.array((open_ == 1) & (listed == 0) & (unmatched > 0)), completions.outcomes(keys), None
+        ),
         "from_position": rows["first_offset"],
         "to_position": rows["ended_position"],
         "from_time": nullable(moments.began_ms, timestamp),
         "to_time": nullable(moments.ended_ms, timestamp),
     }
     return table_of(PARTITION_TRANSACTIONS.arrow_schema, columns)
+
+
+class _Completions:
+    """The coordinator's transactions with the epoch of each key: whether and how all of them ended.
+
+    ``are_of_one``: whether a key can have no other than one transaction, because its end moved the epoch.
+    """
+
+    def __init__(self, comparison: _Comparison, key_count: int) -> None:
+        listed, before = comparison.listed, comparison.before
+        was_listed = before.listed_whole > 0
+        at = np.concatenate([comparison.listed_keys, before.at[was_listed]])
+        completed_ms = np.concatenate([longs(listed["completed_ms"]), before.completed_ms[was_listed]])
+        prepared = np.concatenate([longs(listed["prepared_epoch"]), before.prepared[was_listed]])
+        epochs = np.concatenate([longs(listed["producer_epoch"]), before.epochs[was_listed]])
+        types = np.array([*listed["due_type"].to_pylist(), *before.due_type], dtype=object)
+        types = np.concatenate(
+            [types[: len(comparison.listed_keys)], types[len(comparison.listed_keys) :][was_listed]]
+        )
+        self._newest_ms = np.full(key_count, UNKNOWN)
+        np.maximum.at(self._newest_ms, at, completed_ms)
+        self._newest_ms[at[completed_ms == UNKNOWN]] = UNKNOWN
+        self._commits, self._aborts = (
+            np.bincount(at[types == each], minlength=key_count) for each in ("COMMIT", "ABORT")
+        )
+        self.are_of_one = np.bincount(at, minlength=key_count) == 1
+        self.are_of_one[at[(prepared == UNKNOWN) | (prepared == epochs)]] = False
+
+    def are_past(self, rows: pa.Table, keys: Longs, facts: Facts) -> Flags:
+        """Which open transactions of partitions lie in a log that was captured later than all these ended."""
+        past = np.zeros(len(keys), dtype=np.bool_)
+        newest_ms = self._newest_ms[keys]
+        candidates = np.flatnonzero((longs(rows["open"]) == 1) & (newest_ms != UNKNOWN))
+        columns = (rows[name].take(pa.array(candidates)).to_pylist() for name in ("cluster", "name"))
+        for at, *place in zip(candidates.tolist(), *columns, strict=True):
+            past[at] = facts.is_known_past((place[0], place[1]), int(newest_ms[at]))
+        return past
+
+    def outcomes(self, keys: Longs) -> pa.Array:
+        """How the transactions of these keys ended: committed, aborted, or unknown if not all alike."""
+        alike = np.where(self._aborts == 0, "committed", np.where(self._commits == 0, "aborted", "unknown"))
+        return pa.array(alike[keys], pa.string())
 
 
 def _shown_by_answers(comparison: _Comparison, closed: Flags) -> Flags:

@@ -189,5 +189,6 @@ def _add_listed(
             complete and complete.offset,
             transaction.started_ms,
             prepare and prepare.timestamp_ms,
+            complete and complete.timestamp_ms,
             before_cut,
         )

@@ -32,13 +32,15 @@ class Counts:
 
     ``at`` is the number of each row's key, which is cluster, partition, producer id and producer epoch;
     ``due_at`` the number of the same key with the epoch of the Prepare record. ``prepared`` is that epoch,
-    UNKNOWN for none.
+    UNKNOWN for none; ``due_type`` how those transactions ended, and ``completed_ms`` when the last of them
+    was complete.
     """
 
     def __init__(self, rows: pa.Table, producers: Producers, at: Longs, due_at: Longs) -> None:
         self.at, self.due_at = at, due_at
-        self.prepared = longs(rows["prepared_epoch"])
+        self.prepared, self.epochs = longs(rows["prepared_epoch"]), longs(rows["producer_epoch"])
         self.listed, self.ended, self.markers, self.interrupted = (longs(rows[name]) for name in _COUNTS)
+        self.due_type, self.completed_ms = rows["due_type"].to_pylist(), longs(rows["completed_ms"])
         # of an epoch whose transactions were counted only in part, only the count of markers can be used
         compacted = np.array([producers[key].compacted_epoch for key in _keys(rows)], dtype=np.int64)
         whole = longs(rows["producer_epoch"]) > compacted
@@ -98,11 +100,11 @@ def counts_at_cut(
     rows = pa.concat_tables([*of_logs, counted_before.select(schema.names).cast(schema)])
     rows = rows.join(goes_on, keys, join_type="inner")
     rows = rows.filter(pc.greater_equal(_epoch(rows), rows["since"]))
-    names = [name for name in schema.names if name not in _COUNTS]
-    sums = rows.group_by(names).aggregate([(name, "sum") for name in _COUNTS])
-    return (
-        sums.select([*names, *(f"{name}_sum" for name in _COUNTS)]).rename_columns(schema.names).cast(schema)
-    )
+    functions = {**dict.fromkeys(_COUNTS, "sum"), "completed_ms": "max"}
+    names = [name for name in schema.names if name not in functions]
+    sums = rows.group_by(names).aggregate(list(functions.items()))
+    sums = sums.select([f"{name}_{functions[name]}" if name in functions else name for name in schema.names])
+    return sums.rename_columns(schema.names).cast(schema)
 
 
 def _counted(rows: pa.Table, what: str, epoch: str | None, prepared: str | None) -> pa.Table:
@@ -114,6 +116,8 @@ def _counted(rows: pa.Table, what: str, epoch: str | None, prepared: str | None)
         "name": rows["name"] if "name" in rows.column_names else name_of(rows),
         "producer_epoch": pa.nulls(rows.num_rows, pa.int32()) if epoch is None else rows[epoch],
         "prepared_epoch": pa.nulls(rows.num_rows, pa.int32()) if prepared is None else rows[prepared],
+        "due_type": rows["due_type"] if what == "listed" else pa.nulls(rows.num_rows, pa.string()),
+        "completed_ms": rows["completed_ms"] if what == "listed" else pa.nulls(rows.num_rows, pa.int64()),
         **dict.fromkeys(_COUNTS, pa.repeat(pa.scalar(0, pa.int64()), rows.num_rows)),
         what: pa.repeat(pa.scalar(1, pa.int64()), rows.num_rows),
     }

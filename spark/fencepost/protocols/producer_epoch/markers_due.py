@@ -63,7 +63,7 @@ class Due:
     identified, or is known to be missing; ``marker_count``: the number of markers of its epoch;
     ``due_count``: how many of its markers have the due type; ``due_marker``: the place in ``markers`` of the
     first of them that no operator sent, UNKNOWN without one; ``in_order``: the place of its marker in an
-    epoch of several. ``wrong``: WrongMarkers.
+    epoch of several; ``batches_at``: the number of the key of its batches. ``wrong``: WrongMarkers.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Due:
         rows, at, batches_at = listed
         markers, marked_at, ended_at = marked
         order = np.lexsort((longs(rows["prepared_position"]), at))
-        self.rows, at, batches_at = rows.take(pa.array(order)), at[order], batches_at[order]
+        self.rows, at, self.batches_at = rows.take(pa.array(order)), at[order], batches_at[order]
         order = np.lexsort((longs(markers["timestamp_ms"]), longs(markers["offset"]), marked_at))
         self.markers, marked_at, ended_at = markers.take(pa.array(order)), marked_at[order], ended_at[order]
         first_due = np.searchsorted(at, at)
@@ -118,7 +118,7 @@ class Due:
         self.due_marker = np.where(self.matched, due_marker, UNKNOWN)
         due_count = np.where(self.is_only, self._count(), is_due)
         self.due_count = np.where(self.matched, due_count, 0)
-        self.wrong = wrong_markers(self, batches_at, ended_at, before, tolerance_ms)
+        self.wrong = wrong_markers(self, ended_at, before, tolerance_ms)
 
     def row_of_marker(self) -> Longs:
         """For each marker, the place of the first row of its epoch; -1 without one."""
@@ -172,16 +172,18 @@ def _places(column: pa.ChunkedArray) -> Longs:
     return longs(pc.index_in(column, pa.array(_TYPES)))
 
 
-def transaction_markers(due: Due, newest: pa.Table) -> pa.Table:
+def transaction_markers(due: Due, newest: pa.Table, is_past: Flags) -> pa.Table:
     """``silver.transaction_markers``.
 
     A marker is known to be missing only if the partition's log has no hole and has the marker of a
-    transaction that the coordinator prepared after it had completed this one. No clock is needed for that.
+    transaction that the coordinator prepared after it had completed this one, or if the log is known past
+    that moment in another way (``is_past``: past_completion). No clock is needed for the first.
     """
     rows, due_count, matched = due.rows, due.due_count, due.matched
     has_marker = (due.marker_count > 0) | ~due.is_only
     completed = longs(rows["completed_position"])
     is_past_completion = due.whole & (completed != UNKNOWN) & (_newest_prepared(rows, newest) > completed)
+    is_past_completion |= is_past
     is_certain = (due_count > 0) | is_past_completion
     marker, wrong = due.first_due_marker(), np.where(matched, due.wrong.first, UNKNOWN)
     prepared = longs(rows["prepared_position"])

@@ -43,14 +43,15 @@ BATCH = (
 class PartitionEvidence:
     """The evidence of one partition's log, in columns of integers.
 
-    ``batches``: the columns BATCH; their ``file`` is a place in ``files``. ``markers``: ``base_offset``,
-    ``leader_epoch``, ``record_type`` and ``coordinator_epoch`` of control records. ``snapshots``: STORED,
-    of every replica; their ``file`` is a place in ``snapshot_files``. ``aborted``: ``broker_id``,
-    ``segment_offset``, ``producer_id``, ``first_offset`` of ``.txnindex`` files. ``unread``: pieces of
-    its segments that could not be read. ``answers``: ``base_offset``, ``responded_ms`` and ``broker_id``
-    of answers to Produce. ``sent``: marker_senders.SENT. ``expiration``: when brokers forget producers.
-    ``before``: what an earlier chapter handed down; the first of ``batches`` stand for that part.
-    ``next_ms``: the time from which the next chapter reads the log, if there is one.
+    ``batches``: the columns BATCH; their ``file`` is a place in ``files``. ``markers``:
+    ``base_offset``, ``leader_epoch``, ``record_type`` and ``coordinator_epoch`` of control records.
+    ``snapshots``: STORED, of every replica; their ``file`` is a place in ``snapshot_files``.
+    ``aborted``: ``broker_id``, ``segment_offset``, ``producer_id``, ``first_offset`` of ``.txnindex``
+    files. ``unread``: pieces of its segments that could not be read. ``answers``: ``base_offset``,
+    ``requested_ms``, ``responded_ms`` and ``broker_id`` of answers to Produce. ``sent``:
+    marker_senders.SENT. ``expiration``: when brokers forget producers. ``before``: what an earlier
+    chapter handed down; the first of ``batches`` stand for that part. ``next_ms``: the time from which
+    the next chapter reads the log, if there is one.
     """
 
     key: LogKey
@@ -114,6 +115,11 @@ class PartitionLog:
         batches, rows = self.evidence.batches, self.log.rows
         by_broker = (batches["is_control"][rows] == 1) | (batches["attributes"][rows] & _LOG_APPEND_TIME != 0)
         return np.where(by_broker, self.log.max_timestamp_ms, UNKNOWN)
+
+    def asked_ms(self) -> int:
+        """When the newest Produce arrived whose batch the log has; UNKNOWN without one."""
+        answers = self.evidence.answers
+        return int(answers["requested_ms"][answers["base_offset"] <= self.last_offset].max(initial=UNKNOWN))
 
     @property
     def has_producers(self) -> bool:

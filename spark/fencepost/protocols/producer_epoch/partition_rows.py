@@ -156,7 +156,10 @@ class PartitionRows:
             handed_down = replayed.evidence.before
             unbroken &= handed_down is None or not handed_down.stretch.is_broken
             whole = unbroken and first.number == 0
-            self._kinds[account.LOG].add(1, {**key, "unbroken": unbroken, "whole": whole})
+            times = {"dated_ms": int(replayed.dated.max()), "asked_ms": replayed.asked_ms()}
+            known = {name: ms for name, ms in times.items() if ms != UNKNOWN}
+            known["end_offset"] = replayed.last_offset + 1
+            self._kinds[account.LOG].add(1, {**key, "unbroken": unbroken, "whole": whole, **known})
 
     def replayed(self) -> Replayed:
         """All rows added so far."""

@@ -108,6 +108,7 @@ def _evidence(partitions: Partitions) -> Iterator[PartitionEvidence]:
     )
     answer_columns = {
         "base_offset": longs(partitions.answers["base_offset"]),
+        "requested_ms": milliseconds(partitions.answers["requested_at"]),
         "responded_ms": milliseconds(partitions.answers["responded_at"]),
         "broker_id": longs(partitions.answers["broker_id"]),
     }

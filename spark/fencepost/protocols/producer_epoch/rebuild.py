@@ -216,7 +216,8 @@ def _compared_logs(
         packed = account.pack({account.HANDED_DOWN_COUNT: earlier_counts}, engine.parallelism)
         accounts.append(with_entity(engine, ACCOUNT, on_engine(engine, ACCOUNT, packed), _bucket))
     whole = account.concatenate(_collected(evidence, each, *account.FACTS) for each in steps)
-    facts = collect_facts(whole, files, evidence.metadata)
+    log_ends = engine.collect(engine.scan(LOG_ENDS))
+    facts = collect_facts(whole, files, evidence.metadata, log_ends)
     newest = engine.collect(
         engine.replay(
             {"account": accounts}, tasks.newest_markers_task(facts, evidence.tolerance_ms), [NEWEST]

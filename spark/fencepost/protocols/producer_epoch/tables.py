@@ -178,13 +178,16 @@ PARTITION_TRANSACTIONS = Table(
         # the coordinator's log, known beyond that time, has this transaction with this partition; an open one
         # must not be completed there. Null if that log is not known beyond that time
         "listed": "boolean",
+        # what the coordinator had decided of an open one that it does not list any more: committed, aborted;
+        # unknown if it may be one of several; null if the coordinator never had it, and if it is listed
+        "coordinator_outcome": "string",
         "indexed": "boolean",  # an aborted one is in the .txnindex; null if no such index was captured
         "marker_epoch": "int",
         "marker_coordinator_epoch": "int",
         **INTERVAL,
     },
     ("cluster", "partition_transaction_id"),
-    open_row_columns=("listed",),
+    open_row_columns=("listed", "coordinator_outcome"),
     stays_open=True,
 )
 
@@ -534,13 +537,15 @@ CARRIED_COUNTS = Table(
         "producer_epoch": "int",  # null for markers that may have ended no transaction
         # of the Prepare record, and of the markers; null for transactions without one
         "prepared_epoch": "int",
+        "due_type": "string",  # of the Prepare record: COMMIT, ABORT; null for markers
+        "completed_ms": "bigint",  # the newest time of a Complete record among them
         "listed": "bigint",  # transactions with the partition in the coordinator's log
         "ended": "bigint",  # transactions in the partition's log that a coordinator's marker ended
         "markers": "bigint",  # markers in the partition's log, without those of operators
         # transactions in the partition's log that were ended before their coordinator prepared them
         "interrupted": "bigint",
     },
-    ("cluster", "producer_id", "name", "producer_epoch", "prepared_epoch"),
+    ("cluster", "producer_id", "name", "producer_epoch", "prepared_epoch", "due_type"),
 )
 
 TABLES = (

@@ -35,12 +35,9 @@ class WrongMarkers(NamedTuple):
     interrupts: Flags
 
 
-def wrong_markers(
-    due: Due, batches_at: Longs, ended_at: Longs, before: Counts, tolerance_ms: int
-) -> WrongMarkers:
-    """``batches_at``: the number of the key of each row's batches; ``ended_at``: of the batches that each
-    marker ended, or may have ended.
-    """
+def wrong_markers(due: Due, ended_at: Longs, before: Counts, tolerance_ms: int) -> WrongMarkers:
+    """``ended_at``: the number of the key of the batches that each marker ended, or may have ended."""
+    batches_at = due.batches_at
     ended_epoch = longs(due.markers["ended_epoch"])
     count, first = np.zeros(len(due.type), dtype=np.int64), np.full(len(due.type), _NEVER)
     hidden = np.zeros(len(due.type), dtype=np.bool_)
@@ -67,7 +64,7 @@ def wrong_markers(
     counted[replacing] = counted[due.in_order[due.in_order != UNKNOWN]] = True
     counted[due.due_marker[due.due_marker != UNKNOWN]] = True
     others = np.flatnonzero(~counted[:-1] & (ended_epoch != NONE))
-    concerned, may_concern, interrupts = _concerned(due, (batches_at, ended_at), others, before, tolerance_ms)
+    concerned, may_concern, interrupts = _concerned(due, ended_at, others, before, tolerance_ms)
     add(concerned[concerned != UNKNOWN], others[concerned != UNKNOWN])
     doubtful = may_concern != UNKNOWN
     hidden[may_concern[doubtful][due.types[others[doubtful]] != due.type[may_concern[doubtful]]]] = True
@@ -83,12 +80,12 @@ def wrong_markers(
 
 
 def _concerned(
-    due: Due, keys: tuple[Longs, Longs], markers: Longs, before: Counts, tolerance_ms: int
+    due: Due, ended_at: Longs, markers: Longs, before: Counts, tolerance_ms: int
 ) -> tuple[Longs, Longs, Flags]:
     """For each of these markers, which ended batches and are not due: the row that it surely concerns, the
     row that it may concern, and WrongMarkers.interrupts (of all markers).
     """
-    batches_at, ended_at = keys
+    batches_at = due.batches_at
     by_operator, offset, ms, ended_epoch = (
         longs(due.markers[name]) for name in ("by_operator", "offset", "timestamp_ms", "ended_epoch")
     )

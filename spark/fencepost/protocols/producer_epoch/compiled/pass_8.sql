@@ -256,7 +256,7 @@ FROM (
             'failed_conjunct',
             CASE
               WHEN NOT verdict_1
-              THEN CASE WHEN NOT c1_1 THEN 'appendedEpoch\'[p][k] >= appendedEpoch[p][k] (ProducerEpochProps:652)' END
+              THEN CASE WHEN NOT c1_1 THEN 'appendedEpoch\'[p][k] >= appendedEpoch[p][k] (ProducerEpochProps:656)' END
             END,
             'values',
             CASE
@@ -284,7 +284,7 @@ FROM (
             'failed_conjunct',
             CASE
               WHEN NOT verdict_2
-              THEN CASE WHEN antecedent_2 AND NOT c1_2 THEN 'firstSequence\'[p][k] = 0 (ProducerEpochProps:668)' END
+              THEN CASE WHEN antecedent_2 AND NOT c1_2 THEN 'firstSequence\'[p][k] = 0 (ProducerEpochProps:672)' END
             END,
             'values',
             CASE
@@ -328,7 +328,7 @@ FROM (
               WHEN NOT verdict_3
               THEN CASE
                 WHEN antecedent_3 AND NOT c1_3
-                THEN '~Ahead(firstSequence\'[p][k], SequenceAfter(lastSequence[p][k])) (ProducerEpochProps:683)'
+                THEN '~Ahead(firstSequence\'[p][k], SequenceAfter(lastSequence[p][k])) (ProducerEpochProps:687)'
               END
             END,
             'values',
@@ -373,7 +373,7 @@ FROM (
               WHEN NOT verdict_4
               THEN CASE
                 WHEN antecedent_4 AND NOT c1_4
-                THEN '~Behind(firstSequence\'[p][k], SequenceAfter(lastSequence[p][k])) (ProducerEpochProps:699)'
+                THEN '~Behind(firstSequence\'[p][k], SequenceAfter(lastSequence[p][k])) (ProducerEpochProps:703)'
               END
             END,
             'values',
@@ -418,7 +418,7 @@ FROM (
               WHEN NOT verdict_5
               THEN CASE
                 WHEN NOT c1_5
-                THEN 'markerCoordinatorEpoch\'[p][k] >= markerCoordinatorEpoch[p][k] (ProducerEpochProps:714)'
+                THEN 'markerCoordinatorEpoch\'[p][k] >= markerCoordinatorEpoch[p][k] (ProducerEpochProps:718)'
               END
             END,
             'values',
