@@ -650,6 +650,9 @@ Behind(f, n) == f # n /\ ~Ahead(f, n)
 \* marker ended the older epoch's batches; if not, they hold the last stable offset (no_dangling_transaction). Find the
 \* zombie's client by producer id in the report and stop it; check why the state was gone: producer_state_is_kept, the
 \* partition's log start offset, producer.id.expiration.ms.
+\* Check silent_ms first: for so long this producer wrote nothing here before that. If it is longer than
+\* producer.id.expiration.ms (a day by default; `kafka-configs.sh --describe --all --entity-type brokers --entity-name B`),
+\* the leader had forgotten the producer and no broker is at fault: its client did this, after a pause.
 \* @step("no_write_after_fence", "critical", "producer") @transitive
 NoWriteAfterFence ==
     \A p \in DOMAIN appendedEpoch : \A k \in DOMAIN appendedEpoch[p] \cap DOMAIN appendedEpoch'[p] :
@@ -664,6 +667,9 @@ NoWriteAfterFence ==
 \* On call: the batches before it never arrived, or arrived under the older epoch: records of this producer may be
 \* missing in the partition. Compare with what the application sent; the client's log says "ProducerId set to" and
 \* counts its failed batches. A client other than the Java one may number wrongly: software_name of its requests.
+\* Check silent_ms first: for so long this producer wrote nothing here before that. If it is longer than
+\* producer.id.expiration.ms (a day by default; `kafka-configs.sh --describe --all --entity-type brokers --entity-name B`),
+\* the leader had forgotten the producer and no broker is at fault: its client did this, after a pause.
 \* @step("new_epoch_starts_at_sequence_zero", "critical", "producer")
 NewEpochStartsAtSequenceZero ==
     \A p \in DOMAIN appendedEpoch : \A k \in DOMAIN appendedEpoch[p] \cap DOMAIN appendedEpoch'[p] :
@@ -674,13 +680,17 @@ NewEpochStartsAtSequenceZero ==
 \* Within an epoch no sequence number is left out: each batch begins with the one after the last of the batch before,
 \* and 2147483647 is followed by 0. A gap is a batch that never arrived.
 \*
-\* Where it does not hold: a leader that has lost the producer's state takes any sequence. Batches that retention or the
+\* Where it does not hold: a leader that has lost the producer's state takes any sequence, also one that has forgotten a
+\* silent producer (producer.id.expiration.ms); the records are missing all the same. Batches that retention or the
 \* log cleaner removed are a hole in the log: unknown. A marker of the same epoch (without transaction version 2) leaves
 \* the chain as it was. Offsets that the group coordinator writes have no chain, and are not judged.
 \*
 \* On call: records of this producer are missing before the offset that the verdict names: the number of missing ones is
 \* the difference of the sequences. The client had an OutOfOrderSequence error or was told nothing; look at its log.
 \* Check whether the partition had an unclean election, which loses the end of the log.
+\* Check silent_ms first: for so long this producer wrote nothing here before that. If it is longer than
+\* producer.id.expiration.ms (a day by default; `kafka-configs.sh --describe --all --entity-type brokers --entity-name B`),
+\* the leader had forgotten the producer and no broker is at fault: its client did this, after a pause.
 \* @step("no_sequence_gap", "critical", "producer")
 NoSequenceGap ==
     \A p \in DOMAIN appendedEpoch : \A k \in DOMAIN appendedEpoch[p] \cap DOMAIN appendedEpoch'[p] :
@@ -697,6 +707,9 @@ NoSequenceGap ==
 \* On call: the partition holds records twice, or will be unable to refuse duplicates. Compare the batches at both
 \* offsets (`kafka-dump-log.sh --print-data-log`): equal payload is a duplicate that readers have seen. Upgrade clients
 \* before 2.5; otherwise see why the leader had no state: producer_state_is_kept.
+\* Check silent_ms first: for so long this producer wrote nothing here before that. If it is longer than
+\* producer.id.expiration.ms (a day by default; `kafka-configs.sh --describe --all --entity-type brokers --entity-name B`),
+\* the leader had forgotten the producer and no broker is at fault: its client did this, after a pause.
 \* @step("no_sequence_reset", "critical", "producer")
 NoSequenceReset ==
     \A p \in DOMAIN appendedEpoch : \A k \in DOMAIN appendedEpoch[p] \cap DOMAIN appendedEpoch'[p] :

@@ -111,11 +111,12 @@ class ClusterMetadata:
     configuration.
 
     ``partition_counts``: {topic: count} for the coordinators' topics; ``elected``: {topic: {(partition,
-    leader epoch): broker id}} and ``replicas``: {topic: {partition: broker ids}}, at the end of the log, for
-    the same. ``clean``: {topic: {(partition, leader epoch)}} of the leader epochs that are known to have
-    begun without an unclean election, for the same. ``broker_epochs``: {broker id: epoch} of every broker's
-    last start; ``hosts``: the brokers that have a replica at the end of the log. ``releases``: {broker id: (major, minor)} of the configuration. ``configs``: the brokers'
-    dynamic configurations. What is not known is left out.
+    leader epoch): broker id}} and ``replicas``: {topic: {partition: broker ids}}, at the end of the log,
+    for the same. ``clean``: {topic: {(partition, leader epoch)}} of the leader epochs that are known to
+    have begun without an unclean election, for the same. ``broker_epochs``: {broker id: epoch} of every
+    broker's last start; ``hosts``: the brokers that have a replica at the end of the log. ``releases``:
+    {broker id: (major, minor)} of the configuration. ``configs``: the brokers' dynamic configurations.
+    What is not known is left out.
     """
 
     topics: Topics = field(default_factory=lambda: Topics(()))

@@ -89,6 +89,9 @@ PRODUCER_STATES = Table(
         "current_txn_first_offset": "bigint",  # -1 if no transaction is open
         "marker": "boolean",  # this row is a marker's
         "transactional": "boolean",
+        # from the time of this batch or marker to that of the producer's next one here, or null; a leader
+        # that hears nothing for producer.id.expiration.ms forgets the producer
+        "silent_ms": "bigint",
         # why the epoch differs from the previous row: marker, local (an idempotent producer's own bump),
         # coordinator (a transactional producer's, see silver.transactional_ids); null if it does not
         "cause": "string",
