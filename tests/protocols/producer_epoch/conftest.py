@@ -25,7 +25,7 @@ from fencepost.protocols.producer_epoch.client_events import client_events
 from fencepost.protocols.producer_epoch.comparison import compare_logs, newest_markers
 from fencepost.protocols.producer_epoch.coordinators import Coordinators, replay_coordinators
 from fencepost.protocols.producer_epoch.expiration import expirations
-from fencepost.protocols.producer_epoch.facts import collect_facts
+from fencepost.protocols.producer_epoch.facts import collect_facts, topics_created_once
 from fencepost.protocols.producer_epoch.homes import (
     PARTITION as COORDINATOR_PARTITION,
 )
@@ -145,6 +145,7 @@ def _replay(
         alive,
         verified(requests),
         expirations(metadata),
+        created_once=topics_created_once(metadata),
     )
     of_partitions = list(replay_partitions(partitions, connections_refused_produce(requests)))
     accounts = account.concatenate(each.account for each in of_partitions)
@@ -435,6 +436,7 @@ def _produce(request: Mapping[str, Any], code: int) -> Body:
     ((topic, partition),) = _partitions(request)
     sent = {"name": topic, "partitionData": [{"index": partition}]}
     partition_response = {"index": partition, "errorCode": code, "baseOffset": request.get("base_offset", -1)}
+    partition_response["logStartOffset"] = request.get("log_start", -1)
     answer = {"responses": [{"name": topic, "partitionResponses": [partition_response]}]}
     return {"transactionalId": request.get("id"), "topicData": [sent]}, answer
 

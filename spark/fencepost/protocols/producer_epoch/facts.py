@@ -110,12 +110,17 @@ def collect_facts(
         # with two incarnations of a topic, neither log is the whole history of the name
         is_only = key not in whole
         whole[key], unbroken[key] = (each and is_only for each in known)
+    created_once = topics_created_once(metadata)
+    known_to = _known_to(logs, created_once, metadata, log_ends)
+    return Facts(whole, unbroken, _unnamed_producers(accounts, files, metadata), created_once, known_to)
+
+
+def topics_created_once(metadata: Mapping[str, ClusterMetadata]) -> frozenset[tuple[str, str]]:
+    """Cluster and name of the topics that were created only once."""
     creations = Counter(
         (cluster, each.topic) for cluster, known in metadata.items() for each in known.topics.incarnations()
     )
-    created_once = frozenset(topic for topic, count in creations.items() if count == 1)
-    known_to = _known_to(logs, created_once, metadata, log_ends)
-    return Facts(whole, unbroken, _unnamed_producers(accounts, files, metadata), created_once, known_to)
+    return frozenset(topic for topic, count in creations.items() if count == 1)
 
 
 def _known_to(

@@ -69,6 +69,7 @@ class PartitionEvidence:
     topic_id: str | None = None
     before: HandedDownLog | None = None
     next_ms: int | None = None
+    is_created_once: bool = False
 
     def headers(self) -> Batches:
         """The headers of the batches, as Log takes them."""
@@ -120,6 +121,14 @@ class PartitionLog:
         """When the newest Produce arrived whose batch the log has; UNKNOWN without one."""
         answers = self.evidence.answers
         return int(answers["requested_ms"][answers["base_offset"] <= self.last_offset].max(initial=UNKNOWN))
+
+    def log_start_offset(self) -> int | None:
+        """Where the log began when a Produce of it was last answered; None without such an answer, and if the
+        answer may be about another topic of the same name.
+        """
+        answers = self.evidence.answers
+        started = answers["log_start_offset"][answers["base_offset"] <= self.last_offset].max(initial=NONE)
+        return int(started) if started >= 0 and self.evidence.is_created_once else None
 
     @property
     def has_producers(self) -> bool:

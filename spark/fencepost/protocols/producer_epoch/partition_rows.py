@@ -149,7 +149,8 @@ class PartitionRows:
                 self._handed_down.add(cluster, topic, replayed.evidence.topic_id, partition, at_cut.packed())
         self._began.append(begun_transactions.columns())
         if replayed.has_producers:
-            log_coverage(self._coverage, replayed.key, replayed.log, replayed.dated)
+            log_key = (*replayed.key, replayed.log_start_offset())
+            log_coverage(self._coverage, log_key, replayed.log, replayed.dated)
         if len(replayed.log):
             (first, *others) = replayed.log.stretches
             unbroken = not others and first.to_offset is None

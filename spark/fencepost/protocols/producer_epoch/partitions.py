@@ -46,7 +46,8 @@ class Partitions:
     PARTITION_LOGS that an earlier chapter handed down. ``alive``: by cluster, the last time (ms) at which
     its metadata log was written. ``expirations``: by cluster, when its brokers forget producers.
     ``verified``: the transactional ids for which verifications.BEGAN is returned. ``next_ms``: by cluster
-    that has a next chapter, the time from which that reads logs.
+    that has a next chapter, the time from which that reads logs. ``created_once``: cluster and name of the
+    topics that were created only once.
     """
 
     batches: pa.Table
@@ -62,6 +63,7 @@ class Partitions:
     expirations: Mapping[str, Expiration] = field(default_factory=dict)
     before: pa.Table = field(default_factory=PARTITION_LOGS.arrow_schema.empty_table)
     next_ms: Mapping[str, int] = field(default_factory=dict)
+    created_once: Collection[tuple[str, str]] = ()
 
 
 def replay_partitions(
@@ -111,6 +113,7 @@ def _evidence(partitions: Partitions) -> Iterator[PartitionEvidence]:
         "requested_ms": milliseconds(partitions.answers["requested_at"]),
         "responded_ms": milliseconds(partitions.answers["responded_at"]),
         "broker_id": longs(partitions.answers["broker_id"]),
+        "log_start_offset": longs(partitions.answers["log_start_offset"]),
     }
     answers = split(partitions.answers, PARTITION, answer_columns)
     sent = split(partitions.sent, PARTITION, sent_markers(partitions.sent))
@@ -133,6 +136,7 @@ def _evidence(partitions: Partitions) -> Iterator[PartitionEvidence]:
             topic_id,
             before.get(key),
             partitions.next_ms.get(cluster),
+            key[:2] in partitions.created_once,
         )
 
 

@@ -18,7 +18,7 @@ from fencepost.protocols.producer_epoch import account, coordinators, decided_re
 from fencepost.protocols.producer_epoch.account import Account
 from fencepost.protocols.producer_epoch.client_events import client_events
 from fencepost.protocols.producer_epoch.expiration import expirations
-from fencepost.protocols.producer_epoch.facts import collect_facts
+from fencepost.protocols.producer_epoch.facts import collect_facts, topics_created_once
 from fencepost.protocols.producer_epoch.homes import HOMES, PARTITION, homes, newest_homes
 from fencepost.protocols.producer_epoch.marker_senders import accepted_markers
 from fencepost.protocols.producer_epoch.markers_due import newest_of
@@ -131,6 +131,7 @@ def _replayed_partitions(
                 "verified": verified_ids,
                 "next_ms": dict(evidence.next_ms),
                 "tolerance_ms": evidence.tolerance_ms,
+                "created_once": topics_created_once(evidence.metadata),
             },
             refused_connections,
             engine.parallelism,

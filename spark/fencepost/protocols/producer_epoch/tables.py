@@ -30,6 +30,9 @@ LOG_COVERAGE = Table(
     "as unknown) and pieces that are not.",
     {
         **_LOG,
+        # where the log began when a Produce was last answered; null without such an answer, for
+        # __transaction_state, and for a topic that was created several times
+        "log_start_offset": "bigint",
         "covered": "boolean",
         **INTERVAL,
         "last_position": "bigint",  # the first offset after the known part of the piece
@@ -275,6 +278,7 @@ PRODUCER_REQUESTS = Table(
         "result": "string",  # EndTxn and WriteTxnMarkers: COMMIT, ABORT
         "coordinator_epoch": "int",  # WriteTxnMarkers
         "base_offset": "bigint",  # Produce, as answered
+        "log_start_offset": "bigint",  # Produce, as answered: where the log began; -1 if not known
         "returned_producer_id": "bigint",
         "returned_producer_epoch": "int",
         "error": "string",  # Kafka's name, NONE if accepted; null without an answer
