@@ -41,6 +41,11 @@ def play(stage: Stage) -> None:
         case(bench)
     stage.say("markers that are lost")
     _lost(bench, stopped)
+    stage.say("find-hanging")
+    stage.truth.oracles["find_hanging.json"] = [
+        {"broker_id": broker.broker_id, **tools.find_hanging(cluster, broker.broker_id)}
+        for broker in cluster.brokers
+    ]
     stage.say("last stable offsets")
     for topic, partitions in ((TOPIC, _PARTITIONS), (LOST, 3)):
         for partition in range(partitions):
