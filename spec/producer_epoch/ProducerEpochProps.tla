@@ -555,55 +555,66 @@ BrokerKeepsItsAddPartitionsRule ==
 \* without one holds the transaction open: its last stable offset stays, and readers with read_committed wait.
 \*
 \* Where it does not hold: a partition whose topic was deleted needs no marker; it has no log any more and is unknown.
-\* So is a partition whose log is not captured at that place.
+\* So is a partition whose log is not captured at that place, or may have been captured before the marker was written.
+\* 4.3.1 skips the marker of a partition that has no leader at that moment, and writes it never (KAFKA-20734). An unclean
+\* election may remove one that was written.
 \*
 \* On call: read_committed consumers of this partition may stand still. `kafka-transactions.sh --bootstrap-server ...
-\* describe-producers --topic T --partition P` shows CurrentTransactionStartOffset; end it with `kafka-transactions.sh
-\* abort --topic T --partition P --start-offset N`. If the transaction had committed, its records there are then lost
-\* to readers: compare before you abort. Look for an unclean election of the partition at that time.
+\* describe-producers --topic T --partition P` shows CurrentTransactionStartOffset. If due_type in the verdict is COMMIT,
+\* do not abort: readers would lose the records. Copy them first (fct_dangling_transactions has the command), and write
+\* them again. If it is ABORT, end it with `kafka-transactions.sh abort --topic T --partition P --start-offset N`. Look in
+\* the coordinator's server.log for "Couldn't find leader endpoint for partitions", and for an unclean election of the
+\* partition at that time.
 \* @invariant("every_marker_is_written", "critical", "marker")
 EveryMarkerIsWritten == \A m \in transactionMarkers : m.completed => m.found >= 1
 
 \* A prepared transaction ends in each partition as it was prepared: committed or aborted, alike in all of them. This
 \* is what makes it a transaction.
 \*
-\* Where it does not hold: an operator who ends a hanging transaction by hand (kafka-transactions.sh abort) writes an
-\* ABORT of its own; if the coordinator then commits, this is violated and true. A partition whose log is not captured
-\* there is unknown.
+\* Where it does not hold: an operator who takes a live transaction for a hanging one and ends it by hand
+\* (kafka-transactions.sh abort) writes a marker of its own; if the producer then ends it otherwise, this is violated and
+\* true. So it is where a repeated marker of the transaction before ends this one (KAFKA-19446). Before transaction
+\* version 2 all these markers have one epoch. It is unknown which of them was the operator's unless its coordinator
+\* epoch is negative or the request log has its WriteTxnMarkers; a partition whose log is not captured there is unknown.
 \*
-\* On call: read_committed readers see a part of the transaction only. The verdict names partition, producer and both
-\* markers. If an operator's abort is not the reason, keep the segments of the partition and of __transaction_state.
-\* The records in question are those of the transaction's offsets in this partition: replay or compensate them.
+\* On call: read_committed readers see a part of the transaction only. The verdict names the marker that was due
+\* (marker_position) and the one of the other type (wrong_position, wrong_at), with the client that sent it if that is no
+\* broker (wrong_client_id, and its address in wrong_connection). The records in question are the wrong_records from
+\* wrong_first_offset to wrong_last_offset in this partition: after a wrong ABORT replay them, after a wrong COMMIT
+\* compensate them. If no operator is the reason, keep the segments of the partition and of __transaction_state.
 \* @invariant("marker_of_the_right_type", "critical", "marker")
 MarkerOfTheRightType == \A m \in transactionMarkers : m.found >= 1 \/ m.wrong >= 1 => m.wrong = 0
 
 \* A partition has one marker for a transaction. A second one comes from a coordinator that did not hear that the first
-\* was written, and does no harm as long as no other transaction has begun.
+\* was written, or from an operator. It does no harm as long as no other transaction has begun.
 \*
 \* Where it does not hold: a new coordinator writes the markers of prepared transactions again
 \* (MCProducerEpoch_kip_360_marker_twice), and so does one whose request ran into a timeout. A repeated marker has the epoch of
 \* the next transaction and can end it (KAFKA-19446): without transaction version 2 (MCProducerEpoch_4_3_version_1_repeated_marker),
 \* and with it on brokers before 4.2, whose partitions take an equal epoch (MCProducerEpoch_4_1_version_2_equal_epochs).
 \*
-\* On call: look whether the coordinator moved between the two markers: then nothing is wrong. If a transaction of the
+\* On call: look whether the coordinator moved between the two markers, or whether the request log has a
+\* WriteTxnMarkers of another client than broker-N-txn-marker-sender: then nothing is wrong. If a transaction of the
 \* same producer began between them, it was cut short: its later records are outside of any transaction
 \* (no_write_outside_transaction). Brokers of 4.2 or later with transaction version 2 end that risk; the version alone
 \* (`kafka-features.sh ... upgrade`) does not.
 \* @invariant("one_marker_each", "warning", "marker")
 OneMarkerEach == \A m \in transactionMarkers : m.found >= 1 => m.found <= 1
 
-\* The marker that ended a transaction was written by the coordinator that prepared it, or by a later one: its
-\* coordinator epoch is at least that of the Prepare record.
+\* The coordinator that ended a transaction is the one that prepared it, or a later one: the coordinator epoch of its
+\* marker is at least that of the Prepare record.
 \*
-\* Where it does not hold: an operator's marker carries no coordinator epoch of use and is not the first that is found,
-\* unless the coordinator's never came.
+\* Where it does not hold: an operator's marker carries no coordinator epoch of use. It is left out, and a transaction with
+\* no other marker is not judged. An operator may write any epoch, so a marker that is out of order is unknown unless the
+\* request log has the coordinator's WriteTxnMarkers.
 \*
 \* On call: a coordinator that had been replaced ended the transaction. If the type is right nothing was lost, but the
 \* partition did not refuse it: look at coordinator_epoch of the producer there before the marker
 \* (marker_coordinator_epoch_never_falls), and at elections of that partition of __transaction_state.
 \* @invariant("marker_coordinator_epoch_in_order", "critical", "marker")
 MarkerCoordinatorEpochInOrder ==
-    \A m \in transactionMarkers : m.found >= 1 => m.markerCoordinatorEpoch >= m.coordinatorEpoch
+    \A m \in transactionMarkers :
+        m.found >= 1 /\ m.markerCoordinatorEpoch # -1 => m.markerCoordinatorEpoch >= m.coordinatorEpoch
 
 (***************************************************************************)
 (* A producer in a partition: p is the partition, k the producer id.       *)
@@ -639,6 +650,9 @@ Behind(f, n) == f # n /\ ~Ahead(f, n)
 \* marker ended the older epoch's batches; if not, they hold the last stable offset (no_dangling_transaction). Find the
 \* zombie's client by producer id in the report and stop it; check why the state was gone: producer_state_is_kept, the
 \* partition's log start offset, producer.id.expiration.ms.
+\* Check silent_ms first: for so long this producer wrote nothing here before that. If it is longer than
+\* producer.id.expiration.ms (a day by default; `kafka-configs.sh --describe --all --entity-type brokers --entity-name B`),
+\* the leader had forgotten the producer and no broker is at fault: its client did this, after a pause.
 \* @step("no_write_after_fence", "critical", "producer") @transitive
 NoWriteAfterFence ==
     \A p \in DOMAIN appendedEpoch : \A k \in DOMAIN appendedEpoch[p] \cap DOMAIN appendedEpoch'[p] :
@@ -653,6 +667,9 @@ NoWriteAfterFence ==
 \* On call: the batches before it never arrived, or arrived under the older epoch: records of this producer may be
 \* missing in the partition. Compare with what the application sent; the client's log says "ProducerId set to" and
 \* counts its failed batches. A client other than the Java one may number wrongly: software_name of its requests.
+\* Check silent_ms first: for so long this producer wrote nothing here before that. If it is longer than
+\* producer.id.expiration.ms (a day by default; `kafka-configs.sh --describe --all --entity-type brokers --entity-name B`),
+\* the leader had forgotten the producer and no broker is at fault: its client did this, after a pause.
 \* @step("new_epoch_starts_at_sequence_zero", "critical", "producer")
 NewEpochStartsAtSequenceZero ==
     \A p \in DOMAIN appendedEpoch : \A k \in DOMAIN appendedEpoch[p] \cap DOMAIN appendedEpoch'[p] :
@@ -663,13 +680,17 @@ NewEpochStartsAtSequenceZero ==
 \* Within an epoch no sequence number is left out: each batch begins with the one after the last of the batch before,
 \* and 2147483647 is followed by 0. A gap is a batch that never arrived.
 \*
-\* Where it does not hold: a leader that has lost the producer's state takes any sequence. Batches that retention or the
+\* Where it does not hold: a leader that has lost the producer's state takes any sequence, also one that has forgotten a
+\* silent producer (producer.id.expiration.ms); the records are missing all the same. Batches that retention or the
 \* log cleaner removed are a hole in the log: unknown. A marker of the same epoch (without transaction version 2) leaves
 \* the chain as it was. Offsets that the group coordinator writes have no chain, and are not judged.
 \*
 \* On call: records of this producer are missing before the offset that the verdict names: the number of missing ones is
 \* the difference of the sequences. The client had an OutOfOrderSequence error or was told nothing; look at its log.
 \* Check whether the partition had an unclean election, which loses the end of the log.
+\* Check silent_ms first: for so long this producer wrote nothing here before that. If it is longer than
+\* producer.id.expiration.ms (a day by default; `kafka-configs.sh --describe --all --entity-type brokers --entity-name B`),
+\* the leader had forgotten the producer and no broker is at fault: its client did this, after a pause.
 \* @step("no_sequence_gap", "critical", "producer")
 NoSequenceGap ==
     \A p \in DOMAIN appendedEpoch : \A k \in DOMAIN appendedEpoch[p] \cap DOMAIN appendedEpoch'[p] :
@@ -686,6 +707,9 @@ NoSequenceGap ==
 \* On call: the partition holds records twice, or will be unable to refuse duplicates. Compare the batches at both
 \* offsets (`kafka-dump-log.sh --print-data-log`): equal payload is a duplicate that readers have seen. Upgrade clients
 \* before 2.5; otherwise see why the leader had no state: producer_state_is_kept.
+\* Check silent_ms first: for so long this producer wrote nothing here before that. If it is longer than
+\* producer.id.expiration.ms (a day by default; `kafka-configs.sh --describe --all --entity-type brokers --entity-name B`),
+\* the leader had forgotten the producer and no broker is at fault: its client did this, after a pause.
 \* @step("no_sequence_reset", "critical", "producer")
 NoSequenceReset ==
     \A p \in DOMAIN appendedEpoch : \A k \in DOMAIN appendedEpoch[p] \cap DOMAIN appendedEpoch'[p] :
@@ -738,7 +762,8 @@ NoRecordsWrittenTwice == \A b \in localBumps : b.batches >= 1 => ~b.writtenTwice
 \* A transaction is dangling: it is open in a partition, and the coordinator does not list it there as one that it has
 \* not completed.
 \*
-\* Where it does not hold: where the coordinator's log is not known past the transaction's begin it is unknown.
+\* Where it does not hold: where the coordinator's log is not known past the transaction's begin it is unknown. So it is
+\* where the partition's log may have been captured before the marker of a completed transaction was written.
 \*
 \* On call: see no_dangling_transaction; fct_dangling_transactions has the command that ends it.
 \* @decision("dangling", "partitionTransactions")
@@ -750,13 +775,16 @@ Dangling(x) == x.open /\ ~x.listed
 \*
 \* Where it does not hold: brokers without verification (before KIP-890, 3.6, or
 \* transaction.partition.verification.enable=false) append what reaches them late (MCProducerEpoch_kip_360_late_batch) or after
-\* the state was lost (MCProducerEpoch_kip_360_dangling). Where the coordinator's log is not known past that moment it is
-\* unknown.
+\* the state was lost (MCProducerEpoch_kip_360_dangling). A marker may be lost after its transaction was completed: 4.3.1
+\* skips partitions that have no leader at that moment (KAFKA-20734), and an unclean election may remove it. Where the
+\* coordinator's log is not known past that moment it is unknown, and so it is where the partition's log may have been
+\* captured before the marker was written.
 \*
 \* On call: read_committed consumers of this partition stand still. `kafka-transactions.sh --bootstrap-server ...
-\* find-hanging --topic T` confirms it on the live cluster; end it with `kafka-transactions.sh abort --topic T
-\* --partition P --start-offset N` (the verdict's first_offset). Then turn verification on, or upgrade to transaction
-\* version 2.
+\* find-hanging --topic T` confirms it on the live cluster. If coordinator_outcome in fct_dangling_transactions is
+\* committed, do not abort it: readers would lose its records. Copy them first (remedy), and write them again. Else end it
+\* with `kafka-transactions.sh abort --topic T --partition P --start-offset N` (the verdict's first_offset). If the
+\* coordinator never had it, turn verification on, or upgrade to transaction version 2.
 \* @invariant("no_dangling_transaction", "critical", "transaction")
 NoDanglingTransaction == \A x \in partitionTransactions : x.open => ~Dangling(x)
 

@@ -29,7 +29,7 @@ ZOMBIE = {"no_zombie_accepted", "no_policy_admits_a_zombie"}
 ANOTHERS = {"no_commit_for_anothers_partition"}
 WITHOUT_MEMBERS = (
     *("producers", "exhausted", "ends", "markers", "idempotent", "incarnations", "natural", "days"),
-    *("makers", "platformatic", "upgraded"),
+    *("operators", "makers", "platformatic", "upgraded"),
     *("rebalances", "streams", "lags"),
 )
 """Captures whose drivers commit as no member: about something else, or of ordinary clients only."""
@@ -68,10 +68,15 @@ CRITICAL: dict[str, set[str]] = {
     "ends-4.2": {"next_producer_id_at_exhaustion"},
     "markers": set(),
     # before 4.2 the second copy of a marker ends the next transaction
-    "markers-4.0": {"no_write_outside_transaction"},
-    "markers-4.1": {"no_write_outside_transaction"},
+    "markers-4.0": {"no_write_outside_transaction", "marker_of_the_right_type"},
+    "markers-4.1": {"no_write_outside_transaction", "marker_of_the_right_type"},
     # by hand, to a partition that has forgotten its producers
     "idempotent": {"no_sequence_gap", "no_sequence_reset", "no_write_after_fence"},
+    # by hand, and by a coordinator that skips markers (KAFKA-20734)
+    "operators": {
+        *("marker_of_the_right_type", "every_marker_is_written", "no_dangling_transaction"),
+        *("no_write_outside_transaction", "no_sequence_gap"),
+    },
     "incarnations": {"committed_leader_epoch_bound", "no_offset_of_earlier_incarnation"},
     "producers": {"no_dangling_transaction", "no_write_outside_transaction"},
     "producers-failover": set(),

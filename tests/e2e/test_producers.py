@@ -11,6 +11,9 @@ import pytest
 from altered import ALTERED_PRODUCERS
 from broken import BROKEN, COPIES
 
+from fencepost.protocols.producer_epoch.explanation import explain
+from fencepost.reading import open_lake
+
 CAPTURES = Path(__file__).parents[1] / "captures"
 TOLD = {
     path.parent.name: [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
@@ -27,6 +30,9 @@ ENDS = {"ends-4.3.1": 8, "ends-4.2.1": 7, "ends-4.0.2": 7}
 
 MARKERS = ("markers-4.0.2", "markers-4.1.2", "markers-4.3.1")
 """Nobody is fenced there."""
+
+OPERATED = "operators-4.3.1"
+"""Nobody is fenced there either."""
 
 IDEMPOTENT = "idempotent-4.3.1"
 """Nobody has a transactional id there."""
@@ -52,7 +58,7 @@ def test_every_victim_is_told_with_its_cause_and_what_was_in_flight(audit: Any, 
     found = {(row["client_id"], row["correlation_id"]): row for row in events}
     assert len(found) == len(events)
     victims = [row for row in told(name, "producer") if row["victim"]]
-    assert bool(victims) == (name not in MARKERS)
+    assert bool(victims) == (name not in (*MARKERS, OPERATED))
     unknown = 0
     for row in victims:
         event = found.pop((row["client_id"], row["correlation_id"]))
@@ -198,12 +204,78 @@ def test_epochs_and_sequences_hold_wherever_brokers_kept_them(audit: Any) -> Non
     # a copy of a marker does no harm where nothing is open, and else ends it, before 4.2 (KAFKA-19446)
     expected |= {name: {"one_marker_each"} for name in MARKERS}
     for name in ("markers-4.0.2", "markers-4.1.2"):
-        expected[name].add("no_write_outside_transaction")
+        expected[name] |= {"no_write_outside_transaction", "marker_of_the_right_type"}
+    # what operators did to transactions, and what a coordinator left undone (KAFKA-20734)
+    expected[OPERATED] = {
+        *hanging,
+        *("marker_of_the_right_type", "every_marker_is_written", "one_marker_each", "no_sequence_gap"),
+    }
     # sent again after a local bump; and what a partition takes that has forgotten the producer
     expected[IDEMPOTENT] = {
         *("no_records_written_twice", "no_sequence_gap", "no_sequence_reset", "no_write_after_fence")
     }
     assert {name: found for name, found in violated.items() if name in TOLD} == expected
+
+
+def test_an_operators_marker_is_wrong_where_it_halves_a_transaction(audit: Any) -> None:
+    """By hand and by Kafka's tool, with transaction version 2 and without. One that ends what hangs, or ends a
+    transaction as its producer does, is not; and each names who sent it, and the records.
+    """
+    rows = audit.rows(f"""
+        SELECT * FROM silver.transaction_markers WHERE cluster = '{OPERATED}' AND wrong <> 0
+    """)
+    by_hand = {"aborted": 0, "committed": 1, "going-on": 2, "older-aborted": 5, "older-committed": 7}
+    by_tool = {"tool": 3, "older-tool": 4}
+    senders = {f"operators:{n}": f"operators-{name}-operator" for name, n in by_hand.items()}
+    senders |= {f"operators:{n}": "adminclient-1" for n in by_tool.values()}
+    assert {row["transaction_partition"]: row["wrong_client_id"] for row in rows} == senders
+    assert {(row["wrong"], row["found"], row["wrong_records"]) for row in rows} == {(1, 1, 3)}
+    unknown = audit.rows(f"""
+        SELECT transaction_partition FROM silver.transaction_markers
+        WHERE cluster = '{OPERATED}' AND (wrong IS NULL OR marker_coordinator_epoch IS NULL AND found > 0)
+    """)
+    assert unknown == []
+    (verdict, *_) = audit.rows(f"""
+        SELECT * FROM marts.fct_invariant_verdicts
+        WHERE cluster = '{OPERATED}' AND invariant = 'marker_of_the_right_type' AND verdict = 'violated'
+            AND get_json_object(evidence, '$.transactional_id') = 'operators-tool'
+    """)
+    with open_lake(audit.settings, "duckdb") as lake:
+        told_by = explain(lake, [verdict])[verdict["verdict_id"]]
+    assert "client adminclient-1 (connection 127.0.0.1:" in told_by.sentence
+    assert "ended the transaction of operators-tool in operators:3 with ABORT at offset 3" in told_by.sentence
+    assert "never get its 3 records from offset 0 to 2" in told_by.sentence
+
+
+def test_a_marker_that_was_skipped_is_told_with_what_the_coordinator_had_decided(audit: Any) -> None:
+    rows = audit.rows(f"SELECT * FROM marts.fct_dangling_transactions WHERE cluster = '{OPERATED}'")
+    remedies = {(row["partition"], row["coordinator_outcome"]): row["remedy"] for row in rows}
+    assert remedies.keys() == {(0, "committed"), (2, "aborted")}
+    assert " abort --topic 'lost' --partition 2 --start-offset 0" in remedies[2, "aborted"]
+    assert " abort " not in remedies[0, "committed"].removeprefix("its records were committed, and an abort ")
+
+
+def test_readers_are_held_back_where_their_broker_says_so(audit: Any) -> None:
+    """ListOffsets with read_committed told the driver the same."""
+    mart = audit.rows(f"SELECT * FROM marts.fct_last_stable_offsets WHERE cluster = '{OPERATED}'")
+    names = ("topic", "partition", "last_stable_offset", "log_start_offset")
+    found = {tuple(row[name] for name in names) for row in mart if not row["topic"].startswith("__")}
+    assert found == {tuple(row[name] for name in names) for row in told(OPERATED, "read_committed")}
+
+
+def test_who_ends_anothers_transaction_is_told(audit: Any) -> None:
+    rows = audit.rows(f"""
+        SELECT transactional_id, ended_by_client_id FROM marts.fct_transactions
+        WHERE cluster = '{OPERATED}' AND is_ended_by_another
+    """)
+    assert [tuple(row.values()) for row in rows] == [("operators-writer", "operators-writer-recovery")]
+
+
+def test_a_gap_says_how_long_its_producer_was_silent(audit: Any) -> None:
+    (row,) = audit.rows(f"""
+        SELECT kind, silent_ms FROM marts.fct_sequence_anomalies WHERE cluster = '{OPERATED}'
+    """)
+    assert row["kind"] == "gap" and 4000 <= row["silent_ms"] < 60_000
 
 
 def test_of_batches_in_transactions_little_is_unknown_where_the_cleaner_has_been(audit: Any) -> None:

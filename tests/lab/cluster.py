@@ -6,7 +6,7 @@ import itertools
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -85,9 +85,12 @@ class Cluster:
                 continue
         raise LabError("no broker answers")
 
-    def create_topic(self, name: str, partitions: int, replicas: int = 1) -> str:
-        """Create a topic; returns its id."""
+    def create_topic(self, name: str, partitions: int, replicas: int = 1, brokers: Sequence[int] = ()) -> str:
+        """Create a topic; returns its id. ``brokers``: partition N is on the Nth of them alone."""
         topic = {"Name": name, "NumPartitions": partitions, "ReplicationFactor": replicas}
+        if brokers:
+            placed = [{"PartitionIndex": n, "BrokerIds": [each]} for n, each in enumerate(brokers)]
+            topic |= {"NumPartitions": -1, "ReplicationFactor": -1, "Assignments": placed}
         with self.admin() as admin:
             answer = admin.call("CreateTopics", 7, {"Topics": [topic], "timeoutMs": 15_000})["Topics"][0]
         if answer["ErrorCode"]:

@@ -14,7 +14,7 @@ from typing import Any
 import tools
 from coordinators import await_state, describe
 from idempotent import Idempotent
-from producer_cases import TIMEOUT_MS, write_abort_marker
+from producer_cases import TIMEOUT_MS, write_marker
 from producer_requests import Workbench, note, older
 from producers import Producer
 from truth import Partition
@@ -211,7 +211,7 @@ class Hanging:
                 client.transaction((CASE, 9), records=1)
 
     def _operator(self, client: Producer, identity: tuple[int, int]) -> None:
-        client.must(write_abort_marker(self._bench, CASE, client, (CASE, 6), identity))
+        client.must(write_marker(self._bench, CASE, client, (CASE, 6), identity))
         self._account.aborted((CASE, 6))
 
     def _rows(self) -> list[dict[str, Any]]:

@@ -163,16 +163,26 @@ def operator(bench: Workbench) -> None:
         a.close()
 
 
-def write_abort_marker(
-    bench: Workbench, case: str, producer: Producer, place: Partition, identity: tuple[int, int]
+def write_marker(
+    bench: Workbench,
+    case: str,
+    producer: Producer,
+    place: Partition,
+    identity: tuple[int, int],
+    *,
+    committed: bool = False,
+    coordinator_epoch: int = -1,
 ) -> str:
-    """What ``kafka-transactions.sh abort`` does: the partition's leader writes an operator's marker."""
+    """What ``kafka-transactions.sh abort`` does: the partition's leader writes an operator's marker.
+
+    The leader refuses a coordinator epoch that is less than that of the producer's last marker there.
+    """
     topic, partition = place
     marker = {
         "ProducerId": identity[0],
         "ProducerEpoch": identity[1],
-        "TransactionResult": False,
-        "CoordinatorEpoch": -1,
+        "TransactionResult": committed,
+        "CoordinatorEpoch": coordinator_epoch,
         "Topics": [{"Name": topic, "PartitionIndexes": [partition]}],
     }
     operator = Client(bench, case, f"{producer.name}-operator")
@@ -183,7 +193,7 @@ def write_abort_marker(
         1,
         {"Markers": [marker]},
         lambda: bench.leader(topic, partition),
-        [{**row, "committed": False}],
+        [{**row, "committed": committed}],
         lambda answer: [answer["Markers"][0]["Topics"][0]["Partitions"][0]["ErrorCode"]],
     )
     (error,) = operator.send(request, producer.key, identity)

@@ -17,6 +17,7 @@ import local_bumps
 import makers
 import markers
 import natural
+import operators
 import platformatic
 import producer_failover
 import producer_scenario
@@ -196,6 +197,7 @@ SCENARIOS: dict[str, Scenario] = {
     "fencings": fencings.SCENARIO,
     "markers": markers.SCENARIO,
     "idempotent": local_bumps.SCENARIO,
+    "operators": operators.SCENARIO,
     "natural": natural.SCENARIO,
     "makers": makers.SCENARIO,
     "platformatic": platformatic.SCENARIO,

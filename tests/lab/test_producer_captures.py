@@ -25,7 +25,7 @@ from record import CAPTURES, STORED
 
 SCENARIOS = (
     "producers", "producers-tv1", "producers-failover", "exhausted", "ends", "markers", "fencings",
-    "idempotent",
+    "idempotent", "operators",
 )  # fmt: skip
 FOLDERS = [CAPTURES / f"{name}-{version}" for name in SCENARIOS for version in STORED[name]]
 SINGLE = [

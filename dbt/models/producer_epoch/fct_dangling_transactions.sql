@@ -1,4 +1,4 @@
--- Transactions that are open in a partition and that no coordinator knows of: nobody will end them.
+-- Transactions that are open in a partition and that no coordinator will end.
 with
 
 dangling as (
@@ -11,6 +11,37 @@ logs as (
         max(last_time) as known_until
     from {{ source('silver', 'log_coverage') }}
     group by cluster
+),
+
+places as (
+    select
+        *,
+        concat(
+            ' --topic',
+            -- what begins with a dash would be taken for an option
+            if(topic like '-%', '=', ' '),
+            {{ shell_word('topic') }},
+            ' --partition ',
+            partition
+        ) as place
+    from {{ source('silver', 'partition_transactions') }}
+),
+
+commands as (
+    select
+        *,
+        concat(
+            'kafka-transactions.sh --bootstrap-server <broker> abort', place, ' --start-offset ', first_offset
+        ) as abort_command,
+        concat(
+            'kafka-console-consumer.sh --bootstrap-server <broker> --isolation-level read_uncommitted',
+            place,
+            ' --offset ',
+            first_offset,
+            ' --max-messages ',
+            last_offset - first_offset + 1
+        ) as copy_command
+    from places
 )
 
 select
@@ -21,21 +52,25 @@ select
     transactions.producer_epoch,
     transactions.transactional_id,
     transactions.first_offset,
+    transactions.last_offset,
+    transactions.records,
     offsets.last_stable_offset,
     offsets.log_end_offset,
     transactions.from_time as since,
     floor((unix_millis(logs.known_until) - unix_millis(transactions.from_time)) / 1000) as age,
-    concat(
-        'kafka-transactions.sh --bootstrap-server <broker> abort --topic',
-        -- what begins with a dash would be taken for an option
-        if(transactions.topic like '-%', '=', ' '),
-        {{ shell_word('transactions.topic') }},
-        ' --partition ',
-        transactions.partition,
-        ' --start-offset ',
-        transactions.first_offset
-    ) as remedy
-from {{ source('silver', 'partition_transactions') }} as transactions
+    coalesce(transactions.coordinator_outcome, 'unknown') as coordinator_outcome,
+    case transactions.coordinator_outcome
+        when 'committed' then concat(
+            'its records were committed, and an abort hides them for ever: copy them first with ',
+            transactions.copy_command
+        )
+        when 'unknown' then concat(
+            'its records may have been committed, and an abort hides them for ever: look at them first with ',
+            transactions.copy_command
+        )
+        else transactions.abort_command
+    end as remedy
+from commands as transactions
 inner join dangling
     on
         transactions.cluster = dangling.cluster

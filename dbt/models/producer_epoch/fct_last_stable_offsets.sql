@@ -12,7 +12,8 @@ logs as (
         partition,
         partition_key,
         bool_and(covered) as is_covered,
-        min(from_position) as log_start_offset,
+        min(from_position) as first_captured_offset,
+        coalesce(max(log_start_offset), min(from_position)) as log_start_offset,
         max(last_position) as log_end_offset,
         min(from_position) filter (where not covered) as first_hole
     from {{ source('silver', 'log_coverage') }}
@@ -61,7 +62,8 @@ held as (
         holders.from_time,
         coordinated.late,
         dangling.is_dangling = 'true' as is_dangling,
-        coalesce(holders.first_offset, logs.log_end_offset) as lowest_offset
+        -- what was deleted holds nothing back any more
+        greatest(coalesce(holders.first_offset, logs.log_end_offset), logs.log_start_offset) as lowest_offset
     from logs
     left join open_transactions as holders
         on
@@ -93,6 +95,7 @@ select
     partition,
     partition_key,
     is_covered,
+    first_captured_offset,
     log_start_offset,
     log_end_offset,
     if(is_known, lowest_offset, null) as last_stable_offset,

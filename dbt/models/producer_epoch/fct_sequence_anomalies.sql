@@ -14,7 +14,8 @@ appends as (
         lag(to_position) over history = from_position as has_previous,
         lag(producer_epoch) over history as epoch_before,
         lag(first_sequence) over history as first_before,
-        lag(last_sequence) over history as last_before
+        lag(last_sequence) over history as last_before,
+        lag(silent_ms) over history as silent_before
     from {{ source('silver', 'producer_states') }}
     window history as (partition by cluster, partition_key, producer_id order by from_position)
 ),
@@ -92,6 +93,7 @@ select
     end as expected_sequence,
     if(anomalies.marker, null, anomalies.first_sequence) as found_sequence,
     anomalies.marker as is_marker,
+    if(anomalies.has_previous, anomalies.silent_before, null) as silent_ms,
     anomalies.last_offset as base_offset,
     anomalies.from_time as occurred_at
 from anomalies

@@ -15,6 +15,18 @@ markers as (
     group by cluster, partition_key, transactional_id, from_position
 ),
 
+ends as (
+    select
+        cluster,
+        transactional_id,
+        record_offset,
+        min_by(client_id, request_id) as client_id,
+        min_by(connection, request_id) as connection
+    from {{ source('silver', 'end_txns') }}
+    where record_offset is not null
+    group by cluster, transactional_id, record_offset
+),
+
 logs as (
     select
         cluster,
@@ -31,6 +43,13 @@ select
     transactions.producer_epoch,
     clients.client_id,
     clients.connection,
+    ends.client_id as ended_by_client_id,
+    ends.connection as ended_by_connection,
+    case
+        when ends.client_id <> clients.client_id then true
+        -- a client may have opened another connection since
+        when ends.connection = clients.connection then false
+    end as is_ended_by_another,
     transactions.outcome,
     transactions.abort_cause,
     transactions.started_at,
@@ -59,6 +78,11 @@ left join markers
         and transactions.partition_key = markers.partition_key
         and transactions.transactional_id = markers.transactional_id
         and transactions.prepared_position = markers.prepared_position
+left join ends
+    on
+        transactions.cluster = ends.cluster
+        and transactions.transactional_id = ends.transactional_id
+        and transactions.prepared_position = ends.record_offset
 left join logs
     on
         transactions.cluster = logs.cluster

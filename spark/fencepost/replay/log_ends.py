@@ -38,6 +38,33 @@ def final_ends(rows: pa.Table, metadata: Mapping[str, ClusterMetadata], topic: s
     }
 
 
+def ends_of_stopped_clusters(
+    rows: pa.Table, metadata: Mapping[str, ClusterMetadata]
+) -> dict[tuple[str, str, int], int]:
+    """By cluster, topic and partition: where the logs end of clusters whose brokers all were shut down
+    cleanly, and none was started again. A broker without any replica does not count.
+
+    ``rows``: of ``bronze.log_ends``. A broker learns of another one's start before it sends it anything, and
+    its own metadata log tells of it: so nothing that was sent before the last of them stopped is missing.
+    """
+    names = ("cluster", "broker_id", "broker_epoch")
+    closed = set(zip(*(rows[name].to_pylist() for name in names), strict=True))
+    stopped = {
+        cluster: known.broker_epochs
+        for cluster, known in metadata.items()
+        if known.hosts
+        and all((cluster, each, known.broker_epochs.get(each)) in closed for each in known.hosts)
+    }
+    ends: dict[tuple[str, str, int], int] = {}
+    for cluster, broker_id, epoch, *place, end in zip(
+        *(rows[name].to_pylist() for name in (*names, "topic", "partition", "log_end_offset")), strict=True
+    ):
+        if stopped.get(cluster, {}).get(broker_id) == epoch:
+            key = (cluster, *place)
+            ends[key] = max(ends.get(key, 0), end)
+    return ends
+
+
 def _replicas(
     metadata: Mapping[str, ClusterMetadata], cluster: str, topic: str, partition: int
 ) -> set[int] | None:

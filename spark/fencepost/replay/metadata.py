@@ -111,11 +111,12 @@ class ClusterMetadata:
     configuration.
 
     ``partition_counts``: {topic: count} for the coordinators' topics; ``elected``: {topic: {(partition,
-    leader epoch): broker id}} and ``replicas``: {topic: {partition: broker ids}}, at the end of the log, for
-    the same. ``clean``: {topic: {(partition, leader epoch)}} of the leader epochs that are known to have
-    begun without an unclean election, for the same. ``broker_epochs``: {broker id: epoch} of every broker's
-    last start. ``releases``: {broker id: (major, minor)} of the configuration. ``configs``: the brokers'
-    dynamic configurations. What is not known is left out.
+    leader epoch): broker id}} and ``replicas``: {topic: {partition: broker ids}}, at the end of the log,
+    for the same. ``clean``: {topic: {(partition, leader epoch)}} of the leader epochs that are known to
+    have begun without an unclean election, for the same. ``broker_epochs``: {broker id: epoch} of every
+    broker's last start; ``hosts``: the brokers that have a replica at the end of the log. ``releases``:
+    {broker id: (major, minor)} of the configuration. ``configs``: the brokers' dynamic configurations.
+    What is not known is left out.
     """
 
     topics: Topics = field(default_factory=lambda: Topics(()))
@@ -128,6 +129,7 @@ class ClusterMetadata:
     broker_epochs: Mapping[int, int] = field(default_factory=dict)
     releases: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     configs: BrokerConfigs = field(default_factory=BrokerConfigs)
+    hosts: Set[int] = frozenset()
 
     @classmethod
     def of(
@@ -149,6 +151,7 @@ class ClusterMetadata:
             past.broker_epochs(),
             dict(releases or {}),
             BrokerConfigs.of(log),
+            hosts=past.hosts(),
         )
 
     def leaders(self, topic: str, partition: int) -> dict[int, int]:
@@ -249,6 +252,11 @@ class _Past:
             for topic_id, partitions in self._image.topics.items()
             if self._names.get(topic_id) in _COORDINATORS_TOPICS
         }
+
+    def hosts(self) -> frozenset[int]:
+        """The brokers that have a replica of any partition at the end of the log."""
+        replicas = (each.replicas for of_topic in self._image.topics.values() for each in of_topic.values())
+        return frozenset(broker_id for each in replicas for broker_id in each or ())
 
     def broker_epochs(self) -> dict[int, int]:
         """The epoch of every broker that is registered at the end of the log."""

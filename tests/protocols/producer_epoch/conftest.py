@@ -25,7 +25,7 @@ from fencepost.protocols.producer_epoch.client_events import client_events
 from fencepost.protocols.producer_epoch.comparison import compare_logs, newest_markers
 from fencepost.protocols.producer_epoch.coordinators import Coordinators, replay_coordinators
 from fencepost.protocols.producer_epoch.expiration import expirations
-from fencepost.protocols.producer_epoch.facts import collect_facts
+from fencepost.protocols.producer_epoch.facts import collect_facts, topics_created_once
 from fencepost.protocols.producer_epoch.homes import (
     PARTITION as COORDINATOR_PARTITION,
 )
@@ -34,6 +34,7 @@ from fencepost.protocols.producer_epoch.homes import (
     homes,
     newest_homes,
 )
+from fencepost.protocols.producer_epoch.marker_senders import accepted_markers
 from fencepost.protocols.producer_epoch.partitions import Partitions, replay_partitions
 from fencepost.protocols.producer_epoch.producer_requests import producer_requests
 from fencepost.protocols.producer_epoch.refusals import connections_refused_produce
@@ -77,10 +78,10 @@ _BRONZE = (
 )  # fmt: skip
 _CODES = {name: code for code, name in error_names().items()}
 _STATUS = {name: number for number, name in STATUSES.items()}
-_APIS = {"produce": 0, "init": 22, "add": 24, "add_offsets": 25, "end": 26, "txn_commit": 28}
+_APIS = {"produce": 0, "init": 22, "add": 24, "add_offsets": 25, "end": 26, "markers": 27, "txn_commit": 28}
 _API_NAMES = {
     0: "PRODUCE", 22: "INIT_PRODUCER_ID", 24: "ADD_PARTITIONS_TO_TXN",
-    25: "ADD_OFFSETS_TO_TXN", 26: "END_TXN", 28: "TXN_OFFSET_COMMIT",
+    25: "ADD_OFFSETS_TO_TXN", 26: "END_TXN", 27: "WRITE_TXN_MARKERS", 28: "TXN_OFFSET_COMMIT",
 }  # fmt: skip
 
 Case = dict[str, Any]
@@ -139,9 +140,12 @@ def _replay(
         bronze[ABORTED_TRANSACTIONS.name],
         quarantine,
         requests.filter(pc.greater_equal(requests["base_offset"], 0)),
+        accepted_markers(requests),
+        TOLERANCE_MS,
         alive,
         verified(requests),
         expirations(metadata),
+        created_once=topics_created_once(metadata),
     )
     of_partitions = list(replay_partitions(partitions, connections_refused_produce(requests)))
     accounts = account.concatenate(each.account for each in of_partitions)
@@ -162,8 +166,8 @@ def _replay(
     )
     of_coordinators = replay_coordinators(coordinators, metadata, TOLERANCE_MS)
     accounts = account.concatenate([accounts, of_coordinators.account])
-    facts = collect_facts(accounts, bronze[FILES.name], metadata)
-    comparison = compare_logs(accounts, facts, newest_markers(accounts, facts), TOLERANCE_MS)
+    facts = collect_facts(accounts, bronze[FILES.name], metadata, bronze[LOG_ENDS.name])
+    comparison = compare_logs(accounts, facts, newest_markers(accounts, facts, TOLERANCE_MS), TOLERANCE_MS)
     for step in (*of_partitions, of_coordinators, comparison):
         yield from step.tables.items()
 
@@ -220,9 +224,10 @@ def bronze_of(case: Case) -> Bronze:
     if "cleaned_to" in case:
         at = {**_place(COORDINATOR), "cleaned_to": case["cleaned_to"], "file": "cleaner-offset-checkpoint"}
         bronze[CLEANED.name].append({**at, "broker_id": 1})
-    if "ended_at" in case:
+    ends = {**({COORDINATOR: case["ended_at"]} if "ended_at" in case else {}), **case.get("ends", {})}
+    for name, end in ends.items():
         closed = {"broker_id": 1, "broker_epoch": case.get("closed_by", BROKER_EPOCH)}
-        bronze[LOG_ENDS.name].append({**_place(COORDINATOR), **closed, "log_end_offset": case["ended_at"]})
+        bronze[LOG_ENDS.name].append({**_place(name), **closed, "log_end_offset": end})
     for number, request in enumerate(case.get("requests", [])):
         if not request.get("lost"):
             bronze[REQUESTS.name].append(_request(number, request))
@@ -431,8 +436,25 @@ def _produce(request: Mapping[str, Any], code: int) -> Body:
     ((topic, partition),) = _partitions(request)
     sent = {"name": topic, "partitionData": [{"index": partition}]}
     partition_response = {"index": partition, "errorCode": code, "baseOffset": request.get("base_offset", -1)}
+    partition_response["logStartOffset"] = request.get("log_start", -1)
     answer = {"responses": [{"name": topic, "partitionResponses": [partition_response]}]}
     return {"transactionalId": request.get("id"), "topicData": [sent]}, answer
+
+
+def _markers(request: Mapping[str, Any], code: int) -> Body:
+    partitions = _partitions(request)
+    marker = {
+        "producerId": request["producer"],
+        "producerEpoch": request["epoch"],
+        "transactionResult": request["commit"],
+        "topics": [{"name": topic, "partitionIndexes": [partition]} for topic, partition in partitions],
+        "coordinatorEpoch": request.get("coordinator_epoch", 0),
+    }
+    topics = [
+        {"name": topic, "partitions": [{"partitionIndex": partition, "errorCode": code}]}
+        for topic, partition in partitions
+    ]
+    return {"markers": [marker]}, {"markers": [{"producerId": request["producer"], "topics": topics}]}
 
 
 def _txn_commit(request: Mapping[str, Any], code: int) -> Body:
@@ -443,5 +465,5 @@ def _txn_commit(request: Mapping[str, Any], code: int) -> Body:
 
 _BODIES: dict[str, Callable[[Mapping[str, Any], int], Body]] = {
     "init": _init, "end": _end, "add": _add, "add_offsets": _add_offsets, "produce": _produce,
-    "txn_commit": _txn_commit,
+    "markers": _markers, "txn_commit": _txn_commit,
 }  # fmt: skip

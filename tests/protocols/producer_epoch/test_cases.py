@@ -44,7 +44,8 @@ def _request_of(r: Row) -> str:
 def _coverage(r: Row) -> str:
     coverage = f"{'covered' if r['covered'] else 'not covered'}, to {r['last_position']}"
     at = "?" if r["last_time"] is None else f"{r['last_time'].timestamp() * 1000:.0f}"
-    return f"{_log(r)} {_span(r)}: {coverage}, at {at}"
+    start = "" if r["log_start_offset"] is None else f", begins at {r['log_start_offset']}"
+    return f"{_log(r)} {_span(r)}: {coverage}, at {at}{start}"
 
 
 def _id(r: Row) -> str:
@@ -81,6 +82,7 @@ def _marker(r: Row) -> str:
 def _partition_transaction(r: Row) -> str:
     of = _or_unknown(r["transactional_id"])
     flags = ", ".join(f"{name} {_flag(r[name])}" for name in ("open", "aborted", "listed", "indexed"))
+    flags += f", coordinator {r['coordinator_outcome']}" if r["coordinator_outcome"] else ""
     count = f"{r['batches']} batches, {_or_unknown(r['records'])} records"
     producer = _producer(r["producer_id"], r["producer_epoch"])
     return f"{_log(r)} {_span(r)}: {producer} of {of}, {count}; {flags}"

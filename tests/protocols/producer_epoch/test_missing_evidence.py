@@ -17,7 +17,7 @@ Case = dict[str, Any]
 COMPLETE = (
     "retry_after_failover", "new_instance_fences", "timeout", "client_bump", "exhausted", "hanging",
     "idempotent", "written_twice", "end_txn", "idle_coordinator", "known_past", "verified",
-    "verified_offsets",
+    "verified_offsets", "operator",
 )  # fmt: skip
 COMBINATIONS = 25
 

@@ -42,8 +42,8 @@ HANDED_DOWN_COUNT = "handed_down_count"
 KINDS: dict[str, pa.StructType] = {
     # a transaction as a partition's log has it: the columns of silver.partition_transactions; the times of
     # its first batch (``first_ms`` by the batch itself, ``answered_ms`` by the answer to Produce) and of its
-    # marker (``ended_ms``); and when, and by which broker, the first Produce at or behind that batch was
-    # answered
+    # marker (``ended_ms``); when, and by which broker, the first Produce at or behind that batch was
+    # answered; and who sent its marker, as in MARKER
     PARTITION_TRANSACTION: pa.struct(
         [
             *_LOG,
@@ -58,6 +58,7 @@ KINDS: dict[str, pa.StructType] = {
             ("indexed", pa.bool_()),
             ("marker_epoch", pa.int32()),
             ("marker_coordinator_epoch", pa.int32()),
+            ("by_operator", pa.bool_()),
             ("ended_position", pa.int64()),
             ("first_ms", pa.int64()),
             ("ended_ms", pa.int64()),
@@ -67,7 +68,11 @@ KINDS: dict[str, pa.StructType] = {
             ("before_cut", pa.bool_()),
         ]
     ),
-    # a marker in a partition's log; ``type`` is ABORT, COMMIT or null where its record could not be read
+    # a marker in a partition's log; ``type`` is ABORT, COMMIT or null where its record could not be read.
+    # ``ended_epoch``: the epoch of the batches of the transaction that it ended (-1: it ended none; null: a
+    # hole may hide one), with their offsets and records; ``first_known``: no hole hides another marker since
+    # the producer's transaction before. ``by_operator``: no coordinator sent it (null if no line tells), and
+    # if so, who did (marker_senders)
     MARKER: pa.struct(
         [
             *_LOG,
@@ -76,6 +81,14 @@ KINDS: dict[str, pa.StructType] = {
             ("timestamp_ms", pa.int64()),
             ("type", pa.string()),
             ("coordinator_epoch", pa.int32()),
+            ("ended_epoch", pa.int32()),
+            ("ended_first_offset", pa.int64()),
+            ("ended_last_offset", pa.int64()),
+            ("ended_records", pa.int64()),
+            ("first_known", pa.bool_()),
+            ("by_operator", pa.bool_()),
+            ("client_id", pa.string()),
+            ("connection", pa.string()),
             ("before_cut", pa.bool_()),
         ]
     ),
@@ -90,8 +103,12 @@ KINDS: dict[str, pa.StructType] = {
          ("producer_epoch", pa.int32()), ("at_ms", pa.int64())]
     ),
     # how much of a partition's log is known: ``unbroken`` without a hole, ``whole`` also from its beginning
-    # on
-    LOG: pa.struct([*_LOG, ("unbroken", pa.bool_()), ("whole", pa.bool_())]),
+    # on. ``dated_ms``: the newest time of a broker in it; ``asked_ms``: when the newest Produce arrived whose
+    # batch is in it: all that was appended earlier is
+    LOG: pa.struct(
+        [*_LOG, ("unbroken", pa.bool_()), ("whole", pa.bool_()), ("end_offset", pa.int64()),
+         ("dated_ms", pa.int64()), ("asked_ms", pa.int64())]
+    ),
     # one partition (``name``, 'topic:partition') that a transaction in a coordinator's log lists
     LISTED_PARTITION: pa.struct(
         [
@@ -109,14 +126,17 @@ KINDS: dict[str, pa.StructType] = {
             ("cut", pa.bool_()),
             ("prepared_position", pa.int64()),
             ("completed_position", pa.int64()),
+            ("started_ms", pa.int64()),
             ("prepared_ms", pa.int64()),
+            ("completed_ms", pa.int64()),
             ("before_cut", pa.bool_()),
         ]
     ),
     # transactions and markers that earlier chapters have counted, as in tables.CARRIED_COUNTS
     HANDED_DOWN_COUNT: pa.struct(
         [("name", pa.string()), ("producer_epoch", pa.int32()), ("prepared_epoch", pa.int32()),
-         ("listed", pa.int64()), ("ended", pa.int64()), ("markers", pa.int64())]
+         ("due_type", pa.string()), ("completed_ms", pa.int64()), ("listed", pa.int64()),
+         ("ended", pa.int64()), ("markers", pa.int64()), ("interrupted", pa.int64())]
     ),
     # transactions with one partition (``name``) that answers show and compaction removed:
     # AnsweredTransactions

@@ -141,6 +141,30 @@ def ranks(column: pa.ChunkedArray) -> tuple[Longs, tuple[str, ...]]:
     return np.where(codes == UNKNOWN, UNKNOWN, by_code[np.maximum(codes, 0)]), tuple(distinct)
 
 
+def taken(column: Longs, at: Longs) -> Longs:
+    """The values at these places; UNKNOWN where the place is UNKNOWN."""
+    return np.append(column, UNKNOWN)[np.where(at == UNKNOWN, len(column), at)]
+
+
+def first_at_or_after(keys: Longs, values: Longs, key: Longs, value: Longs) -> Longs:
+    """The first place in ``keys`` and ``values``, which are sorted by both, that has each ``key`` and no
+    smaller ``value``; without one, the place where it would be.
+    """
+    count = len(keys)
+    order = np.lexsort(
+        (
+            np.arange(count + len(key)) < count,
+            np.concatenate([values, value]),
+            np.concatenate([keys, key]),
+        )
+    )
+    is_wanted = order >= count
+    before = np.arange(len(order)) - np.cumsum(is_wanted) + 1
+    places = np.empty(len(key), dtype=np.int64)
+    places[order[is_wanted] - count] = before[is_wanted]
+    return places
+
+
 class Rows:
     """Rows of a schema, added one by one as tuples."""
 

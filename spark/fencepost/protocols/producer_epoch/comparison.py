@@ -35,13 +35,13 @@ from fencepost.protocols.producer_epoch.tables import (
 )
 
 
-def newest_markers(accounts: Account, facts: Facts) -> pa.Table:
+def newest_markers(accounts: Account, facts: Facts, tolerance_ms: int) -> pa.Table:
     """NEWEST of some producer ids: all that a task of the last step must know of the producers of other
     tasks.
 
     ``accounts``: their rows, as in ``compare_logs``. The tables of several tasks are concatenated.
     """
-    due = _Comparison(accounts, facts).due
+    due = _Comparison(accounts, facts, tolerance_ms).due
     markers = nullable(due.completing(), pa.int64())
     with_marker = due.rows.append_column("marker_position", markers).filter(pa.array(due.due_count > 0))
     return newest_of([with_marker])
@@ -55,12 +55,17 @@ def compare_logs(accounts: Account, facts: Facts, newest: pa.Table, tolerance_ms
     count as one of these. Rows of the kinds LOG and COORDINATOR are ignored. ``newest``: newest_markers of
     all producer ids.
     """
-    comparison, newest = _Comparison(accounts, facts), newest_of([newest])
+    comparison, newest = _Comparison(accounts, facts, tolerance_ms), newest_of([newest])
+    interrupted = comparison.due.markers.filter(pa.array(comparison.due.wrong.interrupts))
     return Replayed(
         {
-            CARRIED_COUNTS.name: counts_at_cut(accounts, comparison.counted, comparison.known),
+            CARRIED_COUNTS.name: counts_at_cut(
+                accounts, comparison.still_counted(), comparison.known, interrupted
+            ),
             PARTITION_TRANSACTIONS.name: _partition_transactions(comparison, facts, newest, tolerance_ms),
-            TRANSACTION_MARKERS.name: transaction_markers(comparison.due, newest),
+            TRANSACTION_MARKERS.name: transaction_markers(
+                comparison.due, newest, comparison.past_completion(facts)
+            ),
             PRODUCER_FENCINGS.name: producer_fencings(accounts, comparison.transactions, facts),
         }
     )
@@ -71,7 +76,7 @@ class _Comparison:
     name of the partition, producer id and epoch.
     """
 
-    def __init__(self, accounts: Account, facts: Facts) -> None:
+    def __init__(self, accounts: Account, facts: Facts, tolerance_ms: int) -> None:
         self.transactions = _with_name(rows_of(accounts, account.PARTITION_TRANSACTION))
         self.markers = _with_name(rows_of(accounts, account.MARKER))
         self.listed = rows_of(accounts, account.LISTED_PARTITION)
@@ -87,13 +92,46 @@ class _Comparison:
             prepared,
             self.counted,
             self.counted,
+            prepared,
+            self.markers.append_column(
+                # what a hole hides may have been of its own epoch
+                "batches_epoch",
+                pc.coalesce(self.markers["ended_epoch"], self.markers["producer_epoch"]),
+            ),
         ]
         epochs = [*["producer_epoch"] * 4, "prepared_epoch", "producer_epoch", "prepared_epoch"]
-        self.transaction_keys, marker_keys, self.listed_keys, self.answered_keys, due_keys, *count_keys = (
-            _key_numbers(sides, epochs)
+        self.transaction_keys, marker_keys, self.listed_keys, self.answered_keys, due_keys, *keys = (
+            _key_numbers(sides, [*epochs, "producer_epoch", "batches_epoch"])
         )
+        *count_keys, self._batch_keys, ended_keys = keys
         self.before = Counts(self.counted, self.known, *count_keys)
-        self.due = Due((prepared, due_keys), (self.markers, marker_keys), facts, self.before)
+        listed, marked = (prepared, due_keys, self._batch_keys), (self.markers, marker_keys, ended_keys)
+        self.due = Due(listed, marked, facts, self.before, tolerance_ms)
+
+    def past_completion(self, facts: Facts) -> Flags:
+        """Which rows of ``due`` were complete before the log of their partition ended, as far as it was
+        captured: it has no hole, or the transaction's batches are still open there.
+        """
+        rows = self.due.rows
+        is_open = longs(self.transactions["open"]) == 1
+        visible = self.due.whole | np.isin(self.due.batches_at, self.transaction_keys[is_open])
+        past = np.zeros(rows.num_rows, dtype=np.bool_)
+        candidates = np.flatnonzero(visible & (self.due.due_count == 0))
+        columns = (rows[name].take(pa.array(candidates)) for name in ("cluster", "name", "completed_ms"))
+        cluster, name, completed_ms = (column.to_pylist() for column in columns)
+        for at, *place, ms in zip(candidates.tolist(), cluster, name, completed_ms, strict=True):
+            past[at] = ms is not None and facts.is_known_past((place[0], place[1]), ms)
+        return past
+
+    def still_counted(self) -> pa.Table:
+        """The rows of ``counted`` as the next chapter needs them: what had been interrupted before the
+        transactions of this one is no longer of interest.
+        """
+        is_over = pa.array(np.isin(self.before.at, self._batch_keys))
+        zero = pa.scalar(0, pa.int64())
+        interrupted = pc.if_else(is_over, zero, self.counted["interrupted"])
+        at = self.counted.schema.get_field_index("interrupted")
+        return self.counted.set_column(at, "interrupted", interrupted)
 
 
 def _with_name(rows: pa.Table) -> pa.Table:
@@ -140,6 +178,8 @@ def _partition_transactions(
     closed_by_another = by_coordinator & _closed_by_another(
         comparison, key_count, keys, longs(rows["marker_epoch"])
     )
+    sent_by_operator = longs(rows["by_operator"]) == 1
+    by_coordinator &= closed_by_another | ~sent_by_operator
     has_own_marker = (open_ == 0) & by_coordinator & ~closed_by_another
     had_own_marker = ~_closed_by_another(comparison, key_count, before.at, before.prepared)
     ended_before, listed_before = (
@@ -157,7 +197,12 @@ def _partition_transactions(
     unfinished = np.bincount(comparison.listed_keys[is_open_at_coordinator], minlength=key_count)[keys]
     begins_since, known_past = moments.begins_since, moments.known_past
     unmatched = listings - closed
-    is_listed_while_open = np.where(unfinished > 0, 1, np.where((unmatched <= 0) & known_past, 0, UNKNOWN))
+    completions = _Completions(comparison, key_count)
+    # what is complete will have no marker any more
+    is_over = completions.are_past(rows, keys, facts) & (known_past | completions.are_of_one[keys])
+    is_listed_while_open = np.where(
+        unfinished > 0, 1, np.where(((unmatched <= 0) & known_past) | is_over, 0, UNKNOWN)
+    )
     # if the coordinator lists as many as were ever closed, it does not matter what compaction removed
     has_enough = ((unmatched >= 0) & begins_since) | (listings >= ever_closed)
     was_ended = np.where(has_enough, 1, np.where(known_past & (listings == 0), 0, UNKNOWN))
@@ -166,6 +211,10 @@ def _partition_transactions(
     by_operator = np.where(
         (unmatched > 0) & begins_since & none_hidden, 1, np.where((unmatched <= 0) & known_past, 0, UNKNOWN)
     )
+    may_be_of_another = sent_by_operator & _may_be_of_another(
+        comparison, key_count, keys, longs(rows["marker_epoch"])
+    )
+    by_operator = np.where(may_be_of_another & (by_operator == 1), UNKNOWN, by_operator)
     was_ended = np.where(closed_by_another, np.where(known_past, 0, UNKNOWN), was_ended)
     was_ended = np.where(
         (was_ended == UNKNOWN) & _shown_by_answers(comparison, (open_ == 0) & by_coordinator), 1, was_ended
@@ -177,12 +226,57 @@ def _partition_transactions(
         **{name: rows[name] for name in rows.schema.names},
         "transactional_id": moments.transactional_id,
         "listed": nullable(listed, pa.bool_()),
+        "coordinator_outcome": pc.if_else(
+            pa.array((open_ == 1) & (listed == 0) & (unmatched > 0)), completions.outcomes(keys), None
+        ),
         "from_position": rows["first_offset"],
         "to_position": rows["ended_position"],
         "from_time": nullable(moments.began_ms, timestamp),
         "to_time": nullable(moments.ended_ms, timestamp),
     }
     return table_of(PARTITION_TRANSACTIONS.arrow_schema, columns)
+
+
+class _Completions:
+    """The coordinator's transactions with the epoch of each key: whether and how all of them ended.
+
+    ``are_of_one``: whether a key can have no other than one transaction, because its end moved the epoch.
+    """
+
+    def __init__(self, comparison: _Comparison, key_count: int) -> None:
+        listed, before = comparison.listed, comparison.before
+        was_listed = before.listed_whole > 0
+        at = np.concatenate([comparison.listed_keys, before.at[was_listed]])
+        completed_ms = np.concatenate([longs(listed["completed_ms"]), before.completed_ms[was_listed]])
+        prepared = np.concatenate([longs(listed["prepared_epoch"]), before.prepared[was_listed]])
+        epochs = np.concatenate([longs(listed["producer_epoch"]), before.epochs[was_listed]])
+        types = np.array([*listed["due_type"].to_pylist(), *before.due_type], dtype=object)
+        types = np.concatenate(
+            [types[: len(comparison.listed_keys)], types[len(comparison.listed_keys) :][was_listed]]
+        )
+        self._newest_ms = np.full(key_count, UNKNOWN)
+        np.maximum.at(self._newest_ms, at, completed_ms)
+        self._newest_ms[at[completed_ms == UNKNOWN]] = UNKNOWN
+        self._commits, self._aborts = (
+            np.bincount(at[types == each], minlength=key_count) for each in ("COMMIT", "ABORT")
+        )
+        self.are_of_one = np.bincount(at, minlength=key_count) == 1
+        self.are_of_one[at[(prepared == UNKNOWN) | (prepared == epochs)]] = False
+
+    def are_past(self, rows: pa.Table, keys: Longs, facts: Facts) -> Flags:
+        """Which open transactions of partitions lie in a log that was captured later than all these ended."""
+        past = np.zeros(len(keys), dtype=np.bool_)
+        newest_ms = self._newest_ms[keys]
+        candidates = np.flatnonzero((longs(rows["open"]) == 1) & (newest_ms != UNKNOWN))
+        columns = (rows[name].take(pa.array(candidates)).to_pylist() for name in ("cluster", "name"))
+        for at, *place in zip(candidates.tolist(), *columns, strict=True):
+            past[at] = facts.is_known_past((place[0], place[1]), int(newest_ms[at]))
+        return past
+
+    def outcomes(self, keys: Longs) -> pa.Array:
+        """How the transactions of these keys ended: committed, aborted, or unknown if not all alike."""
+        alike = np.where(self._aborts == 0, "committed", np.where(self._commits == 0, "aborted", "unknown"))
+        return pa.array(alike[keys], pa.string())
 
 
 def _shown_by_answers(comparison: _Comparison, closed: Flags) -> Flags:
@@ -209,6 +303,24 @@ def _shown_by_answers(comparison: _Comparison, closed: Flags) -> Flags:
 
 def _closed_by_another(comparison: _Comparison, key_count: int, keys: Longs, marker_epochs: Longs) -> Flags:
     """Which transactions of partitions have a marker of an epoch at which the coordinator prepared none."""
+    is_other, none_unknown = _epochs_of_others(comparison, key_count, keys, marker_epochs)
+    return np.asarray(is_other & none_unknown)
+
+
+def _may_be_of_another(comparison: _Comparison, key_count: int, keys: Longs, marker_epochs: Longs) -> Flags:
+    """Which of them may have one: some of the coordinator's transactions are not prepared, or that is not
+    known.
+    """
+    is_other, none_unknown = _epochs_of_others(comparison, key_count, keys, marker_epochs)
+    return np.asarray(is_other & ~none_unknown)
+
+
+def _epochs_of_others(
+    comparison: _Comparison, key_count: int, keys: Longs, marker_epochs: Longs
+) -> tuple[Flags, Flags]:
+    """For each transaction of a partition: the coordinator is known to have prepared none at the epoch of its
+    marker; the epochs of all that it prepared are known.
+    """
     before = comparison.before
     was_listed = before.listed_whole > 0
     prepared = np.concatenate([longs(comparison.listed["prepared_epoch"]), before.prepared[was_listed]])
@@ -216,4 +328,4 @@ def _closed_by_another(comparison: _Comparison, key_count: int, keys: Longs, mar
     unknown_epochs = np.bincount(listed_at[prepared == UNKNOWN], minlength=key_count)[keys]
     span = 1 + max(0, *(int(each.max(initial=0)) for each in (prepared, marker_epochs)))
     has_own_marker = np.isin(keys * span + marker_epochs, listed_at * span + prepared)
-    return np.asarray((marker_epochs != UNKNOWN) & (unknown_epochs == 0) & ~has_own_marker)
+    return (marker_epochs != UNKNOWN) & ~has_own_marker, unknown_epochs == 0

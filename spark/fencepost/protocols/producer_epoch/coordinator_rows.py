@@ -187,6 +187,8 @@ def _add_listed(
             complete is None and not is_last,
             prepare and prepare.offset,
             complete and complete.offset,
+            transaction.started_ms,
             prepare and prepare.timestamp_ms,
+            complete and complete.timestamp_ms,
             before_cut,
         )

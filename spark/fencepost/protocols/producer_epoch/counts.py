@@ -24,7 +24,7 @@ from fencepost.protocols.producer_epoch.tables import CARRIED_COUNTS
 Producers = Mapping[tuple[str, int], CoordinatorCoverage]
 """By cluster and producer id."""
 
-_COUNTS = ("listed", "ended", "markers")
+_COUNTS = ("listed", "ended", "markers", "interrupted")
 
 
 class Counts:
@@ -32,17 +32,30 @@ class Counts:
 
     ``at`` is the number of each row's key, which is cluster, partition, producer id and producer epoch;
     ``due_at`` the number of the same key with the epoch of the Prepare record. ``prepared`` is that epoch,
-    UNKNOWN for none.
+    UNKNOWN for none; ``due_type`` how those transactions ended, and ``completed_ms`` when the last of them
+    was complete.
     """
 
     def __init__(self, rows: pa.Table, producers: Producers, at: Longs, due_at: Longs) -> None:
         self.at, self.due_at = at, due_at
-        self.prepared = longs(rows["prepared_epoch"])
-        self.listed, self.ended, self.markers = (longs(rows[name]) for name in _COUNTS)
+        self.prepared, self.epochs = longs(rows["prepared_epoch"]), longs(rows["producer_epoch"])
+        self.listed, self.ended, self.markers, self.interrupted = (longs(rows[name]) for name in _COUNTS)
+        self.due_type, self.completed_ms = rows["due_type"].to_pylist(), longs(rows["completed_ms"])
         # of an epoch whose transactions were counted only in part, only the count of markers can be used
         compacted = np.array([producers[key].compacted_epoch for key in _keys(rows)], dtype=np.int64)
         whole = longs(rows["producer_epoch"]) > compacted
         self.listed_whole, self.ended_whole = (np.where(whole, each, 0) for each in (self.listed, self.ended))
+
+
+def sums_at(counted_at: Longs, counts: Longs, at: Longs) -> Longs:
+    """The sum of the counts at each of these numbers."""
+    numbers, places = np.unique(counted_at, return_inverse=True)
+    if not len(numbers):
+        return np.zeros(len(at), dtype=np.int64)
+    sums = np.zeros(len(numbers), dtype=np.int64)
+    np.add.at(sums, places, counts)
+    place = np.minimum(np.searchsorted(numbers, at), len(numbers) - 1)
+    return np.where(numbers[place] == at, sums[place], 0)
 
 
 def counted(accounts: Account, producers: Producers) -> pa.Table:
@@ -55,14 +68,23 @@ def counted(accounts: Account, producers: Producers) -> pa.Table:
     return rows.filter(pc.greater(_epoch(rows), pa.array(compacted, pa.int64())))
 
 
-def counts_at_cut(accounts: Account, counted_before: pa.Table, producers: Producers) -> pa.Table:
-    """tables.CARRIED_COUNTS: the counts of all that the next chapter does not see."""
+def counts_at_cut(
+    accounts: Account, counted_before: pa.Table, producers: Producers, interrupted: pa.Table
+) -> pa.Table:
+    """tables.CARRIED_COUNTS: the counts of all that the next chapter does not see. ``interrupted``: the
+    markers of Due.interrupted.
+    """
     ended = rows_of(accounts, account.PARTITION_TRANSACTION)
     ended = ended.filter(pc.fill_null(pc.greater_equal(ended["marker_coordinator_epoch"], 0), False))
+    ended, marked = (
+        rows.filter(pc.invert(pc.fill_null(rows["by_operator"], False)))
+        for rows in (ended, rows_of(accounts, account.MARKER))
+    )
     of_logs = [
         _counted(rows_of(accounts, account.LISTED_PARTITION), "listed", "producer_epoch", "prepared_epoch"),
         _counted(ended, "ended", "producer_epoch", "marker_epoch"),
-        _counted(rows_of(accounts, account.MARKER), "markers", None, "producer_epoch"),
+        _counted(marked, "markers", None, "producer_epoch"),
+        _counted(interrupted, "interrupted", "ended_epoch", None),
     ]
     since = {key: each.counted_from for key, each in producers.items() if each.counted_from != UNKNOWN}
     keys = ["cluster", "producer_id"]
@@ -78,14 +100,14 @@ def counts_at_cut(accounts: Account, counted_before: pa.Table, producers: Produc
     rows = pa.concat_tables([*of_logs, counted_before.select(schema.names).cast(schema)])
     rows = rows.join(goes_on, keys, join_type="inner")
     rows = rows.filter(pc.greater_equal(_epoch(rows), rows["since"]))
-    names = [name for name in schema.names if name not in _COUNTS]
-    sums = rows.group_by(names).aggregate([(name, "sum") for name in _COUNTS])
-    return (
-        sums.select([*names, *(f"{name}_sum" for name in _COUNTS)]).rename_columns(schema.names).cast(schema)
-    )
+    functions = {**dict.fromkeys(_COUNTS, "sum"), "completed_ms": "max"}
+    names = [name for name in schema.names if name not in functions]
+    sums = rows.group_by(names).aggregate(list(functions.items()))
+    sums = sums.select([f"{name}_{functions[name]}" if name in functions else name for name in schema.names])
+    return sums.rename_columns(schema.names).cast(schema)
 
 
-def _counted(rows: pa.Table, what: str, epoch: str | None, prepared: str) -> pa.Table:
+def _counted(rows: pa.Table, what: str, epoch: str | None, prepared: str | None) -> pa.Table:
     """A row for each of ``rows`` that the next chapter does not see."""
     rows = rows.filter(rows["before_cut"])
     columns = {
@@ -93,7 +115,9 @@ def _counted(rows: pa.Table, what: str, epoch: str | None, prepared: str) -> pa.
         "producer_id": rows["producer_id"],
         "name": rows["name"] if "name" in rows.column_names else name_of(rows),
         "producer_epoch": pa.nulls(rows.num_rows, pa.int32()) if epoch is None else rows[epoch],
-        "prepared_epoch": rows[prepared],
+        "prepared_epoch": pa.nulls(rows.num_rows, pa.int32()) if prepared is None else rows[prepared],
+        "due_type": rows["due_type"] if what == "listed" else pa.nulls(rows.num_rows, pa.string()),
+        "completed_ms": rows["completed_ms"] if what == "listed" else pa.nulls(rows.num_rows, pa.int64()),
         **dict.fromkeys(_COUNTS, pa.repeat(pa.scalar(0, pa.int64()), rows.num_rows)),
         what: pa.repeat(pa.scalar(1, pa.int64()), rows.num_rows),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -13,10 +13,14 @@ from fencepost.protocols.producer_epoch import account
 from fencepost.protocols.producer_epoch.account import Account, rows_of
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, longs
 from fencepost.replay.keys import TRANSACTIONS_TOPIC
+from fencepost.replay.log_ends import ends_of_stopped_clusters
 from fencepost.replay.metadata import ClusterMetadata
 
 FOREVER = 2**63 - 1
 """The time up to which a log is known that will never be written again."""
+
+_CLOCKS_DIFFER_MS = 60_000
+"""The clocks of two brokers differ by less."""
 
 NO_EPOCH, ANY_EPOCH = -1, 2**15 - 1
 """Values of ``compacted_epoch``: compaction removed transactions of no epoch, or may have of every epoch."""
@@ -73,19 +77,29 @@ class Facts:
     beginning on, without a hole, and the name has had one incarnation only. ``unbroken``: the same, but the
     beginning of the log may be gone. ``unnamed``: by cluster, the coverage of a producer id that no
     coordinator's log names: any of these logs might have had it. ``created_once``: cluster and name of the
-    topics that were created only once.
+    topics that were created only once. ``known_to``: by cluster and name, the time up to which a log is known
+    to have all that was appended: FOREVER if it was captured to its final end.
     """
 
     whole: Mapping[tuple[str, str], bool] = field(default_factory=dict)
     unbroken: Mapping[tuple[str, str], bool] = field(default_factory=dict)
     unnamed: Mapping[str, CoordinatorCoverage] = field(default_factory=dict)
     created_once: frozenset[tuple[str, str]] = frozenset()
+    known_to: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+    def is_known_past(self, partition: tuple[str, str], ms: int) -> bool:
+        """Whether the log of a partition (cluster and name) was captured later than a time by the clock of
+        another broker: a marker that was written before is in it.
+        """
+        return ms != UNKNOWN and self.known_to.get(partition, UNKNOWN) > ms
 
 
-def collect_facts(accounts: Account, files: pa.Table, metadata: Mapping[str, ClusterMetadata]) -> Facts:
+def collect_facts(
+    accounts: Account, files: pa.Table, metadata: Mapping[str, ClusterMetadata], log_ends: pa.Table
+) -> Facts:
     """The facts in the accounts of the first two steps (their rows of the kinds LOG and COORDINATOR).
 
-    ``files``: rows of ``bronze.files``.
+    ``files``, ``log_ends``: rows of ``bronze.files`` and ``bronze.log_ends``.
     """
     whole: dict[tuple[str, str], bool] = {}
     unbroken: dict[tuple[str, str], bool] = {}
@@ -96,11 +110,44 @@ def collect_facts(accounts: Account, files: pa.Table, metadata: Mapping[str, Clu
         # with two incarnations of a topic, neither log is the whole history of the name
         is_only = key not in whole
         whole[key], unbroken[key] = (each and is_only for each in known)
+    created_once = topics_created_once(metadata)
+    known_to = _known_to(logs, created_once, metadata, log_ends)
+    return Facts(whole, unbroken, _unnamed_producers(accounts, files, metadata), created_once, known_to)
+
+
+def topics_created_once(metadata: Mapping[str, ClusterMetadata]) -> frozenset[tuple[str, str]]:
+    """Cluster and name of the topics that were created only once."""
     creations = Counter(
         (cluster, each.topic) for cluster, known in metadata.items() for each in known.topics.incarnations()
     )
-    created_once = frozenset(topic for topic, count in creations.items() if count == 1)
-    return Facts(whole, unbroken, _unnamed_producers(accounts, files, metadata), created_once)
+    return frozenset(topic for topic, count in creations.items() if count == 1)
+
+
+def _known_to(
+    logs: pa.Table,
+    created_once: Collection[tuple[str, str]],
+    metadata: Mapping[str, ClusterMetadata],
+    log_ends: pa.Table,
+) -> dict[tuple[str, str], int]:
+    """Facts.known_to. ``logs``: rows of the kind LOG. The name of a topic that was created several times
+    tells of none of its logs.
+    """
+    final_ends = ends_of_stopped_clusters(log_ends, metadata)
+    known_to: dict[tuple[str, str], int] = {}
+    names = ("cluster", "topic", "partition", "end_offset", "dated_ms", "asked_ms")
+    for cluster, topic, partition, end, *times in zip(
+        *(logs[name].to_pylist() for name in names), strict=True
+    ):
+        if (cluster, topic) not in created_once:
+            continue
+        newest_ms = max((ms for ms in times if ms is not None), default=None)
+        final_end = final_ends.get((cluster, topic, partition))
+        if final_end is not None and end >= final_end:
+            known_to[cluster, f"{topic}:{partition}"] = FOREVER
+        elif newest_ms is not None:
+            is_one_clock = len(metadata[cluster].registrations) == 1
+            known_to[cluster, f"{topic}:{partition}"] = newest_ms - (0 if is_one_clock else _CLOCKS_DIFFER_MS)
+    return known_to
 
 
 def _unnamed_producers(

@@ -16,6 +16,7 @@ from fencepost.protocols.producer_epoch.handed_down_logs import (
     HandedDownLog,
     HandedDownStretch,
 )
+from fencepost.protocols.producer_epoch.marker_senders import Senders, senders
 from fencepost.protocols.producer_epoch.partition_slice import PartitionSlice, Stretches
 from fencepost.protocols.producer_epoch.producer_state import DATA, MARKER, NONE
 from fencepost.protocols.producer_epoch.stored_states import stored_states
@@ -42,14 +43,15 @@ BATCH = (
 class PartitionEvidence:
     """The evidence of one partition's log, in columns of integers.
 
-    ``batches``: the columns BATCH; their ``file`` is a place in ``files``. ``markers``: ``base_offset``,
-    ``leader_epoch``, ``record_type`` and ``coordinator_epoch`` of control records. ``snapshots``: STORED, of
-    every replica; their ``file`` is a place in ``snapshot_files``. ``aborted``: ``broker_id``,
-    ``segment_offset``, ``producer_id``, ``first_offset`` of ``.txnindex`` files. ``unread``: pieces of its
-    segments that could not be read. ``answers``: ``base_offset``, ``responded_ms`` and ``broker_id`` of
-    answers to Produce. ``expiration``: when brokers forget producers. ``before``: what an earlier chapter
-    handed down; the first of ``batches`` stand for that part. ``next_ms``: the time from which the next
-    chapter reads the log, if there is one.
+    ``batches``: the columns BATCH; their ``file`` is a place in ``files``. ``markers``:
+    ``base_offset``, ``leader_epoch``, ``record_type`` and ``coordinator_epoch`` of control records.
+    ``snapshots``: STORED, of every replica; their ``file`` is a place in ``snapshot_files``.
+    ``aborted``: ``broker_id``, ``segment_offset``, ``producer_id``, ``first_offset`` of ``.txnindex``
+    files. ``unread``: pieces of its segments that could not be read. ``answers``: ``base_offset``,
+    ``requested_ms``, ``responded_ms`` and ``broker_id`` of answers to Produce. ``sent``:
+    marker_senders.SENT. ``expiration``: when brokers forget producers. ``before``: what an earlier
+    chapter handed down; the first of ``batches`` stand for that part. ``next_ms``: the time from which
+    the next chapter reads the log, if there is one.
     """
 
     key: LogKey
@@ -61,10 +63,13 @@ class PartitionEvidence:
     aborted: Piece
     unread: Sequence[UnreadPiece]
     answers: Piece
+    sent: Piece
+    tolerance_ms: int
     expiration: Expiration = field(default_factory=Expiration)
     topic_id: str | None = None
     before: HandedDownLog | None = None
     next_ms: int | None = None
+    is_created_once: bool = False
 
     def headers(self) -> Batches:
         """The headers of the batches, as Log takes them."""
@@ -91,6 +96,7 @@ class PartitionLog:
         self.cut = self._cut_of_next()
         self._at_cut: Carried | None = None
         self._types, self._coordinators = self._markers()
+        self.senders = self._senders()
         # the group coordinator appends all offset commits at sequence 0: UnifiedLog checks sequences of
         # clients
         self._numbered = self.key[1] != OFFSETS_TOPIC
@@ -110,6 +116,19 @@ class PartitionLog:
         batches, rows = self.evidence.batches, self.log.rows
         by_broker = (batches["is_control"][rows] == 1) | (batches["attributes"][rows] & _LOG_APPEND_TIME != 0)
         return np.where(by_broker, self.log.max_timestamp_ms, UNKNOWN)
+
+    def asked_ms(self) -> int:
+        """When the newest Produce arrived whose batch the log has; UNKNOWN without one."""
+        answers = self.evidence.answers
+        return int(answers["requested_ms"][answers["base_offset"] <= self.last_offset].max(initial=UNKNOWN))
+
+    def log_start_offset(self) -> int | None:
+        """Where the log began when a Produce of it was last answered; None without such an answer, and if the
+        answer may be about another topic of the same name.
+        """
+        answers = self.evidence.answers
+        started = answers["log_start_offset"][answers["base_offset"] <= self.last_offset].max(initial=NONE)
+        return int(started) if started >= 0 and self.evidence.is_created_once else None
 
     @property
     def has_producers(self) -> bool:
@@ -257,6 +276,23 @@ class PartitionLog:
         types[at[is_in_log]] = markers["record_type"][is_in_log]
         coordinators[at[is_in_log]] = markers["coordinator_epoch"][is_in_log]
         return types, coordinators
+
+    def _senders(self) -> Senders:
+        """Who sent each batch that is a marker; UNKNOWN for all other batches."""
+        batches, rows = self.evidence.batches, self.log.rows
+        at = np.flatnonzero(batches["is_control"][rows] == 1)
+        markers = {
+            "producer_id": batches["producer_id"][rows[at]],
+            "producer_epoch": batches["producer_epoch"][rows[at]],
+            "type": self._types[at],
+            "coordinator_epoch": self._coordinators[at],
+            "timestamp_ms": self.log.max_timestamp_ms[at],
+        }
+        of_all = Senders(*(np.full(len(rows), UNKNOWN) for _ in Senders._fields))
+        of_markers = senders(markers, self.evidence.sent, self.evidence.tolerance_ms)
+        for column, values in zip(of_all, of_markers, strict=True):
+            column[at] = values
+        return of_all
 
 
 def _starts_first(starts: Piece, rows: Piece) -> Piece:

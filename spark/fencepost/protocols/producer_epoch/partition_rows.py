@@ -74,13 +74,16 @@ class FirstEpochs:
 class PartitionRows:
     """The rows of slices and of whole logs, gathered until there are enough for a piece."""
 
-    def __init__(self, answers: pa.Table, refused_connections: Collection[str], verified: pa.Table) -> None:
+    def __init__(
+        self, answers: pa.Table, sent: pa.Table, refused_connections: Collection[str], verified: pa.Table
+    ) -> None:
         kinds = (account.PARTITION_TRANSACTION, account.MARKER, account.EPOCH, account.LOG)
         self.count = 0
         self._states = ColumnBuffer(PRODUCER_STATES.arrow_schema)
         self._coverage, self._snapshots = Columns(LOG_COVERAGE), Columns(PRODUCER_SNAPSHOTS)
         self._local_bumps, self._handed_down = Columns(LOCAL_BUMPS), Columns(PARTITION_LOGS)
         self._kinds = {kind: ColumnBuffer(account.schema_of(kind)) for kind in kinds}
+        self._senders = sent.select(["client_id", "connection"])
         self._refused_answers = answers.filter(
             pc.is_in(answers["connection"], pa.array(sorted(refused_connections), pa.string()))
         )
@@ -117,7 +120,9 @@ class PartitionRows:
         self._kinds[account.PARTITION_TRANSACTION].add(
             len(transactions["producer_id"]), {**key, **transactions}
         )
-        self._kinds[account.MARKER].add(len(ends["producer_id"]), {**key, **ends, "type": types})
+        who = self._senders.take(nullable(ends["sent_row"], pa.int64()))
+        sender = {name: who[name].combine_chunks() for name in who.column_names}
+        self._kinds[account.MARKER].add(len(ends["producer_id"]), {**key, **ends, **sender, "type": types})
         refused = self._refused_by_partition.get(log[:3])
         if refused:
             ids, epochs = partition_slice.epochs_of_batches(refused["base_offset"])
@@ -144,14 +149,18 @@ class PartitionRows:
                 self._handed_down.add(cluster, topic, replayed.evidence.topic_id, partition, at_cut.packed())
         self._began.append(begun_transactions.columns())
         if replayed.has_producers:
-            log_coverage(self._coverage, replayed.key, replayed.log, replayed.dated)
+            log_key = (*replayed.key, replayed.log_start_offset())
+            log_coverage(self._coverage, log_key, replayed.log, replayed.dated)
         if len(replayed.log):
             (first, *others) = replayed.log.stretches
             unbroken = not others and first.to_offset is None
             handed_down = replayed.evidence.before
             unbroken &= handed_down is None or not handed_down.stretch.is_broken
             whole = unbroken and first.number == 0
-            self._kinds[account.LOG].add(1, {**key, "unbroken": unbroken, "whole": whole})
+            times = {"dated_ms": int(replayed.dated.max()), "asked_ms": replayed.asked_ms()}
+            known = {name: ms for name, ms in times.items() if ms != UNKNOWN}
+            known["end_offset"] = replayed.last_offset + 1
+            self._kinds[account.LOG].add(1, {**key, "unbroken": unbroken, "whole": whole, **known})
 
     def replayed(self) -> Replayed:
         """All rows added so far."""

@@ -13,6 +13,7 @@ from fencepost.protocols.producer_epoch.account import Replayed
 from fencepost.protocols.producer_epoch.arrow import Key, Piece, longs, milliseconds, ranks, split
 from fencepost.protocols.producer_epoch.expiration import Expiration
 from fencepost.protocols.producer_epoch.handed_down_logs import handed_down_logs, with_stand_ins
+from fencepost.protocols.producer_epoch.marker_senders import SENT, sent_markers
 from fencepost.protocols.producer_epoch.partition_log import BATCH, PartitionEvidence, PartitionLog
 from fencepost.protocols.producer_epoch.partition_rows import PARTITION, FirstEpochs, PartitionRows
 from fencepost.protocols.producer_epoch.slice_transactions import MARKER_TYPES
@@ -40,11 +41,13 @@ class Partitions:
     """The evidence of some partitions' logs. Rows of coordinators' logs and of metadata logs are ignored.
 
     ``batches``, ``records`` (control records), ``snapshots``, ``aborted``, ``quarantine``: rows of bronze.
-    ``answers``: rows of ``silver.producer_requests`` that have a ``base_offset``. ``before``: rows of
+    ``answers``: rows of ``silver.producer_requests`` that have a ``base_offset``; ``sent``: those that wrote
+    markers (marker_senders.accepted_markers). ``before``: rows of
     PARTITION_LOGS that an earlier chapter handed down. ``alive``: by cluster, the last time (ms) at which
     its metadata log was written. ``expirations``: by cluster, when its brokers forget producers.
     ``verified``: the transactional ids for which verifications.BEGAN is returned. ``next_ms``: by cluster
-    that has a next chapter, the time from which that reads logs.
+    that has a next chapter, the time from which that reads logs. ``created_once``: cluster and name of the
+    topics that were created only once.
     """
 
     batches: pa.Table
@@ -53,11 +56,14 @@ class Partitions:
     aborted: pa.Table
     quarantine: pa.Table
     answers: pa.Table
+    sent: pa.Table
+    tolerance_ms: int
     alive: Mapping[str, int] = field(default_factory=dict)
     verified: pa.Table = field(default_factory=VERIFIED.empty_table)
     expirations: Mapping[str, Expiration] = field(default_factory=dict)
     before: pa.Table = field(default_factory=PARTITION_LOGS.arrow_schema.empty_table)
     next_ms: Mapping[str, int] = field(default_factory=dict)
+    created_once: Collection[tuple[str, str]] = ()
 
 
 def replay_partitions(
@@ -75,7 +81,7 @@ def replay_partitions(
     answers = of_transactional_ids(partitions.answers, partitions.verified)
     answered_offsets = {"row": np.arange(answers.num_rows), "base_offset": longs(answers["base_offset"])}
     of_partitions = split(answers, PARTITION, answered_offsets)
-    piece = PartitionRows(partitions.answers, refused_connections, answers)
+    piece = PartitionRows(partitions.answers, partitions.sent, refused_connections, answers)
     for evidence in _evidence(partitions):
         replayed = PartitionLog(evidence)
         snapshots, firsts = Snapshots(replayed, partitions.alive.get(evidence.key[0])), FirstEpochs()
@@ -83,7 +89,7 @@ def replay_partitions(
         for each in replayed.slices():
             if piece.count >= PIECE_ROWS:
                 yield piece.replayed()
-                piece = PartitionRows(partitions.answers, refused_connections, answers)
+                piece = PartitionRows(partitions.answers, partitions.sent, refused_connections, answers)
             piece.add(evidence.key, each, snapshots, firsts, begun)
         piece.close(replayed, snapshots, firsts, begun)
     yield piece.replayed()
@@ -104,10 +110,13 @@ def _evidence(partitions: Partitions) -> Iterator[PartitionEvidence]:
     )
     answer_columns = {
         "base_offset": longs(partitions.answers["base_offset"]),
+        "requested_ms": milliseconds(partitions.answers["requested_at"]),
         "responded_ms": milliseconds(partitions.answers["responded_at"]),
         "broker_id": longs(partitions.answers["broker_id"]),
+        "log_start_offset": longs(partitions.answers["log_start_offset"]),
     }
     answers = split(partitions.answers, PARTITION, answer_columns)
+    sent = split(partitions.sent, PARTITION, sent_markers(partitions.sent))
     unread, before = _unread_pieces(partitions.quarantine), handed_down_logs(partitions.before)
     for key in sorted(batches.keys() | snapshots.keys() | before.keys(), key=str):
         cluster, topic, partition, topic_id = key
@@ -121,10 +130,13 @@ def _evidence(partitions: Partitions) -> Iterator[PartitionEvidence]:
             aborted.get(key, _none(_ABORTED)),
             unread.get(key[:3], ()),
             answers.get(key[:3], _none(answer_columns)),
+            sent.get(key[:3], _none(SENT)),
+            partitions.tolerance_ms,
             partitions.expirations.get(cluster, Expiration()),
             topic_id,
             before.get(key),
             partitions.next_ms.get(cluster),
+            key[:2] in partitions.created_once,
         )
 
 

@@ -69,7 +69,7 @@ class Entries(NamedTuple):
 
 class States(NamedTuple):
     """The entry of a producer after each row, and ``previous``: the producer's row before it, NONE without
-    one.
+    one. ``first_known``: whether all rows of the producer since its last ended transaction are known.
     """
 
     previous: Longs
@@ -78,6 +78,7 @@ class States(NamedTuple):
     coordinator_epoch: Longs
     current_txn_first_offset: Longs
     cause: Longs
+    first_known: Longs
 
 
 class Transactions(NamedTuple):
@@ -138,6 +139,7 @@ def append_all(
         if entry.stretch[producer] != appends.stretch[row]:
             _forget(entry, producer, appends.stretch[row], complete[appends.stretch[row]])
         states.previous[row] = entry.newest[producer]
+        states.first_known[row] = 1 if entry.markers[producer] else 0
         states.cause[row] = _update_epoch(appends, entry, row, producer)
         if appends.coordinator_epoch[row] >= 0:
             entry.coordinator_epoch[producer] = appends.coordinator_epoch[row]

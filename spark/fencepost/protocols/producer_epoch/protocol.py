@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fencepost.formats.request_log import every_line
-from fencepost.protocols.base import Plot, Protocol
+from fencepost.protocols.base import Explanation, Plot, Protocol, Verdict
 from fencepost.protocols.producer_epoch import tables
 
 if TYPE_CHECKING:
@@ -28,6 +28,12 @@ def _report(reader: Reader) -> Callable[[str], list[str]]:
     from fencepost.protocols.producer_epoch.report import Producers
 
     return Producers(reader).lines
+
+
+def _explain(reader: Reader, verdicts: Sequence[Verdict]) -> Mapping[str, Explanation]:
+    from fencepost.protocols.producer_epoch.explanation import explain
+
+    return explain(reader, verdicts)
 
 
 def _read(
@@ -83,6 +89,9 @@ PROTOCOL = Protocol(
         "again_offset",
         "original_offset",
         "due_type",
+        "wrong_type",
+        "wrong_client_id",
     ),
+    explain=_explain,
     plots=(Plot("--transactional-id", "ID", "a transactional id, with its transactions", _read, _draw),),
 )

@@ -18,8 +18,9 @@ from fencepost.protocols.producer_epoch import account, coordinators, decided_re
 from fencepost.protocols.producer_epoch.account import Account
 from fencepost.protocols.producer_epoch.client_events import client_events
 from fencepost.protocols.producer_epoch.expiration import expirations
-from fencepost.protocols.producer_epoch.facts import collect_facts
+from fencepost.protocols.producer_epoch.facts import collect_facts, topics_created_once
 from fencepost.protocols.producer_epoch.homes import HOMES, PARTITION, homes, newest_homes
+from fencepost.protocols.producer_epoch.marker_senders import accepted_markers
 from fencepost.protocols.producer_epoch.markers_due import newest_of
 from fencepost.protocols.producer_epoch.producer_requests import LINE_COLUMNS, producer_requests
 from fencepost.protocols.producer_epoch.refusals import connections_refused_produce
@@ -104,6 +105,7 @@ def _replayed_partitions(
         engine.collect(engine.map(requests, _refused_connections, _CONNECTIONS))["connection"].to_pylist()
     )
     answers = engine.map(requests, _with_offset, PRODUCER_REQUESTS.arrow_schema)
+    sent = engine.map(requests, accepted_markers, PRODUCER_REQUESTS.arrow_schema)
     batches = engine.scan(BATCHES, partitions.BATCH_COLUMNS)
     records = engine.scan(RECORDS, partitions.RECORD_COLUMNS, [{"is_control": True}])
     by_log = partial(bucket_of, ("cluster", "topic", "partition"), engine.parallelism)
@@ -118,6 +120,7 @@ def _replayed_partitions(
             "snapshots": spread(PRODUCER_SNAPSHOT_ENTRIES, engine.scan(PRODUCER_SNAPSHOT_ENTRIES)),
             "aborted": spread(ABORTED_TRANSACTIONS, engine.scan(ABORTED_TRANSACTIONS)),
             "answers": spread(PRODUCER_REQUESTS, answers),
+            "sent": spread(PRODUCER_REQUESTS, sent),
             "before": spread(PARTITION_LOGS, _handed_down(evidence, PARTITION_LOGS)),
         },
         tasks.partitions_task(
@@ -127,6 +130,8 @@ def _replayed_partitions(
                 "expirations": expirations(evidence.metadata),
                 "verified": verified_ids,
                 "next_ms": dict(evidence.next_ms),
+                "tolerance_ms": evidence.tolerance_ms,
+                "created_once": topics_created_once(evidence.metadata),
             },
             refused_connections,
             engine.parallelism,
@@ -212,9 +217,12 @@ def _compared_logs(
         packed = account.pack({account.HANDED_DOWN_COUNT: earlier_counts}, engine.parallelism)
         accounts.append(with_entity(engine, ACCOUNT, on_engine(engine, ACCOUNT, packed), _bucket))
     whole = account.concatenate(_collected(evidence, each, *account.FACTS) for each in steps)
-    facts = collect_facts(whole, files, evidence.metadata)
+    log_ends = engine.collect(engine.scan(LOG_ENDS))
+    facts = collect_facts(whole, files, evidence.metadata, log_ends)
     newest = engine.collect(
-        engine.replay({"account": accounts}, tasks.newest_markers_task(facts), [NEWEST])[NEWEST.name]
+        engine.replay(
+            {"account": accounts}, tasks.newest_markers_task(facts, evidence.tolerance_ms), [NEWEST]
+        )[NEWEST.name]
     )
     return engine.replay(
         {"account": accounts},

@@ -28,6 +28,7 @@ class RequestTarget(NamedTuple):
     result: str | None = None
     coordinator_epoch: int | None = None
     base_offset: int | None = None
+    log_start_offset: int | None = None
     returned_producer_id: int | None = None
     returned_producer_epoch: int | None = None
     error_code: int | None = None
@@ -167,6 +168,7 @@ def _produce_targets(sent: Json, answer: Json | None, _: int) -> Iterator[Reques
                 partition=each["index"],
                 error_code=code,
                 base_offset=response.get("baseOffset") if code == 0 else None,
+                log_start_offset=response.get("logStartOffset") if code == 0 else None,
             )
 
 

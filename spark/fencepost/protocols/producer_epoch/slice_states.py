@@ -69,6 +69,12 @@ def _silent(partition_slice: PartitionSlice, ms: Longs) -> Flags:
     return silent
 
 
+def _silence(partition_slice: PartitionSlice) -> Longs:
+    """From each row to the producer's next one, in milliseconds; UNKNOWN without one."""
+    ms, following = partition_slice.columns["timestamp_ms"], partition_slice.following
+    return np.where(following == NONE, UNKNOWN, ms[following] - ms)
+
+
 def _states_at(partition_slice: PartitionSlice, at: Longs, is_known: Flags, intervals: Piece) -> Piece:
     def state(column: Longs) -> Longs:
         return np.where(is_known, column[at], UNKNOWN)
@@ -84,6 +90,7 @@ def _states_at(partition_slice: PartitionSlice, at: Longs, is_known: Flags, inte
         "current_txn_first_offset": state(states.current_txn_first_offset),
         "marker": np.where(is_known, partition_slice.kind[at] == MARKER, UNKNOWN),
         "transactional": state(columns["transactional"]),
+        "silent_ms": state(_silence(partition_slice)),
         "cause": np.where(is_known, states.cause[at], NO_CAUSE),
         **intervals,
     }

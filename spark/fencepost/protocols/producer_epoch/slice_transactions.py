@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Flags, Longs
+from fencepost.protocols.producer_epoch.marker_senders import Senders
 from fencepost.protocols.producer_epoch.partition_slice import PartitionSlice
 from fencepost.protocols.producer_epoch.producer_state import MARKER, NONE, Transactions
 from fencepost.replay.keys import digests_of
@@ -54,6 +55,7 @@ def partition_transactions(partition_slice: PartitionSlice) -> Mapping[str, Any]
         "indexed": _indexed(partition_slice, transactions, types == 0),
         "marker_epoch": of_marker(columns["epoch"]),
         "marker_coordinator_epoch": of_marker(columns["coordinator_epoch"]),
+        "by_operator": of_marker(_senders(partition_slice).by_operator),
         "ended_position": of_marker(columns["base_offset"]),
         "first_ms": columns["timestamp_ms"][first],
         "ended_ms": of_marker(columns["timestamp_ms"]),
@@ -93,12 +95,36 @@ def _indexed(partition_slice: PartitionSlice, transactions: Transactions, aborte
 
 
 def markers(partition_slice: PartitionSlice) -> Mapping[str, Any]:
-    """Every marker: the columns of account.MARKER; ``type`` is a place in MARKER_TYPES."""
+    """Every marker: the columns of account.MARKER; ``type`` is a place in MARKER_TYPES, ``sent_row`` that of
+    the line of who sent it, if that is no coordinator.
+    """
     columns, at = (
         partition_slice.columns,
         np.flatnonzero(partition_slice.is_new & (partition_slice.kind == MARKER)),
     )
+    states, transactions = partition_slice.states, partition_slice.transactions
+    ended = np.full(len(columns["row"]), NONE, dtype=np.int64)
+    with_end = np.flatnonzero(transactions.end_row != NONE)
+    ended[transactions.end_row[with_end]] = with_end
+    ended, has_ended = ended[at], ended[at] != NONE
+    is_hidden = (states.previous[at] == NONE) & (
+        partition_slice.stretches.complete[columns["stretch"][at]] == 0
+    )
+
+    def of_ended(column: Longs, nothing: Longs | int = UNKNOWN) -> Longs:
+        return (
+            np.where(has_ended, column[ended], nothing) if len(column) else np.broadcast_to(nothing, at.shape)
+        )
+
+    by_operator, sent_row = (column[at] for column in _senders(partition_slice))
     return {
+        "ended_epoch": of_ended(columns["epoch"][transactions.first_row], np.where(is_hidden, UNKNOWN, NONE)),
+        "ended_first_offset": of_ended(transactions.first_offset),
+        "ended_last_offset": of_ended(transactions.last_offset),
+        "ended_records": of_ended(transactions.records),
+        "first_known": states.first_known[at],
+        "by_operator": by_operator,
+        "sent_row": sent_row,
         "producer_id": columns["producer_id"][at],
         "producer_epoch": columns["epoch"][at],
         "offset": columns["base_offset"][at],
@@ -107,6 +133,16 @@ def markers(partition_slice: PartitionSlice) -> Mapping[str, Any]:
         "coordinator_epoch": columns["coordinator_epoch"][at],
         "before_cut": _is_before_cut(partition_slice, columns["base_offset"][at]),
     }
+
+
+def _senders(partition_slice: PartitionSlice) -> Senders:
+    """Who sent the marker at each row of a slice."""
+    log, offsets = partition_slice.log, partition_slice.columns["base_offset"]
+    if not len(log.log):
+        return Senders(*(np.full(len(offsets), UNKNOWN) for _ in Senders._fields))
+    at = np.minimum(np.searchsorted(log.log.base_offset, offsets), len(log.log) - 1)
+    is_there = log.log.base_offset[at] == offsets
+    return Senders(*(np.where(is_there, column[at], UNKNOWN) for column in log.senders))
 
 
 def _is_before_cut(partition_slice: PartitionSlice, offsets: Longs) -> Flags:

@@ -30,6 +30,9 @@ LOG_COVERAGE = Table(
     "as unknown) and pieces that are not.",
     {
         **_LOG,
+        # where the log began when a Produce was last answered; null without such an answer, for
+        # __transaction_state, and for a topic that was created several times
+        "log_start_offset": "bigint",
         "covered": "boolean",
         **INTERVAL,
         "last_position": "bigint",  # the first offset after the known part of the piece
@@ -89,6 +92,9 @@ PRODUCER_STATES = Table(
         "current_txn_first_offset": "bigint",  # -1 if no transaction is open
         "marker": "boolean",  # this row is a marker's
         "transactional": "boolean",
+        # from the time of this batch or marker to that of the producer's next one here, or null; a leader
+        # that hears nothing for producer.id.expiration.ms forgets the producer
+        "silent_ms": "bigint",
         # why the epoch differs from the previous row: marker, local (an idempotent producer's own bump),
         # coordinator (a transactional producer's, see silver.transactional_ids); null if it does not
         "cause": "string",
@@ -140,9 +146,20 @@ TRANSACTION_MARKERS = Table(
         "found": "int",  # markers of the due type; null if the partition's log is unknown
         "wrong": "int",  # markers of the other type that ended this transaction there; null as above
         "coordinator_epoch": "int",  # of the Prepare record
-        "marker_coordinator_epoch": "int",  # of the first found marker; null without one
+        # of the first found marker that no operator sent; -1 if operators sent all of them; null without one,
+        # and if an operator may have sent one that is out of order
+        "marker_coordinator_epoch": "int",
         "marker_position": "bigint",
         "marker_at": "timestamp",
+        # of the first of the wrong markers; the client if it is known that no coordinator sent it
+        "wrong_type": "string",
+        "wrong_position": "bigint",
+        "wrong_at": "timestamp",
+        "wrong_client_id": "string",
+        "wrong_connection": "string",
+        "wrong_first_offset": "bigint",  # of the transaction that it ended
+        "wrong_last_offset": "bigint",
+        "wrong_records": "bigint",
         **INTERVAL,
     },
     ("cluster", "marker_id"),
@@ -167,13 +184,16 @@ PARTITION_TRANSACTIONS = Table(
         # the coordinator's log, known beyond that time, has this transaction with this partition; an open one
         # must not be completed there. Null if that log is not known beyond that time
         "listed": "boolean",
+        # what the coordinator had decided of an open one that it does not list any more: committed, aborted;
+        # unknown if it may be one of several; null if the coordinator never had it, and if it is listed
+        "coordinator_outcome": "string",
         "indexed": "boolean",  # an aborted one is in the .txnindex; null if no such index was captured
         "marker_epoch": "int",
         "marker_coordinator_epoch": "int",
         **INTERVAL,
     },
     ("cluster", "partition_transaction_id"),
-    open_row_columns=("listed",),
+    open_row_columns=("listed", "coordinator_outcome"),
     stays_open=True,
 )
 
@@ -258,6 +278,7 @@ PRODUCER_REQUESTS = Table(
         "result": "string",  # EndTxn and WriteTxnMarkers: COMMIT, ABORT
         "coordinator_epoch": "int",  # WriteTxnMarkers
         "base_offset": "bigint",  # Produce, as answered
+        "log_start_offset": "bigint",  # Produce, as answered: where the log began; -1 if not known
         "returned_producer_id": "bigint",
         "returned_producer_epoch": "int",
         "error": "string",  # Kafka's name, NONE if accepted; null without an answer
@@ -523,11 +544,15 @@ CARRIED_COUNTS = Table(
         "producer_epoch": "int",  # null for markers that may have ended no transaction
         # of the Prepare record, and of the markers; null for transactions without one
         "prepared_epoch": "int",
+        "due_type": "string",  # of the Prepare record: COMMIT, ABORT; null for markers
+        "completed_ms": "bigint",  # the newest time of a Complete record among them
         "listed": "bigint",  # transactions with the partition in the coordinator's log
         "ended": "bigint",  # transactions in the partition's log that a coordinator's marker ended
-        "markers": "bigint",  # markers in the partition's log
+        "markers": "bigint",  # markers in the partition's log, without those of operators
+        # transactions in the partition's log that were ended before their coordinator prepared them
+        "interrupted": "bigint",
     },
-    ("cluster", "producer_id", "name", "producer_epoch", "prepared_epoch"),
+    ("cluster", "producer_id", "name", "producer_epoch", "prepared_epoch", "due_type"),
 )
 
 TABLES = (

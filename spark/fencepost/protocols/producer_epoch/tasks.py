@@ -76,11 +76,11 @@ def coordinators_task(
     return run
 
 
-def newest_markers_task(facts: Facts) -> Task:
+def newest_markers_task(facts: Facts, tolerance_ms: int) -> Task:
     """A task that finds the newest markers of some producers: NEWEST."""
 
     def run(_: str, evidence: Mapping[str, pa.Table]) -> Steps:
-        yield NEWEST, newest_markers(account.unpack(evidence["account"]), facts)
+        yield NEWEST, newest_markers(account.unpack(evidence["account"]), facts, tolerance_ms)
 
     return run
 

@@ -138,7 +138,7 @@ class TransactionStateManager:
         """Replay every transactional id, and add its rows."""
         if self._coordinator is not None:
             log = self._coordinator.log
-            log_coverage(rows.coverage, self._coordinator.key, log)
+            log_coverage(rows.coverage, (*self._coordinator.key, None), log)
             cluster, *place = self._coordinator.key
             rows.account_rows[account.COORDINATOR].add(
                 cluster,

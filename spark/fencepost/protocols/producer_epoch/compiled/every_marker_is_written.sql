@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:565 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/ProducerEpochProps.tla:569 by `tlasql compile`; do not edit
 --
 -- EveryMarkerIsWritten == \A m \in transactionMarkers : m.completed => m.found >= 1
 WITH frame AS (
@@ -36,7 +36,7 @@ WITH frame AS (
     `m.found`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'm.found >= 1 (ProducerEpochProps:565)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'm.found >= 1 (ProducerEpochProps:569)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT
@@ -117,7 +117,15 @@ SELECT
         transaction_markers.transaction_partition,
         transaction_markers.due_type,
         transaction_markers.marker_position,
-        transaction_markers.marker_at
+        transaction_markers.marker_at,
+        transaction_markers.wrong_type,
+        transaction_markers.wrong_position,
+        transaction_markers.wrong_at,
+        transaction_markers.wrong_client_id,
+        transaction_markers.wrong_connection,
+        transaction_markers.wrong_first_offset,
+        transaction_markers.wrong_last_offset,
+        transaction_markers.wrong_records
       ),
       MAP('ignoreNullFields', 'false')
     )

@@ -1,7 +1,8 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:605 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/ProducerEpochProps.tla:615 by `tlasql compile`; do not edit
 --
 -- MarkerCoordinatorEpochInOrder ==
---     \A m \in transactionMarkers : m.found >= 1 => m.markerCoordinatorEpoch >= m.coordinatorEpoch
+--     \A m \in transactionMarkers :
+--         m.found >= 1 /\ m.markerCoordinatorEpoch # -1 => m.markerCoordinatorEpoch >= m.coordinatorEpoch
 WITH frame AS (
   SELECT
     cluster,
@@ -20,7 +21,7 @@ WITH frame AS (
 ), judged AS (
   SELECT
     *,
-    `m.found` >= 1 AS antecedent,
+    `m.found` >= 1 AND NOT `m.markerCoordinatorEpoch` = -1 AS antecedent,
     `m.markerCoordinatorEpoch` >= `m.coordinatorEpoch` AS c1
   FROM frame
 ), weighed AS (
@@ -41,7 +42,7 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN 'm.markerCoordinatorEpoch >= m.coordinatorEpoch (ProducerEpochProps:606)'
+      THEN 'm.markerCoordinatorEpoch >= m.coordinatorEpoch (ProducerEpochProps:617)'
     END AS failed_conjunct
   FROM judged
 ), agreed AS (
@@ -129,7 +130,15 @@ SELECT
         transaction_markers.transaction_partition,
         transaction_markers.due_type,
         transaction_markers.marker_position,
-        transaction_markers.marker_at
+        transaction_markers.marker_at,
+        transaction_markers.wrong_type,
+        transaction_markers.wrong_position,
+        transaction_markers.wrong_at,
+        transaction_markers.wrong_client_id,
+        transaction_markers.wrong_connection,
+        transaction_markers.wrong_first_offset,
+        transaction_markers.wrong_last_offset,
+        transaction_markers.wrong_records
       ),
       MAP('ignoreNullFields', 'false')
     )

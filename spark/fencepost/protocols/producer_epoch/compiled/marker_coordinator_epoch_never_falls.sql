@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:705 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/ProducerEpochProps.tla:729 by `tlasql compile`; do not edit
 --
 -- MarkerCoordinatorEpochNeverFalls ==
 --     \A p \in DOMAIN appendedEpoch : \A k \in DOMAIN appendedEpoch[p] \cap DOMAIN appendedEpoch'[p] :
@@ -21,7 +21,7 @@ WITH frame AS (
     producer_id AS k,
     coordinator_epoch AS `markerCoordinatorEpoch[p][k]`,
     LEAD(coordinator_epoch) OVER successive AS `markerCoordinatorEpoch'[p][k]`,
-    TO_JSON(STRUCT(last_offset, transactional, marker, cause), MAP('ignoreNullFields', 'false')) AS evidence
+    TO_JSON(STRUCT(last_offset, transactional, marker, silent_ms, cause), MAP('ignoreNullFields', 'false')) AS evidence
   FROM silver.producer_states
   WINDOW successive AS (
     PARTITION BY cluster, topic, `partition`, partition_key, partition_key, producer_id
@@ -55,7 +55,7 @@ SELECT
     WHEN NOT verdict
     THEN CASE
       WHEN NOT c1
-      THEN 'markerCoordinatorEpoch\'[p][k] >= markerCoordinatorEpoch[p][k] (ProducerEpochProps:707)'
+      THEN 'markerCoordinatorEpoch\'[p][k] >= markerCoordinatorEpoch[p][k] (ProducerEpochProps:731)'
     END
   END AS failed_conjunct,
   CASE

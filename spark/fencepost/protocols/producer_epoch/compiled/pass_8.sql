@@ -28,7 +28,7 @@ WITH frame AS (
     LEAD(first_sequence) OVER successive AS `firstSequence'[p][k]`,
     coordinator_epoch AS `markerCoordinatorEpoch[p][k]`,
     LEAD(coordinator_epoch) OVER successive AS `markerCoordinatorEpoch'[p][k]`,
-    TO_JSON(STRUCT(last_offset, transactional, marker, cause), MAP('ignoreNullFields', 'false')) AS evidence
+    TO_JSON(STRUCT(last_offset, transactional, marker, silent_ms, cause), MAP('ignoreNullFields', 'false')) AS evidence
   FROM silver.producer_states
   WINDOW successive AS (
     PARTITION BY cluster, topic, `partition`, partition_key, partition_key, producer_id
@@ -256,7 +256,7 @@ FROM (
             'failed_conjunct',
             CASE
               WHEN NOT verdict_1
-              THEN CASE WHEN NOT c1_1 THEN 'appendedEpoch\'[p][k] >= appendedEpoch[p][k] (ProducerEpochProps:645)' END
+              THEN CASE WHEN NOT c1_1 THEN 'appendedEpoch\'[p][k] >= appendedEpoch[p][k] (ProducerEpochProps:659)' END
             END,
             'values',
             CASE
@@ -284,7 +284,7 @@ FROM (
             'failed_conjunct',
             CASE
               WHEN NOT verdict_2
-              THEN CASE WHEN antecedent_2 AND NOT c1_2 THEN 'firstSequence\'[p][k] = 0 (ProducerEpochProps:661)' END
+              THEN CASE WHEN antecedent_2 AND NOT c1_2 THEN 'firstSequence\'[p][k] = 0 (ProducerEpochProps:678)' END
             END,
             'values',
             CASE
@@ -328,7 +328,7 @@ FROM (
               WHEN NOT verdict_3
               THEN CASE
                 WHEN antecedent_3 AND NOT c1_3
-                THEN '~Ahead(firstSequence\'[p][k], SequenceAfter(lastSequence[p][k])) (ProducerEpochProps:676)'
+                THEN '~Ahead(firstSequence\'[p][k], SequenceAfter(lastSequence[p][k])) (ProducerEpochProps:697)'
               END
             END,
             'values',
@@ -373,7 +373,7 @@ FROM (
               WHEN NOT verdict_4
               THEN CASE
                 WHEN antecedent_4 AND NOT c1_4
-                THEN '~Behind(firstSequence\'[p][k], SequenceAfter(lastSequence[p][k])) (ProducerEpochProps:692)'
+                THEN '~Behind(firstSequence\'[p][k], SequenceAfter(lastSequence[p][k])) (ProducerEpochProps:716)'
               END
             END,
             'values',
@@ -418,7 +418,7 @@ FROM (
               WHEN NOT verdict_5
               THEN CASE
                 WHEN NOT c1_5
-                THEN 'markerCoordinatorEpoch\'[p][k] >= markerCoordinatorEpoch[p][k] (ProducerEpochProps:707)'
+                THEN 'markerCoordinatorEpoch\'[p][k] >= markerCoordinatorEpoch[p][k] (ProducerEpochProps:731)'
               END
             END,
             'values',

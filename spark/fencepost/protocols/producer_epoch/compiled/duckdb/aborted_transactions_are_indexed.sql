@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:790 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/ProducerEpochProps.tla:818 by `tlasql compile`; do not edit
 --
 -- AbortedTransactionsAreIndexed == \A x \in partitionTransactions : ~x.open /\ x.aborted => x.indexed
 WITH frame AS (
@@ -38,7 +38,7 @@ WITH frame AS (
     "x.indexed",
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'x.indexed (ProducerEpochProps:790)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'x.indexed (ProducerEpochProps:818)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT
@@ -118,7 +118,9 @@ SELECT
       'records',
       partition_transactions.records,
       'marker_epoch',
-      partition_transactions.marker_epoch
+      partition_transactions.marker_epoch,
+      'coordinator_outcome',
+      partition_transactions.coordinator_outcome
     ) AS TEXT)
   END AS evidence
 FROM silver.partition_transactions AS partition_transactions

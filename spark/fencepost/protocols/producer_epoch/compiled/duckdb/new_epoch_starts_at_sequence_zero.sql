@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:657 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/ProducerEpochProps.tla:674 by `tlasql compile`; do not edit
 --
 -- NewEpochStartsAtSequenceZero ==
 --     \A p \in DOMAIN appendedEpoch : \A k \in DOMAIN appendedEpoch[p] \cap DOMAIN appendedEpoch'[p] :
@@ -31,7 +31,7 @@ WITH frame AS (
     LEAD(last_sequence) OVER successive AS "lastSequence'[p][k]",
     first_sequence AS "firstSequence[p][k]",
     LEAD(first_sequence) OVER successive AS "firstSequence'[p][k]",
-    CAST(JSON_OBJECT('last_offset', last_offset, 'transactional', transactional, 'marker', marker, 'cause', cause) AS TEXT) AS evidence
+    CAST(JSON_OBJECT('last_offset', last_offset, 'transactional', transactional, 'marker', marker, 'silent_ms', silent_ms, 'cause', cause) AS TEXT) AS evidence
   FROM silver.producer_states
   WINDOW successive AS (
     PARTITION BY cluster, topic, "partition", partition_key, partition_key, producer_id
@@ -75,7 +75,7 @@ SELECT
   COALESCE(antecedent AND NOT unchanged, FALSE) AS exercised,
   CASE
     WHEN NOT verdict
-    THEN CASE WHEN antecedent AND NOT c1 THEN 'firstSequence''[p][k] = 0 (ProducerEpochProps:661)' END
+    THEN CASE WHEN antecedent AND NOT c1 THEN 'firstSequence''[p][k] = 0 (ProducerEpochProps:678)' END
   END AS failed_conjunct,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)

@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:761 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/ProducerEpochProps.tla:789 by `tlasql compile`; do not edit
 --
 -- NoDanglingTransaction == \A x \in partitionTransactions : x.open => ~Dangling(x)
 WITH frame AS (
@@ -38,7 +38,7 @@ WITH frame AS (
     "x.listed",
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN '~Dangling(x) (ProducerEpochProps:761)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN '~Dangling(x) (ProducerEpochProps:789)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT
@@ -116,7 +116,9 @@ SELECT
       'records',
       partition_transactions.records,
       'marker_epoch',
-      partition_transactions.marker_epoch
+      partition_transactions.marker_epoch,
+      'coordinator_outcome',
+      partition_transactions.coordinator_outcome
     ) AS TEXT)
   END AS evidence
 FROM silver.partition_transactions AS partition_transactions

@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:690 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/ProducerEpochProps.tla:714 by `tlasql compile`; do not edit
 --
 -- NoSequenceReset ==
 --     \A p \in DOMAIN appendedEpoch : \A k \in DOMAIN appendedEpoch[p] \cap DOMAIN appendedEpoch'[p] :
@@ -29,7 +29,7 @@ WITH frame AS (
     LEAD(last_sequence) OVER successive AS "lastSequence'[p][k]",
     first_sequence AS "firstSequence[p][k]",
     LEAD(first_sequence) OVER successive AS "firstSequence'[p][k]",
-    CAST(JSON_OBJECT('last_offset', last_offset, 'transactional', transactional, 'marker', marker, 'cause', cause) AS TEXT) AS evidence
+    CAST(JSON_OBJECT('last_offset', last_offset, 'transactional', transactional, 'marker', marker, 'silent_ms', silent_ms, 'cause', cause) AS TEXT) AS evidence
   FROM silver.producer_states
   WINDOW successive AS (
     PARTITION BY cluster, topic, "partition", partition_key, partition_key, producer_id
@@ -137,7 +137,7 @@ SELECT
     WHEN NOT verdict
     THEN CASE
       WHEN antecedent AND NOT c1
-      THEN '~Behind(firstSequence''[p][k], SequenceAfter(lastSequence[p][k])) (ProducerEpochProps:692)'
+      THEN '~Behind(firstSequence''[p][k], SequenceAfter(lastSequence[p][k])) (ProducerEpochProps:716)'
     END
   END AS failed_conjunct,
   CASE

@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:643 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/ProducerEpochProps.tla:657 by `tlasql compile`; do not edit
 --
 -- NoWriteAfterFence ==
 --     \A p \in DOMAIN appendedEpoch : \A k \in DOMAIN appendedEpoch[p] \cap DOMAIN appendedEpoch'[p] :
@@ -21,7 +21,7 @@ WITH frame AS (
     producer_id AS k,
     producer_epoch AS "appendedEpoch[p][k]",
     LEAD(producer_epoch) OVER successive AS "appendedEpoch'[p][k]",
-    CAST(JSON_OBJECT('last_offset', last_offset, 'transactional', transactional, 'marker', marker, 'cause', cause) AS TEXT) AS evidence
+    CAST(JSON_OBJECT('last_offset', last_offset, 'transactional', transactional, 'marker', marker, 'silent_ms', silent_ms, 'cause', cause) AS TEXT) AS evidence
   FROM silver.producer_states
   WINDOW successive AS (
     PARTITION BY cluster, topic, "partition", partition_key, partition_key, producer_id
@@ -53,7 +53,7 @@ SELECT
   COALESCE(NOT unchanged, FALSE) AS exercised,
   CASE
     WHEN NOT verdict
-    THEN CASE WHEN NOT c1 THEN 'appendedEpoch''[p][k] >= appendedEpoch[p][k] (ProducerEpochProps:645)' END
+    THEN CASE WHEN NOT c1 THEN 'appendedEpoch''[p][k] >= appendedEpoch[p][k] (ProducerEpochProps:659)' END
   END AS failed_conjunct,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)

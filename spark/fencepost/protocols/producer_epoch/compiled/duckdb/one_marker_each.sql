@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:593 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/ProducerEpochProps.tla:602 by `tlasql compile`; do not edit
 --
 -- OneMarkerEach == \A m \in transactionMarkers : m.found >= 1 => m.found <= 1
 WITH frame AS (
@@ -34,7 +34,7 @@ WITH frame AS (
     "m.found",
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'm.found <= 1 (ProducerEpochProps:593)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'm.found <= 1 (ProducerEpochProps:602)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT
@@ -102,7 +102,23 @@ SELECT
       'marker_position',
       transaction_markers.marker_position,
       'marker_at',
-      STRFTIME(transaction_markers.marker_at, '%Y-%m-%dT%H:%M:%S.%gZ')
+      STRFTIME(transaction_markers.marker_at, '%Y-%m-%dT%H:%M:%S.%gZ'),
+      'wrong_type',
+      transaction_markers.wrong_type,
+      'wrong_position',
+      transaction_markers.wrong_position,
+      'wrong_at',
+      STRFTIME(transaction_markers.wrong_at, '%Y-%m-%dT%H:%M:%S.%gZ'),
+      'wrong_client_id',
+      transaction_markers.wrong_client_id,
+      'wrong_connection',
+      transaction_markers.wrong_connection,
+      'wrong_first_offset',
+      transaction_markers.wrong_first_offset,
+      'wrong_last_offset',
+      transaction_markers.wrong_last_offset,
+      'wrong_records',
+      transaction_markers.wrong_records
     ) AS TEXT)
   END AS evidence
 FROM silver.transaction_markers AS transaction_markers

@@ -28,7 +28,7 @@ WITH frame AS (
     LEAD(first_sequence) OVER successive AS "firstSequence'[p][k]",
     coordinator_epoch AS "markerCoordinatorEpoch[p][k]",
     LEAD(coordinator_epoch) OVER successive AS "markerCoordinatorEpoch'[p][k]",
-    CAST(JSON_OBJECT('last_offset', last_offset, 'transactional', transactional, 'marker', marker, 'cause', cause) AS TEXT) AS evidence
+    CAST(JSON_OBJECT('last_offset', last_offset, 'transactional', transactional, 'marker', marker, 'silent_ms', silent_ms, 'cause', cause) AS TEXT) AS evidence
   FROM silver.producer_states
   WINDOW successive AS (
     PARTITION BY cluster, topic, "partition", partition_key, partition_key, producer_id
@@ -235,7 +235,7 @@ FROM (
           WHEN next_from_position = to_position
           THEN {'definition': 'no_write_after_fence', 'witness': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN CAST(JSON_OBJECT('p', p, 'k', k) AS TEXT) END, 'verdict': verdict_1, 'exercised': COALESCE(NOT unchanged_1, FALSE), 'failed_conjunct': CASE
             WHEN NOT verdict_1
-            THEN CASE WHEN NOT c1_1 THEN 'appendedEpoch''[p][k] >= appendedEpoch[p][k] (ProducerEpochProps:645)' END
+            THEN CASE WHEN NOT c1_1 THEN 'appendedEpoch''[p][k] >= appendedEpoch[p][k] (ProducerEpochProps:659)' END
           END, 'values': CASE
             WHEN NOT COALESCE(verdict_1, FALSE)
             THEN CAST(JSON_OBJECT('appendedEpoch[p][k]', "appendedEpoch[p][k]", 'appendedEpoch''[p][k]', "appendedEpoch'[p][k]") AS TEXT)
@@ -245,7 +245,7 @@ FROM (
           WHEN next_from_position = to_position
           THEN {'definition': 'new_epoch_starts_at_sequence_zero', 'witness': CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN CAST(JSON_OBJECT('p', p, 'k', k) AS TEXT) END, 'verdict': verdict_2, 'exercised': COALESCE(antecedent_2 AND NOT unchanged_2, FALSE), 'failed_conjunct': CASE
             WHEN NOT verdict_2
-            THEN CASE WHEN antecedent_2 AND NOT c1_2 THEN 'firstSequence''[p][k] = 0 (ProducerEpochProps:661)' END
+            THEN CASE WHEN antecedent_2 AND NOT c1_2 THEN 'firstSequence''[p][k] = 0 (ProducerEpochProps:678)' END
           END, 'values': CASE
             WHEN NOT COALESCE(verdict_2, FALSE)
             THEN CAST(JSON_OBJECT(
@@ -278,7 +278,7 @@ FROM (
             WHEN NOT verdict_3
             THEN CASE
               WHEN antecedent_3 AND NOT c1_3
-              THEN '~Ahead(firstSequence''[p][k], SequenceAfter(lastSequence[p][k])) (ProducerEpochProps:676)'
+              THEN '~Ahead(firstSequence''[p][k], SequenceAfter(lastSequence[p][k])) (ProducerEpochProps:697)'
             END
           END, 'values': CASE
             WHEN NOT COALESCE(verdict_3, FALSE)
@@ -312,7 +312,7 @@ FROM (
             WHEN NOT verdict_4
             THEN CASE
               WHEN antecedent_4 AND NOT c1_4
-              THEN '~Behind(firstSequence''[p][k], SequenceAfter(lastSequence[p][k])) (ProducerEpochProps:692)'
+              THEN '~Behind(firstSequence''[p][k], SequenceAfter(lastSequence[p][k])) (ProducerEpochProps:716)'
             END
           END, 'values': CASE
             WHEN NOT COALESCE(verdict_4, FALSE)
@@ -346,7 +346,7 @@ FROM (
             WHEN NOT verdict_5
             THEN CASE
               WHEN NOT c1_5
-              THEN 'markerCoordinatorEpoch''[p][k] >= markerCoordinatorEpoch[p][k] (ProducerEpochProps:707)'
+              THEN 'markerCoordinatorEpoch''[p][k] >= markerCoordinatorEpoch[p][k] (ProducerEpochProps:731)'
             END
           END, 'values': CASE
             WHEN NOT COALESCE(verdict_5, FALSE)

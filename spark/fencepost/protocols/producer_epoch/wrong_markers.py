@@ -1,0 +1,123 @@
+"""Markers that ended a transaction in a partition otherwise than its coordinator had prepared it.
+
+An operator ends a transaction that is not hanging: what its producer wrote so far ends as the operator says,
+and the coordinator's marker ends the rest. From transaction version 2 on the coordinator's marker has the
+epoch after that of the batches, and the operator's has that of the batches. Before, all have one epoch: a
+marker that comes after the coordinator's marker of one transaction may concern the next one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Flags, Longs, first_at_or_after, longs, taken
+from fencepost.protocols.producer_epoch.counts import Counts, sums_at
+from fencepost.protocols.producer_epoch.producer_state import NONE
+
+if TYPE_CHECKING:
+    from fencepost.protocols.producer_epoch.markers_due import Due
+
+_NEVER = np.iinfo(np.int64).max
+
+
+class WrongMarkers(NamedTuple):
+    """The markers of the other type that ended the transaction of each row of a Due.
+
+    ``found``: how many there are; UNKNOWN if a hole may hide one, or if one may concern another transaction.
+    ``first``: the place of the first of them, UNKNOWN without one. ``interrupts``: for each marker, whether
+    an operator ended with it what no coordinator has prepared so far.
+    """
+
+    found: Longs
+    first: Longs
+    interrupts: Flags
+
+
+def wrong_markers(due: Due, ended_at: Longs, before: Counts, tolerance_ms: int) -> WrongMarkers:
+    """``ended_at``: the number of the key of the batches that each marker ended, or may have ended."""
+    batches_at = due.batches_at
+    ended_epoch = longs(due.markers["ended_epoch"])
+    count, first = np.zeros(len(due.type), dtype=np.int64), np.full(len(due.type), _NEVER)
+    hidden = np.zeros(len(due.type), dtype=np.bool_)
+
+    def add(rows: Longs, markers: Longs) -> None:
+        differs = due.types[markers] != due.type[rows]
+        hidden[rows[due.types[markers] == UNKNOWN]] = True
+        np.add.at(count, rows[differs], 1)
+        np.minimum.at(first, rows[differs], markers[differs])
+
+    # without the marker that is due every other one of a coordinator counts, also one that ended nothing
+    row = due.row_of_marker()
+    missing = np.append(due.is_only & (due.due_marker == UNKNOWN), False)[row]
+    is_of_row = (ended_epoch >= 0) & (np.append(batches_at, UNKNOWN)[row] == ended_at)
+    is_of_row |= (
+        (ended_epoch == NONE) & (longs(due.markers["by_operator"]) != 1) & np.append(due.whole, False)[row]
+    )
+    replacing = np.flatnonzero(missing & is_of_row)
+    add(row[replacing], replacing)
+    hidden[row[missing & ~is_of_row & (ended_epoch < 0)]] = True
+    in_order = np.flatnonzero(~due.is_only & (due.due_marker == UNKNOWN) & (due.in_order != UNKNOWN))
+    add(in_order, due.in_order[in_order])
+    counted = np.zeros(len(row) + 1, dtype=np.bool_)
+    counted[replacing] = counted[due.in_order[due.in_order != UNKNOWN]] = True
+    counted[due.due_marker[due.due_marker != UNKNOWN]] = True
+    others = np.flatnonzero(~counted[:-1] & (ended_epoch != NONE))
+    concerned, may_concern, interrupts = _concerned(due, ended_at, others, before, tolerance_ms)
+    add(concerned[concerned != UNKNOWN], others[concerned != UNKNOWN])
+    doubtful = may_concern != UNKNOWN
+    hidden[may_concern[doubtful][due.types[others[doubtful]] != due.type[may_concern[doubtful]]]] = True
+    first_known = taken(longs(due.markers["first_known"]), due.due_marker)
+    hidden |= (due.due_marker != UNKNOWN) & (first_known != 1)
+    # what an earlier chapter saw interrupted
+    order = np.lexsort((longs(due.rows["prepared_position"]), batches_at))
+    is_first = np.zeros(len(order), dtype=np.bool_)
+    is_first[order[np.unique(batches_at[order], return_index=True)[1]]] = True
+    hidden |= is_first & (sums_at(before.at, before.interrupted, batches_at) > 0)
+    count = np.where(hidden & (count == 0), UNKNOWN, count)
+    return WrongMarkers(count, np.where(first == _NEVER, UNKNOWN, first), interrupts)
+
+
+def _concerned(
+    due: Due, ended_at: Longs, markers: Longs, before: Counts, tolerance_ms: int
+) -> tuple[Longs, Longs, Flags]:
+    """For each of these markers, which ended batches and are not due: the row that it surely concerns, the
+    row that it may concern, and WrongMarkers.interrupts (of all markers).
+    """
+    batches_at = due.batches_at
+    by_operator, offset, ms, ended_epoch = (
+        longs(due.markers[name]) for name in ("by_operator", "offset", "timestamp_ms", "ended_epoch")
+    )
+    surely, perhaps = np.full(len(markers), UNKNOWN), np.full(len(markers), UNKNOWN)
+    interrupts = np.zeros(len(offset), dtype=np.bool_)
+    until = taken(offset, np.where(due.due_marker != UNKNOWN, due.due_marker, due.in_order))
+    until = np.where(until == UNKNOWN, _NEVER, until)
+    order = np.lexsort((longs(due.rows["prepared_position"]), until, batches_at))
+    places = first_at_or_after(batches_at[order], until[order], ended_at[markers], offset[markers] + 1)
+    started = longs(due.rows["started_ms"])
+    prepared = np.bincount(batches_at, minlength=1)
+    prepared_before = sums_at(before.at, before.listed, batches_at)
+    unmatched = np.bincount(batches_at[~due.matched], minlength=len(prepared))
+    for number, (marker, place) in enumerate(zip(markers.tolist(), places.tolist(), strict=True)):
+        group = ended_at[marker]
+        row = order[place] if place < len(order) and batches_at[order[place]] == group else UNKNOWN
+        if row == UNKNOWN:
+            last = order[place - 1] if place and batches_at[order[place - 1]] == group else UNKNOWN
+            interrupts[marker] = by_operator[marker] == 1
+            # an operator may have written the marker that was due, and the coordinator this one
+            if last != UNKNOWN and (
+                due.due_marker[last] == UNKNOWN or by_operator[due.due_marker[last]] != 0
+            ):
+                perhaps[number] = last
+        elif unmatched[group] or ended_epoch[marker] == UNKNOWN:
+            perhaps[number] = row
+        elif prepared[group] + prepared_before[row] == 1:
+            surely[number] = row
+        elif by_operator[marker] != 1:
+            perhaps[number] = row
+        elif ms[marker] >= started[row] - tolerance_ms:
+            # if it came before the transaction, it ended a hanging one
+            ended_rest = due.due_marker[row] != UNKNOWN and ended_epoch[due.due_marker[row]] == NONE
+            (surely if ended_rest else perhaps)[number] = row
+    return surely, perhaps, interrupts
