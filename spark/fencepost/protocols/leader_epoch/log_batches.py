@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.protocols.leader_epoch.checkpoint_entries import LOG_COLUMNS
+from fencepost.protocols.leader_epoch.checkpoints import LOG_COLUMNS
 from fencepost.protocols.leader_epoch.handed_down_batches import LOG_APPEND_TIME, merge_read_batches
 from fencepost.protocols.leader_epoch.handed_down_tables import HANDED_BATCHES
 from fencepost.replay.logs import UNKNOWN, Batches, Longs, by_log, longs

@@ -201,8 +201,8 @@ LEADER_EPOCHS = Table(
 
 LEADER_EPOCH_ENTRIES = Table(
     "silver.leader_epoch_entries",
-    "One row per entry of each captured content of each replica's leader-epoch-checkpoint. The scope is the "
-    "partition's log; the interval is that of the entry's epoch.",
+    "One row per entry of each replica's leader-epoch-checkpoint, as it was when it was read last. The scope "
+    "is the partition's log; the interval is that of the entry's epoch.",
     {
         **_SCOPE,
         **_PARTITION,
