@@ -272,8 +272,9 @@ COMMITTED_OFFSETS = Table(
         "committed_topic_id": "string",  # that id; '' for none
         **_CANDIDATES,
         **_ORIGIN,
-        # how the origin is known. fetched: its client fetched there before; committed: its client got the
-        # offset from OffsetFetch, and commits it again; null if the origin is not known
+        # how the origin is known. fetched: its client fetched up to there; committed: its client got the
+        # offset from OffsetFetch, and commits it again; only: the name never had another topic; null if the
+        # origin is not known
         "origin": "string",
         "error": "string",  # NONE for a stored offset
         "commit_partition": "int",  # of __consumer_offsets
