@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
+from fencepost.protocols.leader_epoch.acknowledged import Acknowledged
 from fencepost.protocols.leader_epoch.checkpoints import Checkpoint
 from fencepost.protocols.leader_epoch.elections import Election
 from fencepost.protocols.leader_epoch.metadata_epochs import MetadataEpochs, lost_of
@@ -33,9 +35,13 @@ class LogRows:
         log: PartitionLog,
         metadata_epochs: MetadataEpochs,
         cut: Sequence[Truncation],
+        answers: Sequence[Acknowledged] = (),
     ) -> None:
-        """``rows`` collects the rows, by the table's name. ``cut``: what replicas truncated of the log."""
+        """``rows`` collects the rows, by the table's name. ``cut``: what replicas truncated of the log;
+        ``answers``: what producers were told of it.
+        """
         self._rows, self._log, self._metadata_epochs, self._cut = rows, log, metadata_epochs, cut
+        self._answers = answers
         self._about = log.place.about
         self._runs, self._first = log.runs(), log.first_offsets()
 
@@ -135,7 +141,9 @@ class LogRows:
             begins = runs[0].begins if runs else None
             at = begins if begins is not None else self._first.get(epoch, self._behind(epoch))
             following = [survived[each][0].begins for each in epochs[number + 1 :] if each in survived]
-            cut = lost_of(self._metadata_epochs, epoch, lost)
+            written_from = begins if begins is not None else min(following, default=None)
+            has_all = partial(self._log.has_all, self._answers, begin=written_from)
+            cut = lost_of(self._metadata_epochs, epoch, lost, has_all)
             dated = [self._log.dated_ms(run) for run in runs]
             self._rows[LEADER_EPOCHS.name].add(
                 *self._about,

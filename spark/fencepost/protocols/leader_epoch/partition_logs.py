@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from fencepost.protocols.leader_epoch.acknowledged import Acknowledged
 from fencepost.protocols.leader_epoch.captured_files import CapturedFiles
 from fencepost.protocols.leader_epoch.handed_down_batches import hand_down_batches
 from fencepost.protocols.leader_epoch.log_batches import LogBatches
@@ -87,7 +88,7 @@ class PartitionLog:
         could not be read; ``files``: those of the log's cluster.
         """
         self.place, self._batches = place, batches
-        self._empty_at = {} if unread else files.empty_at
+        self._files, self._is_read = files, not unread
         headers = self._headers = batches.headers
         self.epoch = headers.leader_epoch
         self.base, self.last = headers.base_offset, headers.last_offset
@@ -189,12 +190,33 @@ class PartitionLog:
         """The first offset behind the log as a replica has it in a folder; None where that is not known."""
         if len(self.epoch):
             return self.end_offset()
-        return self._empty_at.get((broker_id, folder, self.place.topic_id or ""))
+        folder_of = (broker_id, folder, self.place.topic_id or "")
+        return self._files.ends[folder_of] if self._is_read and folder_of in self._files.empty else None
 
     def has_none_below(self, offset: int) -> bool:
         """Whether only the cleaner can have removed batches below the lowest one, at ``offset``."""
         base = self.log.base
         return base is not None and offset - 1 <= base.to
+
+    def has_all(self, answers: Sequence[Acknowledged], leader: int, begin: int | None) -> bool:
+        """Whether the log of a leader certainly has all that it acknowledged before it led again. What was
+        written since begins at ``begin``, None if nothing was.
+
+        The answer about the last records before ``begin`` shows that its request log goes so far. An offset
+        from there on that was told twice may have been given out twice.
+        """
+        if begin is None:
+            begin = self._files.end_of(leader, self.place.topic, self.place.topic_id, self.place.partition)
+        if begin is None:
+            return False
+        told = np.concatenate([[], *(each.offset for each in answers)])
+        by_leader = np.concatenate([[], *(each.offset[each.broker == leader] for each in answers)])
+        at = self.log.rows
+        written = self.base[at][self._batches.is_control[at] == 0]
+        last = written[written < begin][-1:]
+        again = np.unique(told[told >= begin], return_counts=True)[1]
+        is_told = len(last) > 0 and bool(np.isin(last, by_leader).all())
+        return is_told and bool(np.isin(told, written).all() and (again == 1).all())
 
     def clock(self) -> Longs:
         """The time of each batch that survived, by a broker's clock; UNKNOWN where a client set it."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fencepost.protocols.leader_epoch.acknowledged import Answers
 from fencepost.protocols.leader_epoch.captured_files import CapturedFiles
 from fencepost.protocols.leader_epoch.checkpoints import checkpoints_by_log
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
@@ -48,6 +49,7 @@ class PartitionEvidence:
     files: Mapping[str, CapturedFiles] = field(default_factory=dict)
     before: pa.Table = field(default_factory=HANDED_BATCHES.arrow_schema.empty_table)
     truncations: Truncations = field(default_factory=dict)
+    answers: Answers = field(default_factory=dict)
 
 
 @collection_paused()
@@ -76,7 +78,10 @@ def replay_partitions(
         )
         epochs = metadata_epochs(histories.get(place.cluster), place)
         cut = evidence.truncations.get((place.cluster, place.topic_id or "", place.partition), ())
-        LogRows(rows, log, epochs, cut).add(checkpoints.get(key, []))
+        names = (place.topic, place.topic_id or "")
+        keys = [(place.cluster, name, place.partition) for name in names]
+        answers = [evidence.answers[each] for each in keys if each in evidence.answers]
+        LogRows(rows, log, epochs, cut, answers).add(checkpoints.get(key, []))
         if place.cluster in continued:
             handed_down.append(log.handed_down())
     return {

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from fencepost.engines import Engine, Rows, on_engine
 from fencepost.protocols.leader_epoch import clients, committed_offset_rows, log_rows
+from fencepost.protocols.leader_epoch.acknowledged import acknowledged
 from fencepost.protocols.leader_epoch.admin import ADMIN_APIS, AdminRequests, admin_requests
 from fencepost.protocols.leader_epoch.broker_fencings import fenced_brokers
 from fencepost.protocols.leader_epoch.bronze import LEADER_EPOCH_CHECKPOINTS
@@ -172,7 +173,7 @@ def _partitions(
 ) -> Mapping[str, Rows]:
     engine = evidence.engine
     quarantine, cleaned, files = (engine.collect(engine.scan(each)) for each in (QUARANTINE, CLEANED, FILES))
-    captured = captured_files(files)
+    captured, answers = captured_files(files), acknowledged(engine, histories)
     entity = partial(bucket_of, ("cluster", "topic", "partition"), engine.parallelism)
     of_offsets = [{"topic": OFFSETS_TOPIC, "record_type": RECORD_TYPES}]
     records = engine.scan(RECORDS, RECORD_COLUMNS, of_offsets)
@@ -181,7 +182,7 @@ def _partitions(
 
     def run(_: str, inputs: Mapping[str, pa.Table]) -> Steps:
         of_logs = (inputs["batches"], inputs["checkpoints"], quarantine, cleaned, captured)
-        logs = PartitionEvidence(*of_logs, inputs.get("before", nothing), cut)
+        logs = PartitionEvidence(*of_logs, inputs.get("before", nothing), cut, answers)
         for name, rows in replay_partitions(logs, histories, continued).items():
             yield names[name], rows
         commits = inputs.get("commits", inputs["batches"])

@@ -196,7 +196,16 @@ LEADER_EPOCHS = Table(
         **INTERVAL,  # in the partition's log, from start_offset on; without batches, where it would begin
     },
     ("cluster", "partition_key", "leader_epoch"),
-    handed_down_columns=("elected_request_id", "elected_by", "elected_by_client_id"),
+    handed_down_columns=(
+        "elected_request_id",
+        "elected_by",
+        "elected_by_client_id",
+        "records_lost",
+        "lost_from",
+        "lost_to",
+        "lost_leader_epoch",
+        "lost_brokers",
+    ),
 )
 
 LEADER_EPOCH_ENTRIES = Table(
