@@ -177,7 +177,8 @@ LEADER_EPOCHS = Table(
         "batches": "bigint",
         "records": "bigint",  # offsets that its surviving batches span
         # how many offsets of earlier epochs, from lost_from to lost_to, this epoch overwrote, since its
-        # leader did not have them. 0 for none; null where evidence of them may be missing
+        # leader did not have them. 0 for none; null where evidence of them may be missing. After an unclean
+        # election 0 if the leader had been the last one, and has all that it acknowledged to producers
         "records_lost": "bigint",
         "lost_from": "bigint",
         "lost_to": "bigint",  # exclusive
