@@ -27,8 +27,8 @@ WITHOUT_MEMBERS = (
 WRITTEN_BY_A_CLIENT = re.compile(
     r'"name":|ProducerId set to|\[Consumer (instanceId|clientId)=|stream-client \['
 )
-BRIEF = ("markers", "idempotent")
-"""A recording of a second, in which no segment is closed."""
+BRIEF = ("markers", "idempotent", "by-hand")
+"""Short recordings, in which no segment is closed."""
 LIMIT_BYTES = 1_500_000
 """Of one capture."""
 
