@@ -108,7 +108,8 @@ NoOlderMetadataAccepted == \A a \in metadataAnswers : OlderThanCached(a) => ~a.a
 \*
 \* Where it does not hold: the proposal refuses no commit: the error comes with the first fetch from the stored offset,
 \* which may meet a later incarnation still. An offset without leader epoch is an old client's, and nothing is compared.
-\* Of a commit by name it is known which incarnation its offset is of only where the client's fetch before it is.
+\* Of a commit by name it is known which incarnation its offset is of only where the client read up to there before, or
+\* where the name never had another topic.
 \*
 \* On call: the offset points into another log. `kafka-consumer-groups.sh --bootstrap-server ... --describe --group G`
 \* shows the live end; reset the group for this topic (`--reset-offsets --to-earliest` or `--to-datetime`) while it is
@@ -213,7 +214,7 @@ ShippedFetchRule(f) ==
 \* Where it does not hold: a shipped consumer keeps its offset when the topic gets another id. If the new log has
 \* records of the same leader epoch up to that offset, it goes on as if nothing had happened
 \* (MCLeaderEpoch_shipped_4_3_skips). Offset 0, an answer that reports a divergence and one with an error are no
-\* reading. Where an offset came from elsewhere it is unknown.
+\* reading. Where an offset came from elsewhere it is unknown, unless the name never had another topic.
 \*
 \* On call: this consumer has not read the records of the live topic from its log start to fetch_offset. Stop the group
 \* and reset it for this topic (`kafka-consumer-groups.sh --reset-offsets --to-earliest`); it then reads again what is
@@ -315,9 +316,10 @@ BatchLeaderEpochKnown ==
 \* Each entry of a leader-epoch-checkpoint says where its epoch begins in the log: no batch of it or a newer one stands
 \* before that offset, and no older one behind.
 \*
-\* Where it does not hold: a new leader writes its epoch before its first batch, at the end of its log; that entry
-\* agrees. Retention moves the first entry to the start of the log. The file is rewritten in place: a copy taken while
-\* the log was written may lag. Where batches are missing it is unknown.
+\* Where it does not hold: a new leader writes its epoch before its first batch, at the end of its log, also of one that
+\* nobody has written to yet; that entry agrees. Retention moves the first entry to the start of the log, and what the
+\* cleaner removed contradicts none. The file is rewritten in place: only what it was when it was read last is judged,
+\* and a copy taken while the log was written may lag. Where batches are missing it is unknown.
 \*
 \* On call: clients and followers that ask this replica where an epoch ends are told wrong: consumers reset or skip,
 \* followers truncate what is committed, or keep what is not. Move the leadership to a replica whose file agrees; then

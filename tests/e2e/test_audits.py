@@ -30,7 +30,7 @@ ANOTHERS = {"no_commit_for_anothers_partition"}
 WITHOUT_MEMBERS = (
     *("producers", "exhausted", "ends", "markers", "idempotent", "incarnations", "natural", "days"),
     *("operators", "makers", "platformatic", "upgraded"),
-    *("rebalances", "streams", "lags"),
+    *("rebalances", "streams", "lags", "by-hand"),
 )
 """Captures whose drivers commit as no member: about something else, or of ordinary clients only."""
 
@@ -61,6 +61,8 @@ CRITICAL: dict[str, set[str]] = {
     "upgraded": set(),
     # kafka-go and @platformatic/kafka commit what they read in an epoch before with the one that they are in
     "makers": ANOTHERS,
+    # an application calls commitSync(Map)
+    "by-hand": ANOTHERS,
     "platformatic": ANOTHERS,
     "ends": set(),
     # before 4.3 no next producer id is written

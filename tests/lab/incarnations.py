@@ -29,7 +29,7 @@ _TIMEZONES = {"4.2.1": "Asia/Tokyo", "3.9.2": "America/Los_Angeles"}
 def play(stage: Stage) -> None:
     """Every case that the cluster is large enough for."""
     operator = Operator(stage.cluster, stage.truth, "operator", "set-up")
-    bench = Bench(stage, operator, _roles(operator))
+    bench = Bench(stage, operator, roles(operator))
     operator.home = bench.brokers[-1]
     stage.cluster.coordinator("any")  # the first look-up creates __consumer_offsets
     stage.cluster.set_topic_config("__consumer_offsets", "segment.ms", SEGMENT_MS)
@@ -80,7 +80,8 @@ def _three(bench: Bench, case: Callable[[str, Callable[[], None]], None]) -> Non
     case("unclean-final", partial(finish, bench))
 
 
-def _roles(operator: Operator) -> list[int]:
+def roles(operator: Operator) -> list[int]:
+    """The brokers, the active controller last."""
     active = operator.active_controller()
     others = [b.broker_id for b in operator.cluster.brokers if b.broker_id != active]
     return [*others, active]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import by_hand
 import compacted
 import days
 import ends
@@ -204,6 +205,7 @@ SCENARIOS: dict[str, Scenario] = {
     "days": days.SCENARIO,
     "upgraded": upgraded.SCENARIO,
     "incarnations": incarnations.SCENARIO,
+    "by-hand": by_hand.SCENARIO,
     "rebalances": rebalances.SCENARIO,
     "streams": streams_runs.SCENARIO,
     "lags": streams_lags.SCENARIO,

@@ -83,7 +83,8 @@ def test_a_fetch() -> None:
         [request._replace(error=0)],
         [request._replace(error=71)],
         [request],
-        [said(other, error=74)],
+        # in a fetch session: what an earlier request listed
+        [said(of, error=0, **full), said(other, error=74)],
     ]
 
 

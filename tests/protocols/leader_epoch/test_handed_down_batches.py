@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from fencepost.protocols.leader_epoch.captured_files import CapturedFiles
 from fencepost.protocols.leader_epoch.handed_down_batches import as_handed_down, merge_read_batches
 from fencepost.protocols.leader_epoch.handed_down_tables import HANDED_BATCHES
 from fencepost.protocols.leader_epoch.log_batches import LogBatches
@@ -51,7 +52,7 @@ def table(rows: list[dict[str, Any]]) -> pa.Table:
 
 def read(rows: pa.Table, cleaned_to: tuple[int, ...] = ()) -> PartitionLog:
     consumed = dict.fromkeys(zip(rows["broker_id"].to_pylist(), rows["file"].to_pylist(), strict=True), 10**9)
-    return PartitionLog(PLACE, LogBatches.of(rows), cleaned_to, [], consumed)
+    return PartitionLog(PLACE, LogBatches.of(rows), cleaned_to, [], CapturedFiles(consumed))
 
 
 def by_chapters(rows: list[dict[str, Any]], length: int, overlap: int) -> tuple[PartitionLog, int]:

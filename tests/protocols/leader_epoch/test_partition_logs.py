@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from fencepost.protocols.leader_epoch.captured_files import CapturedFiles
 from fencepost.protocols.leader_epoch.handed_down_batches import as_handed_down
 from fencepost.protocols.leader_epoch.log_batches import LogBatches
 from fencepost.protocols.leader_epoch.partition_logs import LogPlace, PartitionLog
@@ -33,7 +34,7 @@ def row(position: int, base: int, count: int, epoch: int, broker: int) -> dict[s
 
 def of_rows(rows: list[dict[str, Any]], consumed: dict[tuple[int, str], int]) -> PartitionLog:
     table = as_handed_down(pa.Table.from_pylist(rows, schema=BATCHES.arrow_schema))
-    return PartitionLog(PLACE, LogBatches.of(table), (), [], consumed)
+    return PartitionLog(PLACE, LogBatches.of(table), (), [], CapturedFiles(consumed))
 
 
 def runs(log: PartitionLog) -> list[tuple[int, int, int]]:

@@ -39,7 +39,9 @@ class Position:
     """Where a client fetches a partition.
 
     It began at the offset ``began_at`` of the incarnation ``began_of``, which an ``answer`` gave it, None if
-    none did. ``line`` is its newest Fetch, ``row`` the number of its row of silver.fetch_positions.
+    none did. Since then it has read from ``read_from`` up to ``read_to`` at most: the high watermark in the
+    answers. ``line`` is its newest Fetch, ``row`` the number of its row of silver.fetch_positions;
+    ``earlier`` is where it last fetched another incarnation.
     """
 
     topic_id: str | None
@@ -49,18 +51,28 @@ class Position:
     row: int
     began_at: int
     began_of: str | None
+    read_from: int
+    read_to: int
     answer: AnsweredOffset | None = None
+    earlier: Position | None = None
+
+    def explains(self, offset: int) -> bool:
+        """Whether the client can have come to an offset by reading."""
+        return self.read_from <= offset <= self.read_to
 
     def incarnation_of(self, offset: int) -> str | None:
         """The topic id of an offset: at the beginning that of where the offset comes from, else the fetched
-        one.
+        one. None for an offset that it cannot have come to by reading.
         """
-        return self.began_of if offset == self.began_at else self.topic_id
+        if offset == self.began_at:
+            return self.began_of
+        return self.topic_id if self.explains(offset) else None
 
 
 @dataclass(slots=True)
 class Client:
-    """One instance of a client: its cache, the newest offsets in its answers, and where it fetches.
+    """One instance of a client: its cache, the newest offsets in its answers, and where it fetches. Without a
+    ``name`` it is whoever is at the other end of one connection; what it sent on others is not known.
 
     ``numbering``: the correlation ids of all its lines. ``is_followed``: it counts its requests as a Java
     client does, from 0 over all its connections, so that a missing line shows. ``highest_id``: the highest
@@ -69,7 +81,7 @@ class Client:
     which it has not fetched yet.
     """
 
-    name: str
+    name: str | None
     numbering: CorrelationIds
     is_followed: bool = False
     is_producer: bool = False
@@ -108,7 +120,7 @@ class Client:
 
     def is_known_until(self, line: ClientRequest) -> bool:
         """Whether the line of every request before this one is known, from the first (ApiVersions) on."""
-        return self.numbering.is_whole(0, line.correlation_id)
+        return self.name is not None and self.numbering.is_whole(0, line.correlation_id)
 
     def committed(self, place: Place, group_id: str | None, offset: int) -> AnsweredOffset | None:
         """The answer to OffsetFetch that gave it this committed offset, if it has not read on from there."""
@@ -123,4 +135,5 @@ class Client:
 
     def sent_nothing_else(self, one: ClientRequest, other: ClientRequest) -> bool:
         """Whether the line of every request between these two is known: no correlation id is missing."""
-        return self.numbering.is_whole(one.correlation_id, other.correlation_id)
+        between = (one.correlation_id, other.correlation_id)
+        return self.name is not None and self.numbering.is_whole(*between)

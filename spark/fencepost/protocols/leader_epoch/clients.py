@@ -218,14 +218,18 @@ def _replay(
     client_lines: ClientLines,
     rows: _Rows,
 ) -> None:
-    """Replay the lines of one instance."""
+    """Replay the lines of one instance, or of connections whose instances are not known."""
+    unnamed: dict[Connection, Client] = {}
     for line in lines:
-        client = clients.get((line.broker_id, line.connection or ""))
+        connection = (line.broker_id, line.connection or "")
+        client = clients.get(connection)
         if client is not None:
             client.follow(line)
         if line.api_key in (METADATA, DESCRIBE_TOPIC_PARTITIONS):
             rows.answers.add(client_lines, line, client)
         elif line.api_key not in COMMIT_APIS:
+            if client is None and line.connection is not None:
+                client = unnamed.setdefault(connection, Client(None, CorrelationIds()))
             _replay_partitions(line, client, client_lines, rows)
         elif client is not None:
             rows.read_before.add(client_lines, line, client)

@@ -112,6 +112,20 @@ class ClusterHistory:
         last = bisect_right(lives, highest, key=lambda life: life.named)
         return lives[max(first - 1, 0) : last]
 
+    def only_incarnation(self, topic: str, highest: int, live_topic_id: str | None = None) -> str | None:
+        """The topic id of the only incarnation that a name had up to an offset; None where it had none or
+        several, or where the log before its creation, which may hide one, is not known.
+
+        ``live_topic_id``: of the one that lived there, if that is known.
+        """
+        first, *others = self.by_name.get(topic) or (None,)
+        if first is None or first.number != 1 or first.begins.position > highest:
+            return None
+        is_only = first.topic_id == live_topic_id or (
+            self.is_covered(0, highest) and all(each.begins.position > highest for each in others)
+        )
+        return first.topic_id if is_only else None
+
     def next_begins(self, life: TopicLife) -> Point | None:
         """Where the next incarnation of the same name begins."""
         if life.topic is None:

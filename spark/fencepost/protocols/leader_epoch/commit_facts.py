@@ -68,6 +68,10 @@ class ClusterFacts:
         """The columns of what may have lived in a window, and their lists (states.columns_of)."""
         return columns_of(candidates(self._known.history, window, topic, partition, topic_id))
 
+    def only_incarnation(self, window: Window, topic: str, live_topic_id: str | None) -> str | None:
+        """The topic id of the only incarnation that a name had until then (ClusterHistory)."""
+        return self._known.history.only_incarnation(topic, window.highest, live_topic_id)
+
     def _partition_epoch(self, topic_id: str | None, partition: int) -> int | None:
         life = self._known.history.partition(topic_id, partition)
         return None if life is None else life.partition_epoch

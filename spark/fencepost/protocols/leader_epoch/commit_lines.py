@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.protocols.leader_epoch.client import Client
+from fencepost.protocols.leader_epoch.client import Client, Position
 from fencepost.protocols.leader_epoch.client_lines import ClientLines
 from fencepost.protocols.leader_epoch.client_requests import ClientRequest, of_partitions
 from fencepost.protocols.leader_epoch.lines import APIS, COMMIT_APIS
@@ -98,7 +98,7 @@ class ReadPositions:
                 continue
             place = (topic, each.requested.partition)
             position = client.positions.get(place)
-            topic_id = None if position is None else position.incarnation_of(each.offset) or None
+            topic_id = None if position is None else _incarnation_of(each.offset, position, client, line)
             if position is not None and topic_id != lines.live_partition_at(line, *place).topic_id:
                 # it may have gone on to another incarnation since then, in lines that are missing
                 is_certain = (
@@ -123,6 +123,19 @@ class ReadPositions:
         ]
         columns = zip(*positions, strict=True) if positions else ((),) * len(kinds)
         return {name: pa.array(of, kinds[name]) for name, of in zip(kinds, columns, strict=True)}
+
+
+def _incarnation_of(offset: int, position: Position, client: Client, line: ClientRequest) -> str | None:
+    """The incarnation of an offset that a client commits, by where it has read; None where that does not
+    tell: an application may commit any offset, also the position that it had in a topic which is gone.
+    """
+    newest, earlier = position.incarnation_of(offset) or None, position.earlier
+    if earlier is None or not earlier.explains(offset):
+        return newest
+    if not position.explains(offset):
+        return earlier.incarnation_of(offset) if client.sent_nothing_else(earlier.line, line) else None
+    is_end_of_both = offset in (earlier.offset, earlier.read_to) and offset != position.offset
+    return None if is_end_of_both else newest
 
 
 def commit_lines(

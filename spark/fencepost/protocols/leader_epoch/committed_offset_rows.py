@@ -64,7 +64,7 @@ _OF_MET = (
 _MET = Table(
     "met",
     "What lived where a commit was made.",
-    {name: MET_COMMITS.columns[name] for name in _OF_MET},
+    {**{name: MET_COMMITS.columns[name] for name in _OF_MET}, "only_topic_id": "string"},
     (),
 )
 
@@ -108,7 +108,11 @@ class CommittedOffsets:
         places = (self._rows[name].cast(pa.string()) for name in ("commit_partition", "record_offset"))
         self._ids = pa.array(digests_of_texts(facts.name, "commit", *places), pa.string())
         self._lines = self._matched()
-        self._origins = Origins(self._rows, self._requests, self._lines, facts.tolerance_ms)
+        number, lived = self._lived
+        only = lived["only_topic_id"].to_pylist()
+        self._origins = Origins(
+            self._rows, self._requests, self._lines, lambda row: only[number[row]], facts.tolerance_ms
+        )
 
     def pieces(self) -> Iterator[pa.Table]:
         """The rows of MET_COMMITS, in pieces: a group may have millions."""
@@ -162,12 +166,12 @@ class CommittedOffsets:
         of_requests = self._requests.select(CommitLine._fields[_OF_CLIENT]).take(
             pa.array(lines, mask=lines < 0)
         )
-        origins = [self._origins.found.get(row, (None, None)) for row in range(first, end)]
+        origins = [self._origins.of(row) for row in range(first, end)]
         places = zip(origins, rows["partition"].to_pylist(), strict=True)
         at = _timestamps(rows["ms"])
         columns = {
             **{name: rows[column] for name, column in _OF_STORED.items()},
-            **{name: lived[name].take(number) for name in lived.column_names},
+            **{name: lived[name].take(number) for name in _OF_MET},
             **{name: of_requests[name] for name in of_requests.column_names if not name.endswith("_ms")},
             "log": pa.repeat(METADATA_LOG, rows.num_rows),
             "commit_id": self._ids.slice(first, end - first),
@@ -213,19 +217,20 @@ class CommittedOffsets:
         live = Columns(_MET)
         for window, each in zip(windows, tuples(place.take(pa.array(first))), strict=True):
             common, lists = self._facts.live_columns(window, *each)
-            live.add(*common, *lists)
+            live.add(*common, *lists, self._facts.only_incarnation(window, each[0], common[0]))
         return number, live.to_arrow()
 
     def _refused(self, line: CommitLine) -> tuple[Any, ...]:
         facts, window = self._facts, self._facts.window_of(line)
         common, lists = facts.live_columns(window, line.topic, line.partition)
         identity = digest_of(line.request_id, line.topic, line.topic_id, line.partition)
-        origin = line.fetched_topic_id
+        only = facts.only_incarnation(window, line.topic, common[0])
+        origin, how = (line.fetched_topic_id, "fetched") if line.fetched_topic_id else (only, "only")
         return (
             line.cluster, METADATA_LOG, line.topic, line.partition, identity, line.group_id,
             line.offset, line.leader_epoch, line.topic_id is not None, line.topic_id or "",
             *common, origin, facts.partition_epoch(origin, line.partition),
-            "fetched" if origin else None, line.error, None, None, None, *tuple(line)[_OF_CLIENT],
+            how if origin else None, line.error, None, None, None, *tuple(line)[_OF_CLIENT],
             line.file, line.position, None, window.lowest, window.highest + 1, line.requested_ms,
             line.responded_ms, *lists,
         )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -55,6 +56,20 @@ def election_of(
     if before.leader_epoch == now.leader_epoch:
         return None
     return Election(at, now.leader_epoch, now.leader, before.leader, _how(before, now))
+
+
+def last_leader_again(elections: Sequence[Election], election: Election) -> bool:
+    """Whether an unclean election chose the broker that had led the partition last, and nobody since: as the
+    last-known-leader election of KIP-966 does. So nobody else can have written to the partition.
+    """
+    leaders = {each.leader_epoch: each.leader for each in elections}
+    if election.how != "unclean" or election.leader_epoch is None:
+        return False
+    epoch = election.leader_epoch - 1
+    while leaders.get(epoch) == NO_LEADER:
+        epoch -= 1
+    # an epoch that is not known may have had another leader
+    return leaders.get(epoch) == election.leader
 
 
 def _how(before: PartitionRegistration, now: PartitionRegistration) -> str | None:

@@ -77,6 +77,11 @@ class FetchPositions:
         before = None if client is None else client.positions.get(place)
         answer = None if client is None else client.answered_offsets.get(place)
         requested_id = each.requested.topic_id
+        if each.offset < 0 and each.error == 0:
+            # of a fetch session: the position is as it was
+            if before is not None and requested_id in (None, before.topic_id):
+                before.read_to, before.line = max(before.read_to, each.high_watermark), line
+            return
         # most fetches by topic id only read on: what lived need not be looked up for those
         possible = lines.answered_from(line, each, topic) if requested_id is None else None
         topic_id = requested_id if possible is None else agreed(possible).topic_id or None
@@ -86,8 +91,10 @@ class FetchPositions:
             del client.answered_offsets[place]
         if before is not None and answer is None and _reads_on(before, topic_id, offset, each.error):
             before.offset, before.topic_id, before.line = offset, before.topic_id or topic_id, line
+            before.read_to = max(before.read_to, each.high_watermark)
             return
         common, lists = columns_of(lines.answered_from(line, each, topic) if possible is None else possible)
+        window = lines.window(line)
         origin = _origin(answer, before, offset, line, client)
         if (
             before is not None
@@ -99,6 +106,9 @@ class FetchPositions:
             # it along from the other incarnation
             is_certain = client.sent_nothing_else(before.line, line) or 0 < offset == before.offset
             origin = origin if is_certain else origin._replace(topic_id=None)
+        if origin.topic_id is None:
+            only = lines.known.history.only_incarnation(topic, window.highest)
+            origin = origin._replace(topic_id=only)
         row: list[object] = [
             lines.cluster,
             METADATA_LOG,
@@ -126,16 +136,22 @@ class FetchPositions:
             None,
             each.log_start_offset if each.log_start_offset >= 0 else None,
             each.high_watermark if each.high_watermark >= 0 else None,
-            *span_columns(lines.window(line), line),
+            *span_columns(window, line),
             *lists,
         ]
         if client is not None:
             if before is not None:
                 self._rows[before.row][_NEXT] = row[_ID]
+            has_read_on = before is not None and origin.origin == READ and before.topic_id == topic_id
             client.positions[place] = Position(
                 topic_id, offset, each.offset_epoch, line, len(self._rows), offset, origin.topic_id,
+                before.read_from if before is not None and has_read_on else offset,
+                max(offset, each.high_watermark if each.error == 0 else -1),
                 answer if answer is not None and answer.offset == offset else None,
+                before if before is None or before.topic_id != topic_id else before.earlier,
             )  # fmt: skip
+            if before is not None:
+                before.earlier = None
         self._rows.append(row)
 
     def to_arrow(self) -> pa.Table:
@@ -149,7 +165,7 @@ class FetchPositions:
 def _reads_on(before: Position, topic_id: str | None, offset: int, error: int | None) -> bool:
     """Whether a fetch only reads on from the one before."""
     is_same = topic_id is None or before.topic_id in (None, topic_id)
-    return is_same and offset >= before.offset and error in (None, 0)
+    return is_same and before.offset <= offset <= before.read_to and error in (None, 0)
 
 
 def _origin(
@@ -163,9 +179,9 @@ def _origin(
         return Origin()
     if answer is not None and answer.offset == offset:
         return Origin(answer.origin, answer.topic_id, answer.leader_epoch, answer.request_id, answer.group_id)
-    if before is not None and answer is None and offset >= before.offset:
+    if before is not None and answer is None and before.offset <= offset <= before.read_to:
         topic_id = before.incarnation_of(offset)
         return Origin(READ, topic_id, before.leader_epoch, before.line.request_id)
-    # of a client whose first lines are missing, the line that gave it the offset may be missing, too
-    is_known = before is not None or answer is not None or client.is_known_until(line)
+    # the line that gave it the offset may be missing
+    is_known = client.is_known_until(line) if before is None else client.sent_nothing_else(before.line, line)
     return Origin(ELSEWHERE if is_known else None)

@@ -30,7 +30,7 @@ def with_commits(
     for row, ((*content, ms, leader_epoch), commit_id) in enumerate(
         zip(tuples(rows), ids.to_pylist(), strict=True)
     ):
-        origin, _ = origins.found.get(row, (None, None))
+        origin, _ = origins.of(row)
         by_content.setdefault(tuple(content), []).append((ms, commit_id, origin, leader_epoch))
     commits = {content: RepeatedCommits(of) for content, of in by_content.items()}
     return [_with_commit(position, commits, facts) for position in positions]
@@ -45,12 +45,11 @@ def _with_commit(
     if newest is None:
         return position
     commit_id, topic_id, leader_epoch, has_one_origin = newest
+    with_commit = {**position, "origin_commit_id": commit_id, "origin_leader_epoch": leader_epoch}
+    if position["origin_topic_id"] is not None or not has_one_origin:
+        return with_commit
     return {
-        **position,
-        "origin_commit_id": commit_id,
-        "origin_topic_id": topic_id if has_one_origin else None,
-        "origin_partition_epoch": facts.partition_epoch(topic_id, position["partition"])
-        if has_one_origin
-        else None,
-        "origin_leader_epoch": leader_epoch,
+        **with_commit,
+        "origin_topic_id": topic_id,
+        "origin_partition_epoch": facts.partition_epoch(topic_id, position["partition"]),
     }

@@ -18,8 +18,10 @@ from numpy.typing import NDArray
 from fencepost.protocols.leader_epoch.handed_down_tables import HANDED_BATCHES
 from fencepost.replay.logs import UNKNOWN, Longs, longs
 
-LOG_APPEND_TIME = 8
-"""The bit of a batch's attributes that is set if the broker, not the client, dated the batch."""
+LOG_APPEND_TIME, CONTROL = 8, 32
+"""The bits of a batch's attributes that are set if the broker, not the client, dated the batch, and if its
+records are markers.
+"""
 
 _SCHEMA = HANDED_BATCHES.arrow_schema
 READ = tuple(name for name in _SCHEMA.names if name != "batches")

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.protocols.leader_epoch.checkpoint_entries import LOG_COLUMNS
-from fencepost.protocols.leader_epoch.handed_down_batches import LOG_APPEND_TIME, merge_read_batches
+from fencepost.protocols.leader_epoch.checkpoints import LOG_COLUMNS
+from fencepost.protocols.leader_epoch.handed_down_batches import CONTROL, LOG_APPEND_TIME, merge_read_batches
 from fencepost.protocols.leader_epoch.handed_down_tables import HANDED_BATCHES
 from fencepost.replay.logs import UNKNOWN, Batches, Longs, by_log, longs
 
@@ -20,7 +20,8 @@ from fencepost.replay.logs import UNKNOWN, Batches, Longs, by_log, longs
 @dataclass(frozen=True, slots=True)
 class LogBatches:
     """Batches as ``rows`` of HANDED_BATCHES, and columns of these. ``is_dated``: 0 where the client dated the
-    batch; ``stands_for``: how many batches a row stands for, UNKNOWN where that is not known.
+    batch; ``is_control``: 0 where it has records; ``stands_for``: how many batches a row stands for, UNKNOWN
+    where that is not known.
     """
 
     rows: pa.Table
@@ -28,6 +29,7 @@ class LogBatches:
     broker: Longs
     size: Longs
     is_dated: Longs
+    is_control: Longs
     stands_for: Longs
 
     @classmethod
@@ -39,6 +41,7 @@ class LogBatches:
             longs(rows["broker_id"]),
             longs(rows["size"]),
             longs(rows["attributes"]) & LOG_APPEND_TIME,
+            longs(rows["attributes"]) & CONTROL,
             longs(pc.fill_null(rows["batches"], UNKNOWN)),
         )
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from fencepost.protocols.leader_epoch.checkpoint_entries import Entry
+from fencepost.protocols.leader_epoch.acknowledged import Acknowledged
+from fencepost.protocols.leader_epoch.checkpoints import Checkpoint
 from fencepost.protocols.leader_epoch.elections import Election
 from fencepost.protocols.leader_epoch.metadata_epochs import MetadataEpochs, lost_of
 from fencepost.protocols.leader_epoch.partition_logs import LostOffsets, PartitionLog, Run
@@ -33,18 +35,22 @@ class LogRows:
         log: PartitionLog,
         metadata_epochs: MetadataEpochs,
         cut: Sequence[Truncation],
+        answers: Sequence[Acknowledged] = (),
     ) -> None:
-        """``rows`` collects the rows, by the table's name. ``cut``: what replicas truncated of the log."""
+        """``rows`` collects the rows, by the table's name. ``cut``: what replicas truncated of the log;
+        ``answers``: what producers were told of it.
+        """
         self._rows, self._log, self._metadata_epochs, self._cut = rows, log, metadata_epochs, cut
+        self._answers = answers
         self._about = log.place.about
         self._runs, self._first = log.runs(), log.first_offsets()
 
-    def add(self, entries: Sequence[Sequence[Entry]]) -> None:
-        """Add all rows of the log. ``entries``: those of each content that its checkpoints ever had."""
+    def add(self, checkpoints: Sequence[Checkpoint]) -> None:
+        """Add all rows of the log. ``checkpoints``: those of its replicas."""
         log = self._log.log
         log_coverage(self._rows[METADATA_COVERAGE.name], self._about, log, self._log.clock())
         self._batches()
-        agreed, starts = self._entries(entries)
+        agreed, starts = self._entries(checkpoints)
         self._epochs(agreed)
         start = starts if starts is not None else (self._runs[0].begins if self._runs else None)
         extent = (start, self._log.end_offset(), self._metadata_epochs.lives)
@@ -72,54 +78,56 @@ class LogRows:
                 end_ms,
             )
 
-    def _entries(self, entries: Sequence[Sequence[Entry]]) -> tuple[dict[int, list[bool | None]], int | None]:
+    def _entries(self, checkpoints: Sequence[Checkpoint]) -> tuple[dict[int, list[bool | None]], int | None]:
         """Add the rows of checkpoints. Returns, by epoch, whether each entry agrees with the batches; and
         where the log begins according to the newest checkpoint.
         """
         agreed: dict[int, list[bool | None]] = {}
         newest: tuple[int, int] | None = None
-        for content in entries:
-            for number, entry in enumerate(content):
-                epoch, start = entry.leader_epoch, entry.start_offset
-                agrees = self._agrees(epoch, start, is_first=number == 0)
+        for of in checkpoints:
+            end = self._log.end_in(of.broker_id, of.file.rpartition("/")[0])
+            for number, (epoch, start) in enumerate(of.entries):
+                agrees = self._agrees(epoch, start, end, is_first=number == 0)
                 agreed.setdefault(epoch, []).append(agrees)
-                after = content[number + 1].start_offset if number + 1 < len(content) else None
+                after = of.entries[number + 1].start_offset if number + 1 < len(of.entries) else None
                 self._rows[LEADER_EPOCH_ENTRIES.name].add(
                     *self._about,
-                    digest_of(*self._about[:2], entry.broker_id, entry.state, entry.content_digest, epoch),
-                    entry.broker_id,
-                    entry.state,
+                    digest_of(*self._about[:2], of.broker_id, of.state, of.content_digest, epoch),
+                    of.broker_id,
+                    of.state,
                     epoch,
                     start,
                     self._first.get(epoch),
                     agrees,
-                    entry.captured_ms,
-                    entry.file,
+                    of.captured_ms,
+                    of.file,
                     start,
                     after,
                     None,
                     None,
                 )
-            if content and content[0].state == "live":
-                checkpoint_start = (content[0].captured_ms, content[0].start_offset)
+            if of.entries and of.state == "live":
+                checkpoint_start = (of.captured_ms, of.entries[0].start_offset)
                 newest = checkpoint_start if newest is None else max(newest, checkpoint_start)
         return agreed, None if newest is None else newest[1]
 
-    def _agrees(self, epoch: int, start: int, *, is_first: bool) -> bool | None:
+    def _agrees(self, epoch: int, start: int, end: int | None, *, is_first: bool) -> bool | None:
         """Whether batches show the same start of an epoch; None where they do not tell. Retention moves the
-        start of a log's first epoch on.
+        start of a log's first epoch on. ``end``: the end of the replica's log.
         """
         first = self._first.get(epoch)
         if first is None:
             # a leader writes its epoch to the checkpoint before its first batch
-            return True if start == self._log.end_offset() and epoch > max(self._first, default=-1) else None
-        if start == first:
-            # older epochs lie before it, newer ones behind
-            known = (run for run in self._runs if run.leader_epoch >= 0)
-            return all((run.begins < start) == (run.leader_epoch < epoch) for run in known)
+            return True if start == end and epoch > max(self._first, default=-1) else None
         if start > first:
             return is_first or False
-        return False if self._log.begins_exactly(epoch, first) else None
+        if start < first and self._log.begins_exactly(epoch, first):
+            return False
+        if start < first and not self._log.has_none_below(first):
+            return None
+        # older epochs lie before it, newer ones behind
+        known = (run for run in self._runs if run.leader_epoch >= 0)
+        return all((run.begins < start) == (run.leader_epoch < epoch) for run in known)
 
     def _epochs(self, agreed: Mapping[int, list[bool | None]]) -> None:
         elections = {each.leader_epoch: each for each in self._metadata_epochs.elections}
@@ -133,7 +141,9 @@ class LogRows:
             begins = runs[0].begins if runs else None
             at = begins if begins is not None else self._first.get(epoch, self._behind(epoch))
             following = [survived[each][0].begins for each in epochs[number + 1 :] if each in survived]
-            cut = lost_of(self._metadata_epochs, epoch, lost)
+            written_from = begins if begins is not None else min(following, default=None)
+            has_all = partial(self._log.has_all, self._answers, begin=written_from)
+            cut = lost_of(self._metadata_epochs, epoch, lost, has_all)
             dated = [self._log.dated_ms(run) for run in runs]
             self._rows[LEADER_EPOCHS.name].add(
                 *self._about,

@@ -35,6 +35,10 @@ does.
 """
 
 
+_UNKNOWN_TOPIC = 3
+"""UNKNOWN_TOPIC_OR_PARTITION."""
+
+
 class MetadataAnswers:
     """Collects the rows of silver.metadata_answers and silver.metadata_answer_partitions."""
 
@@ -58,14 +62,14 @@ class MetadataAnswers:
         version = _TELLS_AS.get(line.api_key, line.api_version)
         is_full = line.asks_all
         is_received = client is not None and client.has_answer(line)
-        is_newest = partial(_is_newest, lines.known.history, window_of_log.highest, image, version)
+        was_newest = partial(is_newest, lines.known.history, window_of_log.highest, image, version)
         unknown = cache.unknown(answer, is_full=is_full)
         about, span = (*lines.client_columns(line, client), *line_columns(line)), span_columns(window, line)
-        for change in cache.update(answer, version, is_newest, is_full=is_full, is_received=is_received):
+        for change in cache.update(answer, version, was_newest, is_full=is_full, is_received=is_received):
             changed += 1
             change_columns = _changed(lines, change, version, cached_max, told_max)
             self._add(lines, line, (change.topic, change.partition), (*about, *change_columns, *span))
-        maybe_outdated = [topic_answer for topic_answer in unknown if not is_newest(topic_answer)]
+        maybe_outdated = [topic_answer for topic_answer in unknown if not was_newest(topic_answer)]
         if maybe_outdated:
             topic = maybe_outdated[0].topic if len(maybe_outdated) == 1 else None
             self._add(lines, line, (topic, None), (*about, *_not_known(version, told_max), *span))
@@ -115,21 +119,33 @@ def _counters(history: ClusterHistory, window: Window) -> tuple[int | None, int 
     return history.max_partition_epoch(window.lowest), history.max_partition_epoch(window.highest)
 
 
-def _is_newest(
+def is_newest(
     history: ClusterHistory, highest: int, image: Window, version: int, answer: TopicAnswer
 ) -> bool:
     """Whether the cluster had nothing newer about a topic than this answer of a broker with such an
     ``image``, as long as the metadata log ended at ``highest`` or before.
     """
     if answer.error or not answer.partitions:
-        lives = history.named(answer.topic, *image)
-        gone = all(life.gone is not None and life.gone.position <= image.lowest for life in lives)
-        return gone and history.is_covered(*image)
+        # a broker that does not know the topic has applied its deletion, if it had applied its creation
+        deleted_to = highest if answer.error == _UNKNOWN_TOPIC else image.lowest
+        is_gone = all(
+            life.begins.position <= image.lowest
+            and life.gone is not None
+            and life.gone.position <= deleted_to
+            for life in history.named(answer.topic, image.lowest, highest)
+        )
+        return is_gone and history.is_covered(image.lowest, highest)
     if version < HAS_RELIABLE_LEADER_EPOCHS:
         # clients keep no epochs of such versions: only another incarnation could be newer
-        named = history.by_name.get(answer.topic, ())
-        only = history.from_beginning and len(named) == 1 and named[0].gone is None
-        return only and history.is_covered(0, highest)
+        newest = [each for each in history.by_name.get(answer.topic, ()) if each.begins.position <= highest][
+            -1:
+        ]
+        return any(
+            (each.gone is None or each.gone.position > highest)
+            and (each.number == 1 or each.begins.position <= image.lowest)
+            and history.is_covered(max(each.begins.position, image.lowest), highest)
+            for each in newest
+        )
     life = history.topics.get(answer.topic_id or "")
     if life is None or not answer.is_exact or answer.until <= highest:
         return False

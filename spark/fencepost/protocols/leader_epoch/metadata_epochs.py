@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory, PartitionLife
-from fencepost.protocols.leader_epoch.elections import Election
+from fencepost.protocols.leader_epoch.elections import Election, last_leader_again
 from fencepost.protocols.leader_epoch.partition_logs import LogPlace, LostOffsets
 from fencepost.protocols.leader_epoch.tables import METADATA_TOPIC_ID
 
@@ -82,12 +82,22 @@ def _end(history: ClusterHistory, life: PartitionLife) -> int:
 
 
 def lost_of(
-    metadata_epochs: MetadataEpochs, epoch: int, lost: Mapping[int, LostOffsets]
+    metadata_epochs: MetadataEpochs,
+    epoch: int,
+    lost: Mapping[int, LostOffsets],
+    has_all: Callable[[int], bool],
 ) -> LostOffsets | None:
-    """The offsets that an epoch overwrote. They are none where the leader was elected from the ISR and no
-    batch shows otherwise; None where that is not known.
+    """The offsets that an epoch overwrote. They are none where it has no leader, or the leader was elected
+    from the ISR, or had been the last one, and no batch shows otherwise; None where that is not known.
+
+    ``has_all``: whether the log of a leader (its broker id) has all that it acknowledged.
     """
     if epoch in lost:
         return lost[epoch]
-    how = next((each.how for each in metadata_epochs.elections if each.leader_epoch == epoch), None)
-    return None if how in (None, "unclean", "none") else LostOffsets(0, 0, -1, ())
+    election = next((each for each in metadata_epochs.elections if each.leader_epoch == epoch), None)
+    if election is None or election.how is None:
+        return None
+    is_again = last_leader_again(metadata_epochs.elections, election)
+    if election.how == "unclean" and not (is_again and has_all(election.leader)):
+        return None
+    return LostOffsets(0, 0, -1, ())

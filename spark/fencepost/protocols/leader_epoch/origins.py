@@ -4,6 +4,8 @@ them show.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,26 +14,42 @@ from fencepost.replay.logs import Longs
 
 
 class Origins:
-    """``found``: by the row of a commit, the topic id of its offset, and what shows it (``fetched``: the
-    client fetched there before; ``committed``: it repeats a commit that OffsetFetch gave it).
+    """The topic id of each commit's offset, and what shows it. ``fetched``: the client fetched there before;
+    ``committed``: it repeats a commit that OffsetFetch gave it; ``only``: the name never had another topic.
 
     The topic id in the commit itself shows nothing: a broker of 4.3 stores the live one's, and a client that
     goes on with an old offset in a new incarnation sends the new id.
     """
 
-    def __init__(self, stored: pa.Table, requests: pa.Table, lines: Longs, tolerance_ms: int) -> None:
+    def __init__(
+        self,
+        stored: pa.Table,
+        requests: pa.Table,
+        lines: Longs,
+        only: Callable[[int], str | None],
+        tolerance_ms: int,
+    ) -> None:
         """``stored`` and ``requests``: rows of STORED and of COMMIT_LINES; ``lines``: for each stored commit
-        the row of its request, -1 for none.
+        the row of its request, -1 for none; ``only``: of such a commit the only topic that its name had until
+        then, if that is known.
         """
         self._stored, self._tolerance_ms = stored, tolerance_ms
+        self._only = only
         self._newest_before: dict[tuple[int, int], int | None] = {}
-        self.found: dict[int, tuple[str, str]] = {}
+        self._found: dict[int, tuple[str, str]] = {}
         has_origin = pc.or_(pc.is_valid(requests["fetched_topic_id"]), pc.is_valid(requests["told_from_ms"]))
         shows_origin = np.asarray(has_origin.to_numpy(), dtype=np.bool_)
         rows = np.flatnonzero(lines >= 0)
         rows = rows[shows_origin[lines[rows]]]
         if len(rows):
             self._trace(rows, requests.take(pa.array(lines[rows])))
+
+    def of(self, row: int) -> tuple[str | None, str | None]:
+        """Topic id and what shows it, of the commit in a row; None where it is not known."""
+        if (found := self._found.get(row)) is not None:
+            return found
+        only = self._only(row)
+        return (None, None) if only is None else (only, "only")
 
     def _trace(self, rows: Longs, requests: pa.Table) -> None:
         stored = self._stored
@@ -47,11 +65,12 @@ class Origins:
         columns = (requests[name].to_pylist() for name in names)
         for row, fetched, first_ms, last_ms, leader_epoch in zip(rows.tolist(), *columns, strict=True):
             if fetched:
-                self.found[row] = (fetched, "fetched")
+                self._found[row] = (fetched, "fetched")
             elif first_ms is not None:
                 repeated = self._repeated(row, first_ms, last_ms, leader_epoch)
-                if repeated in self.found:
-                    self.found[row] = (self.found[repeated][0], "committed")
+                topic_id = None if repeated is None else self.of(repeated)[0]
+                if topic_id is not None:
+                    self._found[row] = (topic_id, "committed")
 
     def _repeated(self, row: int, first_ms: int, last_ms: int, leader_epoch: int) -> int | None:
         """The row of the commit that OffsetFetch gave a client between two times, and that this

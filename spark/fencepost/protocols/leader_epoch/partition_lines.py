@@ -159,8 +159,9 @@ def _answered(
     rows = pa.array(answer, mask=answer < 0)
     columns |= {name: answers[name].take(rows) for name in api.response.members}
     if api_key == FETCH:
-        # in a fetch session the answer may refuse a partition that only an earlier request lists
-        is_more = (longs(answers["error"]) != 0) & (last_at(others, others) == np.arange(len(others)))
+        # in a fetch session the answer may have a partition that only an earlier request lists
+        has_news = pc.or_(pc.not_equal(answers["error"], 0), pc.is_valid(answers["high_watermark"]))
+        is_more = np.asarray(has_news) & (last_at(others, others) == np.arange(len(others)))
         more = pa.array(np.flatnonzero(is_more & ~np.isin(others, own)))
         line = np.concatenate([line, of[more]])
         columns = {

@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from fencepost.protocols.leader_epoch.acknowledged import Acknowledged
+from fencepost.protocols.leader_epoch.captured_files import CapturedFiles
 from fencepost.protocols.leader_epoch.handed_down_batches import hand_down_batches
 from fencepost.protocols.leader_epoch.log_batches import LogBatches
 from fencepost.protocols.leader_epoch.truncations import Truncation
@@ -80,12 +82,13 @@ class PartitionLog:
         batches: LogBatches,
         cleaned_to: tuple[int, ...],
         unread: list[UnreadPiece],
-        consumed_to: Mapping[tuple[int, str], int],
+        files: CapturedFiles,
     ) -> None:
         """``cleaned_to``: the offsets to which compaction had come; ``unread``: pieces of segments that
-        could not be read; ``consumed_to``: by (broker, file), up to which byte the file was last read.
+        could not be read; ``files``: those of the log's cluster.
         """
         self.place, self._batches = place, batches
+        self._files, self._is_read = files, not unread
         headers = self._headers = batches.headers
         self.epoch = headers.leader_epoch
         self.base, self.last = headers.base_offset, headers.last_offset
@@ -93,7 +96,7 @@ class PartitionLog:
         self.broker, self._size = batches.broker, batches.size
         self._position, self._file = headers.position, headers.file
         self._dated = (batches.is_dated != 0) | (place.topic in _COORDINATORS)
-        self._fell = self._fallen(consumed_to)
+        self._fell = self._fallen(files.consumed_to)
         # a batch that lies behind one of a newer epoch in a replica's own file was not truncated: it survived
         survived = replace(headers, leader_epoch=self._raised(self._fell)) if len(self._fell) else headers
         self.log = Log(survived, cleaned_to=cleaned_to, unread=unread, whole_as_headers=True)
@@ -182,6 +185,38 @@ class PartitionLog:
         """The first offset behind the log; None where batches at the end of the log cannot be read."""
         stretches = self.log.stretches
         return stretches[-1].last_offset + 1 if stretches and stretches[-1].to_offset is None else None
+
+    def end_in(self, broker_id: int, folder: str) -> int | None:
+        """The first offset behind the log as a replica has it in a folder; None where that is not known."""
+        if len(self.epoch):
+            return self.end_offset()
+        folder_of = (broker_id, folder, self.place.topic_id or "")
+        return self._files.ends[folder_of] if self._is_read and folder_of in self._files.empty else None
+
+    def has_none_below(self, offset: int) -> bool:
+        """Whether only the cleaner can have removed batches below the lowest one, at ``offset``."""
+        base = self.log.base
+        return base is not None and offset - 1 <= base.to
+
+    def has_all(self, answers: Sequence[Acknowledged], leader: int, begin: int | None) -> bool:
+        """Whether the log of a leader certainly has all that it acknowledged before it led again. What was
+        written since begins at ``begin``, None if nothing was.
+
+        The answer about the last records before ``begin`` shows that its request log goes so far. An offset
+        from there on that was told twice may have been given out twice.
+        """
+        if begin is None:
+            begin = self._files.end_of(leader, self.place.topic, self.place.topic_id, self.place.partition)
+        if begin is None:
+            return False
+        told = np.concatenate([[], *(each.offset for each in answers)])
+        by_leader = np.concatenate([[], *(each.offset[each.broker == leader] for each in answers)])
+        at = self.log.rows
+        written = self.base[at][self._batches.is_control[at] == 0]
+        last = written[written < begin][-1:]
+        again = np.unique(told[told >= begin], return_counts=True)[1]
+        is_told = len(last) > 0 and bool(np.isin(last, by_leader).all())
+        return is_told and bool(np.isin(told, written).all() and (again == 1).all())
 
     def clock(self) -> Longs:
         """The time of each batch that survived, by a broker's clock; UNKNOWN where a client set it."""

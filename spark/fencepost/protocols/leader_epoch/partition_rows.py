@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.protocols.leader_epoch.checkpoint_entries import entries_by_log
+from fencepost.protocols.leader_epoch.acknowledged import Answers
+from fencepost.protocols.leader_epoch.captured_files import CapturedFiles
+from fencepost.protocols.leader_epoch.checkpoints import checkpoints_by_log
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
 from fencepost.protocols.leader_epoch.handed_down_batches import as_handed_down
 from fencepost.protocols.leader_epoch.handed_down_tables import HANDED_BATCHES
@@ -37,17 +39,17 @@ from fencepost.replay.unreadable import UnreadPiece, unread_pieces
 class PartitionEvidence:
     """Rows of bronze about whole partitions; ``quarantine`` and ``cleaned`` are about all partitions.
 
-    ``consumed_to``: by cluster, as in PartitionLog. ``before``: rows of HANDED_BATCHES that the chapter
-    before handed down.
+    ``files`` is by cluster. ``before``: rows of HANDED_BATCHES that the chapter before handed down.
     """
 
     batches: pa.Table
     checkpoints: pa.Table
     quarantine: pa.Table
     cleaned: pa.Table
-    consumed_to: Mapping[str, Mapping[tuple[int, str], int]] = field(default_factory=dict)
+    files: Mapping[str, CapturedFiles] = field(default_factory=dict)
     before: pa.Table = field(default_factory=HANDED_BATCHES.arrow_schema.empty_table)
     truncations: Truncations = field(default_factory=dict)
+    answers: Answers = field(default_factory=dict)
 
 
 @collection_paused()
@@ -57,11 +59,12 @@ def replay_partitions(
     """The rows of TABLES; ``histories`` by cluster. ``continued``: the clusters that have a next chapter."""
     rows = {table.name: Columns(table) for table in TABLES}
     batches = batches_by_log(as_handed_down(_without_metadata_log(evidence.batches)), evidence.before)
-    entries = entries_by_log(evidence.checkpoints)
+    last_read = {cluster: of.checkpoints for cluster, of in evidence.files.items()}
+    checkpoints = checkpoints_by_log(evidence.checkpoints, last_read)
     nothing = LogBatches.of(HANDED_BATCHES.arrow_schema.empty_table())
     handed_down = [nothing.rows]
     unread, cleaned = _unread(evidence.quarantine), by_log(evidence.cleaned, "cluster", "topic", "partition")
-    for key in sorted({*batches, *entries}, key=str):
+    for key in sorted({*batches, *checkpoints}, key=str):
         place = LogPlace(*key)
         if place.topic == METADATA_TOPIC:
             continue
@@ -71,11 +74,14 @@ def replay_partitions(
             batches.get(key, nothing),
             tuple(cleaned_rows["cleaned_to"].to_pylist()) if cleaned_rows else (),
             unread.get((place.cluster, place.topic, place.partition), []),
-            evidence.consumed_to.get(place.cluster, {}),
+            evidence.files.get(place.cluster, CapturedFiles()),
         )
         epochs = metadata_epochs(histories.get(place.cluster), place)
         cut = evidence.truncations.get((place.cluster, place.topic_id or "", place.partition), ())
-        LogRows(rows, log, epochs, cut).add(entries.get(key, []))
+        names = (place.topic, place.topic_id or "")
+        keys = [(place.cluster, name, place.partition) for name in names]
+        answers = [evidence.answers[each] for each in keys if each in evidence.answers]
+        LogRows(rows, log, epochs, cut, answers).add(checkpoints.get(key, []))
         if place.cluster in continued:
             handed_down.append(log.handed_down())
     return {

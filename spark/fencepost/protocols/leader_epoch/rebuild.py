@@ -14,12 +14,13 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.capture.plan import SEGMENT
 from fencepost.engines import Engine, Rows, on_engine
 from fencepost.protocols.leader_epoch import clients, committed_offset_rows, log_rows
+from fencepost.protocols.leader_epoch.acknowledged import acknowledged
 from fencepost.protocols.leader_epoch.admin import ADMIN_APIS, AdminRequests, admin_requests
 from fencepost.protocols.leader_epoch.broker_fencings import fenced_brokers
 from fencepost.protocols.leader_epoch.bronze import LEADER_EPOCH_CHECKPOINTS
+from fencepost.protocols.leader_epoch.captured_files import captured_files
 from fencepost.protocols.leader_epoch.client_requests import CLIENT_REQUESTS, of_clients
 from fencepost.protocols.leader_epoch.clients import replay_clients
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
@@ -172,7 +173,7 @@ def _partitions(
 ) -> Mapping[str, Rows]:
     engine = evidence.engine
     quarantine, cleaned, files = (engine.collect(engine.scan(each)) for each in (QUARANTINE, CLEANED, FILES))
-    consumed = _consumed_to(files)
+    captured, answers = captured_files(files), acknowledged(engine, histories)
     entity = partial(bucket_of, ("cluster", "topic", "partition"), engine.parallelism)
     of_offsets = [{"topic": OFFSETS_TOPIC, "record_type": RECORD_TYPES}]
     records = engine.scan(RECORDS, RECORD_COLUMNS, of_offsets)
@@ -180,8 +181,8 @@ def _partitions(
     continued, nothing = evidence.continued_clusters, HANDED_BATCHES.arrow_schema.empty_table()
 
     def run(_: str, inputs: Mapping[str, pa.Table]) -> Steps:
-        of_logs = (inputs["batches"], inputs["checkpoints"], quarantine, cleaned, consumed)
-        logs = PartitionEvidence(*of_logs, inputs.get("before", nothing), cut)
+        of_logs = (inputs["batches"], inputs["checkpoints"], quarantine, cleaned, captured)
+        logs = PartitionEvidence(*of_logs, inputs.get("before", nothing), cut, answers)
         for name, rows in replay_partitions(logs, histories, continued).items():
             yield names[name], rows
         commits = inputs.get("commits", inputs["batches"])
@@ -246,13 +247,3 @@ def _groups(
         "positions": [with_entity(engine, MET_FETCHES, positions, entity)],
     }
     return engine.replay(inputs, run, list(committed_offset_rows.TABLES))
-
-
-def _consumed_to(files: pa.Table) -> dict[str, dict[tuple[int, str], int]]:
-    """By cluster, how far the newest run read each (broker, segment)."""
-    rows = files.filter(pc.equal(files["kind"], SEGMENT)).sort_by("captured_at")
-    by_cluster: dict[str, dict[tuple[int, str], int]] = {}
-    columns = (rows[name].to_pylist() for name in ("cluster", "broker_id", "file", "consumed_to"))
-    for cluster, broker_id, file, consumed_to in zip(*columns, strict=True):
-        by_cluster.setdefault(cluster, {})[broker_id, file] = consumed_to
-    return by_cluster

@@ -177,7 +177,8 @@ LEADER_EPOCHS = Table(
         "batches": "bigint",
         "records": "bigint",  # offsets that its surviving batches span
         # how many offsets of earlier epochs, from lost_from to lost_to, this epoch overwrote, since its
-        # leader did not have them. 0 for none; null where evidence of them may be missing
+        # leader did not have them. 0 for none; null where evidence of them may be missing. After an unclean
+        # election 0 if the leader had been the last one, and has all that it acknowledged to producers
         "records_lost": "bigint",
         "lost_from": "bigint",
         "lost_to": "bigint",  # exclusive
@@ -196,13 +197,22 @@ LEADER_EPOCHS = Table(
         **INTERVAL,  # in the partition's log, from start_offset on; without batches, where it would begin
     },
     ("cluster", "partition_key", "leader_epoch"),
-    handed_down_columns=("elected_request_id", "elected_by", "elected_by_client_id"),
+    handed_down_columns=(
+        "elected_request_id",
+        "elected_by",
+        "elected_by_client_id",
+        "records_lost",
+        "lost_from",
+        "lost_to",
+        "lost_leader_epoch",
+        "lost_brokers",
+    ),
 )
 
 LEADER_EPOCH_ENTRIES = Table(
     "silver.leader_epoch_entries",
-    "One row per entry of each captured content of each replica's leader-epoch-checkpoint. The scope is the "
-    "partition's log; the interval is that of the entry's epoch.",
+    "One row per entry of each replica's leader-epoch-checkpoint, as it was when it was read last. The scope "
+    "is the partition's log; the interval is that of the entry's epoch.",
     {
         **_SCOPE,
         **_PARTITION,
@@ -272,8 +282,9 @@ COMMITTED_OFFSETS = Table(
         "committed_topic_id": "string",  # that id; '' for none
         **_CANDIDATES,
         **_ORIGIN,
-        # how the origin is known. fetched: its client fetched there before; committed: its client got the
-        # offset from OffsetFetch, and commits it again; null if the origin is not known
+        # how the origin is known. fetched: its client fetched up to there; committed: its client got the
+        # offset from OffsetFetch, and commits it again; only: the name never had another topic; null if the
+        # origin is not known
         "origin": "string",
         "error": "string",  # NONE for a stored offset
         "commit_partition": "int",  # of __consumer_offsets

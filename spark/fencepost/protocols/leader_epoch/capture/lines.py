@@ -10,20 +10,21 @@ from fencepost.protocols.leader_epoch.apis import CONTROLLER_APIS, QUORUM_APIS
 
 # Quotes inside a JSON string are escaped, so no name can pass for these.
 _OF_BROKER = re.compile(rb'"replicaId":\d')
-_LISTS_PARTITIONS = re.compile(rb'"topics":\[\{')
+_HAS_PARTITIONS = re.compile(rb'"(topics|responses)":\[\{')
 _NOT_CONTROLLER = re.compile(rb'"errorCode":41\b')
 _DIVERGING = b'"divergingEpoch":{'
 
 
 def is_telling_fetch(line: bytes) -> bool:
-    """Whether a Fetch has a consumer's position, was refused, or was answered with a diverging epoch.
+    """Whether a Fetch has a consumer's position or was answered, was refused, or has a diverging epoch.
 
     Replicas fetch all the time: of their requests only those that were refused or diverged are kept. In a
-    fetch session a consumer lists only partitions whose position has changed, most of the time none.
+    fetch session a consumer lists only partitions whose position has changed, and the answer has only those
+    with records or with news: most of the time there are none.
     """
     if _DIVERGING in line or is_refused(line):
         return True
-    return _LISTS_PARTITIONS.search(line) is not None and _OF_BROKER.search(line) is None
+    return _HAS_PARTITIONS.search(line) is not None and _OF_BROKER.search(line) is None
 
 
 def is_not_controller(line: bytes) -> bool:

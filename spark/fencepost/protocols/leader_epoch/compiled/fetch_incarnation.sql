@@ -1,4 +1,4 @@
--- generated from spec/leader_epoch/LeaderEpochProps.tla:184 by `tlasql compile`; do not edit
+-- generated from spec/leader_epoch/LeaderEpochProps.tla:185 by `tlasql compile`; do not edit
 --
 -- FetchIncarnation(f) ==
 --     IF f.lastFetchedEpoch = -1 \/ ~OfAnIncarnation(f) THEN "NONE"

@@ -45,11 +45,11 @@ WITH frame AS (
     COALESCE(antecedent_1, FALSE) AS exercised_1,
     CASE
       WHEN antecedent_1 AND NOT c1_1
-      THEN 'c.leaderEpoch <= c.liveLeaderEpoch (LeaderEpochProps:147)'
+      THEN 'c.leaderEpoch <= c.liveLeaderEpoch (LeaderEpochProps:148)'
     END AS failed_conjunct_1,
     NOT antecedent_2 OR c1_2 AS verdict_2,
     COALESCE(antecedent_2, FALSE) AS exercised_2,
-    CASE WHEN antecedent_2 AND NOT c1_2 THEN 'c.topicId = c.liveTopicId (LeaderEpochProps:160)' END AS failed_conjunct_2
+    CASE WHEN antecedent_2 AND NOT c1_2 THEN 'c.topicId = c.liveTopicId (LeaderEpochProps:161)' END AS failed_conjunct_2
   FROM judged
 ), agreed AS (
   SELECT

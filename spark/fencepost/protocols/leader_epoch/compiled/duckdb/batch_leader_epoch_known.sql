@@ -1,4 +1,4 @@
--- generated from spec/leader_epoch/LeaderEpochProps.tla:312 by `tlasql compile`; do not edit
+-- generated from spec/leader_epoch/LeaderEpochProps.tla:313 by `tlasql compile`; do not edit
 --
 -- BatchLeaderEpochKnown ==
 --     \A p \in DOMAIN appendedLeaderEpoch : appendedLeaderEpoch[p] >= 0 => leaderEpochGiven[p]
@@ -52,7 +52,7 @@ SELECT
   COALESCE(antecedent, FALSE) AS exercised,
   CASE
     WHEN NOT verdict
-    THEN CASE WHEN antecedent AND NOT c1 THEN 'leaderEpochGiven[p] (LeaderEpochProps:313)' END
+    THEN CASE WHEN antecedent AND NOT c1 THEN 'leaderEpochGiven[p] (LeaderEpochProps:314)' END
   END AS failed_conjunct,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)

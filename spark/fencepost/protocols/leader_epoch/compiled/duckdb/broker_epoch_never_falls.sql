@@ -1,4 +1,4 @@
--- generated from spec/leader_epoch/LeaderEpochProps.tla:280 by `tlasql compile`; do not edit
+-- generated from spec/leader_epoch/LeaderEpochProps.tla:281 by `tlasql compile`; do not edit
 --
 -- BrokerEpochNeverFalls ==
 --     \A b \in DOMAIN brokerEpoch \cap DOMAIN brokerEpoch' : brokerEpoch'[b] >= brokerEpoch[b]
@@ -46,7 +46,7 @@ SELECT
   COALESCE(NOT unchanged, FALSE) AS exercised,
   CASE
     WHEN NOT verdict
-    THEN CASE WHEN NOT c1 THEN 'brokerEpoch''[b] >= brokerEpoch[b] (LeaderEpochProps:281)' END
+    THEN CASE WHEN NOT c1 THEN 'brokerEpoch''[b] >= brokerEpoch[b] (LeaderEpochProps:282)' END
   END AS failed_conjunct,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)

@@ -1,4 +1,4 @@
--- generated from spec/leader_epoch/LeaderEpochProps.tla:268 by `tlasql compile`; do not edit
+-- generated from spec/leader_epoch/LeaderEpochProps.tla:269 by `tlasql compile`; do not edit
 --
 -- LeaderEpochNeverFalls ==
 --     \A p \in DOMAIN leaderEpoch \cap DOMAIN leaderEpoch' : leaderEpoch'[p] >= leaderEpoch[p]
@@ -59,7 +59,7 @@ SELECT
   COALESCE(NOT unchanged, FALSE) AS exercised,
   CASE
     WHEN NOT verdict
-    THEN CASE WHEN NOT c1 THEN 'leaderEpoch''[p] >= leaderEpoch[p] (LeaderEpochProps:269)' END
+    THEN CASE WHEN NOT c1 THEN 'leaderEpoch''[p] >= leaderEpoch[p] (LeaderEpochProps:270)' END
   END AS failed_conjunct,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)

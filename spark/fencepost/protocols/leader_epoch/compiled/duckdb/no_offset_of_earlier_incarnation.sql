@@ -1,4 +1,4 @@
--- generated from spec/leader_epoch/LeaderEpochProps.tla:223 by `tlasql compile`; do not edit
+-- generated from spec/leader_epoch/LeaderEpochProps.tla:224 by `tlasql compile`; do not edit
 --
 -- NoOffsetOfEarlierIncarnation ==
 --     \A f \in fetchPositions :
@@ -59,7 +59,7 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN 'f.offsetPartitionEpoch = AnsweredFrom(f) (LeaderEpochProps:225)'
+      THEN 'f.offsetPartitionEpoch = AnsweredFrom(f) (LeaderEpochProps:226)'
     END AS failed_conjunct
   FROM judged
 ), agreed AS (

@@ -1,4 +1,4 @@
--- generated from spec/leader_epoch/LeaderEpochProps.tla:254 by `tlasql compile`; do not edit
+-- generated from spec/leader_epoch/LeaderEpochProps.tla:255 by `tlasql compile`; do not edit
 --
 -- PartitionEpochGrows ==
 --     \A t \in DOMAIN newestTopicId \cap DOMAIN newestTopicId' :
@@ -63,7 +63,7 @@ SELECT
     WHEN NOT verdict
     THEN CASE
       WHEN antecedent AND NOT c1
-      THEN 'newestPartitionEpoch''[t] > newestPartitionEpoch[t] (LeaderEpochProps:256)'
+      THEN 'newestPartitionEpoch''[t] > newestPartitionEpoch[t] (LeaderEpochProps:257)'
     END
   END AS failed_conjunct,
   CASE

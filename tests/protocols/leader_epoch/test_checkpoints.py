@@ -1,0 +1,87 @@
+"""The checkpoints of replicas: which content counts, and what can disagree with it."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from less import Bronze
+
+from fencepost.capture.digests import head_digest
+from fencepost.protocols.leader_epoch.bronze import LEADER_EPOCH_CHECKPOINTS
+from fencepost.tables import FILES
+
+CAPTURE = "natural-4.3.1"
+CHECKPOINT = "leader-epoch-checkpoint"
+Row = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def natural(captures: Path, captured: Any, tmp_path_factory: pytest.TempPathFactory) -> Bronze:
+    found: Bronze = captured([captures / CAPTURE], tmp_path_factory.mktemp("natural"))
+    return found
+
+
+def entries(rebuilt: Any, bronze: Bronze) -> list[Row]:
+    rows: list[Row] = rebuilt(bronze)["leader_epoch_entries"]
+    return rows
+
+
+def test_a_stopped_cluster_leaves_no_checkpoint_in_doubt(rebuilt: Any, natural: Bronze) -> None:
+    """It has logs that nobody ever wrote to, and logs whose first batches the cleaner removed."""
+    rows = entries(rebuilt, natural)
+    assert {row["agrees"] for row in rows} == {True}
+    starts = {(row["batches_start_offset"], row["start_offset"]) for row in rows}
+    assert (1, 0) in starts, "no log was compacted at its beginning"
+
+
+def test_a_log_without_a_batch_agrees_only_if_it_is_known_to_be_empty(rebuilt: Any, bronze: Bronze) -> None:
+    def of_empty_logs(files: pa.Table) -> set[bool | None]:
+        silver = rebuilt({**bronze, FILES.name: files})
+        written = {row["partition_key"] for row in silver["partition_batches"]}
+        return {
+            row["agrees"] for row in silver["leader_epoch_entries"] if row["partition_key"] not in written
+        }
+
+    files = bronze[FILES.name]
+    assert of_empty_logs(files) == {True}
+    assert of_empty_logs(files.filter(pc.not_equal(files["kind"], "segment"))) == {None}
+    sizes = pa.array([size or 1 for size in files["size"].to_pylist()], pa.int64())
+    place = files.schema.get_field_index("size")
+    assert of_empty_logs(files.set_column(place, "size", sizes)) == {None}
+
+
+@pytest.mark.parametrize(
+    "contents",
+    [("0\n1\n0 0\n",), ("0\n0\n",), ("0\n1\n0 0\n", "now"), ("now", "0\n1\n0 0\n"), ("",)],
+    ids=["of one epoch", "of none", "first another one", "another one in between", "without a byte"],
+)
+def test_what_a_checkpoint_had_before_does_not_count(
+    captures: Path, captured: Any, rebuilt: Any, tmp_path: Path, contents: Sequence[str]
+) -> None:
+    """An audit of a copy, and then of all, has the rows of an audit of all at once."""
+    home = tmp_path / CAPTURE
+    shutil.copytree(captures / CAPTURE, home)
+    file = home / "broker-1/log_dir/__consumer_offsets-0" / CHECKPOINT
+    now = file.read_text()
+    for content in contents:
+        file.write_text(now if content == "now" else content)
+        captured([home], tmp_path)
+    file.write_text(now)
+    found, once = captured([home], tmp_path), captured([home], tmp_path / "once")
+    without_time = [
+        [{**row, "captured_at": None} for row in entries(rebuilt, each)] for each in (found, once)
+    ]
+    assert without_time[0] == without_time[1]
+    ours = found[LEADER_EPOCH_CHECKPOINTS.name].filter(
+        pc.equal(found[LEADER_EPOCH_CHECKPOINTS.name]["file"], str(file))
+    )
+    assert hashlib.sha256(now.encode()).hexdigest() in ours["content_digest"].to_pylist()
+    with file.open("rb") as content:
+        assert head_digest(content, len(now)) in found[FILES.name]["head_digest"].to_pylist()
