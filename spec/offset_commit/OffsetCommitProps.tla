@@ -467,8 +467,8 @@ NoPolicyAdmitsAZombie ==
 \* Where it does not hold: the shipped rule accepts the current epoch without a look at ownership, so a client
 \* that commits for partitions it does not own gets through on every version (RogueClient_anothers_partition), in
 \* streams groups and, at the current generation, in classic groups as well. Applications that commit offsets they
-\* were handed by another process do this on purpose. Commits to an empty group and transactional commits without a
-\* member are not judged.
+\* were handed by another process do this on purpose. Commits to an empty group are not judged, and transactional commits
+\* without a member are those of no_memberless_commit_for_owned_partition.
 \*
 \* On call: the verdict names the sender, the owner and the offset. `kafka-consumer-groups.sh --describe --group
 \* G --members --verbose` shows who owns the partition; compare CURRENT-OFFSET with the owner's position. If it
@@ -494,6 +494,24 @@ NoCommitForAnothersPartition ==
 \* @invariant("no_commit_for_unowned_partition", "warning", "commit")
 NoCommitForUnownedPartition ==
     \A c \in commits : c.accepted /\ ~c.unfenced => c.ownedBySelf \/ c.ownedByAnother
+
+\* No transactional commit that names no member is accepted for a partition that a member owns. Kafka accepts it:
+\* nothing in it can be fenced (generation -1). But it overwrites the owner's offset, and nobody can tell whether the
+\* producer belongs to the owner.
+\*
+\* Where it does not hold: in every application that commits with sendOffsetsToTransaction and a group id alone, as
+\* clients before KIP-447 do, and clients of other makers still: also where each producer commits for the partitions of
+\* its own consumer, which is no fault. So it says where offsets are unprotected, not that one is wrong. It breaks no
+\* rule of Kafka. Commits to a group without members are nobody's, and plain commits without a member are refused while
+\* the group has members.
+\*
+\* On call: the verdict names the transactional id, the offset and the owner. `fencepost sql "SELECT * FROM
+\* marts.fct_offset_commits WHERE truth = 'unfenced' AND owner_member_id IS NOT NULL"` has offset_before: if the offset
+\* went back, records are processed again. See whether the producer runs in the owner's process. Pass the consumer's
+\* groupMetadata() to sendOffsetsToTransaction: then an old member is refused.
+\* @invariant("no_memberless_commit_for_owned_partition", "info", "commit")
+NoMemberlessCommitForOwnedPartition ==
+    \A c \in commits : c.accepted /\ c.unfenced /\ c.transactional => ~c.ownedByAnother
 
 \* In a streams group no live member's commit reaches the coordinator at an epoch at or below the member's revocation
 \* epoch. KAFKA-19779 asks this of Kafka Streams: commit inside onTasksRevoked, and after it not until the member has

@@ -69,6 +69,14 @@ NoCommitForUnownedPartitionReach ==
         /\ ~c.unfenced
         /\ \E p \in Partitions : \A n \in DOMAIN owned : p \notin owned[n]
 
+\* No producer commits without a member while a member owns something.
+NoMemberlessCommitForOwnedPartitionReach ==
+    ~\E c \in commits :
+        /\ c.accepted
+        /\ c.unfenced
+        /\ c.transactional
+        /\ \E n \in DOMAIN owned : owned[n] # {}
+
 \* No member of a streams group commits after it has revoked and heard of its next epoch.
 NoCommitAfterRevocationReach ==
     ~\E c \in commits :

@@ -56,6 +56,7 @@ CRITICAL: dict[str, set[str]] = {
     "subscribed-again": set(),
     "exhausted": {"no_dangling_transaction"},
     "fencings": set(),
+    "expired": set(),
     "natural": set(),
     "days": set(),
     "upgraded": set(),

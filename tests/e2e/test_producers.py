@@ -25,6 +25,12 @@ FAILOVERS = {name for name in PRODUCERS if name.startswith("producers-failover")
 COMPACTED = "exhausted-4.3.1"
 """Who moved an epoch before the log was compacted is not there to be known."""
 
+UNUSED = "expired-4.3.1"
+"""An operator under a name of its own, and an instance that does nothing: nothing tells them apart."""
+
+UNKNOWN = {COMPACTED: 2, UNUSED: 3}
+"""How many victims' causes are not known at most, by capture."""
+
 ENDS = {"ends-4.3.1": 8, "ends-4.2.1": 7, "ends-4.0.2": 7}
 """How often a producer that was fenced was given the current epoch."""
 
@@ -72,9 +78,33 @@ def test_every_victim_is_told_with_its_cause_and_what_was_in_flight(audit: Any, 
             assert event["current_epoch"] in (row["current_epoch"], None), row
         if event["cause"] and row["transactional_id"]:
             assert _in_flight(json.loads(event["in_flight"])) == _in_flight(row["in_flight"]), row
-    assert unknown <= (2 if name == COMPACTED else 0)
+    assert unknown <= UNKNOWN.get(name, 0)
+    # others presented what they had never been given: nobody fenced them
     hand_made = {row["client_id"] for row in told(name, "producer")}
-    assert [event for (client, _), event in found.items() if client in hand_made] == []
+    others = [event for (client, _), event in found.items() if client in hand_made]
+    assert {event["cause"] for event in others} <= {"unassigned_epoch", None}
+    assert all("caused_by_client_id" not in json.loads(event["evidence"]) for event in others)
+
+
+def test_every_refusal_because_of_an_epoch_is_told(audit: Any) -> None:
+    """Whatever the API; a broker's own request is told with that of the producer that it was for."""
+    missing = audit.rows("""
+        SELECT q.* FROM silver.producer_requests q
+        LEFT JOIN silver.producer_fencings f ON f.cluster = q.cluster AND f.request_id = q.request_id
+        WHERE q.error IN ('PRODUCER_FENCED', 'INVALID_PRODUCER_EPOCH', 'INVALID_PRODUCER_ID_MAPPING')
+          AND q.api_key IN (0, 22, 24, 25, 26, 28) AND f.request_id IS NULL
+          AND q.client_id NOT LIKE 'AddPartitionsManager-client-%'
+    """)
+    assert missing == []
+
+
+def test_nobody_is_blamed_for_an_id_that_expired(audit: Any) -> None:
+    rows = audit.rows("SELECT * FROM silver.producer_fencings WHERE cause IN ('expired', 'unassigned_epoch')")
+    apis = {row["api_name"] for row in rows if row["cause"] == "expired"}
+    assert apis == {
+        *("PRODUCE", "ADD_PARTITIONS_TO_TXN", "ADD_OFFSETS_TO_TXN", "END_TXN", "TXN_OFFSET_COMMIT")
+    }
+    assert all(row["caused_by_client_id"] is None and row["in_flight"] == "[]" for row in rows)
 
 
 def test_nobody_is_fenced_by_what_comes_later(audit: Any) -> None:

@@ -53,6 +53,7 @@ class _History:
     moves: list[tuple[Identity, str]] = field(default_factory=list)
     open: _Open | None = None
     lost: dict[Identity, list[dict[str, Any]]] = field(default_factory=dict)
+    expired: bool = False
 
 
 class Epochs:
@@ -76,14 +77,20 @@ class Epochs:
             history.lost[history.open.identity] = history.open.in_flight()
             self.ended(key, "aborted", cause)
         history.moves.append((identity, cause))
+        history.expired = False
+
+    def expired(self, key: str) -> None:
+        """Note that the coordinator has forgotten the transactional id; it no longer has an identity."""
+        self._history(key).expired = True
 
     def verdict(self, key: str, presented: Identity, error: str | None) -> dict[str, Any]:
         """The fields of ground truth about whether a refused producer was fenced."""
         history = self._history(key)
         known = [identity for identity, _ in history.moves]
-        current = known[-1] if known else (None, None)
-        stale = presented in known[:-1]
-        cause = history.moves[known.index(presented) + 1][1] if stale else None
+        current = known[-1] if known and not history.expired else (None, None)
+        causes = [*(cause for _, cause in history.moves[1:]), *(["expired"] if history.expired else [])]
+        stale = presented in known[: len(causes)]
+        cause = causes[known.index(presented)] if stale else None
         victim = stale and (error in FENCED or (error == REPEATED and cause != "end_txn"))
         return {
             "victim": victim,

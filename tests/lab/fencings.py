@@ -99,7 +99,7 @@ def unknown_id(bench: Workbench) -> None:
     stranger.close()
 
 
-def _ask(who: HasConnection, api: str, message: Message, cause: str = "") -> str:
+def ask(who: HasConnection, api: str, message: Message, cause: str = "") -> str:
     """Send a member's request, and record its answer; ``cause``: what fenced it, '' if nothing did."""
     (api_key, version), sent_at = _APIS[api], now_ms()
     correlation_id = who.connection.send(api, version, message)
@@ -117,14 +117,14 @@ def _ask(who: HasConnection, api: str, message: Message, cause: str = "") -> str
     return error
 
 
-def _beat(of: Member, cause: str, **fields: Any) -> str:
+def beat(of: Member, cause: str, **fields: Any) -> str:
     message = {"GroupId": of.group.group_id, "MemberId": of.member_id, "MemberEpoch": of.epoch}
-    return _ask(of, of.api, {**message, "InstanceId": of.instance_id, **fields}, cause)
+    return ask(of, of.api, {**message, "InstanceId": of.instance_id, **fields}, cause)
 
 
 def _fetch(of: Member, cause: str, epoch: int) -> str:
     named = {"GroupId": of.group.group_id, "MemberId": of.member_id, "MemberEpoch": epoch, "Topics": None}
-    return _ask(of, "OffsetFetch", {"Groups": [named], "RequireStable": False}, cause)
+    return ask(of, "OffsetFetch", {"Groups": [named], "RequireStable": False}, cause)
 
 
 def consumer(group: Group) -> None:
@@ -137,11 +137,11 @@ def consumer(group: Group) -> None:
     b.join()
     group.settle(a, b)
     a.commit("owner", a.epoch, a.owned, "owner")
-    _beat(a, "member_epoch", MemberEpoch=a.epoch + 7)
+    beat(a, "member_epoch", MemberEpoch=a.epoch + 7)
     for name in ("c", "d"):
         other = group.member(f"{group.group_id}-{name}", [TOPIC]).join()
         group.settle(a, b, other)
-    _beat(a, "member_epoch", MemberEpoch=a.epoch - 3)
+    beat(a, "member_epoch", MemberEpoch=a.epoch - 3)
     _fetch(a, "", a.epoch)
     _fetch(a, "member_epoch", a.epoch - 1)
     a.commit("older_api", a.epoch, a.owned, "owner", version=BEFORE_MEMBER_EPOCHS)
@@ -151,7 +151,7 @@ def consumer(group: Group) -> None:
         admin, "", Commit("administrator_of_a_live_group", -1, [(TOPIC, 0)], ["unfenced"], version=BY_NAME)
     )
     b.leave()
-    _beat(b, "membership", MemberEpoch=a.epoch)
+    beat(b, "membership", MemberEpoch=a.epoch)
     _fetch(b, "membership", a.epoch)
 
 
@@ -173,7 +173,7 @@ def static_consumer(group: Group) -> None:
     last = a.epoch
     duplicate = group.member(f"{group.group_id}-duplicate", [TOPIC])
     duplicate.instance_id = a.instance_id
-    _beat(
+    beat(
         duplicate,
         "instance",
         MemberEpoch=0,
@@ -184,17 +184,17 @@ def static_consumer(group: Group) -> None:
     a.go_away()
     duplicate.join()
     group.settle(duplicate)
-    _beat(a, "instance", MemberEpoch=last)
-    _beat(a, "membership", MemberEpoch=last, InstanceId=None)
+    beat(a, "instance", MemberEpoch=last)
+    beat(a, "membership", MemberEpoch=last, InstanceId=None)
 
 
 def streams(group: Group) -> None:
     """A member of a streams group with an epoch that never existed, and after it has left."""
     a = alone_in_streams(group)
-    _beat(a, "member_epoch", MemberEpoch=a.epoch + 7)
+    beat(a, "member_epoch", MemberEpoch=a.epoch + 7)
     last = a.epoch
     a.leave()
-    _beat(a, "membership", MemberEpoch=last)
+    beat(a, "membership", MemberEpoch=last)
 
 
 def share(group: Group) -> None:
@@ -202,10 +202,10 @@ def share(group: Group) -> None:
     a = group.member(f"{group.group_id}-a", [TOPIC])
     message = {"GroupId": group.group_id, "MemberId": kafka_uuid(), "MemberEpoch": 0}
     introduced = {**message, "SubscribedTopicNames": [TOPIC]}
-    while _ask(a, "ShareGroupHeartbeat", introduced).startswith("COORDINATOR"):
+    while ask(a, "ShareGroupHeartbeat", introduced).startswith("COORDINATOR"):
         time.sleep(0.1)
-    _ask(a, "ShareGroupHeartbeat", {**message, "MemberEpoch": -1})
-    _ask(a, "ShareGroupHeartbeat", {**message, "MemberEpoch": 1}, "membership")
+    ask(a, "ShareGroupHeartbeat", {**message, "MemberEpoch": -1})
+    ask(a, "ShareGroupHeartbeat", {**message, "MemberEpoch": 1}, "membership")
 
 
 def classic(group: Group) -> None:
@@ -216,17 +216,17 @@ def classic(group: Group) -> None:
     rebalance(a, b)
     a.commit("owner", a.generation, a.owned, "owner")
     old = {"GenerationId": a.generation - 1}
-    _ask(a, "Heartbeat", {**a.identity(), **old}, "generation")
+    ask(a, "Heartbeat", {**a.identity(), **old}, "generation")
     syncing = {"ProtocolType": "consumer", "ProtocolName": a.strategy, "Assignments": []}
-    _ask(a, "SyncGroup", {**a.identity(), **old, **syncing}, "generation")
-    _ask(a, "Heartbeat", a.identity())
+    ask(a, "SyncGroup", {**a.identity(), **old, **syncing}, "generation")
+    ask(a, "Heartbeat", a.identity())
     stranger = member(group, "stranger", [TOPIC])
     stranger.member_id = f"stranger-{kafka_uuid()}"
-    _ask(stranger, "JoinGroup", stranger.joining(), "membership")
+    ask(stranger, "JoinGroup", stranger.joining(), "membership")
     wrong = {"GroupInstanceId": "instance-a"}
-    _ask(b, "Heartbeat", {**b.identity(), **wrong}, "instance")
+    ask(b, "Heartbeat", {**b.identity(), **wrong}, "instance")
     b.leave()
-    _ask(b, "Heartbeat", b.identity(), "membership")
+    ask(b, "Heartbeat", b.identity(), "membership")
 
 
 GROUPS: dict[str, Case] = {

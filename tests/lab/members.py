@@ -156,7 +156,9 @@ class Group:
         return [
             row
             for row in self._truth.rows
-            if row["group_id"] == self.group_id and (row["topic"], row["partition"]) == partition
+            if "kind" not in row
+            and row["group_id"] == self.group_id
+            and (row["topic"], row["partition"]) == partition
         ]
 
     def delete(self) -> None:

@@ -35,6 +35,7 @@ STORED = {
     "producers-tv1": ("4.3.1",),
     "producers-failover": ("4.3.1", "4.2.1"),
     "exhausted": ("4.3.1",),
+    "expired": ("4.3.1",),
     "ends": ("4.3.1", "4.2.1", "4.0.2"),
     "fencings": ("4.3.1",),
     "markers": ("4.3.1", "4.1.2", "4.0.2"),

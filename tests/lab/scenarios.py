@@ -10,6 +10,7 @@ import compacted
 import days
 import ends
 import exhausted
+import expired
 import failover
 import fencings
 import groups
@@ -194,6 +195,7 @@ SCENARIOS: dict[str, Scenario] = {
     "producers-tv1": producer_scenario.OLDER,
     "producers-failover": producer_failover.SCENARIO,
     "exhausted": exhausted.SCENARIO,
+    "expired": expired.SCENARIO,
     "ends": ends.SCENARIO,
     "fencings": fencings.SCENARIO,
     "markers": markers.SCENARIO,

@@ -27,7 +27,7 @@ WITHOUT_MEMBERS = (
 WRITTEN_BY_A_CLIENT = re.compile(
     r'"name":|ProducerId set to|\[Consumer (instanceId|clientId)=|stream-client \['
 )
-BRIEF = ("markers", "idempotent", "operators", "by-hand")
+BRIEF = ("markers", "idempotent", "operators", "expired", "by-hand")
 """Recordings of seconds, in which no segment is closed."""
 LIMIT_BYTES = 1_500_000
 """Of one capture."""

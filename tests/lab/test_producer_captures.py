@@ -25,7 +25,7 @@ from record import CAPTURES, STORED
 
 SCENARIOS = (
     "producers", "producers-tv1", "producers-failover", "exhausted", "ends", "markers", "fencings",
-    "idempotent", "operators",
+    "idempotent", "operators", "expired",
 )  # fmt: skip
 FOLDERS = [CAPTURES / f"{name}-{version}" for name in SCENARIOS for version in STORED[name]]
 SINGLE = [
@@ -34,7 +34,11 @@ SINGLE = [
 FAILOVER = [folder for folder in FOLDERS if folder.name.startswith("producers-failover")]
 NONE_HANGS = [
     *FAILOVER,
-    *(each for each in FOLDERS if each.name.startswith(("ends", "markers", "fencings", "idempotent"))),
+    *(
+        each
+        for each in FOLDERS
+        if each.name.startswith(("ends", "markers", "fencings", "idempotent", "expired"))
+    ),
 ]
 NEWEST = CAPTURES / "producers-4.3.1"
 

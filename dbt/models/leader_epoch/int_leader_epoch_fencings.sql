@@ -30,6 +30,7 @@ select
         connection,
         caused_position,
         {{ iso_moment('caused_at') }} as caused_at,
+        after_cause_ms,
         {{ iso_moment('ended_at') }} as ended_at,
         unix_millis(ended_at) - unix_millis(occurred_at) as lasted_ms
     )) as evidence

@@ -51,7 +51,8 @@ def _coverage(r: Row) -> str:
 def _id(r: Row) -> str:
     if r["status"] is None:
         return f"{r['transactional_id']} {_span(r)}: unknown"
-    cause = f"{r['cause']} by {_or_unknown(r['caused_by_client_id'])}" if r["cause"] else "-"
+    by = r["caused_by_client_id"]
+    cause = f"{_or_unknown(r['cause'])} by {_or_unknown(by)}" if r["cause"] or by else "-"
     last = f"last {_or_unknown(r['last_producer_epoch'])}"
     listed = " ".join(r["transaction_partitions"])
     producer = _producer(r["producer_id"], r["producer_epoch"])

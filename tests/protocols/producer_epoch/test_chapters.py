@@ -37,6 +37,23 @@ def test_chapters(
         assert chapters[table.name] == audit.whole[table.name], table.name
 
 
+def test_an_id_that_has_expired_is_known_in_later_chapters(
+    captures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Compaction leaves no tombstone: without what is handed down nothing shows why a producer is refused."""
+    monkeypatch.setattr(cut_in, "OVERLAP_MS", 10)
+    monkeypatch.setattr(cut_in, "LATEST_MS", 100)
+    audit = Audit.of(captures / "expired-4.3.1", tmp_path, ["producer_epoch"])
+    name, expired = "silver.producer_fencings", "'expired'"
+    whole, chapters = (
+        {fencing["request_id"]: fencing["cause"] for fencing in map(dict, rows[name])}
+        for rows in (audit.whole, audit.rebuilt(150))
+    )
+    came_back = {each for each in whole if whole[each] == expired}
+    assert came_back
+    assert {each for each in chapters if chapters[each] == expired} == came_back
+
+
 def test_an_epoch_of_many_transactions_is_counted_through_all_chapters(
     captures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

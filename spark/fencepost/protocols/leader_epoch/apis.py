@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-QUORUM_APIS = {52: "VOTE", 53: "BEGIN_QUORUM_EPOCH", 54: "END_QUORUM_EPOCH"}
+VOTE = 52
+QUORUM_APIS = {VOTE: "VOTE", 53: "BEGIN_QUORUM_EPOCH", 54: "END_QUORUM_EPOCH"}
 """The APIs by which the voters of the metadata log agree on a leader."""
 
 CONTROLLER_APIS = {

@@ -59,7 +59,7 @@ def _fencings(
         ended = _ended(history, number)
         yield (
             cluster, digest_of(cluster, "broker", broker_id, at.position), "broker", f"broker {broker_id}",
-            broker_id, None, None, None, None, before[0].epoch, epoch, cause, at.position, at.ms, at.ms,
+            broker_id, None, None, None, None, before[0].epoch, epoch, cause, at.position, at.ms, at.ms, None,
             None if ended is None else ended.ms, leaders, sum(each.isr for each in lost), *NO_LINE,
         )  # fmt: skip
         shutdown_from = None

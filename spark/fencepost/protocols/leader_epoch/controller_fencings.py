@@ -64,7 +64,7 @@ def deposed_controllers(cluster: str, history: ClusterHistory) -> pa.Table:
         rows.add(
             cluster, digest_of(cluster, CONTROLLER, term.epoch), CONTROLLER,
             None if victim is None else f"controller {victim}", victim, None, METADATA_TOPIC, None, 0,
-            epoch, term.epoch, _CHANGED, term.position, term.ms, term.ms, next(again, None), 1, None,
+            epoch, term.epoch, _CHANGED, term.position, term.ms, term.ms, None, next(again, None), 1, None,
             *NO_LINE,
         )  # fmt: skip
     return rows.to_arrow()
@@ -107,13 +107,30 @@ def is_not_controller(answer: Any) -> bool:
     return isinstance(answer, list) and any(is_not_controller(each) for each in answer)
 
 
-def followed(history: ClusterHistory, epoch: int | None, answered: int | None) -> Cause:
-    """The controller that followed an epoch of the metadata log, if the answered epoch is a later one."""
+def followed(
+    history: ClusterHistory, window: Window | None, epoch: int | None, answered: int | None
+) -> Cause:
+    """The controller that followed an epoch of the metadata log, if the answered epoch is a later one.
+
+    An epoch begins when nodes vote, and its first record is written after the vote: it is named only if it
+    was surely there. ``window`` is None for a vote.
+    """
     if epoch is not None and answered is not None and answered > epoch:
         for term in history.log.terms:
             if epoch < term.epoch <= answered:
-                return Cause(_CHANGED, answered, term.position, term.ms)
+                was_there = window is not None and term.position <= window.lowest
+                return Cause(_CHANGED, answered, *((term.position, term.ms) if was_there else ()))
     return Cause(None, answered)
+
+
+def after_cause(history: ClusterHistory, cause: Cause, node_id: int, ms: int) -> int | None:
+    """How many milliseconds after its cause something happened at a node (``ms``), if that node wrote the
+    record: None if another clock dated it, or if the clock was set back in between.
+    """
+    terms = [term for term in history.log.terms if cause.position and term.position <= cause.position]
+    if cause.ms is None or cause.ms > ms or not terms or terms[-1].controller_id != node_id:
+        return None
+    return ms - cause.ms
 
 
 def after_controller(history: ClusterHistory, window: Window, node_id: int) -> Cause | None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.protocols.leader_epoch.apis import CONTROLLER_APIS, QUORUM_APIS
+from fencepost.protocols.leader_epoch.apis import CONTROLLER_APIS, QUORUM_APIS, VOTE
 from fencepost.protocols.leader_epoch.client_requests import ClientRequest, client_requests, each_request
 from fencepost.protocols.leader_epoch.clocks import Window
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
@@ -17,6 +17,7 @@ from fencepost.protocols.leader_epoch.controller_fencings import (
     CONTROLLER,
     NOT_CONTROLLER,
     Cause,
+    after_cause,
     after_controller,
     followed,
     is_not_controller,
@@ -40,8 +41,9 @@ from fencepost.replay.requests import RequestLine, each_line, error_name, host_o
 
 LEADER_EPOCH, TOPIC_ID, BROKER_EPOCH = "leader_epoch", "topic_id", "broker_epoch"
 _NOT_CONTROLLER = "not_controller"
+FENCED = "FENCED_LEADER_EPOCH"
 _KINDS = {
-    "FENCED_LEADER_EPOCH": LEADER_EPOCH,
+    FENCED: LEADER_EPOCH,
     "UNKNOWN_LEADER_EPOCH": LEADER_EPOCH,
     "INVALID_UPDATE_VERSION": LEADER_EPOCH,
     "UNKNOWN_TOPIC_ID": TOPIC_ID,
@@ -58,7 +60,8 @@ _OF_BROKERS = (CONTROLLED_SHUTDOWN, ALTER_PARTITION, BROKER_REGISTRATION, BROKER
 
 class _Refused(NamedTuple):
     """What the answer in a line refused. ``epoch``: the one that the request presented. ``partition`` is None
-    where the request as a whole was refused. ``answered``: the epoch in the answer.
+    where the request as a whole was refused. ``answered``: the epoch in the answer; ``voting``: to a
+    candidate.
     """
 
     kind: str
@@ -69,6 +72,7 @@ class _Refused(NamedTuple):
     epoch: int | None
     broker_id: int | None
     answered: int | None = None
+    voting: bool = False
 
 
 def refused_requests(requests: pa.Table, known: Mapping[str, ClusterEvidence]) -> pa.Table:
@@ -102,7 +106,15 @@ def _refused(line: RequestLine, of_client: ClientRequest | None) -> Iterator[_Re
     for node in refused_candidates(line):
         if node.error in _KINDS:
             yield _Refused(
-                CONTROLLER, node.error, METADATA_TOPIC, None, 0, node.epoch, node.node_id, node.answered
+                CONTROLLER,
+                node.error,
+                METADATA_TOPIC,
+                None,
+                0,
+                node.epoch,
+                node.node_id,
+                node.answered,
+                voting=line.api_key == VOTE,
             )
     if is_not_controller(answer):
         yield _Refused(_NOT_CONTROLLER, NOT_CONTROLLER, None, None, None, None, broker_id)
@@ -160,7 +172,8 @@ def _row(
         cluster, digest_of(line.request_id, topic, each.topic_id, each.partition), each.kind,
         f"{line.client_id}@{host}" if broker is None else f"{role} {broker}", broker, each.error, topic,
         each.topic_id, each.partition, each.epoch, cause.current, cause.cause, cause.position, cause.ms,
-        line.requested_ms, None, None, None, None, line.client_id, host, *software, line.connection,
+        line.responded_ms, after_cause(history, cause, line.broker_id, line.responded_ms), None, None, None,
+        None, line.client_id, host, *software, line.connection,
         line.request_id, line.broker_id, REFUSABLE[line.api_key], line.api_version, line.correlation_id,
         line.requested_ms, line.responded_ms, line.file, line.position,
     )  # fmt: skip
@@ -180,7 +193,7 @@ def _cause(
         # a node that is ahead of the one that answers is refused, too
         if each.error == "UNKNOWN_LEADER_EPOCH":
             return Cause("stale_metadata", each.answered)
-        return followed(history, each.epoch, each.answered)
+        return followed(history, None if each.voting else window, each.epoch, each.answered)
     return _moved(history, window, each, topic)
 
 
@@ -196,17 +209,20 @@ def _moved(history: ClusterHistory, window: Window, each: _Refused, topic: str |
         return Cause("stale_metadata", now.leader_epoch)
     partition = history.partition(topic_id, each.partition)
     for election in partition.elections if partition is not None and each.epoch is not None else ():
+        # an older epoch is refused by one that there is; another version need not be of another epoch
+        if each.error != FENCED and election.at.position > window.highest:
+            break
         if election.leader_epoch is not None and election.leader_epoch > (each.epoch or 0):
             return Cause("leader_change", now.leader_epoch, election.at.position, election.at.ms)
     # in a fetch session the request may not list the partition, so its epoch is not known
-    fenced = each.error == "FENCED_LEADER_EPOCH"
+    fenced = each.error == FENCED
     return Cause("leader_change" if fenced else None, now.leader_epoch)
 
 
 def _replaced(history: ClusterHistory, window: Window, each: _Refused) -> Cause:
     """Why a topic id was refused: its topic is gone, or the broker had not applied its creation yet."""
     life = history.topics.get(each.topic_id) if each.topic_id is not None else None
-    if life is None or life.gone is None:
+    if life is None or life.gone is None or life.gone.position > window.highest:
         return Cause("stale_metadata" if life is not None and life.known else None)
     after = history.next_begins(life)
     again = after is not None and after.position <= window.highest

@@ -517,6 +517,8 @@ LEADER_EPOCH_FENCINGS = Table(
         "caused_position": "bigint",  # of the record of the metadata log that moved the epoch
         "caused_at": "timestamp",
         "occurred_at": "timestamp",
+        # from the record to the answer; null if another node's clock dated the record, and for nodes
+        "after_cause_ms": "bigint",
         # when the broker was unfenced, or the controller active again; null while that has not happened, and
         # for refused requests
         "ended_at": "timestamp",

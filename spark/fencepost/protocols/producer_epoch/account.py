@@ -171,6 +171,7 @@ KINDS: dict[str, pa.StructType] = {
             ("caused_by_connection", pa.string()),
             ("fenced_position", pa.int64()),
             ("fenced_ms", pa.int64()),
+            ("caused_ms", pa.int64()),
             ("in_flight", pa.list_(pa.struct([("name", pa.string()), ("outcome", pa.string())]))),
             ("topic", pa.string()),
             ("partition", pa.int32()),

@@ -6,7 +6,7 @@ ordered only by records that this broker itself wrote, while it led the coordina
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import NamedTuple
@@ -39,6 +39,15 @@ class Clocks:
                 dated.setdefault(led_by, []).append((each.number, each.record.timestamp_ms))
         self._of_broker = {broker_id: _Clock.of(states) for broker_id, states in dated.items()}
 
+    def dated_by(self, broker_id: int) -> bool:
+        """Whether a broker's clock dated any state."""
+        return broker_id in self._of_broker
+
+    def began_ms(self, broker_id: int, number: int) -> int | None:
+        """When a state began, by a broker's clock; None if that did not date it, or was set back since."""
+        clock = self._of_broker.get(broker_id)
+        return None if clock is None else clock.began_ms(number)
+
     def during(self, broker_id: int, start_ms: int, end_ms: int) -> Span:
         """The states that the id may have had between two times of a broker's clock."""
         clock = self._of_broker.get(broker_id)
@@ -59,6 +68,12 @@ class _Clock(NamedTuple):
         times = [ms for _, ms in states]
         oldest = list(accumulate(reversed(times), min))[::-1]
         return cls([number for number, _ in states], list(accumulate(times, max)), oldest)
+
+    def began_ms(self, number: int) -> int | None:
+        at = bisect_left(self.numbers, number)
+        if at == len(self.numbers) or self.numbers[at] != number or self.oldest_ms[at] < self.newest_ms[at]:
+            return None
+        return self.oldest_ms[at]
 
     def during(self, start_ms: int, end_ms: int) -> Span:
         before = bisect_right(self.newest_ms, start_ms)

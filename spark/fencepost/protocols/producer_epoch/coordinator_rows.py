@@ -118,7 +118,7 @@ def _add_state(
         record.timeout_ms,
         record.partitions,
         record.started_ms,
-        transition.cause,
+        transition.told_cause,
         None if causing_request is None else causing_request.request_id,
         None if causing_request is None else causing_request.client_id,
         None if causing_request is None else causing_request.connection,

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterable
 
 from fencepost.protocols.producer_epoch.arrow import Rows
-from fencepost.protocols.producer_epoch.fencings import Fencing
+from fencepost.protocols.producer_epoch.fencings import UNASSIGNED_EPOCH, Fencing
 from fencepost.protocols.producer_epoch.refusals import Refusal
 from fencepost.protocols.producer_epoch.transaction_metadata import END_TXN
 from fencepost.protocols.producer_epoch.transactions import Transaction
@@ -49,7 +49,7 @@ def add_fencing(rows: Rows, cluster: str, fencing: Fencing, open_transactions: O
     # behind a hole a record may not be the first after the epoch: then it is not known who wrote that
     fence = None if fencing.fence is None or fencing.fence.hidden else fencing.fence
     fencing_request = None if fence is None else fence.request
-    in_flight: list[dict[str, str | None]] | None = None
+    in_flight: list[dict[str, str | None]] | None = [] if fencing.unassigned else None
     if fence is not None:
         # a producer that ended its transaction itself had no open one
         own, at = fence.cause == END_TXN, fence.record.offset
@@ -67,11 +67,12 @@ def add_fencing(rows: Rows, cluster: str, fencing: Fencing, open_transactions: O
         request.api_name,
         request.error,
         request.responded_ms,
-        None if fence is None else fence.cause,
+        UNASSIGNED_EPOCH if fencing.unassigned else None if fence is None else fence.told_cause,
         None if fencing_request is None else fencing_request.client_id,
         None if fencing_request is None else fencing_request.connection,
         None if fence is None else fence.record.offset,
         None if fence is None else fence.record.timestamp_ms,
+        None if fence is None else fencing.caused_ms,
         in_flight,
         request.topic,
         request.partition,
@@ -91,6 +92,6 @@ def add_idempotent(rows: Rows, cluster: str, refusal: Refusal) -> None:
     rows.add(
         *(cluster, producer_id, request.request_id, None, None, producer_id, None),
         *(request.client_id, request.connection, request.api_name, request.error, request.responded_ms),
-        *(None, None, None, None, None, None),
+        *(None, None, None, None, None, None, None),
         *(request.topic, request.partition, request.file, request.position),
     )

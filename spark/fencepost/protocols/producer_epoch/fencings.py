@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from fencepost.protocols.producer_epoch.clocks import Clocks, Span
+from fencepost.protocols.producer_epoch.initialisers import INITIALISED, NEW_INSTANCE
 from fencepost.protocols.producer_epoch.producer_state import NONE
 from fencepost.protocols.producer_epoch.refusals import KnownEpoch, Refusal
-from fencepost.protocols.producer_epoch.request_rows import FENCED, RequestRow
+from fencepost.protocols.producer_epoch.request_rows import FENCED, OF_EPOCH, RequestRow
 from fencepost.protocols.producer_epoch.request_targets import COMMIT, PRODUCE
 from fencepost.protocols.producer_epoch.states_met import MetStates
 from fencepost.protocols.producer_epoch.transaction_log import ONGOING
-from fencepost.protocols.producer_epoch.transaction_metadata import END_TXN, NEW_INSTANCE, Transition
+from fencepost.protocols.producer_epoch.transaction_metadata import END_TXN, Transition
 from fencepost.replay.logs import Log
+from fencepost.replay.requests import NONE as GRANTED
 
 Identity = tuple[int, int]
 """Producer id and epoch."""
@@ -22,11 +24,18 @@ Identity = tuple[int, int]
 _OTHERS = (PRODUCE, COMMIT)
 """The APIs that other brokers answer than the coordinator of the transactional id."""
 
+UNASSIGNED_EPOCH = "unassigned_epoch"
+"""The cause of a refusal whose epoch nobody had been given yet: nobody was fenced."""
+
+_INSTANCES = (NEW_INSTANCE, INITIALISED)
+
 
 @dataclass(frozen=True, slots=True)
 class Fencing:
     """A refusal and what fenced it: ``fence`` is the first record after the victim's epoch, ``now`` the state
-    when the request was answered, None if several are possible.
+    when the request was answered, None if several are possible. ``caused_ms``: when the fence was written, by
+    the clock that dated the refusal, None if another one did. ``unassigned``: the epoch had not been given to
+    anybody by then.
     """
 
     refusal: Refusal
@@ -34,14 +43,16 @@ class Fencing:
     victim_epoch: int | None
     fence: Transition | None
     now: Transition | None
+    caused_ms: int | None
+    unassigned: bool
 
 
 class Fences:
     """The history of one transactional id, which finds what fenced a request."""
 
-    def __init__(self, met_states: MetStates, tolerance_ms: int) -> None:
-        """``met_states``: the states that the requests of the id met; ``tolerance_ms``: how late a line may
-        be written.
+    def __init__(self, met_states: MetStates, requests: Iterable[RequestRow], tolerance_ms: int) -> None:
+        """``met_states``: the states that the requests of the id (``requests``) met; ``tolerance_ms``: how
+        late a line may be written.
         """
         coordinator, transitions = met_states.coordinator, met_states.states.transitions
         self._met_states = met_states
@@ -51,7 +62,8 @@ class Fences:
         self._states = [each for each in transitions if not each.record.tombstone]
         self._numbers = [each.number for each in self._states]
         self._at = {each.number: each for each in self._states}
-        self._before_hole = _before_hole(self._states, None if coordinator is None else coordinator.log)
+        self._tombstones = [each for each in transitions if each.record.tombstone]
+        self._before_hole = _before_hole(transitions, None if coordinator is None else coordinator.log)
         self._foreign_moves = [
             each.number for each in self._states if each.changes_identity and not each.keeps_instance
         ]
@@ -61,22 +73,30 @@ class Fences:
         self._hidden = [each.number for each in self._states if each.hidden or each.record.based]
         self._new_instances: dict[str, list[Transition]] = {}
         for each in self._states:
-            if each.cause == NEW_INSTANCE and each.request is not None and each.request.client_id is not None:
+            if each.cause in _INSTANCES and each.request is not None and each.request.client_id is not None:
                 self._new_instances.setdefault(each.request.client_id, []).append(each)
-        self._epochs = _last_epochs(self._states)
+        numbered = _numbered(transitions)
+        self._epochs = _last_epochs(numbered)
+        self._firsts = _first_epochs(numbered)
+        self._granted: dict[Identity, list[RequestRow]] = {}
+        for grant in requests:
+            if grant.error == GRANTED and grant.returned_producer_epoch is not None:
+                pair = (grant.returned_producer_id or 0, grant.returned_producer_epoch)
+                self._granted.setdefault(pair, []).append(grant)
 
     def of(self, refusal: Refusal) -> Fencing | None:
-        """What fenced a request; None if its epoch is known not to be over.
+        """What fenced a request; None if the answer does not say that an epoch is over.
 
-        A Fencing without ``fence`` is returned if nothing is known: the id has no history, or it is not
-        known what the request presented. An EndTxn that is answered STALE_END is a fencing only if it surely
-        met what fenced it: most of them are retries of an EndTxn that was accepted.
+        A Fencing without ``fence`` is returned if nothing shows what fenced it: the id has no history, it is
+        not known what the request presented, or that epoch is not over. An EndTxn that is answered STALE_END
+        is a fencing only if it surely met what fenced it: most of them are retries of an EndTxn that was
+        accepted.
         """
         request = refusal.request
-        span = self._span(request, 0)
+        span = self._span(refusal.decided)
         producer_id, epoch = _or_none(refusal.producer_id), _or_none(refusal.victim_epoch)
-        last_presented = last_reached = None
-        if self._states:
+        last_reached = None
+        if self._epochs:
             earlier = self._earlier_identity(refusal, span) if epoch is None else None
             if producer_id is None and earlier is not None:
                 presented_id = earlier[0]
@@ -85,8 +105,10 @@ class Fences:
             presented = epoch if epoch is not None else earlier[1] if earlier is not None else None
             last_presented = self._last_of(presented_id, presented)
             last_reached = last_presented if epoch is not None else self._last_reached(last_presented)
-        fence = self._state_after(last_reached)
-        if fence is not None and not self._came_before(fence, request, span):
+        fence = self._fence_after(last_reached, refusal, span)
+        pair = None if producer_id is None or epoch is None else (producer_id, epoch)
+        given = pair is None or self._was_given(pair, refusal, span)
+        if not given:
             fence = None
         reached = self._at.get(last_reached) if fence is not None and last_reached is not None else None
         if reached is not None:
@@ -96,32 +118,93 @@ class Fences:
             return None
         if fence is not None:
             span = Span(max(span.least, fence.number), span.most and max(span.most, fence.number))
-        states = self._known(span)
-        untold = not states or epoch is None or (bool(self._hidden) and last_presented is None)
-        if fence is None and not untold:
-            return None
-        return Fencing(refusal, producer_id, epoch, fence, _agreed(states))
+        caused_ms = None
+        if fence is not None and refusal.decided.broker_id == request.broker_id:
+            caused_ms = self._clocks.began_ms(request.broker_id, fence.number)
+        now = _agreed(self._known(span))
+        return Fencing(refusal, producer_id, epoch, fence, now, caused_ms, given is False)
 
-    def _span(self, request: RequestRow, late_ms: int) -> Span:
-        """The states that a request may have met, or might have met ``late_ms`` later.
+    def _span(self, request: RequestRow) -> Span:
+        """The states that a request may have met.
 
         A broker logs a request after it has handled it, never before: so the request may have arrived earlier
         than its line says, but was not answered later.
         """
-        start_ms, end_ms = request.requested_ms - self._tolerance_ms, request.responded_ms + late_ms
-        span = self._clocks.during(request.broker_id, start_ms, end_ms)
+        start_ms = request.requested_ms - self._tolerance_ms
+        span = self._clocks.during(request.broker_id, start_ms, request.responded_ms)
         candidates = () if request.api_key in _OTHERS else self._met_states.candidates(request)
         numbers = [candidate.number for _, candidate in candidates]
+        if request.error in OF_EPOCH:
+            # a coordinator compares epochs only if it knows the id
+            numbers = [each for each in numbers if self._exists(each)] or numbers
         return span.within(min(numbers), max(numbers)) if numbers else span
 
-    def _came_before(self, fence: Transition, request: RequestRow, span: Span) -> bool:
+    def _exists(self, number: int) -> bool:
+        return number > 0 and not self._transitions[number - 1].record.tombstone
+
+    def _before_leading(self, request: RequestRow) -> int:
+        """The number of the last state before the term in which a coordinator answered, or before the first
+        one of that broker.
+        """
+        coordinator = self._met_states.coordinator
+        if request.api_key in _OTHERS or coordinator is None:
+            return 0
+        terms = coordinator.terms(request.broker_id)
+        start_ms = request.requested_ms - self._tolerance_ms
+        possible = terms.during(start_ms, request.responded_ms) or terms.terms
+        return self._met_states.states.before(possible[0].begins) if possible else 0
+
+    def _fence_after(self, number: int | None, refusal: Refusal, span: Span) -> Transition | None:
+        """What fenced a producer whose last state has this number: the next record. If its id expired, that
+        is the tombstone, until somebody is given the id again; None if it is not known whether anybody had
+        been.
+        """
+        after = self._state_after(number)
+        if number is None:
+            return None
+        tombstone = next((each for each in self._tombstones if each.number > number), None)
+        came = after is not None and self._came_before(after, refusal, span)
+        if tombstone is None or (after is not None and after.number < tombstone.number):
+            return after if came else None
+        if after is not None and after.number <= span.least:
+            return after
+        return tombstone if not came and self._came_before(tombstone, refusal, span) else None
+
+    def _came_before(self, fence: Transition, refusal: Refusal, span: Span) -> bool:
         """Whether a fence came before the request: surely so, if its answer may have another meaning."""
-        if request.error in FENCED:
-            most = self._span(request, self._tolerance_ms).most
-            return most is None or fence.number <= most
+        if refusal.request.error in FENCED:
+            return span.most is None or fence.number <= span.most
         # if the transaction was open until the fence, an EndTxn before the fence would have ended it
         between = self._transitions[max(span.least - 1, 0) : fence.number - 1]
         return span.least > 0 and all(each.record.status == ONGOING for each in between)
+
+    def _was_given(self, pair: Identity, refusal: Refusal, span: Span) -> bool | None:
+        """Whether somebody had been given an epoch before the request; None if that is not known.
+
+        Where no clock says when it was given, it is taken for given: a leader that refuses without asking the
+        coordinator has seen a newer epoch itself.
+        """
+        producer_id, epoch = pair
+        firsts = self._firsts.get(producer_id, [])
+        at = bisect_left(firsts, (epoch, 0))
+        grants, decided, before = self._granted.get(pair, ()), refusal.decided, refusal.known_before
+        if (
+            not self._clocks.dated_by(decided.broker_id)
+            or (at < len(firsts) and firsts[at][1] <= max(span.least, self._before_leading(decided)))
+            or (before is not None and (before.producer_id, before.epoch) == pair)
+            or any(_answered_before(grant, decided, decided.requested_ms) for grant in grants)
+        ):
+            return True
+        states = self._known(span)
+        lower = all(
+            each.record.producer_id == producer_id and (each.record.producer_epoch or 0) < epoch
+            for each in states
+        )
+        later = all(
+            grant.broker_id == decided.broker_id and grant.responded_ms > decided.responded_ms
+            for grant in grants
+        )
+        return False if states and lower and later else None
 
     def _known(self, span: Span) -> Sequence[Transition]:
         """The states of a span; none if one of them is not known, or the id may not have existed yet."""
@@ -145,7 +228,7 @@ class Fences:
         last = None if later is None else self._last_of(later.producer_id, later.epoch)
         at = 0 if last is None else bisect_right(self._foreign_moves, last)
         first = self._at[self._foreign_moves[at - 1]] if at else None
-        return _identity(first) if first is not None and first.writer == NEW_INSTANCE else None
+        return _identity(first) if first is not None and first.writer in _INSTANCES else None
 
     def _identity_by_client(self, client_id: str | None, span: Span) -> Identity | None:
         """The epoch of the instance with this client id. Instances of one application often share a client
@@ -162,12 +245,12 @@ class Fences:
         return _identity(fenced_instances[0]) if len(fenced_instances) == 1 and not may_be_fenced else None
 
     def _only_fenced_identity(self, span: Span) -> Identity | None:
-        """The first epoch of an id that has had exactly two: a refused request can only have
-        presented that.
-        """
-        identities = dict.fromkeys(_identity(each) for each in self._states if _up_to(each.number, span))
+        """The only epoch of an id that is over: a refused request can only have presented that."""
+        states = [each for each in self._transitions if _up_to(each.number, span)]
+        identities = list(dict.fromkeys(_identity(each) for each in states if not each.record.tombstone))
+        over = identities if states and states[-1].record.tombstone else identities[:-1]
         is_whole = not any(_up_to(number, span) for number in self._hidden)
-        return next(iter(identities)) if is_whole and len(identities) == 2 else None
+        return over[0] if is_whole and len(over) == 1 else None
 
     def _last_of(self, producer_id: int, epoch: int | None) -> int | None:
         """The number of the last state of this producer id with this epoch or an earlier one."""
@@ -214,6 +297,11 @@ def _or_none(value: int | None) -> int | None:
     return None if value == NONE else value
 
 
+def _answered_before(grant: RequestRow, request: RequestRow, ms: int) -> bool:
+    """Whether a request was answered before a time of another one, by the clock of one broker."""
+    return grant.broker_id == request.broker_id and grant.responded_ms <= ms
+
+
 def _before_hole(states: Sequence[Transition], log: Log | None) -> set[int]:
     """The numbers of the states that a hole in the log follows: it is not known how long they lasted."""
     if log is None:
@@ -226,17 +314,39 @@ def _before_hole(states: Sequence[Transition], log: Log | None) -> set[int]:
     }
 
 
-def _last_epochs(states: Sequence[Transition]) -> dict[int, tuple[list[int], list[int]]]:
+def _numbered(transitions: Sequence[Transition]) -> list[tuple[int, int, int]]:
+    """The number, producer id and epoch of each state that has them.
+
+    If an earlier chapter knew what the id had before its tombstone, that is the state 0.
+    """
+    first = transitions[0] if transitions else None
+    before = first.previous if first is not None and first.record.tombstone else None
+    records = [(0, before), *((each.number, each.record) for each in transitions)]
+    return [
+        (number, record.producer_id, record.producer_epoch)
+        for number, record in records
+        if record is not None and record.producer_id is not None and record.producer_epoch is not None
+    ]
+
+
+def _last_epochs(states: Iterable[tuple[int, int, int]]) -> dict[int, tuple[list[int], list[int]]]:
     """For each producer id: the states with no lower epoch after them, as (numbers, epochs) in order."""
     last_epochs: dict[int, tuple[list[int], list[int]]] = {}
-    for each in states:
-        producer_id, epoch = each.record.producer_id, each.record.producer_epoch
-        if producer_id is None or epoch is None:
-            continue
+    for number, producer_id, epoch in states:
         numbers, epochs = last_epochs.setdefault(producer_id, ([], []))
         while epochs and epochs[-1] >= epoch:
             epochs.pop()
             numbers.pop()
-        numbers.append(each.number)
+        numbers.append(number)
         epochs.append(epoch)
     return last_epochs
+
+
+def _first_epochs(states: Iterable[tuple[int, int, int]]) -> dict[int, list[tuple[int, int]]]:
+    """For each producer id: its epochs, each with the number of the first state of it or a newer one."""
+    first_epochs: dict[int, list[tuple[int, int]]] = {}
+    for number, producer_id, epoch in states:
+        of_id = first_epochs.setdefault(producer_id, [])
+        if not of_id or epoch > of_id[-1][0]:
+            of_id.append((epoch, number))
+    return first_epochs

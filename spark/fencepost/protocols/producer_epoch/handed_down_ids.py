@@ -15,7 +15,7 @@ import pyarrow as pa
 from fencepost.protocols.producer_epoch.transaction_log import ONGOING, TransactionRecord
 from fencepost.protocols.producer_epoch.transaction_metadata import LastProducerEpoch, Transition
 from fencepost.protocols.producer_epoch.transactions import Transaction
-from fencepost.replay.logs import Log
+from fencepost.replay.logs import COMPACTED, Log
 
 Ids = Mapping[str, tuple[int, "HandedDownId"]]
 """By transactional id: the offset up to which it is known, and what is known."""
@@ -114,6 +114,11 @@ class HandedDownId:
             previous_id=self.previous_id,
         )
 
+    @property
+    def tombstone(self) -> TransactionRecord | None:
+        """The tombstone, which compaction does not leave."""
+        return self.record._replace(based=True, stretch=COMPACTED) if self.record.tombstone else None
+
     def restored_record(self, left: TransactionRecord) -> TransactionRecord:
         """The record that compaction left, with its original offset and time."""
         return left._replace(offset=self.record.offset, timestamp_ms=self.record.timestamp_ms)
@@ -144,12 +149,12 @@ def hand_down_id(
     transactions: Iterable[Transaction],
     compacted: Mapping[int, int],
 ) -> HandedDownId | None:
-    """The state of an id at the offset ``cut``; None if the id no longer exists, or a hole lies between its
-    last record and the cut. ``compacted``: by producer id, the newest epoch of which compaction may have
-    removed transactions.
+    """The state of an id at the offset ``cut``; None if a hole lies between its last record and the cut, or
+    if it is not known what the id had before its tombstone. ``compacted``: by producer id, the newest epoch
+    of which compaction may have removed transactions.
     """
     last = next((each for each in reversed(transitions) if each.record.offset < cut), None)
-    if last is None or last.record.tombstone:
+    if last is None or (last.record.tombstone and last.previous is None):
         return None
     record = last.record
     known_to = next((each.last_offset for each in log.stretches if each.number == record.stretch), -1)

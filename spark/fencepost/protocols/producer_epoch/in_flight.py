@@ -30,7 +30,8 @@ def producer_fencings(accounts: Account, transactions: pa.Table, facts: Facts) -
         if each["transactional_id"] is None:
             each.update(_moved_locally(each, epochs, facts))
         each["in_flight"] = _in_flight(each, newest, facts)
-        each["occurred_at"], each["fenced_at"] = each["occurred_ms"], each["fenced_ms"]
+        for name in ("occurred", "fenced", "caused"):
+            each[f"{name}_at"] = each[f"{name}_ms"]
         rows.add(*(each[name] for name in PRODUCER_FENCINGS.columns))
     return rows.to_arrow()
 

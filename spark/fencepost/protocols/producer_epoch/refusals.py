@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.protocols.producer_epoch.request_rows import FENCED, RequestRow, is_refusal
+from fencepost.protocols.producer_epoch.request_rows import COORDINATED, FENCED, RequestRow, is_refusal
 from fencepost.protocols.producer_epoch.request_targets import PRODUCE
 from fencepost.replay.requests import NONE
 
@@ -35,7 +35,8 @@ class Refusal:
     """A refused request, with the producer id and epoch that it presented, None if not known.
 
     ``known_before`` is the newest epoch that its connection is known to have had before, ``presented_later``
-    the epoch of the connection's next request.
+    the epoch of the connection's next request. ``asked`` is the request by which the broker asked the
+    coordinator meanwhile, which refused it: None if no line shows it, or if the coordinator itself answered.
     """
 
     request: RequestRow
@@ -43,6 +44,12 @@ class Refusal:
     victim_epoch: int | None
     known_before: KnownEpoch | None = None
     presented_later: KnownEpoch | None = None
+    asked: RequestRow | None = None
+
+    @property
+    def decided(self) -> RequestRow:
+        """The request that was refused where the epochs are known: its times are by that broker's clock."""
+        return self.asked or self.request
 
 
 def connections_refused_produce(requests: pa.Table) -> set[str]:
@@ -111,8 +118,11 @@ def _refusal(
     verifications: Sequence[RequestRow],
     epochs_of_connections: Mapping[Connection, Sequence[KnownEpoch]],
 ) -> Refusal:
+    place = (request.topic, request.partition)
+    asked = [each for each in verifications if request.topic is None or (each.topic, each.partition) == place]
+    last = asked[-1] if asked and request.api_key not in COORDINATED else None
     if request.producer_id is not None:
-        return Refusal(request, request.producer_id, request.producer_epoch)
+        return Refusal(request, request.producer_id, request.producer_epoch, asked=last)
     known_epochs = (
         epochs_of_connections.get((request.broker_id, request.connection), ())
         if request.connection is not None
@@ -122,16 +132,11 @@ def _refusal(
     until_ms = max(request.requested_ms, request.responded_ms - 1)
     at = bisect_right(known_epochs, until_ms, key=lambda each: each.at_ms)
     known_before = known_epochs[at - 1] if at else None
-    place = (request.topic, request.partition)
-    presented = {
-        (verification.producer_id, verification.producer_epoch)
-        for verification in verifications
-        if request.topic is None or (verification.topic, verification.partition) == place
-    }
+    presented = {(each.producer_id, each.producer_epoch) for each in asked}
     producer_id, epoch = presented.pop() if len(presented) == 1 else (None, None)
     if producer_id is None and known_before is not None:
         producer_id = known_before.producer_id
-    return Refusal(request, producer_id, epoch, known_before)
+    return Refusal(request, producer_id, epoch, known_before, asked=last)
 
 
 def _with_later_epochs(refused: Sequence[Refusal]) -> list[Refusal]:

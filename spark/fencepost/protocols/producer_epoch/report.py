@@ -18,6 +18,9 @@ CAUSES = {
     "timeout": "a timeout",
     "operator": "an operator",
     "end_txn": "the end of their transaction",
+    "expired": "nobody: their id had expired",
+    "unassigned_epoch": "nobody: nobody had been given their epoch",
+    "either": "a new instance or an operator",
     "local": "their own local bump",
     "reset": "another producer id that they asked for",
     None: "an unknown cause",
@@ -30,8 +33,11 @@ SELECT cluster, count(*) AS `all`, count_if(outcome = 'committed') AS committed,
 FROM {TRANSACTIONS} GROUP BY cluster
 """
 _CAUSES = f"""
-SELECT cluster, cause, count(*) AS times FROM {FENCINGS}
-WHERE protocol = 'producer_epoch' GROUP BY cluster, cause ORDER BY times DESC, cause
+SELECT cluster, cause, count(*) AS times FROM (
+  SELECT cluster, CASE WHEN cause IS NOT NULL THEN cause
+    WHEN get_json_object(evidence, '$.caused_by_client_id') IS NOT NULL THEN 'either' END AS cause
+  FROM {FENCINGS} WHERE protocol = 'producer_epoch'
+) AS fencings GROUP BY cluster, cause ORDER BY times DESC, cause
 """
 _REFUSED = f"""
 SELECT cluster, count(*) AS requests,

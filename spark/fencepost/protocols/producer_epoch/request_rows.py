@@ -24,7 +24,8 @@ STALE_END, STALE_END_FROM = "INVALID_TXN_STATE", 5
 and the first version of EndTxn that has it: an older one compares epochs before anything else.
 """
 
-FENCED = ("PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH", "INVALID_PRODUCER_ID_MAPPING")
+OF_EPOCH = ("PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH")
+FENCED = (*OF_EPOCH, "INVALID_PRODUCER_ID_MAPPING")
 """The errors which mean that the producer epoch, or producer id, is no longer current."""
 
 BUSY = "CONCURRENT_TRANSACTIONS"

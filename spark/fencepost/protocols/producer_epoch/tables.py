@@ -64,7 +64,8 @@ TRANSACTIONAL_IDS = Table(
         "transaction_partitions": "array<string>",  # 'topic:partition', sorted; empty for none
         "started_at": "timestamp",  # of the open transaction; null for none
         # why the epoch or the producer id differs from the previous row: new_instance, client_bump,
-        # retry (nothing changed), timeout, operator, end_txn; null if it does not, or if unknown
+        # retry (nothing changed), timeout, operator, end_txn; null if it does not, or if unknown, as of an
+        # InitProducerId that may be a new instance's or an operator's
         "cause": "string",
         "caused_by_request_id": "string",  # of silver.producer_requests; null if no line shows it
         "caused_by_client_id": "string",
@@ -120,7 +121,8 @@ TRANSACTIONS = Table(
         "prepared_at": "timestamp",
         "completed_at": "timestamp",
         "outcome": "string",  # committed, aborted, open; null if a hole hides it
-        "abort_cause": "string",  # end_txn, timeout, new_instance, client_bump, operator; null otherwise
+        # end_txn, timeout, new_instance, client_bump, operator; null if not aborted, or if unknown
+        "abort_cause": "string",
         "transaction_version": "int",
         "transaction_timeout_ms": "int",
         "transaction_partitions": "array<string>",  # 'topic:partition', sorted
@@ -293,7 +295,7 @@ PRODUCER_REQUESTS = Table(
 
 PRODUCER_FENCINGS = Table(
     "silver.producer_fencings",
-    "One row per request that was refused because its producer epoch (or producer id) is no longer current.",
+    "One row per request that was refused because its producer epoch (or producer id) is not current.",
     {
         "cluster": "string",
         "request_id": "string",
@@ -307,12 +309,15 @@ PRODUCER_FENCINGS = Table(
         "api_name": "string",
         "error": "string",
         "occurred_at": "timestamp",
-        # what raised the epoch above the victim's, as in silver.transactional_ids; null if unknown
+        # what raised the epoch above the victim's, as in silver.transactional_ids; expired (the coordinator
+        # forgot the idle id); unassigned_epoch (nobody had been given the epoch yet); null if unknown
         "cause": "string",
         "caused_by_client_id": "string",
         "caused_by_connection": "string",
         "fenced_position": "bigint",  # of the record that raised it, in the coordinator's log
         "fenced_at": "timestamp",
+        # the same, by the clock that dated occurred_at; null if another broker's clock dated it
+        "caused_at": "timestamp",
         # JSON list of {topic, partition, first_offset, records, outcome}: the content of the
         # victim's transaction when it was fenced; '[]' for none; null if unknown
         "in_flight": "string",

@@ -6,24 +6,25 @@ change or the last producer epoch: these are derived from requests, and None whe
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from fencepost.protocols.producer_epoch.causes import Enders
+from fencepost.protocols.producer_epoch.initialisers import (
+    CLIENT_BUMP,
+    INITIALISED,
+    NEW_INSTANCE,
+    OPERATOR,
+    Initialisers,
+)
 from fencepost.protocols.producer_epoch.producer_state import NONE
 from fencepost.protocols.producer_epoch.request_rows import RequestRow
 from fencepost.protocols.producer_epoch.transaction_log import EMPTY, PREPARE_COMMIT, TransactionRecord
 from fencepost.replay.logs import COMPACTED
 
-ADMIN = re.compile(r"^adminclient-\d+$")
-"""The default client id of an Admin. Admin.fenceProducers sends the same request as a new instance: only the
-client id tells them apart.
+END_TXN, TIMEOUT, RETRY, EXPIRED = "end_txn", "timeout", "retry", "expired"
+"""Who wrote a record, if it was no InitProducerId that moved the epoch (Initialisers.of). EXPIRED is the
+coordinator, which forgets an id that has been idle for transactional.id.expiration.ms.
 """
-
-END_TXN, TIMEOUT, NEW_INSTANCE, CLIENT_BUMP, OPERATOR, RETRY = (
-    "end_txn", "timeout", "new_instance", "client_bump", "operator", "retry"
-)  # fmt: skip
-"""Who wrote a record."""
 
 
 class LastProducerEpoch(NamedTuple):
@@ -43,7 +44,7 @@ class Transition(NamedTuple):
     ``number`` counts the records of the id from 1. ``previous`` is the record before it, None if there was
     none or it is not known; ``first_known``: it is known that there was none. ``writer`` is who wrote the
     record (END_TXN and others), ``request`` the request that did; ``cause`` is ``writer`` if the record
-    changed the producer id or epoch, or is a retry that changed nothing.
+    changed the producer id or epoch, is a tombstone, or is a retry that changed nothing.
 
     ``last_epoch`` and ``previous_id`` are what KIP-360 would keep in the log: the epoch before the last bump
     that the owner of the epoch requested (NONE after a fence or a new instance, None where it is not known
@@ -61,6 +62,11 @@ class Transition(NamedTuple):
     last_epoch: int | None
     remembered_epoch: LastProducerEpoch | None
     previous_id: int | None
+
+    @property
+    def told_cause(self) -> str | None:
+        """``cause`` as rows have it: null if it may be either of two."""
+        return None if self.cause == INITIALISED else self.cause
 
     @property
     def hidden(self) -> bool:
@@ -88,9 +94,12 @@ class Transition(NamedTuple):
 class TransactionMetadata:
     """The state of one transactional id at its coordinator after the records replayed so far."""
 
-    def __init__(self, enders: Enders) -> None:
-        """``enders``: the requests that may have ended its transactions."""
+    def __init__(self, enders: Enders, initialisers: Initialisers | None = None) -> None:
+        """``enders``: the requests that may have ended its transactions; ``initialisers``: who asked for its
+        epochs.
+        """
         self._enders = enders
+        self._initialisers = initialisers or Initialisers((), ())
         self._number = 0
         self._forget(None)
 
@@ -156,11 +165,13 @@ class TransactionMetadata:
         A transaction is completed by the writer of its Prepare record.
         """
         prepared_by, self._preparer = self._preparer, (None, None)
+        if record.tombstone:
+            return EXPIRED, None
         if record.completes:
             return prepared_by
         if record.status == EMPTY:
             # the next record takes this writer for its preparer, whether or not anything was prepared
-            writer = _writer_of_empty(record, previous, init, first_known)
+            writer = self._writer_of_empty(record, previous, init, first_known)
             self._preparer = (writer, None)
             return writer, init
         if record.prepares:
@@ -169,9 +180,44 @@ class TransactionMetadata:
                 ended, fence = self._enders.of(
                     record, previous.producer_epoch if previous is not None else None
                 )
-            preparer = _find_preparer(record, previous, ended, fence)
+            preparer = self._find_preparer(record, previous, ended, fence)
             self._preparer = preparer, ended if preparer == END_TXN else fence
         return self._preparer
+
+    def _writer_of_empty(
+        self,
+        record: TransactionRecord,
+        previous: TransactionRecord | None,
+        init: RequestRow | None,
+        first_known: bool,
+    ) -> str | None:
+        if _same(previous, record):
+            return RETRY
+        writer = None if init is None else self._initialisers.of(init)
+        if first_known and writer != OPERATOR:
+            # a coordinator that does not know the id makes a new producer, whatever the request presents
+            is_used = self._initialisers.is_used((record.producer_id, record.producer_epoch))
+            return NEW_INSTANCE if is_used or writer == CLIENT_BUMP else writer or INITIALISED
+        return writer
+
+    def _find_preparer(
+        self,
+        record: TransactionRecord,
+        previous: TransactionRecord | None,
+        ended: RequestRow | None,
+        fence: RequestRow | None,
+    ) -> str | None:
+        # before transaction version 2 only a fence moves the epoch here
+        own = _same(previous, record) and record.transaction_version < 2
+        # where no transaction is open, none times out, and none is aborted for a new instance
+        nothing_open = previous is not None and previous.settled
+        if record.status == PREPARE_COMMIT or ended is not None or own or nothing_open:
+            return END_TXN
+        if fence is not None:
+            return self._initialisers.of(fence)
+        if record.started_ms is not None and record.timeout_ms is not None:
+            return TIMEOUT if record.timestamp_ms - record.started_ms >= record.timeout_ms else None
+        return None
 
     def _remember(self, transition: Transition) -> Transition:
         """Update the last epochs and the previous producer id, and return the transition with them."""
@@ -214,43 +260,3 @@ def _same(previous: TransactionRecord | None, record: TransactionRecord) -> bool
     if previous is None or record.tombstone:
         return False
     return previous.producer_id == record.producer_id and previous.producer_epoch == record.producer_epoch
-
-
-def _writer_of_empty(
-    record: TransactionRecord, previous: TransactionRecord | None, init: RequestRow | None, first_known: bool
-) -> str | None:
-    if _same(previous, record):
-        return RETRY
-    if first_known and not (init is not None and _is_of_admin(init)):
-        # a coordinator that does not know the id makes a new producer, whatever the request presents
-        return NEW_INSTANCE
-    return None if init is None else _initialiser(init)
-
-
-def _is_of_admin(init: RequestRow) -> bool:
-    return init.client_id is not None and ADMIN.match(init.client_id) is not None
-
-
-def _initialiser(init: RequestRow) -> str:
-    if _is_of_admin(init):
-        return OPERATOR
-    return CLIENT_BUMP if init.producer_id is not None and init.producer_id >= 0 else NEW_INSTANCE
-
-
-def _find_preparer(
-    record: TransactionRecord,
-    previous: TransactionRecord | None,
-    ended: RequestRow | None,
-    fence: RequestRow | None,
-) -> str | None:
-    # before transaction version 2 only a fence moves the epoch here
-    own = _same(previous, record) and record.transaction_version < 2
-    # where no transaction is open, none times out, and none is aborted for a new instance
-    nothing_open = previous is not None and previous.settled
-    if record.status == PREPARE_COMMIT or ended is not None or own or nothing_open:
-        return END_TXN
-    if fence is not None:
-        return _initialiser(fence)
-    if record.started_ms is not None and record.timeout_ms is not None:
-        return TIMEOUT if record.timestamp_ms - record.started_ms >= record.timeout_ms else None
-    return None

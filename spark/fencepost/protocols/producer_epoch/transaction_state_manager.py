@@ -27,6 +27,7 @@ from fencepost.protocols.producer_epoch.facts import FOREVER, NO_EPOCH
 from fencepost.protocols.producer_epoch.fenced_rows import OpenTransactions, add_fencing, add_idempotent
 from fencepost.protocols.producer_epoch.fencings import Fences
 from fencepost.protocols.producer_epoch.handed_down_ids import HandedDownId, hand_down_id
+from fencepost.protocols.producer_epoch.initialisers import Initialisers, producers_connections
 from fencepost.protocols.producer_epoch.refusals import Connection, KnownEpoch, refusals
 from fencepost.protocols.producer_epoch.request_rows import RequestRow, granted_inits
 from fencepost.protocols.producer_epoch.request_targets import END, INIT
@@ -43,6 +44,9 @@ from fencepost.replay.logs import Batches, Log
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.replay.request_clocks import leaders_by_clock
 from fencepost.replay.unreadable import UnreadPiece, damaged_batches, unread_pieces
+
+_REMEMBERED_MS = 24 * 3_600_000
+"""How long after its tombstone an expired id is handed down: Kafka's default of delete.retention.ms."""
 
 
 @dataclass
@@ -75,6 +79,7 @@ class TransactionStateManager:
         self._connection_epochs = connection_epochs
         self._unread = unread_lines(evidence.quarantine)
         self._cluster, _, self._partition, partition_key = evidence.key
+        self._producers = producers_connections(coordinator_requests)
         self._ids: dict[str, _Id] = {}
         self._unnamed: list[RequestRow] = []
         for each in coordinator_requests:
@@ -83,6 +88,7 @@ class TransactionStateManager:
             else:
                 self._id(each.transactional_id).requests.append(each)
         self._before, self._cut = evidence.before, evidence.cut_of_next()
+        self._forgotten_ms = (evidence.next_ms or 0) - _REMEMBERED_MS
         self._late_lines = LateLines(tolerance_ms)
         self._coordinator: Coordinator | None = None
         if partition_key is not None and self._partition is not None:
@@ -110,6 +116,9 @@ class TransactionStateManager:
         )
         for record in transaction_records(evidence.records, log):
             self._id(record.transactional_id).records.append(record)
+        for name, (_, handed_down) in self._before.items():
+            if handed_down.tombstone is not None:
+                self._id(name)
         pairs_without_clock: list[Pair] = []
         for each in self._ids.values():
             self._resume(each, log)
@@ -187,6 +196,8 @@ class TransactionStateManager:
         at_cut, starts_before_cut = None, set[int]()
         if self._cut is not None:
             at_cut = hand_down_id(log, self._cut, transitions, transactions_of_id, compacted)
+        if at_cut is not None and at_cut.record.tombstone and at_cut.record.timestamp_ms < self._forgotten_ms:
+            at_cut = None
         if self._cut is not None and at_cut is not None:
             starts_before_cut = at_cut.ended_before(transactions_of_id, self._cut)
             rows.before.add(cluster, *place[1:], self._cut, each.transactional_id, at_cut.packed())
@@ -218,13 +229,17 @@ class TransactionStateManager:
         position, handed_down = self._before.get(each.transactional_id, (None, None))
         if handed_down is None or log.base is None or log.base.to + 1 != position:
             return
-        if each.records and handed_down.matches(each.records[0]):
+        if handed_down.tombstone is not None:
+            each.before = handed_down
+            each.records.insert(0, handed_down.tombstone)
+        elif each.records and handed_down.matches(each.records[0]):
             each.before = handed_down
             each.records[0] = handed_down.restored_record(each.records[0])
 
     def _replay(self, each: _Id) -> list[Transition]:
         epoch_requests = [request for request in each.timed_requests if request.api_key in (INIT, END)]
-        metadata = TransactionMetadata(Enders(epoch_requests, self._tolerance_ms))
+        initialisers = Initialisers(each.requests, each.records, self._producers)
+        metadata = TransactionMetadata(Enders(epoch_requests, self._tolerance_ms), initialisers)
         inits = {pair.record.offset: pair.request for pair in each.pairs if pair.sure}
         replayed = [
             metadata.replay(record, None if record.based else inits.get(record.offset))
@@ -255,7 +270,7 @@ class TransactionStateManager:
             return
         log = None if self._coordinator is None else self._coordinator.log
         history, open_transactions = (
-            Fences(met_states, self._tolerance_ms),
+            Fences(met_states, each.requests, self._tolerance_ms),
             OpenTransactions(transactions_of_id, log),
         )
         for refusal in refused_requests:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from fencepost.protocols.producer_epoch.initialisers import INITIALISED
 from fencepost.protocols.producer_epoch.transaction_log import (
     ONGOING,
     PREPARE_ABORT,
@@ -65,7 +66,8 @@ class Transaction:
             self.newest = record
         if record.prepares and self.prepare is None:
             self.prepare = record
-            self.abort_cause = transition.writer if record.status == PREPARE_ABORT else None
+            known = record.status == PREPARE_ABORT and transition.writer != INITIALISED
+            self.abort_cause = transition.writer if known else None
         if record.completes and self.complete is None:
             self.complete = record
         self.transaction_version = max(self.transaction_version, record.transaction_version)

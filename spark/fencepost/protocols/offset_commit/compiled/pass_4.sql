@@ -1,5 +1,5 @@
 -- generated from spec/offset_commit/OffsetCommitProps.tla:1 by `tlasql compile`; do not edit
--- one pass for no_zombie_accepted, no_owner_refused, broker_keeps_its_rule, broker_names_its_error, policies_relax_in_order, no_policy_admits_a_zombie, no_commit_for_anothers_partition, no_commit_for_unowned_partition, no_commit_after_revocation
+-- one pass for no_zombie_accepted, no_owner_refused, broker_keeps_its_rule, broker_names_its_error, policies_relax_in_order, no_policy_admits_a_zombie, no_commit_for_anothers_partition, no_commit_for_unowned_partition, no_memberless_commit_for_owned_partition, no_commit_after_revocation
 WITH quantified_1_rows AS (
   SELECT
     cluster,
@@ -729,6 +729,10 @@ WITH quantified_1_rows AS (
     `c.accepted` AND NOT `c.unfenced` AS antecedent_8,
     `c.ownedBySelf` OR `c.ownedByAnother` AS c1_8,
     (
+      `c.accepted` AND `c.unfenced`
+    ) AND `c.transactional` AS antecedent_9,
+    NOT `c.ownedByAnother` AS c1_9,
+    (
       (
         NOT (
           `c.error` = 'NOT_COORDINATOR'
@@ -739,8 +743,8 @@ WITH quantified_1_rows AS (
       )
       AND `c.memberKnown`
     )
-    AND `c.clientEpoch` > 0 AS antecedent_9,
-    `c.revocationEpoch` < `c.clientEpoch` AS c1_9
+    AND `c.clientEpoch` > 0 AS antecedent_10,
+    `c.revocationEpoch` < `c.clientEpoch` AS c1_10
   FROM frame
 ), weighed AS (
   SELECT
@@ -826,10 +830,13 @@ WITH quantified_1_rows AS (
     END AS failed_conjunct_8,
     NOT antecedent_9 OR c1_9 AS verdict_9,
     COALESCE(antecedent_9, FALSE) AS exercised_9,
+    CASE WHEN antecedent_9 AND NOT c1_9 THEN '~c.ownedByAnother (OffsetCommitProps:514)' END AS failed_conjunct_9,
+    NOT antecedent_10 OR c1_10 AS verdict_10,
+    COALESCE(antecedent_10, FALSE) AS exercised_10,
     CASE
-      WHEN antecedent_9 AND NOT c1_9
-      THEN 'c.revocationEpoch < c.clientEpoch (OffsetCommitProps:516)'
-    END AS failed_conjunct_9
+      WHEN antecedent_10 AND NOT c1_10
+      THEN 'c.revocationEpoch < c.clientEpoch (OffsetCommitProps:534)'
+    END AS failed_conjunct_10
   FROM judged
 ), agreed AS (
   SELECT
@@ -864,6 +871,8 @@ WITH quantified_1_rows AS (
         failed_conjunct_8,
         'failed_conjunct_9',
         failed_conjunct_9,
+        'failed_conjunct_10',
+        failed_conjunct_10,
         'c.ownedAtClientEpoch',
         `c.ownedAtClientEpoch`,
         'c.reassignedSince',
@@ -977,7 +986,14 @@ WITH quantified_1_rows AS (
       WHEN BOOL_AND(COALESCE(NOT verdict_9, FALSE))
       THEN FALSE
     END AS verdict_9,
-    BOOL_AND(exercised_9) AS exercised_9
+    BOOL_AND(exercised_9) AS exercised_9,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict_10, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_10, FALSE))
+      THEN FALSE
+    END AS verdict_10,
+    BOOL_AND(exercised_10) AS exercised_10
   FROM weighed
   GROUP BY
     cluster,
@@ -1018,6 +1034,7 @@ FROM (
         AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_7 END, FALSE)
         AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_8 END, FALSE)
         AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_9 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_10 END, FALSE)
       )
       THEN TO_JSON(STRUCT(commit_id AS c), MAP('ignoreNullFields', 'false'))
     END AS witness,
@@ -1036,6 +1053,7 @@ FROM (
         AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_7 END, FALSE)
         AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_8 END, FALSE)
         AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_9 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_10 END, FALSE)
       )
       THEN TO_JSON(
         STRUCT(
@@ -1305,7 +1323,7 @@ FROM (
         ),
         NAMED_STRUCT(
           'definition',
-          'no_commit_after_revocation',
+          'no_memberless_commit_for_owned_partition',
           'verdict',
           CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_9 END,
           'exercised',
@@ -1319,6 +1337,33 @@ FROM (
           CASE
             WHEN NOT agreed.states IS NULL
             AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_9 END, FALSE)
+            THEN TO_JSON(
+              STRUCT(
+                agreed.first_state.`c.accepted` AS `c.accepted`,
+                agreed.first_state.`c.unfenced` AS `c.unfenced`,
+                agreed.first_state.`c.transactional` AS `c.transactional`,
+                agreed.first_state.`c.ownedByAnother` AS `c.ownedByAnother`
+              ),
+              MAP('ignoreNullFields', 'false')
+            )
+          END
+        ),
+        NAMED_STRUCT(
+          'definition',
+          'no_commit_after_revocation',
+          'verdict',
+          CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_10 END,
+          'exercised',
+          COALESCE(agreed.exercised_10, FALSE),
+          'failed_conjunct',
+          CASE
+            WHEN agreed.states = offset_commits.candidates
+            THEN CASE WHEN NOT agreed.verdict_10 THEN agreed.first_state.`failed_conjunct_10` END
+          END,
+          'values',
+          CASE
+            WHEN NOT agreed.states IS NULL
+            AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_10 END, FALSE)
             THEN TO_JSON(
               STRUCT(
                 agreed.first_state.`c.error` AS `c.error`,

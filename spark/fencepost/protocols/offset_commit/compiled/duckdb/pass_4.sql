@@ -1,5 +1,5 @@
 -- generated from spec/offset_commit/OffsetCommitProps.tla:1 by `tlasql compile`; do not edit
--- one pass for no_zombie_accepted, no_owner_refused, broker_keeps_its_rule, broker_names_its_error, policies_relax_in_order, no_policy_admits_a_zombie, no_commit_for_anothers_partition, no_commit_for_unowned_partition, no_commit_after_revocation
+-- one pass for no_zombie_accepted, no_owner_refused, broker_keeps_its_rule, broker_names_its_error, policies_relax_in_order, no_policy_admits_a_zombie, no_commit_for_anothers_partition, no_commit_for_unowned_partition, no_memberless_commit_for_owned_partition, no_commit_after_revocation
 WITH quantified_1_rows AS (
   SELECT
     cluster,
@@ -729,6 +729,10 @@ WITH quantified_1_rows AS (
     "c.accepted" AND NOT "c.unfenced" AS antecedent_8,
     "c.ownedBySelf" OR "c.ownedByAnother" AS c1_8,
     (
+      "c.accepted" AND "c.unfenced"
+    ) AND "c.transactional" AS antecedent_9,
+    NOT "c.ownedByAnother" AS c1_9,
+    (
       (
         NOT (
           "c.error" = 'NOT_COORDINATOR'
@@ -739,8 +743,8 @@ WITH quantified_1_rows AS (
       )
       AND "c.memberKnown"
     )
-    AND "c.clientEpoch" > 0 AS antecedent_9,
-    "c.revocationEpoch" < "c.clientEpoch" AS c1_9
+    AND "c.clientEpoch" > 0 AS antecedent_10,
+    "c.revocationEpoch" < "c.clientEpoch" AS c1_10
   FROM frame
 ), weighed AS (
   SELECT
@@ -826,10 +830,13 @@ WITH quantified_1_rows AS (
     END AS failed_conjunct_8,
     NOT antecedent_9 OR c1_9 AS verdict_9,
     COALESCE(antecedent_9, FALSE) AS exercised_9,
+    CASE WHEN antecedent_9 AND NOT c1_9 THEN '~c.ownedByAnother (OffsetCommitProps:514)' END AS failed_conjunct_9,
+    NOT antecedent_10 OR c1_10 AS verdict_10,
+    COALESCE(antecedent_10, FALSE) AS exercised_10,
     CASE
-      WHEN antecedent_9 AND NOT c1_9
-      THEN 'c.revocationEpoch < c.clientEpoch (OffsetCommitProps:516)'
-    END AS failed_conjunct_9
+      WHEN antecedent_10 AND NOT c1_10
+      THEN 'c.revocationEpoch < c.clientEpoch (OffsetCommitProps:534)'
+    END AS failed_conjunct_10
   FROM judged
 ), agreed AS (
   SELECT
@@ -841,7 +848,7 @@ WITH quantified_1_rows AS (
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
     COUNT(*) AS states,
     ARG_MIN(
-      {'group_id': group_id, 'life': life, 'failed_conjunct_1': failed_conjunct_1, 'failed_conjunct_2': failed_conjunct_2, 'failed_conjunct_3': failed_conjunct_3, 'failed_conjunct_4': failed_conjunct_4, 'failed_conjunct_5': failed_conjunct_5, 'failed_conjunct_6': failed_conjunct_6, 'failed_conjunct_7': failed_conjunct_7, 'failed_conjunct_8': failed_conjunct_8, 'failed_conjunct_9': failed_conjunct_9, 'c.ownedAtClientEpoch': "c.ownedAtClientEpoch", 'c.reassignedSince': "c.reassignedSince", 'c.accepted': "c.accepted", 'c.uninterrupted': "c.uninterrupted", 'c.fenced': "c.fenced", 'c.rule': "c.rule", 'c.unfenced': "c.unfenced", 'c.memberKnown': "c.memberKnown", 'c.clientEpoch': "c.clientEpoch", 'c.memberEpoch': "c.memberEpoch", 'c.transactional': "c.transactional", 'c.rebalancing': "c.rebalancing", 'c.assignmentEpoch': "c.assignmentEpoch", 'c.error': "c.error", 'c.classicMember': "c.classicMember", 'c.apiVersion': "c.apiVersion", 'c.groupKnown': "c.groupKnown", 'c.instanceFenced': "c.instanceFenced", 'c.partitionRevocationEpoch': "c.partitionRevocationEpoch", 'c.revocationEpoch': "c.revocationEpoch", 'c.ownedByAnother': "c.ownedByAnother", 'c.ownedBySelf': "c.ownedBySelf", 'c.protocol': "c.protocol", '\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))': "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"},
+      {'group_id': group_id, 'life': life, 'failed_conjunct_1': failed_conjunct_1, 'failed_conjunct_2': failed_conjunct_2, 'failed_conjunct_3': failed_conjunct_3, 'failed_conjunct_4': failed_conjunct_4, 'failed_conjunct_5': failed_conjunct_5, 'failed_conjunct_6': failed_conjunct_6, 'failed_conjunct_7': failed_conjunct_7, 'failed_conjunct_8': failed_conjunct_8, 'failed_conjunct_9': failed_conjunct_9, 'failed_conjunct_10': failed_conjunct_10, 'c.ownedAtClientEpoch': "c.ownedAtClientEpoch", 'c.reassignedSince': "c.reassignedSince", 'c.accepted': "c.accepted", 'c.uninterrupted': "c.uninterrupted", 'c.fenced': "c.fenced", 'c.rule': "c.rule", 'c.unfenced': "c.unfenced", 'c.memberKnown': "c.memberKnown", 'c.clientEpoch': "c.clientEpoch", 'c.memberEpoch': "c.memberEpoch", 'c.transactional': "c.transactional", 'c.rebalancing': "c.rebalancing", 'c.assignmentEpoch': "c.assignmentEpoch", 'c.error': "c.error", 'c.classicMember': "c.classicMember", 'c.apiVersion': "c.apiVersion", 'c.groupKnown': "c.groupKnown", 'c.instanceFenced': "c.instanceFenced", 'c.partitionRevocationEpoch': "c.partitionRevocationEpoch", 'c.revocationEpoch': "c.revocationEpoch", 'c.ownedByAnother': "c.ownedByAnother", 'c.ownedBySelf': "c.ownedBySelf", 'c.protocol': "c.protocol", '\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))': "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"},
       candidate
     ) AS first_state,
     CASE
@@ -906,7 +913,14 @@ WITH quantified_1_rows AS (
       WHEN BOOL_AND(COALESCE(NOT verdict_9, FALSE))
       THEN FALSE
     END AS verdict_9,
-    BOOL_AND(exercised_9) AS exercised_9
+    BOOL_AND(exercised_9) AS exercised_9,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict_10, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_10, FALSE))
+      THEN FALSE
+    END AS verdict_10,
+    BOOL_AND(exercised_10) AS exercised_10
   FROM weighed
   GROUP BY
     cluster,
@@ -946,6 +960,7 @@ FROM (
         AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_7 END, FALSE)
         AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_8 END, FALSE)
         AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_9 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_10 END, FALSE)
       )
       THEN CAST(JSON_OBJECT('c', commit_id) AS TEXT)
     END AS witness,
@@ -964,6 +979,7 @@ FROM (
         AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_7 END, FALSE)
         AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_8 END, FALSE)
         AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_9 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_10 END, FALSE)
       )
       THEN CAST(JSON_OBJECT(
         'commit_id',
@@ -1196,12 +1212,29 @@ FROM (
             STRUCT_EXTRACT(agreed.first_state, 'c.ownedByAnother')
           ) AS TEXT)
         END},
-        {'definition': 'no_commit_after_revocation', 'verdict': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_9 END, 'exercised': COALESCE(agreed.exercised_9, FALSE), 'failed_conjunct': CASE
+        {'definition': 'no_memberless_commit_for_owned_partition', 'verdict': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_9 END, 'exercised': COALESCE(agreed.exercised_9, FALSE), 'failed_conjunct': CASE
           WHEN agreed.states = offset_commits.candidates
           THEN CASE WHEN NOT agreed.verdict_9 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_9') END
         END, 'values': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_9 END, FALSE)
+          THEN CAST(JSON_OBJECT(
+            'c.accepted',
+            STRUCT_EXTRACT(agreed.first_state, 'c.accepted'),
+            'c.unfenced',
+            STRUCT_EXTRACT(agreed.first_state, 'c.unfenced'),
+            'c.transactional',
+            STRUCT_EXTRACT(agreed.first_state, 'c.transactional'),
+            'c.ownedByAnother',
+            STRUCT_EXTRACT(agreed.first_state, 'c.ownedByAnother')
+          ) AS TEXT)
+        END},
+        {'definition': 'no_commit_after_revocation', 'verdict': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_10 END, 'exercised': COALESCE(agreed.exercised_10, FALSE), 'failed_conjunct': CASE
+          WHEN agreed.states = offset_commits.candidates
+          THEN CASE WHEN NOT agreed.verdict_10 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_10') END
+        END, 'values': CASE
+          WHEN NOT agreed.states IS NULL
+          AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_10 END, FALSE)
           THEN CAST(JSON_OBJECT(
             'c.error',
             STRUCT_EXTRACT(agreed.first_state, 'c.error'),

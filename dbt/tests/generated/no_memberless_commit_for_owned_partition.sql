@@ -1,0 +1,15 @@
+-- generated from spec/offset_commit/OffsetCommitProps.tla:513 by `tlasql compile`; do not edit
+{{ config(severity='warn', tags=['generated', 'invariant']) }}
+
+select
+  verdict_id,
+  cluster,
+  scope,
+  witness,
+  from_position,
+  from_time,
+  failed_conjunct,
+  `values`
+from {{ ref('fct_invariant_verdicts') }}
+where
+  invariant = 'no_memberless_commit_for_owned_partition' and verdict = 'violated'

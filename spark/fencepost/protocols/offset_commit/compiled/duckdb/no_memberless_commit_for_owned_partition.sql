@@ -1,0 +1,150 @@
+-- generated from spec/offset_commit/OffsetCommitProps.tla:513 by `tlasql compile`; do not edit
+--
+-- NoMemberlessCommitForOwnedPartition ==
+--     \A c \in commits : c.accepted /\ c.unfenced /\ c.transactional => ~c.ownedByAnother
+WITH frame AS (
+  SELECT
+    cluster,
+    group_id,
+    life,
+    commit_id,
+    candidate,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    accepted AS "c.accepted",
+    unfenced AS "c.unfenced",
+    transactional AS "c.transactional",
+    owned_by_another AS "c.ownedByAnother"
+  FROM silver.offset_commit_states
+), judged AS (
+  SELECT
+    *,
+    (
+      "c.accepted" AND "c.unfenced"
+    ) AND "c.transactional" AS antecedent,
+    NOT "c.ownedByAnother" AS c1
+  FROM frame
+), weighed AS (
+  SELECT
+    cluster,
+    group_id,
+    life,
+    commit_id,
+    candidate,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    "c.accepted",
+    "c.unfenced",
+    "c.transactional",
+    "c.ownedByAnother",
+    NOT antecedent OR c1 AS verdict,
+    COALESCE(antecedent, FALSE) AS exercised,
+    CASE WHEN antecedent AND NOT c1 THEN '~c.ownedByAnother (OffsetCommitProps:514)' END AS failed_conjunct
+  FROM judged
+), agreed AS (
+  SELECT
+    cluster,
+    commit_id,
+    MIN(from_position) AS from_position,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_position) END AS to_position,
+    MIN(from_time) AS from_time,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
+    COUNT(*) AS states,
+    ARG_MIN(
+      {'group_id': group_id, 'life': life, 'failed_conjunct': failed_conjunct, 'c.accepted': "c.accepted", 'c.unfenced': "c.unfenced", 'c.transactional': "c.transactional", 'c.ownedByAnother': "c.ownedByAnother"},
+      candidate
+    ) AS first_state,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict, FALSE))
+      THEN FALSE
+    END AS verdict,
+    BOOL_AND(exercised) AS exercised
+  FROM weighed
+  GROUP BY
+    cluster,
+    commit_id
+)
+SELECT
+  cluster,
+  CAST(JSON_OBJECT(
+    'group_id',
+    COALESCE(STRUCT_EXTRACT(agreed.first_state, 'group_id'), offset_commits.group_id),
+    'life',
+    STRUCT_EXTRACT(agreed.first_state, 'life')
+  ) AS TEXT) AS scope,
+  CASE
+    WHEN NOT (
+      COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END, FALSE)
+    )
+    THEN CAST(JSON_OBJECT('c', commit_id) AS TEXT)
+  END AS witness,
+  agreed.from_position,
+  agreed.to_position,
+  COALESCE(agreed.from_time, offset_commits.requested_at) AS from_time,
+  COALESCE(agreed.to_time, offset_commits.responded_at) AS to_time,
+  CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END AS verdict,
+  COALESCE(agreed.exercised, FALSE) AS exercised,
+  CASE
+    WHEN agreed.states = offset_commits.candidates
+    THEN CASE WHEN NOT agreed.verdict THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct') END
+  END AS failed_conjunct,
+  CASE
+    WHEN NOT agreed.states IS NULL
+    AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END, FALSE)
+    THEN CAST(JSON_OBJECT(
+      'c.accepted',
+      STRUCT_EXTRACT(agreed.first_state, 'c.accepted'),
+      'c.unfenced',
+      STRUCT_EXTRACT(agreed.first_state, 'c.unfenced'),
+      'c.transactional',
+      STRUCT_EXTRACT(agreed.first_state, 'c.transactional'),
+      'c.ownedByAnother',
+      STRUCT_EXTRACT(agreed.first_state, 'c.ownedByAnother')
+    ) AS TEXT)
+  END AS "values",
+  CASE
+    WHEN NOT (
+      COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END, FALSE)
+    )
+    THEN CAST(JSON_OBJECT(
+      'commit_id',
+      commit_id,
+      'request_id',
+      offset_commits.request_id,
+      'broker_id',
+      offset_commits.broker_id,
+      'member_id',
+      offset_commits.member_id,
+      'client_id',
+      offset_commits.client_id,
+      'topic',
+      offset_commits.topic,
+      'partition',
+      offset_commits."partition",
+      'client_epoch',
+      offset_commits.client_epoch,
+      'committed_offset',
+      offset_commits.committed_offset,
+      'broker_error',
+      offset_commits.broker_error,
+      'record_offset',
+      offset_commits.record_offset,
+      'candidates',
+      offset_commits.candidates,
+      'unknown_reason',
+      offset_commits.unknown_reason,
+      'file',
+      offset_commits.file,
+      'position',
+      offset_commits."position"
+    ) AS TEXT)
+  END AS evidence
+FROM silver.offset_commits AS offset_commits
+FULL OUTER JOIN agreed
+  USING (cluster, commit_id)

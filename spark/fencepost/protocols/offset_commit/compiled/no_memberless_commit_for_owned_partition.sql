@@ -1,0 +1,153 @@
+-- generated from spec/offset_commit/OffsetCommitProps.tla:513 by `tlasql compile`; do not edit
+--
+-- NoMemberlessCommitForOwnedPartition ==
+--     \A c \in commits : c.accepted /\ c.unfenced /\ c.transactional => ~c.ownedByAnother
+WITH frame AS (
+  SELECT
+    cluster,
+    group_id,
+    life,
+    commit_id,
+    candidate,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    accepted AS `c.accepted`,
+    unfenced AS `c.unfenced`,
+    transactional AS `c.transactional`,
+    owned_by_another AS `c.ownedByAnother`
+  FROM silver.offset_commit_states
+), judged AS (
+  SELECT
+    *,
+    (
+      `c.accepted` AND `c.unfenced`
+    ) AND `c.transactional` AS antecedent,
+    NOT `c.ownedByAnother` AS c1
+  FROM frame
+), weighed AS (
+  SELECT
+    cluster,
+    group_id,
+    life,
+    commit_id,
+    candidate,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    `c.accepted`,
+    `c.unfenced`,
+    `c.transactional`,
+    `c.ownedByAnother`,
+    NOT antecedent OR c1 AS verdict,
+    COALESCE(antecedent, FALSE) AS exercised,
+    CASE WHEN antecedent AND NOT c1 THEN '~c.ownedByAnother (OffsetCommitProps:514)' END AS failed_conjunct
+  FROM judged
+), agreed AS (
+  SELECT
+    cluster,
+    commit_id,
+    MIN(from_position) AS from_position,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_position) END AS to_position,
+    MIN(from_time) AS from_time,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
+    COUNT(*) AS states,
+    MIN_BY(
+      NAMED_STRUCT(
+        'group_id',
+        group_id,
+        'life',
+        life,
+        'failed_conjunct',
+        failed_conjunct,
+        'c.accepted',
+        `c.accepted`,
+        'c.unfenced',
+        `c.unfenced`,
+        'c.transactional',
+        `c.transactional`,
+        'c.ownedByAnother',
+        `c.ownedByAnother`
+      ),
+      candidate
+    ) AS first_state,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict, FALSE))
+      THEN FALSE
+    END AS verdict,
+    BOOL_AND(exercised) AS exercised
+  FROM weighed
+  GROUP BY
+    cluster,
+    commit_id
+)
+SELECT
+  cluster,
+  TO_JSON(
+    STRUCT(
+      COALESCE(agreed.first_state.`group_id`, offset_commits.group_id) AS group_id,
+      agreed.first_state.`life` AS life
+    ),
+    MAP('ignoreNullFields', 'false')
+  ) AS scope,
+  CASE
+    WHEN NOT (
+      COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END, FALSE)
+    )
+    THEN TO_JSON(STRUCT(commit_id AS c), MAP('ignoreNullFields', 'false'))
+  END AS witness,
+  agreed.from_position,
+  agreed.to_position,
+  COALESCE(agreed.from_time, offset_commits.requested_at) AS from_time,
+  COALESCE(agreed.to_time, offset_commits.responded_at) AS to_time,
+  CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END AS verdict,
+  COALESCE(agreed.exercised, FALSE) AS exercised,
+  CASE
+    WHEN agreed.states = offset_commits.candidates
+    THEN CASE WHEN NOT agreed.verdict THEN agreed.first_state.`failed_conjunct` END
+  END AS failed_conjunct,
+  CASE
+    WHEN NOT agreed.states IS NULL
+    AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END, FALSE)
+    THEN TO_JSON(
+      STRUCT(
+        agreed.first_state.`c.accepted` AS `c.accepted`,
+        agreed.first_state.`c.unfenced` AS `c.unfenced`,
+        agreed.first_state.`c.transactional` AS `c.transactional`,
+        agreed.first_state.`c.ownedByAnother` AS `c.ownedByAnother`
+      ),
+      MAP('ignoreNullFields', 'false')
+    )
+  END AS `values`,
+  CASE
+    WHEN NOT (
+      COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END, FALSE)
+    )
+    THEN TO_JSON(
+      STRUCT(
+        commit_id,
+        offset_commits.request_id,
+        offset_commits.broker_id,
+        offset_commits.member_id,
+        offset_commits.client_id,
+        offset_commits.topic,
+        offset_commits.`partition`,
+        offset_commits.client_epoch,
+        offset_commits.committed_offset,
+        offset_commits.broker_error,
+        offset_commits.record_offset,
+        offset_commits.candidates,
+        offset_commits.unknown_reason,
+        offset_commits.file,
+        offset_commits.`position`
+      ),
+      MAP('ignoreNullFields', 'false')
+    )
+  END AS evidence
+FROM silver.offset_commits AS offset_commits
+FULL OUTER JOIN agreed
+  USING (cluster, commit_id)
