@@ -10,6 +10,8 @@ from typing import Any, get_args
 
 from pydantic_core import ErrorDetails, PydanticCustomError
 
+_OF_KEY = "[key]"
+
 
 class SettingsError(Exception):
     """The configuration cannot be used; the message names the mistakes and says what to do."""
@@ -34,8 +36,8 @@ def in_words(error: ErrorDetails, document: Mapping[str, Any], model: Any) -> st
     """The line for one mistake in a document: the key, what is wrong with it, and what to write."""
     loc = error["loc"]
     below = error.get("ctx", {}).get("below")
-    if loc and isinstance(loc[-1], int):
-        # an element is named by its list
+    if loc and (isinstance(loc[-1], int) or loc[-1] == _OF_KEY):
+        # an element is named by its list, and pydantic's mark of a mistake in a key is no part of it
         loc = loc[:-1]
     where = _dotted((*loc, below) if below else loc)
     value = reduce(_inside, loc, document)
@@ -46,13 +48,20 @@ def in_words(error: ErrorDetails, document: Mapping[str, Any], model: Any) -> st
         case "missing":
             return f"{where}: is missing. Add {(expected.add or expected.must_be) if expected else 'it'}."
         case "extra_forbidden" | "unexpected_keyword_argument":
-            near = difflib.get_close_matches(str(loc[-1]), keys, n=1)
-            nearest = f" The nearest is {near[0]}." if near else ""
-            return f"{where}: is not known here. Use one of {', '.join(sorted(keys))}, or remove it.{nearest}"
+            return (
+                f"{where}: is not known here. Use one of {', '.join(sorted(keys))}, or remove it."
+                f"{nearest(str(loc[-1]), keys)}"
+            )
         case "dict_type" | "model_type" | "dataclass_type" if loc == error["loc"]:
             return f"{where}: must be a table, not {value!r}."
         case _:
             return f"{where}: must be {expected.must_be if expected else 'something else'}, not {value!r}."
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """A sentence that names the nearest of ``names``, with a space before it; nothing if none is near."""
+    near = difflib.get_close_matches(name, list(names), n=1)
+    return f" The nearest is {near[0]}." if near else ""
 
 
 def _dotted(loc: Iterable[int | str]) -> str:
