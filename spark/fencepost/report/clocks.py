@@ -57,8 +57,8 @@ def _remedy(rows: Sequence[Row], zone: str) -> str:
     offsets = _offsets(rows, zone)
     if offsets is None:
         return (
-            "No time zone explains that: its lines must have the times that the broker wrote, not those of a "
-            "program that collects them."
+            "No time zone is so far from its own: its lines must have the times that the broker wrote, not "
+            "those of a program that collects them."
         )
     named = next(_fitting(offsets), None)
     fixed = {offset for _, offset in offsets}
@@ -79,7 +79,8 @@ def _offsets(rows: Sequence[Row], zone: str) -> list[Offset] | None:
         ahead, at = timedelta(milliseconds=row["ahead_ms"]), _utc(row["first_at"])
         offset = _at(configured, at + ahead) + ahead
         rounded = round(offset / _QUARTER) * _QUARTER
-        if abs(offset - rounded) > _INEXACT or abs(rounded) > _MOST:
+        is_configured = rounded == _at(configured, at + ahead)
+        if abs(offset - rounded) > _INEXACT or abs(rounded) > _MOST or is_configured:
             return None
         counts[rounded] += row["requests"]
         found.append((at, rounded))
