@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from pyiceberg.catalog import Catalog
 
 from fencepost import lake
-from fencepost.capture.files import expand, names
+from fencepost.capture.files import expand, is_folder, names
 from fencepost.capture.plan import REQUEST_LOG, Fault
 from fencepost.settings import Broker, Cluster
 from fencepost.tables import FILES, REQUEST_IDS
@@ -76,7 +76,7 @@ def _is_controller(broker: Broker) -> bool:
     for pattern in broker.log_dirs:
         for path in expand(pattern):
             try:
-                found += [name for name in names(path) if Path(path, name).is_dir()]
+                found += [name for name in names(path) if is_folder(str(Path(path, name)))]
             except OSError:
                 return False
     return found == [_OF_CONTROLLERS]
