@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fencepost.report.clocks import clock_sentences
+from fencepost.report.clocks import brokers_with_another_clock, clock_sentences
 
 HOUR = 3_600_000
 WINTER, SUMMER = dt.datetime(2026, 1, 10, tzinfo=dt.UTC), dt.datetime(2026, 7, 10, tzinfo=dt.UTC)
@@ -58,3 +58,8 @@ def test_each_broker_has_a_sentence_of_its_own() -> None:
     first, second = clock_sentences([_row(HOUR, broker_id=2), _row(-HOUR, broker_id=1)], {1: "UTC", 2: "UTC"})
     assert first.startswith("The request log of broker 1 is 1 h behind its records")
     assert second.startswith("The request log of broker 2 is 1 h ahead of its records")
+
+
+def test_a_few_requests_that_were_matched_by_mistake_blind_no_broker() -> None:
+    strays = [_row(each * HOUR, requests=1, broker_id=2) for each in range(1, 9)]
+    assert brokers_with_another_clock([_row(HOUR, requests=2), _row(HOUR, SUMMER, 2), *strays]) == {1}

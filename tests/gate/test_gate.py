@@ -238,7 +238,7 @@ def test_a_cluster_that_was_not_judged_does_not_pass(
     said = " ".join(text.split())
     assert why in said
     assert of_evidence in said
-    assert said.startswith("Evidence of cluster prod NOT JUDGED: ")
+    assert said.startswith("Evidence of cluster prod Not judged: ")
 
     softened = run_gate(dataclasses.replace(settings, not_judged_passes=True))
     assert (softened.passed, softened.headline) == (True, "NOT JUDGED")

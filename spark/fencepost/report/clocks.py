@@ -15,6 +15,7 @@ _QUARTER = timedelta(minutes=15)
 _INEXACT = timedelta(seconds=30)
 """Zones differ by quarters of an hour. What else is left is no zone's."""
 _MOST = timedelta(hours=15)
+_MANY = 4
 _FEW = 20
 """An offset that fewer than one in so many requests have is of requests that were matched by mistake."""
 _COMMON = (
@@ -27,6 +28,15 @@ _AREAS = ("Africa/", "America/", "Asia/", "Atlantic/", "Australia/", "Europe/", 
 
 Offset = tuple[datetime, timedelta]
 """A moment, and how far local time was from UTC then."""
+
+
+def brokers_with_another_clock(rows: Iterable[Row]) -> set[int]:
+    """The brokers of which so many requests differ by the same that it is no coincidence."""
+    alike: Counter[tuple[int, int]] = Counter()
+    for row in rows:
+        quarter = round(timedelta(milliseconds=row["ahead_ms"]) / _QUARTER)
+        alike[row["broker_id"], quarter] += row["requests"]
+    return {broker for (broker, _), requests in alike.items() if requests >= _MANY}
 
 
 def clock_sentences(rows: Iterable[Row], zones: Mapping[int, str]) -> list[str]:

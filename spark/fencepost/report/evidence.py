@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fencepost.reading import Reader, rows
-from fencepost.report.clocks import CLOCKS, clock_sentences
+from fencepost.report.clocks import CLOCKS, brokers_with_another_clock, clock_sentences
 from fencepost.report.episodes import Row
 from fencepost.report.unread import NO_REQUESTS, QUARANTINE, unread_lines
 from fencepost.report.wording import indented
@@ -33,7 +33,7 @@ class Evidence:
         silent = {row["broker_id"] for row in unread if row["reason"] == NO_REQUESTS}
         if None in silent:
             return ["no request log has a line of a request"]
-        other_clocks = {row["broker_id"] for row in self._of(cluster, self._clocks)}
+        other_clocks = brokers_with_another_clock(self._of(cluster, self._clocks))
         if other_clocks and {broker.id for broker in cluster.brokers} <= other_clocks | silent:
             return ["no request can be placed in time: request logs have another clock than the records"]
         return []

@@ -7,7 +7,6 @@ from collections import defaultdict
 
 from fencepost.definitions import definition
 from fencepost.outcomes import (
-    NOT_JUDGED,
     STATUS_WORDS,
     ClusterOutcome,
     Outcome,
@@ -74,7 +73,7 @@ class _Report:
         title = f"Cluster {printable(cluster.name)}: {of_cluster.headline}"
         lines = ["", title, "=" * len(title)]
         for why in of_cluster.not_judged:
-            lines += indented(f"{NOT_JUDGED}: {why}", "", "  ")
+            lines += indented(f"Not judged: {why}", "", "  ")
         since = next((each.since for each in found if each.since is not None), None)
         if since is not None:
             lines += [f"since {time_of(since)}: what was over before is left out (audit.window)"]
