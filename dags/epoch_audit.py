@@ -2,7 +2,7 @@
 
 Every hour: reads the logs that the brokers have written since the last run, rebuilds the history of epochs,
 checks it against the specifications, publishes the marts, and closes the gate if a critical invariant is
-violated.
+violated, or if a cluster could not be judged.
 
 | task | reads | writes | can be repeated |
 |---|---|---|---|
@@ -14,10 +14,13 @@ violated.
 
 #### Triage notes
 
-* **gate failed, and its error begins with "Critical and violated"**: the audit worked, and the cluster has a
+* **gate failed, and its error begins with "FAILED"**: the audit worked, and the cluster has a
   problem. The alert in the task's log says what happened and when, and what to do. `fencepost explain
   <verdict id>` has the details, `docs/invariants/` the background. Repeating the task does not help, so it is
   never retried. The marts are published: analysts see the violation, too.
+* **gate failed, and its error begins with "NOT JUDGED"**: nothing is known to be wrong with the cluster, and
+  nothing is known to be right. The alert begins with what is wrong with the evidence, and names the key of
+  the configuration to change. `[gate] not_judged = "pass"` lets such runs pass.
 * **gate failed with another error**: suites and marts do not match, as after an incomplete upgrade. Run
   `make compile`, then clear judge.
 * **capture failed**: the configuration, a disk or the lake. Evidence that cannot be read does not fail the

@@ -17,6 +17,9 @@ catalog = "sqlite:///state/catalog.db"
 [clock]
 tolerance_ms = 40
 
+[gate]
+not_judged = "pass"
+
 [gate.severities]
 epoch_order = "info"
 
@@ -41,7 +44,7 @@ id = 1
 [[clusters.clients]]
 name = "shop"
 logs = ["shop/*.log"]
-timezone = "Asia/Tokyo"
+timezone = "-03:30"
 """
 CLUSTER = '[[clusters]]\nname = "c"\n[[clusters.brokers]]\nid = 1\n'
 
@@ -65,15 +68,14 @@ def test_everything_is_read_and_made_absolute(tmp_path: Path) -> None:
     assert read.lake == settings.Lake("s3a://bucket/lake", f"sqlite:///{folder}/state/catalog.db")
     assert read.lake.folder == folder / "state"
     assert (read.clock_tolerance_ms, read.severities) == (40, {"epoch_order": "info"})
+    assert read.not_judged_passes
     assert read.spark["spark.driver.memory"] == "3g"
     assert read.spark["spark.ui.enabled"] == "true"
     assert read.spark["spark.master"] == "local[2]"
     (cluster,) = read.clusters
     assert cluster.name == 'ma\'in "☃"'
     assert cluster.checksums
-    assert cluster.clients == (
-        settings.Client("shop", (f"{tmp_path}/od[[]d] name/shop/*.log",), "Asia/Tokyo"),
-    )
+    assert cluster.clients == (settings.Client("shop", (f"{tmp_path}/od[[]d] name/shop/*.log",), "-03:30"),)
     first, second = cluster.brokers
     # the folder's own brackets are not wildcards
     assert first.log_dirs == (f"{tmp_path}/od[[]d] name/data/*", "/var/kafka")
@@ -86,6 +88,7 @@ def test_defaults(tmp_path: Path) -> None:
     assert read.lake.warehouse == str(tmp_path / ".fencepost" / "warehouse")
     assert read.lake.catalog == f"sqlite:///{tmp_path}/.fencepost/catalog.db"
     assert (read.clock_tolerance_ms, read.chapter_ms, read.window_ms) == (25, 86_400_000, None)
+    assert not read.not_judged_passes
 
 
 def test_all_of_history_may_be_one_chapter(tmp_path: Path) -> None:
@@ -150,7 +153,19 @@ def test_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             CLUSTER + "[audit]\nchapter = 'never'",
             "audit.chapter: 'never' is not a length of time such as 36h",
         ),
-        (CLUSTER + "[gate.severities]\nx = 'fatal'", "gate.severities.x: must be one of critical"),
+        (
+            CLUSTER + "[gate.severities]\nno_owner_refused = 'fatal'",
+            "gate.severities.no_owner_refused: must be one of critical",
+        ),
+        (
+            CLUSTER + "[gate.severities]\nno_owner_refusd = 'info'",
+            "gate.severities.no_owner_refusd: is no invariant. docs/invariants has a page for each. "
+            "The nearest is no_owner_refused.",
+        ),
+        # a decision has no severity
+        (CLUSTER + "[gate.severities]\nstrict = 'info'", "gate.severities.strict: is no invariant"),
+        (CLUSTER + "[gate]\nnot_judged = 'ignore'", "gate.not_judged: must be fail or pass, not 'ignore'"),
+        (CLUSTER + "timezone = '+26:00'", "timezone: '+26:00' is not an IANA time zone"),
         (CLUSTER + "[spark]\nx = []", "spark.x: must be text, a number or true/false"),
         (
             CLUSTER + "[lake]\ncatalog = 'mysql://x'",

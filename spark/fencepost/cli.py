@@ -25,8 +25,9 @@ OUTPUT_CLOSED = 128 + 13
 """What a shell gives for a program that SIGPIPE ended."""
 EXIT_CODES = (
     "Exit codes: 0 nothing critical is violated; 1 something critical is, or a protocol's command found "
-    "something wrong; 2 the command, the configuration or the disk of the lake has to be corrected; 70 the "
-    "command itself failed, which says nothing about the cluster."
+    "something wrong; 2 the command, the configuration or the disk of the lake has to be corrected; 3 a "
+    "cluster could not be judged, because its evidence is missing or wrong (gate.not_judged); 70 the command "
+    "itself failed, which says nothing about the cluster."
 )
 
 
@@ -129,7 +130,8 @@ def _parser() -> argparse.ArgumentParser:
     command(
         "audit",
         commands.audit,
-        "read what is new in the logs and judge it; exit 1 when something critical is violated",
+        "read what is new in the logs and judge it; exit 1 when something critical is violated, 3 when a "
+        "cluster could not be judged",
     )
     command("report", commands.report, "print what the last audit found")
     explain = command(

@@ -15,39 +15,28 @@ from fencepost.protocols.base import Command, UsageError
 from fencepost.settings import SQLITE, Settings
 
 if TYPE_CHECKING:
-    from fencepost.gate import GateResult
     from fencepost.protocols.base import Plot
     from fencepost.reading import Reader
 
-OK, VIOLATED = 0, 1
+OK, VIOLATED, NOT_JUDGED = 0, 1, 3
 VERDICTS = "marts.fct_invariant_verdicts"
-NOT_EXERCISED = (
-    " But nothing was put to the test: check that log_dirs and request_logs of the configuration name the "
-    "cluster's files. What could not be read: "
-    'fencepost sql "SELECT file, reason, detail FROM bronze.quarantine"'
-)
 
 
 def audit(settings: Settings, _: argparse.Namespace) -> int:
     """Audit, and print the findings."""
     from fencepost import pipeline, report
+    from fencepost.outcomes import headline
     from fencepost.reading import open_lake
 
     with pipeline.Run(settings) as run:
         result = pipeline.audit(run)
     with open_lake(settings) as lake:
-        print(report.screenful(lake, [cluster.name for cluster in settings.clusters]))
+        print(report.screenful(lake, settings))
+    # the end of a long text is what a terminal shows
+    print(f"\n{headline(result.clusters)}. Data Docs: {result.data_docs}")
     if result.passed:
-        print(f"\nPassed: nothing critical is violated.{'' if _is_exercised(result) else NOT_EXERCISED}")
         return OK
-    names = ", ".join(sorted({str(outcome) for outcome in result.critical}))
-    print(f"\nFAILED: {names}. Data Docs: {result.data_docs}")
-    return VIOLATED
-
-
-def _is_exercised(result: GateResult) -> bool:
-    """Whether the logs put any definition to the test."""
-    return bool(result.holding or result.warnings or result.unknown)
+    return VIOLATED if result.critical else NOT_JUDGED
 
 
 def report(settings: Settings, _: argparse.Namespace) -> int:
@@ -55,7 +44,7 @@ def report(settings: Settings, _: argparse.Namespace) -> int:
     from fencepost import report
 
     with _reading(settings) as lake:
-        print(report.screenful(lake, [cluster.name for cluster in settings.clusters]))
+        print(report.screenful(lake, settings))
     return OK
 
 

@@ -33,8 +33,8 @@ Summary = dict[str, Any]
 _PROPERTY = "fencepost.done."
 _BEGUN = "{}"
 _IN_ORDER = ("rebuild", "judge", "marts", "gate")
-_SAME_ROWS = ("path", "lake", "spark", "in_process_mb")
-"""Settings that say where and how work is done, which do not change the rows."""
+_SAME_ROWS = ("path", "lake", "spark", "in_process_mb", "not_judged_passes")
+"""Settings that say where and how work is done, and when a run passes: they do not change the rows."""
 _CODE = frozenset({".py", ".sql", ".json", ".yml", ".yaml", ".toml"})
 _log = logging.getLogger(__name__)
 

@@ -18,9 +18,11 @@ _OFFSETS = "__consumer_offsets-0"
 
 
 def _log_dir(captures: Path, capture: str, folder: Path, *gone: str) -> Broker:
-    """The log directory of a capture's broker without these files."""
+    """The log directory of a capture's broker without these files, and without the one that names the broker:
+    a copy stands for a replica.
+    """
     shutil.copytree(captures / capture / "broker-1" / "log_dir", folder)
-    for name in gone:
+    for name in (*gone, "meta.properties"):
         (folder / name).unlink()
     return Broker(1, (str(folder).replace("[", "[[]"),))
 

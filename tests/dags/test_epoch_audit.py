@@ -107,9 +107,19 @@ def dag(airflow_home: Path) -> dict[str, Any]:
 def runs(
     captures: Path, troubled: Audited, airflow_home: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Ended]:
-    """A run on the logs of a healthy cluster, which nobody audited, then one on those of a troubled one."""
-    configs = {"healthy": captures / "healthy-4.3.1" / "fencepost.toml", "troubled": troubled.config}
-    lakes = {"healthy": tmp_path_factory.mktemp("lake"), "troubled": troubled.lake}
+    """A run on the logs of a healthy cluster, which nobody audited, one on those of a troubled one, and one
+    on a folder that is not Kafka's.
+    """
+    blind = tmp_path_factory.mktemp("blind")
+    (blind / "fencepost.toml").write_text(
+        '[[clusters]]\nname = "blind"\n[[clusters.brokers]]\nid = 1\nlog_dirs = ["."]\n'
+    )
+    configs = {
+        "healthy": captures / "healthy-4.3.1" / "fencepost.toml",
+        "troubled": troubled.config,
+        "blind": blind / "fencepost.toml",
+    }
+    lakes = {"healthy": tmp_path_factory.mktemp("lake"), "troubled": troubled.lake, "blind": blind / "lake"}
     environments = [
         {"FENCEPOST_CONFIG": str(configs[name]), "FENCEPOST_LAKE": str(lakes[name])} for name in lakes
     ]
@@ -195,3 +205,11 @@ def test_a_run_fails_at_the_gate_of_a_troubled_cluster_as_often_as_it_is_run(run
     assert troubled.error == "DagRun failed"
     assert troubled.states == {**dict.fromkeys(STEPS, "success"), "gate": "failed"}
     assert troubled.new_alerts == 1
+
+
+@pytest.mark.slow
+def test_a_run_fails_at_the_gate_where_nothing_could_be_judged(runs: dict[str, Ended]) -> None:
+    blind = runs["blind"]
+    assert blind.error == "DagRun failed"
+    assert blind.states == {**dict.fromkeys(STEPS, "success"), "gate": "failed"}
+    assert blind.new_alerts == 1

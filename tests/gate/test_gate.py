@@ -29,11 +29,14 @@ MARKED = {found.id: found for found in definitions() if found.kind != "decision"
 CRITICAL, WARNING = "no_commit_for_anothers_partition", "no_owner_refused"
 HOSTILE = 'o\'brien\n"x"\u202e'
 COUNTS = {
-    "holds": {"checked": 5, "exercised": 3, "holds": 5},
-    "violated": {"checked": 5, "exercised": 3, "holds": 4, "violated": 1},
-    "unknown": {"checked": 5, "exercised": 3, "holds": 4, "unknown": 1},
+    "holds": {"checked": 5, "exercised": 3, "holds": 3},
+    "violated": {"checked": 5, "exercised": 3, "holds": 2, "violated": 1},
+    "holds_partly": {"checked": 5, "exercised": 3, "holds": 2, "unknown": 1},
+    "unknown": {"checked": 5, "unknown": 1},
+    "judged_nowhere": {"checked": 5, "exercised": 3, "unknown": 3},
     "not_exercised": {"checked": 5},
 }
+"""The counts of each status; a definition that is judged nowhere is unknown."""
 Publish = Callable[..., Settings]
 ARROW = {
     "bigint": pa.int64(),
@@ -45,7 +48,9 @@ ARROW = {
 
 @pytest.fixture(scope="module")
 def publish(tmp_path_factory: pytest.TempPathFactory) -> Publish:
-    """Call it with statuses by invariant (the rest hold) for a lake whose marts say so."""
+    """Call it with statuses by invariant (the rest as ``others``), and rows about evidence that is unread or
+    has another clock, for a lake whose marts say so.
+    """
     folder = tmp_path_factory.mktemp("gate")
     settings = Settings(
         path=folder / "fencepost.toml",
@@ -60,14 +65,23 @@ def publish(tmp_path_factory: pytest.TempPathFactory) -> Publish:
         named = [{name: row.get(name) for name in schema.names} for row in rows]
         table.overwrite(pa.Table.from_pylist(named, schema=schema))
 
-    def make(episodes: tuple[str, ...] = (), without: str = "", **statuses: str) -> Settings:
+    def make(
+        episodes: tuple[str, ...] = (),
+        without: str = "",
+        others: str = "holds",
+        unread: tuple[dict[str, Any], ...] = (),
+        clocks: tuple[dict[str, Any], ...] = (),
+        **statuses: str,
+    ) -> Settings:
         fill(
             "fct_invariant_coverage",
-            [_coverage(each, statuses.get(each, "holds")) for each in MARKED if each != without],
+            [_coverage(each, statuses.get(each, others)) for each in MARKED if each != without],
         )
         fill("fct_invariant_verdicts", [_episode(each, number) for each in episodes for number in range(5)])
         fill("fct_offset_commits", [_commit()])
         fill("fct_ownership_intervals", [])
+        fill("fct_quarantine", [{"cluster": "prod", "kind": "request_log", **each} for each in unread])
+        fill("fct_request_clocks", [{"cluster": "prod", **each} for each in clocks])
         return settings
 
     return make
@@ -84,7 +98,7 @@ def _coverage(invariant: str, status: str) -> dict[str, Any]:
         "invariant": invariant,
         "kind": found.kind,
         "severity": found.severity,
-        "status": status,
+        "status": "unknown" if status == "judged_nowhere" else status,
         "description": f"What {invariant} means.",
     }
 
@@ -135,9 +149,7 @@ def _commit() -> dict[str, Any]:
 def test_a_critical_violation_closes_the_gate_and_alerts(publish: Publish) -> None:
     settings = publish(episodes=(CRITICAL,), **{CRITICAL: "violated", WARNING: "violated"})
     heard: list[tuple[str, str]] = []
-    with pytest.raises(
-        GateFailed, match=f"Critical and violated: {CRITICAL} in cluster prod \\(1 of 5\\)"
-    ) as caught:
+    with pytest.raises(GateFailed, match=f"^FAILED: {CRITICAL} in cluster prod \\(1 of 5\\)\\.") as caught:
         run_gate(settings, sinks=[lambda title, text: heard.append((title, text))])
     result = caught.value.result
     assert [each.invariant for each in result.critical] == [CRITICAL]
@@ -169,16 +181,80 @@ def test_a_critical_violation_closes_the_gate_and_alerts(publish: Publish) -> No
 
 
 def test_what_is_not_critical_is_reported_and_lets_the_run_pass(publish: Publish) -> None:
-    unknown, unexercised = "epoch_order", CRITICAL
-    settings = publish(**{WARNING: "violated", unknown: "unknown", unexercised: "not_exercised"})
+    statuses = {
+        WARNING: "violated",
+        "group_epoch_never_falls": "holds_partly",
+        "epoch_order": "unknown",
+        CRITICAL: "not_exercised",
+    }
+    settings = publish(**statuses)
     result = run_gate(settings)
     assert result.passed
     assert result.alert is None
-    reported = (result.critical, result.warnings, result.unknown, result.not_exercised)
-    names = [[each.invariant for each in group] for group in reported]
-    assert names == [[], [WARNING], [unknown], [unexercised]]
-    assert result.holding == len(MARKED) - 3
-    assert _failed_in_data_docs(result.data_docs) == {"unknown": unknown, "not_exercised": unexercised}
+    assert (result.headline, result.critical) == ("PASSED", ())
+    reported = (result.warnings, result.partly, result.unknown, result.not_exercised)
+    assert [[each.invariant for each in group] for group in reported] == [[each] for each in statuses]
+    assert result.holding == len(MARKED) - len(statuses)
+    failed = {status: name for name, status in statuses.items() if status != "violated"}
+    assert _failed_in_data_docs(result.data_docs) == failed
+
+
+NO_REQUESTS = {"reason": "no_requests", "file": "", "entries": 1, "detail": "switch it on"}
+AN_HOUR_AHEAD = {
+    "broker_id": 1,
+    "compared_in": "commit_clocks",
+    "ahead_ms": 3_600_004,
+    "requests": 7,
+    "first_at": dt.datetime(2026, 1, 2, tzinfo=dt.UTC),
+    "last_at": dt.datetime(2026, 1, 2, tzinfo=dt.UTC),
+}
+
+
+@pytest.mark.parametrize(
+    ("marts", "why", "of_evidence"),
+    [
+        ({"others": "not_exercised"}, "no critical invariant could be judged anywhere", ""),
+        ({"others": "unknown"}, "no critical invariant could be judged anywhere", ""),
+        ({CRITICAL: "judged_nowhere"}, f"put to the test, and unknown each time: {CRITICAL} (3)", ""),
+        ({"unread": (NO_REQUESTS,)}, "no request log has a line of a request", "no requests: switch it on"),
+        (
+            {"clocks": (AN_HOUR_AHEAD,)},
+            "request logs have another clock than the records",
+            "The request log of broker 1 is 1 h ahead of its records, as 7 requests show, so no request of "
+            'it can be placed in time. Set timezone = "+01:00" for it',
+        ),
+    ],
+)
+def test_a_cluster_that_was_not_judged_does_not_pass(
+    publish: Publish, marts: dict[str, Any], why: str, of_evidence: str
+) -> None:
+    settings = publish(**marts)
+    heard: list[tuple[str, str]] = []
+    with pytest.raises(GateFailed, match=r"^NOT JUDGED: cluster prod: ") as caught:
+        run_gate(settings, sinks=[lambda title, text: heard.append((title, text))])
+    assert why in str(caught.value)
+    ((title, text),) = heard
+    assert title.startswith("Fencepost: NOT JUDGED: cluster prod: ")
+    said = " ".join(text.split())
+    assert why in said
+    assert of_evidence in said
+    assert said.startswith("Evidence of cluster prod Not judged: ")
+
+    softened = run_gate(dataclasses.replace(settings, not_judged_passes=True))
+    assert (softened.passed, softened.headline) == (True, "NOT JUDGED")
+
+
+def test_a_violation_counts_more_than_evidence_that_is_missing(publish: Publish) -> None:
+    settings = publish(episodes=(CRITICAL,), unread=(NO_REQUESTS,), **{CRITICAL: "violated"})
+    with pytest.raises(GateFailed, match=r"^FAILED: "):
+        run_gate(dataclasses.replace(settings, not_judged_passes=True))
+
+
+def test_one_blind_cluster_of_several_does_not_pass(publish: Publish) -> None:
+    settings = publish()
+    clusters = (*settings.clusters, Cluster("blind", (Broker(1),)))
+    with pytest.raises(GateFailed, match=r"^NOT JUDGED: cluster blind: no critical invariant"):
+        run_gate(dataclasses.replace(settings, clusters=clusters))
 
 
 def _failed_in_data_docs(page: Path) -> dict[str, str]:

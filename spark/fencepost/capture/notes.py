@@ -114,6 +114,7 @@ def _note_progress(
                 None,
                 progress.file_begins,
                 progress.topic_id,
+                progress.timezone,
             ),
         )
         for source, progress in renamed

@@ -32,6 +32,9 @@ _HEADERS_ARE_CHEAPER = 128
 Origin = tuple[str, int | None, str, str]
 """Cluster, broker, kind and path of a file."""
 
+Log = tuple[str, int | None, str | None, str]
+"""A log in text: cluster, broker or client, and kind."""
+
 Partition = tuple[str, str | None, int | None]
 """Cluster, topic and number."""
 
@@ -74,6 +77,11 @@ class Source:
         return self.cluster, self.broker_id, self.kind, self.file
 
     @property
+    def log(self) -> Log:
+        """For a log in text: whose it is, and its kind; the same for all files into which it is rolled."""
+        return self.cluster, self.broker_id, self.client, self.kind
+
+    @property
     def logs_of(self) -> tuple[str, int | None] | None:
         """For a log in text, whose it is: cluster and broker (None for clients). None for other files."""
         return (self.cluster, self.broker_id) if is_text(self.kind) else None
@@ -111,7 +119,7 @@ class Fault:
 @dataclass(frozen=True)
 class ReadProgress:
     """How far a file had been read: ``consumed_to`` is a position, ``size`` is in bytes on disk;
-    ``file_begins`` and ``topic_id`` are the columns of ``bronze.files``.
+    ``file_begins``, ``topic_id`` and ``timezone`` are the columns of ``bronze.files``.
     """
 
     file: str
@@ -120,6 +128,7 @@ class ReadProgress:
     consumed_to: int
     file_begins: str | None = None
     topic_id: str | None = None
+    timezone: str | None = None
 
 
 @dataclass
@@ -128,7 +137,8 @@ class Plan:
 
     ``of_partitions``: all files of partitions. ``misnamed``: partitions with an id (or None) under which
     rows were captured that must be replaced; ``to_read_again``: the sources from which these rows may have
-    come. ``copies``: logs in text that are not read because they are copies. ``begins``: the digest of the
+    come. ``rezoned``: the logs in text whose configured time zone is another one than that in which they were
+    read. ``copies``: logs in text that are not read because they are copies. ``begins``: the digest of the
     first entry of each log in text when it was last read.
     """
 
@@ -136,6 +146,7 @@ class Plan:
     of_partitions: list[Source] = field(default_factory=list)
     misnamed: set[tuple[str, str | None, int | None, str | None]] = field(default_factory=set)
     to_read_again: set[Origin] = field(default_factory=set)
+    rezoned: list[Source] = field(default_factory=list)
     renamed: list[tuple[Source, ReadProgress]] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     copies: set[Origin] = field(default_factory=set)

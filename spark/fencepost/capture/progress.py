@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -15,13 +16,14 @@ from fencepost import lake
 from fencepost.capture.digests import head_digest, headers_digest, last_header
 from fencepost.capture.files import opened_exactly
 from fencepost.capture.files import size as size_of
-from fencepost.capture.plan import SEGMENT, Origin, Plan, ReadProgress, Source, is_compressed, is_text
+from fencepost.capture.plan import SEGMENT, Log, Origin, Plan, ReadProgress, Source, is_compressed, is_text
 from fencepost.capture.text import final_first_entry_digest
+from fencepost.formats.clock import are_alike
 from fencepost.tables import FILES
 
 _OF_PARTITION = re.compile(r"(?P<partition>.+-\d+)(\.[0-9a-f]{32}-\w+)?")
 _ORIGIN = ("cluster", "broker_id", "kind", "file")
-_READ = ("head_digest", "size", "consumed_to", "file_begins", "topic_id")
+_READ = ("head_digest", "size", "consumed_to", "file_begins", "topic_id", "timezone")
 
 
 class Progress:
@@ -46,14 +48,29 @@ class Progress:
             if is_text(source.kind) and (read := self._by_path(source).get(source.file))
         }
 
+    def rezoned(self, sources: Iterable[Source]) -> set[Log]:
+        """The logs whose time zone is another one now than when a file of them was last read."""
+        return {
+            source.log
+            for source in sources
+            if is_text(source.kind)
+            and (zone := self.zone(source)) is not None
+            and not are_alike(zone, source.timezone)
+        }
+
+    def zone(self, source: Source) -> str | None:
+        """The time zone in which a log was last read; None if it was not, or by an earlier release."""
+        read = self._by_path(source).get(source.file)
+        return read.timezone if read else None
+
     def resume(self, source: Source, plan: Plan) -> None:
         """Add to ``plan`` the new part of ``source``: nothing, the bytes added since, or the whole file.
 
         Reading of a renamed file continues under its new name; but a file that is replaced in place is read
         whole under a new name. Raises OSError if the file cannot be read.
         """
-        size = size_of(source.file)
-        source = replace(source, end=size, file_begins=_begins(source))
+        source = planned(source)
+        size = source.end
         by_path = self._by_path(source)
         under_this_name = by_path.get(source.file)
         others = () if source.in_place else by_path.values()
@@ -87,6 +104,23 @@ class Progress:
     def _by_path(self, source: Source) -> dict[str, ReadProgress]:
         family = _family(source.kind, source.file)
         return self._read.get((source.cluster, source.broker_id, source.kind, family), {})
+
+
+def planned(source: Source) -> Source:
+    """The source with all bytes that its file has now. Raises OSError if the file cannot be read."""
+    return replace(source, end=size_of(source.file), file_begins=_begins(source))
+
+
+def unread_note(source: Source, run_id: str, now: datetime, zone: str | None = None) -> tuple[object, ...]:
+    """A row of FILES for a source of which nothing was read; ``zone``: of a log in text."""
+    values = {
+        **dict.fromkeys(FILES.columns),
+        **{name: getattr(source, name) for name in ("cluster", "broker_id", "kind", "file")},
+        **{"head_digest": "", "size": -1, "consumed_to": 0, "entries": 0, "skipped": 0},
+        **{"topic_id": None if source.topic is None else source.topic_id or "", "timezone": zone},
+        **{"run_id": run_id, "captured_at": now},
+    }
+    return tuple(values[name] for name in FILES.columns)
 
 
 def _values(rows: pa.Table) -> list[list[Any]]:

@@ -11,10 +11,11 @@ from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.capture.plan import Fault, Plan
+from fencepost.capture.silent_logs import NO_REQUESTS
 from fencepost.tables import QUARANTINE
 
-# faults found while listing files; every run lists them again
-_OF_LISTING = ("missing", "unreadable")
+# faults found while listing files, or after all were read; every run finds them again
+_OF_LISTING = ("missing", "unreadable", NO_REQUESTS)
 _OF_RUN = ("run_id", "captured_at")
 _ORIGIN = ("cluster", "broker_id", "kind", "file")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fencepost.capture.plan import Fault, Source
+from fencepost.capture.plan import Fault, Source, is_text
 from fencepost.formats import faults as formats
 from fencepost.tables import Table
 
@@ -36,6 +36,7 @@ OUTCOME = Table(
         "faults": "bigint",
         "file_begins": "string",
         "topic_id": "string",
+        "timezone": "string",
     },
     ("cluster", "broker_id", "kind", "file", "position", "reason"),
 )
@@ -69,6 +70,7 @@ def outcome(
             "kind": source.kind,
             "file": source.file,
             "topic_id": None if source.topic is None else source.topic_id or "",
+            "timezone": source.timezone if is_text(source.kind) else None,
         }
         rows.append({**origin, **progress, "faults": len(faults)})
     schema = OUTCOME.arrow_schema

@@ -22,13 +22,16 @@ from fencepost.capture import readers
 from fencepost.capture.checkpoints import note_cleaned, note_log_ends, unreadable_checkpoints
 from fencepost.capture.copies import copies
 from fencepost.capture.files import opened
+from fencepost.capture.identities import check_identities
 from fencepost.capture.kinds import Kind
 from fencepost.capture.log_dirs import base_offset, has_no_replicas, with_known_topic_ids
 from fencepost.capture.missing_segments import missing_segments
 from fencepost.capture.notes import Notes
 from fencepost.capture.plan import SEGMENT, Origin, Plan, Source, bundles, is_text, unread_packing
-from fencepost.capture.progress import Progress
+from fencepost.capture.progress import Progress, planned
 from fencepost.capture.rows import OUTCOME, packed, unreadable
+from fencepost.capture.silent_logs import silent_logs
+from fencepost.capture.time_zones import delete_rezoned, plan_rezoned
 from fencepost.capture.topic_ids import delete_misnamed
 from fencepost.engines import Engine, Target
 from fencepost.lake import AtLeast, Where
@@ -65,13 +68,15 @@ def capture(
     report: Callable[[str], None] = _log.info,
 ) -> CaptureSummary:
     """Read evidence that is new since the last run into ``bronze``; ``report`` is called with lines about
-    progress.
+    progress. Raises SettingsError, before it reads anything, if a log directory is another broker's.
 
     ``engine_for`` returns the engine for a number of bytes of evidence, and a name for the work.
     """
+    check_identities(settings)
     now = datetime.now(UTC)
     plan = make_plan(settings, Progress(catalog))
     delete_misnamed(catalog, plan, run_id, now)
+    delete_rezoned(catalog, plan, run_id, now)
     size = sum(source.end - source.start for source in plan.sources)
     report(f"{len(plan.sources)} files hold something new ({size / 1e6:.1f} MB)")
     added = dict.fromkeys((table.name for kind in readers.kinds().values() for table in kind.tables), 0)
@@ -83,10 +88,9 @@ def capture(
             notes.add(done.reported.to_pylist())
             added |= {name: added[name] + count for name, count in done.added.items()}
     note_cleaned(catalog, settings.clusters, run_id, now)
-    plan.faults += [
-        *unreadable_checkpoints(settings.clusters),
-        *missing_segments(catalog, settings.clusters),
-    ]
+    plan.faults += unreadable_checkpoints(settings.clusters)
+    plan.faults += missing_segments(catalog, settings.clusters)
+    plan.faults += silent_logs(catalog, settings.clusters, plan.faults)
     notes.finish()
     for target in targets:
         report(f"{target.table.name}: {added[target.table.name]} rows are new")
@@ -121,9 +125,13 @@ def make_plan(settings: Settings, progress: Progress) -> Plan:
             [each for origin, each in by_origin.items() if origin not in plan.copies]
         )
         plan.begins |= progress.begins(sources)
+        plan_rezoned(plan, sources, progress)
         for source in sources:
             try:
-                progress.resume(source, plan)
+                if source.origin in plan.to_read_again:
+                    plan.sources.append(planned(source))
+                else:
+                    progress.resume(source, plan)
             except OSError as error:
                 plan.faults.append(unreadable(source, error))
     return plan

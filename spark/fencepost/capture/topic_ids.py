@@ -19,6 +19,7 @@ from pyiceberg.catalog import Catalog
 from fencepost import lake
 from fencepost.capture import readers
 from fencepost.capture.plan import Partition, Plan, Source
+from fencepost.capture.progress import unread_note
 from fencepost.tables import FILES, Table
 
 _PARTITION = ("cluster", "topic", "partition")
@@ -48,7 +49,7 @@ def delete_misnamed(catalog: Catalog, plan: Plan, run_id: str, now: datetime) ->
     ]
     if to_read_again:
         plan.read_again(to_read_again)
-        lake.append(catalog, FILES, FILES.rows(_as_unread(source, run_id, now) for source in to_read_again))
+        lake.append(catalog, FILES, FILES.rows(unread_note(source, run_id, now) for source in to_read_again))
     if misnamed:
         where = [
             {**dict(zip(_PARTITION, partition, strict=True)), "topic_id": topic_id}
@@ -72,14 +73,3 @@ def _without_id(catalog: Catalog, clusters: Set[str]) -> set[tuple[Any, ...]]:
     columns, where = (*_PARTITION, "file"), [{"cluster": frozenset(clusters), "topic_id": None}]
     tables = (lake.scan(catalog, table, columns, where) for table in _tables())
     return {row for rows in tables for row in zip(*(each.to_pylist() for each in rows.columns), strict=True)}
-
-
-def _as_unread(source: Source, run_id: str, now: datetime) -> tuple[object, ...]:
-    """A row of FILES for a source of which nothing was read."""
-    values = {
-        **dict.fromkeys(FILES.columns),
-        **{name: getattr(source, name) for name in ("cluster", "broker_id", "kind", "file")},
-        **{"head_digest": "", "size": -1, "consumed_to": 0, "entries": 0, "skipped": 0},
-        **{"topic_id": source.topic_id or "", "run_id": run_id, "captured_at": now},
-    }
-    return tuple(values[name] for name in FILES.columns)

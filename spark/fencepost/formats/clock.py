@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+import re
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
 # Lines are written at completion, by several threads: a little out of order is normal, an hour is not.
 _OUT_OF_ORDER_MS = 10 * 60 * 1000
 _EPOCH = datetime(1970, 1, 1)
+_FIXED = re.compile(r"([+-])(\d\d):([0-5]\d)")
+
+
+def zone_of(name: str) -> tzinfo:
+    """The zone with an IANA name, or at a fixed offset such as ``+02:00``, east of UTC. Raises ValueError."""
+    if fixed := _FIXED.fullmatch(name):
+        offset = timedelta(hours=int(fixed[2]), minutes=int(fixed[3]))
+        return timezone(-offset if fixed[1] == "-" else offset)
+    try:
+        return ZoneInfo(name)
+    except (OSError, KeyError) as error:
+        raise ValueError(f"no time zone: {name!r}") from error
+
+
+def are_alike(one: str, other: str) -> bool:
+    """Whether local time is the same in two zones (``zone_of``), at least in the last ten years."""
+    if one == other:
+        return True
+    zones, now = (zone_of(one), zone_of(other)), datetime.now(UTC)
+    days = (now - timedelta(days=each) for each in range(3650))
+    return all(len({day.astimezone(zone).utcoffset() for zone in zones}) == 1 for day in days)
 
 
 class LogClock:
@@ -19,8 +41,9 @@ class LogClock:
     ValueError for text that is no timestamp.
     """
 
-    def __init__(self, timezone: str, after_ms: int | None = None) -> None:
-        self._zone = ZoneInfo(timezone)
+    def __init__(self, zone: str, after_ms: int | None = None) -> None:
+        """``zone`` as for ``zone_of``; ``after_ms``: the time of the line before, in ms UTC."""
+        self._zone = zone_of(zone)
         self.last_ms = after_ms
         self._minute = ""
         self._choices: tuple[int, ...] = ()

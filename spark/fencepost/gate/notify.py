@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import logging
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from fencepost.definitions import definition
-from fencepost.gate.outcomes import GateResult, Outcome
+from fencepost.gate.outcomes import GateResult
+from fencepost.outcomes import STATUS_WORDS, ClusterOutcome, Outcome, headline
 from fencepost.places import work_folder
 from fencepost.reading import Reader
 from fencepost.report import VERDICTS, Finding, finding_sentence, findings
@@ -27,13 +28,15 @@ MOST_PER_INVARIANT = 3
 MOST_INVARIANTS = 10
 
 
-def alert_text(reader: Reader, result: GateResult) -> str:
-    """The text of an alert: what is violated, where and since when, and how to see more. It is grouped by
-    invariant and cluster, and has a limited length.
+def alert_text(reader: Reader, result: GateResult, evidence: Mapping[str, Sequence[str]]) -> str:
+    """The text of an alert: what is wrong with the evidence, what is violated, where and since when, and how
+    to see more. It is grouped by invariant and cluster, and has a limited length. ``evidence``: by cluster,
+    the lines about its evidence.
     """
     shown = result.critical[:MOST_INVARIANTS]
     first = findings(reader, {(each.cluster, each.invariant) for each in shown}, MOST_PER_INVARIANT)
-    blocks = [_block(each, first[each.cluster, each.invariant]) for each in shown]
+    blocks = ["\n".join(block) for each in result.clusters if (block := _of_evidence(each, evidence))]
+    blocks += [_block(each, first[each.cluster, each.invariant]) for each in shown]
     if len(result.critical) > MOST_INVARIANTS:
         rest = ", ".join(map(str, result.critical[MOST_INVARIANTS:]))
         blocks.append(f"And {len(result.critical) - MOST_INVARIANTS} more: {rest}")
@@ -42,10 +45,8 @@ def alert_text(reader: Reader, result: GateResult) -> str:
 
 
 def subject(result: GateResult) -> str:
-    """One line: how many critical invariants, in which clusters."""
-    clusters = ", ".join(sorted({printable(each.cluster) for each in result.critical}))
-    names = ", ".join(dict.fromkeys(each.invariant for each in result.critical))
-    return f"Fencepost: critical in {clusters}: {names}"
+    """One line: PASSED, FAILED or NOT JUDGED, and why."""
+    return f"Fencepost: {headline(result.clusters)}"
 
 
 def send(title: str, text: str, sinks: Iterable[Sink]) -> None:
@@ -122,6 +123,13 @@ def _block(outcome: Outcome, first: Sequence[Finding]) -> str:
     return "\n".join(lines)
 
 
+def _of_evidence(of_cluster: ClusterOutcome, evidence: Mapping[str, Sequence[str]]) -> list[str]:
+    """What is wrong with a cluster's evidence; no lines if nothing is."""
+    lines = [line for why in of_cluster.not_judged for line in _wrapped(f"Not judged: {why}", "  ", "    ")]
+    lines += [f"  {line}" for line in evidence[of_cluster.cluster]]
+    return [f"Evidence of cluster {printable(of_cluster.cluster)}", *lines] if lines else []
+
+
 def _what_to_do(outcome: Outcome) -> list[str]:
     marked_definition = definition(outcome.invariant)
     paragraphs = marked_definition.prose.split("\n\n") if marked_definition else []
@@ -136,8 +144,7 @@ def _not_critical(result: GateResult) -> list[str]:
     ]
     for label, group in (
         ("Warnings", result.warnings),
-        ("Unknown, because evidence is missing", result.unknown),
-        ("Not exercised by these logs", result.not_exercised),
+        *((f"{len(group)} {STATUS_WORDS[status]}", group) for status, group in result.not_green.items()),
     ):
         if group:
             lines += _wrapped(f"{label}: {', '.join(str(each) for each in group)}", "", "  ")

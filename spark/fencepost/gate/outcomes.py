@@ -1,69 +1,66 @@
-"""The outcomes of definitions, and the decision of the gate: which of them are critical."""
+"""The decision of the gate: whether the run passes, and what has to be told of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
+from fencepost.outcomes import FAILED, NOT_JUDGED, PASSED, ClusterOutcome, Outcome, headline
 from fencepost.words import printable, time_of
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """The outcome of one marked definition in one cluster; counts are states, steps or commits.
-
-    ``status`` is violated, unknown, holds or not_exercised; ``severity`` is the one of the configuration, if
-    that overrides it. ``since``: the time from which the cluster was audited, None for all of history.
-    """
-
-    cluster: str
-    module: str
-    invariant: str
-    kind: str
-    severity: str
-    status: str
-    checked: int
-    exercised: int
-    violated: int
-    unknown: int
-    description: str
-    since: datetime | None = None
-
-    def __str__(self) -> str:
-        return f"{self.invariant} in cluster {self.cluster}"
-
-
-@dataclass(frozen=True)
 class GateResult:
-    """The result of the gate. ``passed`` is false exactly when something ``critical`` is violated.
+    """The result of the gate.
 
-    ``warnings`` are violated with a lower severity. ``unknown`` (not violated, but evidence is missing
-    somewhere) and ``not_exercised`` have definitions of any severity about which the gate can say nothing.
-    ``data_docs`` is the page to open; ``alert`` the file with the alert, if one was written. ``since``: the
-    time from which each cluster was audited, for clusters whose history was audited only in part.
+    ``critical`` are violated, ``warnings`` are violated with a lower severity. ``partly`` (what could be told
+    holds), ``unknown`` (nothing could be told) and ``not_exercised`` have definitions of any severity for
+    which the gate cannot vouch. ``clusters``: what all of it says of each cluster; ``not_judged_passes``:
+    whether the run may pass although a cluster was not judged (``gate.not_judged``). ``data_docs`` is the
+    page to open; ``alert`` the file with the alert, if one was written. ``since``: the time from which each
+    cluster was audited, for clusters whose history was audited only in part.
     """
 
     critical: tuple[Outcome, ...]
     warnings: tuple[Outcome, ...]
+    partly: tuple[Outcome, ...]
     unknown: tuple[Outcome, ...]
     not_exercised: tuple[Outcome, ...]
     holding: int
+    clusters: tuple[ClusterOutcome, ...]
     data_docs: Path
     alert: Path | None = None
     since: tuple[tuple[str, datetime], ...] = ()
+    not_judged_passes: bool = False
+
+    @property
+    def headline(self) -> str:
+        """PASSED, FAILED or NOT JUDGED: the gravest of all clusters."""
+        found = {each.headline for each in self.clusters}
+        return next((each for each in (FAILED, NOT_JUDGED) if each in found), PASSED)
+
+    @property
+    def not_green(self) -> dict[str, tuple[Outcome, ...]]:
+        """By status, the definitions that are neither violated nor hold throughout."""
+        return {
+            "holds_partly": self.partly,
+            "unknown": self.unknown,
+            "not_exercised": self.not_exercised,
+        }
 
     @property
     def passed(self) -> bool:
-        return not self.critical
+        """Whether the gate is open."""
+        return self.headline == PASSED or (self.headline == NOT_JUDGED and self.not_judged_passes)
 
     def summary(self) -> str:
-        """One line with the counts."""
+        """One line with the headline and the counts."""
         return (
-            f"{len(self.critical)} critical, {len(self.warnings)} warnings, {len(self.unknown)} unknown, "
-            f"{len(self.not_exercised)} not exercised, {self.holding} hold"
+            f"{self.headline}: {len(self.critical)} critical, {len(self.warnings)} warnings, "
+            f"{self.holding} hold, {len(self.partly)} hold here and there, {len(self.unknown)} unknown, "
+            f"{len(self.not_exercised)} not exercised"
             + "".join(f"; {printable(name)} since {time_of(since)}" for name, since in self.since)
         )
 
@@ -73,38 +70,37 @@ class GateError(Exception):
 
 
 class GateFailed(Exception):  # noqa: N818 (a verdict about the cluster, not an error of the gate)
-    """A critical invariant is violated. ``result`` has the details, the message is for the person on call."""
+    """A critical invariant is violated, or a cluster was not judged. ``result`` has the details, the message
+    is for the person on call.
+    """
 
     def __init__(self, result: GateResult) -> None:
-        names = "; ".join(f"{each} ({each.violated} of {each.checked})" for each in result.critical)
         where = f" Alert: {result.alert}." if result.alert else ""
-        super().__init__(f"Critical and violated: {names}.{where} Data Docs: {result.data_docs}")
+        super().__init__(f"{headline(result.clusters)}.{where} Data Docs: {result.data_docs}")
         self.result = result
 
 
-def outcomes(rows: Iterable[Mapping[str, Any]], severities: Mapping[str, str]) -> list[Outcome]:
-    """Rows of ``marts.fct_invariant_coverage`` -> outcomes, severities overridden per invariant."""
-    all_outcomes = []
-    for row in rows:
-        values = {name: row[name] for name in Outcome.__dataclass_fields__ if name != "since"}
-        values["since"] = row.get("since")
-        values["severity"] = severities.get(values["invariant"], values["severity"])
-        all_outcomes.append(Outcome(**values))
-    return sorted(all_outcomes, key=lambda each: (each.cluster, each.module, each.invariant))
-
-
-def decide(all_outcomes: Iterable[Outcome], data_docs: Path) -> GateResult:
+def decide(
+    all_outcomes: Iterable[Outcome],
+    clusters: Sequence[ClusterOutcome],
+    data_docs: Path,
+    *,
+    not_judged_passes: bool = False,
+) -> GateResult:
     """Sort the outcomes by what they mean for the run."""
     all_outcomes = list(all_outcomes)
     violated = sorted(
         (each for each in all_outcomes if each.status == "violated"), key=lambda each: -each.violated
     )
     return GateResult(
-        critical=tuple(each for each in violated if each.severity == "critical"),
-        warnings=tuple(each for each in violated if each.severity != "critical"),
+        critical=tuple(each for each in violated if each.is_critical),
+        warnings=tuple(each for each in violated if not each.is_critical),
+        partly=tuple(each for each in all_outcomes if each.status == "holds_partly"),
         unknown=tuple(each for each in all_outcomes if each.status == "unknown"),
         not_exercised=tuple(each for each in all_outcomes if each.status == "not_exercised"),
         holding=sum(each.status == "holds" for each in all_outcomes),
+        clusters=tuple(clusters),
         data_docs=data_docs,
         since=tuple(sorted({(each.cluster, each.since) for each in all_outcomes if each.since is not None})),
+        not_judged_passes=not_judged_passes,
     )

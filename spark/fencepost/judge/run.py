@@ -41,8 +41,9 @@ class JudgeSummary:
     """How many definitions ended in each status, over all clusters."""
 
     violated: int
-    unknown: int
     holds: int
+    holds_partly: int
+    unknown: int
     not_exercised: int
 
 

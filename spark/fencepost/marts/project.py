@@ -16,6 +16,7 @@ from fencepost.definitions import definitions
 from fencepost.jars import prepared, spark_jars
 from fencepost.marts.result import MartsError
 from fencepost.places import project_folder, work_folder
+from fencepost.protocols import protocols
 from fencepost.report.wording import first_paragraph
 from fencepost.settings import Settings
 from fencepost.tables import CHAPTER
@@ -62,6 +63,7 @@ def invoke(
     variables: dict[str, Any] = {
         "marked_definitions": marked_definitions(),
         "fencing_protocols": fencing_protocols(folder / "models"),
+        "clock_tables": clock_tables(),
     }
     if since:
         # set only if the project was parsed before: dbt parses a project again for other variables
@@ -84,6 +86,11 @@ def take_parsed(settings: Settings, place: Path) -> None:
 def marked_definitions() -> dict[str, str]:
     """``{"<module>.<id>": meaning}`` of every compiled definition."""
     return {f"{each.module}.{each.id}": first_paragraph(each.prose) for each in definitions()}
+
+
+def clock_tables() -> list[str]:
+    """The tables of silver with differences of clocks, without their schema."""
+    return sorted(each.name.rpartition(".")[2] for protocol in protocols() for each in protocol.clocks)
 
 
 def fencing_protocols(models: Path) -> list[str]:

@@ -118,10 +118,11 @@ class Protocol:
     segments it reads; None for all that protocols share. While some of it is missing, no definition of the
     protocol counts as holding. ``unlogged``: tables of silver with a row for each change that a request made
     and of which the request log has no line, although it has earlier and later ones; they show that lines are
-    missing, which concerns all protocols that rest on request logs. ``report`` reads the marts once and
-    returns a function for the lines about one cluster. ``explain`` returns explanations of verdicts by their
-    ids, ``names`` the names of topic ids. ``shown``: the columns of evidence that a sentence about a finding
-    contains, in this order.
+    missing, which concerns all protocols that rest on request logs. ``clocks``: tables of silver that say by
+    how much request logs have another clock than records (``tables.clocks``). ``report`` reads the marts once
+    and returns a function for the lines about one cluster. ``explain`` returns explanations of verdicts by
+    their ids, ``names`` the names of topic ids. ``shown``: the columns of evidence that a sentence about a
+    finding contains, in this order.
     """
 
     name: str
@@ -134,6 +135,7 @@ class Protocol:
     bronze: tuple[Table, ...] = ()
     rests_on: frozenset[str] | None = None
     unlogged: tuple[Table, ...] = ()
+    clocks: tuple[Table, ...] = ()
     report: Callable[[Reader], Callable[[str], list[str]]] = no_report
     explain: Callable[[Reader, Sequence[Verdict]], Mapping[str, Explanation]] = no_explanations
     names: Callable[[Reader], Mapping[str, str]] = no_names

@@ -2,16 +2,18 @@
 
 A broker writes the record of a request between the request's arrival and its answer, and dates all three by
 one clock. If most of a broker's lines and records contradict this, no request may be placed by the times of
-its lines.
+its lines. By how much the two differ says which time zone would fit (``report.clocks``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fencepost.replay.columns import Columns
 from fencepost.replay.logs import Longs
 from fencepost.replay.requests import LATEST_MS
 
@@ -20,6 +22,29 @@ NOBODY = -1
 
 _MANY = 4
 """From so many lines on it is no coincidence if all are late by about as much."""
+_QUARTER_MS, _HOUR_MS = 900_000, 3_600_000
+_SOME = 5
+"""A difference that fewer than one in so many requests have is of requests that were matched by mistake."""
+
+
+class Difference(NamedTuple):
+    """By how much the clock of a broker's request log is ahead of that of its records (negative: behind), in
+    ms: the median of ``requests`` whose records were written from ``first_ms`` to ``last_ms``.
+    """
+
+    broker_id: int
+    ahead_ms: int
+    requests: int
+    first_ms: int
+    last_ms: int
+
+
+def add_clock_rows(
+    rows: Columns, cluster: str, partition: int | None, differences: Iterable[Difference]
+) -> None:
+    """Add rows of a table of ``tables.clocks``."""
+    for broker_id, *rest in differences:
+        rows.add(cluster, broker_id, partition, *rest)
 
 
 def brokers_with_another_clock(times: ArrayLike, tolerance_ms: int) -> frozenset[int]:
@@ -38,6 +63,30 @@ def brokers_with_another_clock(times: ArrayLike, tolerance_ms: int) -> frozenset
         if _is_behind(written_ms[own] - responded_ms[own], tolerance_ms)
         or _is_ahead(requested_ms[own] - written_ms[own], tolerance_ms)
     )
+
+
+def differences(times: ArrayLike, brokers: Iterable[int]) -> list[Difference]:
+    """The differences of these brokers, by hour: of each broker one, or several where its log changes to
+    summer time and back, or has files of several zones. ``times`` as above.
+    """
+    broker_id, requested_ms, responded_ms, written_ms = np.asarray(times, dtype=np.int64).reshape(-1, 4).T
+    ahead_ms = (requested_ms + responded_ms) // 2 - written_ms
+    zones = np.rint(ahead_ms / _QUARTER_MS).astype(np.int64)
+    found = []
+    for broker in sorted(brokers):
+        own = broker_id == broker
+        for zone, count in zip(*np.unique(zones[own], return_counts=True), strict=True):
+            alike = own & (zones == zone)
+            if _SOME * count < own.sum():
+                continue
+            for hour in np.unique(written_ms[alike] // _HOUR_MS):
+                of_hour = alike & (written_ms // _HOUR_MS == hour)
+                written = written_ms[of_hour]
+                median = int(np.median(ahead_ms[of_hour]))
+                found.append(
+                    Difference(broker, median, int(of_hour.sum()), int(written.min()), int(written.max()))
+                )
+    return found
 
 
 def leaders_by_clock(

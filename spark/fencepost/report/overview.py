@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import textwrap
 from collections import defaultdict
-from collections.abc import Iterable
-from typing import Any
 
 from fencepost.definitions import definition
+from fencepost.outcomes import (
+    STATUS_WORDS,
+    ClusterOutcome,
+    Outcome,
+    cluster_outcomes,
+    headline,
+    outcomes,
+)
 from fencepost.protocols import protocols
 from fencepost.reading import Reader, rows
-from fencepost.report.episodes import VERDICTS, Finding, Row, finding_sentence, findings_of, oldest_first
-from fencepost.report.unread import QUARANTINE, unread_lines
+from fencepost.report.episodes import VERDICTS, Finding, finding_sentence, findings_of, oldest_first
+from fencepost.report.evidence import Evidence
 from fencepost.report.wording import first_sentence, indented
-from fencepost.settings import SEVERITIES
+from fencepost.settings import SEVERITIES, Cluster, Settings
 from fencepost.words import WIDTH, printable, time_of
 
 COVERAGE = "marts.fct_invariant_coverage"
-STATUS_WORDS = {
-    "holds": "hold",
-    "unknown": "hold where the evidence suffices, unknown elsewhere",
-    "not_exercised": "not exercised (nothing in these logs put them to the test)",
-}
 
 _OLDEST = f"""
 SELECT * FROM (
@@ -31,62 +32,75 @@ SELECT * FROM (
 """
 
 
-def screenful(reader: Reader, clusters: Iterable[str], most: int = 1) -> str:
-    """The report of the last audit of ``clusters``, with at most ``most`` findings an invariant."""
-    report = _Report(reader, most)
-    return "\n".join(line for cluster in clusters for line in report.lines(cluster))
+def screenful(reader: Reader, settings: Settings, most: int = 1) -> str:
+    """The report of the last audit, with at most ``most`` findings an invariant: first PASSED, FAILED or NOT
+    JUDGED, then each cluster, beginning with what is wrong with its evidence.
+    """
+    report = _Report(reader, settings, most)
+    lines = [line for cluster in settings.clusters for line in report.lines(cluster)]
+    return "\n".join([*indented(report.headline, "", "  "), *lines])
+
+
+def judged(
+    reader: Reader, settings: Settings, evidence: Evidence
+) -> tuple[list[Outcome], list[ClusterOutcome]]:
+    """The outcomes of all definitions, and what they and the evidence say of each cluster."""
+    all_outcomes = outcomes(rows(reader.scan(COVERAGE)), settings.severities)
+    blind = {cluster.name: evidence.blind(cluster) for cluster in settings.clusters}
+    return all_outcomes, cluster_outcomes(all_outcomes, list(blind), blind)
 
 
 class _Report:
     """The rows of all clusters: each mart is read once, however many clusters there are."""
 
-    def __init__(self, reader: Reader, most: int) -> None:
-        self._coverage = _by_cluster(rows(reader.scan(COVERAGE)))
-        self._unread = _by_cluster(rows(reader.scan(QUARANTINE)))
+    def __init__(self, reader: Reader, settings: Settings, most: int) -> None:
+        self._evidence = Evidence(reader)
+        all_outcomes, of_clusters = judged(reader, settings, self._evidence)
+        self.headline = f"{headline(of_clusters)}."
+        self._of_clusters = {each.cluster: each for each in of_clusters}
+        self._outcomes: dict[str, list[Outcome]] = defaultdict(list)
+        for each in all_outcomes:
+            self._outcomes[each.cluster].append(each)
         self._reports = [protocol.report(reader) for protocol in protocols()]
         oldest = rows(reader.query(_OLDEST, most=most))
         self._findings: dict[tuple[str, str], list[Finding]] = defaultdict(list)
         for finding in findings_of(reader, sorted(oldest, key=oldest_first)):
             self._findings[finding.verdict["cluster"], finding.verdict["invariant"]].append(finding)
 
-    def lines(self, cluster: str) -> list[str]:
+    def lines(self, cluster: Cluster) -> list[str]:
         """The report of one cluster."""
-        coverage = self._coverage[cluster]
-        title = f"Cluster {printable(cluster)}"
+        found, of_cluster = self._outcomes[cluster.name], self._of_clusters[cluster.name]
+        title = f"Cluster {printable(cluster.name)}: {of_cluster.headline}"
         lines = ["", title, "=" * len(title)]
-        since = next((row["since"] for row in coverage if row.get("since") is not None), None)
+        for why in of_cluster.not_judged:
+            lines += indented(f"Not judged: {why}", "", "  ")
+        since = next((each.since for each in found if each.since is not None), None)
         if since is not None:
             lines += [f"since {time_of(since)}: what was over before is left out (audit.window)"]
-        lines += unread_lines(self._unread.get(cluster, []))
+        lines += self._evidence.lines(cluster)
         for report in self._reports:
-            lines += report(cluster)
-        violated = [row for row in coverage if row["status"] == "violated"]
-        for row in sorted(violated, key=_gravest_first):
-            lines += self._violated_lines(row)
+            lines += report(cluster.name)
+        violated = [each for each in found if each.status == "violated"]
+        for each in sorted(violated, key=_gravest_first):
+            lines += self._violated_lines(each)
         for status, words in STATUS_WORDS.items():
-            names = sorted(row["invariant"] for row in coverage if row["status"] == status)
+            names = sorted(each.invariant for each in found if each.status == status)
             if names:
                 text = f"{len(names)} {words}: {', '.join(names)}"
                 lines += ["", *textwrap.wrap(text, WIDTH, subsequent_indent="  ")]
         return lines
 
-    def _violated_lines(self, row: Row) -> list[str]:
-        name, marked_definition = row["invariant"], definition(row["invariant"])
-        lines = ["", f"{row['severity'].upper()}  {name}: {row['violated']} of {row['checked']} violated"]
+    def _violated_lines(self, outcome: Outcome) -> list[str]:
+        name, marked_definition = outcome.invariant, definition(outcome.invariant)
+        counts = f"{outcome.violated} of {outcome.checked} violated"
+        lines = ["", f"{outcome.severity.upper()}  {name}: {counts}"]
         if marked_definition is not None:
             lines += indented(first_sentence(marked_definition.prose), "  ", "  ")
-        for finding in self._findings[row["cluster"], name]:
+        for finding in self._findings[outcome.cluster, name]:
             lines += indented(finding_sentence(finding))
             lines.append(f"      look further: fencepost explain {finding.verdict['verdict_id']}")
         return lines
 
 
-def _gravest_first(row: Row) -> tuple[int, int, str]:
-    return SEVERITIES.index(row["severity"]), -row["violated"], row["invariant"]
-
-
-def _by_cluster(rows_of_all: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    by_cluster: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for row in rows_of_all:
-        by_cluster[row["cluster"]].append(row)
-    return by_cluster
+def _gravest_first(outcome: Outcome) -> tuple[int, int, str]:
+    return SEVERITIES.index(outcome.severity), -outcome.violated, outcome.invariant

@@ -9,10 +9,14 @@ from fencepost.report.wording import indented
 from fencepost.words import printable
 
 QUARANTINE = "marts.fct_quarantine"
+NO_REQUESTS = "no_requests"
+"""The reason of a broker, or without a broker of a cluster, of which no request line was read."""
+_WHOLE = ("missing", NO_REQUESTS)
+"""The reasons of files as a whole."""
 _MOST = 5
 _HEADING = (
     "Some evidence is missing or could not be read. Events that only this evidence shows do not appear "
-    "below, and no definition that rests on it counts as holding:"
+    "below, and what rests on it holds at most here and there:"
 )
 _ALL = f'fencepost sql "SELECT * FROM {QUARANTINE}" --format table'
 
@@ -21,7 +25,7 @@ def unread_lines(unread: Sequence[Row]) -> list[str]:
     """The rows of QUARANTINE of one cluster in words; no line if there are none."""
     if not unread:
         return []
-    rows = sorted(unread, key=_missing_first)
+    rows = sorted(unread, key=_gravest_first)
     lines = indented(_HEADING, "", "")
     for row in rows[:_MOST]:
         lines += indented(_sentence(row), "  ", "    ")
@@ -35,12 +39,14 @@ def _sentence(row: Row) -> str:
     kind, reason = row["kind"].replace("_", " "), row["reason"].replace("_", " ")
     number = "" if row["entries"] == 1 else f" {row['entries']} times, first"
     at = row["first_position"]
-    place = "" if at is None or row["reason"] == "missing" else f"{number} at byte {at}"
-    return f"{owner}{kind} {printable(row['file'])}: {reason}{place}: {printable(row['detail'])}"
+    place = "" if at is None or row["reason"] in _WHOLE else f"{number} at byte {at}"
+    file = f" {printable(row['file'])}" if row["file"] else ""
+    return f"{owner}{kind}{file}: {reason}{place}: {printable(row['detail'])}"
 
 
-def _missing_first(row: Row) -> tuple[bool, int, str, str, str]:
+def _gravest_first(row: Row) -> tuple[bool, bool, int, str, str, str]:
     return (
+        row["reason"] != NO_REQUESTS,
         row["reason"] != "missing",
         -1 if row["broker_id"] is None else row["broker_id"],
         row["kind"],

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from fencepost.settings.mistakes import Expected, SettingsError, in_words
+from fencepost.settings.mistakes import Expected, SettingsError, in_words, mistake, nearest
 from fencepost.settings.model import (
     CHAPTER_MS,
     DEFAULT_SPARK,
@@ -67,10 +67,24 @@ class _Audit(_Table):
     ] = None
 
 
+def _known_invariant(name: str) -> str:
+    from fencepost.definitions import definitions  # of all protocols; few configurations name any
+
+    names = [each.id for each in definitions() if each.severity is not None]
+    if name not in names:
+        raise mistake(f"is no invariant. docs/invariants has a page for each.{nearest(name, names)}")
+    return name
+
+
 class _Gate(_Table):
     severities: Annotated[
-        dict[str, Literal["critical", "warning", "info"]], Expected(f"one of {', '.join(SEVERITIES)}")
+        dict[
+            Annotated[str, AfterValidator(_known_invariant)],
+            Literal["critical", "warning", "info"],
+        ],
+        Expected(f"one of {', '.join(SEVERITIES)}"),
     ] = {}
+    not_judged: Annotated[Literal["fail", "pass"], Expected("fail or pass")] = "fail"
 
 
 class _File(_Table):
@@ -108,6 +122,7 @@ def load(path: Path | None = None) -> Settings:
         clusters=file.clusters,
         clock_tolerance_ms=file.clock.tolerance_ms,
         severities=dict(file.gate.severities),
+        not_judged_passes=file.gate.not_judged == "pass",
         in_process_mb=file.engine.in_process_mb,
         chapter_ms=file.audit.chapter,
         window_ms=file.audit.window,

@@ -10,6 +10,8 @@ from typing import Any, get_args
 
 from pydantic_core import ErrorDetails, PydanticCustomError
 
+_OF_KEY = "[key]"
+
 
 class SettingsError(Exception):
     """The configuration cannot be used; the message names the mistakes and says what to do."""
@@ -39,7 +41,7 @@ def in_words(errors: Sequence[ErrorDetails], document: Mapping[str, Any], model:
         (*error["loc"][:-1], near)
         for error in errors
         if error["type"] in _UNKNOWN
-        and (near := _nearest(error["loc"], model))
+        and (near := _near(str(error["loc"][-1]), _declared(error["loc"], model)[1]))
         and reduce(_inside, (*error["loc"][:-1], near), document) is None
     }
     return [_line(error, document, model) for error in errors if error["loc"] not in meant]
@@ -51,8 +53,8 @@ _UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
 def _line(error: ErrorDetails, document: Mapping[str, Any], model: Any) -> str:
     loc = error["loc"]
     below = error.get("ctx", {}).get("below")
-    if loc and isinstance(loc[-1], int):
-        # an element is named by its list
+    if loc and (isinstance(loc[-1], int) or loc[-1] == _OF_KEY):
+        # an element is named by its list, and pydantic's mark of a mistake in a key is no part of it
         loc = loc[:-1]
     where = _dotted((*loc, below) if below else loc)
     value = _shown(reduce(_inside, loc, document))
@@ -63,18 +65,12 @@ def _line(error: ErrorDetails, document: Mapping[str, Any], model: Any) -> str:
         case "missing":
             return f"{where}: is missing. Add {(expected.add or expected.must_be) if expected else 'it'}."
         case kind if kind in _UNKNOWN:
-            near = _nearest(loc, model)
-            nearest = f" The nearest is {near}." if near else ""
-            return f"{where}: is not known here. Use one of {', '.join(sorted(keys))}, or remove it.{nearest}"
+            known = f"Use one of {', '.join(sorted(keys))}, or remove it."
+            return f"{where}: is not known here. {known}{nearest(str(loc[-1]), keys)}"
         case "dict_type" | "model_type" | "dataclass_type" if loc == error["loc"]:
             return f"{where}: must be a table, not {value}."
         case _:
             return f"{where}: must be {expected.must_be if expected else 'something else'}, not {value}."
-
-
-def _nearest(loc: Sequence[int | str], model: Any) -> str | None:
-    """The known key that is most like this unknown one."""
-    return next(iter(difflib.get_close_matches(str(loc[-1]), _declared(loc, model)[1], n=1)), None)
 
 
 def _shown(value: Any) -> str:
@@ -83,6 +79,16 @@ def _shown(value: Any) -> str:
         return "a table"
     is_array = isinstance(value, list) and any(isinstance(each, dict) for each in value)
     return "an array of tables" if is_array else repr(value)
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """A sentence that names the nearest of ``names``, with a space before it; nothing if none is near."""
+    near = _near(name, names)
+    return f" The nearest is {near}." if near else ""
+
+
+def _near(name: str, names: Iterable[str]) -> str | None:
+    return next(iter(difflib.get_close_matches(name, list(names), n=1)), None)
 
 
 def _dotted(loc: Iterable[int | str]) -> str:

@@ -54,7 +54,7 @@ _CHECKED = ConfigDict(extra="forbid", validate_by_name=True, validate_by_alias=T
 
 @checked_dataclass(frozen=True, config=_CHECKED)
 class Broker:
-    """One broker's evidence: absolute globs, and the IANA zone its logs' local times are in.
+    """One broker's evidence: absolute globs, and the zone its logs' local times are in (IANA, or +02:00).
 
     ``release`` (major, minor) overrides the broker's version in the metadata log.
     """
@@ -74,7 +74,7 @@ class Broker:
 
 @checked_dataclass(frozen=True, config=_CHECKED)
 class Client:
-    """One client application's log files, as absolute globs, and the IANA zone their local times are in."""
+    """One client application's log files, as absolute globs, and the zone their local times are in."""
 
     name: Name
     logs: Globs = ()
@@ -112,6 +112,8 @@ class Settings:
     clusters: tuple[Cluster, ...]
     clock_tolerance_ms: int = TOLERANCE_MS
     severities: dict[str, str] = field(default_factory=dict)
+    not_judged_passes: bool = False
+    """Whether a run may pass although a cluster could not be judged."""
     spark: dict[str, str] = field(default_factory=lambda: dict(DEFAULT_SPARK))
     in_process_mb: int = IN_PROCESS_MB
     """Up to this amount of evidence, in MB, work is done in this process, without Spark."""

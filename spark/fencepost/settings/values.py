@@ -8,10 +8,10 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
-from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 
+from fencepost.formats.clock import zone_of
 from fencepost.settings.mistakes import Expected, mistake
 
 DAY_MS = 86_400_000
@@ -27,9 +27,11 @@ def _absolute(paths: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
 
 def _known_zone(zone: str) -> str:
     try:
-        ZoneInfo(zone)
-    except (ValueError, OSError, KeyError) as error:
-        raise mistake(f"{zone!r} is not an IANA time zone such as Europe/Paris.") from error
+        zone_of(zone)
+    except ValueError as error:
+        raise mistake(
+            f"{zone!r} is not an IANA time zone such as Europe/Paris, nor an offset such as +02:00."
+        ) from error
     return zone
 
 
@@ -112,6 +114,10 @@ Globs = Annotated[
     Expected("a list of paths or globs (text)"),
     AfterValidator(_absolute),
 ]
-Zone = Annotated[Text, Expected("an IANA time zone such as Europe/Paris"), AfterValidator(_known_zone)]
+Zone = Annotated[
+    Text,
+    Expected("an IANA time zone such as Europe/Paris, or an offset such as +02:00"),
+    AfterValidator(_known_zone),
+]
 Name = Annotated[Text, Expected("a name"), AfterValidator(_not_blank)]
 TABLES = Expected("an array of tables")

@@ -269,6 +269,7 @@ FILES = Table(
         "next_offset": "bigint",  # of segments: the one after the last offset that was read
         **_BEGINS,  # of logs in text
         "topic_id": "string",  # with which the rows of a partition's file were taken: "" without one
+        "timezone": "string",  # in which the local times of a log in text were read
         "run_id": "string",
         "captured_at": "timestamp",
     },
@@ -320,7 +321,8 @@ QUARANTINE = Table(
         "file": "string",
         "position": "bigint",
         "length": "bigint",
-        # torn_tail, bad_crc, out_of_order, truncated, bad_magic, bad_record, bad_line, unreadable, missing
+        # torn_tail, bad_crc, out_of_order, truncated, bad_magic, bad_record, bad_line, unreadable, missing,
+        # no_requests (of a broker's request logs, or without a broker of all)
         "reason": "string",
         "detail": "string",  # a sentence: what it is and what to do
         "sample": "binary",  # at most 256 bytes

@@ -47,7 +47,7 @@ VERDICT_COVERAGE = Table(
         "violated": "bigint",
         "unknown": "bigint",
         "unread": "bigint",  # pieces of evidence that it rests on and that are missing or could not be read
-        "status": "string",  # violated, unknown, holds, not_exercised
+        "status": "string",  # violated, holds, holds_partly, unknown, not_exercised
         "since": "timestamp",  # what was over before was not looked at; null: everything was
     },
     ("module", "invariant", "cluster"),

@@ -1,6 +1,7 @@
 -- counts, definitions, clusters, windows, unread -> the rows of verdicts.coverage: every definition for every configured
--- cluster, so that what has no row at all is reported as well. What nothing exercised never counts as holding. Evidence that
--- is missing may be all that shows a violation, so while some of it is, nothing that rests on it counts as holding either.
+-- cluster, so that what has no row at all is reported as well. What nothing exercised never counts as holding, not even in
+-- part. Evidence that is missing may be all that shows a violation, so while some of it is, nothing that rests on it counts
+-- as holding throughout.
 SELECT
   definitions.module,
   definitions.definition AS invariant,
@@ -16,9 +17,9 @@ SELECT
   COALESCE(unread.entries, 0) AS unread,
   CASE
     WHEN counts.violated > 0 THEN 'violated'
+    WHEN counts.holds > 0 AND (counts.unknown > 0 OR unread.entries > 0) THEN 'holds_partly'
+    WHEN counts.holds > 0 THEN 'holds'
     WHEN counts.unknown > 0 THEN 'unknown'
-    WHEN counts.exercised > 0 AND unread.entries > 0 THEN 'unknown'
-    WHEN counts.exercised > 0 THEN 'holds'
     ELSE 'not_exercised'
   END AS status,
   windows.since

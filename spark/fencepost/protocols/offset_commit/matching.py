@@ -27,7 +27,7 @@ from fencepost.protocols.offset_commit.record_candidates import (
 from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.terms import Terms
 from fencepost.replay.logs import Longs
-from fencepost.replay.request_clocks import brokers_with_another_clock
+from fencepost.replay.request_clocks import brokers_with_another_clock, differences
 from fencepost.replay.requests import LATEST_MS, NONE
 
 _AT_MOST = 64
@@ -54,8 +54,10 @@ class Matching:
         times = records["timestamp_ms"][numbers]
         accepted = requests.with_error([NONE])
         of_records, of_commits = numbered_contents(records, numbers, requests, accepted)
-        self.other_clocks = _other_clocks(of_records, of_commits, times, requests, accepted, tolerance_ms)
+        compared = _compared(of_records, of_commits, times, requests, accepted)
+        self.other_clocks = brokers_with_another_clock(compared, tolerance_ms)
         """The brokers whose lines' times are not compared with those of records."""
+        self.clock_differences = differences(compared, self.other_clocks)
         self._matches.other_clocks = self.other_clocks
         self.without_accepted = numbers[~np.isin(of_records, of_commits)]
         """The records whose content no accepted commit has."""
@@ -202,12 +204,10 @@ class Matching:
         return fitting
 
 
-def _other_clocks(  # noqa: PLR0917 (columns of records and of commits)
-    of_records: Longs, of_commits: Longs, times: Longs, requests: Requests, commits: Longs, tolerance_ms: int
-) -> frozenset[int]:
-    """The brokers whose request logs have another clock than their records, by the commits and records whose
-    content occurs once.
-    """
+def _compared(
+    of_records: Longs, of_commits: Longs, times: Longs, requests: Requests, commits: Longs
+) -> Longs:
+    """The times of the commits and records whose content occurs once (request_clocks)."""
     contents = of_records.max(initial=-1) + 1
     has_record = np.flatnonzero(of_commits < contents)
     of = of_commits[has_record]
@@ -217,8 +217,7 @@ def _other_clocks(  # noqa: PLR0917 (columns of records and of commits)
     written_ms[of_records] = times
     request_numbers = requests.request[commits[alone]]
     of_requests = [requests[name][request_numbers] for name in ("broker_id", "requested_ms", "responded_ms")]
-    times = np.column_stack([*of_requests, written_ms[of_commits[alone]]])
-    return brokers_with_another_clock(times, tolerance_ms)
+    return np.column_stack([*of_requests, written_ms[of_commits[alone]]])
 
 
 def _listed(pairs: Pairs) -> dict[int, list[int]]:

@@ -12,6 +12,7 @@ from fencepost.protocols.offset_commit.member_fencings import member_fencings
 from fencepost.protocols.offset_commit.replay import GroupCoordinatorShard
 from fencepost.protocols.offset_commit.shard import APIS, decode_shard
 from fencepost.protocols.offset_commit.tables import (
+    COMMIT_CLOCKS,
     COMMIT_STATES,
     COMMITS,
     COVERAGE,
@@ -36,6 +37,7 @@ TABLES = (
     COMMITS,
     COMMIT_STATES,
     UNLOGGED_COMMITS,
+    COMMIT_CLOCKS,
 )
 
 

@@ -31,10 +31,12 @@ from fencepost.protocols.offset_commit.shard import (
     decode_shard,
 )
 from fencepost.protocols.offset_commit.states import state_of_answers
+from fencepost.protocols.offset_commit.tables import COMMIT_CLOCKS
 from fencepost.protocols.offset_commit.unlogged_commits import unlogged_rows
 from fencepost.protocols.offset_commit.unrecorded_groups import UnrecordedGroups
 from fencepost.protocols.offset_commit.unwritten_states import UnwrittenStates
 from fencepost.protocols.offset_commit.witnesses import Witnesses
+from fencepost.replay.columns import Columns
 from fencepost.replay.garbage_collection import collection_paused
 from fencepost.replay.group_coordinator.conversions import Endings, batches_of
 from fencepost.replay.group_coordinator.evidence import ShardRows, placed, placed_rows, without_compacted
@@ -45,6 +47,7 @@ from fencepost.replay.group_coordinator.records import (
 from fencepost.replay.histories import Point, interval
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.metadata import ClusterMetadata
+from fencepost.replay.request_clocks import add_clock_rows
 from fencepost.replay.requests import NONE
 from fencepost.tables import Table
 
@@ -124,7 +127,15 @@ class GroupCoordinatorShard:
             self._placement.unlogged,
             self._leaders,
         )
-        self.columns = (*self.histories.tables, self.commits.commits, self.commits.states, unlogged)
+        clocks = Columns(COMMIT_CLOCKS)
+        add_clock_rows(clocks, evidence.cluster, evidence.partition, self._placement.clock_differences)
+        self.columns = (
+            *self.histories.tables,
+            self.commits.commits,
+            self.commits.states,
+            unlogged,
+            clocks,
+        )
 
     def replay(self) -> Iterator[tuple[Table, pa.Table]]:
         """Replay all groups and yield rows as they are made. To be called once: evidence is freed as soon as

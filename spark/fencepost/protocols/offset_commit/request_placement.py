@@ -63,6 +63,7 @@ class RequestPlacement:
             return bisect_left(of_group, records["offset"][number], key=attrgetter("offset"))
 
         matching = Matching(requests, records, self._order, tolerance_ms)
+        self.clock_differences = matching.clock_differences
         elected = leaders_by_clock(elected, log.leader_epoch.tolist(), matching.other_clocks)
         # this step finds out how late lines were, which the next one needs
         matching.place_without_clock(Terms(log.terms(elected), log.stretches), self.lateness)

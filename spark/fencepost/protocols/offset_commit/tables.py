@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fencepost.tables.clocks import clock_table
 from fencepost.tables.table import INTERVAL, Table
 
 _GROUP = {"cluster": "string", "group_id": "string", "life": "bigint"}
@@ -237,3 +238,5 @@ UNLOGGED_COMMITS = Table(
     ("cluster", "coordinator_partition", "record_offset"),
     end_columns=("stored_at",),
 )
+
+COMMIT_CLOCKS = clock_table("silver.commit_clocks", "__consumer_offsets")

@@ -63,6 +63,7 @@ PROTOCOL = Protocol(
     name="ownership_claim",
     package=Path(__file__).parent,
     tables=tables.TABLES,
+    clocks=(tables.SYNC_CLOCKS,),
     rebuild=_rebuild,
     rests_on=frozenset({REQUEST_LOG, OFFSETS_TOPIC, METADATA_TOPIC}),
     kinds=_kinds,

@@ -15,7 +15,7 @@ from fencepost.protocols.ownership_claim.rebalance import CoordinatorLine, Rebal
 from fencepost.protocols.ownership_claim.records import GenerationRecord, records_of
 from fencepost.protocols.ownership_claim.rows import GenerationRows
 from fencepost.protocols.ownership_claim.states_met import Place, State, StatesMet
-from fencepost.protocols.ownership_claim.tables import GROUP_JOIN_STATES, GROUP_JOINS
+from fencepost.protocols.ownership_claim.tables import GROUP_JOIN_STATES, GROUP_JOINS, SYNC_CLOCKS
 from fencepost.replay.columns import Columns
 from fencepost.replay.coverage import is_whole
 from fencepost.replay.garbage_collection import collection_paused
@@ -28,7 +28,12 @@ from fencepost.replay.histories import Interval
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.logs import Log
 from fencepost.replay.metadata import ClusterMetadata
-from fencepost.replay.request_clocks import brokers_with_another_clock, leaders_by_clock
+from fencepost.replay.request_clocks import (
+    add_clock_rows,
+    brokers_with_another_clock,
+    differences,
+    leaders_by_clock,
+)
 from fencepost.replay.requests import NONE, RequestLine
 
 _NOWHERE = -1
@@ -100,8 +105,11 @@ class _Shard:
         self._whole = evidence.partition is not None and (is_whole(evidence.log) or not len(evidence.log))
         partition = evidence.partition
         elected = {} if partition is None else metadata.leaders(OFFSETS_TOPIC, partition)
-        other_clocks = _other_clocks(evidence.records, evidence.lines.signs, tolerance_ms)
+        compared = _compared(evidence.records, evidence.lines.signs)
+        other_clocks = brokers_with_another_clock(compared, tolerance_ms)
         self._leaders = leaders_by_clock(elected, evidence.log.leader_epoch.tolist(), other_clocks)
+        self._clocks = Columns(SYNC_CLOCKS)
+        add_clock_rows(self._clocks, evidence.cluster, partition, differences(compared, other_clocks))
         self._rows = GenerationRows(evidence.cluster, partition, metadata.topics)
         self._joins, self._states = Columns(GROUP_JOINS), Columns(GROUP_JOIN_STATES)
 
@@ -112,7 +120,8 @@ class _Shard:
             self._replay_group(group_id, groups.pop(group_id))
         rows = self._rows
         written = (
-            rows.coverage, rows.generations, rows.claims, rows.assignments, self._joins, self._states
+            rows.coverage, rows.generations, rows.claims, rows.assignments, self._joins, self._states,
+            self._clocks,
         )  # fmt: skip
         return {columns.table.name: columns.to_arrow() for columns in written}
 
@@ -217,9 +226,9 @@ class _Shard:
             )
 
 
-def _other_clocks(records: Iterable[GroupRecord], signs: Iterable[Sign], tolerance_ms: int) -> frozenset[int]:
-    """The brokers with another clock (request_clocks), by the SyncGroups of groups' leaders: each wrote the
-    record of its generation.
+def _compared(records: Iterable[GroupRecord], signs: Iterable[Sign]) -> list[tuple[int, int, int, int]]:
+    """The times (request_clocks) of the SyncGroups of groups' leaders: each wrote the record of its
+    generation.
     """
     written: defaultdict[tuple[str, str | None, int | None], list[int]] = defaultdict(list)
     for record in records:
@@ -229,12 +238,11 @@ def _other_clocks(records: Iterable[GroupRecord], signs: Iterable[Sign], toleran
     for sign in signs:
         if sign.line.api_key == SYNC_GROUP:
             synced[sign.group_id, sign.member_id, sign.generation].append(sign.line)
-    times = [
+    return [
         (lines[0].broker_id, lines[0].requested_ms, lines[0].responded_ms, written[of][0])
         for of, lines in synced.items()
         if len(lines) == len(written.get(of, ())) == 1
     ]
-    return brokers_with_another_clock(times, tolerance_ms)
 
 
 def _moment(generation: Generation | None, line: RequestLine) -> Interval:

@@ -19,6 +19,7 @@ that comparisons do not change.
 
 from __future__ import annotations
 
+from fencepost.tables.clocks import clock_table
 from fencepost.tables.table import INTERVAL, Table
 
 NO_CLAIM = -2
@@ -242,7 +243,9 @@ GROUP_JOIN_STATES = Table(
     ends_with=(GROUP_JOINS, "request_id"),
 )
 
+SYNC_CLOCKS = clock_table("silver.sync_clocks", "__consumer_offsets")
+
 TABLES = (
     CLASSIC_COVERAGE, GROUP_GENERATIONS, OWNERSHIP_CLAIMS, CLASSIC_ASSIGNMENTS, GROUP_JOINS,
-    GROUP_JOIN_STATES,
+    GROUP_JOIN_STATES, SYNC_CLOCKS,
 )  # fmt: skip

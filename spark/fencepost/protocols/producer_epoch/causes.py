@@ -16,7 +16,6 @@ from fencepost.protocols.producer_epoch.request_rows import BUSY, RequestRow
 from fencepost.protocols.producer_epoch.request_targets import END, INIT
 from fencepost.protocols.producer_epoch.transaction_log import EMPTY, PREPARE_COMMIT, TransactionRecord
 from fencepost.replay.late_lines import LateLines
-from fencepost.replay.request_clocks import brokers_with_another_clock
 from fencepost.replay.requests import NONE
 
 
@@ -58,16 +57,12 @@ def late_lines_of(
     return late_lines
 
 
-def other_clocks(pairs_without_clock: Iterable[Pair], tolerance_ms: int) -> frozenset[int]:
-    """The brokers whose lines show another clock than their records.
-
-    ``pairs_without_clock``: requests and their records, matched without comparing times.
-    """
-    times = [
+def compared_times(pairs_without_clock: Iterable[Pair]) -> list[tuple[int, int, int, int]]:
+    """The times (request_clocks) of requests and their records, matched without comparing times."""
+    return [
         (request.broker_id, request.requested_ms, request.responded_ms, record.timestamp_ms)
         for request, record, _ in pairs_without_clock
     ]
-    return brokers_with_another_clock(times, tolerance_ms)
 
 
 Content = tuple[object, ...]

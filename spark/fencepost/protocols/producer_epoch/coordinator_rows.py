@@ -12,6 +12,7 @@ from fencepost.protocols.producer_epoch.decided_requests import DecidedRequests
 from fencepost.protocols.producer_epoch.tables import (
     CARRIED_IDS,
     LOG_COVERAGE,
+    TRANSACTION_CLOCKS,
     TRANSACTIONAL_IDS,
     TRANSACTIONS,
 )
@@ -31,6 +32,7 @@ class CoordinatorRows:
         self.transactions = Columns(TRANSACTIONS)
         self.decided = DecidedRequests()
         self.before = Columns(CARRIED_IDS)
+        self.clocks = Columns(TRANSACTION_CLOCKS)
         kinds = (
             account.LISTED_PARTITION,
             account.ANSWERED_TRANSACTION,
@@ -41,7 +43,14 @@ class CoordinatorRows:
         self.account_rows = {kind: Rows(account.schema_of(kind)) for kind in kinds}
 
     def replayed(self) -> Replayed:
-        columns = (self.coverage, self.ids, self.transactions, self.before, *self.decided.columns)
+        columns = (
+            self.coverage,
+            self.ids,
+            self.transactions,
+            self.before,
+            self.clocks,
+            *self.decided.columns,
+        )
         account_rows = {kind: rows.to_arrow() for kind, rows in self.account_rows.items()}
         return Replayed({each.table.name: each.to_arrow() for each in columns}, account_rows)
 

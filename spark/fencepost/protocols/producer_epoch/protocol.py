@@ -54,6 +54,7 @@ PROTOCOL = Protocol(
     name="producer_epoch",
     package=Path(__file__).parent,
     tables=tables.TABLES,
+    clocks=(tables.TRANSACTION_CLOCKS,),
     rebuild=_rebuild,
     handed_down=tables.CARRIED,
     requests=dict.fromkeys(

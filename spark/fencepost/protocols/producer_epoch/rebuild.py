@@ -38,6 +38,7 @@ from fencepost.protocols.producer_epoch.tables import (
     PRODUCER_REQUESTS,
     PRODUCER_SNAPSHOTS,
     PRODUCER_STATES,
+    TRANSACTION_CLOCKS,
     TRANSACTION_MARKERS,
     TRANSACTIONAL_IDS,
     TRANSACTIONS,
@@ -201,7 +202,7 @@ def _replayed_coordinators(
             evidence.tolerance_ms,
             engine.parallelism,
         ),
-        [TRANSACTIONAL_IDS, TRANSACTIONS, *_DECIDED, LOG_COVERAGE, CARRIED_IDS, ACCOUNT],
+        [TRANSACTIONAL_IDS, TRANSACTIONS, *_DECIDED, LOG_COVERAGE, CARRIED_IDS, TRANSACTION_CLOCKS, ACCOUNT],
     )
 
 

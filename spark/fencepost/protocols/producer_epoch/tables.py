@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fencepost.tables.clocks import clock_table
 from fencepost.tables.table import INTERVAL, Table
 
 _LOG = {"cluster": "string", "topic": "string", "partition": "int", "partition_key": "string"}
@@ -560,11 +561,13 @@ CARRIED_COUNTS = Table(
     ("cluster", "producer_id", "name", "producer_epoch", "prepared_epoch", "due_type"),
 )
 
+TRANSACTION_CLOCKS = clock_table("silver.transaction_clocks", "__transaction_state")
+
 TABLES = (
     LOG_COVERAGE, TRANSACTIONAL_IDS, PRODUCER_STATES, TRANSACTIONS, TRANSACTION_MARKERS,
     PARTITION_TRANSACTIONS, PRODUCER_SNAPSHOTS, LOCAL_BUMPS, PRODUCER_REQUESTS, PRODUCER_FENCINGS,
     INIT_PRODUCER_IDS, INIT_PRODUCER_ID_STATES, END_TXNS, END_TXN_STATES, ADD_PARTITIONS_TO_TXNS,
-    ADD_PARTITIONS_TO_TXN_STATES, CLIENT_EVENTS,
+    ADD_PARTITIONS_TO_TXN_STATES, CLIENT_EVENTS, TRANSACTION_CLOCKS,
 )  # fmt: skip
 
 CARRIED = (PARTITION_LOGS, CARRIED_IDS, CARRIED_COUNTS)

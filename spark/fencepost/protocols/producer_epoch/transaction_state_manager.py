@@ -14,9 +14,9 @@ from fencepost.protocols.producer_epoch.answered_transactions import count_answe
 from fencepost.protocols.producer_epoch.causes import (
     Enders,
     Pair,
+    compared_times,
     granted_pairs,
     late_lines_of,
-    other_clocks,
 )
 from fencepost.protocols.producer_epoch.coordinator import Coordinator
 from fencepost.protocols.producer_epoch.coordinator_evidence import CoordinatorEvidence
@@ -42,7 +42,13 @@ from fencepost.replay.keys import TRANSACTIONS_TOPIC
 from fencepost.replay.late_lines import LateLines
 from fencepost.replay.logs import Batches, Log
 from fencepost.replay.metadata import ClusterMetadata
-from fencepost.replay.request_clocks import leaders_by_clock
+from fencepost.replay.request_clocks import (
+    Difference,
+    add_clock_rows,
+    brokers_with_another_clock,
+    differences,
+    leaders_by_clock,
+)
 from fencepost.replay.unreadable import UnreadPiece, damaged_batches, unread_pieces
 
 _REMEMBERED_MS = 24 * 3_600_000
@@ -90,6 +96,7 @@ class TransactionStateManager:
         self._before, self._cut = evidence.before, evidence.cut_of_next()
         self._forgotten_ms = (evidence.next_ms or 0) - _REMEMBERED_MS
         self._late_lines = LateLines(tolerance_ms)
+        self._clock_differences: list[Difference] = []
         self._coordinator: Coordinator | None = None
         if partition_key is not None and self._partition is not None:
             key = (self._cluster, TRANSACTIONS_TOPIC, self._partition, partition_key)
@@ -124,7 +131,9 @@ class TransactionStateManager:
             self._resume(each, log)
             pairs_without_clock += granted_pairs(granted_inits(each.requests), each.records, None)
             pairs_without_clock += committed_without_clock(each.requests, each.records)
-        others = other_clocks(pairs_without_clock, self._tolerance_ms)
+        compared = compared_times(pairs_without_clock)
+        others = brokers_with_another_clock(compared, self._tolerance_ms)
+        self._clock_differences = differences(compared, others)
         self._late_lines = late_lines_of(pairs_without_clock, others, self._tolerance_ms)
         for each in self._ids.values():
             each.timed_requests = [sent for sent in each.requests if sent.broker_id not in others]
@@ -149,6 +158,7 @@ class TransactionStateManager:
             log = self._coordinator.log
             log_coverage(rows.coverage, (*self._coordinator.key, None), log)
             cluster, *place = self._coordinator.key
+            add_clock_rows(rows.clocks, cluster, self._partition, self._clock_differences)
             rows.account_rows[account.COORDINATOR].add(
                 cluster,
                 None,

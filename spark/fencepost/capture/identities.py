@@ -1,0 +1,82 @@
+"""Compares the configured ids of brokers with those that Kafka writes into each log directory.
+
+A request line does not say which broker wrote it, nor does a segment: evidence that is captured under another
+broker's id, or another cluster's name, stays wrong. So this is checked before anything is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from fencepost.capture.files import content, expand, resolved
+from fencepost.settings import Broker, Cluster, Settings, SettingsError
+
+_META = "meta.properties"
+_ID = ("node.id", "broker.id")
+"""KRaft's and ZooKeeper's name of a broker's id; while a cluster is migrated a file may have both."""
+
+
+def check_identities(settings: Settings) -> None:
+    """Raises SettingsError if a log directory is another broker's, of another cluster than the first, or if
+    two brokers list it. A directory without a readable ``meta.properties`` has no id to compare.
+    """
+    mistakes = [
+        f"{settings.path}: {mistake}"
+        for number, cluster in enumerate(settings.clusters)
+        for mistake in (*_wrong_ids(number, cluster), *_shared(number, cluster), *_mixed(number, cluster))
+    ]
+    if mistakes:
+        raise SettingsError("\n".join(mistakes))
+
+
+def _wrong_ids(number: int, cluster: Cluster) -> Iterator[str]:
+    for at, broker in enumerate(cluster.brokers):
+        for path in _log_dirs(broker):
+            written = {name: value for name, value in _meta(path).items() if name in _ID}
+            if written and str(broker.id) not in written.values():
+                name, value = next(iter(written.items()))
+                yield (
+                    f"clusters[{number}].brokers[{at}].id: is {broker.id}, but {path}/{_META} says "
+                    f"{name}={value}: the directory is that broker's. Correct id, or log_dirs."
+                )
+
+
+def _shared(number: int, cluster: Cluster) -> Iterator[str]:
+    owner: dict[str, int] = {}
+    for at, broker in enumerate(cluster.brokers):
+        for path in dict.fromkeys(map(resolved, _log_dirs(broker))):
+            first = owner.setdefault(path, broker.id)
+            if first != broker.id:
+                yield (
+                    f"clusters[{number}].brokers[{at}].log_dirs: {path} is listed for broker {first}, too. "
+                    "Each broker has directories of its own: correct one of them."
+                )
+
+
+def _mixed(number: int, cluster: Cluster) -> Iterator[str]:
+    first: dict[str, str] = {}
+    for at, broker in enumerate(cluster.brokers):
+        for path in _log_dirs(broker):
+            if cluster_id := _meta(path).get("cluster.id"):
+                first.setdefault(cluster_id, path)
+                known = next(iter(first))
+                if cluster_id != known:
+                    yield (
+                        f"clusters[{number}].brokers[{at}].log_dirs: {path} is of the cluster {cluster_id}, "
+                        f"but {first[known]} of {known}. Give each a [[clusters]] of its own."
+                    )
+
+
+def _log_dirs(broker: Broker) -> list[str]:
+    return [path for pattern in broker.log_dirs for path in expand(pattern)]
+
+
+def _meta(path: str) -> Mapping[str, str]:
+    """The properties in a directory's file; none if it cannot be read."""
+    try:
+        text = content(Path(path, _META)).decode()
+    except (OSError, UnicodeDecodeError):
+        return {}
+    pairs = (line.partition("=") for line in text.splitlines() if not line.lstrip().startswith(("#", "!")))
+    return {name.strip(): value.strip() for name, _, value in pairs}

@@ -1,0 +1,82 @@
+"""Finds brokers of which no request line was ever read.
+
+No other log says who presented which epoch. A broker with default settings writes an empty file as its
+request log; a pattern may name another log; or none is configured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence, Set
+from pathlib import Path
+
+import pyarrow.compute as pc
+from pyiceberg.catalog import Catalog
+
+from fencepost import lake
+from fencepost.capture.files import expand, is_folder, names
+from fencepost.capture.plan import REQUEST_LOG, Fault
+from fencepost.settings import Broker, Cluster
+from fencepost.tables import FILES, REQUEST_IDS
+
+NO_REQUESTS = "no_requests"
+"""The reason of these faults."""
+_REMEDY = "correct request_logs in the configuration, or switch on DEBUG on kafka.request.logger"
+_OF_CONTROLLERS = "__cluster_metadata-0"
+
+
+def silent_logs(catalog: Catalog, clusters: Sequence[Cluster], faults: Iterable[Fault]) -> list[Fault]:
+    """A fault for each broker without any request line, and one for a cluster where all brokers have none.
+
+    Not for a broker whose request log has one of the ``faults`` that were found already, nor for a node
+    without partitions of topics (a controller) for which no request log is configured.
+    """
+    told = {(each.cluster, each.broker_id) for each in faults if each.kind == REQUEST_LOG}
+    columns = ("cluster", "broker_id", "entries")
+    where = [{"kind": REQUEST_LOG, "cluster": frozenset(each.name for each in clusters)}]
+    notes = lake.scan(catalog, FILES, columns, where)
+    read = notes.filter(pc.greater(notes["entries"], 0)).group_by(["cluster", "broker_id"]).aggregate([])
+    heard = {(row["cluster"], row["broker_id"]) for row in read.to_pylist()}
+    return [fault for cluster in clusters for fault in _of_cluster(catalog, cluster, heard, told)]
+
+
+def _of_cluster(
+    catalog: Catalog, cluster: Cluster, heard: Set[tuple[str, int]], told: Set[tuple[str, int | None]]
+) -> Iterator[Fault]:
+    silent = [broker for broker in cluster.brokers if (cluster.name, broker.id) not in heard]
+    silent = [broker for broker in silent if not _has_ids(catalog, cluster.name, broker.id)]
+    if len(silent) == len(cluster.brokers):
+        detail = (
+            "no request log of the cluster has a line of a request, and no other log says who presented "
+            f"which epoch: {_REMEDY}"
+        )
+        yield Fault(cluster.name, None, REQUEST_LOG, "", 0, 0, NO_REQUESTS, detail)
+        return
+    for broker in silent:
+        if (cluster.name, broker.id) in told:
+            continue
+        if broker.request_logs:
+            detail = f"no line in it is of a request: {_REMEDY}"
+        elif _is_controller(broker):
+            continue
+        else:
+            detail = f"none is configured: {_REMEDY}"
+        file = ", ".join(broker.request_logs)
+        yield Fault(cluster.name, broker.id, REQUEST_LOG, file, 0, 0, NO_REQUESTS, detail)
+
+
+def _has_ids(catalog: Catalog, cluster: str, broker_id: int) -> bool:
+    """Whether a broker has lines of which none is kept."""
+    where = [{"cluster": cluster, "broker_id": broker_id}]
+    return bool(lake.scan(catalog, REQUEST_IDS, ("broker_id",), where).num_rows)
+
+
+def _is_controller(broker: Broker) -> bool:
+    """Whether the log directories of a broker have the metadata log, and no other partition."""
+    found = []
+    for pattern in broker.log_dirs:
+        for path in expand(pattern):
+            try:
+                found += [name for name in names(path) if is_folder(str(Path(path, name)))]
+            except OSError:
+                return False
+    return found == [_OF_CONTROLLERS]

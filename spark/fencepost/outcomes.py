@@ -1,0 +1,142 @@
+"""What an audit says of each definition and of each cluster, for the report, the gate and the alert alike."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from fencepost.words import printable
+
+STATUS_WORDS = {
+    "holds": "hold",
+    "holds_partly": "hold here and there: as far as the evidence goes; elsewhere nothing could be told",
+    "unknown": "unknown: nothing could be told wherever something may have put them to the test",
+    "not_exercised": "not exercised: nothing in the evidence put them to the test",
+}
+"""What each status of a definition in ``verdicts.coverage`` means; a violated one is told by itself."""
+
+PASSED, FAILED, NOT_JUDGED = "PASSED", "FAILED", "NOT JUDGED"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The outcome of one marked definition in one cluster; counts are states, steps or commits.
+
+    ``status`` is violated or one of STATUS_WORDS; ``severity`` is the one of the configuration, if
+    that overrides it. ``since``: the time from which the cluster was audited, None for all of history.
+    """
+
+    cluster: str
+    module: str
+    invariant: str
+    kind: str
+    severity: str
+    status: str
+    checked: int
+    exercised: int
+    holds: int
+    violated: int
+    unknown: int
+    description: str
+    since: datetime | None = None
+
+    def __str__(self) -> str:
+        return f"{self.invariant} in cluster {printable(self.cluster)}"
+
+    @property
+    def is_critical(self) -> bool:
+        """Whether a violation fails the run."""
+        return self.severity == "critical"
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether it could be told anywhere, where something put it to the test."""
+        return self.holds > 0 or self.violated > 0
+
+    @property
+    def is_judged_nowhere(self) -> bool:
+        """Whether something put it to the test, and it could be told in no case."""
+        return self.exercised > 0 and not self.is_judged
+
+
+@dataclass(frozen=True)
+class ClusterOutcome:
+    """What an audit says of one cluster.
+
+    ``violated``: its critical definitions that are violated. ``not_judged``: the reasons why the cluster may
+    not pass although nothing critical is known to be violated.
+    """
+
+    cluster: str
+    violated: tuple[Outcome, ...]
+    not_judged: tuple[str, ...]
+
+    @property
+    def headline(self) -> str:
+        """PASSED, FAILED or NOT_JUDGED."""
+        if self.violated:
+            return FAILED
+        return NOT_JUDGED if self.not_judged else PASSED
+
+
+def outcomes(rows: Iterable[Mapping[str, Any]], severities: Mapping[str, str]) -> list[Outcome]:
+    """Rows of ``marts.fct_invariant_coverage`` -> outcomes, severities overridden per invariant."""
+    all_outcomes = []
+    for row in rows:
+        values = {name: row[name] for name in Outcome.__dataclass_fields__ if name != "since"}
+        values["since"] = row.get("since")
+        values["severity"] = severities.get(values["invariant"], values["severity"])
+        all_outcomes.append(Outcome(**values))
+    return sorted(all_outcomes, key=lambda each: (each.cluster, each.module, each.invariant))
+
+
+def cluster_outcomes(
+    all_outcomes: Iterable[Outcome], clusters: Sequence[str], blind: Mapping[str, Sequence[str]]
+) -> list[ClusterOutcome]:
+    """The outcome of each of ``clusters``. ``blind``: by cluster, what is wrong with its evidence as a
+    whole.
+    """
+    by_cluster: dict[str, list[Outcome]] = defaultdict(list)
+    for each in all_outcomes:
+        by_cluster[each.cluster].append(each)
+    return [
+        ClusterOutcome(
+            name,
+            _violated(by_cluster[name]),
+            (*blind.get(name, ()), *_judged_nowhere(by_cluster[name])),
+        )
+        for name in clusters
+    ]
+
+
+def headline(of_clusters: Sequence[ClusterOutcome]) -> str:
+    """One line about a run: PASSED, FAILED or NOT JUDGED, and why."""
+    failed = [each for each in of_clusters if each.headline == FAILED]
+    not_judged = [each for each in of_clusters if each.headline == NOT_JUDGED]
+    parts = []
+    if failed:
+        names = (f"{one} ({one.violated} of {one.checked})" for each in failed for one in each.violated)
+        parts.append(f"{FAILED}: {', '.join(names)}")
+    if not_judged:
+        why = (f"cluster {printable(each.cluster)}: {each.not_judged[0]}" for each in not_judged)
+        parts.append(f"{NOT_JUDGED}: {'; '.join(why)}")
+    return ". ".join(parts) or f"{PASSED}: nothing critical is violated"
+
+
+def _violated(of_cluster: Sequence[Outcome]) -> tuple[Outcome, ...]:
+    violated = [each for each in of_cluster if each.is_critical and each.violated]
+    return tuple(sorted(violated, key=lambda each: -each.violated))
+
+
+def _judged_nowhere(of_cluster: Sequence[Outcome]) -> tuple[str, ...]:
+    critical = [each for each in of_cluster if each.is_critical] or of_cluster
+    if not any(each.is_judged for each in critical):
+        return ("no critical invariant could be judged anywhere",)
+    nowhere = [each for each in critical if each.is_judged_nowhere]
+    if not nowhere:
+        return ()
+    names = ", ".join(f"{each.invariant} ({each.exercised})" for each in nowhere)
+    return (f"put to the test, and unknown each time: {names}",)

@@ -1,0 +1,134 @@
+"""By how much a broker's request log has another clock than its records, in words: which zone would fit."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta, tzinfo
+from zoneinfo import available_timezones
+
+from fencepost.formats.clock import zone_of
+from fencepost.report.episodes import Row
+
+CLOCKS = "marts.fct_request_clocks"
+_QUARTER = timedelta(minutes=15)
+_INEXACT = timedelta(seconds=30)
+"""Zones differ by quarters of an hour. What else is left is no zone's."""
+_MOST = timedelta(hours=15)
+_MANY = 4
+_FEW = 20
+"""An offset that fewer than one in so many requests have is of requests that were matched by mistake."""
+_COMMON = (
+    "Europe/Berlin", "Europe/London", "Europe/Helsinki", "America/New_York", "America/Chicago",
+    "America/Denver", "America/Los_Angeles", "America/Sao_Paulo", "Asia/Kolkata", "Asia/Shanghai",
+    "Asia/Tokyo", "Asia/Singapore", "Asia/Dubai", "Australia/Sydney",
+)  # fmt: skip
+"""Of the zones that fit, one of these is named rather than another."""
+_AREAS = ("Africa/", "America/", "Asia/", "Atlantic/", "Australia/", "Europe/", "Indian/", "Pacific/")
+
+Offset = tuple[datetime, timedelta]
+"""A moment, and how far local time was from UTC then."""
+
+
+def brokers_with_another_clock(rows: Iterable[Row]) -> set[int]:
+    """The brokers of which so many requests differ by the same that it is no coincidence."""
+    alike: Counter[tuple[int, int]] = Counter()
+    for row in rows:
+        quarter = round(timedelta(milliseconds=row["ahead_ms"]) / _QUARTER)
+        alike[row["broker_id"], quarter] += row["requests"]
+    return {broker for (broker, _), requests in alike.items() if requests >= _MANY}
+
+
+def clock_sentences(rows: Iterable[Row], zones: Mapping[int, str]) -> list[str]:
+    """A sentence for each broker with ``rows`` of CLOCKS, all of one cluster; ``zones``: the zones that are
+    configured, by broker.
+    """
+    by_broker: dict[int, list[Row]] = defaultdict(list)
+    for row in rows:
+        by_broker[row["broker_id"]].append(row)
+    return [_sentence(broker, of, zones.get(broker, "UTC")) for broker, of in sorted(by_broker.items())]
+
+
+def _sentence(broker: int, rows: Sequence[Row], zone: str) -> str:
+    requests = sum(row["requests"] for row in rows)
+    apart: Counter[int] = Counter()
+    for row in rows:
+        # by the second, which is how exactly it can be told
+        apart[round(row["ahead_ms"] / 1000)] += row["requests"]
+    ahead = timedelta(seconds=apart.most_common(1)[0][0])
+    difference = f"{_length(abs(ahead))} {'ahead of' if ahead > timedelta() else 'behind'}"
+    return (
+        f"The request log of broker {broker} is {difference} its records, as {requests} requests show, so "
+        f"no request of it can be placed in time. {_remedy(rows, zone)}"
+    )
+
+
+def _remedy(rows: Sequence[Row], zone: str) -> str:
+    offsets = _offsets(rows, zone)
+    if offsets is None:
+        return (
+            "No time zone is so far from its own: its lines must have the times that the broker wrote, not "
+            "those of a program that collects them."
+        )
+    named = next(_fitting(offsets), None)
+    fixed = {offset for _, offset in offsets}
+    if len(fixed) == 1:
+        example = f' (or the name of its zone, such as "{named}", if that has summer time)' if named else ""
+        return f'Set timezone = "{_name(*fixed)}" for it{example}: it is "{zone}" now.'
+    if named is None:
+        return f'Its files are of several time zones: configure those of one. Its timezone is "{zone}" now.'
+    return f'Set timezone = "{named}" for it, or another zone with the same summer time: it is "{zone}" now.'
+
+
+def _offsets(rows: Sequence[Row], zone: str) -> list[Offset] | None:
+    """When the log's local time was how far from UTC; None if no time zone is so."""
+    configured, requests = zone_of(zone), sum(row["requests"] for row in rows)
+    counts: Counter[timedelta] = Counter()
+    found = []
+    for row in rows:
+        ahead, at = timedelta(milliseconds=row["ahead_ms"]), _utc(row["first_at"])
+        offset = _at(configured, at + ahead) + ahead
+        rounded = round(offset / _QUARTER) * _QUARTER
+        is_configured = rounded == _at(configured, at + ahead)
+        if abs(offset - rounded) > _INEXACT or abs(rounded) > _MOST or is_configured:
+            return None
+        counts[rounded] += row["requests"]
+        found.append((at, rounded))
+    return [(at, offset) for at, offset in found if counts[offset] * _FEW >= requests]
+
+
+def _fitting(offsets: Sequence[Offset]) -> Iterator[str]:
+    """The names of the zones in which local time was so, common ones first."""
+    others = sorted(name for name in available_timezones() if name.startswith(_AREAS))
+    for name in (*_COMMON, *others):
+        zone = zone_of(name)
+        if all(_at(zone, at) == offset for at, offset in offsets):
+            yield name
+
+
+def _at(zone: tzinfo, moment: datetime) -> timedelta:
+    """How far a zone's local time is from UTC at a moment."""
+    return moment.astimezone(zone).utcoffset() or timedelta()
+
+
+def _utc(moment: datetime) -> datetime:
+    """A time of the lake, with its zone."""
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+
+
+def _name(offset: timedelta) -> str:
+    """An offset as the key ``timezone`` has it."""
+    minutes = int(abs(offset).total_seconds()) // 60
+    return f"{'-' if offset < timedelta() else '+'}{minutes // 60:02}:{minutes % 60:02}" if minutes else "UTC"
+
+
+def _length(time: timedelta) -> str:
+    """A length of time in its two largest units."""
+    seconds = int(time.total_seconds())
+    if seconds < 60:
+        return f"{seconds} s"
+    minutes, rest = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    return f"{minutes} min {rest} s" if rest else f"{minutes} min"

@@ -1,0 +1,43 @@
+"""What is wrong with a cluster's evidence, in words: no finding is worth more than what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fencepost.reading import Reader, rows
+from fencepost.report.clocks import CLOCKS, brokers_with_another_clock, clock_sentences
+from fencepost.report.episodes import Row
+from fencepost.report.unread import NO_REQUESTS, QUARANTINE, unread_lines
+from fencepost.report.wording import indented
+from fencepost.settings import Cluster
+
+
+class Evidence:
+    """The rows of all clusters: each mart is read once, however many clusters there are."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._unread = rows(reader.scan(QUARANTINE))
+        # a lake that was audited before this mart existed
+        self._clocks = rows(reader.scan(CLOCKS)) if reader.has(CLOCKS) else []
+
+    def lines(self, cluster: Cluster) -> list[str]:
+        """The lines about one cluster; none if nothing is wrong."""
+        zones = {broker.id: broker.timezone for broker in cluster.brokers}
+        sentences = clock_sentences(self._of(cluster, self._clocks), zones)
+        of_clocks = [line for each in sentences for line in indented(each, "", "  ")]
+        return [*of_clocks, *unread_lines(self._of(cluster, self._unread))]
+
+    def blind(self, cluster: Cluster) -> list[str]:
+        """Why nothing can be said of any request to the cluster; empty if something can."""
+        unread = self._of(cluster, self._unread)
+        silent = {row["broker_id"] for row in unread if row["reason"] == NO_REQUESTS}
+        if None in silent:
+            return ["no request log has a line of a request"]
+        other_clocks = brokers_with_another_clock(self._of(cluster, self._clocks))
+        if other_clocks and {broker.id for broker in cluster.brokers} <= other_clocks | silent:
+            return ["no request can be placed in time: request logs have another clock than the records"]
+        return []
+
+    @staticmethod
+    def _of(cluster: Cluster, of_all: Sequence[Row]) -> list[Row]:
+        return [row for row in of_all if row["cluster"] == cluster.name]

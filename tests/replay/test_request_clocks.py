@@ -1,0 +1,54 @@
+"""By how much the clock of a request log is ahead of that of the records."""
+
+from __future__ import annotations
+
+from fencepost.replay.request_clocks import Difference, brokers_with_another_clock, differences
+
+HOUR = 3_600_000
+NOON = 500_000 * HOUR
+"""The begin of an hour."""
+
+
+def _times(
+    ahead_ms: int, count: int = 10, broker_id: int = 1, from_ms: int = NOON
+) -> list[tuple[int, int, int, int]]:
+    """Requests, one each second, that took two ms; each record was written in the middle."""
+    written = (from_ms + 1000 * each for each in range(count))
+    return [(broker_id, ms + ahead_ms - 1, ms + ahead_ms + 1, ms) for ms in written]
+
+
+def test_a_clock_that_agrees_is_no_difference() -> None:
+    assert brokers_with_another_clock(_times(0), 25) == frozenset()
+    assert differences(_times(0), brokers_with_another_clock(_times(0), 25)) == []
+    assert differences([], brokers_with_another_clock([], 25)) == []
+
+
+def test_each_broker_has_its_own() -> None:
+    times = [*_times(HOUR), *_times(0, broker_id=2), *_times(-2 * HOUR, 4, broker_id=3)]
+    others = brokers_with_another_clock(times, 25)
+    assert differences(times, others) == [
+        Difference(1, HOUR, 10, NOON, NOON + 9000),
+        Difference(3, -2 * HOUR, 4, NOON, NOON + 3000),
+    ]
+
+
+def test_summer_time_is_a_difference_of_its_own() -> None:
+    later = NOON + 4000 * HOUR
+    times = [*_times(HOUR), *_times(2 * HOUR, from_ms=later)]
+    assert differences(times, [1]) == [
+        Difference(1, HOUR, 10, NOON, NOON + 9000),
+        Difference(1, 2 * HOUR, 10, later, later + 9000),
+    ]
+
+
+def test_one_row_an_hour_wherever_history_is_cut() -> None:
+    times = _times(HOUR, 20, from_ms=NOON - 10_000)
+    whole = differences(times, [1])
+    assert [each.requests for each in whole] == [10, 10]
+    before, after = times[:10], times[10:]
+    assert [*differences(before, [1]), *differences(after, [1])] == whole
+
+
+def test_a_request_that_was_matched_by_mistake_is_left_out() -> None:
+    times = [*_times(HOUR), (1, NOON + 7 * HOUR, NOON + 7 * HOUR, NOON)]
+    assert [each.ahead_ms for each in differences(times, [1])] == [HOUR]

@@ -1,0 +1,65 @@
+"""What the report says of a request log that has another clock than the records."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import pytest
+
+from fencepost.report.clocks import brokers_with_another_clock, clock_sentences
+
+HOUR = 3_600_000
+WINTER, SUMMER = dt.datetime(2026, 1, 10, tzinfo=dt.UTC), dt.datetime(2026, 7, 10, tzinfo=dt.UTC)
+
+
+def _row(ahead_ms: int, at: dt.datetime = WINTER, requests: int = 40, broker_id: int = 1) -> dict[str, Any]:
+    return {"broker_id": broker_id, "ahead_ms": ahead_ms, "first_at": at, "requests": requests}
+
+
+@pytest.mark.parametrize(
+    ("rows", "zone", "said"),
+    [
+        # log4j writes local time, and the default is UTC
+        (
+            [_row(HOUR)],
+            "UTC",
+            'Set timezone = "+01:00" for it (or the name of its zone, such as "Europe/Berlin"',
+        ),
+        (
+            [_row(-5 * HOUR + 7)],
+            "UTC",
+            'Set timezone = "-05:00" for it (or the name of its zone, such as "America/',
+        ),
+        ([_row(5 * HOUR + HOUR // 2 - 40)], "UTC", 'Set timezone = "+05:30" for it'),
+        ([_row(HOUR)], "America/Chicago", 'Set timezone = "-05:00" for it'),
+        ([_row(-HOUR)], "+01:00", 'Set timezone = "UTC" for it'),
+        # one zone explains both
+        (
+            [_row(HOUR), _row(2 * HOUR, SUMMER)],
+            "UTC",
+            'Set timezone = "Europe/Berlin" for it, or another zone',
+        ),
+        ([_row(-HOUR), _row(-HOUR, SUMMER)], "Europe/Berlin", 'Set timezone = "Europe/London" for it'),
+        # requests that were matched with another record
+        ([_row(HOUR, requests=500), _row(9 * HOUR, requests=3)], "UTC", 'Set timezone = "+01:00" for it'),
+        ([_row(HOUR), _row(5 * HOUR)], "UTC", "Its files are of several time zones"),
+        ([_row(-10_000)], "UTC", "is 10 s behind its records, as 40 requests show"),
+        ([_row(-10_000)], "UTC", "No time zone is so far"),
+        ([_row(90 * HOUR)], "UTC", "No time zone is so far"),
+    ],
+)
+def test_the_zone_that_fits_is_named(rows: list[dict[str, Any]], zone: str, said: str) -> None:
+    (sentence,) = clock_sentences(rows, {1: zone})
+    assert said in sentence
+
+
+def test_each_broker_has_a_sentence_of_its_own() -> None:
+    first, second = clock_sentences([_row(HOUR, broker_id=2), _row(-HOUR, broker_id=1)], {1: "UTC", 2: "UTC"})
+    assert first.startswith("The request log of broker 1 is 1 h behind its records")
+    assert second.startswith("The request log of broker 2 is 1 h ahead of its records")
+
+
+def test_a_few_requests_that_were_matched_by_mistake_blind_no_broker() -> None:
+    strays = [_row(each * HOUR, requests=1, broker_id=2) for each in range(1, 9)]
+    assert brokers_with_another_clock([_row(HOUR, requests=2), _row(HOUR, SUMMER, 2), *strays]) == {1}
