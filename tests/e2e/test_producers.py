@@ -218,8 +218,8 @@ def test_epochs_and_sequences_hold_wherever_brokers_kept_them(audit: Any) -> Non
 
 
 def test_an_operators_marker_is_wrong_where_it_halves_a_transaction(audit: Any) -> None:
-    """By hand and by Kafka's tool, with transaction version 2 and without. One that ends what hangs, or ends a
-    transaction as its producer does, is not; and each names who sent it, and the records.
+    """By hand and by Kafka's tool, with transaction version 2 and without. One that ends what hangs, or ends
+    a transaction as its producer does, is not; and each names who sent it, and the records.
     """
     rows = audit.rows(f"""
         SELECT * FROM silver.transaction_markers WHERE cluster = '{OPERATED}' AND wrong <> 0
