@@ -17,7 +17,7 @@ Case = dict[str, Any]
 COMPLETE = (
     "retry_after_failover", "new_instance_fences", "timeout", "client_bump", "exhausted", "hanging",
     "idempotent", "written_twice", "end_txn", "idle_coordinator", "known_past", "verified",
-    "verified_offsets", "operator",
+    "verified_offsets", "operator", "lost_marker",
 )  # fmt: skip
 COMBINATIONS = 25
 
@@ -38,7 +38,7 @@ COLUMNS = {
     ),
     "partition_transactions": (
         ("topic", "partition", "producer_id", "first_offset"),
-        ("producer_epoch", "transactional_id", "open", "aborted", "listed", "indexed"),
+        ("producer_epoch", "transactional_id", "open", "aborted", "listed", "coordinator_outcome", "indexed"),
     ),
     "producer_states": (
         ("topic", "partition", "producer_id", "from_position"),
@@ -101,6 +101,8 @@ def _value(value: Any, name: str) -> Any:
     """The value as it is compared. A hole may hide one of two markers, so only "none" and "some" are
     compared.
     """
+    if name == "coordinator_outcome" and value == "unknown":
+        return None
     return value > 0 if name == "found" and value is not None else value
 
 

@@ -22,6 +22,9 @@ FOREVER = 2**63 - 1
 _CLOCKS_DIFFER_MS = 60_000
 """The clocks of two brokers differ by less."""
 
+_SENT_AGAIN_MS = 300_000
+"""A line may be written late, and what it says may be a batch that was sent before: no earlier than this."""
+
 NO_EPOCH, ANY_EPOCH = -1, 2**15 - 1
 """Values of ``compacted_epoch``: compaction removed transactions of no epoch, or may have of every epoch."""
 
@@ -135,18 +138,21 @@ def _known_to(
     final_ends = ends_of_stopped_clusters(log_ends, metadata)
     known_to: dict[tuple[str, str], int] = {}
     names = ("cluster", "topic", "partition", "end_offset", "dated_ms", "asked_ms")
-    for cluster, topic, partition, end, *times in zip(
+    for cluster, topic, partition, end, dated_ms, asked_ms in zip(
         *(logs[name].to_pylist() for name in names), strict=True
     ):
         if (cluster, topic) not in created_once:
             continue
-        newest_ms = max((ms for ms in times if ms is not None), default=None)
+        is_one_clock = len(metadata[cluster].registrations) == 1
+        times = [
+            None if dated_ms is None else dated_ms - (0 if is_one_clock else _CLOCKS_DIFFER_MS),
+            None if asked_ms is None else asked_ms - _SENT_AGAIN_MS,
+        ]
         final_end = final_ends.get((cluster, topic, partition))
-        if final_end is not None and end >= final_end:
-            known_to[cluster, f"{topic}:{partition}"] = FOREVER
-        elif newest_ms is not None:
-            is_one_clock = len(metadata[cluster].registrations) == 1
-            known_to[cluster, f"{topic}:{partition}"] = newest_ms - (0 if is_one_clock else _CLOCKS_DIFFER_MS)
+        is_final = final_end is not None and end >= final_end
+        known = [FOREVER] if is_final else [ms for ms in times if ms is not None]
+        if known:
+            known_to[cluster, f"{topic}:{partition}"] = max(known)
     return known_to
 
 

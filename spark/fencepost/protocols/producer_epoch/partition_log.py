@@ -118,9 +118,14 @@ class PartitionLog:
         return np.where(by_broker, self.log.max_timestamp_ms, UNKNOWN)
 
     def asked_ms(self) -> int:
-        """When the newest Produce arrived whose batch the log has; UNKNOWN without one."""
+        """When the newest Produce arrived whose batch the log has; UNKNOWN without one. A batch that was sent
+        again is answered again, and counts when it was sent first.
+        """
         answers = self.evidence.answers
-        return int(answers["requested_ms"][answers["base_offset"] <= self.last_offset].max(initial=UNKNOWN))
+        at = np.flatnonzero(answers["base_offset"] <= self.last_offset)
+        order = np.lexsort((answers["requested_ms"][at], answers["base_offset"][at]))
+        _, first = np.unique(answers["base_offset"][at][order], return_index=True)
+        return int(answers["requested_ms"][at][order][first].max(initial=UNKNOWN))
 
     def log_start_offset(self) -> int | None:
         """Where the log began when a Produce of it was last answered; None without such an answer, and if the
