@@ -33,6 +33,34 @@ decided as (
     from {{ source('silver', 'offset_commit_states') }}
     where fenced
     group by cluster, request_id
+),
+
+-- Who had the instance id of a refused member then, give or take a second: another member, or (if the answer to its
+-- first request was lost) the member itself.
+holders as (
+    select
+        refused.cluster,
+        refused.request_id,
+        refused.group_id,
+        max(members.member_id) as member_id,
+        max(members.client_id) as client_id,
+        min(members.from_time) as since
+    from {{ source('silver', 'member_fencings') }} as refused
+    inner join {{ source('silver', 'group_members') }} as members
+        on
+            refused.cluster = members.cluster
+            and refused.group_id = members.group_id
+            and refused.instance_id = members.instance_id
+    where
+        refused.cause = 'instance'
+        and (refused.broker_error = 'UNRELEASED_INSTANCE_ID' or refused.member_id <> members.member_id)
+        and unix_millis(members.from_time) <= unix_millis(refused.responded_at) + 1000
+        and (
+            members.to_time is null
+            or unix_millis(members.to_time) >= unix_millis(refused.requested_at) - 1000
+        )
+    group by refused.cluster, refused.request_id, refused.group_id
+    having count(distinct members.member_id) = 1
 )
 
 select
@@ -58,28 +86,36 @@ from commits
 left join decided on commits.cluster = decided.cluster and commits.request_id = decided.request_id
 union all
 select
-    cluster,
-    responded_at as occurred_at,
-    coalesce(nullif(member_id, ''), instance_id, client_id) as victim,
+    refused.cluster,
+    refused.responded_at as occurred_at,
+    coalesce(nullif(refused.member_id, ''), refused.instance_id, refused.client_id) as victim,
     case
-        when nullif(member_id, '') is not null then 'member'
-        when instance_id is not null then 'instance'
+        when nullif(refused.member_id, '') is not null then 'member'
+        when refused.instance_id is not null then 'instance'
         else 'client'
     end as victim_kind,
-    to_json(struct(group_id)) as scope,
-    cause,
-    broker_error as error,
-    client_epoch as victim_epoch,
+    to_json(struct(refused.group_id)) as scope,
+    refused.cause,
+    refused.broker_error as error,
+    refused.client_epoch as victim_epoch,
     cast(null as int) as current_epoch,
     -- it commits nothing
     '[]' as in_flight,
     to_json(struct(
-        file,
-        position,
-        request_id,
-        api_name,
-        client_id,
-        connection,
-        instance_id
+        refused.file,
+        refused.position,
+        refused.request_id,
+        refused.api_name,
+        refused.client_id,
+        refused.connection,
+        refused.instance_id,
+        holders.member_id as holder_member_id,
+        holders.client_id as holder_client_id,
+        {{ iso_moment('holders.since') }} as held_since
     )) as evidence
-from {{ source('silver', 'member_fencings') }}
+from {{ source('silver', 'member_fencings') }} as refused
+left join holders
+    on
+        refused.cluster = holders.cluster
+        and refused.request_id = holders.request_id
+        and refused.group_id = holders.group_id
