@@ -1,4 +1,4 @@
--- By how much the clock of a broker's request log is ahead of that of its records, of each protocol that compared them.
+-- By how much the clock of a broker's request log is ahead of that of its records, where they differ.
 {% for table in var('clock_tables') %}
 select
     cluster,
