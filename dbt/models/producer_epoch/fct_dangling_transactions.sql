@@ -52,13 +52,10 @@ select
     transactions.producer_epoch,
     transactions.transactional_id,
     transactions.first_offset,
-    transactions.last_offset,
-    transactions.records,
     offsets.last_stable_offset,
     offsets.log_end_offset,
     transactions.from_time as since,
     floor((unix_millis(logs.known_until) - unix_millis(transactions.from_time)) / 1000) as age,
-    coalesce(transactions.coordinator_outcome, 'unknown') as coordinator_outcome,
     case transactions.coordinator_outcome
         when 'committed' then concat(
             'its records were committed, and an abort hides them for ever: copy them first with ',
@@ -69,7 +66,8 @@ select
             transactions.copy_command
         )
         else transactions.abort_command
-    end as remedy
+    end as remedy,
+    coalesce(transactions.coordinator_outcome, 'unknown') as coordinator_outcome
 from commands as transactions
 inner join dangling
     on
