@@ -54,9 +54,9 @@ def _fencings(
         first = at.position if shutdown_from is None else shutdown_from
         lost = losses[bisect_left(losses, (first,)) : bisect_left(losses, (at.position + 1,))]
         leaders = sum(each.leaders for each in lost)
-        cause = _cause(before[0], now, leaders)
+        ended, after = _ended(history, number)
+        cause = _cause(before[0], now, leaders, after)
         epoch = None if now is None else now[0].epoch
-        ended = _ended(history, number)
         yield (
             cluster, digest_of(cluster, "broker", broker_id, at.position), "broker", f"broker {broker_id}",
             broker_id, None, None, None, None, before[0].epoch, epoch, cause, at.position, at.ms, at.ms, None,
@@ -65,17 +65,22 @@ def _fencings(
         shutdown_from = None
 
 
-def _ended(history: History[State], number: int) -> Point | None:
-    """Where the broker was next not fenced; None where it never was."""
+def _ended(history: History[State], number: int) -> tuple[Point | None, BrokerRegistration | None]:
+    """Where the broker was next not fenced, and its registration there; None where it never was."""
     for state, at in zip(history.states[number:], history.begins[number:], strict=True):
         if state is not None and state[0].fenced is False:
-            return at
-    return None
+            return at, state[0]
+    return None, None
 
 
-def _cause(before: BrokerRegistration, now: State, leaders: int) -> str | None:
-    """Why a broker was fenced. One that leads nothing may have asked to be shut down: then the controller
-    fences it at once, and writes the same as for a broker that is silent (BrokerHeartbeatManager).
+def _cause(
+    before: BrokerRegistration, now: State, leaders: int, after: BrokerRegistration | None
+) -> str | None:
+    """Why a broker was fenced; ``after``: its registration when it was unfenced.
+
+    One that leads nothing may have asked to be shut down: then the controller fences it at once, and writes
+    the same as for a broker that is silent (BrokerHeartbeatManager). But a broker that has shut down comes
+    back with another broker epoch.
     """
     if now is None:
         return "unregistered"
@@ -83,7 +88,8 @@ def _cause(before: BrokerRegistration, now: State, leaders: int) -> str | None:
         return "controlled_shutdown"
     if now[0].epoch != before.epoch:
         return "restart"
-    return "session_timeout" if leaders else None
+    came_back = after is not None and before.epoch is not None and after.epoch == before.epoch
+    return "session_timeout" if leaders or came_back else None
 
 
 def _losses(history: ClusterHistory) -> Mapping[int, list[LeadershipLoss]]:

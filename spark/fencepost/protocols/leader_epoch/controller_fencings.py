@@ -107,19 +107,12 @@ def is_not_controller(answer: Any) -> bool:
     return isinstance(answer, list) and any(is_not_controller(each) for each in answer)
 
 
-def followed(
-    history: ClusterHistory, window: Window | None, epoch: int | None, answered: int | None
-) -> Cause:
-    """The controller that followed an epoch of the metadata log, if the answered epoch is a later one.
-
-    An epoch begins when nodes vote, and its first record is written after the vote: it is named only if it
-    was surely there. ``window`` is None for a vote.
-    """
+def followed(history: ClusterHistory, epoch: int | None, answered: int | None) -> Cause:
+    """The controller that followed an epoch of the metadata log, if the answered epoch is a later one."""
     if epoch is not None and answered is not None and answered > epoch:
         for term in history.log.terms:
             if epoch < term.epoch <= answered:
-                was_there = window is not None and term.position <= window.lowest
-                return Cause(_CHANGED, answered, *((term.position, term.ms) if was_there else ()))
+                return Cause(_CHANGED, answered, term.position, term.ms)
     return Cause(None, answered)
 
 

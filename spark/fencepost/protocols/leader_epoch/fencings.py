@@ -193,7 +193,10 @@ def _cause(
         # a node that is ahead of the one that answers is refused, too
         if each.error == "UNKNOWN_LEADER_EPOCH":
             return Cause("stale_metadata", each.answered)
-        return followed(history, None if each.voting else window, each.epoch, each.answered)
+        cause = followed(history, each.epoch, each.answered)
+        # an epoch begins when nodes vote, and its first record is written after that
+        was_there = cause.position is not None and cause.position <= window.lowest and not each.voting
+        return cause if was_there else cause._replace(position=None, ms=None)
     return _moved(history, window, each, topic)
 
 
