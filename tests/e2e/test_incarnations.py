@@ -76,6 +76,22 @@ def test_every_orphaned_offset_is_found_with_its_size_and_no_other(audit: Any, n
             assert row["records_skipped"] == skipped, orphan
 
 
+def test_an_offset_that_nobody_read_there_is_not_called_safe(audit: Any) -> None:
+    """Offset 60 of a topic that ended at 10: of the topic before, if its client had read that one."""
+    rows = audit.rows("""
+        SELECT group_id, is_orphaned FROM marts.fct_committed_offsets
+        WHERE cluster = 'by-hand-4.3.1' AND topic = 'moved'
+    """)
+    assert {row["group_id"]: row["is_orphaned"] for row in rows} == {
+        "both-read": False,
+        "both-behind": False,
+        "both-before": True,
+        "new-past": None,
+        "seeker": None,
+        "seeker-on": False,
+    }
+
+
 def test_every_lost_range_is_found_and_no_other(audit: Any) -> None:
     columns = ("topic", "partition", "topic_id", "lost_leader_epoch", "lost_from", "lost_to")
     for name in TOLD:
