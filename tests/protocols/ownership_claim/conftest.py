@@ -23,6 +23,7 @@ from fencepost.protocols.ownership_claim.subscriptions import (
     read_assignments,
     read_subscriptions,
 )
+from fencepost.replay.group_coordinator.records import EPOCH_TYPES, GroupRecord
 from fencepost.replay.group_coordinator.requests import HEARTBEAT, JOIN_GROUP, SYNC_GROUP
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.logs import BATCH_COLUMNS, Batches, Log
@@ -103,13 +104,22 @@ def case_of(name: str) -> Case:
     return case
 
 
-def _records(case: Case) -> list[GenerationRecord]:
-    records = []
+def _records(case: Case) -> list[GroupRecord]:
+    records: list[GroupRecord] = []
     for offset, batch in enumerate(case["log"]):
         if batch.get("lost") or batch.get("unreadable"):
             continue
         place = {"offset": offset, "base_offset": offset, "last_offset": offset}
         place |= {"leader_epoch": batch.get("leader_epoch", 0), "timestamp_ms": batch["ms"], "type": 2}
+        if "kind" in batch:
+            kind = next(type_ for type_, name in EPOCH_TYPES.items() if name == batch["kind"])
+            tombstone = batch.get("tombstone", False)
+            records.append(
+                GroupRecord(
+                    **{**place, "type": kind}, group_id=GROUP, epoch=batch.get("epoch"), tombstone=tombstone
+                )
+            )
+            continue
         members = batch.get("members", {})
         protocol = batch.get("protocol", "cooperative-sticky" if members else None)
         protocol_type = batch.get("protocol_type", "consumer")

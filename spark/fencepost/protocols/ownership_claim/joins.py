@@ -55,13 +55,15 @@ class Join:
 @dataclass(slots=True, eq=False)
 class Sign:
     """A request which shows that a member was in a generation: a heartbeat or a SyncGroup that was not
-    refused. A LeaveGroup names no generation (-1): it shows only that the member was one.
+    refused. A LeaveGroup names no generation (-1): it shows only that the member was one. ``settled``:
+    answered NONE, so the group was not about to leave that generation.
     """
 
     line: RequestLine
     group_id: str
     member_id: str
     generation: int
+    settled: bool
 
 
 @dataclass(slots=True)
@@ -139,7 +141,7 @@ def _sign(line: RequestLine) -> Iterable[Sign]:
     # a SyncGroup that is answered REBALANCE_IN_PROGRESS may be of any earlier generation
     is_member = error in _IN_GENERATION if line.api_key == HEARTBEAT else error == NONE
     if is_member and group_id is not None and member_id and generation is not None:
-        yield Sign(line, group_id, member_id, generation)
+        yield Sign(line, group_id, member_id, generation, error == NONE)
 
 
 def _leavers(line: RequestLine) -> Iterable[Sign]:
@@ -151,7 +153,7 @@ def _leavers(line: RequestLine) -> Iterable[Sign]:
     for member in answer.get("members") or ({**line.sent, "errorCode": 0},):
         member_id = text(member.get("memberId"))
         if member_id and error_name(integer(member.get("errorCode"))) == NONE:
-            yield Sign(line, group_id, member_id, -1)
+            yield Sign(line, group_id, member_id, -1, False)
 
 
 def _read_subscriptions(joins: Sequence[Join], sent: Sequence[bytes | None]) -> None:

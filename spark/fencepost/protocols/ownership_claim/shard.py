@@ -138,18 +138,14 @@ class _Shard:
         self._rows.add_generations(
             generations, Rebalances(joins, evidence.coordinator_lines, self._leaders, self._tolerance_ms)
         )
-        if any(not isinstance(record, GenerationRecord) for record in evidence.records):
-            # a group that is, or was, of another kind as well has states that this replay does not know
-            whole = False
-        else:
-            whole = self._whole
         states_met = StatesMet(
             generations,
             evidence.lines,
             evidence.coordinator_lines,
             self._leaders,
             self._tolerance_ms,
-            whole=whole,
+            whole=self._whole,
+            other_kinds=any(not isinstance(record, GenerationRecord) for record in evidence.records),
             base=self._evidence.log.base,
             unread=self._evidence.unread_lines,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from fencepost.protocols.ownership_claim.generations import Generation
@@ -40,17 +40,46 @@ class Signs:
         """When a broker first answered a JoinGroup with a generation, by (broker, assignment_record)."""
         self.last_requests: dict[tuple[int, int], int] = {}
         """When the last request of a member in that generation arrived, by the same key."""
+        self.settled: dict[tuple[int, int], int] = {}
+        """When the last request of a member in that generation arrived that shows no rebalance, by that key."""
         self._note_answers(lines)
         self.preparing_times: dict[tuple[int, int], list[int]] = defaultdict(list)
         """When a broker logged that the group prepared to leave a generation, by (broker, generation)."""
         self.removals: dict[tuple[int, str], int] = {}
         """When a broker logged that it removed a member, by (broker, member id)."""
+        self._migration_disabled: list[tuple[int, int]] = []
+        self._takeovers: dict[str, list[Join]] = defaultdict(list)
+        for join in lines.joins:
+            if join.instance_id is not None and not join.member_id:
+                self._takeovers[join.instance_id].append(join)
         self._note_coordinator_lines(coordinator_lines)
 
     def generation_of(self, member_id: str, number: int) -> Generation | None:
         """The first generation of this number that has the member."""
         candidates = self._of_number.get(number, ())
         return next((generation for generation in candidates if member_id in generation.member_ids), None)
+
+    def is_migration_disabled(self, join: Join, tolerance_ms: int) -> bool:
+        """Whether a broker logged that it refused a JoinGroup because its configuration does not let classic
+        members into consumer groups (group.consumer.migration.policy).
+        """
+        line = join.line
+        return join.error == "INCONSISTENT_GROUP_PROTOCOL" and any(
+            broker_id == line.broker_id
+            and line.requested_ms - tolerance_ms <= ms <= line.responded_ms + tolerance_ms
+            for broker_id, ms in self._migration_disabled
+        )
+
+    def takeovers_during(self, join: Join) -> Iterator[Join]:
+        """The requests of new members with the instance of this one that came while it waited."""
+        for other in self._takeovers.get(join.instance_id or "", ()):
+            if (
+                other is not join
+                and other.line.broker_id == join.line.broker_id
+                and other.line.requested_ms <= join.line.responded_ms
+                and other.line.responded_ms >= join.line.requested_ms
+            ):
+                yield other
 
     def _note_answers(self, lines: Lines) -> None:
         for join in lines.joins:
@@ -71,11 +100,20 @@ class Signs:
                     sign.line.requested_ms,
                     max,
                 )
+                if sign.settled:
+                    _keep_one(
+                        self.settled,
+                        (sign.line.broker_id, generation.assignment_record),
+                        sign.line.requested_ms,
+                        max,
+                    )
 
     def _note_coordinator_lines(self, coordinator_lines: Iterable[CoordinatorLine]) -> None:
         for line in coordinator_lines:
             if line.event == "preparing" and line.generation is not None:
                 self.preparing_times[line.broker_id, line.generation].append(line.ms)
+            if line.event == "migration_disabled":
+                self._migration_disabled.append((line.broker_id, line.ms))
             if line.event in {"member_failed", "member_left"} and line.member_id is not None:
                 _keep_one(self.removals, (line.broker_id, line.member_id), line.ms, min)
 

@@ -20,6 +20,8 @@ from fencepost.replay.group_coordinator.requests import ELSEWHERE
 from fencepost.replay.logs import Base
 from fencepost.replay.requests import LATEST_MS, NONE
 
+_FENCED, _INCONSISTENT = "FENCED_INSTANCE_ID", "INCONSISTENT_GROUP_PROTOCOL"
+_OTHER_KIND = "the group is, or may be, of another kind here: its rules for JoinGroup depend on the broker's configuration"
 _MOST = 6
 _Key = TypeVar("_Key")
 
@@ -52,7 +54,8 @@ class StatesMet:
     """The states that the JoinGroups of one group may have met.
 
     ``whole``: whether no part of the group's log is missing, except what compaction removed up to ``base``
-    (None: nothing). ``unread``: positions of lines of request logs that could not be read, by file.
+    (None: nothing). ``other_kinds``: whether the group is, or was, of another kind as well. ``unread``:
+    positions of lines of request logs that could not be read, by file.
     """
 
     def __init__(
@@ -64,6 +67,7 @@ class StatesMet:
         tolerance_ms: int,
         *,
         whole: bool,
+        other_kinds: bool,
         base: Base | None,
         unread: Mapping[str, Sequence[int]],
     ) -> None:
@@ -72,7 +76,8 @@ class StatesMet:
         self._epochs = [generation.record.leader_epoch for generation in generations]
         self._leaders = leaders
         self._tolerance_ms = tolerance_ms
-        self._whole = whole
+        self._whole = whole and not other_kinds
+        self._other_kinds = other_kinds
         self._base = base
         self._unread = unread
         self._signs = Signs(generations, lines, coordinator_lines)
@@ -88,7 +93,8 @@ class StatesMet:
                     before, generation, "the log has a hole before this generation" if hole else None
                 )
         if not self._generations:
-            return Place(why_not=None if self._is_whole_for(join) else "the log does not show the group")
+            unknown = _OTHER_KIND if self._other_kinds else "the log does not show the group"
+            return Place(why_not=None if self._is_whole_for(join) else unknown)
         return self._place_by_clock(join)
 
     def _place_by_clock(self, join: Join) -> Place:
@@ -102,6 +108,11 @@ class StatesMet:
             or self._may_be_over(last)
         ):
             return Place(why_not="its broker's clock is not the one that wrote the group's records")
+        until = None if elsewhere else join.line.responded_ms + self._tolerance_ms
+        if self._other_kinds and (
+            self._may_be_converted(first, until) or self._may_be_converted(last, until)
+        ):
+            return Place(why_not=_OTHER_KIND)
         if any(generation.is_before_hole for generation in near):
             return Place(why_not="the log has a hole here")
         if first < 0 and not self._is_whole_for(join):
@@ -128,6 +139,17 @@ class StatesMet:
             return False
         following = self._generations[number + 1 : number + 2]
         return not following or following[0].before is not self._generations[number]
+
+    def _may_be_converted(self, number: int, until: int | None) -> bool:
+        """Whether the group may have been of another kind after the generation with this number, until a time
+        of the clock that dated the records (None: at any time).
+        """
+        if number < 0:
+            return True
+        end = self._generations[number].end
+        return self._may_be_over(number) and (
+            end is None or end.ms is None or until is None or end.ms <= until
+        )
 
     def _newest_by_then(self, join: Join) -> tuple[int, int]:
         """The numbers of the newest generations that were written when it arrived, and when it was answered.
@@ -165,6 +187,8 @@ class StatesMet:
         """The states that a request may have met at its place; an empty list if they are not known."""
         if join.error in ELSEWHERE:
             return [State(None, None, None, None, None)]
+        if self._signs.is_migration_disabled(join, self._tolerance_ms):
+            return [State(None, None, None, None, False)]
         if place.why_not is not None:
             return []
         current = self._current(join, place)
@@ -172,7 +196,12 @@ class StatesMet:
             return []
         member = self._member_known(join, place)
         instance, fenced = self._instance(join, place)
+        if join.error == _FENCED and instance and fenced is False:
+            fenced = self._fenced_later(join, member)
         supported = _protocols_supported(join, place)
+        if join.error == _INCONSISTENT and supported and not self._is_settled(join, place):
+            # members may have joined since with fewer assignors; a record has them only when all have joined
+            supported = None
         if place.by_clock and join.error == NONE:
             # its line may be later than the tolerance: a record before the line may be after the request
             fenced, supported = None if fenced else fenced, supported or None
@@ -180,6 +209,21 @@ class StatesMet:
             State(generation, member, instance, fenced, supported)
             for generation in sorted(current, key=lambda each: each or 0)
         ]
+
+    def _fenced_later(self, join: Join, member_known: bool | None) -> bool | None:
+        """Whether another member took over the instance of this one while it waited for the others: then it is
+        told so in the end.
+        """
+        if any(self._signs.takeovers_during(join)):
+            return True
+        return False if member_known else None
+
+    def _is_settled(self, join: Join, place: Place) -> bool:
+        """Whether the group was certainly in its newest generation, and not about to leave it."""
+        if place.first is None or place.first is not place.last:
+            return False
+        settled_ms = self._signs.settled.get((join.line.broker_id, place.first.assignment_record))
+        return settled_ms is not None and settled_ms - self._tolerance_ms > join.line.responded_ms
 
     def _current(self, join: Join, place: Place) -> set[int | None]:
         """The generations that may have been current; {None} if there are too many."""
@@ -304,7 +348,8 @@ class StatesMet:
             for each in (place.first, place.last)
         )
         if first is None and last is None and place.first is place.last:
-            known_absent = place.first is None and self._is_whole_for(join)
+            # a static member that was let in has an instance that no record shows, until its generation is written
+            known_absent = place.first is None and self._is_whole_for(join) and join.error != NONE
             return (False, False) if known_absent else (None, None)
         if first is not None and first == last:
             return True, bool(join.member_id) and first != join.member_id
