@@ -30,6 +30,7 @@ VIOLATED = {
     "stale_claim": {"no_stale_claim_wins", "no_handover_before_revocation", "claim_was_assigned"},
     "broken_coordinator": {"broker_keeps_its_join_rule", "generation_grows_by_one"},
     "cooperative": set(),
+    "let_in": set(),
     "migration_disabled": set(),
     "other_assignors": set(),
     "told_in_the_end": set(),

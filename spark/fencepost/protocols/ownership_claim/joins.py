@@ -20,6 +20,7 @@ from fencepost.replay.group_coordinator.requests import (
     JOIN_GROUP,
     LEAVE_GROUP,
     SYNC_GROUP,
+    timeout_of_join,
 )
 from fencepost.replay.requests import NONE, RequestLine, each_line, error_name, integer, text
 
@@ -35,7 +36,8 @@ _IN_GENERATION = frozenset({NONE, "REBALANCE_IN_PROGRESS"})
 class Join:
     """A JoinGroup request. ``subscription``: that of its first assignor, None for other protocol types and
     for a request without one. ``error`` is None if the line has no answer; ``answered_id`` and
-    ``generation`` are those of the answer (generation -1 if refused).
+    ``generation`` are those of the answer (generation -1 if refused). ``timeout_ms``: the shorter of its
+    session timeout and its rebalance timeout; a coordinator keeps the member at least so long.
     """
 
     line: RequestLine
@@ -50,6 +52,7 @@ class Join:
     answered_id: str | None
     generation: int
     leader: str | None
+    timeout_ms: int | None
 
 
 @dataclass(slots=True, eq=False)
@@ -120,6 +123,7 @@ def _join(line: RequestLine) -> Join | None:
         text(answer.get("memberId")) or None,
         -1 if generation is None else generation,
         text(answer.get("leader")) or None,
+        timeout_of_join(sent),
     )
 
 

@@ -1,8 +1,8 @@
 """Log lines of brokers and consumers about rebalances of classic groups, as rows.
 
-They have reasons and times, and mostly repeat what the group's records and requests show. Three things only they
-say: that a generation began that has no record, that a member was removed before the next record, and that a
-broker's configuration keeps classic members out of a consumer group.
+They have reasons and times, and mostly repeat what the group's records and requests show. Three things only
+they say: that a generation began that has no record, that a member was removed before the next record, and
+that a broker's configuration keeps classic members out of a consumer group.
 """
 
 from __future__ import annotations
@@ -100,7 +100,8 @@ COORDINATOR_MESSAGES = (
     Message(
         "migration_disabled",
         _MANAGER,
-        "Cannot join the consumer group {} with the classic protocol because the group migration is disabled.",
+        "Cannot join the consumer group {} with the classic protocol because the group migration is "
+        "disabled.",
         ("group_id",),
     ),
 )

@@ -11,10 +11,11 @@ import pyarrow.compute as pc
 
 from fencepost.protocols.ownership_claim.generations import Generation, replay
 from fencepost.protocols.ownership_claim.joins import Join, Lines, Sign, read_lines
+from fencepost.protocols.ownership_claim.places import Place
 from fencepost.protocols.ownership_claim.rebalance import CoordinatorLine, Rebalances
 from fencepost.protocols.ownership_claim.records import GenerationRecord, records_of
 from fencepost.protocols.ownership_claim.rows import GenerationRows
-from fencepost.protocols.ownership_claim.states_met import Place, State, StatesMet
+from fencepost.protocols.ownership_claim.states_met import State, StatesMet
 from fencepost.protocols.ownership_claim.tables import GROUP_JOIN_STATES, GROUP_JOINS
 from fencepost.replay.columns import Columns
 from fencepost.replay.coverage import is_whole
@@ -150,7 +151,7 @@ class _Shard:
             unread=self._evidence.unread_lines,
         )
         for join in joins:
-            place = states_met.place(join)
+            place = states_met.places.of(join)
             self._write(join, place, states_met.states(join, place))
 
     def _write(self, join: Join, place: Place, states: Sequence[State]) -> None:
