@@ -259,7 +259,8 @@ class StatesMet:
         if first is None and last is None and place.first is place.last:
             # before its generation is written, no record shows the instance of a member that was let in
             absent = place.first is None and self.places.is_whole_for(join) and join.error == _UNKNOWN_MEMBER
-            return (False, False) if absent or self._is_settled(join, place) else (None, None)
+            settled = join.error != NONE and self._is_settled(join, place)
+            return (False, False) if absent or settled else (None, None)
         if first is not None and first == last:
             return True, bool(join.member_id) and first != join.member_id
         if (
