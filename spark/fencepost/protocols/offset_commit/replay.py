@@ -40,6 +40,7 @@ from fencepost.replay.group_coordinator.conversions import Endings, batches_of
 from fencepost.replay.group_coordinator.evidence import ShardRows, placed, placed_rows, without_compacted
 from fencepost.replay.group_coordinator.records import (
     CLASSIC_METADATA,
+    GROUP_TYPES,
     GroupRecord,
 )
 from fencepost.replay.histories import Point, interval
@@ -215,7 +216,8 @@ class GroupCoordinatorShard:
         leader = self._leaders.get(record.leader_epoch)
         if leader is None:
             return None
-        return 1 if is_since(self._metadata, leader, record.timestamp_ms, FIRST_EPOCH_IS_ONE) else None
+        since = FIRST_EPOCH_IS_ONE[GROUP_TYPES[record.type]]
+        return 1 if is_since(self._metadata, leader, record.timestamp_ms, since) else None
 
     def _write_simple_group(self, group_id: str, first: int) -> None:
         """Write the history of a group of which the log shows only commits, from the ``first`` record on."""
