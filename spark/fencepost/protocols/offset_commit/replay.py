@@ -80,7 +80,7 @@ class GroupCoordinatorShard:
 
     def __init__(self, evidence: ShardEvidence, metadata: ClusterMetadata, tolerance_ms: int) -> None:
         self._metadata = metadata
-        self._unread_lines = evidence.unread_lines
+        self._unread_lines, self._steps = evidence.unread_lines, evidence.clock_steps
         self._stretches = {stretch.number: stretch for stretch in evidence.log.stretches}
         self._commit_records = CommitRecords(placed_rows(evidence.commit_records, evidence.log))
         self._requests = evidence.requests
@@ -164,9 +164,10 @@ class GroupCoordinatorShard:
             lateness=self._lateness,
             topics=self._metadata.topics,
             unread_lines=self._unread_lines,
+            steps=self._steps,
         )
         answers = Answers(evidence.member_lines, self._lateness)
-        memory = UnwrittenStates(answers, witnesses.state_before, self._leaders, self._lateness)
+        memory = UnwrittenStates(answers, witnesses.state_before, self._leaders, self._lateness, self._steps)
         undecided = self._placement.undecided
         pending = PendingRequests(
             self.commits, self._requests, memory, presence, managed=bool(evidence.records)

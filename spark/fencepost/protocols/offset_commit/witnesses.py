@@ -30,6 +30,7 @@ from fencepost.protocols.offset_commit.member_lines import HeartbeatAnswer, Memb
 from fencepost.protocols.offset_commit.order import lines_of, turns
 from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.requests import CommitRequest
+from fencepost.replay.clock_steps import StepsOfCluster
 from fencepost.replay.group_coordinator.assignments import assigned_topics
 from fencepost.replay.group_coordinator.evidence import UnreadLines
 from fencepost.replay.group_coordinator.requests import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP
@@ -64,9 +65,10 @@ class Witnesses:
         lateness: Lateness,
         topics: Topics,
         unread_lines: UnreadLines,
+        steps: StepsOfCluster,
     ) -> None:
         """``numbers``: of the group's requests."""
-        self._unread_lines = unread_lines
+        self._unread_lines, self._steps = unread_lines, steps
         self._topics = topics
         self._lateness = lateness
         self._answered: dict[int, AnsweredEpoch] = {}
@@ -198,7 +200,9 @@ class Witnesses:
         timeouts = [line.timeout_ms for line in join_requests if line.timeout_ms is not None]
         if firm is None or not timeouts:
             return None
-        return firm.requested_ms - self._lateness.of(firm) + min(timeouts)
+        start_ms = firm.requested_ms - self._lateness.of(firm)
+        until_ms = start_ms + min(timeouts)
+        return until_ms if self._steps.is_steady(firm.broker_id, start_ms, until_ms) else None
 
 
 def _lines(chain: Longs, requests: Requests, numbers: Longs, answers: Sequence[Answer]) -> Iterator[_Line]:

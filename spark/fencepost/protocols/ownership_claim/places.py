@@ -9,6 +9,7 @@ from typing import NamedTuple
 from fencepost.protocols.ownership_claim.generations import Generation
 from fencepost.protocols.ownership_claim.joins import Join
 from fencepost.protocols.ownership_claim.signs import Signs
+from fencepost.replay.clock_steps import StepsOfCluster
 from fencepost.replay.logs import Base
 from fencepost.replay.requests import NONE
 
@@ -36,7 +37,8 @@ class Places:
     """The places of the JoinGroups of one group.
 
     ``whole``: whether no part of the group's log is missing, except what compaction removed up to ``base``
-    (None: nothing). ``other_kinds``: whether the group is, or was, of another kind as well.
+    (None: nothing). ``other_kinds``: whether the group is, or was, of another kind as well. ``steps``: the
+    times that passed twice.
     """
 
     def __init__(
@@ -46,12 +48,17 @@ class Places:
         leaders: Mapping[int, int | None],
         tolerance_ms: int,
         *,
+        steps: StepsOfCluster,
         whole: bool,
         other_kinds: bool,
         base: Base | None,
     ) -> None:
         self._generations = generations
-        self._times = [generation.begin.ms or 0 for generation in generations]
+        ranges = [
+            steps.range_of(leaders.get(each.record.leader_epoch), each.begin.ms or 0) for each in generations
+        ]
+        self._earliest = [each.low_ms for each in ranges]
+        self._latest = [each.high_ms for each in ranges]
         self._epochs = [generation.record.leader_epoch for generation in generations]
         self._leaders = leaders
         self._tolerance_ms = tolerance_ms
@@ -134,12 +141,11 @@ class Places:
         of other brokers; times are compared only within its term.
         """
         term = self.only_term(join.line.broker_id)
-        low, high = 0, len(self._times)
+        low, high = 0, len(self._epochs)
         if term is not None:
             low, high = bisect_left(self._epochs, term), bisect_right(self._epochs, term)
-        times = self._times[low:high]
-        first = bisect_right(times, join.line.requested_ms - self._tolerance_ms)
-        last = bisect_right(times, join.line.responded_ms + self._tolerance_ms)
+        first = bisect_right(self._latest[low:high], join.line.requested_ms - self._tolerance_ms)
+        last = bisect_right(self._earliest[low:high], join.line.responded_ms + self._tolerance_ms)
         return low + first - 1, low + last - 1
 
     def only_term(self, broker_id: int) -> int | None:

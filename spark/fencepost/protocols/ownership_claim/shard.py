@@ -17,6 +17,7 @@ from fencepost.protocols.ownership_claim.records import GenerationRecord, record
 from fencepost.protocols.ownership_claim.rows import GenerationRows
 from fencepost.protocols.ownership_claim.states_met import State, StatesMet
 from fencepost.protocols.ownership_claim.tables import GROUP_JOIN_STATES, GROUP_JOINS
+from fencepost.replay.clock_steps import StepsOfCluster
 from fencepost.replay.columns import Columns
 from fencepost.replay.coverage import is_whole
 from fencepost.replay.garbage_collection import collection_paused
@@ -48,6 +49,7 @@ class ShardEvidence:
     lines: Lines
     coordinator_lines: Sequence[CoordinatorLine]
     unread_lines: UnreadLines = field(default_factory=dict)
+    clock_steps: StepsOfCluster = field(default_factory=StepsOfCluster)
 
 
 @dataclass(slots=True)
@@ -71,6 +73,7 @@ def decode_shard(rows: ShardRows, line_rows: pa.Table) -> ShardEvidence:
         read_lines(rows.requests),
         coordinator_lines(line_rows),
         rows.unread_lines,
+        rows.clock_steps.of(rows.cluster),
     )
 
 
@@ -145,6 +148,7 @@ class _Shard:
             evidence.coordinator_lines,
             self._leaders,
             self._tolerance_ms,
+            steps=self._evidence.clock_steps,
             whole=self._whole,
             other_kinds=any(not isinstance(record, GenerationRecord) for record in evidence.records),
             base=self._evidence.log.base,

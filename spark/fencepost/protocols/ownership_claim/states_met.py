@@ -17,6 +17,7 @@ from fencepost.protocols.ownership_claim.joins import Join, Lines
 from fencepost.protocols.ownership_claim.places import Place, Places
 from fencepost.protocols.ownership_claim.rebalance import CoordinatorLine
 from fencepost.protocols.ownership_claim.signs import Signs
+from fencepost.replay.clock_steps import StepsOfCluster
 from fencepost.replay.group_coordinator.requests import ELSEWHERE
 from fencepost.replay.logs import Base
 from fencepost.replay.requests import LATEST_MS, NONE
@@ -41,8 +42,8 @@ class State(NamedTuple):
 class StatesMet:
     """The states that the JoinGroups of one group may have met.
 
-    ``whole``, ``other_kinds``, ``base``: as of Places. ``unread``: positions of lines of request logs that
-    could not be read, by file.
+    ``steps``, ``whole``, ``other_kinds``, ``base``: as of Places. ``unread``: positions of lines of request
+    logs that could not be read, by file.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class StatesMet:
         leaders: Mapping[int, int | None],
         tolerance_ms: int,
         *,
+        steps: StepsOfCluster,
         whole: bool,
         other_kinds: bool,
         base: Base | None,
@@ -60,6 +62,7 @@ class StatesMet:
     ) -> None:
         self._generations = generations
         self._tolerance_ms = tolerance_ms
+        self._steps = steps
         self._unread = unread
         self._signs = Signs(generations, lines, coordinator_lines)
         self.places = Places(
@@ -67,6 +70,7 @@ class StatesMet:
             self._signs,
             leaders,
             tolerance_ms,
+            steps=steps,
             whole=whole,
             other_kinds=other_kinds,
             base=base,
@@ -143,6 +147,8 @@ class StatesMet:
         if join.instance_id is None and not join.member_id:
             return True
         broker_id, arrived = join.line.broker_id, join.line.requested_ms
+        if not self._steps.is_steady(broker_id, arrived, join.line.responded_ms):
+            return self._follows_another_generation(join)
         before, generation = place.first, place.last
         if before is not None and before.generation == join.generation - 1:
             last_request_ms = self._signs.last_requests.get((broker_id, before.assignment_record))
@@ -220,6 +226,7 @@ class StatesMet:
         return (
             line.requested_ms < before.line.requested_ms - late_ms + before.timeout_ms
             and not self._signs.may_have_left(join, before, late_ms)
+            and self._steps.is_steady(line.broker_id, before.line.requested_ms, line.responded_ms)
             and not any(before.line.position < hole < line.position for hole in unread)
         )
 
