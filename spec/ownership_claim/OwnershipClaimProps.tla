@@ -139,7 +139,9 @@ ClaimWasAssigned == \A c \in claims : c.held => c.wasAssigned
 \*
 \* Where it does not hold: a broker that is not the group's coordinator, or that loads it, looks at nothing. The size
 \* of the group, the session timeout and authorization are decided by other things. A member that is removed or
-\* replaced while it waits is told in the end.
+\* replaced while it waits is told in the end. A group of another kind has further rules, which depend on the broker's
+\* configuration (group.consumer.migration.policy): there it is unknown, unless the broker's server.log says that
+\* classic members are kept out.
 \*
 \* On call: UNKNOWN_MEMBER_ID and MEMBER_ID_REQUIRED are how members begin again; many of the first say that members
 \* are removed (session.timeout.ms, max.poll.interval.ms). FENCED_INSTANCE_ID: two processes have one
@@ -174,16 +176,22 @@ ProposedJoin(j) ==
     THEN "ILLEGAL_GENERATION"
     ELSE "NONE"
 
+\* It was let in without a member id, and removed or replaced while it waited for the others.
+ToldInTheEnd(j) == ~j.hasMemberId /\ j.error \in {"UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID"}
+
 \* The errors by which the rule speaks. ILLEGAL_GENERATION is the proposal's.
 ByTheRule(j) ==
-    ~j.elsewhere /\ j.error \in {"NONE", "MEMBER_ID_REQUIRED", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID",
-                                 "INCONSISTENT_GROUP_PROTOCOL", "ILLEGAL_GENERATION"}
+    /\ ~j.elsewhere /\ ~ToldInTheEnd(j)
+    /\ j.error \in {"NONE", "MEMBER_ID_REQUIRED", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID",
+                     "INCONSISTENT_GROUP_PROTOCOL", "ILLEGAL_GENERATION"}
 
 \* A broker answers JoinGroup by its own rule: it lets in whom the rule lets in, and refuses others with the error of
 \* the rule.
 \*
 \* Where it does not hold: answers of a broker that is not the coordinator, and errors that state does not explain,
-\* are not judged. Where several states may have been met, and they differ, it is unknown.
+\* are not judged, nor is a new member that was removed or replaced while it waited. Where several states may have been
+\* met, and they differ, it is unknown. So it is where the group is of another kind (as for shipped_join), and where a
+\* member with other assignors may have joined since the newest record (INCONSISTENT_GROUP_PROTOCOL).
 \*
 \* On call: the coordinator let in a member that it does not have, or refused one that it has. Compare its log at that
 \* time ("Preparing to rebalance group", "Dynamic member", "Static member") with the verdict; look for a coordinator

@@ -15,6 +15,7 @@ import yaml
 from fencepost import lake
 from fencepost.reading import Reader, open_lake
 from fencepost.settings import Broker, Cluster, Lake, Settings
+from fencepost.tables import RECORDS
 from fencepost.tables.table import ARROW, Table
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,8 +24,12 @@ GOLDEN = ROOT / "tests" / "dbt" / "golden"
 
 
 @contextmanager
-def open_golden_marts(folder: Path, protocol: str, silver: Sequence[Table] = ()) -> Iterator[Reader]:
-    """A lake in ``folder`` with the golden rows of all marts of a protocol, and of these tables of silver."""
+def open_golden_marts(
+    folder: Path, protocol: str, silver: Sequence[Table] = (), records: pa.Table | None = None
+) -> Iterator[Reader]:
+    """A lake in ``folder`` with the golden rows of all marts of a protocol, and of these tables of silver;
+    ``records``: rows of ``bronze.records``.
+    """
     settings = Settings(
         path=folder / "fencepost.toml",
         lake=Lake(str(folder / "warehouse"), f"sqlite:///{folder / 'catalog.db'}"),
@@ -39,6 +44,8 @@ def open_golden_marts(folder: Path, protocol: str, silver: Sequence[Table] = ())
         catalog.create_table(f"marts.{model['name']}", schema).append(rows)
     for table in silver:
         lake.append(catalog, table, _rows(GOLDEN / "input" / f"{table.name}.json", table.arrow_schema))
+    if records is not None:
+        lake.append(catalog, RECORDS, records)
     with open_lake(settings) as opened:
         yield opened
 

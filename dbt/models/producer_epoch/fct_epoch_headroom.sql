@@ -54,9 +54,10 @@ measured as (
         producers.*,
         logs.known_until,
         greatest({{ exhausted_epoch() }} - producers.producer_epoch, 0) as epochs_left,
+        -- where a clock was set back, a log may end before the time at which it began
         try_divide(
             producers.bumps,
-            (unix_millis(logs.known_until) - unix_millis(producers.first_seen_at)) / 86400000D
+            greatest(unix_millis(logs.known_until) - unix_millis(producers.first_seen_at), 0) / 86400000D
         ) as bumps_per_day,
         last_records.is_stuck
     from producers

@@ -10,6 +10,7 @@ from pyiceberg.catalog import Catalog
 from fencepost.engines import Engine
 from fencepost.replay.chapter_snapshots import ChapterSnapshots
 from fencepost.replay.chapters import FIRST, Chapter, reads_logs_since
+from fencepost.replay.clock_steps import SteppedClockEngine
 from fencepost.replay.compaction import compaction
 from fencepost.replay.earlier_compaction import compaction_of_chapters
 from fencepost.replay.evidence import Evidence, MetadataEvidence, cuts_of, metadata_logs, releases
@@ -63,14 +64,14 @@ def evidence_of(
         compacted = engine.collect(compacted_rows[COMPACTED_LOGS.name])
         read = WindowEngine(read, since, cut, compacted_rows)
     ended = [cluster for cluster, until in chapter.until_ms.items() if until is not None]
+    stepped = SteppedClockEngine(RenamingEngine(read, source.names), settings.clock_tolerance_ms)
     return Evidence(
-        with_table_cache(
-            RenamingEngine(read, source.names), source.sizes.between(since, chapter.reads_until_ms)
-        ),
+        with_table_cache(stepped, source.sizes.between(since, chapter.reads_until_ms)),
         source.catalog,
         metadata_logs(read, source.beside, since, ended),
         {cluster: each for cluster, each in releases(settings).items() if cluster in since},
         settings.clock_tolerance_ms,
+        stepped.steps,
         snapshots.handed_down(chapter.begin),
         chapter.next_reads_logs_since_ms,
         cuts_of(compacted),

@@ -13,6 +13,7 @@ from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.engines import Engine, Rows, on_engine
+from fencepost.replay.clock_steps import ClockSteps, SteppedClockEngine
 from fencepost.replay.compaction import compaction, store, stored
 from fencepost.replay.earlier_compaction import EarlierCompaction
 from fencepost.replay.entities import tuples
@@ -39,8 +40,9 @@ T = TypeVar("T")
 @dataclass(frozen=True)
 class Evidence:
     """``logs``: cluster -> its metadata log. ``releases``: cluster -> {broker id: (major, minor)} of the
-    configuration. ``tolerance_ms``: how late a line of a request log may be written. ``before``: table's name
-    -> the rows that the chapter before handed down. ``next_ms``: cluster -> the time from which on its next
+    configuration. ``tolerance_ms``: how late a line of a request log may be written. ``clock_steps``: the
+    times that passed twice by a broker's clock. ``before``: table's name -> the rows that the chapter before
+    handed down. ``next_ms``: cluster -> the time from which on its next
     chapter reads logs, for clusters that have one. ``cuts``: (cluster, topic, partition) -> the offset below
     which the log is compacted.
     """
@@ -50,6 +52,7 @@ class Evidence:
     logs: Mapping[str, MetadataLog]
     releases: Mapping[str, Mapping[int, tuple[int, int]]]
     tolerance_ms: int
+    clock_steps: ClockSteps = field(default_factory=ClockSteps)
     before: Mapping[str, pa.Table] = field(default_factory=dict)
     next_ms: Mapping[str, int] = field(default_factory=dict)
     cuts: Mapping[Partition, int] = field(default_factory=dict)
@@ -143,12 +146,14 @@ def evidence(
         audited, MetadataEvidence.of(catalog), [cluster.name for cluster in settings.clusters]
     )
     size = sum(lake.size(catalog, table) for table in (BATCHES, RECORDS, REQUESTS))
+    stepped = SteppedClockEngine(with_current_names(audited), settings.clock_tolerance_ms)
     return Evidence(
-        with_table_cache(with_current_names(audited), size),
+        with_table_cache(stepped, size),
         catalog,
         logs,
         releases(settings),
         settings.clock_tolerance_ms,
+        stepped.steps,
         cuts=cuts_of(compacted),
     )
 

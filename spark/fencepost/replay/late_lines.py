@@ -43,6 +43,10 @@ class LateLines:
         """
         return max(self.tolerance_ms, 2 * self.latest_around(broker_id, minute_of(responded_ms)))
 
+    def shown_at(self, broker_id: int, responded_ms: int) -> int:
+        """By how many ms a line may be late, judged by other lines alone. Rounding loses a millisecond."""
+        return 2 * self.latest_around(broker_id, minute_of(responded_ms)) + 1
+
     def latest_around(self, broker_id: int, minute: int) -> int:
         """By how many ms the latest line that was seen around a minute was late."""
         key = broker_id, minute

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 from golden_marts import open_golden_marts
 from matplotlib.figure import Figure
@@ -22,6 +23,7 @@ from fencepost.protocols.leader_epoch.plot import drawing, layout, reading
 from fencepost.protocols.leader_epoch.plot.reading import EPOCH_COLUMNS, INCARNATION_COLUMNS, MARK_COLUMNS
 from fencepost.reading import Reader
 from fencepost.report.wording import log_of
+from fencepost.tables import RECORDS
 
 HOSTILE = "pay'ments:\n$1"
 
@@ -29,8 +31,27 @@ HOSTILE = "pay'ments:\n$1"
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
     """A lake with the golden rows of the marts of this protocol, in cluster prod; cluster quiet has none."""
-    with open_golden_marts(tmp_path_factory.mktemp("lake"), "leader_epoch") as opened:
+    folder = tmp_path_factory.mktemp("lake")
+    with open_golden_marts(folder, "leader_epoch", records=_lost_markers()) as opened:
         yield opened
+
+
+def _lost_markers() -> pa.Table:
+    """Markers at offsets 24 to 27 of the log that an election cut at 25, and one that replaced the last."""
+    names = ("leader_epoch", "record_offset", "record_type", "is_control")
+    markers = [(0, 24, 1, True), (0, 25, 1, True), (0, 26, 0, True), (0, 27, 2, True), (1, 27, 1, True)]
+    place = {"cluster": "prod", "topic": "-dash", "partition": 0, "topic_id": "idB1"}
+    rows = [{**place, **dict(zip(names, marker, strict=True))} for marker in [*markers, markers[1]]]
+    return pa.Table.from_pylist(rows, RECORDS.arrow_schema)
+
+
+def test_one_lost_marker_is_named(reader: Reader) -> None:
+    row = {"elected_at": None, "topic": "t", "partition": 0, "leader_epoch": 3, "leader": 2, "how": "unclean"}
+    row |= {"records_lost": 1, "lost_from": 5, "lost_to": 6, "lost_brokers": ["1"]}
+    assert reports.loss(row, ["1 COMMIT marker"]) == (
+        "(time unknown)  t-0 at leader epoch 3 (broker 2, unclean): 1 record, offset 5, a COMMIT marker; "
+        "the log of broker 1 had it"
+    )
 
 
 def test_the_report_begins_with_what_is_lost(reader: Reader) -> None:

@@ -65,6 +65,7 @@ _ERRORS = {
     "NONE": 0, "UNKNOWN_TOPIC_OR_PARTITION": 3, "COORDINATOR_LOAD_IN_PROGRESS": 14,
     "COORDINATOR_NOT_AVAILABLE": 15, "NOT_COORDINATOR": 16, "ILLEGAL_GENERATION": 22, "UNKNOWN_MEMBER_ID": 25,
     "REBALANCE_IN_PROGRESS": 27, "UNSUPPORTED_VERSION": 35, "GROUP_ID_NOT_FOUND": 69,
+    "MEMBER_ID_REQUIRED": 79,
     "STALE_MEMBER_EPOCH": 113,
 }  # fmt: skip
 _TOPIC_IDS = {"orders": "O" * 22, "audit": "U" * 22}
@@ -434,6 +435,7 @@ def _of_member(api: str, request: Mapping[str, Any]) -> tuple[dict[str, Any], di
     answer: dict[str, Any] = {"errorCode": _ERRORS[request.get("error", "NONE")]}
     if api == "join":
         answer |= {"generationId": generation, "memberId": member}
+        body["memberId"] = "" if request.get("new") else member
         body |= {"sessionTimeoutMs": request.get("session"), "rebalanceTimeoutMs": request.get("rebalance")}
     if api == "sync" and "assigned" in request:
         assignment = _consumer_assignment(request["assigned"])

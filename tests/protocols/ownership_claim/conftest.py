@@ -23,7 +23,13 @@ from fencepost.protocols.ownership_claim.subscriptions import (
     read_assignments,
     read_subscriptions,
 )
-from fencepost.replay.group_coordinator.requests import HEARTBEAT, JOIN_GROUP, SYNC_GROUP
+from fencepost.replay.group_coordinator.records import EPOCH_TYPES, GroupRecord
+from fencepost.replay.group_coordinator.requests import (
+    HEARTBEAT,
+    JOIN_GROUP,
+    LEAVE_GROUP,
+    SYNC_GROUP,
+)
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.logs import BATCH_COLUMNS, Batches, Log
 from fencepost.replay.metadata import ClusterMetadata
@@ -50,7 +56,7 @@ _RUN_COLUMNS = frozenset(
     {"claim_id", "assignment_id", "record_offset", "records", "last_generation", "last_record_offset",
      "from_position", "to_position", "from_time", "to_time"}
 )  # fmt: skip
-_APIS = {"join": JOIN_GROUP, "heartbeat": HEARTBEAT, "sync": SYNC_GROUP}
+_APIS = {"join": JOIN_GROUP, "heartbeat": HEARTBEAT, "sync": SYNC_GROUP, "leave": LEAVE_GROUP}
 _ERRORS = {
     "NONE": 0, "NOT_COORDINATOR": 16, "INCONSISTENT_GROUP_PROTOCOL": 23, "UNKNOWN_MEMBER_ID": 25,
     "REBALANCE_IN_PROGRESS": 27, "MEMBER_ID_REQUIRED": 79, "FENCED_INSTANCE_ID": 82,
@@ -103,13 +109,22 @@ def case_of(name: str) -> Case:
     return case
 
 
-def _records(case: Case) -> list[GenerationRecord]:
-    records = []
+def _records(case: Case) -> list[GroupRecord]:
+    records: list[GroupRecord] = []
     for offset, batch in enumerate(case["log"]):
         if batch.get("lost") or batch.get("unreadable"):
             continue
-        place = {"offset": offset, "base_offset": offset, "last_offset": offset}
+        place: dict[str, Any] = {"offset": offset, "base_offset": offset, "last_offset": offset}
         place |= {"leader_epoch": batch.get("leader_epoch", 0), "timestamp_ms": batch["ms"], "type": 2}
+        if "kind" in batch:
+            kind = next(type_ for type_, name in EPOCH_TYPES.items() if name == batch["kind"])
+            tombstone = batch.get("tombstone", False)
+            records.append(
+                GroupRecord(
+                    **{**place, "type": kind}, group_id=GROUP, epoch=batch.get("epoch"), tombstone=tombstone
+                )
+            )
+            continue
         members = batch.get("members", {})
         protocol = batch.get("protocol", "cooperative-sticky" if members else None)
         protocol_type = batch.get("protocol_type", "consumer")
@@ -179,10 +194,11 @@ def _requests(case: Case) -> pa.Table:
             bytes_ = b64encode(subscription(call.get("says", {}))).decode()
             names = call.get("protocols", ["cooperative-sticky"])
             sent |= {"protocolType": "consumer", "reason": call.get("reason")}
+            sent |= {"sessionTimeoutMs": call.get("session_ms", 10_000)}
             sent |= {"protocols": [{"name": name, "metadata": bytes_} for name in names]}
             answer |= {"generationId": call.get("generation", -1), "leader": call.get("leader", "")}
             answer |= {"memberId": call.get("as", call[api])}
-        else:
+        elif api != "leave":
             sent["generationId"] = call["generation"]
         arrived, answered = call["ms"]
         rows.append(

@@ -30,6 +30,10 @@ VIOLATED = {
     "stale_claim": {"no_stale_claim_wins", "no_handover_before_revocation", "claim_was_assigned"},
     "broken_coordinator": {"broker_keeps_its_join_rule", "generation_grows_by_one"},
     "cooperative": set(),
+    "let_in": set(),
+    "migration_disabled": set(),
+    "other_assignors": set(),
+    "told_in_the_end": set(),
     "static": set(),
     "sticky": set(),
     "other_type": set(),
@@ -98,7 +102,17 @@ def test_each_definition_is_seen_holding_violated_and_unknown(
     }
 
 
-@pytest.mark.parametrize("name", ["different_topics", "same_generation", "absent_static", "joins"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "different_topics",
+        "same_generation",
+        "absent_static",
+        "joins",
+        "migration_disabled",
+        "told_in_the_end",
+    ],
+)
 def test_nothing_is_violated_for_want_of_evidence(
     name: str, replay_of: Replay, judge: Callable[[Rows], Verdicts]
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from fencepost.reading import Reader, rows
@@ -50,6 +50,16 @@ SELECT cluster, topic, partition, leader_epoch, leader, how, elected_at, records
   lost_brokers
 FROM {LEADERS} WHERE records_lost > 0 ORDER BY records_lost DESC, topic, partition, leader_epoch
 """
+_LOST_MARKERS = f"""
+SELECT l.cluster, l.topic, l.partition, l.leader_epoch, r.record_type,
+  count(DISTINCT r.record_offset) AS markers
+FROM {LEADERS} AS l
+JOIN bronze.records AS r ON r.cluster = l.cluster AND r.topic = l.topic AND r.partition = l.partition
+  AND r.is_control AND r.leader_epoch < l.leader_epoch
+  AND r.record_offset >= l.lost_from AND r.record_offset < l.lost_to
+WHERE l.records_lost > 0 AND coalesce(r.topic_id, l.topic_id) = l.topic_id
+GROUP BY l.cluster, l.topic, l.partition, l.leader_epoch, r.record_type ORDER BY r.record_type
+"""
 _UNCLEAN = f"""
 SELECT cluster, count(*) AS elections, count_if(records_lost IS NULL) AS unknown FROM {LEADERS}
 WHERE how = 'unclean' GROUP BY cluster
@@ -74,6 +84,7 @@ WHERE controller_id <> previous_controller_id ORDER BY from_position
 _BARE = f"""
 SELECT cluster, sum(commits) AS commits, sum(without_leader_epoch) AS bare FROM {COMMITS} GROUP BY cluster
 """
+_MARKERS = {0: "ABORT marker", 1: "COMMIT marker"}
 _MOST = 3
 
 
@@ -96,6 +107,10 @@ class Incarnations:
         self._unclean, self._past, self._bare = one(_UNCLEAN), one(_PAST), one(_BARE)
         self._lost, self._stale, self._fenced = many(_LOST), many(_STALE), many(_FENCED)
         self._followed = many(_FOLLOWED)
+        self._lost_markers: dict[tuple[Any, ...], list[str]] = defaultdict(list)
+        for row in rows(reader.query(_LOST_MARKERS)) if self._lost else ():
+            if (kind := _MARKERS.get(row["record_type"])) is not None:
+                self._lost_markers[_election(row)].append(_counted(row["markers"], kind, f"{kind}s"))
 
     def lines(self, cluster: str) -> list[str]:
         """The lines about one cluster, the gravest first; none where nothing happened."""
@@ -138,10 +153,11 @@ class Incarnations:
         lost, unclean = self._lost[cluster], self._unclean.get(cluster)
         if lost:
             total = sum(row["records_lost"] for row in lost)
-            yield f"{_counted(len(lost), 'election', 'elections')} lost {total} records:"
+            records = _counted(total, "record", "records")
+            yield f"{_counted(len(lost), 'election', 'elections')} lost {records}:"
             for row in lost[:_MOST]:
                 yield from textwrap.wrap(
-                    _loss(row),
+                    loss(row, self._lost_markers.get(_election(row), ())),
                     WIDTH,
                     initial_indent="    ",
                     subsequent_indent="      ",
@@ -216,13 +232,25 @@ def _incarnation(row: Row) -> str:
     return f" (incarnation {number}, now {live})" if number and live else ""
 
 
-def _loss(row: Row) -> str:
+def _election(row: Row) -> tuple[Any, ...]:
+    return row["cluster"], row["topic"], row["partition"], row["leader_epoch"]
+
+
+def loss(row: Row, markers: Sequence[str]) -> str:
+    """``markers``: those among the lost records. Without its marker a transaction stays open there, or is
+    ended otherwise than in its other partitions.
+    """
     brokers = ", ".join(row["lost_brokers"] or ())
-    still = f"; the log of broker {brokers} had them" if brokers else ""
+    one = row["records_lost"] == 1
+    still = f"; the log of broker {brokers} had {'it' if one else 'them'}" if brokers else ""
+    ends = f", among them {' and '.join(markers)}" if markers else ""
+    if one and markers:
+        ends = f", a {markers[0].removeprefix('1 ')}"
+    last = "" if one else f" to {row['lost_to'] - 1}"
     return (
         f"{time_of(row['elected_at'])}  {printable(row['topic'])}-{row['partition']} at leader epoch "
-        f"{row['leader_epoch']} ({_elected(row)}): {row['records_lost']} records, offsets {row['lost_from']} "
-        f"to {row['lost_to'] - 1}{still}"
+        f"{row['leader_epoch']} ({_elected(row)}): {_counted(row['records_lost'], 'record', 'records')}, "
+        f"{'offset' if one else 'offsets'} {row['lost_from']}{last}{ends}{still}"
     )
 
 

@@ -18,9 +18,14 @@ from fencepost.replay.group_coordinator.requests import JOIN_GROUP, LEAVE_GROUP
 
 
 class Arrival(NamedTuple):
-    """The earliest moment at which a JoinGroup arrived, its connection, and when it was answered."""
+    """The earliest moment at which a JoinGroup arrived, its connection, and when it was answered.
+
+    ``own_ms``: the same for a comparison with the member's own requests: a client seldom sends two at a time,
+    so the line is taken to be late only by as much as other lines were.
+    """
 
     ms: int
+    own_ms: int
     connection: str | None
     responded_ms: int
 
@@ -43,12 +48,14 @@ class _Answers:
 @dataclass(slots=True)
 class Signs:
     """A member's LeaveGroup (``left_from`` to ``left_by``) and its last other sign of life (``seen``).
+    ``left_own_from``: ``left_from`` for a comparison with the member's own requests, as in Arrival.
 
     A member id is never used again. ``unknown``: by connection, when the member was first answered
     UNKNOWN_MEMBER_ID. Commits are no sign of life: they are what is judged.
     """
 
     left_from: int | None = None
+    left_own_from: int | None = None
     left_by: int | None = None
     seen: int | None = None
     unknown: dict[str | None, int] = field(default_factory=dict)
@@ -88,9 +95,10 @@ class Answers:
         self._bounds: dict[tuple[Generation, int], Bounds] = {}
         for line in lines:
             start_ms = line.requested_ms - lateness.of(line)
-            self._note_sign(line, start_ms)
+            own_ms = line.requested_ms - lateness.shown_at(line.broker_id, line.responded_ms)
+            self._note_sign(line, start_ms, own_ms)
             if line.api_key != LEAVE_GROUP and line.generation is not None:
-                self._note_answer(line, line.generation, start_ms)
+                self._note_answer(line, line.generation, start_ms, own_ms)
 
     def signs(self, broker_id: int, member_id: str) -> Signs:
         """When a member left and gave its last sign of life, as one broker's answers show."""
@@ -103,10 +111,11 @@ class Answers:
             self._bounds[key] = self._find_bounds(generation, broker_id)
         return self._bounds[key]
 
-    def _note_sign(self, line: MemberLine, start_ms: int) -> None:
+    def _note_sign(self, line: MemberLine, start_ms: int, own_ms: int) -> None:
         signs = self._signs.setdefault((line.broker_id, line.member_id), Signs())
         if line.api_key == LEAVE_GROUP:
             signs.left_from = least(signs.left_from, start_ms)
+            signs.left_own_from = least(signs.left_own_from, own_ms)
             signs.left_by = least(signs.left_by, line.responded_ms)
         elif line.unknown:
             first = signs.unknown.get(line.connection, line.responded_ms)
@@ -114,7 +123,7 @@ class Answers:
         else:
             signs.seen = greatest(signs.seen, start_ms)
 
-    def _note_answer(self, line: MemberLine, generation: int, start_ms: int) -> None:
+    def _note_answer(self, line: MemberLine, generation: int, start_ms: int, own_ms: int) -> None:
         key = (line.broker_id, line.member_id, generation)
         answers = self._of_generation.setdefault(key, _Answers())
         if line.api_key != JOIN_GROUP:
@@ -124,7 +133,7 @@ class Answers:
                 answers.settled_by = least(answers.settled_by, line.responded_ms)
         elif line.fine:
             if answers.joined is None or start_ms < answers.joined.ms:
-                answers.joined = Arrival(start_ms, line.connection, line.responded_ms)
+                answers.joined = Arrival(start_ms, own_ms, line.connection, line.responded_ms)
             answers.joined_by = least(answers.joined_by, line.responded_ms)
 
     def _find_bounds(self, generation: Generation, broker_id: int) -> Bounds:

@@ -20,10 +20,13 @@ RELAXED_SINCE = {"consumer": Since((4, 3), 30), "streams": Since((4, 2), 28)}
 NAMES_MISSING_GROUPS = Since((4, 0), 22)
 """The first release that always has the new group coordinator, which answers GROUP_ID_NOT_FOUND."""
 
-FIRST_EPOCH_IS_ONE = Since((4, 3), 30)
+FIRST_EPOCH_IS_ONE = {
+    "consumer": Since((4, 3), 30), "share": Since((4, 3), 30), "streams": Since((4, 2), 28),
+}  # fmt: skip
 """The first release whose groups have the group epoch and the target assignment epoch 1 before any is written
 (ModernGroup, StreamsGroup, TargetAssignmentMetadata.INITIAL); a member that waits for its regular expression
-to be looked up joins at it."""
+to be looked up joins at it. The first members of a streams group join at it while its first assignment is
+delayed, in 4.2 too (GroupMetadataManager.streamsGroupHeartbeat: at least 1)."""
 
 GENERATION, STRICT, ASSIGNMENT_EPOCH = "generation", "strict", "assignment_epoch"
 

@@ -12,6 +12,7 @@ from fencepost.protocols.offset_commit.members import (
     Revocation,
     Step,
     classic_step_of,
+    protocol_of,
     step_of,
 )
 from fencepost.protocols.offset_commit.owned_rows import OwnedRows
@@ -117,6 +118,13 @@ class Group(Lives[Histories]):
             if metadata is None:
                 metadata = span.metadata[member_id] = MemberMetadata()
             metadata.replay(record)
+            member = span.members.get(member_id)
+            if member is not None and not record.tombstone:
+                protocol = protocol_of(record, metadata)
+                if protocol != member.newest.protocol:
+                    # the member goes on with another protocol, and its assignment is not written again
+                    step = member.newest._replace(no=self.no, at=at, protocol=protocol)
+                    self._replay_step(member_id, step, span, out)
         if not record.changes_a_member:
             return
         if not record.tombstone:

@@ -7,7 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fencepost.replay.group_coordinator.requests import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, SYNC_GROUP
+from fencepost.replay.group_coordinator.requests import (
+    HEARTBEAT,
+    JOIN_GROUP,
+    LEAVE_GROUP,
+    SYNC_GROUP,
+    timeout_of_join,
+)
 from fencepost.replay.keys import topic_key
 from fencepost.replay.requests import RequestLine, integer, text
 
@@ -145,7 +151,7 @@ def member_lines(line: RequestLine) -> list[MemberLine]:
                     line.api_key != JOIN_GROUP or sent.get("memberId") == member_id,
                     text(sent.get("protocolType") or answer.get("protocolType")),
                     _assignment(answer) if line.api_key == SYNC_GROUP else None,
-                    _timeout_ms(sent) if line.api_key == JOIN_GROUP else None,
+                    timeout_of_join(sent) if line.api_key == JOIN_GROUP else None,
                     line.requested_ms,
                     line.responded_ms,
                     line.file,
@@ -167,12 +173,6 @@ def _members(
     assigned_id = answer.get("memberId") if api_key == JOIN_GROUP else None
     member_id = assigned_id if assigned_id is not None else sent.get("memberId")
     return [(member_id, sent.get("groupInstanceId"), answer.get("errorCode"))]
-
-
-def _timeout_ms(sent: Mapping[str, Any]) -> int | None:
-    """The shorter timeout of a JoinGroup. Before version 1 JoinGroup has one timeout for both purposes."""
-    timeouts = (integer(sent.get("sessionTimeoutMs")), integer(sent.get("rebalanceTimeoutMs")))
-    return min((each for each in timeouts if each is not None and each >= 0), default=None)
 
 
 def _assignment(answer: Mapping[str, Any]) -> bytes | None:

@@ -59,10 +59,14 @@ class Step(NamedTuple):
     based: bool
 
 
+def protocol_of(record: GroupRecord, metadata: MemberMetadata | None) -> str:
+    """The protocol that a member uses whose group wrote this record of it."""
+    return "classic" if metadata is not None and metadata.speaks_classic else GROUP_TYPES[record.type]
+
+
 def step_of(record: GroupRecord, no: int, at: Point, metadata: MemberMetadata | None, *, known: bool) -> Step:
     """The step of a current assignment record (types 8, 14, 22), with the member's newest metadata."""
-    classic = metadata is not None and metadata.speaks_classic
-    protocol = "classic" if classic else GROUP_TYPES[record.type]
+    protocol = protocol_of(record, metadata)
     names = _STREAMS_STATES if protocol == "streams" else _STATES
     return Step(
         no,

@@ -8,6 +8,7 @@ from fencepost.protocols.offset_commit.answers import Bounds, Signs, greatest, l
 from fencepost.protocols.offset_commit.requests import Commit
 from fencepost.protocols.offset_commit.spans import Generation
 from fencepost.protocols.offset_commit.states import State
+from fencepost.replay.requests import NONE
 
 
 @dataclass(slots=True, frozen=True)
@@ -18,6 +19,10 @@ class Moment:
     they do not show it. ``unknown``: by the same order, the coordinator certainly had removed the member.
     ``start_ms`` to ``end_ms``: when the commit was decided. ``next_from`` to ``next_by``: when the group's
     next record was written; None if another broker's clock dated it.
+
+    A request of the commit's own member that began after the answer to the commit is after it, although it
+    may have begun within the tolerance: a client goes on when it has its answer. This is concluded only where
+    it explains the answer (``explains``), so it never counts against a broker.
     """
 
     commit: Commit
@@ -31,6 +36,24 @@ class Moment:
     end_ms: int
     next_from: int | None
     next_by: int | None
+
+    @property
+    def explains(self) -> bool:
+        """Whether the broker gave the answer that the state as written has: accepted at its generation,
+        ILLEGAL_GENERATION at another.
+        """
+        current = self.commit.request.client_epoch == self.generation.generation
+        return self.state.member_known is True and self.commit.broker_error == (
+            NONE if current else "ILLEGAL_GENERATION"
+        )
+
+    def arrival(self, member_id: str) -> int | None:
+        """The earliest moment at which a member's JoinGroup for the next generation arrived."""
+        arrival = self.bounds.joined.get(member_id)
+        if arrival is None:
+            return None
+        is_own = member_id == self.commit.request.member_id
+        return arrival.own_ms if is_own and self.explains else arrival.ms
 
 
 def next_generation_begun(at: Moment) -> tuple[bool, bool]:
@@ -64,9 +87,8 @@ def _last_arrival(at: Moment) -> int | None:
         return None
     if not members:
         return at.next_from
-    arrivals = [at.bounds.joined.get(member) for member in members]
-    arrived = [arrival.ms for arrival in arrivals if arrival is not None]
-    return max(arrived) if len(arrived) == len(arrivals) else None
+    arrived = [ms for ms in map(at.arrival, members) if ms is not None]
+    return max(arrived) if len(arrived) == len(members) else None
 
 
 def may_have_joined(at: Moment) -> bool:
@@ -144,6 +166,8 @@ def member_removed(at: Moment) -> tuple[bool, bool]:
     if removed_from is None:
         removed_from = signs.seen
     removed_by = least(signs.left_by, at.next_by)
+    if at.explains and signs.left_own_from is not None:
+        removed_from = greatest(removed_from, signs.left_own_from)
     may = removed_from is None or removed_from <= at.end_ms
     return may, removed_by is not None and removed_by <= at.start_ms
 

@@ -168,14 +168,16 @@ class Order:
 
     def arrivals(self, requested_ms: Longs, numbers: Longs, late_ms: Longs | int, back_ms: int) -> Longs:
         """``arrival`` for the requests with these numbers."""
-        arrival, since = requested_ms - late_ms, self._since[numbers]
-        return np.where(since == UNKNOWN, arrival, np.maximum(arrival, since - back_ms))
+        arrival, since = requested_ms - late_ms, np.minimum(self._since[numbers], requested_ms)
+        return np.where(self._since[numbers] == UNKNOWN, arrival, np.maximum(arrival, since - back_ms))
 
     def arrival(self, request: CommitRequest, late_ms: int, back_ms: int = 0) -> int:
         """The earliest arrival of a request whose line is at most ``late_ms`` late. It did not arrive before
         the line before it was written, except that the clock may have gone back by ``back_ms`` since.
         """
-        return max(request.requested_ms - late_ms, int(self._since[request.number]) - back_ms)
+        # a line of a time that passed twice was written by the end of that time
+        since = min(int(self._since[request.number]), request.requested_ms)
+        return max(request.requested_ms - late_ms, since - back_ms)
 
     def between(self, decided: Places) -> Places:
         """Where each request was decided, as far as its neighbours on the connection show; otherwise

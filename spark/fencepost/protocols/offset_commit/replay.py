@@ -42,6 +42,7 @@ from fencepost.replay.group_coordinator.conversions import Endings, batches_of
 from fencepost.replay.group_coordinator.evidence import ShardRows, placed, placed_rows, without_compacted
 from fencepost.replay.group_coordinator.records import (
     CLASSIC_METADATA,
+    GROUP_TYPES,
     GroupRecord,
 )
 from fencepost.replay.histories import Point, interval
@@ -82,7 +83,7 @@ class GroupCoordinatorShard:
 
     def __init__(self, evidence: ShardEvidence, metadata: ClusterMetadata, tolerance_ms: int) -> None:
         self._metadata = metadata
-        self._unread_lines = evidence.unread_lines
+        self._unread_lines, self._steps = evidence.unread_lines, evidence.clock_steps
         self._stretches = {stretch.number: stretch for stretch in evidence.log.stretches}
         self._commit_records = CommitRecords(placed_rows(evidence.commit_records, evidence.log))
         self._requests = evidence.requests
@@ -174,9 +175,10 @@ class GroupCoordinatorShard:
             lateness=self._lateness,
             topics=self._metadata.topics,
             unread_lines=self._unread_lines,
+            steps=self._steps,
         )
         answers = Answers(evidence.member_lines, self._lateness)
-        memory = UnwrittenStates(answers, witnesses.state_before, self._leaders, self._lateness)
+        memory = UnwrittenStates(answers, witnesses.state_before, self._leaders, self._lateness, self._steps)
         undecided = self._placement.undecided
         pending = PendingRequests(
             self.commits, self._requests, memory, presence, managed=bool(evidence.records)
@@ -226,7 +228,8 @@ class GroupCoordinatorShard:
         leader = self._leaders.get(record.leader_epoch)
         if leader is None:
             return None
-        return 1 if is_since(self._metadata, leader, record.timestamp_ms, FIRST_EPOCH_IS_ONE) else None
+        since = FIRST_EPOCH_IS_ONE[GROUP_TYPES[record.type]]
+        return 1 if is_since(self._metadata, leader, record.timestamp_ms, since) else None
 
     def _write_simple_group(self, group_id: str, first: int) -> None:
         """Write the history of a group of which the log shows only commits, from the ``first`` record on."""

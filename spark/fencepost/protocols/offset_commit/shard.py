@@ -20,6 +20,7 @@ from fencepost.protocols.offset_commit.member_lines import (
 )
 from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.requests import COMMIT_APIS
+from fencepost.replay.clock_steps import StepsOfCluster
 from fencepost.replay.garbage_collection import give_back
 from fencepost.replay.group_coordinator.decoding import commit_records, group_records, log_of, markers
 from fencepost.replay.group_coordinator.evidence import ShardRows, UnreadLines
@@ -51,6 +52,7 @@ class ShardEvidence:
     member_lines: Sequence[MemberLine]
     heartbeats: Sequence[HeartbeatAnswer]
     unread_lines: UnreadLines = field(default_factory=dict)
+    clock_steps: StepsOfCluster = field(default_factory=StepsOfCluster)
 
 
 @dataclass(slots=True)
@@ -87,6 +89,7 @@ def decode_shard(rows: ShardRows, topics: Topics) -> ShardEvidence:
         lines,
         heartbeats,
         rows.unread_lines,
+        rows.clock_steps.of(rows.cluster),
     )
 
 

@@ -32,6 +32,7 @@ from fencepost.protocols.offset_commit.moments import (
 from fencepost.protocols.offset_commit.requests import Commit, CommitRequest
 from fencepost.protocols.offset_commit.spans import Generation
 from fencepost.protocols.offset_commit.states import ABSENT, State
+from fencepost.replay.clock_steps import StepsOfCluster
 
 AS_WRITTEN, NEXT_GENERATION, STILL_REBALANCING, GONE = range(4)
 
@@ -41,13 +42,14 @@ class UnwrittenStates:
     """The states that the coordinator of one classic group had in memory, beyond its log.
 
     ``leaders``: leader epoch -> broker id. ``state_before``: the state of a request's member by the answers
-    to it (Witnesses.state_before).
+    to it (Witnesses.state_before). ``steps``: the times that passed twice.
     """
 
     answers: Answers
     state_before: Callable[[CommitRequest], AnsweredEpoch | None]
     leaders: Mapping[int, int | None]
     lateness: Lateness
+    steps: StepsOfCluster
 
     def states(self, commit: Commit, state: State) -> list[State]:
         """The states that a commit may have met if ``state`` is the state in the log: one to four variants.
@@ -72,6 +74,7 @@ class UnwrittenStates:
         # times of two brokers are of two clocks
         late_ms = self.lateness.of(request)
         next_ms = generation.next_ms if led_by is None or led_by == request.broker_id else None
+        next_range = self.steps.range_of(request.broker_id, next_ms or 0)
         signs = self.answers.signs(request.broker_id, request.member_id)
         return Moment(
             commit,
@@ -85,8 +88,8 @@ class UnwrittenStates:
             and signs.was_answered_unknown(request.connection, request.responded_ms),
             request.requested_ms - late_ms,
             request.responded_ms,
-            None if next_ms is None else next_ms - late_ms,
-            None if next_ms is None else next_ms + late_ms,
+            None if next_ms is None else next_range.low_ms - late_ms,
+            None if next_ms is None else next_range.high_ms + late_ms,
         )
 
     def _own(

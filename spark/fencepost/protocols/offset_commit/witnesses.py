@@ -30,6 +30,7 @@ from fencepost.protocols.offset_commit.member_lines import HeartbeatAnswer, Memb
 from fencepost.protocols.offset_commit.order import lines_of, turns
 from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.requests import CommitRequest
+from fencepost.replay.clock_steps import StepsOfCluster
 from fencepost.replay.group_coordinator.assignments import assigned_topics
 from fencepost.replay.group_coordinator.evidence import UnreadLines
 from fencepost.replay.group_coordinator.requests import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP
@@ -64,9 +65,10 @@ class Witnesses:
         lateness: Lateness,
         topics: Topics,
         unread_lines: UnreadLines,
+        steps: StepsOfCluster,
     ) -> None:
         """``numbers``: of the group's requests."""
-        self._unread_lines = unread_lines
+        self._unread_lines, self._steps = unread_lines, steps
         self._topics = topics
         self._lateness = lateness
         self._answered: dict[int, AnsweredEpoch] = {}
@@ -112,6 +114,7 @@ class Witnesses:
     def _note(self, chain: Iterable[_Line]) -> None:
         newest: dict[str, _Last] = {}
         waiting: dict[str, list[CommitRequest]] = {}
+        given: set[str] = set()
         for line in chain:
             if isinstance(line, CommitRequest):
                 if line.member_id in newest:
@@ -123,7 +126,11 @@ class Witnesses:
                 self._settle(requests, before, line)
             answered = answered_epoch(line, None if before is None else before.answered)
             if answered is not None:
-                newest[line.member_id] = _Last(line, answered, _firm(line, answered, before))
+                firm = _firm(line, answered, before, new=line.member_id in given)
+                newest[line.member_id] = _Last(line, answered, firm)
+            given.discard(line.member_id)
+            if not isinstance(line, HeartbeatAnswer) and line.api_key == JOIN_GROUP and not line.fine:
+                given.add(line.member_id)
         for member_id, requests in waiting.items():
             self._settle(requests, newest[member_id], None)
 
@@ -193,7 +200,9 @@ class Witnesses:
         timeouts = [line.timeout_ms for line in join_requests if line.timeout_ms is not None]
         if firm is None or not timeouts:
             return None
-        return firm.requested_ms - self._lateness.of(firm) + min(timeouts)
+        start_ms = firm.requested_ms - self._lateness.of(firm)
+        until_ms = start_ms + min(timeouts)
+        return until_ms if self._steps.is_steady(firm.broker_id, start_ms, until_ms) else None
 
 
 def _lines(chain: Longs, requests: Requests, numbers: Longs, answers: Sequence[Answer]) -> Iterator[_Line]:
@@ -203,14 +212,18 @@ def _lines(chain: Longs, requests: Requests, numbers: Longs, answers: Sequence[A
         yield next(commit_requests) if at < len(numbers) else answers[at - len(numbers)]
 
 
-def _firm(line: Answer, answered: AnsweredEpoch, before: _Last | None) -> MemberLine | None:
+def _firm(line: Answer, answered: AnsweredEpoch, before: _Last | None, *, new: bool) -> MemberLine | None:
     """The answer from which a member's timeouts count, at the earliest: a successful Heartbeat once the
-    member has its assignment, or a JoinGroup that brings a new generation.
+    member has its assignment, or a JoinGroup that brings a new generation. ``new``: the member had been given
+    its id by the answer before; a request without its id is a new member's, too.
     """
-    if isinstance(line, HeartbeatAnswer) or before is None:
+    if isinstance(line, HeartbeatAnswer):
         return None
     if line.api_key == JOIN_GROUP:
-        return line if before.answered.epoch < answered.epoch else None
+        rises = before is not None and before.answered.epoch < answered.epoch
+        return line if rises or new or not line.named else None
+    if before is None:
+        return None
     if line.api_key == HEARTBEAT and line.fine and answered.rebalancing is False:
         return line
     return before.firm if before.answered.epoch == answered.epoch else None

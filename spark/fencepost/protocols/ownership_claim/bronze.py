@@ -19,7 +19,7 @@ COORDINATOR_LINES = Table(
     {
         "cluster": "string",
         "broker_id": "int",
-        # preparing, stabilized, assignment_received, emptied, member_failed, member_left
+        # preparing, stabilized, assignment_received, emptied, member_failed, member_left, migration_disabled
         "event": "string",
         "group_id": "string",
         "member_id": "string",

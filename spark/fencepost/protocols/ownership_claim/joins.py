@@ -20,6 +20,7 @@ from fencepost.replay.group_coordinator.requests import (
     JOIN_GROUP,
     LEAVE_GROUP,
     SYNC_GROUP,
+    timeout_of_join,
 )
 from fencepost.replay.requests import NONE, RequestLine, each_line, error_name, integer, text
 
@@ -35,7 +36,8 @@ _IN_GENERATION = frozenset({NONE, "REBALANCE_IN_PROGRESS"})
 class Join:
     """A JoinGroup request. ``subscription``: that of its first assignor, None for other protocol types and
     for a request without one. ``error`` is None if the line has no answer; ``answered_id`` and
-    ``generation`` are those of the answer (generation -1 if refused).
+    ``generation`` are those of the answer (generation -1 if refused). ``timeout_ms``: the shorter of its
+    session timeout and its rebalance timeout; a coordinator keeps the member at least so long.
     """
 
     line: RequestLine
@@ -50,18 +52,21 @@ class Join:
     answered_id: str | None
     generation: int
     leader: str | None
+    timeout_ms: int | None
 
 
 @dataclass(slots=True, eq=False)
 class Sign:
     """A request which shows that a member was in a generation: a heartbeat or a SyncGroup that was not
-    refused. A LeaveGroup names no generation (-1): it shows only that the member was one.
+    refused. A LeaveGroup names no generation (-1): it shows only that the member was one. ``settled``:
+    answered NONE, so the group was not about to leave that generation.
     """
 
     line: RequestLine
     group_id: str
     member_id: str
     generation: int
+    settled: bool
 
 
 @dataclass(slots=True)
@@ -118,6 +123,7 @@ def _join(line: RequestLine) -> Join | None:
         text(answer.get("memberId")) or None,
         -1 if generation is None else generation,
         text(answer.get("leader")) or None,
+        timeout_of_join(sent),
     )
 
 
@@ -139,7 +145,7 @@ def _sign(line: RequestLine) -> Iterable[Sign]:
     # a SyncGroup that is answered REBALANCE_IN_PROGRESS may be of any earlier generation
     is_member = error in _IN_GENERATION if line.api_key == HEARTBEAT else error == NONE
     if is_member and group_id is not None and member_id and generation is not None:
-        yield Sign(line, group_id, member_id, generation)
+        yield Sign(line, group_id, member_id, generation, error == NONE)
 
 
 def _leavers(line: RequestLine) -> Iterable[Sign]:
@@ -151,7 +157,7 @@ def _leavers(line: RequestLine) -> Iterable[Sign]:
     for member in answer.get("members") or ({**line.sent, "errorCode": 0},):
         member_id = text(member.get("memberId"))
         if member_id and error_name(integer(member.get("errorCode"))) == NONE:
-            yield Sign(line, group_id, member_id, -1)
+            yield Sign(line, group_id, member_id, -1, False)
 
 
 def _read_subscriptions(joins: Sequence[Join], sent: Sequence[bytes | None]) -> None:

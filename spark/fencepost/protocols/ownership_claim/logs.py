@@ -1,7 +1,8 @@
 """Log lines of brokers and consumers about rebalances of classic groups, as rows.
 
-They have reasons and times, and repeat what the group's records and requests show; no verdict depends on
-them.
+They have reasons and times, and mostly repeat what the group's records and requests show. Three things only
+they say: that a generation began that has no record, that a member was removed before the next record, and
+that a broker's configuration keeps classic members out of a consumer group.
 """
 
 from __future__ import annotations
@@ -95,6 +96,13 @@ COORDINATOR_MESSAGES = (
         _BEFORE_4,
         "[Group {}] Member {} has left group through explicit `LeaveGroup`; client reason: {}",
         ("group_id", "member_id", "reason"),
+    ),
+    Message(
+        "migration_disabled",
+        _MANAGER,
+        "Cannot join the consumer group {} with the classic protocol because the group migration is "
+        "disabled.",
+        ("group_id",),
     ),
 )
 """The messages of Kafka 3.9 to 4.3, in the order in which they are tried."""

@@ -40,7 +40,7 @@ SELECT cluster, sum(rebalances) AS claims, sum(if(standing = 'stale', rebalances
 FROM {CLAIMS} GROUP BY cluster
 """
 _STUCK = f"""
-SELECT cluster, group_id, rebalances, abandoned, lasted_ms, began_at, last_reason FROM {STUCK}
+SELECT cluster, group_id, members, rebalances, abandoned, lasted_ms, began_at, last_reason FROM {STUCK}
 ORDER BY rebalances DESC, group_id, first_generation
 """
 _BOUNCED = (
@@ -105,12 +105,13 @@ class Rebalances:
     def _stuck_groups(self, cluster: str) -> Iterator[str]:
         stuck = [row for row in self._stuck if row["cluster"] == cluster]
         if stuck:
-            yield f"{_counted(len(stuck), 'group')} rebalanced again and again without effect:"
+            yield f"{_counted(len(stuck), 'group')} rebalanced several times in a row without effect:"
         for row in stuck[:_MOST]:
             reason = f": {printable(row['last_reason'])}" if row["last_reason"] is not None else ""
+            members, lasted = _counted(row["members"], "member"), _duration(row["lasted_ms"])
             yield (
-                f"    {time_of(row['began_at'])}  {printable(row['group_id'])!r}, {row['rebalances']} times "
-                f"in {row['lasted_ms'] / 1000:.1f} s{reason}"
+                f"    {time_of(row['began_at'])}  {printable(row['group_id'])!r} of {members}, "
+                f"{_repeated(row)} in {lasted}{reason}"
             )
 
     def _claims(self, cluster: str) -> Iterator[str]:
@@ -147,6 +148,18 @@ class Rebalances:
 def _wrapped(text: str) -> list[str]:
     indent = "      " if text.startswith(" ") else ""
     return textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_on_hyphens=False)
+
+
+def _repeated(stuck: Row) -> str:
+    """The rebalances of a run: those with an assignment, and those that never had one."""
+    kept, abandoned = stuck["rebalances"], stuck["abandoned"] or 0
+    same = f"the same assignment {_counted(kept, 'time')}" if kept > 1 else ""
+    none = f"{_counted(abandoned, 'generation')} without an assignment" if abandoned else ""
+    return " and ".join(each for each in (same, none) if each)
+
+
+def _duration(ms: int) -> str:
+    return f"{ms} ms" if ms < 1000 else f"{ms / 1000:.1f} s"
 
 
 def _counted(number: int, word: str) -> str:

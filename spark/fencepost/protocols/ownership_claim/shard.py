@@ -11,11 +11,13 @@ import pyarrow.compute as pc
 
 from fencepost.protocols.ownership_claim.generations import Generation, replay
 from fencepost.protocols.ownership_claim.joins import Join, Lines, Sign, read_lines
+from fencepost.protocols.ownership_claim.places import Place
 from fencepost.protocols.ownership_claim.rebalance import CoordinatorLine, Rebalances
 from fencepost.protocols.ownership_claim.records import GenerationRecord, records_of
 from fencepost.protocols.ownership_claim.rows import GenerationRows
-from fencepost.protocols.ownership_claim.states_met import Place, State, StatesMet
+from fencepost.protocols.ownership_claim.states_met import State, StatesMet
 from fencepost.protocols.ownership_claim.tables import GROUP_JOIN_STATES, GROUP_JOINS, SYNC_CLOCKS
+from fencepost.replay.clock_steps import StepsOfCluster
 from fencepost.replay.columns import Columns
 from fencepost.replay.coverage import is_whole
 from fencepost.replay.garbage_collection import collection_paused
@@ -52,6 +54,7 @@ class ShardEvidence:
     lines: Lines
     coordinator_lines: Sequence[CoordinatorLine]
     unread_lines: UnreadLines = field(default_factory=dict)
+    clock_steps: StepsOfCluster = field(default_factory=StepsOfCluster)
 
 
 @dataclass(slots=True)
@@ -75,6 +78,7 @@ def decode_shard(rows: ShardRows, line_rows: pa.Table) -> ShardEvidence:
         read_lines(rows.requests),
         coordinator_lines(line_rows),
         rows.unread_lines,
+        rows.clock_steps.of(rows.cluster),
     )
 
 
@@ -147,23 +151,20 @@ class _Shard:
         self._rows.add_generations(
             generations, Rebalances(joins, evidence.coordinator_lines, self._leaders, self._tolerance_ms)
         )
-        if any(not isinstance(record, GenerationRecord) for record in evidence.records):
-            # a group that is, or was, of another kind as well has states that this replay does not know
-            whole = False
-        else:
-            whole = self._whole
         states_met = StatesMet(
             generations,
             evidence.lines,
             evidence.coordinator_lines,
             self._leaders,
             self._tolerance_ms,
-            whole=whole,
+            steps=self._evidence.clock_steps,
+            whole=self._whole,
+            other_kinds=any(not isinstance(record, GenerationRecord) for record in evidence.records),
             base=self._evidence.log.base,
             unread=self._evidence.unread_lines,
         )
         for join in joins:
-            place = states_met.place(join)
+            place = states_met.places.of(join)
             self._write(join, place, states_met.states(join, place))
 
     def _write(self, join: Join, place: Place, states: Sequence[State]) -> None:

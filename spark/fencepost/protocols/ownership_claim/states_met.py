@@ -8,34 +8,25 @@ evidence of what the broker knew of the member; records, and answers to other re
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from fencepost.protocols.ownership_claim.generations import Generation
 from fencepost.protocols.ownership_claim.joins import Join, Lines
+from fencepost.protocols.ownership_claim.places import Place, Places
 from fencepost.protocols.ownership_claim.rebalance import CoordinatorLine
 from fencepost.protocols.ownership_claim.signs import Signs
+from fencepost.replay.clock_steps import StepsOfCluster
 from fencepost.replay.group_coordinator.requests import ELSEWHERE
 from fencepost.replay.logs import Base
 from fencepost.replay.requests import LATEST_MS, NONE
 
+_FENCED, _INCONSISTENT, _UNKNOWN_MEMBER = (
+    "FENCED_INSTANCE_ID", "INCONSISTENT_GROUP_PROTOCOL", "UNKNOWN_MEMBER_ID",
+)  # fmt: skip
 _MOST = 6
 _Key = TypeVar("_Key")
-
-
-class Place(NamedTuple):
-    """The place in the group's log at which a request was decided: the newest generations that were written
-    when it arrived (``first``) and when it was answered (``last``); None if there was none.
-
-    ``why_not``: why the place is not known. ``by_clock``: the place is known only by times, since no record
-    has the generation of the answer.
-    """
-
-    first: Generation | None = None
-    last: Generation | None = None
-    why_not: str | None = None
-    by_clock: bool = False
 
 
 class State(NamedTuple):
@@ -51,8 +42,8 @@ class State(NamedTuple):
 class StatesMet:
     """The states that the JoinGroups of one group may have met.
 
-    ``whole``: whether no part of the group's log is missing, except what compaction removed up to ``base``
-    (None: nothing). ``unread``: positions of lines of request logs that could not be read, by file.
+    ``steps``, ``whole``, ``other_kinds``, ``base``: as of Places. ``unread``: positions of lines of request
+    logs that could not be read, by file.
     """
 
     def __init__(
@@ -63,116 +54,47 @@ class StatesMet:
         leaders: Mapping[int, int | None],
         tolerance_ms: int,
         *,
+        steps: StepsOfCluster,
         whole: bool,
+        other_kinds: bool,
         base: Base | None,
         unread: Mapping[str, Sequence[int]],
     ) -> None:
         self._generations = generations
-        self._times = [generation.begin.ms or 0 for generation in generations]
-        self._epochs = [generation.record.leader_epoch for generation in generations]
-        self._leaders = leaders
         self._tolerance_ms = tolerance_ms
-        self._whole = whole
-        self._base = base
+        self._steps = steps
         self._unread = unread
         self._signs = Signs(generations, lines, coordinator_lines)
-
-    def place(self, join: Join) -> Place:
-        """The place at which a request was decided: by the record of its generation, else by the clock."""
-        if join.error == NONE and join.answered_id is not None:
-            generation = self._signs.generation_of(join.answered_id, join.generation)
-            if generation is not None:
-                before = generation.before
-                hole = before is None and not generation.is_first
-                return Place(
-                    before, generation, "the log has a hole before this generation" if hole else None
-                )
-        if not self._generations:
-            return Place(why_not=None if self._is_whole_for(join) else "the log does not show the group")
-        return self._place_by_clock(join)
-
-    def _place_by_clock(self, join: Join) -> Place:
-        first, last = self._newest_by_then(join)
-        near = self._generations[max(first, 0) : last + 2]
-        brokers: set[int | None] = {self._leaders.get(generation.record.leader_epoch) for generation in near}
-        elsewhere = bool(brokers - {None, join.line.broker_id})
-        if elsewhere and (
-            self._only_term(join.line.broker_id) is None
-            or self._may_be_over(first)
-            or self._may_be_over(last)
-        ):
-            return Place(why_not="its broker's clock is not the one that wrote the group's records")
-        if any(generation.is_before_hole for generation in near):
-            return Place(why_not="the log has a hole here")
-        if first < 0 and not self._is_whole_for(join):
-            return Place(why_not="the log does not show the group before this request")
-        arrived, answered = join.line.requested_ms, join.line.responded_ms
-        if elsewhere:
-            arrived = answered = 0  # they are of another clock, but known to come before the next record
-        return Place(self._newest(first, arrived), self._newest(last, answered), by_clock=True)
-
-    def _is_whole_for(self, join: Join) -> bool:
-        """Whether the log shows the group as it was when a request came: of what is compacted, it shows only
-        what was left at the end.
-        """
-        if not self._whole or self._base is None:
-            return self._whole
-        compacted_ms = self._base.ms
-        if compacted_ms is None or set(self._leaders.values()) != {join.line.broker_id}:
-            return False
-        return compacted_ms < join.line.requested_ms - self._tolerance_ms
-
-    def _may_be_over(self, number: int) -> bool:
-        """Whether the generation with this number ended otherwise than by the next one."""
-        if number < 0 or self._generations[number].end is None:
-            return False
-        following = self._generations[number + 1 : number + 2]
-        return not following or following[0].before is not self._generations[number]
-
-    def _newest_by_then(self, join: Join) -> tuple[int, int]:
-        """The numbers of the newest generations that were written when it arrived, and when it was answered.
-
-        If the broker led the log in one term only, leader epochs order its requests against the generations
-        of other brokers; times are compared only within its term.
-        """
-        term = self._only_term(join.line.broker_id)
-        low, high = 0, len(self._times)
-        if term is not None:
-            low, high = bisect_left(self._epochs, term), bisect_right(self._epochs, term)
-        times = self._times[low:high]
-        first = bisect_right(times, join.line.requested_ms - self._tolerance_ms)
-        last = bisect_right(times, join.line.responded_ms + self._tolerance_ms)
-        return low + first - 1, low + last - 1
-
-    def _only_term(self, broker_id: int) -> int | None:
-        """The only leader epoch in which a broker coordinated the group; None if there may be several."""
-        led_epochs = [epoch for epoch, leader in self._leaders.items() if leader == broker_id]
-        # leader epochs are consecutive from 0 on
-        all_known = 0 in self._leaders and all(epoch in self._leaders for epoch in self._epochs)
-        return led_epochs[0] if all_known and len(led_epochs) == 1 else None
-
-    def _newest(self, number: int, ms: int) -> Generation | None:
-        """The generation with this number, unless the group no longer existed, or was of another
-        kind, then.
-        """
-        if number < 0:
-            return None
-        end = self._generations[number].end
-        has_ended = end is not None and end.ms is not None and end.ms < ms - self._tolerance_ms
-        return None if has_ended else self._generations[number]
+        self.places = Places(
+            generations,
+            self._signs,
+            leaders,
+            tolerance_ms,
+            steps=steps,
+            whole=whole,
+            other_kinds=other_kinds,
+            base=base,
+        )
 
     def states(self, join: Join, place: Place) -> list[State]:
         """The states that a request may have met at its place; an empty list if they are not known."""
         if join.error in ELSEWHERE:
             return [State(None, None, None, None, None)]
+        if self._signs.is_migration_disabled(join, self._tolerance_ms):
+            return [State(None, None, None, None, False)]
         if place.why_not is not None:
             return []
         current = self._current(join, place)
         if not current:
             return []
         member = self._member_known(join, place)
-        instance, fenced = self._instance(join, place)
+        instance, fenced = self._instance(join, place, member)
+        if join.error == _FENCED and instance and fenced is False:
+            fenced = self._fenced_later(join, member)
         supported = _protocols_supported(join, place)
+        if join.error == _INCONSISTENT and supported and not self._is_settled(join, place):
+            # members may have joined since with fewer assignors; a record has them only when all have joined
+            supported = None
         if place.by_clock and join.error == NONE:
             # its line may be later than the tolerance: a record before the line may be after the request
             fenced, supported = None if fenced else fenced, supported or None
@@ -180,6 +102,21 @@ class StatesMet:
             State(generation, member, instance, fenced, supported)
             for generation in sorted(current, key=lambda each: each or 0)
         ]
+
+    def _fenced_later(self, join: Join, member_known: bool | None) -> bool | None:
+        """Whether another member took over the instance of this one while it waited for the others: then it
+        is told so in the end.
+        """
+        if member_known:
+            return False
+        return True if any(self._signs.takeovers_during(join)) else None
+
+    def _is_settled(self, join: Join, place: Place) -> bool:
+        """Whether the group was certainly in its newest generation, and not about to leave it."""
+        if place.first is None or place.first is not place.last:
+            return False
+        settled_ms = self._signs.settled.get((join.line.broker_id, place.first.assignment_record))
+        return settled_ms is not None and settled_ms - self._tolerance_ms > join.line.responded_ms
 
     def _current(self, join: Join, place: Place) -> set[int | None]:
         """The generations that may have been current; {None} if there are too many."""
@@ -210,6 +147,8 @@ class StatesMet:
         if join.instance_id is None and not join.member_id:
             return True
         broker_id, arrived = join.line.broker_id, join.line.requested_ms
+        if not self._steps.is_steady(broker_id, arrived, join.line.responded_ms):
+            return self._follows_another_generation(join)
         before, generation = place.first, place.last
         if before is not None and before.generation == join.generation - 1:
             last_request_ms = self._signs.last_requests.get((broker_id, before.assignment_record))
@@ -252,7 +191,9 @@ class StatesMet:
         if (first <= now or was_assigned) and (last > until or self._is_member_later(join)):
             return True
         never_member = last < 0 and not was_assigned and self._was_never_member(join)
-        return False if self._was_removed(join, place, now, last) or never_member else None
+        if self._was_removed(join, place, now, last) or never_member:
+            return False
+        return True if join.error != _UNKNOWN_MEMBER and self._was_just_let_in(join) else None
 
     def _is_member_later(self, join: Join) -> bool:
         """Whether a later request shows that it was still a member: member ids are unique."""
@@ -272,6 +213,23 @@ class StatesMet:
                 return True
         return False
 
+    def _was_just_let_in(self, join: Join) -> bool:
+        """Whether the answer to an earlier JoinGroup on the same connection gave it its member id, or let it
+        in, and its session has not expired since: a file has all lines of its time, except those that could
+        not be read.
+        """
+        line, late_ms = join.line, self._tolerance_ms
+        before = self._signs.let_in_before(join)
+        if before is None or before.timeout_ms is None:
+            return False
+        unread = self._unread.get(line.file, ())
+        return (
+            line.requested_ms < before.line.requested_ms - late_ms + before.timeout_ms
+            and not self._signs.may_have_left(join, before, late_ms)
+            and self._steps.is_steady(line.broker_id, before.line.requested_ms, line.responded_ms)
+            and not any(before.line.position < hole < line.position for hole in unread)
+        )
+
     def _was_removed(self, join: Join, place: Place, now: int, last: int) -> bool:
         """Whether the member was removed before: member ids are unique."""
         late_ms = self._tolerance_ms
@@ -283,29 +241,33 @@ class StatesMet:
             return True
         if not 0 <= last < now:
             return False
-        term = self._only_term(join.line.broker_id)
-        if term is not None and self._epochs[last + 1] < term:
+        term, following = self.places.only_term(join.line.broker_id), self._generations[last + 1]
+        if term is not None and following.record.leader_epoch < term:
             return True
-        return self._times[last + 1] < before
+        return (following.begin.ms or 0) < before
 
     def _was_never_member(self, join: Join) -> bool:
         """Whether a refused member never existed: no record and no answer names it, and all of them are
         known.
         """
-        return self._is_whole_for(join) and join.error != NONE and not any(self._unread.values())
+        return self.places.is_whole_for(join) and join.error != NONE and not any(self._unread.values())
 
-    def _instance(self, join: Join, place: Place) -> tuple[bool | None, bool | None]:
+    def _instance(
+        self, join: Join, place: Place, member_known: bool | None
+    ) -> tuple[bool | None, bool | None]:
         if join.instance_id is None:
             return False, False
-        if place.why_not is not None:
-            return None, None
+        if member_known and self._signs.has_instance(join.member_id, join.instance_id):
+            return True, False
         first, last = (
             None if each is None else each.instances.get(join.instance_id)
             for each in (place.first, place.last)
         )
         if first is None and last is None and place.first is place.last:
-            known_absent = place.first is None and self._is_whole_for(join)
-            return (False, False) if known_absent else (None, None)
+            # before its generation is written, no record shows the instance of a member that was let in
+            absent = place.first is None and self.places.is_whole_for(join) and join.error == _UNKNOWN_MEMBER
+            settled = join.error != NONE and self._is_settled(join, place)
+            return (False, False) if absent or settled else (None, None)
         if first is not None and first == last:
             return True, bool(join.member_id) and first != join.member_id
         if (

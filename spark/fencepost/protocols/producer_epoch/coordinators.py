@@ -19,6 +19,7 @@ from fencepost.protocols.producer_epoch.refusals import Connection, KnownEpoch
 from fencepost.protocols.producer_epoch.tables import CARRIED_IDS
 from fencepost.protocols.producer_epoch.transaction_state_manager import TransactionStateManager
 from fencepost.replay import logs
+from fencepost.replay.clock_steps import ClockSteps
 from fencepost.replay.garbage_collection import collection_paused
 from fencepost.replay.keys import TRANSACTIONS_TOPIC, topic_key
 from fencepost.replay.log_ends import Ends
@@ -47,7 +48,7 @@ class Coordinators:
     where logs end that will never be written again (log_ends.final_ends). ``before``: rows of CARRIED_IDS
     that an earlier chapter handed down; ``began``: by cluster and partition_key, the offsets from and to
     which that chapter knew the log. ``next_ms``: by cluster that has a next chapter, the time from which
-    that reads logs.
+    that reads logs. ``clock_steps``: the times that passed twice by a broker's clock.
     """
 
     batches: pa.Table
@@ -60,6 +61,7 @@ class Coordinators:
     before: pa.Table = field(default_factory=CARRIED_IDS.arrow_schema.empty_table)
     began: Mapping[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
     next_ms: Mapping[str, int] = field(default_factory=dict)
+    clock_steps: ClockSteps = field(default_factory=ClockSteps)
 
 
 @collection_paused()
@@ -83,16 +85,21 @@ def replay_coordinators(
     for shard in sorted(logs_of_shard.keys() | requests.keys(), key=str):
         cluster, partition = shard
         shard_requests = request_rows.read_request_rows(requests[shard]) if shard in requests else []
-        cluster_metadata = metadata.get(cluster, ClusterMetadata())
+        cluster_metadata, steps = (
+            metadata.get(cluster, ClusterMetadata()),
+            coordinators.clock_steps.of(cluster),
+        )
         # each incarnation of the topic has its own log: requests are about the newest
         *older, newest = logs_of_shard.get(shard, [_no_log(coordinators, cluster, partition)])
         for evidence in older:
-            TransactionStateManager(evidence, cluster_metadata, (), {}, tolerance_ms).add_to(rows)
+            TransactionStateManager(evidence, cluster_metadata, (), {}, tolerance_ms, steps=steps).add_to(
+                rows
+            )
         epochs_of_connections = connection_epochs.get(cluster, {})
         end = None if partition is None else coordinators.ends.get((cluster, partition))
         newest = replace(newest, end=end)
         TransactionStateManager(
-            newest, cluster_metadata, shard_requests, epochs_of_connections, tolerance_ms
+            newest, cluster_metadata, shard_requests, epochs_of_connections, tolerance_ms, steps=steps
         ).add_to(rows)
     return rows.replayed()
 

@@ -196,6 +196,7 @@ def _replayed_coordinators(
                 "cleaned": cleaned,
                 "began": _known_stretches(evidence),
                 "next_ms": dict(evidence.next_ms),
+                "clock_steps": evidence.clock_steps,
             },
             final_ends(log_ends, metadata, TRANSACTIONS_TOPIC),
             metadata,

@@ -37,6 +37,7 @@ from fencepost.protocols.producer_epoch.transaction_metadata import TransactionM
 from fencepost.protocols.producer_epoch.transactions import Transaction, transactions
 from fencepost.protocols.producer_epoch.verifications import verified_during
 from fencepost.protocols.producer_epoch.witnesses import Witnesses, unread_lines
+from fencepost.replay.clock_steps import StepsOfCluster
 from fencepost.replay.coverage import LogKey, is_complete, is_whole, log_coverage
 from fencepost.replay.keys import TRANSACTIONS_TOPIC
 from fencepost.replay.late_lines import LateLines
@@ -80,8 +81,10 @@ class TransactionStateManager:
         coordinator_requests: Sequence[RequestRow],
         connection_epochs: Mapping[str, Mapping[Connection, Sequence[KnownEpoch]]],
         tolerance_ms: int,
+        *,
+        steps: StepsOfCluster,
     ) -> None:
-        self._tolerance_ms = tolerance_ms
+        self._tolerance_ms, self._steps = tolerance_ms, steps
         self._connection_epochs = connection_epochs
         self._unread = unread_lines(evidence.quarantine)
         self._cluster, _, self._partition, partition_key = evidence.key
@@ -173,10 +176,12 @@ class TransactionStateManager:
             transactions_of_id = transactions(transitions, resumed)
             if self._coordinator is not None:
                 self._add_history(rows, self._coordinator, each, transitions, transactions_of_id)
+            requests = [sent for sent in each.timed_requests if self._is_timed(sent)]
             accepted = [
                 *each.pairs,
-                *ended_pairs(each.timed_requests, transitions, self._tolerance_ms),
-                *added_pairs(each.timed_requests, transitions, self._tolerance_ms),
+                *ended_pairs(requests, transitions, self._tolerance_ms),
+                *added_pairs(requests, transitions, self._tolerance_ms),
+                *self._committed_meanwhile(each),
             ]
             pairs = [*accepted, *_aborting_inits(transitions)]
             states = States(transitions, self._late_lines)
@@ -247,7 +252,11 @@ class TransactionStateManager:
             each.records[0] = handed_down.restored_record(each.records[0])
 
     def _replay(self, each: _Id) -> list[Transition]:
-        epoch_requests = [request for request in each.timed_requests if request.api_key in (INIT, END)]
+        epoch_requests = [
+            request
+            for request in each.timed_requests
+            if request.api_key in (INIT, END) and self._is_timed(request)
+        ]
         initialisers = Initialisers(each.requests, each.records, self._producers)
         metadata = TransactionMetadata(Enders(epoch_requests, self._tolerance_ms), initialisers)
         inits = {pair.record.offset: pair.request for pair in each.pairs if pair.sure}
@@ -259,6 +268,15 @@ class TransactionStateManager:
             replayed = [metadata.resume(each.before.resumed_transition(replayed[0]))]
         following = (metadata.replay(record, inits.get(record.offset)) for record in each.records[1:])
         return [*replayed, *following]
+
+    def _is_timed(self, request: RequestRow) -> bool:
+        """Whether the times of a request did not pass twice, so that a record of then may be its own."""
+        return self._steps.is_steady(request.broker_id, request.requested_ms, request.responded_ms)
+
+    def _committed_meanwhile(self, each: _Id) -> list[Pair]:
+        """The EndTxn requests of times that passed twice, each with the record that has its content."""
+        pairs = committed_without_clock(each.requests, each.records)
+        return [pair for pair in pairs if not self._is_timed(pair.request)]
 
     def _add_decided(
         self, rows: CoordinatorRows, each: _Id, met_states: MetStates, accepted: Iterable[Pair]

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from fencepost.capture.plan import REQUEST_LOG
 from fencepost.engines import Engine, Rows
+from fencepost.replay.clock_steps import ClockSteps
 from fencepost.replay.entities import tuples, with_entity
 from fencepost.replay.evidence import Evidence
 from fencepost.replay.group_coordinator.decoding import sightings
@@ -56,12 +57,13 @@ _SIGHTED = Table(
 class Facts(NamedTuple):
     """Facts that the replay of every coordinator's log gets. ``metadata``: cluster -> its metadata, with
     topic ids from stored commits; ``unread``: cluster -> lines of request logs that could not be read;
-    ``cuts``: as in Evidence.
+    ``cuts``, ``clock_steps``: as in Evidence.
     """
 
     metadata: Mapping[str, ClusterMetadata]
     unread: Mapping[str, UnreadLines]
     cuts: Mapping[Partition, int]
+    clock_steps: ClockSteps
 
     def metadata_of(self, cluster: str) -> ClusterMetadata:
         """The metadata of a cluster; empty if none is known."""
@@ -71,7 +73,10 @@ class Facts(NamedTuple):
         """The evidence of a shard as ShardRows; ``evidence`` has the names of its fields."""
         cluster, partition = shard_of_name(shard)
         cut = 0 if partition is None else self.cuts.get((cluster, OFFSETS_TOPIC, partition), 0)
-        return ShardRows(cluster, partition, unread_lines=self.unread.get(cluster, {}), cut=cut, **evidence)
+        unread = self.unread.get(cluster, {})
+        return ShardRows(
+            cluster, partition, unread_lines=unread, cut=cut, clock_steps=self.clock_steps, **evidence
+        )
 
 
 class Spread(NamedTuple):
@@ -128,7 +133,7 @@ def _placement_and_facts(evidence: Evidence) -> tuple[Placement, Facts]:
     sighted = engine.replay(_of_logs(engine), _find_sightings, [_SIGHTED])
     metadata = _with_sightings(evidence, engine.collect(sighted[_SIGHTED.name]))
     unread = _by_cluster(engine.collect(engine.map(quarantine, _unread_lines, _UNREAD)))
-    return placement, Facts(metadata, unread, evidence.cuts)
+    return placement, Facts(metadata, unread, evidence.cuts, evidence.clock_steps)
 
 
 def _find_sightings(shard: str, evidence: Mapping[str, pa.Table]) -> Iterable[tuple[Table, pa.Table]]:

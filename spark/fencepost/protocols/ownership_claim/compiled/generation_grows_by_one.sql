@@ -1,4 +1,4 @@
--- generated from spec/ownership_claim/OwnershipClaimProps.tla:223 by `tlasql compile`; do not edit
+-- generated from spec/ownership_claim/OwnershipClaimProps.tla:231 by `tlasql compile`; do not edit
 --
 -- GenerationGrowsByOne == generation' # generation => generation' = generation + 1 + abandoned'
 WITH frame AS (
@@ -55,7 +55,7 @@ SELECT
     WHEN NOT verdict
     THEN CASE
       WHEN antecedent AND NOT c1
-      THEN 'generation\' = generation + 1 + abandoned\' (OwnershipClaimProps:223)'
+      THEN 'generation\' = generation + 1 + abandoned\' (OwnershipClaimProps:231)'
     END
   END AS failed_conjunct,
   CASE

@@ -1,4 +1,4 @@
--- generated from spec/ownership_claim/OwnershipClaimProps.tla:204 by `tlasql compile`; do not edit
+-- generated from spec/ownership_claim/OwnershipClaimProps.tla:212 by `tlasql compile`; do not edit
 --
 -- NoStaleJoinAdmitted ==
 --     \A j \in joins : ~j.elsewhere /\ j.error = "NONE" /\ NamesGeneration(j)
@@ -348,7 +348,7 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN 'ProposedJoin(j) # "ILLEGAL_GENERATION" (OwnershipClaimProps:206)'
+      THEN 'ProposedJoin(j) # "ILLEGAL_GENERATION" (OwnershipClaimProps:214)'
     END AS failed_conjunct
   FROM judged
 ), agreed AS (

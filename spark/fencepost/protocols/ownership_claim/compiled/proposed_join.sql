@@ -1,4 +1,4 @@
--- generated from spec/ownership_claim/OwnershipClaimProps.tla:171 by `tlasql compile`; do not edit
+-- generated from spec/ownership_claim/OwnershipClaimProps.tla:173 by `tlasql compile`; do not edit
 --
 -- ProposedJoin(j) ==
 --     IF ShippedJoin(j) # "NONE" THEN ShippedJoin(j)

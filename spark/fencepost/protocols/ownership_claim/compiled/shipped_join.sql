@@ -1,4 +1,4 @@
--- generated from spec/ownership_claim/OwnershipClaimProps.tla:148 by `tlasql compile`; do not edit
+-- generated from spec/ownership_claim/OwnershipClaimProps.tla:150 by `tlasql compile`; do not edit
 --
 -- ShippedJoin(j) ==
 --     IF ~j.hasMemberId

@@ -1,4 +1,4 @@
--- generated from spec/ownership_claim/OwnershipClaimProps.tla:192 by `tlasql compile`; do not edit
+-- generated from spec/ownership_claim/OwnershipClaimProps.tla:200 by `tlasql compile`; do not edit
 --
 -- BrokerKeepsItsJoinRule == \A j \in joins : ByTheRule(j) => j.error = ShippedJoin(j)
 WITH frame AS (
@@ -13,8 +13,8 @@ WITH frame AS (
     from_time,
     to_time,
     elsewhere AS "j.elsewhere",
-    error AS "j.error",
     has_member_id AS "j.hasMemberId",
+    error AS "j.error",
     protocols_supported AS "j.protocolsSupported",
     is_static AS "j.static",
     api_version AS "j.apiVersion",
@@ -25,7 +25,14 @@ WITH frame AS (
 ), judged AS (
   SELECT
     *,
-    NOT "j.elsewhere"
+    (
+      NOT "j.elsewhere"
+      AND NOT (
+        NOT "j.hasMemberId" AND (
+          "j.error" = 'UNKNOWN_MEMBER_ID' OR "j.error" = 'FENCED_INSTANCE_ID'
+        )
+      )
+    )
     AND (
       "j.error" = 'NONE'
       OR "j.error" = 'MEMBER_ID_REQUIRED'
@@ -176,8 +183,8 @@ WITH frame AS (
     from_time,
     to_time,
     "j.elsewhere",
-    "j.error",
     "j.hasMemberId",
+    "j.error",
     "j.protocolsSupported",
     "j.static",
     "j.apiVersion",
@@ -186,7 +193,7 @@ WITH frame AS (
     "j.memberKnown",
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'j.error = ShippedJoin(j) (OwnershipClaimProps:192)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'j.error = ShippedJoin(j) (OwnershipClaimProps:200)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT
@@ -198,7 +205,7 @@ WITH frame AS (
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
     COUNT(*) AS states,
     ARG_MIN(
-      {'group_id': group_id, 'life': life, 'failed_conjunct': failed_conjunct, 'j.elsewhere': "j.elsewhere", 'j.error': "j.error", 'j.hasMemberId': "j.hasMemberId", 'j.protocolsSupported': "j.protocolsSupported", 'j.static': "j.static", 'j.apiVersion': "j.apiVersion", 'j.instanceKnown': "j.instanceKnown", 'j.instanceFenced': "j.instanceFenced", 'j.memberKnown': "j.memberKnown"},
+      {'group_id': group_id, 'life': life, 'failed_conjunct': failed_conjunct, 'j.elsewhere': "j.elsewhere", 'j.hasMemberId': "j.hasMemberId", 'j.error': "j.error", 'j.protocolsSupported': "j.protocolsSupported", 'j.static': "j.static", 'j.apiVersion': "j.apiVersion", 'j.instanceKnown': "j.instanceKnown", 'j.instanceFenced': "j.instanceFenced", 'j.memberKnown': "j.memberKnown"},
       candidate
     ) AS first_state,
     CASE
@@ -243,10 +250,10 @@ SELECT
     THEN CAST(JSON_OBJECT(
       'j.elsewhere',
       STRUCT_EXTRACT(agreed.first_state, 'j.elsewhere'),
-      'j.error',
-      STRUCT_EXTRACT(agreed.first_state, 'j.error'),
       'j.hasMemberId',
       STRUCT_EXTRACT(agreed.first_state, 'j.hasMemberId'),
+      'j.error',
+      STRUCT_EXTRACT(agreed.first_state, 'j.error'),
       'j.protocolsSupported',
       STRUCT_EXTRACT(agreed.first_state, 'j.protocolsSupported'),
       'j.static',

@@ -12,8 +12,8 @@ WITH frame AS (
     from_time,
     to_time,
     elsewhere AS "j.elsewhere",
-    error AS "j.error",
     has_member_id AS "j.hasMemberId",
+    error AS "j.error",
     protocols_supported AS "j.protocolsSupported",
     is_static AS "j.static",
     api_version AS "j.apiVersion",
@@ -26,7 +26,14 @@ WITH frame AS (
 ), judged AS (
   SELECT
     *,
-    NOT "j.elsewhere"
+    (
+      NOT "j.elsewhere"
+      AND NOT (
+        NOT "j.hasMemberId" AND (
+          "j.error" = 'UNKNOWN_MEMBER_ID' OR "j.error" = 'FENCED_INSTANCE_ID'
+        )
+      )
+    )
     AND (
       "j.error" = 'NONE'
       OR "j.error" = 'MEMBER_ID_REQUIRED'
@@ -469,8 +476,8 @@ WITH frame AS (
     from_time,
     to_time,
     "j.elsewhere",
-    "j.error",
     "j.hasMemberId",
+    "j.error",
     "j.protocolsSupported",
     "j.static",
     "j.apiVersion",
@@ -481,12 +488,12 @@ WITH frame AS (
     "j.currentGeneration",
     NOT antecedent_1 OR c1_1 AS verdict_1,
     COALESCE(antecedent_1, FALSE) AS exercised_1,
-    CASE WHEN antecedent_1 AND NOT c1_1 THEN 'j.error = ShippedJoin(j) (OwnershipClaimProps:192)' END AS failed_conjunct_1,
+    CASE WHEN antecedent_1 AND NOT c1_1 THEN 'j.error = ShippedJoin(j) (OwnershipClaimProps:200)' END AS failed_conjunct_1,
     NOT antecedent_2 OR c1_2 AS verdict_2,
     COALESCE(antecedent_2, FALSE) AS exercised_2,
     CASE
       WHEN antecedent_2 AND NOT c1_2
-      THEN 'ProposedJoin(j) # "ILLEGAL_GENERATION" (OwnershipClaimProps:206)'
+      THEN 'ProposedJoin(j) # "ILLEGAL_GENERATION" (OwnershipClaimProps:214)'
     END AS failed_conjunct_2
   FROM judged
 ), agreed AS (
@@ -499,7 +506,7 @@ WITH frame AS (
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
     COUNT(*) AS states,
     ARG_MIN(
-      {'group_id': group_id, 'life': life, 'failed_conjunct_1': failed_conjunct_1, 'failed_conjunct_2': failed_conjunct_2, 'j.elsewhere': "j.elsewhere", 'j.error': "j.error", 'j.hasMemberId': "j.hasMemberId", 'j.protocolsSupported': "j.protocolsSupported", 'j.static': "j.static", 'j.apiVersion': "j.apiVersion", 'j.instanceKnown': "j.instanceKnown", 'j.instanceFenced': "j.instanceFenced", 'j.memberKnown': "j.memberKnown", 'j.presentedGeneration': "j.presentedGeneration", 'j.currentGeneration': "j.currentGeneration"},
+      {'group_id': group_id, 'life': life, 'failed_conjunct_1': failed_conjunct_1, 'failed_conjunct_2': failed_conjunct_2, 'j.elsewhere': "j.elsewhere", 'j.hasMemberId': "j.hasMemberId", 'j.error': "j.error", 'j.protocolsSupported': "j.protocolsSupported", 'j.static': "j.static", 'j.apiVersion': "j.apiVersion", 'j.instanceKnown': "j.instanceKnown", 'j.instanceFenced': "j.instanceFenced", 'j.memberKnown': "j.memberKnown", 'j.presentedGeneration': "j.presentedGeneration", 'j.currentGeneration': "j.currentGeneration"},
       candidate
     ) AS first_state,
     CASE
@@ -596,10 +603,10 @@ FROM (
           THEN CAST(JSON_OBJECT(
             'j.elsewhere',
             STRUCT_EXTRACT(agreed.first_state, 'j.elsewhere'),
-            'j.error',
-            STRUCT_EXTRACT(agreed.first_state, 'j.error'),
             'j.hasMemberId',
             STRUCT_EXTRACT(agreed.first_state, 'j.hasMemberId'),
+            'j.error',
+            STRUCT_EXTRACT(agreed.first_state, 'j.error'),
             'j.protocolsSupported',
             STRUCT_EXTRACT(agreed.first_state, 'j.protocolsSupported'),
             'j.static',

@@ -1,0 +1,199 @@
+"""Brokers' clocks that were set back while they ran: the times that passed twice.
+
+The lines of one file of a request log are in the order in which they were written. If their times fall by
+more than a line may be late, the clock was set back, and the time from the lower to the higher value passed
+twice. Nothing tells which of its two passes a time in this range is of. So a rebuild sees a request that
+touches the range as one that lasted for all of it: then it overlaps every record and every other request of
+that time, and no time orders them. The order of a connection, of offsets and of epochs still does.
+
+A step that shows in no line (nobody sent a request just before it and just after it) is not noticed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.engines import Engine, Rows
+from fencepost.engines.delegating import DelegatingEngine
+from fencepost.lake import Where
+from fencepost.replay.entities import distinct, tuples
+from fencepost.replay.logs import Longs, longs
+from fencepost.tables import REQUESTS, Table
+
+_HEARTBEAT_MS = 2_000
+"""How often a broker sends a heartbeat to the controller, which is logged in an idle cluster, too."""
+_LINE = ("cluster", "broker_id", "file", "position", "logged_at_ms")
+_TIMES = ("cluster", "broker_id", "logged_at_ms", "total_time_ms")
+_PIECE = pa.schema(
+    [
+        ("cluster", pa.string()),
+        ("broker_id", pa.int32()),
+        ("file", pa.string()),
+        *((name, pa.int64()) for name in ("position", "least_ms", "greatest_ms")),
+        ("twice", pa.bool_()),
+    ]
+)
+"""Lines of one file, from a position on: the least and the greatest time of them, or (``twice``) of a time
+that passed twice.
+"""
+
+
+class Range(NamedTuple):
+    """A time that passed twice, both ends included."""
+
+    low_ms: int
+    high_ms: int
+
+
+class ClockSteps(dict[tuple[str, int], Sequence[Range]]):
+    """(cluster, broker id) -> the times that passed twice by the clock of the broker, in order."""
+
+    def of(self, cluster: str) -> StepsOfCluster:
+        """The steps of one cluster's clocks."""
+        return StepsOfCluster({broker: each for (name, broker), each in self.items() if name == cluster})
+
+
+class StepsOfCluster(dict[int, Sequence[Range]]):
+    """Broker id -> the times that passed twice by its clock, in order."""
+
+    def is_steady(self, broker_id: int, from_ms: int, to_ms: int) -> bool:
+        """Whether no time between these passed twice: then their difference is how long it took."""
+        return not any(each.low_ms <= to_ms and each.high_ms >= from_ms for each in self.get(broker_id, ()))
+
+    def range_of(self, broker_id: int | None, ms: int) -> Range:
+        """The earliest and the latest moment of a time: a whole range if it passed twice."""
+        for each in () if broker_id is None else self.get(broker_id, ()):
+            if each.low_ms <= ms <= each.high_ms:
+                return each
+        return Range(ms, ms)
+
+
+class SteppedClockEngine(DelegatingEngine):
+    """An engine that returns each request of a time that passed twice as one that lasted for that time."""
+
+    def __init__(self, engine: Engine, tolerance_ms: int) -> None:
+        """``tolerance_ms``: how late a line of a request log may be written."""
+        super().__init__(engine)
+        self.steps = clock_steps(engine, tolerance_ms)
+
+    def scan(self, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> Rows:
+        """Rows of a table."""
+        chosen = tuple(columns) or tuple(table.columns)
+        if not self.steps or table is not REQUESTS or not {"logged_at_ms", "total_time_ms"} & {*chosen}:
+            return super().scan(table, columns, where)
+        rows = super().scan(table, tuple(dict.fromkeys((*chosen, *_TIMES))), where)
+        return self.map(rows, partial(_lasting, self.steps, chosen), table.schema_of(chosen))
+
+
+def clock_steps(engine: Engine, tolerance_ms: int) -> ClockSteps:
+    """The times that passed twice, as the lines of ``bronze.requests`` show them."""
+    pieces = engine.map(engine.scan(REQUESTS, _LINE), partial(_pieces, tolerance_ms), _PIECE)
+    found: defaultdict[tuple[str, int], list[Range]] = defaultdict(list)
+    files: defaultdict[tuple[str, int], defaultdict[str, list[tuple[int, Range]]]]
+    files = defaultdict(lambda: defaultdict(list))
+    for cluster, broker_id, file, position, least_ms, greatest_ms, twice in tuples(engine.collect(pieces)):
+        if twice:
+            found[cluster, broker_id].append(Range(least_ms, greatest_ms))
+        else:
+            files[cluster, broker_id][file].append((position, Range(least_ms, greatest_ms)))
+    for broker, of_broker in files.items():
+        found[broker] += _within_files(of_broker.values(), tolerance_ms)
+        found[broker] += _between_files(of_broker.values(), tolerance_ms)
+    return ClockSteps(
+        {broker: [*_merged(map(_widened, _merged(ranges)))] for broker, ranges in found.items() if ranges}
+    )
+
+
+def _pieces(tolerance_ms: int, lines: pa.Table) -> pa.Table:
+    """``_PIECE`` of some lines (``_LINE``)."""
+    found: list[tuple[Any, ...]] = []
+    logs, number = distinct([lines[name] for name in _LINE[:3]]) if lines.num_rows else ([], pa.array([]))
+    of_log = np.asarray(number, dtype=np.int64)
+    position, logged = longs(lines["position"]), longs(lines["logged_at_ms"])
+    order = np.lexsort((position, of_log))
+    for log, of_file in zip(logs, np.split(order, np.flatnonzero(np.diff(of_log[order])) + 1), strict=False):
+        ms = logged[of_file]
+        newest_ms = np.maximum.accumulate(ms)
+        fell = ms < newest_ms - tolerance_ms
+        ranges = _merged(map(Range, ms[fell].tolist(), newest_ms[fell].tolist()))
+        first = int(position[of_file[0]])
+        found.append((*log, first, int(ms.min()), int(newest_ms[-1]), False))
+        found += [(*log, first, *each, True) for each in ranges]
+    columns = [*zip(*found, strict=True)] if found else [()] * len(_PIECE)
+    return pa.Table.from_arrays(
+        [pa.array(column, field.type) for column, field in zip(columns, _PIECE, strict=True)], schema=_PIECE
+    )
+
+
+def _within_files(files: Iterable[Sequence[tuple[int, Range]]], tolerance_ms: int) -> Iterator[Range]:
+    """The times that passed twice between pieces of one file. ``files``: pieces, with their positions."""
+    for pieces in files:
+        newest_ms = -math.inf
+        for _, each in sorted(pieces):
+            if each.low_ms < newest_ms - tolerance_ms:
+                yield Range(each.low_ms, int(newest_ms))
+            newest_ms = max(newest_ms, each.high_ms)
+
+
+def _between_files(files: Iterable[Sequence[tuple[int, Range]]], tolerance_ms: int) -> Iterator[Range]:
+    """The times that passed twice between the files of a log, which follow one another."""
+    spans = (
+        Range(min(each.low_ms for _, each in pieces), max(each.high_ms for _, each in pieces))
+        for pieces in files
+    )
+    newest_ms = -math.inf
+    for each in sorted(spans):
+        if each.low_ms < newest_ms - tolerance_ms:
+            yield Range(each.low_ms, int(min(newest_ms, each.high_ms)))
+        newest_ms = max(newest_ms, each.high_ms)
+
+
+def _widened(seen: Range) -> Range:
+    """The time that passed twice, of which the lines show only a part: the last request before the step, and
+    the first one after it, were logged some time before and after.
+    """
+    margin_ms = min(seen.high_ms - seen.low_ms, _HEARTBEAT_MS)
+    return Range(seen.low_ms - margin_ms, seen.high_ms + margin_ms)
+
+
+def _merged(ranges: Iterable[Range]) -> Iterator[Range]:
+    before: Range | None = None
+    for each in sorted(ranges):
+        if before is not None and each.low_ms <= before.high_ms:
+            before = Range(before.low_ms, max(before.high_ms, each.high_ms))
+            continue
+        if before is not None:
+            yield before
+        before = each
+    if before is not None:
+        yield before
+
+
+def _lasting(
+    steps: Mapping[tuple[str, int], Sequence[Range]], columns: Sequence[str], rows: pa.Table
+) -> pa.Table:
+    """The rows, those of times that passed twice as requests that lasted for that time."""
+    if not rows.num_rows:
+        return rows.select(list(columns))
+    brokers, number = distinct([rows["cluster"], rows["broker_id"]])
+    of_broker = np.asarray(number, dtype=np.int64)
+    until = longs(rows["logged_at_ms"]).copy()
+    since = until - rows["total_time_ms"].to_numpy()
+    for at, broker in enumerate(brokers):
+        for low_ms, high_ms in steps.get((broker[0], broker[1]), ()):
+            touches: Longs = (of_broker == at) & (until >= low_ms) & (since <= high_ms)
+            until = np.where(touches, np.maximum(until, high_ms), until)
+            since = np.where(touches, np.minimum(since, low_ms), since)
+    for name, values in (("logged_at_ms", until), ("total_time_ms", until - since)):
+        place = rows.column_names.index(name)
+        kind = rows.schema.field(name).type
+        rows = rows.set_column(place, name, pc.cast(pa.array(values), kind))
+    return rows.select(list(columns))

@@ -1,0 +1,99 @@
+"""Clocks that were set back: which times passed twice, and what a rebuild reads of requests of then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+import pyarrow as pa
+import pytest
+
+from fencepost.engines import Engine
+from fencepost.replay.clock_steps import ClockSteps, Range, SteppedClockEngine, StepsOfCluster, clock_steps
+from fencepost.tables import REQUESTS, Table
+
+TOLERANCE_MS = 25
+
+
+class _Engine:
+    """Rows of ``bronze.requests``, in pieces of as many lines; changes are applied to each piece alone."""
+
+    name, parallelism = "process", 1
+
+    def __init__(self, lines: Sequence[Mapping[str, Any]], size: int) -> None:
+        rows = pa.Table.from_pylist(list(lines), REQUESTS.arrow_schema)
+        self._pieces = [rows.slice(at, size) for at in range(0, rows.num_rows, size)] or [rows]
+
+    def scan(self, table: Table, columns: Sequence[str] = (), where: Any = None) -> list[pa.Table]:
+        assert table is REQUESTS
+        return [piece.select(list(columns)) for piece in self._pieces]
+
+    def map(
+        self, rows: list[pa.Table], change: Callable[[pa.Table], pa.Table], schema: pa.Schema
+    ) -> list[pa.Table]:
+        return [change(piece).cast(schema) for piece in rows]
+
+    def collect(self, rows: list[pa.Table]) -> pa.Table:
+        return pa.concat_tables(rows)
+
+
+def _lines(*files: Sequence[int], broker: int = 1, took_ms: float = 3.0) -> list[dict[str, Any]]:
+    """Lines of some files of a broker's log, logged at these times."""
+    return [
+        {"cluster": "c", "broker_id": broker, "file": f"log.{number}", "position": position,
+         "logged_at_ms": ms, "total_time_ms": took_ms}
+        for number, file in enumerate(files) for position, ms in enumerate(file)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("size", [1, 2, 100])
+@pytest.mark.parametrize(
+    ("lines", "ranges"),
+    [
+        (_lines([1_000, 1_100, 1_090, 1_200]), []),
+        (_lines([1_000, 1_500, 1_000, 1_600]), [Range(500, 2_000)]),
+        (_lines([50_000, 60_000, 52_000, 58_000, 61_000]), [Range(50_000, 62_000)]),
+        (_lines([50_000, 60_000], [52_000, 63_000]), [Range(50_000, 62_000)]),
+        (_lines([52_000, 63_000], [50_000, 60_000]), [Range(50_000, 62_000)]),
+        (_lines([10_000, 20_000], [20_010, 30_000]), []),
+        (_lines([10_000, 9_000, 9_500, 8_700, 11_000]), [Range(7_400, 11_300)]),
+        (_lines([10_000, 9_000, 40_000, 39_000]), [Range(8_000, 11_000), Range(38_000, 41_000)]),
+        (_lines([100_000, 200_000]) + _lines([100_000, 99_000], broker=2), []),
+    ],
+)
+def test_a_fall_by_more_than_the_tolerance_is_a_step(
+    lines: list[dict[str, Any]], ranges: list[Range], size: int
+) -> None:
+    found = clock_steps(cast(Engine, _Engine(lines, size)), TOLERANCE_MS)
+    assert list(found.get(("c", 1), ())) == ranges
+
+
+@pytest.mark.parametrize("size", [1, 100])
+def test_a_request_that_touches_the_range_lasts_for_all_of_it(size: int) -> None:
+    lines = _lines([40_000, 60_000, 52_000, 63_000]) + _lines([60_000], broker=2)
+    engine = SteppedClockEngine(cast(Engine, _Engine(lines, size)), TOLERANCE_MS)
+    rows = engine.collect(engine.scan(REQUESTS, ("broker_id", "logged_at_ms", "total_time_ms")))
+    spans = [
+        (each["broker_id"], each["logged_at_ms"] - each["total_time_ms"], each["logged_at_ms"])
+        for each in rows.to_pylist()
+    ]
+    assert spans == [
+        (1, 39_997, 40_000),
+        (1, 50_000, 62_000),
+        (1, 50_000, 62_000),
+        (1, 62_997, 63_000),
+        (2, 59_997, 60_000),
+    ]
+    assert rows.column_names == ["broker_id", "logged_at_ms", "total_time_ms"]
+
+
+def test_a_duration_is_known_only_where_no_time_passed_twice() -> None:
+    steps = ClockSteps({("c", 1): [Range(100, 200)], ("d", 2): [Range(1, 2)]}).of("c")
+    assert isinstance(steps, StepsOfCluster)
+    assert [steps.is_steady(1, *times) for times in ((0, 99), (50, 300), (150, 160), (201, 300))] == [
+        True, False, False, True,
+    ]  # fmt: skip
+    assert steps.is_steady(2, 0, 10)
+    assert [steps.range_of(broker, 150) for broker in (1, 2, None)] == [
+        Range(100, 200), Range(150, 150), Range(150, 150),
+    ]  # fmt: skip
