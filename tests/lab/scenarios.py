@@ -21,6 +21,7 @@ import platformatic
 import producer_failover
 import producer_scenario
 import rebalances
+import recreated
 import streams_lags
 import streams_runs
 import subscriptions
@@ -203,6 +204,7 @@ SCENARIOS: dict[str, Scenario] = {
     "upgraded": upgraded.SCENARIO,
     "incarnations": incarnations.SCENARIO,
     "rebalances": rebalances.SCENARIO,
+    "recreated": recreated.SCENARIO,
     "streams": streams_runs.SCENARIO,
     "lags": streams_lags.SCENARIO,
 }

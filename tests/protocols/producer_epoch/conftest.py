@@ -26,14 +26,7 @@ from fencepost.protocols.producer_epoch.comparison import compare_logs, newest_m
 from fencepost.protocols.producer_epoch.coordinators import Coordinators, replay_coordinators
 from fencepost.protocols.producer_epoch.expiration import expirations
 from fencepost.protocols.producer_epoch.facts import collect_facts
-from fencepost.protocols.producer_epoch.homes import (
-    PARTITION as COORDINATOR_PARTITION,
-)
-from fencepost.protocols.producer_epoch.homes import (
-    coordinator_partitions,
-    homes,
-    newest_homes,
-)
+from fencepost.protocols.producer_epoch.homes import homes, placement_of, with_homes
 from fencepost.protocols.producer_epoch.partitions import Partitions, replay_partitions
 from fencepost.protocols.producer_epoch.producer_requests import producer_requests
 from fencepost.protocols.producer_epoch.refusals import connections_refused_produce
@@ -41,6 +34,7 @@ from fencepost.protocols.producer_epoch.request_rows import concerns_coordinator
 from fencepost.protocols.producer_epoch.tables import CLIENT_EVENTS, PRODUCER_REQUESTS
 from fencepost.protocols.producer_epoch.transaction_log import STATUSES
 from fencepost.protocols.producer_epoch.verifications import BEGAN, committed, verified
+from fencepost.replay.incarnations import logs_of, terms_of, with_ends
 from fencepost.replay.keys import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from fencepost.replay.log_ends import final_ends
 from fencepost.replay.metadata import ClusterMetadata
@@ -149,16 +143,21 @@ def _replay(
     commits = committed(requests, verified(requests))
     decided = requests.filter(concerns_coordinators(requests))
     coordinator_requests = pa.concat_tables([decided, commits, *began])
-    places = coordinator_partitions(coordinator_requests, metadata, newest_homes(homes(records)))
+    incarnations = with_ends(
+        logs_of(terms_of(batches), metadata, TOLERANCE_MS), bronze[FILES.name], bronze[REQUESTS.name]
+    )
+    logs = {name: each for (name, topic), each in incarnations.items() if topic == TRANSACTIONS_TOPIC}
+    placement = placement_of(homes(records), metadata, logs)
     connection_epochs = account.rows_of(accounts, account.CONNECTION_EPOCH)
     coordinators = Coordinators(
         batches,
         records,
         quarantine,
         bronze[CLEANED.name],
-        coordinator_requests.append_column(COORDINATOR_PARTITION, places),
-        connection_epochs,
+        with_homes(placement, coordinator_requests),
+        with_homes(placement, connection_epochs),
         final_ends(bronze[LOG_ENDS.name], metadata, TRANSACTIONS_TOPIC),
+        logs=logs,
     )
     of_coordinators = replay_coordinators(coordinators, metadata, TOLERANCE_MS)
     accounts = account.concatenate([accounts, of_coordinators.account])

@@ -105,7 +105,8 @@ class CommittedOffsets:
         # one chunk each: Arrow's take() on several chunks first copies them into one, every time
         self._facts, self._requests = facts, requests.combine_chunks()
         self._rows = stored.sort_by([(name, "ascending") for name in STORED.key]).combine_chunks()
-        places = (self._rows[name].cast(pa.string()) for name in ("commit_partition", "record_offset"))
+        names = ("commit_partition", "record_offset", "later_log")
+        places = (self._rows[name].cast(pa.string()) for name in names)
         self._ids = pa.array(digests_of_texts(facts.name, "commit", *places), pa.string())
         self._lines = self._matched()
         self._origins = Origins(self._rows, self._requests, self._lines, facts.tolerance_ms)
@@ -196,8 +197,8 @@ class CommittedOffsets:
     @cached_property
     def _windows(self) -> tuple[Longs, Longs]:
         """The offsets at which the metadata log may have ended when each commit was written."""
-        names = ("commit_partition", "coordinator_epoch", "ms")
-        return self._facts.windows(*(longs(self._rows[name]) for name in names))
+        terms = self._rows.select(["log_topic_id", "commit_partition", "coordinator_epoch"])
+        return self._facts.windows(terms, longs(self._rows["ms"]))
 
     @cached_property
     def _lived(self) -> tuple[Longs, pa.Table]:

@@ -20,6 +20,7 @@ from fencepost.protocols.offset_commit.member_lines import (
 )
 from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.requests import COMMIT_APIS
+from fencepost.replay.coordinator_logs import ONLY, Incarnation
 from fencepost.replay.garbage_collection import give_back
 from fencepost.replay.group_coordinator.decoding import commit_records, group_records, log_of, markers
 from fencepost.replay.group_coordinator.evidence import ShardRows, UnreadLines
@@ -51,6 +52,7 @@ class ShardEvidence:
     member_lines: Sequence[MemberLine]
     heartbeats: Sequence[HeartbeatAnswer]
     unread_lines: UnreadLines = field(default_factory=dict)
+    incarnation: Incarnation = ONLY
 
 
 @dataclass(slots=True)
@@ -87,6 +89,7 @@ def decode_shard(rows: ShardRows, topics: Topics) -> ShardEvidence:
         lines,
         heartbeats,
         rows.unread_lines,
+        rows.incarnation,
     )
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from fencepost.tables.table import INTERVAL, Table
 
 _GROUP = {"cluster": "string", "group_id": "string", "life": "bigint"}
+"""``life``: the offset of the life's first record in its coordinator's log. If ``__consumer_offsets`` was
+deleted and created again, 2^40 is added for each earlier incarnation (coordinator_logs.FIRST_LIFE).
+"""
 
 GROUPS = Table(
     "silver.consumer_groups",
@@ -225,6 +228,7 @@ UNLOGGED_COMMITS = Table(
     "of the coordinator's groups before and after it: lines are missing there.",
     {
         "cluster": "string",
+        "coordinator_topic_id": "string",  # of __consumer_offsets; '' if it is not known
         "coordinator_partition": "int",
         "record_offset": "bigint",
         "broker_id": "int",  # that stored it
@@ -234,6 +238,6 @@ UNLOGGED_COMMITS = Table(
         "committed_offset": "bigint",
         "stored_at": "timestamp",
     },
-    ("cluster", "coordinator_partition", "record_offset"),
+    ("cluster", "coordinator_topic_id", "coordinator_partition", "record_offset"),
     end_columns=("stored_at",),
 )

@@ -10,6 +10,7 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
+from fencepost.replay.coordinator_logs import ONLY, Incarnation
 from fencepost.replay.group_coordinator.records import GroupRecord, Record
 from fencepost.replay.logs import Log, longs
 
@@ -27,6 +28,7 @@ class ShardRows:
     of its segments (other rows are ignored), ``requests`` of the groups that it has. ``partition`` is None
     for groups whose partition is not known: then only ``requests`` has rows. ``unread_lines``: lines of the
     cluster's request logs that could not be read. ``cut``: the offset below which the log is compacted.
+    ``incarnation``: the one of ``__consumer_offsets`` whose log it is.
     """
 
     cluster: str
@@ -38,6 +40,7 @@ class ShardRows:
     cleaned: pa.Table
     unread_lines: UnreadLines = field(default_factory=dict)
     cut: int = 0
+    incarnation: Incarnation = ONLY
 
 
 def placed(records: Iterable[_Record], log: Log) -> list[_Record]:
