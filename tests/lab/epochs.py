@@ -77,6 +77,14 @@ class Epochs:
             self.ended(key, "aborted", cause)
         history.moves.append((identity, cause))
 
+    def forget(self, cause: str) -> None:
+        """Note that the coordinator has forgotten every producer, whose transactions stay open."""
+        for key, history in self._histories.items():
+            if history.open:
+                history.lost[history.open.identity] = history.open.in_flight()
+            self.ended(key, "open")
+            history.moves.append(((-1, -1), cause))
+
     def verdict(self, key: str, presented: Identity, error: str | None) -> dict[str, Any]:
         """The fields of ground truth about whether a refused producer was fenced."""
         history = self._history(key)

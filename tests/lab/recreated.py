@@ -1,4 +1,4 @@
-"""The scenario ``recreated``: coordinators' logs that an operator deletes, as an over-eager topic operator does.
+"""The scenario ``recreated``: an operator deletes coordinators' logs, as an over-eager topic operator does.
 
 ``__transaction_state`` is deleted once and ``__consumer_offsets`` twice. The brokers create them again when a
 client looks for its coordinator; the last time the operator creates ``__consumer_offsets`` himself, with more
@@ -57,6 +57,7 @@ def _transactions(stage: Stage, operator: Operator) -> None:
     opened = {each.name: _open(each, place) for place, each in enumerate((left, renewed, aborted), start=1)}
     stage.say(f"delete {TRANSACTIONS}")
     operator.delete(TRANSACTIONS)
+    bench.epochs.forget("log_deleted")
     time.sleep(1)
     bench.homes.clear()
     stage.cluster.coordinator("any", transaction=True)
@@ -116,13 +117,15 @@ def _groups(stage: Stage, operator: Operator) -> None:
     operator.create(OFFSETS, [[1]] * PARTITIONS, {"cleanup.policy": "compact"})
     time.sleep(_PAUSE_S)
     _refused(*clients)
-    # the group coordinator counts partitions when it starts
-    restart(stage)
     for each in _members(stage, "third"):
+        each.close()
+    # the group coordinator counts partitions when it starts: now it looks for some groups elsewhere
+    restart(stage)
+    for each in _members(stage, "fourth"):
         each.close()
     for group_id in ("gone", "simple", "classic", "consumer"):
         for partition in range(4):
-            operator.ask(1, committed(group_id, (TOPIC, partition)))
+            operator.must(1, committed(group_id, (TOPIC, partition)))
 
 
 def _members(stage: Stage, when: str) -> tuple[Group, Group]:
@@ -147,7 +150,9 @@ def _members(stage: Stage, when: str) -> tuple[Group, Group]:
 
 
 def _come_back(who: ClassicMember | Member) -> None:
-    """A heartbeat, and if it is refused a commit, of a member that has not heard of the deletion."""
+    """A heartbeat of a member that has not heard of the deletion. If it is refused, the member commits;
+    otherwise it leaves.
+    """
     if isinstance(who, ClassicMember):
         api, api_key, version, message = "Heartbeat", 12, 4, who.identity()
     else:
@@ -162,7 +167,9 @@ def _come_back(who: ClassicMember | Member) -> None:
     row |= {"victim": error != "NONE", "cause": "log_deleted" if error != "NONE" else None}
     row |= {"topic": None, "partition": None, "sent_at_ms": sent_at, "answered_at_ms": now_ms()}
     who.group.write(row)
-    if error != "NONE":
+    if error == "NONE":
+        who.leave()
+    else:
         who.group.ownership.holds(who.member_id, who.epoch, set())
         who.commit("after_the_deletion", who.epoch, [(TOPIC, 0), (TOPIC, 1)], "not_owner")
 

@@ -76,6 +76,12 @@ class Placement:
                 seen[of] = Seen(partition, others[-1][0] if others else None)
         return cls(dict(partitions), seen, several)
 
+    def moved(self, cluster: str) -> frozenset[str]:
+        """The keys of which several partitions of one incarnation have records."""
+        return frozenset(
+            key for (name, _, key), seen in self.seen.items() if name == cluster and seen.moved_ms is not None
+        )
+
     @property
     def timed(self) -> frozenset[str]:
         """The clusters in which the home of some key depends on the broker and the time of a request."""

@@ -126,7 +126,7 @@ class CommittedOffsets:
         rows = self._rows.append_column("commit_id", self._ids)
         rows = rows.filter(pc.and_(pc.fill_null(rows["current"], True), pc.is_null(rows["removed"])))
         computed = {
-            "is_newest": rows["current"],
+            "is_newest": pc.if_else(_in_one_partition(rows), rows["current"], None),
             "from_position": rows["record_offset"],
             "to_position": pa.nulls(rows.num_rows),
             "from_time": _timestamps(rows["ms"]),
@@ -236,6 +236,19 @@ class CommittedOffsets:
         offset.
         """
         return with_commits(positions, self._rows, self._ids, self._origins, self._facts)
+
+
+def _in_one_partition(stored: pa.Table) -> pa.Array:
+    """For each row whether all offsets that its group has stored are in one partition of one log. If they are
+    in several, it is not known where the group's coordinator looks.
+    """
+    group = ["later_log", "group_id"]
+    places = stored.group_by([*group, "commit_partition"]).aggregate([])
+    counts = places.group_by(group).aggregate([("commit_partition", "count")])
+    several = set(tuples(counts.filter(pc.greater(counts["commit_partition_count"], 1)).select(group)))
+    if not several:
+        return pa.repeat(True, stored.num_rows)
+    return pa.array([each not in several for each in tuples(stored.select(group))], pa.bool_())
 
 
 def _timestamps(ms: pa.ChunkedArray) -> pa.ChunkedArray:

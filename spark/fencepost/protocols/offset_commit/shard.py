@@ -53,6 +53,7 @@ class ShardEvidence:
     heartbeats: Sequence[HeartbeatAnswer]
     unread_lines: UnreadLines = field(default_factory=dict)
     incarnation: Incarnation = ONLY
+    moved: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -90,6 +91,7 @@ def decode_shard(rows: ShardRows, topics: Topics) -> ShardEvidence:
         heartbeats,
         rows.unread_lines,
         rows.incarnation,
+        rows.moved,
     )
 
 

@@ -33,6 +33,10 @@ def unlogged_commits(
     """
     if not len(without_accepted):
         return without_accepted
+    if evidence.moved:
+        # their requests are not known to be about this log
+        groups = records.texts("group_id").objects(without_accepted)
+        without_accepted = without_accepted[[each not in evidence.moved for each in groups]]
     requests = evidence.requests
     every = np.arange(len(requests.request))
     of_records, of_commits = numbered_contents(records, without_accepted, requests, every)

@@ -28,7 +28,8 @@ class ShardRows:
     of its segments (other rows are ignored), ``requests`` of the groups that it has. ``partition`` is None
     for groups whose partition is not known: then only ``requests`` has rows. ``unread_lines``: lines of the
     cluster's request logs that could not be read. ``cut``: the offset below which the log is compacted.
-    ``incarnation``: the one of ``__consumer_offsets`` whose log it is.
+    ``incarnation``: the one of ``__consumer_offsets`` whose log it is. ``moved``: the cluster's groups of
+    which several partitions have records.
     """
 
     cluster: str
@@ -41,6 +42,7 @@ class ShardRows:
     unread_lines: UnreadLines = field(default_factory=dict)
     cut: int = 0
     incarnation: Incarnation = ONLY
+    moved: frozenset[str] = frozenset()
 
 
 def placed(records: Iterable[_Record], log: Log) -> list[_Record]:

@@ -63,13 +63,15 @@ _SIGHTED = Table(
 class Facts(NamedTuple):
     """Facts that the replay of every coordinator's log gets. ``metadata``: cluster -> its metadata, with
     topic ids from stored commits; ``unread``: cluster -> lines of request logs that could not be read;
-    ``cuts``: as in Evidence; ``logs``: cluster -> the incarnations of ``__consumer_offsets``.
+    ``cuts``: as in Evidence; ``logs``: cluster -> the incarnations of ``__consumer_offsets``; ``moved``:
+    cluster -> the groups of which several partitions have records.
     """
 
     metadata: Mapping[str, ClusterMetadata]
     unread: Mapping[str, UnreadLines]
     cuts: Mapping[LogName, int]
     logs: Mapping[str, CoordinatorLogs]
+    moved: Mapping[str, frozenset[str]]
 
     def metadata_of(self, cluster: str) -> ClusterMetadata:
         """The metadata of a cluster; empty if none is known."""
@@ -84,9 +86,14 @@ class Facts(NamedTuple):
             0 if partition is None else self.cuts.get((cluster, OFFSETS_TOPIC, topic_id, partition), 0)
             for topic_id in (incarnation.topic_id, None)
         )
-        unread = self.unread.get(cluster, {})
         return ShardRows(
-            cluster, partition, unread_lines=unread, cut=max(cuts), incarnation=incarnation, **evidence
+            cluster,
+            partition,
+            unread_lines=self.unread.get(cluster, {}),
+            cut=max(cuts),
+            incarnation=incarnation,
+            moved=self.moved.get(cluster, frozenset()),
+            **evidence,
         )
 
 
@@ -167,7 +174,8 @@ def _placement_and_facts(evidence: Evidence) -> tuple[Placement, Facts]:
     sighted = engine.replay(_of_logs(engine, placement), _find_sightings, [_SIGHTED])
     metadata = _with_sightings(evidence, engine.collect(sighted[_SIGHTED.name]))
     unread = _by_cluster(engine.collect(engine.map(quarantine, _unread_lines, _UNREAD)))
-    return placement, Facts(metadata, unread, evidence.cuts, logs)
+    moved = {cluster: placement.moved(cluster) for cluster in placement.timed}
+    return placement, Facts(metadata, unread, evidence.cuts, logs, moved)
 
 
 def _find_sightings(shard: str, evidence: Mapping[str, pa.Table]) -> Iterable[tuple[Table, pa.Table]]:
