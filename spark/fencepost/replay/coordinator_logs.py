@@ -33,6 +33,7 @@ class CoordinatorTerm:
     led_by: int | None
     first_ms: int
     last_ms: int
+    last_offset: int
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,11 @@ class Incarnation:
         same when there is another one.
         """
         return self.topic_id if self.number else None
+
+    def end_of(self, partition: int) -> int | None:
+        """The offset after the last one of a partition's log; None if nothing was captured of it."""
+        lasts = [term.last_offset for term in self.terms if term.partition == partition]
+        return max(lasts) + 1 if lasts else None
 
     def misses_end_of(self, partition: int | None) -> bool:
         """Whether the end of a partition's log is missing: it was deleted before it was captured."""

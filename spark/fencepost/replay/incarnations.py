@@ -31,7 +31,7 @@ from fencepost.tables import BATCHES, FILES, REQUESTS
 _TOPICS = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC})
 _LOG = ("cluster", "topic", "topic_id", "partition")
 _TERM = (*_LOG, "leader_epoch")
-TERM_COLUMNS = (*_TERM, "max_timestamp_ms")
+TERM_COLUMNS = (*_TERM, "max_timestamp_ms", "last_offset")
 FILE_COLUMNS = ("cluster", "broker_id", "file", "topic_id")
 """The columns of ``bronze.batches`` and ``bronze.files`` that are read."""
 _TERMS = pa.schema(
@@ -39,6 +39,7 @@ _TERMS = pa.schema(
         *((name, BATCHES.arrow_schema.field(name).type) for name in _TERM),
         ("first_ms", pa.int64()),
         ("last_ms", pa.int64()),
+        ("last_offset", pa.int64()),
     ]
 )
 _SEGMENT = re.compile(
@@ -157,16 +158,18 @@ class _Term:
     leader_epoch: int
     first_ms: int
     last_ms: int
+    last_offset: int
 
 
 def terms_of(batches: pa.Table) -> pa.Table:
     """The terms of the logs in rows of ``bronze.batches`` (TERM_COLUMNS), and when they began and ended."""
     ms = batches["max_timestamp_ms"]
-    return _together(pa.table([*(batches[name] for name in _TERM), ms, ms], names=_TERMS.names))
+    columns = [*(batches[name] for name in _TERM), ms, ms, batches["last_offset"]]
+    return _together(pa.table(columns, names=_TERMS.names))
 
 
 def _together(terms: pa.Table) -> pa.Table:
-    of_each = [("first_ms", "min"), ("last_ms", "max")]
+    of_each = [("first_ms", "min"), ("last_ms", "max"), ("last_offset", "max")]
     grouped = terms.group_by(list(_TERM)).aggregate(of_each)
     return grouped.select([*_TERM, *("_".join(each) for each in of_each)]).rename_columns(_TERMS.names)
 
@@ -220,6 +223,7 @@ def _led(
             elected.get((incarnation.topic_id or "", term.partition, term.leader_epoch)),
             term.first_ms,
             term.last_ms,
+            term.last_offset,
         )
         for term in terms
     )

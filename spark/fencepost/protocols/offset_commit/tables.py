@@ -211,7 +211,8 @@ MEMBER_FENCINGS = Table(
         "client_epoch": "int",  # member epoch or generation as sent; null where the request has none
         "broker_error": "string",  # Kafka's name
         # what the coordinator refused: generation, member_epoch, membership (of the member id), or instance:
-        # another member has the instance id
+        # another member has the instance id; log_deleted if the log of the coordinator that had the member
+        # was deleted
         "cause": "string",
         "requested_at": "timestamp",
         "responded_at": "timestamp",

@@ -286,7 +286,8 @@ PRODUCER_FENCINGS = Table(
         "api_name": "string",
         "error": "string",
         "occurred_at": "timestamp",
-        # what raised the epoch above the victim's, as in silver.transactional_ids; null if unknown
+        # what raised the epoch above the victim's, as in silver.transactional_ids; log_deleted if the
+        # coordinator's log, which had the producer id, was deleted; null if unknown
         "cause": "string",
         "caused_by_client_id": "string",
         "caused_by_connection": "string",
