@@ -38,12 +38,13 @@ from fencepost.replay.incarnations import logs_of, terms_of, with_ends
 from fencepost.replay.keys import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from fencepost.replay.log_ends import final_ends
 from fencepost.replay.metadata import ClusterMetadata
-from fencepost.replay.metadata_log import MetadataLog
+from fencepost.replay.metadata_log import ControllerTerm, MetadataLog
 from fencepost.replay.metadata_records import (
     CONFIG,
     PARTITION,
     PARTITION_CHANGE,
     REGISTER_BROKER,
+    REMOVE_TOPIC,
     TOPIC,
     MetadataRecord,
 )
@@ -63,6 +64,8 @@ from fencepost.tables import (
 
 CASES = Path(__file__).with_name("cases")
 COORDINATOR = "__transaction_state-0"
+AGAIN = f"{COORDINATOR} again"
+"""The coordinator's log after it was deleted and created again."""
 TOLERANCE_MS = 5
 BROKER_EPOCH = 3
 _BRONZE = (
@@ -179,7 +182,7 @@ def _metadata(case: Case) -> ClusterMetadata:
     """
     if case.get("zookeeper"):
         return ClusterMetadata()
-    places = [_place(name) for name in {COORDINATOR: None, **case.get("logs", {})}]
+    places = [_place(name) for name in {COORDINATOR: None, **case.get("logs", {})} if name != AGAIN]
     topic_ids = {place["topic"]: place["topic_id"] for place in places}
     topic_ids |= {f"{topic} ": f"{topic}'s second id" for topic in case.get("made_again", [])}
     partition = {"topic_id": "S" * 22, "partition_id": 0, "leader_epoch": 0, "leader": 1}
@@ -195,6 +198,15 @@ def _metadata(case: Case) -> ClusterMetadata:
         elected = {} if leader is None else {"leader": leader}
         records.append((PARTITION_CHANGE, {**place, **elected, "isr": in_sync}))
     log = [MetadataRecord(at, 0, kind, fields) for at, (kind, fields) in enumerate(records)]
+    if "recreated" in case:
+        removed_ms, created_ms = case["recreated"]
+        anew = {"name": TRANSACTIONS_TOPIC, "topic_id": _place(AGAIN)["topic_id"]}
+        for ms, kind, fields in (
+            (removed_ms, REMOVE_TOPIC, {"topic_id": partition["topic_id"]}),
+            (created_ms, TOPIC, anew),
+            (created_ms, PARTITION, {**partition, **anew}),
+        ):
+            log.append(MetadataRecord(len(log), ms, kind, fields))
     for ms, broker, value in case.get("expirations", []):
         config = {
             "resource_type": 4,
@@ -203,7 +215,9 @@ def _metadata(case: Case) -> ClusterMetadata:
             "value": value,
         }
         log.append(MetadataRecord(len(log), ms, CONFIG, config))
-    return ClusterMetadata.of(replace(MetadataLog.of_records(log), known_ms=case.get("alive", 0)))
+    terms = (ControllerTerm(0, 0, 0, 1, 1),)
+    metadata = replace(MetadataLog.of_records(log), known_ms=case.get("alive", 0), terms=terms)
+    return ClusterMetadata.of(metadata)
 
 
 def bronze_of(case: Case) -> Bronze:
@@ -226,13 +240,29 @@ def bronze_of(case: Case) -> Bronze:
         if not request.get("lost"):
             bronze[REQUESTS.name].append(_request(number, request))
     file = {"broker_id": 1, "kind": "segment", "file": _file(COORDINATOR)}
-    bronze[FILES.name].append(file)
+    bronze[FILES.name].append({**file, "topic_id": _place(COORDINATOR)["topic_id"]})
+    if "recreated" in case:
+        _delete_coordinators_log(bronze, case, file)
     return bronze
 
 
+def _delete_coordinators_log(bronze: Bronze, case: Case, file: Mapping[str, Any]) -> None:
+    """The client ``ops`` deletes the log; its folder was captured afterwards unless ``end_lost``."""
+    topic_id = _place(COORDINATOR)["topic_id"]
+    bronze[FILES.name].append({**file, "topic_id": _place(AGAIN)["topic_id"]})
+    if not case.get("end_lost"):
+        deleted = _file(f"{COORDINATOR}.{0:032x}-delete")
+        bronze[FILES.name].append({**file, "file": deleted, "topic_id": topic_id})
+    line = _request(len(case["requests"]), {"ms": [case["recreated"][0]] * 2, "api": "init", "client": "ops"})
+    answer = json.dumps({"responses": [{"topicId": topic_id, "errorCode": 0}]})
+    bronze[REQUESTS.name].append({**line, "api_key": 20, "api_name": "DELETE_TOPICS", "response": answer})
+
+
 def _place(name: str) -> dict[str, Any]:
+    name, _, again = name.partition(" ")
     topic, _, partition = name.rpartition("-")
-    topic_id = ("S" if topic == TRANSACTIONS_TOPIC else topic.lstrip("_")[0].upper()) * 22
+    letter = topic.lstrip("_")[0].upper()
+    topic_id = (("N" if again else "S") if topic == TRANSACTIONS_TOPIC else letter) * 22
     return {"topic": topic, "topic_id": topic_id, "partition": int(partition)}
 
 
@@ -244,7 +274,7 @@ def _write_log(bronze: Bronze, name: str, batches: list[dict[str, Any]]) -> None
     offset = 0
     for batch in batches:
         offset = batch.get("base_offset", offset)
-        coordinated = name == COORDINATOR
+        coordinated = name in (COORDINATOR, AGAIN)
         marker = batch.get("marker")
         count = 1 if coordinated or marker else batch.get("records", 1)
         row = {

@@ -21,16 +21,20 @@ _END = 2**62
 
 
 class Deletion(NamedTuple):
-    """The deletion of the log that knew a producer id, and the transactions of its id in it."""
+    """The deletion of the log that knew a producer id, and the transactions of its id in it; None for these if
+    the log's end is missing.
+    """
 
     incarnation: Incarnation
-    transactions: OpenTransactions
+    transactions: OpenTransactions | None
 
     def in_flight(self, producer_id: int | None, epoch: int | None) -> list[dict[str, str | None]] | None:
         """The partitions of the transactions of an epoch that were open at the end; None if the epoch is not
         known.
         """
-        return None if epoch is None else self.transactions.at(producer_id, epoch, _END)
+        if self.transactions is None or epoch is None:
+            return None
+        return self.transactions.at(producer_id, epoch, _END)
 
 
 class Forgotten:
@@ -40,9 +44,14 @@ class Forgotten:
         self._deletions: dict[tuple[str, int], Deletion] = {}
 
     def note(
-        self, incarnation: Incarnation, records: Sequence[TransactionRecord], transactions: OpenTransactions
+        self,
+        incarnation: Incarnation,
+        records: Sequence[TransactionRecord],
+        transactions: OpenTransactions | None,
     ) -> None:
-        """Note the records of one transactional id in a log that was deleted."""
+        """Note the records of one transactional id in a log that was deleted. ``transactions`` is None if the
+        log's end is missing.
+        """
         for record in records:
             if record.producer_id is not None:
                 key = record.transactional_id, record.producer_id

@@ -184,7 +184,8 @@ class TransactionStateManager:
             )
             self._add_fencings(rows, each, met_states, open_transactions, forgotten)
             if self._incarnation.is_gone:
-                forgotten.note(self._incarnation, each.records, open_transactions)
+                is_torn = self._incarnation.misses_end_of(self._partition)
+                forgotten.note(self._incarnation, each.records, None if is_torn else open_transactions)
         for refusal in refusals(self._unnamed, self._connection_epochs.get("", {}), self._tolerance_ms):
             add_idempotent(rows.account_rows[account.FENCING], self._cluster, refusal)
 
