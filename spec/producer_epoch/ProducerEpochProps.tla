@@ -751,7 +751,7 @@ Dangling(x) == x.open /\ ~x.listed
 \* Where it does not hold: brokers without verification (before KIP-890, 3.6, or
 \* transaction.partition.verification.enable=false) append what reaches them late (MCProducerEpoch_kip_360_late_batch) or after
 \* the state was lost (MCProducerEpoch_kip_360_dangling). Where the coordinator's log is not known past that moment it is
-\* unknown.
+\* unknown. It is also lost if someone deletes __transaction_state: fct_topic_incarnations says who did.
 \*
 \* On call: read_committed consumers of this partition stand still. `kafka-transactions.sh --bootstrap-server ...
 \* find-hanging --topic T` confirms it on the live cluster; end it with `kafka-transactions.sh abort --topic T

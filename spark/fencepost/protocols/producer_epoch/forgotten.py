@@ -21,8 +21,8 @@ _END = 2**62
 
 
 class Deletion(NamedTuple):
-    """The deletion of the log that knew a producer id, and the transactions of its id in it; None for these if
-    the log's end is missing.
+    """The deletion of the log that knew a producer id, and the transactions of its transactional id in it,
+    None if the log's end is missing.
     """
 
     incarnation: Incarnation

@@ -20,6 +20,7 @@ CAUSES = {
     "end_txn": "the end of their transaction",
     "local": "their own local bump",
     "reset": "another producer id that they asked for",
+    "log_deleted": "the deletion of their coordinator's log",
     None: "an unknown cause",
 }
 """Who moved the epoch past a victim's, in words."""
