@@ -16,7 +16,6 @@ ALWAYS = (
     ("subscriptions-4.3.1", "late_logs", 4),
     ("subscriptions-4.3.1", "there_twice", 5),
     ("recreated-4.3.1", "grown", 2),
-    ("recreated-4.3.1", "grown_line_by_line", 3),
 )
 """Capture, how its files arrive, and a seed."""
 
