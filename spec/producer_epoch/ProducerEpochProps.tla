@@ -776,9 +776,10 @@ Dangling(x) == x.open /\ ~x.listed
 \* Where it does not hold: brokers without verification (before KIP-890, 3.6, or
 \* transaction.partition.verification.enable=false) append what reaches them late (MCProducerEpoch_kip_360_late_batch) or after
 \* the state was lost (MCProducerEpoch_kip_360_dangling). A marker may be lost after its transaction was completed: 4.3.1
-\* skips partitions that have no leader at that moment (KAFKA-20734), and an unclean election may remove it. Where the
-\* coordinator's log is not known past that moment it is unknown, and so it is where the partition's log may have been
-\* captured before the marker was written.
+\* skips partitions that have no leader at that moment (KAFKA-20734), and an unclean election may remove it. The state is also
+\* lost if someone deletes __transaction_state: fct_topic_incarnations says who did. Where the coordinator's log is not known
+\* past that moment it is unknown, and so it is where the partition's log may have been captured before the marker was
+\* written.
 \*
 \* On call: read_committed consumers of this partition stand still. `kafka-transactions.sh --bootstrap-server ...
 \* find-hanging --topic T` confirms it on the live cluster. If coordinator_outcome in fct_dangling_transactions is

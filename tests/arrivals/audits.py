@@ -21,6 +21,7 @@ from fencepost import engines, lake
 from fencepost.capture import capture
 from fencepost.judge import judge
 from fencepost.protocols import protocols
+from fencepost.protocols.leader_epoch.bronze import PARTITION_FOLDERS
 from fencepost.replay.run import rebuild
 from fencepost.settings import Lake, Settings, load
 from fencepost.tables import BRONZE, CHAPTERS, FILES, REQUEST_IDS, VERDICTS, Table
@@ -194,6 +195,7 @@ def _rows(catalog: Catalog, *, verdicts: bool) -> Found:
     found = {table.name: _counted(catalog, table, OF_RUN | FOUND_AT - set(table.key)) for table in bronze}
     del found[FILES.name]
     found[REQUEST_IDS.name] = _ids(catalog)
+    found[PARTITION_FOLDERS.name] = _folders(catalog)
     later = (*SILVER, *VERDICTS) if verdicts else SILVER
     return found | {table.name: _counted(catalog, table, OF_RUN) for table in later}
 
@@ -211,6 +213,15 @@ def _of_any_replica(row: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(file := row.get("file"), str) or not (segment := _SEGMENT.search(file)):
         return row
     return {**row, "file": segment[1], **({"broker_id": None} if "broker_id" in row else {})}
+
+
+def _folders(catalog: Catalog) -> Counter[tuple[Any, ...]]:
+    """The folders of partitions in their last state: whether a run came before a deletion is of the runs."""
+    states = lake.scan(catalog, PARTITION_FOLDERS, PARTITION_FOLDERS.key).to_pylist()
+    last: dict[tuple[Any, ...], str] = {}
+    for *folder, state in sorted((tuple(row.values()) for row in states), key=repr):
+        last[tuple(folder)] = state if state != "live" else last.get(tuple(folder), state)
+    return Counter(last.items())
 
 
 def _ids(catalog: Catalog) -> Counter[tuple[Any, ...]]:

@@ -15,6 +15,7 @@ ALWAYS = (
     ("subscriptions-4.3.1", "renamed", 3),
     ("subscriptions-4.3.1", "late_logs", 4),
     ("subscriptions-4.3.1", "there_twice", 5),
+    ("recreated-4.3.1", "grown", 2),
 )
 """Capture, how its files arrive, and a seed."""
 

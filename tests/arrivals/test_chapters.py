@@ -9,7 +9,7 @@ from audits import AuditedAtOnce, differences
 
 from fencepost.replay import chapters, new_evidence, silver_writer
 
-ALWAYS = (("groups-4.3.1", "grown", 1),)
+ALWAYS = (("groups-4.3.1", "grown", 1), ("recreated-4.3.1", "grown", 2))
 """Capture, how its files arrive, and a seed."""
 
 _COMMITTED_ALONE = 0.25

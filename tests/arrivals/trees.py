@@ -23,6 +23,7 @@ Cut = Callable[[Tree, random.Random], list[Tree]]
 """The trees before the whole one, in order."""
 
 _SEGMENT = re.compile(r"(?P<folder>.*/log_dir/[^/]+)/(?P<offset>\d{20})\.log(\.deleted)?")
+_DELETED = re.compile(r"(?P<folder>.*/log_dir/[^/]+-\d+)\.[0-9a-f]{32}-delete/.*")
 _STATE = re.compile(
     r"(?P<folder>.*/log_dir/[^/]+)/(?P<offset>\d{20})(-\d{10})?\.(snapshot|txnindex|checkpoint)"
 )
@@ -175,7 +176,38 @@ def _at(tree: Tree, share: float, rng: random.Random, *, ascends: bool, whole: b
             found[name] = shorter
     for stem, files in _logs(tree).items():
         found |= _rolled(stem, files, share, ascends=ascends, whole=whole)
+    return _before_deletion(tree, found)
+
+
+def _before_deletion(tree: Tree, found: dict[str, bytes]) -> dict[str, bytes]:
+    """The files with the folder of each log that had not been deleted yet under the partition's name: such as
+    the newest of which anything is found.
+    """
+    for name in sorted({deleted["folder"] for each in tree if (deleted := _DELETED.fullmatch(each))}):
+        folders = {each.rpartition("/")[0] for each in tree if each.startswith((f"{name}/", f"{name}."))}
+        begun = {
+            folder: min(
+                ms for each in tree if each.startswith(f"{folder}/") for *_, ms in _batches_of(tree, each)
+            )
+            for folder in folders
+        }
+        newest = max(
+            (folder for folder in folders if any(each.startswith(f"{folder}/0") for each in found)),
+            key=begun.__getitem__,
+            default=None,
+        )
+        later = {folder for folder in folders if newest is None or begun[folder] >= begun[newest]}
+        moved = {
+            each.replace(str(newest), name): data
+            for each, data in found.items()
+            if each.rpartition("/")[0] == newest
+        }
+        found = {each: data for each, data in found.items() if each.rpartition("/")[0] not in later} | moved
     return found
+
+
+def _batches_of(tree: Tree, name: str) -> list[tuple[int, int, int]]:
+    return _batches(tree[name]) if _SEGMENT.fullmatch(name) else []
 
 
 def _segments_at(

@@ -83,6 +83,14 @@ class Epochs:
         """Note that the coordinator has forgotten the transactional id; it no longer has an identity."""
         self._history(key).expired = True
 
+    def forget(self, cause: str) -> None:
+        """Note that the coordinator has forgotten every producer, whose transactions stay open."""
+        for key, history in self._histories.items():
+            if history.open:
+                history.lost[history.open.identity] = history.open.in_flight()
+            self.ended(key, "open")
+            history.moves.append(((-1, -1), cause))
+
     def verdict(self, key: str, presented: Identity, error: str | None) -> dict[str, Any]:
         """The fields of ground truth about whether a refused producer was fenced."""
         history = self._history(key)

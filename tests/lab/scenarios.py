@@ -24,6 +24,7 @@ import platformatic
 import producer_failover
 import producer_scenario
 import rebalances
+import recreated
 import streams_lags
 import streams_runs
 import subscriptions
@@ -209,6 +210,7 @@ SCENARIOS: dict[str, Scenario] = {
     "incarnations": incarnations.SCENARIO,
     "by-hand": by_hand.SCENARIO,
     "rebalances": rebalances.SCENARIO,
+    "recreated": recreated.SCENARIO,
     "streams": streams_runs.SCENARIO,
     "lags": streams_lags.SCENARIO,
 }

@@ -18,5 +18,20 @@ ROWS = pa.table(
 
 def test_what_tells_of_no_place_is_read_where_the_cluster_is_not_cut() -> None:
     """An empty index of aborted transactions has no place: it was lost where another cluster was cut."""
-    bounds = Bounds({"cut": 1_000, "whole": None, "unread": 1_000}, {("cut", "t", 0): 5})
+    bounds = Bounds({"cut": 1_000, "whole": None, "unread": 1_000}, {("cut", "t", "id", 0): 5})
     assert bounds.is_inside(ROWS, "place").to_pylist() == [True, False, False, True, True, False]
+
+
+def test_logs_of_two_incarnations_end_each_at_its_own_offset() -> None:
+    """The old log reached offset 9 before the moment; what the new one has there was written later."""
+    rows = pa.table(
+        {
+            "cluster": ["c"] * 4,
+            "topic": ["t"] * 4,
+            "topic_id": ["old", "new", "new", None],
+            "partition": pa.array([0] * 4, pa.int32()),
+            "place": pa.array([8, 1, 8, 8], pa.int64()),
+        }
+    )
+    bounds = Bounds({"c": 1_000}, {("c", "t", "old", 0): 9, ("c", "t", "new", 0): 2})
+    assert bounds.is_inside(rows, "place").to_pylist() == [True, True, False, True]

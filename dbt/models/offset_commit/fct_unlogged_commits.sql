@@ -1,6 +1,7 @@
 -- Stored commits of which the request log has no line, although it has earlier and later ones.
 select
     cluster,
+    coordinator_topic_id,
     coordinator_partition,
     record_offset,
     broker_id,

@@ -13,6 +13,7 @@ from pathlib import Path
 from pyiceberg.catalog import Catalog
 
 from fencepost.capture.files import content, expand, is_file
+from fencepost.capture.log_dirs import topic_id_of
 from fencepost.capture.plan import SEGMENT, Fault
 from fencepost.engines.process import ProcessEngine
 from fencepost.settings import Cluster
@@ -30,11 +31,11 @@ def note_cleaned(catalog: Catalog, clusters: Sequence[Cluster], run_id: str, now
     removed from segments were below it.
     """
     rows = [
-        (cluster, broker_id, *entry, str(file), run_id, now)
+        (cluster, broker_id, topic, _topic_id(path, topic, partition), partition, to, str(file), run_id, now)
         for cluster, broker_id, path in _log_dirs(clusters)
         for file in [path / _CLEANED]
-        for entry in _entries(file)
-        if entry[2] > 0
+        for topic, partition, to in _entries(file)
+        if to > 0
     ]
     within = [{"cluster": frozenset(cluster.name for cluster in clusters)}]
     return ProcessEngine(catalog).append_new(CLEANED, CLEANED.rows(rows), within) if rows else 0
@@ -104,6 +105,14 @@ def _entries(file: Path) -> Iterator[tuple[str, int, int]]:
         partition, _, offset = numbers.partition(" ")
         if topic and partition.isdecimal() and offset.isdecimal():
             yield topic, int(partition), int(offset)
+
+
+def _topic_id(log_dir: Path, topic: str, partition: int) -> str | None:
+    """Kafka forgets the checkpoint of a log that is deleted: it is of the folder that is there."""
+    try:
+        return topic_id_of(log_dir / f"{topic}-{partition}", topic)
+    except OSError:
+        return None
 
 
 def _closed_by(file: Path) -> int | None:

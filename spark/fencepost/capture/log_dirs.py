@@ -121,7 +121,7 @@ def _log_dir(
         folder = Path(path, name)
         try:
             files = names(folder)
-            topic_id = _topic_id(folder, match["topic"])
+            topic_id = topic_id_of(folder, match["topic"])
         except OSError as error:
             faults.append(_unlistable(cluster.name, broker, str(folder), error))
             continue
@@ -146,7 +146,10 @@ def _log_dir(
             )
 
 
-def _topic_id(folder: Path, topic: str) -> str | None:
+def topic_id_of(folder: Path, topic: str) -> str | None:
+    """The id of the topic of a partition's folder, None if it has none. Raises OSError if it cannot be
+    read.
+    """
     try:
         topic_id = topic_id_in(content(folder / PARTITION_METADATA))
     except FileNotFoundError:

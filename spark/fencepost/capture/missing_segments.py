@@ -52,7 +52,7 @@ def missing_segments(catalog: Catalog, clusters: Sequence[Cluster]) -> list[Faul
         )
         for log, segments in _segments(catalog, names).items()
         if (log.cluster, (log.topic, log.partition)) not in unread
-        for first, following in _holes(segments, cleaned_to.get(log[:3], 0))
+        for first, following in _holes(segments, _compacted_to(log, cleaned_to))
     ]  # fmt: skip
 
 
@@ -83,12 +83,17 @@ def _segments(catalog: Catalog, clusters: frozenset[str]) -> Mapping[_Log, list[
     return segments
 
 
-def _checkpoints(catalog: Catalog, clusters: frozenset[str]) -> Mapping[tuple[str, str, int], int]:
-    """By cluster, topic and partition: the first offset that no compaction of any replica has seen."""
-    log = ("cluster", "topic", "partition")
+def _compacted_to(log: _Log, cleaned_to: Mapping[_Log, int]) -> int:
+    """A checkpoint that was captured without a topic id counts for every incarnation."""
+    return max(cleaned_to.get(each, 0) for each in (log, log._replace(topic_id=None)))
+
+
+def _checkpoints(catalog: Catalog, clusters: frozenset[str]) -> Mapping[_Log, int]:
+    """By log: the first offset that no compaction of any replica has seen."""
+    log = ("cluster", "topic", "partition", "topic_id")
     cleaned = lake.scan(catalog, CLEANED, (*log, "cleaned_to"), [{"cluster": clusters}])
     newest = cleaned.group_by(log).aggregate([("cleaned_to", "max")])
-    return {tuple(row[name] for name in log): row["cleaned_to_max"] for row in newest.to_pylist()}
+    return {_Log(*(row[name] for name in log)): row["cleaned_to_max"] for row in newest.to_pylist()}
 
 
 def _unread_logs(catalog: Catalog) -> set[tuple[str, tuple[str, int] | None]]:

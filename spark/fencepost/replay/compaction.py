@@ -128,7 +128,10 @@ def _of_log(
     if batches.num_rows:
         ends.append(pc.max(batches["last_offset"]).as_py() + 1)
     to = cuts.offsets.get(name, max(ends))
-    checkpoints = [*_checkpoints(cleaned, name), *(each["compacted_to"] for each in before if each["whole"])]
+    checkpoints = [
+        *checkpoints_of(cleaned, name),
+        *(each["compacted_to"] for each in before if each["whole"]),
+    ]
     batches_left, records, whole = compacted(batches, records, name, to, checkpoints)
     yield COMPACTED_BATCHES, _of_chapter(COMPACTED_BATCHES, batches_left, chapter)
     yield COMPACTED_RECORDS, _of_chapter(COMPACTED_RECORDS, records, chapter)
@@ -184,10 +187,17 @@ def _last_of_each_key(batches: pa.Table, records: pa.Table, log: Log) -> tuple[p
     return batches_left.filter(pa.array(counts > 0)), records.take(pa.array(kept))
 
 
-def _checkpoints(cleaned: pa.Table, name: LogName) -> list[int]:
-    columns = ("cluster", "topic", "partition", "cleaned_to")
-    of = (name[0], name[1], name[3])
-    return [to for *log, to in tuples(cleaned.select(columns)) if tuple(log) == of]
+def checkpoints_of(cleaned: pa.Table, name: LogName) -> list[int]:
+    """The log cleaner's checkpoints of one log among rows of ``bronze.cleaned``. One that was captured
+    without a topic id counts for every incarnation.
+    """
+    columns = ("cluster", "topic", "partition", "topic_id", "cleaned_to")
+    of = [name[0], name[1], name[3]]
+    return [
+        to
+        for *log, topic_id, to in tuples(cleaned.select(columns))
+        if log == of and topic_id in (None, name[2])
+    ]
 
 
 _COMPACTIONS = {OFFSETS_TOPIC: compacted_groups, METADATA_TOPIC: compacted_metadata}

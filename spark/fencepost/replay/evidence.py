@@ -24,8 +24,7 @@ from fencepost.replay.metadata import ClusterMetadata
 from fencepost.replay.metadata_log import MetadataLog, metadata_log
 from fencepost.replay.metadata_records import snapshots
 from fencepost.replay.table_cache import with_table_cache
-from fencepost.replay.time_bounds import PARTITION, Partition
-from fencepost.replay.window import Windows, cuts
+from fencepost.replay.window import LOG, LogName, Windows, cuts
 from fencepost.replay.window_engine import WindowEngine
 from fencepost.settings import Settings
 from fencepost.tables import BATCHES, COMPACTED_LOGS, METADATA_SNAPSHOTS, QUARANTINE, RECORDS, REQUESTS, Table
@@ -42,9 +41,8 @@ class Evidence:
     """``logs``: cluster -> its metadata log. ``releases``: cluster -> {broker id: (major, minor)} of the
     configuration. ``tolerance_ms``: how late a line of a request log may be written. ``clock_steps``: the
     times that passed twice by a broker's clock. ``before``: table's name -> the rows that the chapter before
-    handed down. ``next_ms``: cluster -> the time from which on its next
-    chapter reads logs, for clusters that have one. ``cuts``: (cluster, topic, partition) -> the offset below
-    which the log is compacted.
+    handed down. ``next_ms``: cluster -> the time from which on its next chapter reads logs, for clusters that
+    have one. ``cuts``: (cluster, topic, topic id, partition) -> the offset below which the log is compacted.
     """
 
     engine: Engine
@@ -55,7 +53,7 @@ class Evidence:
     clock_steps: ClockSteps = field(default_factory=ClockSteps)
     before: Mapping[str, pa.Table] = field(default_factory=dict)
     next_ms: Mapping[str, int] = field(default_factory=dict)
-    cuts: Mapping[Partition, int] = field(default_factory=dict)
+    cuts: Mapping[LogName, int] = field(default_factory=dict)
     _results: dict[Callable[[Evidence], Any], Any] = field(default_factory=dict, init=False, repr=False)
 
     def once(self, make: Callable[[Evidence], T]) -> T:
@@ -158,10 +156,10 @@ def evidence(
     )
 
 
-def cuts_of(compacted: pa.Table) -> dict[Partition, int]:
+def cuts_of(compacted: pa.Table) -> dict[LogName, int]:
     """``Evidence.cuts`` from rows of COMPACTED_LOGS."""
-    rows = tuples(compacted.select([*PARTITION, "compacted_to"]))
-    return {(cluster, topic, partition): to for cluster, topic, partition, to in rows}
+    rows = tuples(compacted.select([*LOG, "compacted_to"]))
+    return {(cluster, topic, topic_id, partition): to for cluster, topic, topic_id, partition, to in rows}
 
 
 def releases(settings: Settings) -> dict[str, dict[int, tuple[int, int]]]:

@@ -10,12 +10,14 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from fencepost.replay.broker_configs import BrokerConfigs
 from fencepost.replay.keys import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from fencepost.replay.metadata_image import (
     NO_LEADER,
     Brokers,
+    MetadataDelta,
     MetadataImage,
     PartitionId,
     PartitionRegistration,
@@ -94,6 +96,27 @@ class Topics:
         return [incarnation for each in self._by_name.values() for incarnation in each]
 
 
+class Moment(NamedTuple):
+    """When a controller wrote a record, by its own clock; ``node_id`` is None if no record names it."""
+
+    ms: int
+    node_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorTopic:
+    """One incarnation of a coordinators' topic. ``partitions``: how many it has, if known. ``created`` is
+    None if only a snapshot has its creation, ``removed`` None if no record removes it. ``is_gone``: it does
+    not exist any more.
+    """
+
+    topic_id: str
+    partitions: int | None
+    created: Moment | None
+    removed: Moment | None
+    is_gone: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Registration:
     """A broker's start, valid until its next one. ``metadata_version``: the highest metadata.version that it
@@ -110,25 +133,30 @@ class ClusterMetadata:
     """One cluster's metadata that every replay of its logs needs, from its metadata log and its
     configuration.
 
-    ``partition_counts``: {topic: count} for the coordinators' topics; ``elected``: {topic: {(partition,
-    leader epoch): broker id}} and ``replicas``: {topic: {partition: broker ids}}, at the end of the log,
-    for the same. ``clean``: {topic: {(partition, leader epoch)}} of the leader epochs that are known to
-    have begun without an unclean election, for the same. ``broker_epochs``: {broker id: epoch} of every
-    broker's last start; ``hosts``: the brokers that have a replica at the end of the log. ``releases``:
-    {broker id: (major, minor)} of the configuration. ``configs``: the brokers' dynamic configurations.
-    What is not known is left out.
+    ``partition_counts``: {topic: count} for the coordinators' topics; ``coordinators``: {topic: its
+    incarnations, in order} for the same; ``elected``: {topic: {(topic id, partition, leader epoch): broker
+    id}} for the same; ``replicas``: {topic: {partition: broker ids}}, at the end of the log, for the same,
+    and ``replicas_of_gone``: {(topic id, partition): broker ids} of those that do not exist any more.
+    ``clean``: {topic: {(topic id, partition, leader epoch)}} of the leader epochs that are known to have
+    begun without an unclean election, for the same. ``broker_epochs``: {broker id: epoch} of every broker's
+    last start; ``hosts``: the brokers that have a replica at the end of the log. ``releases``: {broker id:
+    (major, minor)} of the configuration. ``configs``: the brokers' dynamic configurations. What is not known
+    is left out.
     """
 
     topics: Topics = field(default_factory=lambda: Topics(()))
     created: tuple[Sighting, ...] = ()
     partition_counts: Mapping[str, int] = field(default_factory=dict)
-    elected: Mapping[str, Mapping[tuple[int, int], int]] = field(default_factory=dict)
-    clean: Mapping[str, Set[tuple[int, int]]] = field(default_factory=dict)
+    elected: Mapping[str, Mapping[tuple[str, int, int], int]] = field(default_factory=dict)
+    clean: Mapping[str, Set[tuple[str, int, int]]] = field(default_factory=dict)
     replicas: Mapping[str, Mapping[int, Brokers]] = field(default_factory=dict)
     registrations: Mapping[int, tuple[Registration, ...]] = field(default_factory=dict)
     broker_epochs: Mapping[int, int] = field(default_factory=dict)
     releases: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     configs: BrokerConfigs = field(default_factory=BrokerConfigs)
+    coordinators: Mapping[str, tuple[CoordinatorTopic, ...]] = field(default_factory=dict)
+    replicas_of_gone: Mapping[PartitionId, Brokers] = field(default_factory=dict)
+    from_beginning: bool = False
     hosts: Set[int] = frozenset()
 
     @classmethod
@@ -151,23 +179,47 @@ class ClusterMetadata:
             past.broker_epochs(),
             dict(releases or {}),
             BrokerConfigs.of(log),
-            hosts=past.hosts(),
+            past.coordinators(),
+            past.replicas_of_gone(),
+            log.from_beginning,
+            past.hosts(),
         )
 
-    def leaders(self, topic: str, partition: int) -> dict[int, int]:
-        """Leader epoch -> the broker that was elected to lead a coordinator's log."""
-        elected = self.elected.get(topic, {})
-        return {epoch: broker for (number, epoch), broker in elected.items() if number == partition}
+    def leaders(self, topic: str, partition: int, topic_id: str | None = None) -> dict[int, int]:
+        """Leader epoch -> the broker that was elected to lead a coordinator's log; without ``topic_id`` only
+        where all incarnations of the topic agree.
+        """
+        named: dict[int, set[int]] = {}
+        for (of, number, epoch), broker in self.elected.get(topic, {}).items():
+            if number == partition and topic_id in (None, of):
+                named.setdefault(epoch, set()).add(broker)
+        return {epoch: min(brokers) for epoch, brokers in named.items() if len(brokers) == 1}
 
-    def clean_epochs(self, topic: str, partition: int) -> set[int]:
+    def terms(self, topic: str) -> dict[tuple[str | None, int, int], int]:
+        """The leaders of a coordinators' topic by topic id, partition and leader epoch; without topic id only
+        where all incarnations agree.
+        """
+        elected = self.elected.get(topic, {})
+        partitions = {partition for _, partition, _ in elected}
+        terms: dict[tuple[str | None, int, int], int] = dict(elected.items())
+        for partition in sorted(partitions):
+            for epoch, leader in self.leaders(topic, partition).items():
+                terms[None, partition, epoch] = leader
+        return terms
+
+    def clean_epochs(self, topic: str, partition: int, topic_id: str | None = None) -> set[int]:
         """The leader epochs of a coordinator's log that are known to have begun without an unclean
         election: what was in effect before is in the log.
         """
-        return {epoch for number, epoch in self.clean.get(topic, ()) if number == partition}
+        clean = self.clean.get(topic, ())
+        return {epoch for of, number, epoch in clean if number == partition and topic_id in (None, of)}
 
-    def is_replicated(self, topic: str, partition: int | None) -> bool:
+    def is_replicated(self, topic: str, partition: int | None, topic_id: str | None = None) -> bool:
         """Whether a coordinator's log has several replicas; True if that is not known."""
-        replicas = None if partition is None else self.replicas.get(topic, {}).get(partition)
+        if partition is None:
+            return True
+        gone = self.replicas_of_gone.get(PartitionId(topic_id or "", partition))
+        replicas = self.replicas.get(topic, {}).get(partition) if gone is None else gone
         return replicas is None or len(replicas) != 1
 
     def registration(self, broker_id: int, ms: int) -> Registration | None:
@@ -187,6 +239,10 @@ class _Past:
         self._leaders: dict[tuple[str, int, int], int] = {}
         self._clean: set[tuple[str, int, int]] = set()
         self._newest: dict[PartitionId, PartitionRegistration] = {}
+        self._coordinators: set[str] = set()
+        self._created: dict[str, Moment] = {}
+        self._removed: dict[str, Moment] = {}
+        self._replicas: dict[PartitionId, Brokers] = {}
         self._starts: dict[int, list[tuple[int, int | None]]] = {}
         image = MetadataImage(complete=log.from_beginning)
         named: set[str] = set()
@@ -198,6 +254,7 @@ class _Past:
                 if topic_id not in named:
                     named.add(topic_id)
                     self.created.append(Sighting(record.fields["name"], topic_id, _ms(piece, record)))
+            self._note_incarnations(log, piece, delta)
             for place, steps in delta.partitions.items():
                 if image.names.get(place.topic_id) in _COORDINATORS_TOPICS:
                     for _, now in steps:
@@ -209,12 +266,25 @@ class _Past:
         self._names = image.names
         self._image = image
 
+    def _note_incarnations(self, log: MetadataLog, piece: Piece, delta: MetadataDelta) -> None:
+        """Note when coordinators' topics were created and removed."""
+        for topic_id, record in delta.topics:
+            if record.fields["name"] in _COORDINATORS_TOPICS:
+                self._coordinators.add(topic_id)
+                if not _is_snapshot(piece):
+                    self._created.setdefault(topic_id, _moment(log, piece, record))
+        for topic_id, record in delta.removed:
+            if topic_id in self._coordinators:
+                self._removed[topic_id] = _moment(log, piece, record)
+
     def _note(self, place: PartitionId, now: PartitionRegistration | None) -> None:
         if now is None:
             return
         self._partitions.setdefault(place.topic_id, set()).add(place.partition)
         before = self._newest.get(place)
         self._newest[place] = now
+        if now.replicas is not None:
+            self._replicas[place] = now.replicas
         if now.leader_epoch is None or now.leader is None:
             return
         if now.leader != NO_LEADER:
@@ -223,24 +293,38 @@ class _Past:
             self._clean.add((*place, now.leader_epoch))
 
     def partition_counts(self) -> dict[str, int]:
-        """How many partitions each of the coordinators' topics has."""
-        numbers: dict[str, set[int]] = {}
-        for topic_id, partitions in self._partitions.items():
-            numbers.setdefault(self._names[topic_id], set()).update(partitions)
-        return {topic: len(each) for topic, each in sorted(numbers.items())}
+        """How many partitions each of the coordinators' topics has, or had when it was last known."""
+        counts = {topic: [each.partitions for each in of] for topic, of in self.coordinators().items()}
+        return {topic: known[-1] for topic, of in counts.items() if (known := [each for each in of if each])}
 
-    def elected(self, topic: str) -> dict[tuple[int, int], int]:
-        """The leaders of a topic's partitions by leader epoch, where its incarnations agree."""
-        named: dict[tuple[int, int], set[int]] = {}
-        for (topic_id, partition, epoch), leader in self._leaders.items():
-            if self._names[topic_id] == topic:
-                named.setdefault((partition, epoch), set()).add(leader)
-        return {place: min(leaders) for place, leaders in named.items() if len(leaders) == 1}
+    def coordinators(self) -> dict[str, tuple[CoordinatorTopic, ...]]:
+        """The incarnations of the coordinators' topics."""
+        incarnations: dict[str, list[CoordinatorTopic]] = {}
+        for sighting in self.created:
+            if sighting.topic in _COORDINATORS_TOPICS:
+                topic_id = sighting.topic_id
+                each = CoordinatorTopic(
+                    topic_id,
+                    len(self._partitions.get(topic_id, ())) or None,
+                    self._created.get(topic_id),
+                    self._removed.get(topic_id),
+                    topic_id not in self._image.topics,
+                )
+                incarnations.setdefault(sighting.topic, []).append(each)
+        return {topic: tuple(each) for topic, each in sorted(incarnations.items())}
 
-    def clean(self, topic: str) -> set[tuple[int, int]]:
+    def elected(self, topic: str) -> dict[tuple[str, int, int], int]:
+        """The leaders of a topic's partitions by topic id and leader epoch."""
+        return {place: leader for place, leader in self._leaders.items() if self._names[place[0]] == topic}
+
+    def clean(self, topic: str) -> set[tuple[str, int, int]]:
         """The leader epochs of a topic's partitions that began without an unclean election."""
+        return {place for place in self._clean if self._names[place[0]] == topic}
+
+    def replicas_of_gone(self) -> dict[PartitionId, Brokers]:
+        """The last replicas of the coordinators' topics that do not exist any more."""
         return {
-            (partition, epoch) for topic_id, partition, epoch in self._clean if self._names[topic_id] == topic
+            place: each for place, each in self._replicas.items() if place.topic_id not in self._image.topics
         }
 
     def replicas(self) -> dict[str, dict[int, Brokers]]:
@@ -279,7 +363,16 @@ def _keeps(before: PartitionRegistration, now: PartitionRegistration) -> bool:
     return now.leader == NO_LEADER or now.elected_unclean(before) is False
 
 
+def _moment(log: MetadataLog, piece: Piece, record: MetadataRecord) -> Moment:
+    writers = [each for each in log.terms if each.position <= piece.position]
+    return Moment(_ms(piece, record), writers[-1].controller_id if writers else None)
+
+
+def _is_snapshot(piece: Piece) -> bool:
+    return isinstance(piece, Commit) and piece.is_snapshot
+
+
 def _ms(piece: Piece, record: MetadataRecord) -> int:
     """When a record was written; for one in a snapshot, when the snapshot was taken."""
-    ms = piece.ms if isinstance(piece, Commit) and piece.is_snapshot else record.timestamp_ms
+    ms = piece.ms if _is_snapshot(piece) else record.timestamp_ms
     return 0 if ms is None else ms

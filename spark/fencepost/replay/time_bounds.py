@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,15 +21,13 @@ from fencepost.engines.delegating import DelegatingEngine
 from fencepost.lake import AtLeast, Below, Condition, Where
 from fencepost.replay.entities import distinct, tuples
 from fencepost.replay.unreadable import segment_logs
-from fencepost.replay.window import SLACK_MS
+from fencepost.replay.window import LOG, SLACK_MS, LogName
 from fencepost.tables import BATCHES, QUARANTINE, Table
 
 PARTITION = ("cluster", "topic", "partition")
 """The columns that name a partition, whatever the topic's id."""
 
-_EXTENTS = pa.schema(
-    [("cluster", pa.string()), ("topic", pa.string()), ("partition", pa.int32()), ("end", pa.int64())]
-)
+_EXTENTS = pa.schema([*((name, BATCHES.arrow_schema.field(name).type) for name in LOG), ("end", pa.int64())])
 _SEGMENTS = pa.schema([("cluster", pa.string()), ("file", pa.string()), ("position", pa.int64())])
 
 Partition = tuple[str, str, int]
@@ -42,11 +41,19 @@ _NOWHERE = _EVERYWHERE - 1
 @dataclass(frozen=True)
 class Bounds:
     """``until_ms``: cluster -> the moment, None to read everything; a cluster that is missing is not read.
-    ``ends``: partition -> the first offset behind the moment, for clusters with a moment.
+    ``ends``: log -> the first offset behind the moment, for clusters with a moment.
     """
 
     until_ms: Mapping[str, int | None]
-    ends: Mapping[Partition, int]
+    ends: Mapping[LogName, int]
+
+    @cached_property
+    def _of_partitions(self) -> Mapping[Partition, int]:
+        """The ends for evidence that does not say of which incarnation of its topic it is."""
+        ends: dict[Partition, int] = {}
+        for (cluster, topic, _, partition), end in self.ends.items():
+            ends[cluster, topic, partition] = max(end, ends.get((cluster, topic, partition), end))
+        return ends
 
     @property
     def are_set(self) -> bool:
@@ -68,12 +75,21 @@ class Bounds:
         return pc.fill_null(pc.less(pc.fill_null(rows[column], _NOWHERE), self._ends_of(rows)), False)
 
     def _ends_of(self, rows: pa.Table) -> pa.Array:
-        partitions, number = distinct([rows[name] for name in PARTITION])
-        return pa.array([self.end_of(each) for each in partitions], pa.int64()).take(number)
+        names = LOG if "topic_id" in rows.column_names else PARTITION
+        logs, number = distinct([rows[name] for name in names])
+        return pa.array([self._end_of_log(*each) for each in logs], pa.int64()).take(number)
 
-    def end_of(self, name: Partition) -> int | None:
-        """The first offset behind the moment; None for a log that has no batch near it."""
-        return self.ends.get(name) if self.until_ms.get(name[0]) is not None else _EVERYWHERE
+    def _end_of_log(self, cluster: str, topic: str, *of: Any) -> int | None:
+        *topic_id, partition = of
+        if self.until_ms.get(cluster) is None or topic_id in ([], [None]):
+            return self.end_of(cluster, topic, partition)
+        return self.ends.get((cluster, topic, topic_id[0], partition))
+
+    def end_of(self, cluster: str, topic: str, partition: int) -> int | None:
+        """The first offset behind the moment; None for a partition that has no batch near it."""
+        if self.until_ms.get(cluster) is None:
+            return _EVERYWHERE
+        return self._of_partitions.get((cluster, topic, partition))
 
 
 class BoundedEngine(DelegatingEngine):
@@ -93,7 +109,8 @@ class BoundedEngine(DelegatingEngine):
         within = with_bounds(table, self._bounds.until_ms, where)
         if table.offset_column is None or "topic" not in table.columns or not self._bounds.are_set:
             return super().scan(table, chosen, within)
-        needed = tuple(dict.fromkeys((*chosen, *PARTITION, table.offset_column)))
+        log = [name for name in LOG if name in table.columns]
+        needed = tuple(dict.fromkeys((*chosen, *log, table.offset_column)))
         change = partial(_inside, self._bounds, table.offset_column, chosen)
         return self.map(super().scan(table, needed, within), change, table.schema_of(chosen))
 
@@ -105,7 +122,7 @@ class BoundedEngine(DelegatingEngine):
         behind: dict[tuple[str, str], int] = {}
         if files.num_rows:
             of_files = [{"cluster": cluster, "file": file} for cluster, file in tuples(files)]
-            batches = super().scan(BATCHES, (*PARTITION, "base_offset", "file", "position"), of_files)
+            batches = super().scan(BATCHES, (*LOG, "base_offset", "file", "position"), of_files)
             batches_behind = self.collect(self.map(batches, partial(_behind, self._bounds), _SEGMENTS))
             first = batches_behind.group_by(["cluster", "file"]).aggregate([("position", "min")])
             behind = {(cluster, file): position for cluster, file, position in tuples(first)}
@@ -123,10 +140,11 @@ def bounds(engine: Engine, since_ms: Mapping[str, int], until_ms: Mapping[str, i
     ]
     if not where:
         return Bounds(until_ms, {})
-    rows = engine.scan(BATCHES, (*PARTITION, "last_offset"), where)
+    rows = engine.scan(BATCHES, (*LOG, "last_offset"), where)
     extents = engine.collect(engine.map(rows, _extents, _EXTENTS))
-    together = extents.group_by(list(PARTITION)).aggregate([("end", "max")])
-    return Bounds(until_ms, {(name, topic, number): end for name, topic, number, end in tuples(together)})
+    together = extents.group_by(list(LOG)).aggregate([("end", "max")])
+    ends = {(name, topic, topic_id, number): end for name, topic, topic_id, number, end in tuples(together)}
+    return Bounds(until_ms, ends)
 
 
 def with_bounds(table: Table, until_ms: Mapping[str, int | None], where: Where | None) -> list[Condition]:
@@ -181,13 +199,13 @@ def _before_end(
             is_kept.append(True)
             continue
         topic, partition, begins = log
-        end = bounds.end_of((cluster, topic, partition))
+        end = bounds.end_of(cluster, topic, partition)
         first = behind.get((cluster, file))
         is_kept.append(end is not None and begins <= end and (first is None or (position or 0) < first))
     return quarantine.filter(pa.array(is_kept, pa.bool_())).select(list(columns))
 
 
 def _extents(batches: pa.Table) -> pa.Table:
-    last = batches.group_by(list(PARTITION)).aggregate([("last_offset", "max")])
+    last = batches.group_by(list(LOG)).aggregate([("last_offset", "max")])
     end = pc.add(last["last_offset_max"], 1)
-    return last.select(list(PARTITION)).append_column("end", end).cast(_EXTENTS)
+    return last.select(list(LOG)).append_column("end", end).cast(_EXTENTS)

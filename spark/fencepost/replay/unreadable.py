@@ -11,6 +11,9 @@ import pyarrow.compute as pc
 
 _SEGMENT = re.compile(r"([^/]+)-(\d+)(?:\.[0-9a-f]{32}-\w+)?/(\d{20})\.log[^/]*$")
 
+_BEHIND = 2**62
+"""Behind every offset of a log."""
+
 
 @dataclass(frozen=True, slots=True)
 class UnreadPiece:
@@ -31,6 +34,11 @@ def unread_pieces(quarantine: pa.Table) -> list[UnreadPiece]:
         for log, (file, position) in zip(segment_logs(quarantine), places, strict=True)
         if log is not None
     ]
+
+
+def missing_end(topic: str, partition: int) -> UnreadPiece:
+    """Stands for the end of a log that was deleted before its end was captured."""
+    return UnreadPiece(topic, partition, _BEHIND, "", 0)
 
 
 def segment_logs(quarantine: pa.Table) -> list[tuple[str, int, int] | None]:

@@ -120,9 +120,7 @@ def _topics(condition: Condition) -> frozenset[Any]:
 def _as_cleaned(logs: pa.Table) -> pa.Table:
     rows = filter_rows(logs, [{"topic": TRANSACTIONS_TOPIC, "whole": True}])
     checkpoints = [
-        {"cluster": cluster, "topic": topic, "partition": partition, "cleaned_to": to}
-        for cluster, topic, partition, to in tuples(
-            rows.select(["cluster", "topic", "partition", "compacted_to"])
-        )
+        {**dict(zip(LOG, log, strict=True)), "cleaned_to": to}
+        for *log, to in tuples(rows.select([*LOG, "compacted_to"]))
     ]
     return pa.Table.from_pylist(checkpoints, schema=CLEANED.arrow_schema)

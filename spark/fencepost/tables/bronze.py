@@ -283,13 +283,14 @@ CLEANED = Table(
         "cluster": "string",
         "broker_id": "int",
         "topic": "string",
+        "topic_id": "string",  # of the partition's folder at that time
         "partition": "int",
         "cleaned_to": "bigint",  # the first offset that no compaction has seen
         "file": "string",
         "run_id": "string",
         "captured_at": "timestamp",
     },
-    ("cluster", "broker_id", "topic", "partition", "cleaned_to"),
+    ("cluster", "broker_id", "topic", "topic_id", "partition", "cleaned_to"),
     offset_column="cleaned_to",
 )
 

@@ -45,6 +45,7 @@ from fencepost.replay.logs import BATCH_COLUMNS, Batches, Log
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.replay.metadata_log import MetadataLog, metadata_log
 from fencepost.replay.metadata_records import PARTITION, REGISTER_BROKER, TOPIC, MetadataRecord
+from fencepost.replay.placement import Placement
 from fencepost.replay.requests import RequestLine
 from fencepost.settings import load
 from fencepost.tables import BATCHES, CLEANED, QUARANTINE, RECORDS, REQUESTS
@@ -186,7 +187,7 @@ def _shards(bronze: dict[str, pa.Table]) -> tuple[list[ShardRows], ClusterMetada
     (cluster,) = set(bronze[RECORDS.name]["cluster"].to_pylist())
     log = metadata_log(bronze[BATCHES.name], bronze[RECORDS.name], bronze[QUARANTINE.name])
     counts = {cluster: ClusterMetadata.of(log).partition_counts[OFFSETS_TOPIC]}
-    placement = shards.Placement.of(counts, [shards.seen_places(bronze[RECORDS.name])])
+    placement = Placement.of(counts, [shards.seen_places(bronze[RECORDS.name])])
     of: dict[str, Callable[[pa.Table], pa.Array]] = {
         BATCHES.name: shards.shards_of_log,
         RECORDS.name: shards.shards_of_log,

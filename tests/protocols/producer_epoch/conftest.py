@@ -26,14 +26,7 @@ from fencepost.protocols.producer_epoch.comparison import compare_logs, newest_m
 from fencepost.protocols.producer_epoch.coordinators import Coordinators, replay_coordinators
 from fencepost.protocols.producer_epoch.expiration import expirations
 from fencepost.protocols.producer_epoch.facts import collect_facts, topics_created_once
-from fencepost.protocols.producer_epoch.homes import (
-    PARTITION as COORDINATOR_PARTITION,
-)
-from fencepost.protocols.producer_epoch.homes import (
-    coordinator_partitions,
-    homes,
-    newest_homes,
-)
+from fencepost.protocols.producer_epoch.homes import homes, placement_of, with_homes
 from fencepost.protocols.producer_epoch.marker_senders import accepted_markers
 from fencepost.protocols.producer_epoch.partitions import Partitions, replay_partitions
 from fencepost.protocols.producer_epoch.producer_requests import producer_requests
@@ -42,15 +35,17 @@ from fencepost.protocols.producer_epoch.request_rows import concerns_coordinator
 from fencepost.protocols.producer_epoch.tables import CLIENT_EVENTS, PRODUCER_REQUESTS
 from fencepost.protocols.producer_epoch.transaction_log import STATUSES
 from fencepost.protocols.producer_epoch.verifications import BEGAN, committed, verified
+from fencepost.replay.incarnations import logs_of, terms_of, with_ends
 from fencepost.replay.keys import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from fencepost.replay.log_ends import final_ends
 from fencepost.replay.metadata import ClusterMetadata
-from fencepost.replay.metadata_log import MetadataLog
+from fencepost.replay.metadata_log import ControllerTerm, MetadataLog
 from fencepost.replay.metadata_records import (
     CONFIG,
     PARTITION,
     PARTITION_CHANGE,
     REGISTER_BROKER,
+    REMOVE_TOPIC,
     TOPIC,
     MetadataRecord,
 )
@@ -70,6 +65,8 @@ from fencepost.tables import (
 
 CASES = Path(__file__).with_name("cases")
 COORDINATOR = "__transaction_state-0"
+AGAIN = f"{COORDINATOR} again"
+"""The coordinator's log after it was deleted and created again."""
 TOLERANCE_MS = 5
 BROKER_EPOCH = 3
 _BRONZE = (
@@ -153,16 +150,21 @@ def _replay(
     commits = committed(requests, verified(requests))
     decided = requests.filter(concerns_coordinators(requests))
     coordinator_requests = pa.concat_tables([decided, commits, *began])
-    places = coordinator_partitions(coordinator_requests, metadata, newest_homes(homes(records)))
+    incarnations = with_ends(
+        logs_of(terms_of(batches), metadata, TOLERANCE_MS), bronze[FILES.name], bronze[REQUESTS.name]
+    )
+    logs = {name: each for (name, topic), each in incarnations.items() if topic == TRANSACTIONS_TOPIC}
+    placement = placement_of(homes(records), metadata, logs)
     connection_epochs = account.rows_of(accounts, account.CONNECTION_EPOCH)
     coordinators = Coordinators(
         batches,
         records,
         quarantine,
         bronze[CLEANED.name],
-        coordinator_requests.append_column(COORDINATOR_PARTITION, places),
-        connection_epochs,
+        with_homes(placement, coordinator_requests),
+        with_homes(placement, connection_epochs),
         final_ends(bronze[LOG_ENDS.name], metadata, TRANSACTIONS_TOPIC),
+        logs=logs,
     )
     of_coordinators = replay_coordinators(coordinators, metadata, TOLERANCE_MS)
     accounts = account.concatenate([accounts, of_coordinators.account])
@@ -184,7 +186,7 @@ def _metadata(case: Case) -> ClusterMetadata:
     """
     if case.get("zookeeper"):
         return ClusterMetadata()
-    places = [_place(name) for name in {COORDINATOR: None, **case.get("logs", {})}]
+    places = [_place(name) for name in {COORDINATOR: None, **case.get("logs", {})} if name != AGAIN]
     topic_ids = {place["topic"]: place["topic_id"] for place in places}
     topic_ids |= {f"{topic} ": f"{topic}'s second id" for topic in case.get("made_again", [])}
     partition = {"topic_id": "S" * 22, "partition_id": 0, "leader_epoch": 0, "leader": 1}
@@ -200,6 +202,15 @@ def _metadata(case: Case) -> ClusterMetadata:
         elected = {} if leader is None else {"leader": leader}
         records.append((PARTITION_CHANGE, {**place, **elected, "isr": in_sync}))
     log = [MetadataRecord(at, 0, kind, fields) for at, (kind, fields) in enumerate(records)]
+    if "recreated" in case:
+        removed_ms, created_ms = case["recreated"]
+        anew = {"name": TRANSACTIONS_TOPIC, "topic_id": _place(AGAIN)["topic_id"]}
+        for ms, kind, fields in (
+            (removed_ms, REMOVE_TOPIC, {"topic_id": partition["topic_id"]}),
+            (created_ms, TOPIC, anew),
+            (created_ms, PARTITION, {**partition, **anew}),
+        ):
+            log.append(MetadataRecord(len(log), ms, kind, fields))
     for ms, broker, value in case.get("expirations", []):
         config = {
             "resource_type": 4,
@@ -208,7 +219,9 @@ def _metadata(case: Case) -> ClusterMetadata:
             "value": value,
         }
         log.append(MetadataRecord(len(log), ms, CONFIG, config))
-    return ClusterMetadata.of(replace(MetadataLog.of_records(log), known_ms=case.get("alive", 0)))
+    terms = (ControllerTerm(0, 0, 0, 1, 1),)
+    metadata = replace(MetadataLog.of_records(log), known_ms=case.get("alive", 0), terms=terms)
+    return ClusterMetadata.of(metadata)
 
 
 def bronze_of(case: Case) -> Bronze:
@@ -232,13 +245,29 @@ def bronze_of(case: Case) -> Bronze:
         if not request.get("lost"):
             bronze[REQUESTS.name].append(_request(number, request))
     file = {"broker_id": 1, "kind": "segment", "file": _file(COORDINATOR)}
-    bronze[FILES.name].append(file)
+    bronze[FILES.name].append({**file, "topic_id": _place(COORDINATOR)["topic_id"]})
+    if "recreated" in case:
+        _delete_coordinators_log(bronze, case, file)
     return bronze
 
 
+def _delete_coordinators_log(bronze: Bronze, case: Case, file: Mapping[str, Any]) -> None:
+    """The client ``ops`` deletes the log; its folder was captured afterwards unless ``end_lost``."""
+    topic_id = _place(COORDINATOR)["topic_id"]
+    bronze[FILES.name].append({**file, "topic_id": _place(AGAIN)["topic_id"]})
+    if not case.get("end_lost"):
+        deleted = _file(f"{COORDINATOR}.{0:032x}-delete")
+        bronze[FILES.name].append({**file, "file": deleted, "topic_id": topic_id})
+    line = _request(len(case["requests"]), {"ms": [case["recreated"][0]] * 2, "api": "init", "client": "ops"})
+    answer = json.dumps({"responses": [{"topicId": topic_id, "errorCode": 0}]})
+    bronze[REQUESTS.name].append({**line, "api_key": 20, "api_name": "DELETE_TOPICS", "response": answer})
+
+
 def _place(name: str) -> dict[str, Any]:
+    name, _, again = name.partition(" ")
     topic, _, partition = name.rpartition("-")
-    topic_id = ("S" if topic == TRANSACTIONS_TOPIC else topic.lstrip("_")[0].upper()) * 22
+    letter = topic.lstrip("_")[0].upper()
+    topic_id = (("N" if again else "S") if topic == TRANSACTIONS_TOPIC else letter) * 22
     return {"topic": topic, "topic_id": topic_id, "partition": int(partition)}
 
 
@@ -250,7 +279,7 @@ def _write_log(bronze: Bronze, name: str, batches: list[dict[str, Any]]) -> None
     offset = 0
     for batch in batches:
         offset = batch.get("base_offset", offset)
-        coordinated = name == COORDINATOR
+        coordinated = name in (COORDINATOR, AGAIN)
         marker = batch.get("marker")
         count = 1 if coordinated or marker else batch.get("records", 1)
         row = {

@@ -19,12 +19,7 @@ from fencepost.protocols.producer_epoch.coordinators import (
     Coordinators,
     replay_coordinators,
 )
-from fencepost.protocols.producer_epoch.homes import (
-    PARTITION,
-    coordinator_partitions,
-    homes,
-    newest_homes,
-)
+from fencepost.protocols.producer_epoch.homes import homes, placement_of, with_homes
 from fencepost.protocols.producer_epoch.producer_requests import producer_requests
 from fencepost.protocols.producer_epoch.request_rows import concerns_coordinators
 from fencepost.replay.keys import TRANSACTIONS_TOPIC
@@ -69,15 +64,13 @@ def _replay(bronze: Bronze) -> account.Replayed:
     cluster_metadata = ClusterMetadata.of(metadata_log(batches, records, bronze[QUARANTINE.name]))
     requests_of_producers = producer_requests(requests, {cluster: cluster_metadata})
     requests_of_producers = requests_of_producers.filter(concerns_coordinators(requests_of_producers))
-    places = coordinator_partitions(
-        requests_of_producers, {cluster: cluster_metadata}, newest_homes(homes(records))
-    )
+    placement = placement_of(homes(records), {cluster: cluster_metadata}, {})
     coordinators = Coordinators(
         batches,
         records,
         bronze[QUARANTINE.name],
         bronze[CLEANED.name],
-        requests_of_producers.append_column(PARTITION, places),
+        with_homes(placement, requests_of_producers),
         account.rows_of({}, account.CONNECTION_EPOCH),
     )
     return replay_coordinators(coordinators, {cluster: cluster_metadata}, TOLERANCE_MS)

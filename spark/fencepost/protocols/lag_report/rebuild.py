@@ -22,6 +22,7 @@ from fencepost.protocols.lag_report.messages import APIS, GROUP_METADATA, MESSAG
 from fencepost.protocols.lag_report.tables import STREAMS_GROUP_TASKS, TABLES
 from fencepost.replay.entities import bucket_of, tuples, with_entity
 from fencepost.replay.evidence import Evidence
+from fencepost.replay.incarnations import coordinator_logs
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.tables import QUARANTINE, RECORDS, REQUESTS, Table
 
@@ -47,7 +48,14 @@ def rebuild(evidence: Evidence) -> Mapping[str, Rows]:
     task_records = engine.scan(
         RECORDS, where=[{"topic": OFFSETS_TOPIC, "record_type": frozenset(streams_groups.RECORD_TYPES)}]
     )
-    tasks = engine.map(task_records, streams_groups.of_records, STREAMS_GROUP_TASKS.arrow_schema)
+    later_logs = {
+        (cluster, each.topic_id)
+        for (cluster, topic), logs in evidence.once(coordinator_logs).items()
+        for each in logs.incarnations
+        if topic == OFFSETS_TOPIC and each.named_in_ids is not None
+    }
+    of_records_of_tasks = partial(streams_groups.of_records, later_logs)
+    tasks = engine.map(task_records, of_records_of_tasks, STREAMS_GROUP_TASKS.arrow_schema)
     groups = _groups(evidence, messages)
     end_requests = engine.scan(REQUESTS, where=[{"api_key": frozenset(changelog_ends.APIS)}])
     ends = engine.map(end_requests, partial(changelog_ends.of_lines, groups), ENDS.arrow_schema)

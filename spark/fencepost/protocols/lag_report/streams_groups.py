@@ -6,7 +6,7 @@ report no lags.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -28,12 +28,14 @@ _KINDS = {
     "warmup": ("warmup_tasks", "warmup_tasks_pending_revocation"),
 }
 _OF_MEMBER = ("instance", "process_id", "client_id", "client_host", "group_instance_id")
-_PLACE = ("cluster", "partition", "record_offset", "timestamp_ms", "file", "position")
+_PLACE = ("cluster", "topic_id", "partition", "record_offset", "timestamp_ms", "file", "position")
 
 
-def of_records(records: pa.Table) -> pa.Table:
+def of_records(later_logs: Collection[tuple[str, str | None]], records: pa.Table) -> pa.Table:
     """Rows of STREAMS_GROUP_TASKS from rows of ``bronze.records``. Rows without a kind have only the member's
     columns, which :func:`with_members` puts into the other rows.
+
+    ``later_logs``: (cluster, topic id) of ``__consumer_offsets`` where it was deleted and created again.
     """
     tasks = Columns(STREAMS_GROUP_TASKS)
     is_known = pc.and_(pc.equal(records["decode_status"], "known"), pc.invert(records["is_control"]))
@@ -48,8 +50,9 @@ def of_records(records: pa.Table) -> pa.Table:
                 if key is None or value is None:
                     continue  # a tombstone: the member has left the group
                 rows_of_value = _member(value) if record_type == MEMBER else _tasks(value)
+                log = place[:2] if place[:2] in later_logs else (None, None)
                 for row in rows_of_value:
-                    tasks.add(*_row(dict(zip(_PLACE, place, strict=True)), key, row))
+                    tasks.add(*_row(dict(zip(_PLACE, place, strict=True)), key, row, log[1]))
     return tasks.to_arrow()
 
 
@@ -98,7 +101,10 @@ def _tasks(value: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                     }
 
 
-def _row(place: Mapping[str, Any], key: Mapping[str, Any], columns: Mapping[str, Any]) -> tuple[Any, ...]:
+def _row(
+    place: Mapping[str, Any], key: Mapping[str, Any], columns: Mapping[str, Any], topic_id: str | None
+) -> tuple[Any, ...]:
+    """A row; ``topic_id``: what its id has besides the offset (Incarnation.named_in_ids)."""
     cluster, group_id, member_id = place["cluster"], key["group_id"], key["member_id"]
     what = columns.get("kind"), columns.get("is_pending_revocation"), columns.get("task_id")
     coordinator = place["partition"]
@@ -107,7 +113,9 @@ def _row(place: Mapping[str, Any], key: Mapping[str, Any], columns: Mapping[str,
         "cluster": cluster,
         "application_id": group_id,
         "member_id": member_id,
-        "group_task_id": digest_of(cluster, coordinator, place["record_offset"], group_id, member_id, *what),
+        "group_task_id": digest_of(
+            cluster, coordinator, place["record_offset"], group_id, member_id, *what, topic_id
+        ),
         "recorded_at": place["timestamp_ms"],
         "record_offset": place["record_offset"],
         "file": place["file"],

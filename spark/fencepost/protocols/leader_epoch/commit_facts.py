@@ -8,16 +8,17 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from fencepost.protocols.leader_epoch.clocks import Window
 from fencepost.protocols.leader_epoch.cluster_evidence import ClusterEvidence
 from fencepost.protocols.leader_epoch.commit_lines import CommitLine
 from fencepost.protocols.leader_epoch.live_partitions import candidates
 from fencepost.protocols.leader_epoch.states import columns_of
-from fencepost.replay.entities import first_of_each, numbered_rows
+from fencepost.replay.entities import first_of_each, numbered_rows, numbered_values, tuples
 from fencepost.replay.logs import Longs
 
-Leaders = Mapping[str, Mapping[tuple[int, int], int]]
+Leaders = Mapping[str, Mapping[tuple[str | None, int, int], int]]
 _KEPT = 1 << 14
 """How many results of a lookup are cached."""
 
@@ -25,7 +26,7 @@ _KEPT = 1 << 14
 @dataclass(frozen=True)
 class Groups:
     """What is known of the clusters of all groups. ``leaders``: by cluster, the id of the leader by
-    (partition of ``__consumer_offsets``, leader epoch).
+    (topic id of ``__consumer_offsets``, partition, leader epoch).
     """
 
     known: Mapping[str, ClusterEvidence]
@@ -43,15 +44,14 @@ class ClusterFacts:
         self._known, self._leaders = groups.known[name], groups.leaders.get(name, {})
         self.partition_epoch = lru_cache(maxsize=_KEPT)(self._partition_epoch)
 
-    def windows(self, partitions: Longs, leader_epochs: Longs, ms: Longs) -> tuple[Longs, Longs]:
+    def windows(self, terms: pa.Table, ms: Longs) -> tuple[Longs, Longs]:
         """The lowest and the highest offset at which the metadata log may have ended when each record of a
-        coordinator was written: by the record's partition of ``__consumer_offsets``, leader epoch and time.
+        coordinator was written, at ``ms``. ``terms``: the columns by which ``Groups.leaders`` has leaders.
         """
         lowest, highest = np.empty_like(ms), np.empty_like(ms)
-        number = numbered_rows(partitions, leader_epochs)
+        number = numbered_rows(*(numbered_values(column)[0] for column in terms.columns))
         first = first_of_each(number)
-        terms = zip(partitions[first].tolist(), leader_epochs[first].tolist(), strict=True)
-        leaders = [self._leaders.get(term, -1) for term in terms]
+        leaders = [self._leaders.get(term, -1) for term in tuples(terms.take(pa.array(first)))]
         leader = np.array(leaders, dtype=np.int64)[number]
         for broker_id in sorted(set(leaders)):
             own = leader == broker_id

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -12,10 +13,12 @@ from numpy.typing import NDArray
 from fencepost.formats.decode import decode
 from fencepost.formats.large_values import as_written
 from fencepost.replay.arrow_slices import filtered
+from fencepost.replay.compaction import checkpoints_of
+from fencepost.replay.coordinator_logs import CoordinatorLogs, Incarnation
 from fencepost.replay.entities import numbered_rows, numbered_values
 from fencepost.replay.keys import OFFSETS_TOPIC, ZERO_ID
 from fencepost.replay.logs import Batches, Log, Longs, by_log, is_rising, longs
-from fencepost.replay.unreadable import damaged_batches, unread_pieces
+from fencepost.replay.unreadable import damaged_batches, missing_end, unread_pieces
 from fencepost.tables import Table
 
 STORED = Table(
@@ -23,15 +26,18 @@ STORED = Table(
     "One row per committed offset that is stored. topic_id is null for a commit by name, leader_epoch -1 for "
     "none; coordinator_epoch is the leader epoch of its batch. follows is the offset of the record before it "
     "that stored one for the same key, null where there is none or a hole may hide it. removed is the offset "
-    "of its tombstone; current is null where a hole may hide what came after.",
+    "of its tombstone; current is null where a hole may hide what came after, and false in a log that was "
+    "deleted. log_topic_id is the id of __consumer_offsets; later_log the same, but null for its first "
+    "incarnation.",
     {
-        "cluster": "string", "commit_partition": "int", "record_offset": "bigint", "coordinator_epoch": "int",
+        "cluster": "string", "later_log": "string", "commit_partition": "int", "record_offset": "bigint",
+        "log_topic_id": "string", "coordinator_epoch": "int",
         "ms": "bigint", "group_id": "string", "topic": "string", "partition": "int", "offset": "bigint",
         "leader_epoch": "int", "topic_id": "string", "is_transactional": "boolean", "broker_id": "int",
         "file": "string", "position": "bigint", "follows": "bigint", "removed": "bigint",
         "current": "boolean",
     },
-    ("cluster", "commit_partition", "record_offset"),
+    ("cluster", "later_log", "commit_partition", "record_offset"),
 )  # fmt: skip
 
 _OFFSET_COMMIT, _NAME = 1, "OffsetCommit"
@@ -49,7 +55,8 @@ RECORD_COLUMNS = (
 )  # fmt: skip
 """The columns of ``bronze.records`` that are read."""
 _OF_RECORD = {
-    "cluster": "cluster", "commit_partition": "partition", "record_offset": "record_offset",
+    "cluster": "cluster", "log_topic_id": "topic_id", "commit_partition": "partition",
+    "record_offset": "record_offset",
     "coordinator_epoch": "leader_epoch", "ms": "timestamp_ms", "broker_id": "broker_id", "file": "file",
     "position": "position",
 }  # fmt: skip
@@ -57,27 +64,42 @@ _OF_RECORD = {
 Flags = NDArray[np.bool_]
 
 
-def stored_offsets(batches: pa.Table, records: pa.Table, quarantine: pa.Table, cleaned: pa.Table) -> pa.Table:
+def stored_offsets(
+    batches: pa.Table,
+    records: pa.Table,
+    quarantine: pa.Table,
+    cleaned: pa.Table,
+    coordinators: Mapping[str, CoordinatorLogs],
+) -> pa.Table:
     """Rows of STORED, from rows of bronze about whole partitions of ``__consumer_offsets``. Offsets of
     transactions that were not committed are left out.
+
+    ``coordinators``: cluster -> the incarnations of the topic.
     """
-    of_batches, of_cleaned = by_log(batches, *_LOG), by_log(cleaned, "cluster", "topic", "partition")
+    of_batches = by_log(batches, *_LOG)
     of_quarantine = {key: unread_pieces(rows) for key, rows in by_log(quarantine, "cluster").items()}
     parts = [STORED.arrow_schema.empty_table()]
     for key, rows in sorted(by_log(records, *_LOG).items(), key=str):
-        swept = of_cleaned.get((key[0], key[1], key[3]))
-        unread = of_quarantine.get((key[0],), [])
+        cluster, _, topic_id, partition = key
+        incarnation = coordinators.get(cluster, CoordinatorLogs()).of(topic_id)
+        unread = [
+            each
+            for each in of_quarantine.get((cluster,), [])
+            if (each.topic, each.partition) == (OFFSETS_TOPIC, partition)
+        ]
+        if incarnation.misses_end_of(partition):
+            unread.append(missing_end(OFFSETS_TOPIC, partition))
         log = Log(
             Batches.of(of_batches.get(key, batches.slice(0, 0))),
             damaged=damaged_batches(rows, {_OFFSET_COMMIT}),
-            cleaned_to=swept["cleaned_to"].to_pylist() if swept else (),
-            unread=[each for each in unread if (each.topic, each.partition) == (OFFSETS_TOPIC, key[3])],
+            cleaned_to=checkpoints_of(cleaned, (cluster, OFFSETS_TOPIC, topic_id, partition)),
+            unread=unread,
         )
-        parts.append(_of_log(log, rows))
+        parts.append(_of_log(log, rows, incarnation))
     return pa.concat_tables(parts)
 
 
-def _of_log(log: Log, records: pa.Table) -> pa.Table:
+def _of_log(log: Log, records: pa.Table, incarnation: Incarnation) -> pa.Table:
     places = log.find_all(longs(records["base_offset"]), longs(records["leader_epoch"]))
     survived = filtered(records, places >= 0)
     if not is_rising(longs(survived["record_offset"])):
@@ -93,10 +115,14 @@ def _of_log(log: Log, records: pa.Table) -> pa.Table:
     last = log.stretches[-1] if log.stretches else None
     # a hole may hide a later record of the same key
     hidden = (after < 0) & (last is None or last.to_offset is not None or offsets < last.from_offset)
+    is_current = pa.array(after < 0, mask=hidden)
+    if incarnation.is_gone:
+        is_current = pa.repeat(False, rows.num_rows)
     computed = {
+        "later_log": pa.repeat(pa.scalar(incarnation.named_in_ids, pa.string()), rows.num_rows),
         "follows": pa.array(offsets[before], mask=~follows),
         "removed": pa.array(offsets[after], mask=~removed),
-        "current": pa.array(after < 0, mask=hidden),
+        "current": is_current,
     }
     columns = [computed[name] if name in computed else rows[name] for name in STORED.columns]
     stored = filtered(pa.table(columns, names=list(STORED.columns)), ~is_tombstone)

@@ -105,7 +105,8 @@ class CommittedOffsets:
         # one chunk each: Arrow's take() on several chunks first copies them into one, every time
         self._facts, self._requests = facts, requests.combine_chunks()
         self._rows = stored.sort_by([(name, "ascending") for name in STORED.key]).combine_chunks()
-        places = (self._rows[name].cast(pa.string()) for name in ("commit_partition", "record_offset"))
+        names = ("commit_partition", "record_offset", "later_log")
+        places = (self._rows[name].cast(pa.string()) for name in names)
         self._ids = pa.array(digests_of_texts(facts.name, "commit", *places), pa.string())
         self._lines = self._matched()
         number, lived = self._lived
@@ -129,7 +130,7 @@ class CommittedOffsets:
         rows = self._rows.append_column("commit_id", self._ids)
         rows = rows.filter(pc.and_(pc.fill_null(rows["current"], True), pc.is_null(rows["removed"])))
         computed = {
-            "is_newest": rows["current"],
+            "is_newest": pc.if_else(_in_one_partition(rows), rows["current"], None),
             "from_position": rows["record_offset"],
             "to_position": pa.nulls(rows.num_rows),
             "from_time": _timestamps(rows["ms"]),
@@ -200,8 +201,8 @@ class CommittedOffsets:
     @cached_property
     def _windows(self) -> tuple[Longs, Longs]:
         """The offsets at which the metadata log may have ended when each commit was written."""
-        names = ("commit_partition", "coordinator_epoch", "ms")
-        return self._facts.windows(*(longs(self._rows[name]) for name in names))
+        terms = self._rows.select(["log_topic_id", "commit_partition", "coordinator_epoch"])
+        return self._facts.windows(terms, longs(self._rows["ms"]))
 
     @cached_property
     def _lived(self) -> tuple[Longs, pa.Table]:
@@ -240,6 +241,19 @@ class CommittedOffsets:
         offset.
         """
         return with_commits(positions, self._rows, self._ids, self._origins, self._facts)
+
+
+def _in_one_partition(stored: pa.Table) -> pa.Array:
+    """For each row whether all offsets that its group has stored are in one partition of one log. If they are
+    in several, it is not known where the group's coordinator looks.
+    """
+    group = ["later_log", "group_id"]
+    places = stored.group_by([*group, "commit_partition"]).aggregate([])
+    counts = places.group_by(group).aggregate([("commit_partition", "count")])
+    several = set(tuples(counts.filter(pc.greater(counts["commit_partition_count"], 1)).select(group)))
+    if not several:
+        return pa.repeat(True, stored.num_rows)
+    return pa.array([each not in several for each in tuples(stored.select(group))], pa.bool_())
 
 
 def _timestamps(ms: pa.ChunkedArray) -> pa.ChunkedArray:

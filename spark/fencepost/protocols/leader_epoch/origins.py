@@ -56,10 +56,9 @@ class Origins:
         self._ms, self._offset, self._leader_epoch = (
             stored[name].to_pylist() for name in ("ms", "offset", "leader_epoch")
         )
-        self._partition, self._follows = (
-            stored[name].to_pylist() for name in ("commit_partition", "follows")
-        )
-        places = zip(self._partition, stored["record_offset"].to_pylist(), strict=True)
+        logs = (stored[name].to_pylist() for name in ("later_log", "commit_partition"))
+        self._log, self._follows = list(zip(*logs, strict=True)), stored["follows"].to_pylist()
+        places = zip(self._log, stored["record_offset"].to_pylist(), strict=True)
         self._places = {place: row for row, place in enumerate(places)}
         names = ("fetched_topic_id", "told_from_ms", "told_to_ms", "told_leader_epoch")
         columns = (requests[name].to_pylist() for name in names)
@@ -94,4 +93,4 @@ class Origins:
 
     def _before(self, row: int) -> int | None:
         """The row of the commit before it with the same key; None where that is not known."""
-        return self._places.get((self._partition[row], self._follows[row]))
+        return self._places.get((self._log[row], self._follows[row]))

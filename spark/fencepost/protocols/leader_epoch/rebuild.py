@@ -59,6 +59,7 @@ from fencepost.protocols.leader_epoch.truncations import (
 )
 from fencepost.replay.entities import bucket_of, tuples, with_entity
 from fencepost.replay.evidence import Evidence
+from fencepost.replay.incarnations import coordinator_logs
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.tables import (
     BATCHES,
@@ -81,7 +82,7 @@ def rebuild(evidence: Evidence) -> Mapping[str, Rows]:
     engine = evidence.engine
     histories = {cluster: replay(log) for cluster, log in evidence.logs.items()}
     by_admin = admin_requests(engine.collect(_requests(engine, ADMIN_APIS)), histories)
-    leaders = {name: each.elected.get(OFFSETS_TOPIC, {}) for name, each in evidence.metadata.items()}
+    leaders = {name: each.terms(OFFSETS_TOPIC) for name, each in evidence.metadata.items()}
     cut = _truncated(evidence)
     of_logs = _partitions(evidence, histories, truncations(cut, histories))
     logs = engine.collect(engine.map(of_logs[PARTITION_EXTENTS.name], _names_of_logs, _LOGS))
@@ -179,6 +180,11 @@ def _partitions(
     records = engine.scan(RECORDS, RECORD_COLUMNS, of_offsets)
     names = {table.name: table for table in (*log_rows.TABLES, HANDED_BATCHES, STORED)}
     continued, nothing = evidence.continued_clusters, HANDED_BATCHES.arrow_schema.empty_table()
+    coordinators = {
+        cluster: each
+        for (cluster, topic), each in evidence.once(coordinator_logs).items()
+        if topic == OFFSETS_TOPIC
+    }
 
     def run(_: str, inputs: Mapping[str, pa.Table]) -> Steps:
         of_logs = (inputs["batches"], inputs["checkpoints"], quarantine, cleaned, captured)
@@ -186,7 +192,7 @@ def _partitions(
         for name, rows in replay_partitions(logs, histories, continued).items():
             yield names[name], rows
         commits = inputs.get("commits", inputs["batches"])
-        yield STORED, stored_offsets(commits, inputs["records"], quarantine, cleaned)
+        yield STORED, stored_offsets(commits, inputs["records"], quarantine, cleaned, coordinators)
 
     inputs = {
         "batches": [with_entity(engine, BATCHES, engine.scan(BATCHES, READ), entity, READ)],

@@ -18,6 +18,7 @@ from fencepost.protocols.offset_commit.members import (
 from fencepost.protocols.offset_commit.owned_rows import OwnedRows
 from fencepost.protocols.offset_commit.ownership import Ownership
 from fencepost.protocols.offset_commit.spans import Generation, Span
+from fencepost.replay.coordinator_logs import ONLY, Incarnation
 from fencepost.replay.group_coordinator.lives import Lives
 from fencepost.replay.group_coordinator.records import (
     CLASSIC_METADATA,
@@ -42,9 +43,14 @@ class Group(Lives[Histories]):
     """One group in one log. Its records are replayed in order, batch by batch."""
 
     def __init__(
-        self, group_id: str, topics: Topics, stretches: Mapping[int, Stretch], first_epoch: FirstEpoch
+        self,
+        group_id: str,
+        topics: Topics,
+        stretches: Mapping[int, Stretch],
+        first_epoch: FirstEpoch,
+        incarnation: Incarnation = ONLY,
     ) -> None:
-        super().__init__(group_id, stretches)
+        super().__init__(group_id, stretches, incarnation)
         self._first_epoch = first_epoch
         self.base_epoch: int | None = None
         """The group epoch that compaction left of this life."""

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fencepost.protocols.offset_commit.forgotten_members import ForgottenMembers
 from fencepost.protocols.offset_commit.member_lines import CONSUMER_GROUP_HEARTBEAT, STREAMS_GROUP_HEARTBEAT
 from fencepost.protocols.offset_commit.tables import MEMBER_FENCINGS
 from fencepost.replay.columns import Columns
@@ -53,8 +54,16 @@ class _Member(NamedTuple):
     error: str | None
 
 
-def member_fencings(requests: pa.Table) -> pa.Table:
-    """Rows of ``silver.member_fencings`` from rows of ``bronze.requests``, of any clusters and brokers."""
+LOG_DELETED = "log_deleted"
+"""The cause if the coordinator's log, which had the member, was deleted (forgotten_members)."""
+
+_UNKNOWN = frozenset({"UNKNOWN_MEMBER_ID", "GROUP_ID_NOT_FOUND"})
+
+
+def member_fencings(requests: pa.Table, forgotten: ForgottenMembers) -> pa.Table:
+    """Rows of ``silver.member_fencings`` from rows of ``bronze.requests``, of any clusters and brokers.
+    ``forgotten``: the members whose coordinator's log was deleted.
+    """
     rows = Columns(MEMBER_FENCINGS)
     lines = requests.filter(pc.is_in(requests["api_key"], pa.array(sorted(APIS), pa.int32())))
     for cluster in sorted(lines["cluster"].unique().to_pylist()):
@@ -65,11 +74,17 @@ def member_fencings(requests: pa.Table) -> pa.Table:
                 # the line is JSON, but not a broker's: it must not end the run
                 continue
             for each in refused:
-                _add(rows, cluster, line, each)
+                _add(rows, cluster, line, each, _cause(cluster, line, each, forgotten))
     return rows.to_arrow()
 
 
-def _add(rows: Columns, cluster: str, line: RequestLine, member: _Member) -> None:
+def _cause(cluster: str, line: RequestLine, member: _Member, forgotten: ForgottenMembers) -> str:
+    if member.error in _UNKNOWN and forgotten.has(cluster, member.group_id, member.member_id, line):
+        return LOG_DELETED
+    return CAUSES[member.error or ""]
+
+
+def _add(rows: Columns, cluster: str, line: RequestLine, member: _Member, cause: str) -> None:
     rows.add(
         cluster,
         line.request_id,
@@ -82,7 +97,7 @@ def _add(rows: Columns, cluster: str, line: RequestLine, member: _Member) -> Non
         line.connection,
         member.epoch,
         member.error,
-        CAUSES[member.error or ""],
+        cause,
         line.requested_ms,
         line.responded_ms,
         line.file,

@@ -14,9 +14,12 @@ from fencepost.replay.logs import Base
 class Reasons:
     """The reasons for commits to one coordinator's groups."""
 
-    def __init__(self, log: str, lateness: Lateness, base: Base | None) -> None:
-        """``log``: the name of the coordinator's partition; ``base``: the part of it that compaction left."""
+    def __init__(self, log: str, lateness: Lateness, base: Base | None, *, untold: bool = False) -> None:
+        """``log``: the name of the coordinator's partition; ``base``: the part of it that compaction left;
+        ``untold``: it is not known which incarnation of the log decided the commits.
+        """
         self._log = log
+        self._untold = untold
         self._lateness = lateness
         self._base = base
 
@@ -52,6 +55,14 @@ class Reasons:
         if commit.number in matches.late:
             return (
                 f"logged later than clock.tolerance_ms: {content} from before, and nothing tells which it is"
+            )
+        return self._not_captured(commit)
+
+    def _not_captured(self, commit: Commit) -> str:
+        if self._untold:
+            return (
+                "log deleted: the log of the group's coordinator was deleted around this commit, and nothing "
+                "tells whether the old or the new coordinator decided it"
             )
         if commit.accepted:
             return f"not captured: the record of this accepted commit is not in the log of {self._log}"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
 import pyarrow as pa
 
 from fencepost.engines import Rows
+from fencepost.protocols.offset_commit.forgotten_members import COLUMNS, ForgottenMembers
 from fencepost.protocols.offset_commit.member_fencings import APIS as MEMBER_APIS
 from fencepost.protocols.offset_commit.member_fencings import member_fencings
 from fencepost.protocols.offset_commit.replay import GroupCoordinatorShard
@@ -46,8 +48,15 @@ def rebuild(evidence: Evidence) -> Mapping[str, Rows]:
     engine = evidence.engine
     shards = spread(evidence, APIS)
     requests = engine.scan(REQUESTS, where=[{"api_key": frozenset(MEMBER_APIS)}])
-    refused = engine.map(requests, member_fencings, MEMBER_FENCINGS.arrow_schema)
-    replayed = engine.replay(shards.rows, _replay(shards.facts, evidence.tolerance_ms), TABLES)
+    replayed = dict(engine.replay(shards.rows, _replay(shards.facts, evidence.tolerance_ms), TABLES))
+    forgotten = ForgottenMembers()
+    if shards.placement.logs:
+        replayed[MEMBERS.name] = engine.keep(replayed[MEMBERS.name])
+        columns = MEMBERS.schema_of(COLUMNS)
+        members = engine.map(replayed[MEMBERS.name], lambda each: each.select(list(COLUMNS)), columns)
+        forgotten = ForgottenMembers.of(engine.collect(members), shards.placement)
+    fencings_of = partial(member_fencings, forgotten=forgotten)
+    refused = engine.map(requests, fencings_of, MEMBER_FENCINGS.arrow_schema)
     return {**replayed, MEMBER_FENCINGS.name: refused}
 
 

@@ -37,6 +37,7 @@ from fencepost.protocols.offset_commit.unrecorded_groups import UnrecordedGroups
 from fencepost.protocols.offset_commit.unwritten_states import UnwrittenStates
 from fencepost.protocols.offset_commit.witnesses import Witnesses
 from fencepost.replay.columns import Columns
+from fencepost.replay.coordinator_logs import UNKNOWN, end_of_log
 from fencepost.replay.garbage_collection import collection_paused
 from fencepost.replay.group_coordinator.conversions import Endings, batches_of
 from fencepost.replay.group_coordinator.evidence import ShardRows, placed, placed_rows, without_compacted
@@ -94,14 +95,17 @@ class GroupCoordinatorShard:
             evidence.member_lines,
             evidence.heartbeats,
         )
-        elected = {} if evidence.partition is None else metadata.leaders(OFFSETS_TOPIC, evidence.partition)
+        self._incarnation = evidence.incarnation
+        topic_id, elected = evidence.incarnation.topic_id, dict[int, int | None]()
+        if evidence.partition is not None:
+            elected = dict(metadata.leaders(OFFSETS_TOPIC, evidence.partition, topic_id))
         self._placement = RequestPlacement(
             evidence,
             self._groups,
             self._commit_records,
             elected,
             tolerance_ms,
-            replicated=metadata.is_replicated(OFFSETS_TOPIC, evidence.partition),
+            replicated=metadata.is_replicated(OFFSETS_TOPIC, evidence.partition, topic_id),
         )
         self._leaders, self._lateness = self._placement.leaders, self._placement.lateness
         offsets = OffsetMetadataManager(
@@ -120,10 +124,10 @@ class GroupCoordinatorShard:
             offsets=offsets,
             lateness=self._lateness,
             base=evidence.log.base,
+            untold=evidence.incarnation is UNKNOWN,
         )
         unlogged = unlogged_rows(
-            evidence.cluster,
-            evidence.partition,
+            (evidence.cluster, topic_id, evidence.partition),
             self._commit_records,
             self._placement.unlogged,
             self._leaders,
@@ -202,7 +206,7 @@ class GroupCoordinatorShard:
             pending.add(states_of_request)
             yield from self._finished_rows(_ROWS_AT_ONCE)
         pending.begin()
-        group = Group(group_id, self._metadata.topics, self._stretches, self._first_epoch)
+        group = Group(group_id, self._metadata.topics, self._stretches, self._first_epoch, self._incarnation)
         yield from self._decide(pending, group)
         for number, (batch, ends) in enumerate(batches):
             taken_over = _taken_over(batch)
@@ -237,9 +241,10 @@ class GroupCoordinatorShard:
             int(self._commit_records[name][first])
             for name in ("offset", "last_offset", "timestamp_ms", "stretch")
         )
-        during = interval(Point(last_offset, ms), None)
+        during = interval(Point(last_offset, ms), end_of_log(self._stretches, self._incarnation))
         if during is not None:
-            self.histories.simple_group(group_id, offset, during, known=stretch <= 0)
+            life = self._incarnation.first_life + offset
+            self.histories.simple_group(group_id, life, during, known=stretch <= 0)
 
 
 def _refused_keys(requests: Requests) -> set[tuple[str, str, int]]:

@@ -21,6 +21,7 @@ from fencepost.protocols.offset_commit.member_lines import (
 from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.requests import COMMIT_APIS
 from fencepost.replay.clock_steps import StepsOfCluster
+from fencepost.replay.coordinator_logs import ONLY, Incarnation
 from fencepost.replay.garbage_collection import give_back
 from fencepost.replay.group_coordinator.decoding import commit_records, group_records, log_of, markers
 from fencepost.replay.group_coordinator.evidence import ShardRows, UnreadLines
@@ -53,6 +54,8 @@ class ShardEvidence:
     heartbeats: Sequence[HeartbeatAnswer]
     unread_lines: UnreadLines = field(default_factory=dict)
     clock_steps: StepsOfCluster = field(default_factory=StepsOfCluster)
+    incarnation: Incarnation = ONLY
+    moved: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -90,6 +93,8 @@ def decode_shard(rows: ShardRows, topics: Topics) -> ShardEvidence:
         heartbeats,
         rows.unread_lines,
         rows.clock_steps.of(rows.cluster),
+        rows.incarnation,
+        rows.moved,
     )
 
 

@@ -6,6 +6,9 @@ from fencepost.tables.clocks import clock_table
 from fencepost.tables.table import INTERVAL, Table
 
 _GROUP = {"cluster": "string", "group_id": "string", "life": "bigint"}
+"""``life``: the offset of the life's first record in its coordinator's log. If ``__consumer_offsets`` was
+deleted and created again, 2^40 is added for each earlier incarnation (coordinator_logs.FIRST_LIFE).
+"""
 
 GROUPS = Table(
     "silver.consumer_groups",
@@ -209,7 +212,8 @@ MEMBER_FENCINGS = Table(
         "client_epoch": "int",  # member epoch or generation as sent; null where the request has none
         "broker_error": "string",  # Kafka's name
         # what the coordinator refused: generation, member_epoch, membership (of the member id), or instance:
-        # another member has the instance id
+        # another member has the instance id; log_deleted if the log of the coordinator that had the member
+        # was deleted
         "cause": "string",
         "requested_at": "timestamp",
         "responded_at": "timestamp",
@@ -226,6 +230,7 @@ UNLOGGED_COMMITS = Table(
     "of the coordinator's groups before and after it: lines are missing there.",
     {
         "cluster": "string",
+        "coordinator_topic_id": "string",  # of __consumer_offsets; '' if it is not known
         "coordinator_partition": "int",
         "record_offset": "bigint",
         "broker_id": "int",  # that stored it
@@ -235,7 +240,7 @@ UNLOGGED_COMMITS = Table(
         "committed_offset": "bigint",
         "stored_at": "timestamp",
     },
-    ("cluster", "coordinator_partition", "record_offset"),
+    ("cluster", "coordinator_topic_id", "coordinator_partition", "record_offset"),
     end_columns=("stored_at",),
 )
 

@@ -33,6 +33,10 @@ def unlogged_commits(
     """
     if not len(without_accepted):
         return without_accepted
+    if evidence.moved:
+        # their requests are not known to be about this log
+        groups = records.texts("group_id").objects(without_accepted)
+        without_accepted = without_accepted[[each not in evidence.moved for each in groups]]
     requests = evidence.requests
     every = np.arange(len(requests.request))
     of_records, of_commits = numbered_contents(records, without_accepted, requests, every)
@@ -60,13 +64,13 @@ def _lines(evidence: ShardEvidence) -> Longs:
 
 
 def unlogged_rows(
-    cluster: str,
-    partition: int | None,
+    log: tuple[str, str | None, int | None],
     records: CommitRecords,
     numbers: Longs,
     leaders: Mapping[int, int | None],
 ) -> Columns:
-    """The rows of UNLOGGED_COMMITS about these records."""
+    """The rows of UNLOGGED_COMMITS about these records; ``log``: their cluster, topic id and partition."""
+    cluster, topic_id, partition = log
     rows = Columns(UNLOGGED_COMMITS)
     of_records = zip(
         records["offset"][numbers].tolist(),
@@ -80,6 +84,7 @@ def unlogged_rows(
     )
     for offset, epoch, group_id, topic, of_topic, committed_offset, stored_ms in of_records:
         rows.add(
-            cluster, partition, offset, leaders[epoch], group_id, topic, of_topic, committed_offset, stored_ms
-        )
+            cluster, topic_id or "", partition, offset, leaders[epoch], group_id, topic, of_topic,
+            committed_offset, stored_ms,
+        )  # fmt: skip
     return rows

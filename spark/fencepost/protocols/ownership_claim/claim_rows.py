@@ -45,13 +45,15 @@ class ClaimRows:
 
     def __init__(
         self,
-        coordinator: tuple[str, int | None],
+        coordinator: tuple[str, int | None, str | None],
         topics: Topics,
         rebalances: Rebalances,
         claims: Columns,
         assignments: Columns,
     ) -> None:
-        """``coordinator``: its cluster and its partition of ``__consumer_offsets``."""
+        """``coordinator``: its cluster, its partition of ``__consumer_offsets``, and what ids of rows have
+        besides (Incarnation.named_in_ids).
+        """
         self._coordinator = coordinator
         self._topics = topics
         self._rebalances = rebalances
@@ -255,10 +257,12 @@ class ClaimRows:
     def _id_columns(
         self, change: GenerationChange, member: MemberOfGeneration, partition: Partition | None
     ) -> Row:
-        cluster, coordinator = self._coordinator
+        cluster, coordinator, topic_id = self._coordinator
         record = change.generation.record
         name = partition if partition is not None else ("", "")
-        row_id = digest_of(cluster, coordinator, record.offset, record.group_id, member.member_id, *name)
+        row_id = digest_of(
+            cluster, coordinator, record.offset, record.group_id, member.member_id, *name, topic_id
+        )
         return (cluster, record.group_id, change.generation.life, coordinator, row_id)
 
     def _partition_columns(self, partition: Partition, ms: int) -> Row:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from fencepost.protocols.ownership_claim.records import GenerationRecord
+from fencepost.replay.coordinator_logs import ONLY, Incarnation, end_of_log
 from fencepost.replay.group_coordinator.conversions import Endings, batches_of
 from fencepost.replay.group_coordinator.lives import Lives
 from fencepost.replay.group_coordinator.records import GroupRecord
@@ -82,10 +83,16 @@ class LifePieces:
 
 
 def replay(
-    group_id: str, records: Sequence[GroupRecord], stretches: Mapping[int, Stretch]
+    group_id: str,
+    records: Sequence[GroupRecord],
+    stretches: Mapping[int, Stretch],
+    incarnation: Incarnation = ONLY,
 ) -> tuple[list[Generation], LifePieces]:
-    """The generations of a group, in the order of its log, and the group's lives."""
-    group, pieces, endings = Lives[LifePieces](group_id, stretches), LifePieces(), Endings()
+    """The generations of a group, in the order of its log, and the group's lives. ``incarnation``: the one of
+    ``__consumer_offsets`` whose log this is.
+    """
+    group = Lives[LifePieces](group_id, stretches, incarnation)
+    pieces, endings, log_end = LifePieces(), Endings(), end_of_log(stretches, incarnation)
     generations: list[Generation] = []
     newest: Generation | None = None
     for batch in batches_of(records):
@@ -111,6 +118,7 @@ def replay(
         elif not is_classic:
             newest = None
     if newest is not None:
+        newest.end = log_end
         _close(newest, stretches)
     group.finish(pieces)
     return generations, pieces

@@ -15,8 +15,9 @@ from fencepost.protocols.ownership_claim.tables import TABLES
 from fencepost.replay.entities import with_entity
 from fencepost.replay.evidence import Evidence
 from fencepost.replay.group_coordinator.records import CLASSIC_METADATA
-from fencepost.replay.group_coordinator.shards import Placement, shard_name
+from fencepost.replay.group_coordinator.shards import shard_name
 from fencepost.replay.group_coordinator.spread import Facts, spread
+from fencepost.replay.placement import Placement
 from fencepost.tables import Table
 
 _COORDINATOR_LINES = "coordinator_lines"
@@ -63,11 +64,14 @@ def _has_classic_groups(rows_by_kind: Mapping[str, pa.Table]) -> bool:
 
 
 def _shards_of_groups(rows: pa.Table, placement: Placement) -> pa.Array:
-    """The coordinator's log of each row's group; null without a group."""
+    """The coordinator's log of each row's group; null without a group or a time."""
+    columns = (rows[name].to_pylist() for name in ("cluster", "group_id", "broker_id", "logged_at_ms"))
     return pa.array(
         [
-            None if group is None else shard_name(cluster, placement.partition_of(cluster, group))
-            for cluster, group in zip(rows["cluster"].to_pylist(), rows["group_id"].to_pylist(), strict=True)
+            None
+            if group is None or ms is None
+            else shard_name(cluster, *placement.home_of(cluster, group, broker_id, ms, ms))
+            for cluster, group, broker_id, ms in zip(*columns, strict=True)
         ],
         pa.string(),
     )

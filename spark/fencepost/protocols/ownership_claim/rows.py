@@ -28,8 +28,11 @@ _ASSIGNMENT_UNREAD = "its bytes are no assignment of the consumer protocol"
 class GenerationRows:
     """The rows of one coordinator's log (``partition`` of ``__consumer_offsets``)."""
 
-    def __init__(self, cluster: str, partition: int | None, topics: Topics) -> None:
-        self._coordinator = (cluster, partition)
+    def __init__(
+        self, cluster: str, partition: int | None, topics: Topics, topic_id: str | None = None
+    ) -> None:
+        """``topic_id``: what ids of rows have besides the partition (Incarnation.named_in_ids)."""
+        self._coordinator, self._topic_id = (cluster, partition), topic_id
         self._topics = topics
         self.coverage = Columns(CLASSIC_COVERAGE)
         self.generations = Columns(GROUP_GENERATIONS)
@@ -44,7 +47,8 @@ class GenerationRows:
     def add_generations(self, generations: Sequence[Generation], rebalances: Rebalances) -> None:
         """Add the generations of one group, which are in the order of its log."""
         members = Members()
-        claim_rows = ClaimRows(self._coordinator, self._topics, rebalances, self.claims, self.assignments)
+        coordinator = (*self._coordinator, self._topic_id)
+        claim_rows = ClaimRows(coordinator, self._topics, rebalances, self.claims, self.assignments)
         for generation in generations:
             changes = members.next_record(generation)
             claim_rows.next_record(generation, members, changes)

@@ -19,6 +19,7 @@ from fencepost.protocols.ownership_claim.states_met import State, StatesMet
 from fencepost.protocols.ownership_claim.tables import GROUP_JOIN_STATES, GROUP_JOINS, SYNC_CLOCKS
 from fencepost.replay.clock_steps import StepsOfCluster
 from fencepost.replay.columns import Columns
+from fencepost.replay.coordinator_logs import ONLY, Incarnation
 from fencepost.replay.coverage import is_whole
 from fencepost.replay.garbage_collection import collection_paused
 from fencepost.replay.group_coordinator.decoding import log_of
@@ -55,6 +56,7 @@ class ShardEvidence:
     coordinator_lines: Sequence[CoordinatorLine]
     unread_lines: UnreadLines = field(default_factory=dict)
     clock_steps: StepsOfCluster = field(default_factory=StepsOfCluster)
+    incarnation: Incarnation = ONLY
 
 
 @dataclass(slots=True)
@@ -79,6 +81,7 @@ def decode_shard(rows: ShardRows, line_rows: pa.Table) -> ShardEvidence:
         coordinator_lines(line_rows),
         rows.unread_lines,
         rows.clock_steps.of(rows.cluster),
+        rows.incarnation,
     )
 
 
@@ -107,14 +110,16 @@ class _Shard:
         self._tolerance_ms = tolerance_ms
         self._stretches = {stretch.number: stretch for stretch in evidence.log.stretches}
         self._whole = evidence.partition is not None and (is_whole(evidence.log) or not len(evidence.log))
-        partition = evidence.partition
-        elected = {} if partition is None else metadata.leaders(OFFSETS_TOPIC, partition)
+        partition, incarnation = evidence.partition, evidence.incarnation
+        elected = dict[int, int | None]()
+        if partition is not None:
+            elected = dict(metadata.leaders(OFFSETS_TOPIC, partition, incarnation.topic_id))
         compared = _compared(evidence.records, evidence.lines.signs)
         other_clocks = brokers_with_another_clock(compared, tolerance_ms)
         self._leaders = leaders_by_clock(elected, evidence.log.leader_epoch.tolist(), other_clocks)
         self._clocks = Columns(SYNC_CLOCKS)
         add_clock_rows(self._clocks, evidence.cluster, partition, differences(compared, other_clocks))
-        self._rows = GenerationRows(evidence.cluster, partition, metadata.topics)
+        self._rows = GenerationRows(evidence.cluster, partition, metadata.topics, incarnation.named_in_ids)
         self._joins, self._states = Columns(GROUP_JOINS), Columns(GROUP_JOIN_STATES)
 
     def replay(self) -> dict[str, pa.Table]:
@@ -143,7 +148,7 @@ class _Shard:
         return dict(groups)
 
     def _replay_group(self, group_id: str, evidence: _GroupEvidence) -> None:
-        generations, lives = replay(group_id, evidence.records, self._stretches)
+        generations, lives = replay(group_id, evidence.records, self._stretches, self._evidence.incarnation)
         if any(isinstance(record, GenerationRecord) for record in evidence.records):
             for life, covered, during in lives.pieces:
                 self._rows.add_coverage(group_id, life, covered, during)

@@ -124,6 +124,8 @@ KINDS: dict[str, pa.StructType] = {
             ("counted", pa.bool_()),
             # whether a hole follows that may hide its end
             ("cut", pa.bool_()),
+            # whether it was open, and not prepared, when its coordinator's log was deleted
+            ("lost", pa.bool_()),
             ("prepared_position", pa.int64()),
             ("completed_position", pa.int64()),
             ("started_ms", pa.int64()),

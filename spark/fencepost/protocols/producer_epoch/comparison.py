@@ -162,7 +162,8 @@ def _partition_transactions(
     completed with that partition: if it has one more, that one was never part of a coordinator's
     transaction. A transaction that was closed at an epoch at which the coordinator prepared none was closed
     by the marker of another transaction. An open one is listed as long as the coordinator has a transaction
-    with the partition that it has not completed. Where compaction removed records of the coordinator,
+    with the partition that it has not completed. If that was open when the coordinator's log was deleted, no
+    coordinator has it. Where compaction removed records of the coordinator,
     answers may show the transactions; those before this chapter were counted by earlier chapters.
     """
     rows, keys = comparison.transactions, comparison.transaction_keys
@@ -200,9 +201,10 @@ def _partition_transactions(
     completions = _Completions(comparison, key_count)
     # what is complete will have no marker any more
     is_over = completions.are_past(rows, keys, facts) & (known_past | completions.are_of_one[keys])
-    is_listed_while_open = np.where(
-        unfinished > 0, 1, np.where(((unmatched <= 0) & known_past) | is_over, 0, UNKNOWN)
-    )
+    # nor will what a deleted log of the coordinator had open
+    was_lost = np.bincount(comparison.listed_keys[longs(comparison.listed["lost"]) == 1], minlength=key_count)
+    has_none = ((unmatched <= 0) | (was_lost[keys] > 0)) & known_past
+    is_listed_while_open = np.where(unfinished > 0, 1, np.where(has_none | is_over, 0, UNKNOWN))
     # if the coordinator lists as many as were ever closed, it does not matter what compaction removed
     has_enough = ((unmatched >= 0) & begins_since) | (listings >= ever_closed)
     was_ended = np.where(has_enough, 1, np.where(known_past & (listings == 0), 0, UNKNOWN))

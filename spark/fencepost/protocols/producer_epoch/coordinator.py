@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from fencepost.protocols.producer_epoch.facts import FOREVER
+from fencepost.replay.coordinator_logs import ONLY, Incarnation
 from fencepost.replay.coverage import LogKey, begins
 from fencepost.replay.logs import Log, Term
 
@@ -83,17 +84,20 @@ class Coordinator:
         clean: Set[int] = frozenset(),
         kraft_since: int | None = None,
         began: tuple[int, int] | None = None,
+        incarnation: Incarnation = ONLY,
     ) -> None:
         """``leaders``: broker ids by leader epoch; ``complete``: coverage.is_complete; ``replicated``:
         whether a record takes effect only after other brokers have it; ``clean``: the leader epochs that are
         known to have begun without an unclean election; ``kraft_since``: the first one that the metadata log
-        has; ``began``: the offsets from and to which an earlier chapter knew the log.
+        has; ``began``: the offsets from and to which an earlier chapter knew the log; ``incarnation``: the
+        one of ``__transaction_state`` whose log it is.
         """
         self.key = key
         self.replicated = replicated
         self.log = log
         self.leaders = leaders
         self.complete = complete
+        self.incarnation = incarnation
         self._terms = log.terms(leaders)
         self._of_broker: dict[int, BrokersTerms] = {}
         self._last = self._terms[-1] if self._terms else None

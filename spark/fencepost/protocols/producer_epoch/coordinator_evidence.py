@@ -9,13 +9,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.protocols.producer_epoch.handed_down_ids import Ids
+from fencepost.replay.coordinator_logs import ONLY, Incarnation
 
 
 @dataclass(frozen=True)
 class CoordinatorEvidence:
     """The rows of one coordinator's log.
 
-    ``key``: cluster, topic, partition and partition_key, which is None if there is no log. ``end``: the first
+    ``key``: cluster, topic, partition and partition_key, which is None if there is no log. ``incarnation``:
+    the one of ``__transaction_state`` whose log it is. ``end``: the first
     offset that was never written, None if that is not known. ``before``: what an earlier chapter handed down
     about its ids; ``began``: the offsets from and to which that chapter knew the log. ``next_ms``: the time
     from which the next chapter reads the log, if there is one.
@@ -26,6 +28,7 @@ class CoordinatorEvidence:
     records: pa.Table
     quarantine: pa.Table
     cleaned_to: Sequence[int]
+    incarnation: Incarnation = ONLY
     end: int | None = None
     before: Ids = field(default_factory=dict)
     began: tuple[int, int] | None = None

@@ -20,6 +20,7 @@ from fencepost.protocols.producer_epoch.transaction_log import TransactionRecord
 from fencepost.protocols.producer_epoch.transaction_metadata import Transition
 from fencepost.protocols.producer_epoch.transactions import Transaction, whole_epochs
 from fencepost.replay.columns import Columns
+from fencepost.replay.coordinator_logs import end_of_log
 from fencepost.replay.coverage import LogKey, begins
 
 
@@ -70,6 +71,7 @@ def add_history(
     ``starts_before_cut``: the start offsets of transactions that the next chapter does not see.
     """
     stretches = {stretch.number: stretch for stretch in coordinator.log.stretches}
+    log_end = end_of_log(stretches, coordinator.incarnation)
     for at, transition in enumerate(transitions):
         record = transition.record
         stretch = stretches[record.stretch]
@@ -81,6 +83,8 @@ def add_history(
             continue
         following = transitions[at + 1].record if at + 1 < len(transitions) else None
         end, end_ms = stretch.to_offset, None if stretch.to_offset is None else stretch.last_ms
+        if end is None and log_end is not None:
+            end, end_ms = log_end
         if following is not None and following.stretch == record.stretch:
             end, end_ms = following.offset, following.timestamp_ms
         if end is None or record.offset < end:
@@ -177,6 +181,8 @@ def _add_listed(
 ) -> None:
     """Add the partitions that a transaction lists. ``offsets_of_whole_epochs``: whole_epochs."""
     start, prepare, complete = transaction.start, transaction.prepare, transaction.complete
+    # what was open when the log was deleted no coordinator will end; of what was prepared a marker may come
+    is_gone = coordinator.incarnation.is_gone
     counted = prepare is not None and (
         prepare.transaction_version >= 2 or prepare.offset in offsets_of_whole_epochs
     )
@@ -193,7 +199,8 @@ def _add_listed(
             None if prepare is None else coordinator.epoch_of_markers(prepare.leader_epoch),
             transaction.due_type,
             counted,
-            complete is None and not is_last,
+            complete is None and (is_gone or not is_last),
+            complete is None and prepare is None and is_gone and is_last,
             prepare and prepare.offset,
             complete and complete.offset,
             transaction.started_ms,

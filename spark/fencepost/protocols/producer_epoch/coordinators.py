@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.protocols.producer_epoch import request_rows
 from fencepost.protocols.producer_epoch.account import Replayed
-from fencepost.protocols.producer_epoch.arrow import Key
 from fencepost.protocols.producer_epoch.coordinator_evidence import CoordinatorEvidence
 from fencepost.protocols.producer_epoch.coordinator_rows import CoordinatorRows
+from fencepost.protocols.producer_epoch.forgotten import Forgotten
 from fencepost.protocols.producer_epoch.handed_down_ids import handed_down_ids
-from fencepost.protocols.producer_epoch.homes import PARTITION
+from fencepost.protocols.producer_epoch.homes import PARTITION, TOPIC_ID
 from fencepost.protocols.producer_epoch.refusals import Connection, KnownEpoch
 from fencepost.protocols.producer_epoch.tables import CARRIED_IDS
 from fencepost.protocols.producer_epoch.transaction_state_manager import TransactionStateManager
 from fencepost.replay import logs
 from fencepost.replay.clock_steps import ClockSteps
+from fencepost.replay.compaction import checkpoints_of
+from fencepost.replay.coordinator_logs import ONLY, UNKNOWN, CoordinatorLogs, Incarnation
 from fencepost.replay.garbage_collection import collection_paused
 from fencepost.replay.keys import TRANSACTIONS_TOPIC, topic_key
 from fencepost.replay.log_ends import Ends
 from fencepost.replay.metadata import ClusterMetadata
+from fencepost.replay.placement import UNTOLD
+
+Shard = tuple[str, int | None]
+"""A cluster and a partition of ``__transaction_state``, None if it is not known."""
 
 LOG = ("cluster", "topic", "partition", "topic_id")
 
@@ -43,12 +50,13 @@ class Coordinators:
 
     ``batches``, ``records``, ``quarantine``, ``cleaned``: rows of bronze. ``requests``: rows of
     ``silver.producer_requests`` (request_rows.concerns_coordinators, verifications.committed) and of
-    verifications.BEGAN, with a column ``coordinator_partition`` (homes.coordinator_partitions).
+    verifications.BEGAN, with the columns homes.HOME.
     ``connection_epochs``: account.CONNECTION_EPOCH of the first step, for the ids of these logs. ``ends``:
     where logs end that will never be written again (log_ends.final_ends). ``before``: rows of CARRIED_IDS
     that an earlier chapter handed down; ``began``: by cluster and partition_key, the offsets from and to
     which that chapter knew the log. ``next_ms``: by cluster that has a next chapter, the time from which
-    that reads logs. ``clock_steps``: the times that passed twice by a broker's clock.
+    that reads logs. ``clock_steps``: the times that passed twice by a broker's clock. ``logs``: by cluster,
+    the incarnations of ``__transaction_state``.
     """
 
     batches: pa.Table
@@ -62,6 +70,11 @@ class Coordinators:
     began: Mapping[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
     next_ms: Mapping[str, int] = field(default_factory=dict)
     clock_steps: ClockSteps = field(default_factory=ClockSteps)
+    logs: Mapping[str, CoordinatorLogs] = field(default_factory=dict)
+
+    def logs_of(self, cluster: str) -> CoordinatorLogs:
+        """The incarnations of ``__transaction_state`` in a cluster."""
+        return self.logs.get(cluster, CoordinatorLogs())
 
 
 @collection_paused()
@@ -77,66 +90,85 @@ def replay_coordinators(
     COORDINATOR.
     """
     rows = CoordinatorRows()
-    logs_of_shard: dict[Key, list[CoordinatorEvidence]] = {}
+    found: dict[Shard, list[CoordinatorEvidence]] = {}
     for evidence in _evidence(coordinators):
-        logs_of_shard.setdefault((evidence.key[0], evidence.key[2]), []).append(evidence)
-    requests = logs.by_log(coordinators.requests, "cluster", PARTITION)
+        cluster, _, partition, _ = evidence.key
+        found.setdefault((cluster, partition), []).append(evidence)
+    requests = logs.by_log(coordinators.requests, "cluster", PARTITION, TOPIC_ID)
     connection_epochs = _connection_epochs(coordinators.connection_epochs)
-    for shard in sorted(logs_of_shard.keys() | requests.keys(), key=str):
-        cluster, partition = shard
-        shard_requests = request_rows.read_request_rows(requests[shard]) if shard in requests else []
-        cluster_metadata, steps = (
-            metadata.get(cluster, ClusterMetadata()),
-            coordinators.clock_steps.of(cluster),
-        )
-        # each incarnation of the topic has its own log: requests are about the newest
-        *older, newest = logs_of_shard.get(shard, [_no_log(coordinators, cluster, partition)])
-        for evidence in older:
-            TransactionStateManager(evidence, cluster_metadata, (), {}, tolerance_ms, steps=steps).add_to(
-                rows
+    asked = {(cluster, partition) for cluster, partition, _ in requests}
+    for shard in sorted(found.keys() | asked, key=str):
+        of_metadata = metadata.get(shard[0], ClusterMetadata())
+        steps = coordinators.clock_steps.of(shard[0])
+        epochs, forgotten = connection_epochs.get(shard[0], {}), Forgotten()
+        topic_ids = [topic_id for cluster, partition, topic_id in requests if (cluster, partition) == shard]
+        for evidence, of in _with_requests(coordinators, shard, found.get(shard, []), topic_ids):
+            own = [request_rows.read_request_rows(requests[*shard, topic_id]) for topic_id in of]
+            manager = TransactionStateManager(
+                evidence, of_metadata, list(chain(*own)), epochs, tolerance_ms, steps=steps
             )
-        epochs_of_connections = connection_epochs.get(cluster, {})
-        end = None if partition is None else coordinators.ends.get((cluster, partition))
-        newest = replace(newest, end=end)
-        TransactionStateManager(
-            newest, cluster_metadata, shard_requests, epochs_of_connections, tolerance_ms, steps=steps
-        ).add_to(rows)
+            manager.add_to(rows, forgotten)
     return rows.replayed()
 
 
-def _no_log(coordinators: Coordinators, cluster: str, partition: int | None) -> CoordinatorEvidence:
+def _with_requests(
+    coordinators: Coordinators,
+    shard: Shard,
+    found: Sequence[CoordinatorEvidence],
+    topic_ids: Sequence[str | None],
+) -> Iterator[tuple[CoordinatorEvidence, Sequence[str | None]]]:
+    """The logs of a partition, each with those of ``topic_ids`` whose requests it decided; and the rest of
+    these, without a log.
+    """
+    if not coordinators.logs_of(shard[0]).are_several:
+        # without a metadata log two logs may be of one incarnation
+        *older, newest = found or [_no_log(coordinators, shard, ONLY)]
+        yield from ((evidence, ()) for evidence in older)
+        yield newest, topic_ids
+        return
+    captured = {evidence.incarnation.topic_id for evidence in found}
+    for evidence in found:
+        yield evidence, [each for each in topic_ids if each == evidence.incarnation.topic_id]
+    for topic_id in topic_ids:
+        if topic_id is None or topic_id not in captured:
+            incarnation = UNKNOWN if topic_id == UNTOLD else ONLY
+            yield _no_log(coordinators, shard, incarnation), [topic_id]
+
+
+def _no_log(coordinators: Coordinators, shard: Shard, incarnation: Incarnation) -> CoordinatorEvidence:
     batches, records, quarantine = (
         table.slice(0, 0) for table in (coordinators.batches, coordinators.records, coordinators.quarantine)
     )
+    cluster, partition = shard
     key = (cluster, TRANSACTIONS_TOPIC, partition, None)
-    return CoordinatorEvidence(key, batches, records, quarantine, ())
+    return CoordinatorEvidence(key, batches, records, quarantine, (), incarnation)
 
 
 def _evidence(coordinators: Coordinators) -> Iterable[CoordinatorEvidence]:
     """The evidence of each log, the newest incarnation of a partition last."""
     batches, of_records = logs.by_log(coordinators.batches, *LOG), logs.by_log(coordinators.records, *LOG)
-    cleaned = coordinators.cleaned.filter(pc.equal(coordinators.cleaned["topic"], TRANSACTIONS_TOPIC))
     logs_of_shard, before = [], handed_down_ids(coordinators.before)
     for key, log_batches in batches.items():
         cluster, topic, partition, topic_id = key
         if topic != TRANSACTIONS_TOPIC:
             continue
-        of_partition = pc.and_(
-            pc.equal(cleaned["cluster"], cluster), pc.equal(cleaned["partition"], partition)
-        )
+        incarnation = coordinators.logs_of(cluster).of(topic_id)
         partition_key = topic_key(topic_id, TRANSACTIONS_TOPIC, partition) or ""
         evidence = CoordinatorEvidence(
             (cluster, TRANSACTIONS_TOPIC, partition, partition_key),
             log_batches,
             of_records.get(key, coordinators.records.slice(0, 0)),
             coordinators.quarantine.filter(pc.equal(coordinators.quarantine["cluster"], cluster)),
-            cleaned.filter(of_partition)["cleaned_to"].to_pylist(),
+            checkpoints_of(coordinators.cleaned, (cluster, TRANSACTIONS_TOPIC, topic_id, partition)),
+            incarnation,
+            end=None if incarnation.is_gone else coordinators.ends.get((cluster, partition)),
             before=before.get((cluster, partition, partition_key), {}),
             began=coordinators.began.get((cluster, partition_key)),
             next_ms=coordinators.next_ms.get(cluster),
         )
-        logs_of_shard.append((pc.max(log_batches["max_timestamp_ms"]).as_py(), str(key), evidence))
-    return [evidence for _, _, evidence in sorted(logs_of_shard, key=lambda each: each[:2])]
+        newest_ms = pc.max(log_batches["max_timestamp_ms"]).as_py()
+        logs_of_shard.append((incarnation.number, newest_ms, str(key), evidence))
+    return [evidence for *_, evidence in sorted(logs_of_shard, key=lambda each: each[:3])]
 
 
 def _connection_epochs(rows: pa.Table) -> dict[str, dict[str, dict[Connection, list[KnownEpoch]]]]:

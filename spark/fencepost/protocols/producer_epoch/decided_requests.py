@@ -70,11 +70,14 @@ class DecidedRequests:
         written: Mapping[str, int],
         cluster: str,
         partition: int | None,
+        *,
+        untold: bool = False,
     ) -> None:
         """Add a request and the states that it may have met.
 
         ``written``: the offsets of the records that accepted requests are known to have written, by request
-        id. ``partition``: that of its coordinator, None if it is not known.
+        id. ``partition``: that of its coordinator, None if it is not known. ``untold``: it is not known which
+        incarnation of ``__transaction_state`` decided it.
         """
         requests, states = self._rows[request.api_key]
         request_values = _request_values(request)
@@ -94,6 +97,8 @@ class DecidedRequests:
             for number, state in states_met:
                 states.add(*in_order((*state, *outcome, *request_values, number)))
         reason = _unknown_reason(request, are_known, met_states.coordinator, partition)
+        if untold and request.error is not None:
+            reason = _UNTOLD
         decision = (cluster, written.get(request.request_id), len(states_met), reason)
         requests.add(*_IN_ORDER[requests.table.name]((*decision, *request_values)))
 
@@ -161,6 +166,10 @@ def _unknown_reason(
     return None if all(are_known) else f"the id's history before this is not complete in the log of {log}"
 
 
+_UNTOLD = (
+    f"log deleted: {TRANSACTIONS_TOPIC} was deleted around this request, and nothing tells whether the old "
+    "or the new coordinator decided it"
+)
 _MET_COLUMNS = (
     "known", "status", "producer_id", "producer_epoch", "last_epoch", "previous_id", "last_epoch_held",
     "previous_id_held", "listed",

@@ -159,23 +159,30 @@ def _known_to(
 def _unnamed_producers(
     accounts: Account, files: pa.Table, metadata: Mapping[str, ClusterMetadata]
 ) -> dict[str, CoordinatorCoverage]:
-    captured: dict[str, set[str]] = {}
-    segment = re.compile(rf"{TRANSACTIONS_TOPIC}-(\d+)/\d{{20}}\.log")
-    for cluster, file in zip(files["cluster"].to_pylist(), files["file"].to_pylist(), strict=True):
-        name = segment.search(file)
-        if name:
-            captured.setdefault(cluster, set()).add(name[1])
+    captured: dict[tuple[str, str | None], set[str]] = {}
+    segment = re.compile(rf"{TRANSACTIONS_TOPIC}-(\d+)(\.[0-9a-f]{{32}}-\w+)?/\d{{20}}\.log")
+    columns = (files[name].to_pylist() for name in ("cluster", "file", "topic_id"))
+    for cluster, file, topic_id in zip(*columns, strict=True):
+        if name := segment.search(file):
+            captured.setdefault((cluster, topic_id), set()).add(name[1])
+            if name[2] is None:
+                captured.setdefault((cluster, None), set()).add(name[1])
     coverage: dict[str, CoordinatorCoverage] = {}
     logs = rows_of(accounts, account.COORDINATOR)
-    columns = (logs[name].to_pylist() for name in ("cluster", "partition_key"))
-    for cluster, log, how_far in zip(*columns, _how_far(logs), strict=True):
+    names = (logs[name].to_pylist() for name in ("cluster", "partition_key"))
+    for cluster, log, how_far in zip(*names, _how_far(logs), strict=True):
         # compaction may have removed everything of a producer id
         one = CoordinatorCoverage(None, log, ANY_EPOCH, *how_far)
         coverage[cluster] = coverage.get(cluster, one).merge(one)
     for cluster, each in coverage.items():
-        counts = metadata.get(cluster, ClusterMetadata()).partition_counts
-        # every coordinator must have been captured
-        every = counts.get(TRANSACTIONS_TOPIC) == len(captured.get(cluster, ()))
+        known = metadata.get(cluster, ClusterMetadata())
+        incarnations = known.coordinators.get(TRANSACTIONS_TOPIC, ())
+        # every coordinator must have been captured, also those whose logs were deleted
+        every = known.partition_counts.get(TRANSACTIONS_TOPIC) == len(captured.get((cluster, None), ()))
+        every &= all(
+            of.partitions == len(captured.get((cluster, of.topic_id), ())) for of in incarnations[:-1]
+        )
+        every &= known.from_beginning or all(of.created is None for of in incarnations[:1])
         coverage[cluster] = replace(each, whole=each.whole and every)
     return coverage
 

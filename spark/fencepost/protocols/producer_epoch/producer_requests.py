@@ -80,8 +80,13 @@ def _table(
             columns["topic"][at] = cluster_metadata.topics.name_of(topic_id)
         if group_id is not None and OFFSETS_TOPIC in cluster_metadata.partition_counts:
             count = cluster_metadata.partition_counts[OFFSETS_TOPIC]
+            known = {each.partitions for each in cluster_metadata.coordinators[OFFSETS_TOPIC]} <= {
+                count,
+                None,
+            }
             columns["topic"][at] = OFFSETS_TOPIC
-            columns["partition"][at] = coordinator_partition(group_id, count)
+            # if the topic was created again with another number of partitions, the group moved
+            columns["partition"][at] = coordinator_partition(group_id, count) if known else None
     schema = PRODUCER_REQUESTS.arrow_schema
     values = {**columns, **fields_of_targets}
     arrays = [

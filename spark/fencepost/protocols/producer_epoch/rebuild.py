@@ -19,7 +19,14 @@ from fencepost.protocols.producer_epoch.account import Account
 from fencepost.protocols.producer_epoch.client_events import client_events
 from fencepost.protocols.producer_epoch.expiration import expirations
 from fencepost.protocols.producer_epoch.facts import collect_facts, topics_created_once
-from fencepost.protocols.producer_epoch.homes import HOMES, PARTITION, homes, newest_homes
+from fencepost.protocols.producer_epoch.homes import (
+    HOME,
+    HOMES,
+    PARTITION,
+    homes,
+    placement_of,
+    with_homes,
+)
 from fencepost.protocols.producer_epoch.marker_senders import accepted_markers
 from fencepost.protocols.producer_epoch.markers_due import newest_of
 from fencepost.protocols.producer_epoch.producer_requests import LINE_COLUMNS, producer_requests
@@ -47,6 +54,7 @@ from fencepost.protocols.producer_epoch.tasks import ACCOUNT, CONNECTION_EPOCHS,
 from fencepost.protocols.producer_epoch.verifications import BEGAN, VERIFIED, committed, verified
 from fencepost.replay.entities import Entity, bucket_of, with_entity
 from fencepost.replay.evidence import Evidence
+from fencepost.replay.incarnations import coordinator_logs
 from fencepost.replay.keys import METADATA_TOPIC, TRANSACTIONS_TOPIC
 from fencepost.replay.log_ends import final_ends
 from fencepost.tables import (
@@ -152,7 +160,12 @@ def _replayed_coordinators(
     engine, metadata = evidence.engine, evidence.metadata
     batches = engine.scan(BATCHES, coordinators.BATCH_COLUMNS, _COORDINATORS)
     records = engine.scan(RECORDS, coordinators.RECORD_COLUMNS, _COORDINATORS)
-    known_homes = newest_homes(engine.collect(engine.map(records, homes, HOMES)))
+    logs = {
+        cluster: each
+        for (cluster, topic), each in evidence.once(coordinator_logs).items()
+        if topic == TRANSACTIONS_TOPIC
+    }
+    placement = placement_of(engine.collect(engine.map(records, homes, HOMES)), metadata, logs)
     by_shard: Entity = partial(bucket_of, ("cluster", "partition"), engine.parallelism)
     by_coordinator: Entity = partial(bucket_of, ("cluster", PARTITION), engine.parallelism)
 
@@ -160,21 +173,21 @@ def _replayed_coordinators(
         return [with_entity(engine, table, rows, by_shard, columns)]
 
     def with_home(rows: pa.Table) -> pa.Table:
-        rows_with_home = tasks.with_coordinator_partition(metadata, known_homes, rows)
+        rows_with_home = with_homes(placement, rows)
         return rows_with_home.append_column("entity", by_coordinator(rows_with_home))
 
     def with_connection_epochs(packed: pa.Table) -> pa.Table:
-        epochs = tasks.connection_epochs(metadata, known_homes, packed)
+        epochs = tasks.connection_epochs(placement, packed)
         return epochs.append_column("entity", by_coordinator(epochs))
 
     entity = pa.field("entity", pa.string())
-    with_partition = PRODUCER_REQUESTS.arrow_schema.append(pa.field(PARTITION, pa.int32())).append(entity)
+    with_home_columns = pa.schema([*PRODUCER_REQUESTS.arrow_schema, *HOME, entity])
     coordinator_requests = [
         engine.map(
-            requests, lambda rows: with_home(rows.filter(concerns_coordinators(rows))), with_partition
+            requests, lambda rows: with_home(rows.filter(concerns_coordinators(rows))), with_home_columns
         ),
-        engine.map(requests, lambda rows: with_home(committed(rows, verified_ids)), with_partition),
-        engine.map(partition_rows[BEGAN.name], with_home, with_partition),
+        engine.map(requests, lambda rows: with_home(committed(rows, verified_ids)), with_home_columns),
+        engine.map(partition_rows[BEGAN.name], with_home, with_home_columns),
     ]
     cleaned = engine.collect(engine.scan(CLEANED, where=_COORDINATORS))
     log_ends = engine.collect(engine.scan(LOG_ENDS, where=_COORDINATORS))
@@ -195,6 +208,7 @@ def _replayed_coordinators(
                 "quarantine": quarantine,
                 "cleaned": cleaned,
                 "began": _known_stretches(evidence),
+                "logs": logs,
                 "next_ms": dict(evidence.next_ms),
                 "clock_steps": evidence.clock_steps,
             },

@@ -23,6 +23,7 @@ CAUSES = {
     "either": "a new instance or an operator",
     "local": "their own local bump",
     "reset": "another producer id that they asked for",
+    "log_deleted": "the deletion of their coordinator's log",
     None: "an unknown cause",
 }
 """Who moved the epoch past a victim's, in words."""

@@ -15,12 +15,13 @@ from fencepost.protocols.producer_epoch.account import Replayed
 from fencepost.protocols.producer_epoch.comparison import compare_logs, newest_markers
 from fencepost.protocols.producer_epoch.coordinators import Coordinators, replay_coordinators
 from fencepost.protocols.producer_epoch.facts import Facts
-from fencepost.protocols.producer_epoch.homes import PARTITION, Homes, coordinator_partitions
+from fencepost.protocols.producer_epoch.homes import HOME, with_homes
 from fencepost.protocols.producer_epoch.partitions import Partitions, replay_partitions
 from fencepost.protocols.producer_epoch.tables import CARRIED, TABLES
 from fencepost.protocols.producer_epoch.verifications import BEGAN
 from fencepost.replay.log_ends import Ends
 from fencepost.replay.metadata import ClusterMetadata
+from fencepost.replay.placement import Placement
 from fencepost.tables import Table
 
 ACCOUNT = Table(
@@ -40,7 +41,7 @@ NEWEST = Table(
 )  # fmt: skip
 _BY_NAME = {table.name: table for table in (*TABLES, *CARRIED, BEGAN)}
 
-CONNECTION_EPOCHS = account.schema_of(account.CONNECTION_EPOCH).append(pa.field(PARTITION, pa.int32()))
+CONNECTION_EPOCHS = pa.schema([*account.schema_of(account.CONNECTION_EPOCH), *HOME])
 
 Steps = Iterable[tuple[Table, pa.Table]]
 Task = Callable[[str, Mapping[str, pa.Table]], Steps]
@@ -106,16 +107,9 @@ def of_kinds(kinds: tuple[str, ...], packed: pa.Table) -> pa.Table:
     return packed.filter(pc.is_in(packed["kind"], pa.array(kinds)))
 
 
-def connection_epochs(metadata: Mapping[str, ClusterMetadata], homes: Homes, packed: pa.Table) -> pa.Table:
+def connection_epochs(placement: Placement, packed: pa.Table) -> pa.Table:
     """CONNECTION_EPOCHS: the epochs that connections wrote with, among rows of ACCOUNT, each with the
-    partition of its coordinator.
+    log of its coordinator.
     """
     accounts = account.unpack(of_kinds((account.CONNECTION_EPOCH,), packed))
-    return with_coordinator_partition(metadata, homes, account.rows_of(accounts, account.CONNECTION_EPOCH))
-
-
-def with_coordinator_partition(
-    metadata: Mapping[str, ClusterMetadata], homes: Homes, rows: pa.Table
-) -> pa.Table:
-    """The rows, each with the partition of ``__transaction_state`` that has its transactional id."""
-    return rows.append_column(PARTITION, coordinator_partitions(rows, metadata, homes))
+    return with_homes(placement, account.rows_of(accounts, account.CONNECTION_EPOCH))

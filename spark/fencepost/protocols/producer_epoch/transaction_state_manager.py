@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import pyarrow.compute as pc
+
 from fencepost.protocols.producer_epoch import account
 from fencepost.protocols.producer_epoch.answered_transactions import count_answered_transactions
 from fencepost.protocols.producer_epoch.causes import (
@@ -26,6 +28,7 @@ from fencepost.protocols.producer_epoch.endings import added_pairs, committed_wi
 from fencepost.protocols.producer_epoch.facts import FOREVER, NO_EPOCH
 from fencepost.protocols.producer_epoch.fenced_rows import OpenTransactions, add_fencing, add_idempotent
 from fencepost.protocols.producer_epoch.fencings import Fences
+from fencepost.protocols.producer_epoch.forgotten import Forgotten, add_forgotten
 from fencepost.protocols.producer_epoch.handed_down_ids import HandedDownId, hand_down_id
 from fencepost.protocols.producer_epoch.initialisers import Initialisers, producers_connections
 from fencepost.protocols.producer_epoch.refusals import Connection, KnownEpoch, refusals
@@ -38,6 +41,7 @@ from fencepost.protocols.producer_epoch.transactions import Transaction, transac
 from fencepost.protocols.producer_epoch.verifications import verified_during
 from fencepost.protocols.producer_epoch.witnesses import Witnesses, unread_lines
 from fencepost.replay.clock_steps import StepsOfCluster
+from fencepost.replay.coordinator_logs import UNKNOWN
 from fencepost.replay.coverage import LogKey, is_complete, is_whole, log_coverage
 from fencepost.replay.keys import TRANSACTIONS_TOPIC
 from fencepost.replay.late_lines import LateLines
@@ -50,7 +54,7 @@ from fencepost.replay.request_clocks import (
     differences,
     leaders_by_clock,
 )
-from fencepost.replay.unreadable import UnreadPiece, damaged_batches, unread_pieces
+from fencepost.replay.unreadable import UnreadPiece, damaged_batches, missing_end, unread_pieces
 
 _REMEMBERED_MS = 24 * 3_600_000
 """How long after its tombstone an expired id is handed down: Kafka's default of delete.retention.ms."""
@@ -85,6 +89,7 @@ class TransactionStateManager:
         steps: StepsOfCluster,
     ) -> None:
         self._tolerance_ms, self._steps = tolerance_ms, steps
+        self._incarnation = evidence.incarnation
         self._connection_epochs = connection_epochs
         self._unread = unread_lines(evidence.quarantine)
         self._cluster, _, self._partition, partition_key = evidence.key
@@ -115,9 +120,14 @@ class TransactionStateManager:
             for piece in unread_pieces(evidence.quarantine)
             if (piece.topic, piece.partition) == (TRANSACTIONS_TOPIC, key[2])
         ]
-        if evidence.end is not None:
+        incarnation, end = evidence.incarnation, evidence.end
+        if end is not None:
             # a log that ends before the offset at which it was closed lacks its end
-            pieces.append(UnreadPiece(TRANSACTIONS_TOPIC, key[2], evidence.end - 1, "", 0))
+            pieces.append(UnreadPiece(TRANSACTIONS_TOPIC, key[2], end - 1, "", 0))
+        if incarnation.misses_end_of(key[2]):
+            pieces.append(missing_end(TRANSACTIONS_TOPIC, key[2]))
+        elif incarnation.is_gone:
+            end = int(pc.max(evidence.batches["last_offset"]).as_py()) + 1
         log = Log(
             Batches.of(evidence.batches),
             damaged=damaged_batches(evidence.records),
@@ -142,21 +152,25 @@ class TransactionStateManager:
             each.timed_requests = [sent for sent in each.requests if sent.broker_id not in others]
             each.pairs = granted_pairs(granted_inits(each.timed_requests), each.records, self._tolerance_ms)
         pairs = (pair for each in self._ids.values() for pair in each.pairs)
-        elected = metadata.leaders(TRANSACTIONS_TOPIC, key[2])
+        of_log = (TRANSACTIONS_TOPIC, key[2], incarnation.topic_id)
+        elected = metadata.leaders(*of_log)
         leaders = _leaders(elected, pairs)
         return Coordinator(
             key,
             log,
             leaders_by_clock(leaders, log.leader_epoch.tolist(), others),
-            complete=is_complete(log, evidence.end),
-            replicated=metadata.is_replicated(TRANSACTIONS_TOPIC, key[2]),
-            clean=metadata.clean_epochs(TRANSACTIONS_TOPIC, key[2]),
+            complete=is_complete(log, end),
+            replicated=metadata.is_replicated(*of_log),
+            clean=metadata.clean_epochs(*of_log),
             kraft_since=min(elected, default=None),
             began=evidence.began,
+            incarnation=incarnation,
         )
 
-    def add_to(self, rows: CoordinatorRows) -> None:
-        """Replay every transactional id, and add its rows."""
+    def add_to(self, rows: CoordinatorRows, forgotten: Forgotten) -> None:
+        """Replay every transactional id, and add its rows. ``forgotten``: what the deleted logs of the
+        partition knew; if this log was deleted, it gets what this one knew.
+        """
         if self._coordinator is not None:
             log = self._coordinator.log
             log_coverage(rows.coverage, (*self._coordinator.key, None), log)
@@ -189,7 +203,13 @@ class TransactionStateManager:
             verified = verified_during(each.requests, self._tolerance_ms)
             met_states = MetStates(states, self._coordinator, pairs, witnesses, verified)
             self._add_decided(rows, each, met_states, accepted)
-            self._add_fencings(rows, each, met_states, transactions_of_id)
+            open_transactions = OpenTransactions(
+                transactions_of_id, None if self._coordinator is None else self._coordinator.log
+            )
+            self._add_fencings(rows, each, met_states, open_transactions, forgotten)
+            if self._incarnation.is_gone:
+                is_torn = self._incarnation.misses_end_of(self._partition)
+                forgotten.note(self._incarnation, each.records, None if is_torn else open_transactions)
         for refusal in refusals(self._unnamed, self._connection_epochs.get("", {}), self._tolerance_ms):
             add_idempotent(rows.account_rows[account.FENCING], self._cluster, refusal)
 
@@ -283,27 +303,33 @@ class TransactionStateManager:
     ) -> None:
         written = {pair.request.request_id: pair.record.offset for pair in accepted if pair.sure}
         for request in select_decided(each.requests):
-            rows.decided.add(request, met_states, written, self._cluster, self._partition)
+            rows.decided.add(
+                request,
+                met_states,
+                written,
+                self._cluster,
+                self._partition,
+                untold=self._incarnation is UNKNOWN,
+            )
 
     def _add_fencings(
         self,
         rows: CoordinatorRows,
         each: _Id,
         met_states: MetStates,
-        transactions_of_id: Sequence[Transaction],
+        open_transactions: OpenTransactions,
+        forgotten: Forgotten,
     ) -> None:
         connection_epochs = self._connection_epochs.get(each.transactional_id, {})
         refused_requests = refusals(each.requests, connection_epochs, self._tolerance_ms)
         if not refused_requests:
             return
-        log = None if self._coordinator is None else self._coordinator.log
-        history, open_transactions = (
-            Fences(met_states, each.requests, self._tolerance_ms),
-            OpenTransactions(transactions_of_id, log),
-        )
+        history = Fences(met_states, each.requests, self._tolerance_ms)
         for refusal in refused_requests:
-            fencing = history.of(refusal)
-            if fencing is not None:
+            fencing, deletion = history.of(refusal), forgotten.of(refusal)
+            if deletion is not None and (fencing is None or fencing.fence is None):
+                add_forgotten(rows.account_rows[account.FENCING], self._cluster, refusal, deletion)
+            elif fencing is not None:
                 add_fencing(rows.account_rows[account.FENCING], self._cluster, fencing, open_transactions)
 
 

@@ -30,7 +30,7 @@ from fencepost.replay.group_coordinator.records import (
 from fencepost.replay.keys import OFFSETS_TOPIC, ZERO_ID
 from fencepost.replay.logs import Batches, Log, longs
 from fencepost.replay.metadata import Sighting
-from fencepost.replay.unreadable import damaged_batches, unread_pieces
+from fencepost.replay.unreadable import damaged_batches, missing_end, unread_pieces
 
 _PLACE = ("record_offset", "base_offset", "last_offset", "leader_epoch", "timestamp_ms")
 _Column = Sequence[Any]
@@ -40,11 +40,14 @@ def log_of(rows: ShardRows) -> Log:
     """The coordinator's log: its surviving batches and stretches."""
     cleaned = rows.cleaned.filter(_of_log(rows.cleaned, rows.partition))
     unread = unread_pieces(rows.quarantine)
+    unread = [p for p in unread if p.topic == OFFSETS_TOPIC and p.partition == rows.partition]
+    if rows.partition is not None and rows.incarnation.misses_end_of(rows.partition):
+        unread.append(missing_end(OFFSETS_TOPIC, rows.partition))
     return Log(
         Batches.of(rows.batches),
         damaged=damaged_batches(rows.records, GROUP_TYPES),
         cleaned_to=cleaned["cleaned_to"].to_pylist(),
-        unread=[p for p in unread if p.topic == OFFSETS_TOPIC and p.partition == rows.partition],
+        unread=unread,
     )
 
 

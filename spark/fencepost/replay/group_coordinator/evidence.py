@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from fencepost.replay.clock_steps import ClockSteps
+from fencepost.replay.coordinator_logs import ONLY, Incarnation
 from fencepost.replay.group_coordinator.records import GroupRecord, Record
 from fencepost.replay.logs import Log, longs
 
@@ -28,7 +29,9 @@ class ShardRows:
     of its segments (other rows are ignored), ``requests`` of the groups that it has. ``partition`` is None
     for groups whose partition is not known: then only ``requests`` has rows. ``unread_lines``: lines of the
     cluster's request logs that could not be read. ``cut``: the offset below which the log is compacted.
-    ``clock_steps``: the times that passed twice by a broker's clock.
+    ``clock_steps``: the times that passed twice by a broker's clock. ``incarnation``: the one of
+    ``__consumer_offsets`` whose log it is. ``moved``: the cluster's groups of which several partitions have
+    records.
     """
 
     cluster: str
@@ -41,6 +44,8 @@ class ShardRows:
     unread_lines: UnreadLines = field(default_factory=dict)
     cut: int = 0
     clock_steps: ClockSteps = field(default_factory=ClockSteps)
+    incarnation: Incarnation = ONLY
+    moved: frozenset[str] = frozenset()
 
 
 def placed(records: Iterable[_Record], log: Log) -> list[_Record]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Generic, Protocol, TypeVar
 
+from fencepost.replay.coordinator_logs import ONLY, Incarnation, end_of_log
 from fencepost.replay.group_coordinator.records import GROUP_TYPES, GroupRecord
 from fencepost.replay.histories import Interval, Point, interval
 from fencepost.replay.logs import Stretch
@@ -27,15 +28,20 @@ class Lives(Generic[Out]):
     """The lives of one group. For each of its records, in order, ``enter`` and then ``leave`` must be called.
 
     A life is known if the log has no hole from offset 0, from the end of compaction, or from the end of the
-    life before it on, and if every assignment in it could be read.
+    life before it on, and if every assignment in it could be read. It ends with its log at the latest.
     """
 
-    def __init__(self, group_id: str, stretches: Mapping[int, Stretch]) -> None:
+    def __init__(
+        self, group_id: str, stretches: Mapping[int, Stretch], incarnation: Incarnation = ONLY
+    ) -> None:
+        """``incarnation``: the one of ``__consumer_offsets`` whose log this is."""
         self.group_id = group_id
         self.no = 0
         """The number of the newest record within the group; 0 before the first."""
         self.life = NO_LIFE
-        """The offset of the life's first record: more evidence, captured later, does not change it."""
+        """The offset of the life's first record: more evidence, captured later, does not change it. In later
+        incarnations of ``__consumer_offsets`` other numbers (Incarnation.first_life) are used.
+        """
         self.position: int | None = None
         self.stretch: int | None = None
         """The offset and the stretch of the newest record (``position``, ``stretch``)."""
@@ -43,6 +49,8 @@ class Lives(Generic[Out]):
         self.known = False
         self.group_type: str | None = None
         self._stretches = stretches
+        self._first_life = incarnation.first_life
+        self._end_of_log = end_of_log(stretches, incarnation)
         self._shown_in: int | None = None
         self._over = False
         self._end_seen_in: int | None = None
@@ -70,7 +78,7 @@ class Lives(Generic[Out]):
         self._shown_in = record.stretch
         unread = any(member.topics is None for member in record.classic_members or ())
         if begins:
-            self.life = record.offset
+            self.life = self._first_life + record.offset
             self._over = self._unread = False
             self.alive = True
             self._begun_in = record.stretch
@@ -102,8 +110,9 @@ class Lives(Generic[Out]):
     def finish(self, out: Out) -> None:
         """End the log: write what is still open."""
         if self._shown_in is not None:
-            self._leave_stretch(out)
-        self._write_coverage(None, out)
+            is_torn = self._end_of(self._shown_in) is not None
+            self._leave_stretch(out, None if is_torn else self._end_of_log)
+        self._write_coverage(self._end_of_log, out)
 
     def _was_absent_before(self, stretch: int) -> bool:
         """Whether nothing from before goes on in the stretch: it is the first, or a life ended in it."""

@@ -1,0 +1,121 @@
+"""The partition of a coordinators' topic that has a key: a group, or a transactional id."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from fencepost.replay.coordinator_logs import UNDECIDED, CoordinatorLogs
+from fencepost.replay.keys import coordinator_partition
+from fencepost.replay.window import SLACK_MS
+
+UNTOLD = "?"
+"""Stands for the topic id of a request of which time cannot tell which incarnation decided it."""
+
+Log = tuple[str, str | None]
+"""A cluster and a topic id."""
+
+Places = dict[tuple[str, str | None, str, int], int]
+"""(cluster, topic id, key, partition) -> the newest timestamp of records with the key in that log."""
+
+
+class Home(NamedTuple):
+    """The partition that has a key, None if it is not known. ``topic_id`` is None if the topic has one
+    incarnation, and UNTOLD if it is not known which incarnation decided.
+    """
+
+    partition: int | None
+    topic_id: str | None = None
+
+
+class Seen(NamedTuple):
+    """The partition with the newest records of a key; ``moved_ms``: until when another one had some."""
+
+    partition: int
+    moved_ms: int | None = None
+
+
+@dataclass(frozen=True)
+class Placement:
+    """The partition of each key in all clusters.
+
+    ``seen``: (cluster, topic id, key) -> the partition that has records of the key, only if Kafka would
+    choose another one, or if several have; the topic id is None for a cluster whose topic has one
+    incarnation. ``partitions``: cluster -> how many partitions the topic has, if known. ``logs``: cluster ->
+    the incarnations of the topic, if there are several.
+    """
+
+    partitions: Mapping[str, int] = field(default_factory=dict)
+    seen: Mapping[tuple[str, str | None, str], Seen] = field(default_factory=dict)
+    logs: Mapping[str, CoordinatorLogs] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        partitions: Mapping[str, int],
+        places: Iterable[Places],
+        logs: Mapping[str, CoordinatorLogs] | None = None,
+    ) -> Placement:
+        """The placement from the places of several parts of the evidence; ``logs``: of all clusters."""
+        several = {cluster: each for cluster, each in (logs or {}).items() if each.are_several}
+        found: defaultdict[tuple[str, str | None, str], dict[int, int]] = defaultdict(dict)
+        for part in places:
+            for (cluster, topic_id, key, partition), ms in part.items():
+                newest = found[cluster, topic_id if cluster in several else None, key]
+                newest[partition] = max(newest.get(partition, ms), ms)
+        counts: dict[Log, int | None] = {(cluster, None): count for cluster, count in partitions.items()}
+        for cluster, each in several.items():
+            counts |= {(cluster, one.topic_id): one.partitions for one in each.incarnations}
+        seen = {}
+        for of, newest in found.items():
+            *others, (ms, partition) = sorted((ms, partition) for partition, ms in newest.items())
+            # every task gets this: places that Kafka would choose anyway are left out
+            if others or _chosen(of[2], counts.get(of[:2])) != partition:
+                seen[of] = Seen(partition, others[-1][0] if others else None)
+        return cls(dict(partitions), seen, several)
+
+    def moved(self, cluster: str) -> frozenset[str]:
+        """The keys of which several partitions of one incarnation have records."""
+        return frozenset(
+            key for (name, _, key), seen in self.seen.items() if name == cluster and seen.moved_ms is not None
+        )
+
+    @property
+    def timed(self) -> frozenset[str]:
+        """The clusters in which the home of some key depends on the broker and the time of a request."""
+        moved = (cluster for (cluster, _, _), seen in self.seen.items() if seen.moved_ms is not None)
+        return frozenset([*self.logs, *moved])
+
+    def home_of(
+        self, cluster: str, key: str, broker_id: int = -1, requested_ms: int = 0, responded_ms: int = 0
+    ) -> Home:
+        """The log whose coordinator decided a request about a key. Times are of the answering broker's clock;
+        they are needed in ``timed`` clusters.
+        """
+        logs = self.logs.get(cluster)
+        if logs is None:
+            return Home(self._partition_of((cluster, None, key), self.partitions.get(cluster), requested_ms))
+        partitions = tuple(
+            self._partition_of((cluster, each.topic_id, key), each.partitions, requested_ms)
+            for each in logs.incarnations
+        )
+        number = logs.deciding(partitions, broker_id, requested_ms, responded_ms)
+        if number == UNDECIDED:
+            return Home(None, UNTOLD)
+        return Home(partitions[number], logs.incarnations[number].topic_id)
+
+    def _partition_of(
+        self, of: tuple[str, str | None, str], count: int | None, requested_ms: int
+    ) -> int | None:
+        """A coordinator that was started with another number of partitions has a key elsewhere."""
+        seen = self.seen.get(of)
+        if seen is None:
+            return _chosen(of[2], count)
+        is_certain = seen.moved_ms is None or requested_ms > seen.moved_ms + SLACK_MS
+        return seen.partition if is_certain else None
+
+
+def _chosen(key: str, count: int | None) -> int | None:
+    return None if count is None else coordinator_partition(key, count)
