@@ -71,11 +71,12 @@ def add_forgotten(rows: Rows, cluster: str, refusal: Refusal, deletion: Deletion
     removed = incarnation.removed
     # another clock may be ahead: the deletion came first
     is_comparable = removed is not None and removed.node_id == request.broker_id
+    removed_ms = removed.ms if removed is not None and is_comparable else None
     rows.add(
         *(cluster, refusal.producer_id, request.request_id, request.transactional_id, refusal.victim_epoch),
         *(None, None, request.client_id, request.connection, request.api_name, request.error),
         *(request.responded_ms, LOG_DELETED, incarnation.removed_by, incarnation.removed_on, None),
-        removed.ms if removed is not None and is_comparable else None,
+        *(removed_ms, removed_ms),
         deletion.in_flight(refusal.producer_id, refusal.victim_epoch),
         *(request.topic, request.partition, request.file, request.position),
     )
