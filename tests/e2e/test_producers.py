@@ -282,7 +282,8 @@ def test_a_marker_that_was_skipped_is_told_with_what_the_coordinator_had_decided
     remedies = {(row["partition"], row["coordinator_outcome"]): row["remedy"] for row in rows}
     assert remedies.keys() == {(0, "committed"), (2, "aborted")}
     assert " abort --topic 'lost' --partition 2 --start-offset 0" in remedies[2, "aborted"]
-    assert " abort " not in remedies[0, "committed"].removeprefix("its records were committed, and an abort ")
+    assert remedies[0, "committed"].startswith("its records were committed, ")
+    assert "abort --topic" not in remedies[0, "committed"]
 
 
 def test_readers_are_held_back_where_their_broker_says_so(audit: Any) -> None:
