@@ -195,6 +195,8 @@ class Fences:
             or any(_answered_before(grant, decided, decided.requested_ms) for grant in grants)
         ):
             return True
+        if decided.api_key in _OTHERS or not self._met_states.candidates(decided):
+            return None
         states = self._known(span)
         lower = all(
             each.record.producer_id == producer_id and (each.record.producer_epoch or 0) < epoch
