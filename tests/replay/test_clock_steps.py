@@ -68,6 +68,25 @@ def test_a_fall_by_more_than_the_tolerance_is_a_step(
     assert list(found.get(("c", 1), ())) == ranges
 
 
+def test_a_late_line_is_no_step() -> None:
+    """A thread wrote its line late, and the next ones are at the newer time; of a real step many are low."""
+    before = [*range(10_000, 12_000, 10)]
+    after = [*range(12_000, 14_000, 10)]
+    late = _lines([*before, 11_500, *after])
+    assert not clock_steps(cast(Engine, _Engine(late, 1_000)), TOLERANCE_MS)
+    stepped = _lines([*before, *range(11_500, 12_000, 20), *after])
+    assert clock_steps(cast(Engine, _Engine(stepped, 1_000)), TOLERANCE_MS) == {
+        ("c", 1): [Range(11_010, 12_480)]
+    }
+
+
+def test_pieces_with_lines_between_each_others_show_no_step() -> None:
+    engine = _Engine([*_lines([10_000, 20_000, 30_000, 40_000])], 4)
+    (piece,) = engine._pieces
+    engine._pieces = [piece.take([0, 2]), piece.take([1, 3])]
+    assert not clock_steps(cast(Engine, engine), TOLERANCE_MS)
+
+
 @pytest.mark.parametrize("size", [1, 100])
 def test_a_request_that_touches_the_range_lasts_for_all_of_it(size: int) -> None:
     lines = _lines([40_000, 60_000, 52_000, 63_000]) + _lines([60_000], broker=2)

@@ -1,10 +1,11 @@
 """Brokers' clocks that were set back while they ran: the times that passed twice.
 
 The lines of one file of a request log are in the order in which they were written. If their times fall by
-more than a line may be late, the clock was set back, and the time from the lower to the higher value passed
-twice. Nothing tells which of its two passes a time in this range is of. So a rebuild sees a request that
-touches the range as one that lasted for all of it: then it overlaps every record and every other request of
-that time, and no time orders them. The order of a connection, of offsets and of epochs still does.
+more than a line may be late, and stay low, the clock was set back, and the time from the lower to the higher
+value passed twice. (Of a single late line the next ones are at the higher time again.) Nothing tells which of
+its two passes a time in this range is of. So a rebuild sees a request that touches the range as one that
+lasted for all of it: then it overlaps every record and every other request of that time, and no time orders
+them. The order of a connection, of offsets and of epochs still does.
 
 A step that shows in no line (nobody sent a request just before it and just after it) is not noticed.
 """
@@ -30,6 +31,8 @@ from fencepost.tables import REQUESTS, Table
 
 _HEARTBEAT_MS = 2_000
 """How often a broker sends a heartbeat to the controller, which is logged in an idle cluster, too."""
+_DENSER = 3
+"""How many times as many lines may have been written before a step as after it."""
 _LINE = ("cluster", "broker_id", "file", "position", "logged_at_ms")
 _TIMES = ("cluster", "broker_id", "logged_at_ms", "total_time_ms")
 _PIECE = pa.schema(
@@ -37,12 +40,12 @@ _PIECE = pa.schema(
         ("cluster", pa.string()),
         ("broker_id", pa.int32()),
         ("file", pa.string()),
-        *((name, pa.int64()) for name in ("position", "least_ms", "greatest_ms")),
+        *((name, pa.int64()) for name in ("first", "last", "least_ms", "greatest_ms")),
         ("twice", pa.bool_()),
     ]
 )
-"""Lines of one file, from a position on: the least and the greatest time of them, or (``twice``) of a time
-that passed twice.
+"""Lines of one file, from a first to a last position: the least and the greatest time of them, or (``twice``)
+of a time that passed twice.
 """
 
 
@@ -51,6 +54,10 @@ class Range(NamedTuple):
 
     low_ms: int
     high_ms: int
+
+
+_Piece = tuple[int, int, Range]
+"""The first and the last position of some lines of a file, and their least and greatest time."""
 
 
 class ClockSteps(dict[tuple[str, int], Sequence[Range]]):
@@ -97,13 +104,13 @@ def clock_steps(engine: Engine, tolerance_ms: int) -> ClockSteps:
     """The times that passed twice, as the lines of ``bronze.requests`` show them."""
     pieces = engine.map(engine.scan(REQUESTS, _LINE), partial(_pieces, tolerance_ms), _PIECE)
     found: defaultdict[tuple[str, int], list[Range]] = defaultdict(list)
-    files: defaultdict[tuple[str, int], defaultdict[str, list[tuple[int, Range]]]]
+    files: defaultdict[tuple[str, int], defaultdict[str, list[_Piece]]]
     files = defaultdict(lambda: defaultdict(list))
-    for cluster, broker_id, file, position, least_ms, greatest_ms, twice in tuples(engine.collect(pieces)):
+    for cluster, broker_id, file, first, last, least_ms, greatest_ms, twice in tuples(engine.collect(pieces)):
         if twice:
             found[cluster, broker_id].append(Range(least_ms, greatest_ms))
         else:
-            files[cluster, broker_id][file].append((position, Range(least_ms, greatest_ms)))
+            files[cluster, broker_id][file].append((first, last, Range(least_ms, greatest_ms)))
     for broker, of_broker in files.items():
         found[broker] += _within_files(of_broker.values(), tolerance_ms)
         found[broker] += _between_files(of_broker.values(), tolerance_ms)
@@ -122,31 +129,46 @@ def _pieces(tolerance_ms: int, lines: pa.Table) -> pa.Table:
     for log, of_file in zip(logs, np.split(order, np.flatnonzero(np.diff(of_log[order])) + 1), strict=False):
         ms = logged[of_file]
         newest_ms = np.maximum.accumulate(ms)
-        fell = ms < newest_ms - tolerance_ms
+        fell = _stays_low(ms, newest_ms, np.flatnonzero(ms < newest_ms - tolerance_ms))
         ranges = _merged(map(Range, ms[fell].tolist(), newest_ms[fell].tolist()))
-        first = int(position[of_file[0]])
-        found.append((*log, first, int(ms.min()), int(newest_ms[-1]), False))
-        found += [(*log, first, *each, True) for each in ranges]
+        places = int(position[of_file[0]]), int(position[of_file[-1]])
+        found.append((*log, *places, int(ms.min()), int(newest_ms[-1]), False))
+        found += [(*log, *places, *each, True) for each in ranges]
     columns = [*zip(*found, strict=True)] if found else [()] * len(_PIECE)
     return pa.Table.from_arrays(
         [pa.array(column, field.type) for column, field in zip(columns, _PIECE, strict=True)], schema=_PIECE
     )
 
 
-def _within_files(files: Iterable[Sequence[tuple[int, Range]]], tolerance_ms: int) -> Iterator[Range]:
-    """The times that passed twice between pieces of one file. ``files``: pieces, with their positions."""
+def _stays_low(ms: Longs, newest_ms: Longs, fell: Longs) -> Longs:
+    """Those of the lines whose times ``fell`` that are no late lines: about as many lines in a row are low as
+    were written in that time before.
+    """
+    runs = np.split(fell, np.flatnonzero(np.diff(fell) > 1) + 1) if len(fell) else []
+    low = [
+        run
+        for run in runs
+        if _DENSER * len(run) >= run[0] - np.searchsorted(newest_ms[: run[0]], ms[run].min())
+    ]
+    return np.concatenate(low) if low else fell[:0]
+
+
+def _within_files(files: Iterable[Sequence[_Piece]], tolerance_ms: int) -> Iterator[Range]:
+    """The times that passed twice between pieces of one file, unless these have lines in between each
+    other's.
+    """
     for pieces in files:
-        newest_ms = -math.inf
-        for _, each in sorted(pieces):
-            if each.low_ms < newest_ms - tolerance_ms:
+        newest_ms, end = -math.inf, -1
+        for first, last, each in sorted(pieces):
+            if first > end and each.low_ms < newest_ms - tolerance_ms:
                 yield Range(each.low_ms, int(newest_ms))
-            newest_ms = max(newest_ms, each.high_ms)
+            newest_ms, end = max(newest_ms, each.high_ms), max(end, last)
 
 
-def _between_files(files: Iterable[Sequence[tuple[int, Range]]], tolerance_ms: int) -> Iterator[Range]:
+def _between_files(files: Iterable[Sequence[_Piece]], tolerance_ms: int) -> Iterator[Range]:
     """The times that passed twice between the files of a log, which follow one another."""
     spans = (
-        Range(min(each.low_ms for _, each in pieces), max(each.high_ms for _, each in pieces))
+        Range(min(each.low_ms for *_, each in pieces), max(each.high_ms for *_, each in pieces))
         for pieces in files
     )
     newest_ms = -math.inf
