@@ -276,9 +276,11 @@ class _Completions:
         return past
 
     def outcomes(self, keys: Longs) -> pa.Array:
-        """How the transactions of these keys ended: committed, aborted, or unknown if not all alike."""
+        """How the transactions of these keys ended: committed, aborted, or unknown if not all alike. Null if
+        none of them did, as where the coordinator's log was deleted before.
+        """
         alike = np.where(self._aborts == 0, "committed", np.where(self._commits == 0, "aborted", "unknown"))
-        return pa.array(alike[keys], pa.string())
+        return pa.array(alike[keys], pa.string(), mask=(self._aborts + self._commits == 0)[keys])
 
 
 def _shown_by_answers(comparison: _Comparison, closed: Flags) -> Flags:
