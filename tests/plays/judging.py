@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from plays.audits import Audit, Rows, audit, configure, forget, rows_of
+from plays.audits import Audit, audit, configure, forget, rows_of
 from plays.oracles import judge
 from plays.oracles.case import Case, Fault
 from plays.oracles.pieces import compare
@@ -22,7 +22,7 @@ class Judgement:
     faults: dict[str, list[Fault]]
     cpu_s: float = 0.0
     audits: int = 0
-    coverage: dict[str, Rows] = field(default_factory=dict)
+    cases: list[Case] = field(default_factory=list)
 
 
 def judge_all(given: Sequence[Performance], work: Path, cut: bool = False) -> Judgement:
@@ -39,7 +39,9 @@ def judge_all(given: Sequence[Performance], work: Path, cut: bool = False) -> Ju
         return _apart(given, work, done)
     rows = rows_of(config)
     cases = {name: Case(p.script, p.facts, rows[name]) for name, p in homes.items()}
-    found = Judgement({name: judge(case) for name, case in cases.items()}, done.cpu_s, 1)
+    found = Judgement(
+        {name: judge(case) for name, case in cases.items()}, done.cpu_s, 1, list(cases.values())
+    )
     copied = {name: p for name, p in homes.items() if (p.home / "copy").exists()}
     if cut and copied:
         _cut(copied, cases, work / "twice", found)
@@ -56,6 +58,7 @@ def _apart(given: Sequence[Performance], work: Path, failed: Audit) -> Judgement
         found.faults |= alone.faults
         found.cpu_s += alone.cpu_s
         found.audits += alone.audits
+        found.cases += alone.cases
     if not any(fault["fault"].startswith("O1:") for faults in found.faults.values() for fault in faults):
         found.faults[given[0].script.name].append({"fault": "O1:only_together", "said": failed.said[-3000:]})
     return found

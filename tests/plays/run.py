@@ -29,6 +29,7 @@ from brokers import LabError
 from plays.judging import Judgement, judge_all, keep_faults
 from plays.making import STEPS, make
 from plays.oracles.case import Fault
+from plays.oracles.unknowns import Unknowns
 from plays.recordings import store
 from plays.script import Script, read
 from plays.shrink import shrink
@@ -46,6 +47,7 @@ class Season:
         self.faults: Counter[str] = Counter()
         self.counts: Counter[str] = Counter()
         self.begun = time.monotonic()
+        self.unknowns = Unknowns()
         self._lakes = 0
 
     def run(self) -> int:
@@ -58,6 +60,9 @@ class Season:
                 running = judges.submit(self._judge, given)
             if running is not None:
                 running.result()
+        for fault in self.unknowns.faults():
+            print(json.dumps(fault), flush=True)
+            self.faults[fault["fault"]] += 1
         self._say()
         return sum(self.faults.values())
 
@@ -107,6 +112,7 @@ class Season:
         found = judge_all(given, self.work / "lake", cut=self._lakes % _CUT_EVERY == 0)
         self.counts.update(audits=found.audits, audit_cpu_s=round(found.cpu_s))
         self._keep(given, found)
+        self.unknowns.add(found.cases)
         print(
             f"judged {', '.join(found.faults)}: {found.cpu_s:.0f} CPU s, {time.monotonic() - begun:.0f} s",
             flush=True,

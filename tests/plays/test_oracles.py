@@ -15,7 +15,7 @@ from plays.oracles.pieces import compare
 from plays.oracles.refusals import refusals
 from plays.oracles.rules import rules
 from plays.oracles.state import state
-from plays.oracles.unknowns import unknowns
+from plays.oracles.unknowns import Unknowns
 from plays.script import Script, Setting, Step
 
 BEGIN_MS = 1_800_000_000_000
@@ -194,13 +194,20 @@ def extent(**more: Any) -> Row:
         (extent(), []),
         (extent(last_stable_offset=2), ["O3:last_stable_offset"]),
         (extent(log_end_offset=None), ["O3:unknown_log_end_offset"]),
+        (extent(partition_key="B:0"), ["O3:no_extent"]),
     ],
-    ids=["the start is that of the captured segments", "another", "unknown"],
+    ids=["the start is that of the captured segments", "another", "unknown", "of another topic"],
 )
 def test_extents(row: Row, found: list[str]) -> None:
     last = answered(of=None, topics={"a-p1": "A"}, partitions=[["a-p1", 0, 4, 9, 4]])
     topics = [{"topic": "a-p1", "topic_id": "A", "is_live": True}]
     assert names(state(made([last], topics=topics, extents=[row]))) == found
+
+
+def test_a_partition_without_idempotent_producers_has_no_extent() -> None:
+    last = answered(of=None, topics={"a-p1": "A"}, partitions=[["a-p1", 0, 0, 3, 3]])
+    topics = [{"topic": "a-p1", "topic_id": "A", "is_live": True}]
+    assert names(state(made([last], topics=topics))) == []
 
 
 DANGLING = {"topic": "a-p1", "partition": 0, "producer_id": 5}
@@ -285,6 +292,7 @@ OTHER = [init(0, 0, "c-p1"), init(50, 1, "other-p1")]
             [],
         ),
         ([*OTHER, write(100, 9)], [], []),
+        ([*OTHER, init(60, -1, "other-p1", 51), write(100, 9)], [], []),
     ],
     ids=[
         "right",
@@ -294,6 +302,7 @@ OTHER = [init(0, 0, "c-p1"), init(50, 1, "other-p1")]
         "the cause came later",
         "a refused InitProducerId may have moved the epoch",
         "an epoch that nobody has been given",
+        "nor after a refused InitProducerId",
     ],
 )
 def test_refusals(facts: list[Row], rows: list[Row], found: list[str]) -> None:
@@ -413,5 +422,14 @@ def test_a_transaction_cut_in_half_must_be_violated(
     ids=["none", "some", "a broker was killed"],
 )
 def test_what_was_captured_is_known(unknown: int, facts: list[Row], found: list[str]) -> None:
-    row = {"invariant": "status_transitions", "checked": 50, "unknown": unknown}
-    assert names(unknowns(made([*facts, answered(of=None)], coverage=[row]))) == found
+    row = {"invariant": "status_transitions", "checked": 300, "unknown": unknown}
+    counted = Unknowns()
+    counted.add([made([*facts, answered(of=None)], coverage=[row])] * 2)
+    assert names(counted.faults()) == found
+
+
+def test_few_events_have_no_share() -> None:
+    row = {"invariant": "status_transitions", "checked": 300, "unknown": 300}
+    counted = Unknowns()
+    counted.add([made([answered(of=None)], coverage=[row])])
+    assert names(counted.faults()) == []

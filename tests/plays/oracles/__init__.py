@@ -10,9 +10,8 @@ from plays.oracles.owners import owners
 from plays.oracles.refusals import refusals
 from plays.oracles.rules import rules
 from plays.oracles.state import state
-from plays.oracles.unknowns import unknowns
 
-ORACLES = (rules, state, refusals, owners, mirrors, unknowns)
+ORACLES = (rules, state, refusals, owners, mirrors)
 
 
 def judge(case: Case) -> list[Fault]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from plays.calls import Fact
@@ -21,33 +21,67 @@ PRODUCER = {"INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED", "INVALID_PRODUCER_ID_MA
 _ASKS = ("lab-tools", "lab-admin")
 
 
+Event = tuple[dict[str, Any], dict[str, Any]]
+"""A row of marts.fct_fencing_events, and its evidence."""
+
+
 @dataclass(frozen=True)
 class Bump:
     """A request that moved a transactional id to another producer id or epoch."""
 
     kind: str
     client: str
-    producer_id: int
-    epoch: int
+    identity: tuple[int, int]
+
+
+@dataclass
+class History:
+    """What moved one transactional id.
+
+    It is not sure once an InitProducerId was refused: that may have aborted a transaction, and so moved the
+    epoch.
+    """
+
+    bumps: list[Bump] = field(default_factory=list)
+    is_sure: bool = True
+
+    def follow(self, fact: Fact) -> None:
+        """The next answer to the id's InitProducerId or EndTxn."""
+        answer = fact["answer"]
+        if answer.get("ErrorCode") == 0 and answer.get("ProducerId", -1) >= 0:
+            self.bumps.append(
+                Bump(_kind(fact), fact["client"], (answer["ProducerId"], answer["ProducerEpoch"]))
+            )
+        elif fact["api"] == "InitProducerId":
+            self.is_sure = False
+
+    def is_future(self, fact: Fact) -> bool:
+        """Whether a request presents what nobody had been given."""
+        return bool(self.bumps) and _identity(fact) > max(bump.identity for bump in self.bumps)
+
+    def cause(self, fact: Fact) -> Bump | None:
+        """What first moved the id beyond what a request presents; None if that is not sure."""
+        pid, epoch = _identity(fact)
+        later = (b for b in self.bumps if b.identity[0] != pid or b.identity[1] > epoch)
+        return next(later, None) if self.is_sure and not self.is_future(fact) else None
 
 
 def refusals(case: Case) -> Iterator[Fault]:
     """Rows that are missing, causes that the play knows better, causes after their effects."""
     yield from _late_causes(case)
-    events = {
-        (e.get("file"), e.get("position")): (row, e) for row in case.rows["events"] for e in [evidence(row)]
+    details = [(row, evidence(row)) for row in case.rows["events"]]
+    events: dict[Any, Event] = {
+        (told.get("file"), told.get("position")): (row, told) for row, told in details
     }
-    bumps: dict[str, list[Bump]] = {}
-    unsure: set[str] = set()
+    histories: dict[str | None, History] = {}
     for fact in case.requests():
-        name = _transactional_id(fact)
+        history = histories.setdefault(_transactional_id(fact), History())
         errors = set(fact["errors"]) & (PRODUCER if "pid" in fact else GROUP)
         if errors and _must_have_row(case, fact):
-            yield from _row(
-                case, fact, min(errors), events, None if name in unsure else bumps.get(name or "", [])
-            )
-        if name:
-            _follow(fact, name, bumps, unsure)
+            line = case.lines.get(request_of(fact))
+            yield from _row(case, fact, history, events.get(line), is_captured=line is not None)
+        if fact["api"] in ("InitProducerId", "EndTxn"):
+            history.follow(fact)
 
 
 def _late_causes(case: Case) -> Iterator[Fault]:
@@ -75,70 +109,43 @@ def _must_have_row(case: Case, fact: Fact) -> bool:
     return fact["api"] not in ("LeaveGroup", "WriteTxnMarkers", "ShareGroupHeartbeat")
 
 
-def _row(
-    case: Case,
-    fact: Fact,
-    error: str,
-    events: dict[tuple[Any, Any], tuple[dict[str, Any], dict[str, Any]]],
-    before: list[Bump] | None,
-) -> Iterator[Fault]:
-    """The row of one refusal; ``before`` are the bumps of its id until then, None if they are not sure."""
-    told = {
-        "play": fact["play"],
-        "step": fact["step"],
-        "client": fact["client"],
-        "correlation_id": fact["correlation_id"],
-    }
-    newest = max(((b.producer_id, b.epoch) for b in before or ()), default=None)
-    is_future = "pid" in fact and newest is not None and (fact["pid"], fact["epoch"]) > newest
-    line = case.lines.get(request_of(fact))
-    found = events.get(line) if line else None
+def _row(case: Case, fact: Fact, history: History, found: Event | None, is_captured: bool) -> Iterator[Fault]:
+    """What is wrong with the row of one refusal."""
+    told = {name: fact[name] for name in ("play", "step", "client", "correlation_id", "errors")}
+    error = min(set(fact["errors"]) & (PRODUCER | GROUP))
+    name = f"{fact['api']}:{error}"
+    is_producers = "pid" in fact
     if found is None:
-        if not is_future:
-            where = "" if line else ":no_line"
-            yield {"fault": f"O4:no_event:{fact['api']}:{error}{where}", **told, "request": fact["request"]}
+        if not (is_producers and history.is_future(fact)):
+            line = "" if is_captured else ":no_line"
+            yield {"fault": f"O4:no_event:{name}{line}", **told, "request": fact["request"]}
         return
     row, details = found
     if row["error"] != error:
-        yield {"fault": f"O4:error:{fact['api']}", **told, "kafka": error, "marts": row["error"]}
-    timed = {"short_timeouts", "expiring_ids"} & set(case.script.setting.options)
-    if "pid" not in fact or before is None or timed or is_future or "internal" in case.done([]):
-        return
-    cause = next((b for b in before if b.producer_id != fact["pid"] or b.epoch > fact["epoch"]), None)
+        yield {"fault": f"O4:error:{fact['api']}", **told, "marts": row["error"]}
+    cause = history.cause(fact) if is_producers and not _moves_by_itself(case) else None
     if cause is None:
         return
+    told |= {"truth": vars(cause), "marts": row["cause"], "evidence": details}
+    by = details.get("caused_by_client_id") or cause.client
     if row["cause"] is None:
-        yield {
-            "fault": f"O4:cause_unknown:{fact['api']}:{error}",
-            **told,
-            "truth": vars(cause),
-            "evidence": details,
-        }
-    elif (row["cause"], details.get("caused_by_client_id") or cause.client) != (cause.kind, cause.client):
-        by = details.get("caused_by_client_id")
-        yield {
-            "fault": f"O4:cause:{fact['api']}:{error}:{cause.kind}",
-            **told,
-            "truth": vars(cause),
-            "marts": row["cause"],
-            "by": by,
-        }
+        yield {"fault": f"O4:cause_unknown:{name}", **told}
+    elif (row["cause"], by) != (cause.kind, cause.client):
+        yield {"fault": f"O4:cause:{name}:{cause.kind}", **told}
 
 
-def _follow(fact: Fact, name: str, bumps: dict[str, list[Bump]], unsure: set[str]) -> None:
-    """A refused InitProducerId may have aborted a transaction, and so moved the epoch."""
-    answer = fact["answer"]
-    if fact["api"] not in ("InitProducerId", "EndTxn"):
-        return
-    if answer.get("ErrorCode") == 0 and answer.get("ProducerId", -1) >= 0:
-        if fact["api"] == "EndTxn":
-            kind = "end_txn"
-        elif fact["request"].get("ProducerId", -1) >= 0:
-            kind = "client_bump"
-        else:
-            kind = "operator" if fact.get("by") == "operator" else "new_instance"
-        bumps.setdefault(name, []).append(
-            Bump(kind, fact["client"], answer["ProducerId"], answer["ProducerEpoch"])
-        )
-    elif fact["api"] == "InitProducerId":
-        unsure.add(name)
+def _moves_by_itself(case: Case) -> bool:
+    """Whether transactions time out, ids expire, or a coordinator's log was lost."""
+    return bool({"short_timeouts", "expiring_ids", "internal"} & case.done([]))
+
+
+def _identity(fact: Fact) -> tuple[int, int]:
+    return fact["pid"], fact["epoch"]
+
+
+def _kind(fact: Fact) -> str:
+    if fact["api"] == "EndTxn":
+        return "end_txn"
+    if fact["request"].get("ProducerId", -1) >= 0:
+        return "client_bump"
+    return "operator" if fact.get("by") == "operator" else "new_instance"

@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
 from plays.oracles.case import Case, Fault
 
-ENOUGH = 20
+ENOUGH = 500
 """Of fewer events a share says nothing."""
 
 MOST: dict[str, float] = {}
-"""The highest share of events of which the invariant is unknown, on a cluster whose evidence is complete."""
+"""The highest share of events of which the invariant is unknown; it may only fall. 0 for all others."""
 
 
-def unknowns(case: Case) -> Iterator[Fault]:
-    """Invariants of which more is unknown than ``MOST``."""
-    if not is_complete(case):
-        return
-    for row in case.rows["coverage"]:
-        checked, share = row["checked"] or 0, MOST.get(row["invariant"], 0.0)
-        if checked >= ENOUGH and (row["unknown"] or 0) > share * checked:
-            found = round(row["unknown"] / checked, 4)
-            yield {
-                "fault": f"O8:{row['invariant']}",
-                "share": found,
-                "most": share,
-                "unknown": row["unknown"],
-                "checked": checked,
-            }
+@dataclass
+class Unknowns:
+    """How many events of each invariant were checked, and are unknown, where evidence is complete."""
+
+    checked: Counter[str] = field(default_factory=Counter)
+    unknown: Counter[str] = field(default_factory=Counter)
+
+    def add(self, cases: Iterable[Case]) -> None:
+        """Count these clusters, too."""
+        for case in filter(is_complete, cases):
+            for row in case.rows["coverage"]:
+                self.checked[row["invariant"]] += row["checked"] or 0
+                self.unknown[row["invariant"]] += row["unknown"] or 0
+
+    def faults(self) -> Iterator[Fault]:
+        """Invariants of which more is unknown than ``MOST``."""
+        for invariant, unknown in self.unknown.items():
+            checked, most = self.checked[invariant], MOST.get(invariant, 0.0)
+            if checked >= ENOUGH and unknown > most * checked:
+                counts = {"unknown": unknown, "checked": checked, "share": round(unknown / checked, 4)}
+                yield {"fault": f"O8:{invariant}", "most": most, **counts}
 
 
 def is_complete(case: Case) -> bool:
