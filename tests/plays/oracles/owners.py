@@ -3,40 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
+from plays.calls import Fact
 from plays.oracles.case import Case, Fault, evidence, request_of
 
 
 def owners(case: Case) -> Iterator[Fault]:
     """Commits without a row, owners who are accused, commits for another's partition that hold."""
-    rows = {
-        (row["client_id"], row["correlation_id"], row["topic"], row["partition"]): row
-        for row in case.rows["commits"]
-    }
+    for fact, row, against in judged_commits(case):
+        told = {name: fact[name] for name in ("play", "step", "client", "request", "errors")}
+        if row is None:
+            if case.is_logged(fact):
+                yield {"fault": "O5:commit_not_in_mart", **told}
+            continue
+        told |= {"marts": row["truth"], "why": row["unknown_reason"], "violated": sorted(against)}
+        if is_sure(fact, "owner") and (row["truth"] not in ("owner", "unknown") or against):
+            yield {"fault": "O5:owner_accused", **told}
+        if is_sure(fact, "anothers") and row["truth"] != "unknown" and not against:
+            yield {"fault": "O5:anothers_holds", **told}
+
+
+def is_sure(fact: Fact, truth: str) -> bool:
+    """Whether a commit was accepted, and the players know that this is the truth about it."""
+    return fact["truth"] == truth and fact["errors"] == ["NONE"]
+
+
+def judged_commits(case: Case) -> Iterator[tuple[Fact, dict[str, Any] | None, set[str]]]:
+    """Each commit of a member, its row, and the invariants that it violates."""
+    key = ("client_id", "correlation_id", "topic", "partition")
+    rows = {tuple(row[name] for name in key): row for row in case.rows["commits"]}
     accused: dict[str, set[str]] = {}
     for verdict in case.rows["verdicts"]:
         commit = evidence(verdict).get("commit_id")
         if commit is not None and verdict["verdict"] == "violated":
             accused.setdefault(commit, set()).add(verdict["invariant"])
     for fact in case.requests():
-        if fact["api"] != "OffsetCommit" or fact.get("topic") is None:
-            continue
-        told = {name: fact[name] for name in ("play", "step", "client", "request", "errors")}
-        row = rows.get((*request_of(fact), fact["topic"], fact["p"]))
-        if row is None and case.is_logged(fact):
-            yield {"fault": "O5:commit_not_in_mart", **told}
-        if row is not None and fact["truth"] is not None and fact["errors"] == ["NONE"]:
-            against = accused.get(row["commit_id"], set())
-            for name in _wrong(fact["truth"], row["truth"], bool(against)):
-                why = {"marts": row["truth"], "why": row["unknown_reason"], "violated": sorted(against)}
-                yield {"fault": f"O5:{name}", **told, **why}
-
-
-def _wrong(truth: str, found: str, is_accused: bool) -> Iterator[str]:
-    """What is wrong with the judgement of an accepted commit of this truth."""
-    if found == "unknown":
-        yield f"unknown_{truth}"
-    if truth == "owner" and (found not in ("owner", "unknown") or is_accused):
-        yield "owner_accused"
-    if truth == "anothers" and found != "unknown" and not is_accused:
-        yield "anothers_holds"
+        if fact["api"] == "OffsetCommit" and fact.get("topic") is not None:
+            row = rows.get((*request_of(fact), fact["topic"], fact["p"]))
+            yield fact, row, accused.get(row["commit_id"], set()) if row else set()

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from plays.oracles.case import Case, Fault
+from plays.oracles.owners import is_sure, judged_commits
 
 ENOUGH = 500
 """Of fewer events a share says nothing."""
@@ -23,11 +24,16 @@ class Unknowns:
     unknown: Counter[str] = field(default_factory=Counter)
 
     def add(self, cases: Iterable[Case]) -> None:
-        """Count these clusters, too."""
+        """Count these clusters, too; ``truth_...`` are accepted commits whose truth the players know."""
         for case in filter(is_complete, cases):
             for row in case.rows["coverage"]:
                 self.checked[row["invariant"]] += row["checked"] or 0
                 self.unknown[row["invariant"]] += row["unknown"] or 0
+            for fact, commit, _ in judged_commits(case):
+                for truth in ("owner", "anothers"):
+                    if commit is not None and is_sure(fact, truth):
+                        self.checked[f"truth_{truth}"] += 1
+                        self.unknown[f"truth_{truth}"] += commit["truth"] == "unknown"
 
     def faults(self) -> Iterator[Fault]:
         """Invariants of which more is unknown than ``MOST``."""
