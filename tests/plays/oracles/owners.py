@@ -26,7 +26,7 @@ def owners(case: Case) -> Iterator[Fault]:
 
 def is_sure(fact: Fact, truth: str) -> bool:
     """Whether a commit was accepted, and the players know that this is the truth about it."""
-    return fact["truth"] == truth and fact["errors"] == ["NONE"]
+    return bool(fact["truth"] == truth and fact["errors"] == ["NONE"])
 
 
 def judged_commits(case: Case) -> Iterator[tuple[Fact, dict[str, Any] | None, set[str]]]:

@@ -66,20 +66,43 @@ class History:
         return next(later, None) if self.is_sure and not self.is_future(fact) else None
 
 
+@dataclass(frozen=True)
+class Refusal:
+    """A refused request, its row, and the cause that the play is sure of (for a producer)."""
+
+    fact: Fact
+    found: Event | None
+    cause: Bump | None
+    is_future: bool
+    is_captured: bool
+
+    @property
+    def error(self) -> str:
+        """The error that says that it was fenced."""
+        return str(min(set(self.fact["errors"]) & (PRODUCER | GROUP)))
+
+
 def refusals(case: Case) -> Iterator[Fault]:
     """Rows that are missing, causes that the play knows better, causes after their effects."""
     yield from _late_causes(case)
+    for refusal in refused(case):
+        yield from _wrong(refusal)
+
+
+def refused(case: Case) -> Iterator[Refusal]:
+    """Every refusal that must have a row."""
     details = [(row, evidence(row)) for row in case.rows["events"]]
     events: dict[Any, Event] = {
         (told.get("file"), told.get("position")): (row, told) for row, told in details
     }
     histories: dict[str | None, History] = {}
     for fact in case.requests():
-        history = histories.setdefault(_transactional_id(fact), History())
-        errors = set(fact["errors"]) & (PRODUCER if "pid" in fact else GROUP)
-        if errors and _must_have_row(case, fact):
+        history, is_producers = histories.setdefault(_transactional_id(fact), History()), "pid" in fact
+        if set(fact["errors"]) & (PRODUCER if is_producers else GROUP) and _must_have_row(case, fact):
             line = case.lines.get(request_of(fact))
-            yield from _row(case, fact, history, events.get(line), is_captured=line is not None)
+            cause = history.cause(fact) if is_producers and not _moves_by_itself(case) else None
+            is_future = is_producers and history.is_future(fact)
+            yield Refusal(fact, events.get(line), cause, is_future, line is not None)
         if fact["api"] in ("InitProducerId", "EndTxn"):
             history.follow(fact)
 
@@ -109,29 +132,23 @@ def _must_have_row(case: Case, fact: Fact) -> bool:
     return fact["api"] not in ("LeaveGroup", "WriteTxnMarkers", "ShareGroupHeartbeat")
 
 
-def _row(case: Case, fact: Fact, history: History, found: Event | None, is_captured: bool) -> Iterator[Fault]:
-    """What is wrong with the row of one refusal."""
+def _wrong(refusal: Refusal) -> Iterator[Fault]:
+    """What is wrong with the row of one refusal. That its cause is not known is no fault, but counted."""
+    fact, cause, error = refusal.fact, refusal.cause, refusal.error
     told = {name: fact[name] for name in ("play", "step", "client", "correlation_id", "errors")}
-    error = min(set(fact["errors"]) & (PRODUCER | GROUP))
-    name = f"{fact['api']}:{error}"
-    is_producers = "pid" in fact
-    if found is None:
-        if not (is_producers and history.is_future(fact)):
-            line = "" if is_captured else ":no_line"
-            yield {"fault": f"O4:no_event:{name}{line}", **told, "request": fact["request"]}
+    if refusal.found is None:
+        if not refusal.is_future:
+            line = "" if refusal.is_captured else ":no_line"
+            yield {"fault": f"O4:no_event:{fact['api']}:{error}{line}", **told, "request": fact["request"]}
         return
-    row, details = found
+    row, details = refusal.found
     if row["error"] != error:
         yield {"fault": f"O4:error:{fact['api']}", **told, "marts": row["error"]}
-    cause = history.cause(fact) if is_producers and not _moves_by_itself(case) else None
-    if cause is None:
-        return
-    told |= {"truth": vars(cause), "marts": row["cause"], "evidence": details}
-    by = details.get("caused_by_client_id") or cause.client
-    if row["cause"] is None:
-        yield {"fault": f"O4:cause_unknown:{name}", **told}
-    elif (row["cause"], by) != (cause.kind, cause.client):
-        yield {"fault": f"O4:cause:{name}:{cause.kind}", **told}
+    if cause is not None and row["cause"] is not None:
+        by = details.get("caused_by_client_id") or cause.client
+        if (row["cause"], by) != (cause.kind, cause.client):
+            told |= {"truth": vars(cause), "marts": row["cause"], "evidence": details}
+            yield {"fault": f"O4:cause:{fact['api']}:{error}:{cause.kind}", **told}
 
 
 def _moves_by_itself(case: Case) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from plays.oracles.case import Case, Fault
 from plays.oracles.owners import is_sure, judged_commits
+from plays.oracles.refusals import refused
 
 ENOUGH = 500
 """Of fewer events a share says nothing."""
@@ -24,7 +25,10 @@ class Unknowns:
     unknown: Counter[str] = field(default_factory=Counter)
 
     def add(self, cases: Iterable[Case]) -> None:
-        """Count these clusters, too; ``truth_...`` are accepted commits whose truth the players know."""
+        """Count these clusters, too.
+
+        ``truth_...`` are accepted commits and ``cause_...`` refusals whose truth and cause the players know.
+        """
         for case in filter(is_complete, cases):
             for row in case.rows["coverage"]:
                 self.checked[row["invariant"]] += row["checked"] or 0
@@ -32,8 +36,14 @@ class Unknowns:
             for fact, commit, _ in judged_commits(case):
                 for truth in ("owner", "anothers"):
                     if commit is not None and is_sure(fact, truth):
-                        self.checked[f"truth_{truth}"] += 1
-                        self.unknown[f"truth_{truth}"] += commit["truth"] == "unknown"
+                        self._count(f"truth_{truth}", commit["truth"] == "unknown")
+            for refusal in refused(case):
+                if refusal.found is not None and refusal.cause is not None:
+                    self._count(f"cause_{refusal.fact['api']}", refusal.found[0]["cause"] is None)
+
+    def _count(self, name: str, is_unknown: bool) -> None:
+        self.checked[name] += 1
+        self.unknown[name] += is_unknown
 
     def faults(self) -> Iterator[Fault]:
         """Invariants of which more is unknown than ``MOST``."""
