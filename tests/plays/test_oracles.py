@@ -211,18 +211,31 @@ def test_a_partition_without_idempotent_producers_has_no_extent() -> None:
 
 
 DANGLING = {"topic": "a-p1", "partition": 0, "producer_id": 5}
+UNSURE = {
+    **violated("no_dangling_transaction", scope='{"topic": "a-p1", "partition": 0}'),
+    "verdict": "unknown",
+    "evidence": '{"producer_id": 5}',
+}
 
 
 @pytest.mark.parametrize(
     ("transactions", "rows", "found"),
     [
         ([transaction("Ongoing")], {}, []),
+        ([transaction("Ongoing", epoch=0)], {"dangling": [DANGLING]}, []),
         ([], {"dangling": [DANGLING]}, []),
         ([], {}, ["O3:dangling_missed"]),
-        ([], {"extents": [extent(held_by="unknown")]}, ["O3:dangling_unknown"]),
+        ([], {"verdicts": [UNSURE]}, []),
         ([transaction("Ongoing")], {"dangling": [DANGLING]}, ["O3:dangling_by_marts_only"]),
     ],
-    ids=["a coordinator has it", "found", "missed", "unknown", "too many"],
+    ids=[
+        "a coordinator has it",
+        "in an epoch before",
+        "found",
+        "missed",
+        "unknown is only counted",
+        "too many",
+    ],
 )
 def test_dangling_transactions(transactions: list[Row], rows: Any, found: list[str]) -> None:
     last = answered(of=None, producers=[["a-p1", 0, 5, 1, 2]], transactions=transactions)

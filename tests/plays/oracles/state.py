@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 from plays.calls import Fact
 from plays.members import sources
-from plays.oracles.case import Case, Fault, differ, millis
+from plays.oracles.case import Case, Fault, differ, evidence, millis
 from plays.questions import is_open
 
 _TOLERANCE_MS = 60
@@ -149,26 +150,41 @@ def _partitions(case: Case, last: Fact) -> Iterator[Fault]:
 
 
 def _dangling(case: Case, last: Fact) -> Iterator[Fault]:
-    """Open at a partition, and no coordinator knows it."""
-    known = {(t["pid"], place) for t in last["transactions"] if is_open(t) for place in t["partitions"]}
-    hangs = {
-        (t, p, pid)
-        for t, p, pid, _, first in last["producers"]
-        if first >= 0 and (pid, f"{t}:{p}") not in known
-    }
-    listed = {(row["topic"], row["partition"], row["producer_id"]) for row in case.rows["dangling"]}
-    unsure = {
-        (row["topic"], row["partition"], row["producer_id"])
-        for row in case.rows["extents"]
-        if row["held_by"] == "unknown"
-    }
-    for name, places in (
-        ("dangling_by_marts_only", listed - hangs),
-        ("dangling_missed", hangs - listed - unsure),
-        ("dangling_unknown", (hangs - listed) & unsure),
-    ):
+    """What is open at a partition, and no coordinator will end. Where that is unknown, it is only counted."""
+    hangs, listed = (
+        hanging(last),
+        {(row["topic"], row["partition"], row["producer_id"]) for row in case.rows["dangling"]},
+    )
+    missed = hangs - listed - unsure_of_hanging(case)
+    for name, places in (("dangling_by_marts_only", listed - hangs), ("dangling_missed", missed)):
         if places:
             yield {"fault": f"O3:{name}", "places": sorted(places)}
+
+
+def hanging(last: Fact) -> set[tuple[str, int, int]]:
+    """Topic, partition and producer id of what is open at a partition, and no coordinator will end.
+
+    A coordinator that is in an epoch before that of the records cannot: the partition refuses its marker.
+    """
+    known = {
+        (t["pid"], place): t["epoch"] for t in last["transactions"] if is_open(t) for place in t["partitions"]
+    }
+    return {
+        (t, p, pid)
+        for t, p, pid, epoch, first in last["producers"]
+        if first >= 0 > known.get((pid, f"{t}:{p}"), -1) - epoch
+    }
+
+
+def unsure_of_hanging(case: Case) -> set[tuple[str, int, int]]:
+    """Of which of them the audit does not know whether they hang."""
+    unknown = [
+        row
+        for row in case.rows["verdicts"]
+        if (row["invariant"], row["verdict"]) == ("no_dangling_transaction", "unknown")
+    ]
+    scopes = [(json.loads(row["scope"]), evidence(row)) for row in unknown]
+    return {(scope["topic"], scope["partition"], told["producer_id"]) for scope, told in scopes}
 
 
 def _transactions(case: Case, last: Fact) -> Iterator[Fault]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from plays.oracles.case import Case, Fault
 from plays.oracles.owners import is_sure, judged_commits
 from plays.oracles.refusals import refused
+from plays.oracles.state import hanging, unsure_of_hanging
 
 ENOUGH = 500
 """Of fewer events a share says nothing."""
@@ -27,7 +28,8 @@ class Unknowns:
     def add(self, cases: Iterable[Case]) -> None:
         """Count these clusters, too.
 
-        ``truth_...`` are accepted commits and ``cause_...`` refusals whose truth and cause the players know.
+        ``truth_...`` are accepted commits and ``cause_...`` refusals whose truth and cause the players know,
+        ``dangling`` transactions that Kafka says are open.
         """
         for case in filter(is_complete, cases):
             for row in case.rows["coverage"]:
@@ -37,6 +39,10 @@ class Unknowns:
                 for truth in ("owner", "anothers"):
                     if commit is not None and is_sure(fact, truth):
                         self._count(f"truth_{truth}", commit["truth"] == "unknown")
+            if case.last_answers is not None:
+                unsure = unsure_of_hanging(case)
+                for place in hanging(case.last_answers):
+                    self._count("dangling", place in unsure)
             for refusal in refused(case):
                 if refusal.found is not None and refusal.cause is not None:
                     self._count(f"cause_{refusal.fact['api']}", refusal.found[0]["cause"] is None)
