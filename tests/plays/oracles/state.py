@@ -169,11 +169,8 @@ def hanging(last: Fact) -> set[tuple[str, int, int]]:
     known = {
         (t["pid"], place): t["epoch"] for t in last["transactions"] if is_open(t) for place in t["partitions"]
     }
-    return {
-        (t, p, pid)
-        for t, p, pid, epoch, first in last["producers"]
-        if first >= 0 > known.get((pid, f"{t}:{p}"), -1) - epoch
-    }
+    open_ones = [(t, p, pid, epoch) for t, p, pid, epoch, first in last["producers"] if first >= 0]
+    return {(t, p, pid) for t, p, pid, epoch in open_ones if known.get((pid, f"{t}:{p}"), -1) < epoch}
 
 
 def unsure_of_hanging(case: Case) -> set[tuple[str, int, int]]:
