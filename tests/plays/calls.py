@@ -104,6 +104,8 @@ class Calls:
             if isinstance(value, int | str) and name != "ThrottleTimeMs"
         }
         errors = [ERRORS.get(code, str(code)) for code in codes(answer)]
+        if api == "Produce":
+            told["BaseOffset"] = answer["Responses"][0]["PartitionResponses"][0]["BaseOffset"]
         known = {
             "sent_ms": sent[0],
             "client": client,

@@ -73,6 +73,7 @@ class ClassicMembers:
             self._post(group, m, "JoinGroup", version, message | {"MemberId": m.id})
         elif asked == "JoinGroup" and error_code == 0:
             m.id, m.epoch, m.alive, m.has = answer["MemberId"], answer["GenerationId"], True, set()
+            m.heard_ms = now_ms()
             m.leads = answer["Members"] if answer["Leader"] == m.id else None
         elif asked == "SyncGroup" and error_code == 0:
             m.has = set(read_assignment(self.calls.cluster.clients_jar, answer["Assignment"] or b""))

@@ -10,8 +10,10 @@ from plays.calls import Calls
 from plays.classic_members import ClassicMembers, client_of
 from plays.knowledge import Member, Place, World
 from plays.script import Setting, Step
+from truth import now_ms
 
 _READER = "reader"
+_SURE_MS = 15_000  # sessions last 30 seconds or more
 
 
 class Committers:
@@ -43,7 +45,7 @@ class Committers:
             "GroupInstanceId": None if alone else m.instance,
             "Topics": [{**name, "Partitions": [{**partition, "CommittedMetadata": ""}]}],
         }
-        truth = self._truth(group, m, place, others) if step["epoch"] == "current" else None
+        truth = self._truth(group, m, place, step["epoch"])
         knows: dict[str, Any] = {"topic": place[0], "p": place[1], "truth": truth}
         self.calls.call(client_of(m), "OffsetCommit", version, message, ("group", group), **knows)
 
@@ -55,21 +57,19 @@ class Committers:
             return free[int(step["off"]) % len(free)]
         return str(step["topic"]), int(step["p"])
 
-    def _truth(self, group: str, m: Member, place: Place, others: set[Place]) -> str | None:
+    def _truth(self, group: str, m: Member, place: Place, presented: str) -> str | None:
         """``owner`` or ``anothers`` where the players are sure of it."""
         is_told = group[0] in "cs" or group in self.world.stable  # the coordinator tells each member
-        if (
-            not is_told
-            or group in self.world.mixed
-            or "short_sessions" in self.setting.options
-            or not m.alive
-        ):
+        unsure = group in self.world.mixed or "short_sessions" in self.setting.options
+        if not is_told or unsure or not _is_member(m):
             return None
-        if m.owned_ids.get(place) != self.world.topic_id(place[0], "?") and place in m.held:
-            return None  # it was assigned an earlier topic of this name
-        if place in m.has and place not in others:
-            return "owner"
-        return "anothers" if place in others and place not in m.held | m.has else None
+        live = self.world.topic_id(place[0], "?")
+        others = [n for n in self.world.members[group].values() if n is not m and n.alive and place in n.has]
+        if place in m.held | m.has:
+            is_owner = presented == "current" and place in m.has and m.owned_ids.get(place) == live
+            return "owner" if is_owner and not others else None
+        is_anothers = any(_is_member(n) and n.owned_ids.get(place) == live for n in others)
+        return "anothers" if is_anothers and presented in ("current", "stale") else None
 
     def do_fetchoff(self, step: Step) -> None:
         group = step["g"]
@@ -101,3 +101,8 @@ class Committers:
         limits = {"MaxWaitMs": 0, "MinBytes": 0, "MaxBytes": 1 << 20}
         message = {**limits, **session, "Topics": [{**name, "Partitions": [partition]}]}
         self.calls.call(_READER, "Fetch", 13 if by_id else 12, message, ("partition", *place))
+
+
+def _is_member(m: Member) -> bool:
+    """Whether its session cannot be over yet."""
+    return m.alive and now_ms() - m.heard_ms < _SURE_MS

@@ -38,7 +38,8 @@ class Member:
 
     ``has`` is its assignment; ``held`` also has what it must give up, and has not yet confirmed.
     ``owned_ids`` are the topic ids under which it was assigned a partition. ``leads`` are the members that
-    it assigns. ``waits`` is the request whose answer has not come.
+    it assigns. ``waits`` is the request whose answer has not come. ``heard_ms`` is when its coordinator last
+    confirmed that it is a member: after a while its session may be over.
     """
 
     client: str
@@ -53,6 +54,7 @@ class Member:
     waits: str | None = None
     session: int = 30_000
     alive: bool = False
+    heard_ms: int = 0
 
     def lose(self) -> None:
         """It is no member any more."""

@@ -8,6 +8,7 @@ from brokers import kafka_uuid
 from plays.calls import Answer, Calls
 from plays.knowledge import Member, Place, World
 from plays.script import Step
+from truth import now_ms
 
 _API = {
     "c": ("ConsumerGroupHeartbeat", 1),
@@ -93,7 +94,7 @@ class Members:
         elif error == 0:
             if epoch == 0:
                 m.lose()
-            m.alive, m.epoch = True, answer["MemberEpoch"]
+            m.alive, m.epoch, m.heard_ms = True, answer["MemberEpoch"], now_ms()
             if step["ack"] and epoch > 0:
                 m.held = set(m.has)
             given = self._given(step["g"], answer)

@@ -111,7 +111,7 @@ class Producers:
         data = [{**name, "PartitionData": [{"Index": step["p"], "Records": batch.encode()}]}]
         message = {"TransactionalId": txn, "Acks": -1, "TimeoutMs": 9000, "TopicData": data}
         to = ("partition", step["topic"], step["p"])
-        knows |= {"topic": step["topic"], "p": step["p"], "txn": txn, "topic_id": topic_id}
+        knows |= {"topic": step["topic"], "p": step["p"], "txn": txn, "topic_id": topic_id, "n": step["n"]}
         return self.calls.call(client, "Produce", version, message, to, retry=_PATIENT, **knows)
 
     def do_offsets(self, step: Step) -> None:

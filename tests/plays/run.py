@@ -90,10 +90,8 @@ class Season:
         self.counts.update(
             plays=len({step.get("play") for step in script.steps}), steps=len(script.steps), clusters=1
         )
-        try:
-            performance = perform(script, self.work / "clusters" / script.name)
-        except Exception:  # of the machine or of a player, not of the audit: the season goes on
-            print(f"{script.name}: the cluster failed: {traceback.format_exc()[-900:]}", flush=True)
+        performance = self._try(script) or self._try(script)
+        if performance is None:
             self.faults["stage"] += 1
             return None
         facts = performance.facts
@@ -105,6 +103,14 @@ class Season:
         cluster = f"{setting.release} tv{setting.transaction_version} x{setting.brokers}"
         print(f"{script.name}: {told}; {cluster} {' '.join(setting.options)}", flush=True)
         return performance
+
+    def _try(self, script: Script) -> Performance | None:
+        """None if the cluster failed, which is no fault of the audit: a port was taken, say."""
+        try:
+            return perform(script, self.work / "clusters" / script.name)
+        except Exception:
+            print(f"{script.name}: the cluster failed: {traceback.format_exc()[-900:]}", flush=True)
+            return None
 
     def _judge(self, given: list[Performance]) -> None:
         self._lakes += 1

@@ -401,6 +401,44 @@ def test_pieces_have_the_rows_of_the_whole() -> None:
     assert names(compare(whole, other)) == ["O6:commits"]
 
 
+def produced(sequence: int = 0, base: int = 0, **more: Any) -> Row:
+    what: Row = {"topic": "a-p1", "topic_id": "A", "p": 0, "n": 2, "sequence": sequence, "pid": 5, "epoch": 0}
+    return request("Produce", answer={"BaseOffset": base}, **what | more)
+
+
+@pytest.mark.parametrize(
+    ("sequences", "blamed", "found"),
+    [
+        ([0, 2, 4], False, []),
+        ([0, 2, 6], False, ["O7:gap"]),
+        ([0, 2, 6], True, []),
+        ([4, 6], False, []),
+    ],
+    ids=["no gap", "a gap", "a gap that is found", "the first one is not known"],
+)
+def test_a_gap_that_was_accepted_must_be_violated(
+    sequences: list[int], blamed: bool, found: list[str]
+) -> None:
+    told = violated("no_sequence_gap", scope='{"topic": "a-p1", "partition": 0}')
+    verdicts = [told | {"evidence": '{"producer_id": 5}'}] if blamed else []
+    assert names(mirrors(made([produced(each) for each in sequences], verdicts=verdicts))) == found
+
+
+@pytest.mark.parametrize(
+    ("end", "leaders", "found"),
+    [
+        (9, [], []),
+        (4, [], ["O7:lost"]),
+        (4, [{"topic_id": "A", "partition": 0, "records_lost": 5}], []),
+        (4, [{"topic_id": "A", "partition": 0, "records_lost": 0}], ["O7:lost"]),
+    ],
+    ids=["all there", "lost", "lost and known", "lost and denied"],
+)
+def test_lost_records_must_be_known(end: int, leaders: list[Row], found: list[str]) -> None:
+    last = answered(of=None, topics={"a-p1": "A"}, partitions=[["a-p1", 0, 0, end, end]])
+    assert names(mirrors(made([produced(base=7), last], leaders=leaders))) == found
+
+
 @pytest.mark.parametrize(
     ("operator", "producer", "blamed", "found"),
     [
@@ -416,7 +454,7 @@ def test_a_transaction_cut_in_half_must_be_violated(
     known: Row = {"pid": 5, "epoch": 0}
     marker = {"Topics": [{"Name": "a-p1", "PartitionIndexes": [0]}], "TransactionResult": operator}
     facts = [
-        request("Produce", txn="x0-p1", topic="a-p1", p=0, **known),
+        produced(txn="x0-p1", **known),
         request("WriteTxnMarkers", client="ops-laptop", request={"Markers": [marker]}, **known),
         request("EndTxn", request={"Committed": producer}, **known),
     ]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from plays.calls import Fact
 from plays.oracles.case import Case, Fault, evidence
@@ -11,12 +13,23 @@ from plays.producers import OPERATOR
 
 
 def mirrors(case: Case) -> Iterator[Fault]:
-    """What was cut in half, and what lies outside of transactions."""
+    """Transactions that were cut in half, sequences with a gap, records that were acknowledged and lost."""
+    yield from _halves(case)
+    yield from _gaps(case)
+    yield from _lost(case)
+
+
+def _blamed(case: Case, invariant: str) -> list[dict[str, Any]]:
+    """Scope and evidence of what violates an invariant, or may do so."""
+    rows = [row for row in case.rows["verdicts"] if row["invariant"] == invariant]
+    return [json.loads(row["scope"]) | evidence(row) | {"verdict": row["verdict"]} for row in rows]
+
+
+def _halves(case: Case) -> Iterator[Fault]:
     blamed = {
         (told.get("producer_id"), told.get("transaction_partition"))
-        for row in case.rows["verdicts"]
-        if row["verdict"] == "violated" and row["invariant"] == "marker_of_the_right_type"
-        for told in [evidence(row)]
+        for told in _blamed(case, "marker_of_the_right_type")
+        if told["verdict"] == "violated"
     }
     open_ones: dict[tuple[int, int], _Open] = {}
     for fact in case.requests():
@@ -35,6 +48,50 @@ def mirrors(case: Case) -> Iterator[Fault]:
                 if commit != fact["request"]["Committed"] and (key[0], place) not in blamed:
                     told = {"producer_id": key[0], "epoch": key[1], "marker_commits": commit, "place": place}
                     yield {"fault": "O7:half_committed", "play": fact["play"], "step": fact["step"], **told}
+
+
+def _gaps(case: Case) -> Iterator[Fault]:
+    """A leader that has lost the producer's state takes any sequence: after an expiration, say."""
+    blamed = {
+        (told["producer_id"], told["topic"], told["partition"]) for told in _blamed(case, "no_sequence_gap")
+    }
+    expected: dict[tuple[Any, ...], int] = {}
+    for fact in case.requests():
+        if fact["api"] != "Produce" or fact["errors"] != ["NONE"] or "pid" not in fact:
+            continue
+        key = (fact["pid"], fact["epoch"], fact["topic_id"], fact["p"])
+        wanted = expected.get(key)
+        if (
+            wanted is not None
+            and fact["sequence"] > wanted
+            and (fact["pid"], fact["topic"], fact["p"]) not in blamed
+        ):
+            yield {
+                "fault": "O7:gap",
+                "play": fact["play"],
+                "step": fact["step"],
+                "key": key,
+                "sequence": fact["sequence"],
+                "expected": wanted,
+            }
+        expected[key] = max(fact["sequence"] + fact["n"], wanted or 0)
+
+
+def _lost(case: Case) -> Iterator[Fault]:
+    """Only an election, or a broker that was killed, can lose what was acknowledged."""
+    last = case.last_answers
+    if last is None:
+        return
+    ends: dict[tuple[str, int], int] = {}
+    for fact in case.requests():
+        if fact["api"] == "Produce" and fact["errors"] == ["NONE"]:
+            place = (fact["topic_id"], fact["p"])
+            ends[place] = max(ends.get(place, 0), fact["answer"]["BaseOffset"] + fact["n"])
+    known = {(row["topic_id"], row["partition"]) for row in case.rows["leaders"] if row["records_lost"] != 0}
+    for topic, p, *offsets in last["partitions"]:
+        place = (last["topics"][topic], p)
+        if len(offsets) == 3 and offsets[1] < ends.get(place, 0) and place not in known:
+            yield {"fault": "O7:lost", "place": [topic, p], "end": offsets[1], "acknowledged": ends[place]}
 
 
 @dataclass
