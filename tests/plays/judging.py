@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from plays.audits import Audit, audit, configure, forget, rows_of
 from plays.oracles import judge
 from plays.oracles.case import Case, Fault
+from plays.oracles.holes import holes
 from plays.oracles.pieces import compare
 from plays.stage import Performance
+
+_MISSING = 0.15
 
 
 @dataclass
@@ -25,11 +29,15 @@ class Judgement:
     cases: list[Case] = field(default_factory=list)
 
 
-def judge_all(given: Sequence[Performance], work: Path, cut: bool = False) -> Judgement:
+Homes = dict[str, Performance]
+Way = Callable[[Homes, dict[str, Case], Path, Judgement], None]
+"""A further audit of the same performances, and what it must have in common with the first."""
+
+
+def judge_all(given: Sequence[Performance], work: Path, ways: Sequence[Way] = ()) -> Judgement:
     """Audit these as clusters of one lake, and judge each. If the audit fails, each is audited alone.
 
-    With ``cut`` the copies that were made of running brokers are audited first, and then everything in that
-    lake: the rows must be those of an audit of everything at once (O6).
+    ``ways`` are further audits of the same files, whose rows are compared with these.
     """
     forget(work)
     homes = {each.script.name: each for each in given}
@@ -42,9 +50,8 @@ def judge_all(given: Sequence[Performance], work: Path, cut: bool = False) -> Ju
     found = Judgement(
         {name: judge(case) for name, case in cases.items()}, done.cpu_s, 1, list(cases.values())
     )
-    copied = {name: p for name, p in homes.items() if (p.home / "copy").exists()}
-    if cut and copied:
-        _cut(copied, cases, work / "twice", found)
+    for way in ways:
+        way(homes, cases, work / "again", found)
     return found
 
 
@@ -64,30 +71,63 @@ def _apart(given: Sequence[Performance], work: Path, failed: Audit) -> Judgement
     return found
 
 
-def _cut(copied: dict[str, Performance], cases: dict[str, Case], work: Path, found: Judgement) -> None:
-    """The folders at the configured places are first the copies, then all."""
-    places = {name: work / "files" / name for name in copied}
-    config = configure(work, {name: (places[name], p.script.setting.brokers) for name, p in copied.items()})
+def in_pieces(homes: Homes, cases: dict[str, Case], work: Path, found: Judgement) -> None:
+    """O6: first the copies of running brokers, then everything at the same places in the same lake."""
+    copied = {name: p for name, p in homes.items() if (p.home / "copy").exists()}
+    if not copied:
+        return
+    forget(work)
+    config = _configured(copied, work)
     for part in ("copy", "."):
         for name, performance in copied.items():
-            shutil.rmtree(places[name], ignore_errors=True)
-            for folder in (performance.home / part).glob("broker-*"):
-                shutil.copytree(folder, places[name] / folder.name)
-        done = audit(config)
-        found.cpu_s += done.cpu_s
-        found.audits += 1
-        if not done.is_done:
-            for name in copied:
-                found.faults[name].append(
-                    {"fault": f"O6:exit_{done.code}", "of": part, "said": done.said[-3000:]}
-                )
+            _copy(performance.home / part, work / "files" / name)
+        if not _audited(config, copied, f"O6:exit_{part}", found):
             return
     rows = rows_of(config)
     for name in copied:
-        case = Case(cases[name].script, cases[name].facts, rows[name])
         found.faults[name] += compare(cases[name].rows, rows[name])
-        again = {json.dumps(f, default=str) for f in found.faults[name]}
-        found.faults[name] += [f for f in judge(case) if json.dumps(f, default=str) not in again]
+        told = {json.dumps(fault, default=str) for fault in found.faults[name]}
+        again = judge(Case(cases[name].script, cases[name].facts, rows[name]))
+        found.faults[name] += [fault for fault in again if json.dumps(fault, default=str) not in told]
+
+
+def with_holes(homes: Homes, cases: dict[str, Case], work: Path, found: Judgement) -> None:
+    """O9: a part of the lines of the request logs is missing."""
+    forget(work)
+    config = _configured(homes, work)
+    for name, performance in homes.items():
+        _copy(performance.home, work / "files" / name)
+        rng = random.Random(name)
+        for log in sorted((work / "files" / name).glob("broker-*/kafka-request.log")):
+            lines = log.read_bytes().splitlines(keepends=True)
+            log.write_bytes(b"".join(line for line in lines if rng.random() > _MISSING))
+    if _audited(config, homes, "O9:exit", found):
+        rows = rows_of(config)
+        for name in homes:
+            found.faults[name] += holes(cases[name].rows, rows[name])
+
+
+WAYS: tuple[Way, ...] = (in_pieces, with_holes)
+
+
+def _configured(homes: Homes, work: Path) -> Path:
+    sources = {name: (work / "files" / name, p.script.setting.brokers) for name, p in homes.items()}
+    return configure(work, sources)
+
+
+def _copy(home: Path, target: Path) -> None:
+    shutil.rmtree(target, ignore_errors=True)
+    for folder in home.glob("broker-*"):
+        shutil.copytree(folder, target / folder.name)
+
+
+def _audited(config: Path, homes: Homes, fault: str, found: Judgement) -> bool:
+    done = audit(config)
+    found.cpu_s += done.cpu_s
+    found.audits += 1
+    for name in () if done.is_done else homes:
+        found.faults[name].append({"fault": f"{fault}:{done.code}", "said": done.said[-3000:]})
+    return done.is_done
 
 
 def keep_faults(performance: Performance, faults: list[Fault]) -> None:

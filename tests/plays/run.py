@@ -26,7 +26,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from brokers import LabError
-from plays.judging import Judgement, judge_all, keep_faults
+from plays.judging import WAYS, Judgement, judge_all, keep_faults
 from plays.making import STEPS, make
 from plays.oracles.case import Fault
 from plays.oracles.unknowns import Unknowns
@@ -36,7 +36,6 @@ from plays.shrink import shrink
 from plays.stage import Performance, perform
 
 _PLAYS, _CLUSTERS = 15, 6  # on one cluster, and in one lake
-_CUT_EVERY = 3  # every third lake is also audited in two pieces
 
 
 class Season:
@@ -115,7 +114,7 @@ class Season:
     def _judge(self, given: list[Performance]) -> None:
         self._lakes += 1
         begun = time.monotonic()
-        found = judge_all(given, self.work / "lake", cut=self._lakes % _CUT_EVERY == 0)
+        found = judge_all(given, self.work / "lake", [WAYS[self._lakes % len(WAYS)]])
         self.counts.update(audits=found.audits, audit_cpu_s=round(found.cpu_s))
         self._keep(given, found)
         self.unknowns.add(found.cases)
@@ -159,7 +158,7 @@ class Finder:
             performance = perform(script, self.work / "again" / script.name)
         except LabError as error:
             return [{"fault": "stage", "why": str(error)}]
-        faults = judge_all([performance], self.work / "again-lake", cut=True).faults[script.name]
+        faults = judge_all([performance], self.work / "again-lake", WAYS).faults[script.name]
         keep_faults(performance, faults)
         return faults
 
@@ -214,7 +213,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         performance = Performance(options.files[0].absolute())
         print(store(performance, performance.script.name))
         return 0
-    found = judge_all([Performance(file.absolute()) for file in options.files], work / "lake", cut=True)
+    found = judge_all([Performance(file.absolute()) for file in options.files], work / "lake", WAYS)
     return int(sum(_tell(faults) for faults in found.faults.values()) > 0)
 
 

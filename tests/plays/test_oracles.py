@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from plays.audits import TABLES
 from plays.oracles.case import Case
+from plays.oracles.holes import holes
 from plays.oracles.mirrors import mirrors
 from plays.oracles.owners import owners
 from plays.oracles.pieces import compare
@@ -461,6 +462,22 @@ def test_a_transaction_cut_in_half_must_be_violated(
     told = json.dumps({"producer_id": 5, "transaction_partition": "a-p1:0"})
     verdicts = [violated("marker_of_the_right_type") | {"evidence": told}] if blamed else []
     assert names(mirrors(made(facts, verdicts=verdicts))) == found
+
+
+def test_missing_lines_only_make_unknown() -> None:
+    empty: Row = {table: [] for table in TABLES}
+    commit_row = {**LINE, "topic": "a-p1", "partition": 0, "broker_error": "NONE", "outcome": "committed"}
+    whole = empty | {
+        "commits": [commit_row | {"truth": "owner"}],
+        "verdicts": [violated("status_transitions")],
+    }
+    less = empty | {
+        "commits": [commit_row | {"truth": "unknown"}],
+        "verdicts": [violated("status_transitions")],
+    }
+    other = empty | {"commits": [commit_row | {"truth": "zombie"}], "verdicts": [violated("epoch_order")]}
+    assert names(holes(whole, less)) == []
+    assert names(holes(whole, other)) == ["O9:epoch_order", "O9:commits.truth"]
 
 
 @pytest.mark.parametrize(
