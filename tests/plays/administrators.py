@@ -64,9 +64,12 @@ class Administrators:
     def do_delete(self, step: Step) -> None:
         message = {"Topics": [{"Name": step["topic"]}], "TimeoutMs": _TIMEOUT_MS}
         self.calls.call(_ADMIN, "DeleteTopics", 6, message)
-        if step["topic"].startswith("__"):
-            time.sleep(0.5)
-            self.prepare()
+
+    def do_lose(self, step: Step) -> None:
+        """A coordinator's topic is deleted; the next look-up makes it again."""
+        self.do_delete(step)
+        time.sleep(0.5)
+        self.prepare()
 
     def do_grow(self, step: Step) -> None:
         count = self.world.parts.get(step["topic"], 1) + step["by"]

@@ -25,6 +25,7 @@ _MOVED = {3, 5, 6, 15, 16, 74}  # ask again who leads
 _UNTOLD = ("TopicData", "Protocols", "Assignments", "TopicPartitions", "Topology")  # no oracle needs them
 _PAUSE_S = 0.1
 _TRIES, _TRIES_CONCURRENT = 50, 12  # a transaction with a deleted topic may complete after minutes
+_TRIES_TIRED = 3  # while coordinators do not come back
 
 
 class Calls:
@@ -41,6 +42,7 @@ class Calls:
         self._connections: dict[tuple[str, int], Connection] = {}
         self._numbers: dict[str, Iterator[int]] = {}
         self._homes: dict[tuple[Any, ...], int] = {}
+        self._tired: set[str] = set()
 
     def fact(self, event: str, **told: Any) -> None:
         """Note what happened."""
@@ -60,15 +62,21 @@ class Calls:
         **knows: Any,
     ) -> Answer | None:
         """The answer, or None if the connection broke; repeated while an error is in ``retry``."""
-        for tries in itertools.count(1):
+        patience = _TRIES_TIRED if to[0] in self._tired else _TRIES
+        tries = 0
+        while True:
+            tries += 1
             answer = self._once(client, api, version, message, to, **knows)
             found = set(codes(answer or {}))
             if answer is None or _MOVED & found:
                 self._homes.pop(to, None)
-            if not retry & found or tries >= (_TRIES_CONCURRENT if CONCURRENT & found else _TRIES):
-                break
+            if not retry & found:
+                self._tired.discard(to[0])
+                return answer
+            if tries >= (_TRIES_CONCURRENT if CONCURRENT & found else patience):
+                self._tired |= {to[0]} if NOT_YET & found else set()
+                return answer
             time.sleep(_PAUSE_S)
-        return answer
 
     def _once(
         self, client: str, api: str, version: int, message: dict[str, Any], to: tuple[Any, ...], **knows: Any

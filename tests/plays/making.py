@@ -359,7 +359,7 @@ class Play:
 
     def lose(self) -> Iterator[Step]:
         """A coordinator's topic is deleted, and made again by the next request."""
-        yield {"op": "delete", "topic": self.rng.choice(["__transaction_state", "__consumer_offsets"])}
+        yield {"op": "lose", "topic": self.rng.choice(["__transaction_state", "__consumer_offsets"])}
         yield {"op": "sleep", "s": 2.0}
 
     def cast(self) -> Iterator[Step]:

@@ -75,6 +75,7 @@ class Season:
             if left <= 0 or is_late:
                 break
             script = make(seed, min(_PLAYS, left), self.options.steps, self.options.release)
+            script = script.of(step for step in script.steps if step["op"] not in self.options.without)
             performance = self._perform(script)
             if performance is not None:
                 given.append(performance)
@@ -194,6 +195,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--steps", type=int, default=STEPS, help="of one play")
     parser.add_argument("--release", help="of the brokers; else drawn")
+    parser.add_argument(
+        "--without", nargs="*", default=[], help="kinds of steps to leave out, of known faults say"
+    )
     parser.add_argument("--fault", help="to shrink: its name, as it was printed")
     parser.add_argument("--keep", action="store_true", help="keep performances without faults, too")
     options = parser.parse_args(arguments)

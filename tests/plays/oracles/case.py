@@ -89,9 +89,8 @@ class Case:
     def done(self, plays: Iterable[str]) -> set[str]:
         """What was done in these plays (``op``), and in any play to the whole cluster; and the options."""
         ops = {step["op"] for play in plays for step in self.steps.get(play, ())}
-        all_steps = self.script.steps
-        ops |= {"internal" for step in all_steps if step.get("topic", "").startswith("__")}
-        ops |= {step["name"] for step in all_steps if step["op"] == "config"}
+        ops |= {step["op"] for step in self.script.steps if step["op"] == "lose"}
+        ops |= {step["name"] for step in self.script.steps if step["op"] == "config"}
         return ops | set(self.script.setting.options)
 
     @cached_property

@@ -153,7 +153,7 @@ def _wrong(refusal: Refusal) -> Iterator[Fault]:
 
 def _moves_by_itself(case: Case) -> bool:
     """Whether transactions time out, ids expire, or a coordinator's log was lost."""
-    return bool({"short_timeouts", "expiring_ids", "internal"} & case.done([]))
+    return bool({"short_timeouts", "expiring_ids", "lose"} & case.done([]))
 
 
 def _identity(fact: Fact) -> tuple[int, int]:

@@ -31,7 +31,7 @@ UNLESS = {
     "marker_of_the_right_type": {"marker"},
     "no_write_outside_transaction": {"marker", "unverified"},
     "one_marker_each": {"marker", "down"},
-    "no_dangling_transaction": {"marker", "unverified", "internal"},
+    "no_dangling_transaction": {"marker", "unverified", "lose"},
 }
 """Broken only by what is named: a step of the same play, a setting, an option, a broker that was away."""
 

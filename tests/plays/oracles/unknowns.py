@@ -62,5 +62,5 @@ class Unknowns:
 
 def is_complete(case: Case) -> bool:
     """Whether no broker lost lines or records, and no coordinator its log."""
-    is_kept = all(how == "stop" for _, _, how in case.downs) and "internal" not in case.done([])
+    is_kept = all(how == "stop" for _, _, how in case.downs) and "lose" not in case.done([])
     return is_kept and case.last_answers is not None
