@@ -20,6 +20,8 @@ from fencepost import cli
 
 Row = dict[str, Any]
 NAMES = sorted(path.name for path in FOLDER.iterdir() if path.is_dir())
+LARGE = ("s20", "s31")
+"""Seeds, whose recordings have rows in every table."""
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +104,7 @@ ALTERED: dict[str, Callable[[Case], object]] = {
 @pytest.mark.parametrize("fault", ALTERED)
 def test_every_oracle_finds_what_is_altered(cases: dict[str, Case], fault: str) -> None:
     found = []
-    for case in cases.values():
+    for case in (cases[name] for name in LARGE):
         altered = Case(case.script, case.facts, copy.deepcopy(case.rows))
         ALTERED[fault](altered)
         found += [each["fault"] for each in judge(altered)]
