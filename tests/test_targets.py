@@ -24,6 +24,7 @@ SMALLEST = {
     "captures": ("RECORD=idempotent --version 4.3.1 --out {folder}",),
     "diff": ("TIMES=1", "PYTEST_ADDOPTS=-k agreement"),
     "search": ("SECONDS_OF_SEARCH=5",),
+    "plays": ("PLAYS=1",),
 }
 """The targets that are started here, and the variables of their smallest size."""
 ELSEWHERE = {

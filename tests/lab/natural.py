@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 from brokers import LabError, Plan
@@ -45,9 +46,11 @@ def play(stage: Stage) -> None:
         each.wait(_SECONDS + 30)
 
 
-def start_clients(stage: Stage, seconds: int) -> list[subprocess.Popen[bytes]]:
-    """Start the clients of every maker but Java's; they end after so long. Raises ``LabError``."""
-    return [_start(stage, kind, seconds) for kind in _KINDS]
+def start_clients(
+    stage: Stage, seconds: int, kinds: Iterable[str] = tuple(_KINDS)
+) -> list[subprocess.Popen[bytes]]:
+    """Start the clients of these makers, by default of all; they end after so long. Raises ``LabError``."""
+    return [_start(stage, kind, seconds) for kind in kinds]
 
 
 def _start(stage: Stage, kind: str, seconds: int) -> subprocess.Popen[bytes]:

@@ -1,0 +1,85 @@
+"""Real clients beside the requests by schema: Java's, librdkafka's, those of Python and Go, Kafka Streams."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from pathlib import Path
+
+import natural
+import streams_apps
+from brokers import LabError
+from clients import Clients
+from makers import Makers
+from plays.calls import Calls
+from plays.script import Setting, Step
+from scenario import Stage as LabStage
+from truth import GroundTruth
+
+_TOPICS = {"orders": 3, "shipped": 2, "audit": 2}
+_PYTHON = ("librdkafka", "kafka-python", "aiokafka")
+
+
+class Casts:
+    """Steps that start ordinary clients; they go on by themselves while the play goes on.
+
+    Each maker plays once on a cluster, since its groups and ids have fixed names.
+    """
+
+    def __init__(self, calls: Calls, setting: Setting, home: Path) -> None:
+        self.calls, self.setting = calls, setting
+        self.home = home
+        self._clients: Clients | None = None
+        self._lab: LabStage | None = None
+        self._started: set[str] = set()
+
+    def do_cast(self, step: Step) -> None:
+        maker = step["maker"]
+        if maker in self._started:
+            return
+        self._started.add(maker)
+        try:
+            self._start(maker, step["s"])
+        except LabError as error:  # this machine lacks what the maker's clients need
+            self.calls.fact("cast_missing", maker=maker, why=str(error)[:200])
+        else:
+            self.calls.fact("cast", maker=maker)
+
+    def _start(self, maker: str, seconds: int) -> None:
+        stage = self._stage()
+        clients = stage.clients
+        if maker == "java-producer":
+            clients.producer(maker, "orders", 2)
+        elif maker == "java-consumer" and self.setting.is_new:
+            for name in (f"{maker}-1", f"{maker}-2"):
+                clients.consumer(name, maker, "orders", autocommit=True)
+        elif maker in ("java-classic", "java-consumer"):
+            clients.consumer(maker, maker, "orders", autocommit=True, protocol="CLASSIC")
+        elif maker in _PYTHON:
+            natural.start_clients(stage, seconds, (maker,))
+        elif maker == "franz":
+            if shutil.which("go") is None:
+                raise LabError("franz-go needs go")
+            makers = Makers(stage)
+            makers.member("franz", "franz-1", "franz-group", assignor="cooperative-sticky", commit="manual")
+            makers.member("franz", "franz-2", "franz-group", assignor="cooperative-sticky", commit="manual")
+            makers.start(
+                "franz", "transfer", "franz-tx", group="franz-eos", transactional_id="franz-tx", work=300
+            )
+        else:
+            streams_apps.start(stage, streams_apps.Settings("streams-app", topic="orders"), "a")
+
+    def _stage(self) -> LabStage:
+        if self._lab is None:
+            cluster = self.calls.cluster
+            for topic, partitions in _TOPICS.items():
+                cluster.create_topic(topic, partitions)
+            self._clients = Clients(cluster, self.home / "clients")
+            self._lab = LabStage(cluster, self._clients, GroundTruth(), lambda _: None)
+        return self._lab
+
+    def stop(self) -> None:
+        """End all clients cleanly, and wait for them."""
+        if self._clients is not None:
+            self._clients.__exit__(None, None, None)
+            time.sleep(0.5)

@@ -1,0 +1,112 @@
+"""O7: a step that breaks an invariant on purpose must be violated, or there is a false all-clear."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from plays.calls import Fact
+from plays.oracles.case import Case, Fault, evidence
+from plays.producers import OPERATOR
+
+
+def mirrors(case: Case) -> Iterator[Fault]:
+    """Transactions that were cut in half, sequences with a gap, records that were acknowledged and lost."""
+    yield from _halves(case)
+    yield from _gaps(case)
+    yield from _lost(case)
+
+
+def _blamed(case: Case, invariant: str) -> list[dict[str, Any]]:
+    """Scope and evidence of what violates an invariant, or may do so."""
+    rows = [row for row in case.rows["verdicts"] if row["invariant"] == invariant]
+    return [json.loads(row["scope"]) | evidence(row) | {"verdict": row["verdict"]} for row in rows]
+
+
+def _halves(case: Case) -> Iterator[Fault]:
+    blamed = {
+        (told.get("producer_id"), told.get("transaction_partition"))
+        for told in _blamed(case, "marker_of_the_right_type")
+        if told["verdict"] == "violated"
+    }
+    open_ones: dict[tuple[int, int], _Open] = {}
+    for fact in case.requests():
+        key = (fact.get("pid", -1), fact.get("epoch", -1))
+        if fact["api"] == "Produce" and fact.get("txn") and fact["errors"] == ["NONE"]:
+            open_ones.setdefault(key, _Open()).wrote(fact)
+        elif (
+            fact["api"] == "WriteTxnMarkers"
+            and fact["client"] == OPERATOR
+            and set(fact["errors"]) == {"NONE"}
+        ):
+            open_ones.setdefault(key, _Open()).cut(fact)
+        elif fact["api"] == "EndTxn" and fact["errors"] == ["NONE"]:
+            ended = open_ones.pop(key, _Open())
+            for place, commit in ended.cuts:
+                if commit != fact["request"]["Committed"] and (key[0], place) not in blamed:
+                    told = {"producer_id": key[0], "epoch": key[1], "marker_commits": commit, "place": place}
+                    yield {"fault": "O7:half_committed", "play": fact["play"], "step": fact["step"], **told}
+
+
+def _gaps(case: Case) -> Iterator[Fault]:
+    """A leader that has lost the producer's state takes any sequence: after an expiration, say."""
+    blamed = {
+        (told["producer_id"], told["topic"], told["partition"]) for told in _blamed(case, "no_sequence_gap")
+    }
+    expected: dict[tuple[Any, ...], int] = {}
+    for fact in case.requests():
+        if fact["api"] != "Produce" or fact["errors"] != ["NONE"] or "pid" not in fact:
+            continue
+        key = (fact["pid"], fact["epoch"], fact["topic_id"], fact["p"])
+        wanted = expected.get(key)
+        if (
+            wanted is not None
+            and fact["sequence"] > wanted
+            and (fact["pid"], fact["topic"], fact["p"]) not in blamed
+        ):
+            yield {
+                "fault": "O7:gap",
+                "play": fact["play"],
+                "step": fact["step"],
+                "key": key,
+                "sequence": fact["sequence"],
+                "expected": wanted,
+            }
+        expected[key] = max(fact["sequence"] + fact["n"], wanted or 0)
+
+
+def _lost(case: Case) -> Iterator[Fault]:
+    """Only an election, or a broker that was killed, can lose what was acknowledged."""
+    last = case.last_answers
+    if last is None:
+        return
+    ends: dict[tuple[str, int], int] = {}
+    for fact in case.requests():
+        if fact["api"] == "Produce" and fact["errors"] == ["NONE"]:
+            place = (fact["topic_id"], fact["p"])
+            ends[place] = max(ends.get(place, 0), fact["answer"]["BaseOffset"] + fact["n"])
+    known = {(row["topic_id"], row["partition"]) for row in case.rows["leaders"] if row["records_lost"] != 0}
+    for topic, p, *offsets in last["partitions"]:
+        place = (last["topics"][topic], p)
+        if len(offsets) == 3 and offsets[1] < ends.get(place, 0) and place not in known:
+            yield {"fault": "O7:lost", "place": [topic, p], "end": offsets[1], "acknowledged": ends[place]}
+
+
+@dataclass
+class _Open:
+    """What was written in an open transaction, and the operator's markers in it."""
+
+    places: set[str] = field(default_factory=set)
+    cuts: list[tuple[str, bool]] = field(default_factory=list)
+
+    def wrote(self, fact: Fact) -> None:
+        self.places.add(f"{fact['topic']}:{fact['p']}")
+
+    def cut(self, fact: Fact) -> None:
+        (marker,) = fact["request"]["Markers"]
+        (topic,) = marker["Topics"]
+        place = f"{topic['Name']}:{topic['PartitionIndexes'][0]}"
+        if place in self.places:
+            self.cuts.append((place, marker["TransactionResult"]))

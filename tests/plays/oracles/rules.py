@@ -1,0 +1,70 @@
+"""O2: a broker that nobody changed keeps its own rules. A violation of one of these is a false alarm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from plays.oracles.case import Case, Fault, millis
+
+ALWAYS = {
+    "aborted_transactions_are_indexed", "assignment_epoch_bound", "batch_leader_epoch_known",
+    "batch_leader_epochs_in_order", "broker_epoch_never_falls",
+    "broker_keeps_its_add_partitions_rule", "broker_keeps_its_end_txn_rule",
+    "broker_keeps_its_init_rule", "broker_keeps_its_join_rule", "broker_keeps_its_rule",
+    "broker_names_its_error", "checkpoint_agrees", "commit_of_current_generation",
+    "commit_to_live_incarnation", "committed_leader_epoch_bound", "end_txn_bumps_epoch",
+    "epoch_order", "every_marker_is_written", "generation_grows_by_one", "group_epoch_never_falls",
+    "leader_epoch_never_falls", "marker_coordinator_epoch_in_order",
+    "marker_coordinator_epoch_never_falls", "member_epoch_never_falls",
+    "next_producer_id_at_exhaustion", "no_partition_owned_twice", "partition_epoch_grows",
+    "partition_epochs_unique", "policies_relax_in_order", "producer_epoch_steps",
+    "producer_state_is_kept", "retry_returns_the_same_epoch", "stale_epoch_never_bumped",
+    "status_transitions", "target_assignment_epoch_never_falls",
+}  # fmt: skip
+"""Kept whatever clients send, by every broker and at every moment."""
+
+UNLESS = {
+    "no_sequence_gap": {"producer.id.expiration.ms"},
+    "no_sequence_reset": {"producer.id.expiration.ms"},
+    "new_epoch_starts_at_sequence_zero": {"producer.id.expiration.ms"},
+    "no_write_after_fence": {"producer.id.expiration.ms"},
+    "marker_of_the_right_type": {"marker"},
+    "no_write_outside_transaction": {"marker", "unverified"},
+    "one_marker_each": {"marker", "down"},
+    "no_dangling_transaction": {"marker", "unverified", "lose"},
+}
+"""Broken only by what is named: a step of the same play, a setting, an option, a broker that was away."""
+
+AFTER_LOSS = {
+    "every_marker_is_written",
+    "no_sequence_gap",
+    "producer_state_is_kept",
+    "no_dangling_transaction",
+}
+"""With three brokers also broken by lost records, and by a leader that is away when a transaction ends."""
+
+
+def rules(case: Case) -> Iterator[Fault]:
+    """Each violated rule that nothing in the play may have broken."""
+    for row in case.rows["verdicts"]:
+        if row["verdict"] == "violated" and not _may_be(case, row["invariant"], row):
+            told = {name: row[name] for name in ("verdict_id", "scope", "witness", "values")}
+            plays = sorted(case.plays_of(row))
+            yield {
+                "fault": f"O2:{row['invariant']}",
+                "plays": plays,
+                **told,
+                "evidence": row["evidence"][:600],
+            }
+
+
+def _may_be(case: Case, invariant: str, row: dict[str, object]) -> bool:
+    if case.script.setting.brokers > 1 and invariant in AFTER_LOSS:
+        return True
+    if invariant in ALWAYS:
+        return False
+    if invariant not in UNLESS:
+        return True
+    at = millis(row["from_time"])  # type: ignore[arg-type]
+    down = {"down"} if case.is_near_down(at) else set()
+    return bool(UNLESS[invariant] & (case.done(case.plays_of(row)) | down))

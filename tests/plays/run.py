@@ -1,0 +1,225 @@
+"""``make plays``: random plays on real brokers, judged by oracles.
+
+    python -m plays.run play --plays 200 --seed 1       # or --seconds 3600
+    python -m plays.run replay SCRIPT.jsonl             # give a written script again, and judge it
+    python -m plays.run shrink SCRIPT.jsonl --fault O2:no_sequence_gap
+    python -m plays.run judge FOLDER ...                # judge performances that were kept
+    python -m plays.run store FOLDER                    # keep a performance in tests/plays/recorded
+    python -m plays.run show --seed 7                   # the steps of a seed
+
+The folder ``--work`` keeps every performance with a fault: its script, the account, the brokers' files.
+Exit code 1 if there is a fault.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import shutil
+import sys
+import time
+import traceback
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+from brokers import LabError
+from plays.judging import WAYS, Judgement, judge_all, keep_faults
+from plays.making import STEPS, make
+from plays.oracles.case import Fault
+from plays.oracles.unknowns import Unknowns
+from plays.recordings import store
+from plays.script import Script, read
+from plays.shrink import shrink
+from plays.stage import Performance, perform
+
+_PLAYS, _CLUSTERS = 15, 6  # on one cluster, and in one lake
+
+
+class Season:
+    """Plays of many seeds: clusters are given one after the other, while the ones before are judged."""
+
+    def __init__(self, work: Path, options: argparse.Namespace) -> None:
+        self.work, self.options = work, options
+        self.faults: Counter[str] = Counter()
+        self.counts: Counter[str] = Counter()
+        self.begun = time.monotonic()
+        self.unknowns = Unknowns()
+        self._lakes = 0
+
+    def run(self) -> int:
+        """Until the number of plays, or the time, is reached; the number of faults."""
+        with ThreadPoolExecutor(1) as judges:
+            running: Future[None] | None = None
+            for given in self._lakefuls():
+                if running is not None:
+                    running.result()
+                running = judges.submit(self._judge, given)
+            if running is not None:
+                running.result()
+        for fault in self.unknowns.faults():
+            print(json.dumps(fault), flush=True)
+            self.faults[fault["fault"]] += 1
+        self._say()
+        return sum(self.faults.values())
+
+    def _lakefuls(self) -> Iterator[list[Performance]]:
+        given: list[Performance] = []
+        for seed in range(self.options.seed, 1 << 31):
+            left = self.options.plays - self.counts["plays"]
+            is_late = (
+                self.options.seconds is not None and time.monotonic() - self.begun > self.options.seconds
+            )
+            if left <= 0 or is_late:
+                break
+            script = make(seed, min(_PLAYS, left), self.options.steps, self.options.release)
+            script = script.of(step for step in script.steps if step["op"] not in self.options.without)
+            performance = self._perform(script)
+            if performance is not None:
+                given.append(performance)
+            if len(given) == _CLUSTERS:
+                yield given
+                given = []
+        if given:
+            yield given
+
+    def _perform(self, script: Script) -> Performance | None:
+        begun = time.monotonic()
+        self.counts.update(
+            plays=len({step.get("play") for step in script.steps}), steps=len(script.steps), clusters=1
+        )
+        performance = self._try(script) or self._try(script)
+        if performance is None:
+            self.faults["stage"] += 1
+            return None
+        facts = performance.facts
+        events = Counter(fact["event"] for fact in facts)
+        counted = ("request", "down", "cast", "cast_missing", "copied", "step_failed")
+        self.counts.update({name: events[name] for name in counted})
+        setting, took = script.setting, time.monotonic() - begun
+        told = f"{events['request']} requests, {events['step_failed']} steps failed, {took:.0f} s"
+        cluster = f"{setting.release} tv{setting.transaction_version} x{setting.brokers}"
+        print(f"{script.name}: {told}; {cluster} {' '.join(setting.options)}", flush=True)
+        return performance
+
+    def _try(self, script: Script) -> Performance | None:
+        """None if the cluster failed, which is no fault of the audit: a port was taken, say."""
+        try:
+            return perform(script, self.work / "clusters" / script.name)
+        except Exception:
+            print(f"{script.name}: the cluster failed: {traceback.format_exc()[-900:]}", flush=True)
+            return None
+
+    def _judge(self, given: list[Performance]) -> None:
+        self._lakes += 1
+        begun = time.monotonic()
+        found = judge_all(given, self.work / "lake", [WAYS[self._lakes % len(WAYS)]])
+        self.counts.update(audits=found.audits, audit_cpu_s=round(found.cpu_s))
+        self._keep(given, found)
+        self.unknowns.add(found.cases)
+        print(
+            f"judged {', '.join(found.faults)}: {found.cpu_s:.0f} CPU s, {time.monotonic() - begun:.0f} s",
+            flush=True,
+        )
+
+    def _keep(self, given: list[Performance], found: Judgement) -> None:
+        for performance in given:
+            faults = found.faults[performance.script.name]
+            names = Counter(fault["fault"] for fault in faults)
+            self.faults.update(names)
+            with (self.work / "faults.jsonl").open("a") as out:
+                for fault in faults:
+                    out.write(json.dumps({"cluster": performance.script.name, **fault}, default=str) + "\n")
+            if faults:
+                keep_faults(performance, faults)
+                print(f"  {performance.script.name}: {dict(names)}", flush=True)
+            elif not self.options.keep:
+                shutil.rmtree(performance.home)
+
+    def _say(self) -> None:
+        used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        cpu = sum(each.ru_utime + each.ru_stime for each in used)
+        plays, seconds = max(self.counts["plays"], 1), time.monotonic() - self.begun
+        print(dict(self.counts))
+        print(f"{seconds:.0f} s, {cpu:.0f} CPU s; a play {seconds / plays:.1f} s, {cpu / plays:.1f} CPU s")
+        print("\n".join(f"{count:6} {name}" for name, count in self.faults.most_common()) or "no fault")
+
+
+class Finder:
+    """Gives a script and judges it."""
+
+    def __init__(self, work: Path) -> None:
+        self.work = work
+
+    def __call__(self, script: Script) -> list[Fault]:
+        """Its faults; one called ``stage`` if the cluster failed."""
+        try:
+            performance = perform(script, self.work / "again" / script.name)
+        except LabError as error:
+            return [{"fault": "stage", "why": str(error)}]
+        faults = judge_all([performance], self.work / "again-lake", WAYS).faults[script.name]
+        keep_faults(performance, faults)
+        return faults
+
+
+def _tell(faults: list[Fault]) -> int:
+    for fault in faults:
+        print(json.dumps(fault, default=str)[:1500])
+    print(dict(Counter(fault["fault"] for fault in faults)) or "no fault")
+    return len(faults)
+
+
+def _shrink(options: argparse.Namespace, work: Path) -> int:
+    script = read(options.files[0])
+    kept = options.files[0].with_name("faults.jsonl")
+    known = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
+    named: Fault = next((f for f in known if f["fault"] == options.fault), {})
+    plays = named.get("plays") or [named["play"]] if named.get("play") or named.get("plays") else []
+    target = work / f"small-{script.name}-{options.fault.replace(':', '-')}.jsonl"
+    for small in shrink(script, options.fault, Finder(work), options.seconds or 1800, plays):
+        small.write(target)
+        print(f"{len(small.steps)} steps: {target}", flush=True)
+    return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("command", choices=["play", "replay", "shrink", "judge", "store", "show"])
+    parser.add_argument("files", nargs="*", type=Path)
+    parser.add_argument("--work", type=Path, default=Path(".fencepost/plays"))
+    parser.add_argument("--plays", type=int, default=1 << 31)
+    parser.add_argument("--seconds", type=float)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--steps", type=int, default=STEPS, help="of one play")
+    parser.add_argument("--release", help="of the brokers; else drawn")
+    parser.add_argument(
+        "--without", nargs="*", default=[], help="kinds of steps to leave out, of known faults say"
+    )
+    parser.add_argument("--fault", help="to shrink: its name, as it was printed")
+    parser.add_argument("--keep", action="store_true", help="keep performances without faults, too")
+    options = parser.parse_args(arguments)
+    work = options.work.absolute()
+    work.mkdir(parents=True, exist_ok=True)
+    if options.command == "show":
+        for step in make(options.seed, 1, options.steps, options.release).steps:
+            print(json.dumps(step))
+        return 0
+    if options.command == "play":
+        return int(Season(work, options).run() > 0)
+    if options.command == "replay":
+        return int(_tell(Finder(work)(read(options.files[0]))) > 0)
+    if options.command == "shrink":
+        return _shrink(options, work)
+    if options.command == "store":
+        performance = Performance(options.files[0].absolute())
+        print(store(performance, performance.script.name))
+        return 0
+    found = judge_all([Performance(file.absolute()) for file in options.files], work / "lake", WAYS)
+    return int(sum(_tell(faults) for faults in found.faults.values()) > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

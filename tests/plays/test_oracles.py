@@ -1,0 +1,503 @@
+"""Each oracle against facts and rows made by hand: what it must find, and what it once found wrongly."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from typing import Any
+
+import pytest
+from plays.audits import TABLES
+from plays.oracles.case import Case
+from plays.oracles.holes import holes
+from plays.oracles.mirrors import mirrors
+from plays.oracles.owners import owners
+from plays.oracles.pieces import compare
+from plays.oracles.refusals import refusals
+from plays.oracles.rules import rules
+from plays.oracles.state import state
+from plays.oracles.unknowns import Unknowns
+from plays.script import Script, Setting, Step
+
+BEGIN_MS = 1_800_000_000_000
+Row = dict[str, Any]
+
+
+def made(
+    facts: list[Row], steps: list[Step] | None = None, options: tuple[str, ...] = (), **rows: list[Row]
+) -> Case:
+    setting = Setting("4.3.1", 2, options=options)
+    return Case(Script("made", setting, steps or []), facts, {table: rows.get(table, []) for table in TABLES})
+
+
+def at(ms: int) -> dt.datetime:
+    return dt.datetime.fromtimestamp((BEGIN_MS + ms) / 1000, dt.UTC)
+
+
+def request(api: str, ms: int = 0, errors: str = "NONE", client: str = "c-p1", **more: Any) -> Row:
+    told = {"event": "request", "play": "p1", "step": 1, "client": client, "correlation_id": 7, "api": api}
+    return {**told, "ts_ms": BEGIN_MS + ms, "errors": [errors], "request": {}, "answer": {}, **more}
+
+
+def names(faults: Any) -> list[str]:
+    return [fault["fault"] for fault in faults]
+
+
+# O2: rules that a broker keeps
+
+
+def violated(invariant: str, ms: int = 0, scope: str = '{"transactional_id": "x0-p1"}') -> Row:
+    told = {"verdict": "violated", "invariant": invariant, "verdict_id": "v", "scope": scope, "witness": "{}"}
+    return {**told, "values": {}, "evidence": "{}", "from_time": at(ms)}
+
+
+def test_a_violated_rule_of_the_broker_is_a_false_alarm() -> None:
+    assert names(rules(made([], verdicts=[violated("status_transitions")]))) == ["O2:status_transitions"]
+
+
+def test_clients_may_break_what_is_not_the_brokers() -> None:
+    assert names(rules(made([], verdicts=[violated("no_zombie_accepted")]))) == []
+
+
+@pytest.mark.parametrize(("play", "found"), [("p1", []), ("p2", ["O2:marker_of_the_right_type"])])
+def test_a_marker_breaks_rules_in_its_own_play_only(play: str, found: list[str]) -> None:
+    steps = [{"op": "marker", "play": play}]
+    assert names(rules(made([], steps, verdicts=[violated("marker_of_the_right_type")]))) == found
+
+
+@pytest.mark.parametrize(("ms", "found"), [(2000, []), (60_000, ["O2:one_marker_each"])])
+def test_a_restart_breaks_rules_at_its_time_only(ms: int, found: list[str]) -> None:
+    facts = [{"event": "down", "ts_ms": BEGIN_MS, "how": "kill"}, {"event": "up", "ts_ms": BEGIN_MS + 5000}]
+    assert names(rules(made(facts, verdicts=[violated("one_marker_each", ms)]))) == found
+
+
+# O3: Kafka's own answers
+
+
+def answered(ms: int = 1000, of: str | None = "p1", **told: Any) -> Row:
+    fact = {"event": "answers", "ts_ms": BEGIN_MS + ms, "of": of, "groups": [], "transactions": []}
+    empty: Row = {"offsets": [], "topics": {}, "partitions": [], "producers": []}
+    return fact | (empty if of is None else {}) | told
+
+
+def group(members: Row, kind: str = "consumer", ms: int = 1000) -> Row:
+    asked = [BEGIN_MS + ms, BEGIN_MS + ms]
+    return {"id": "c0-p1", "type": kind, "state": "Stable", "epoch": 3, "members": members, "asked": asked}
+
+
+def member(epoch: int, begin: int, end: int | None = None) -> Row:
+    times = {"from_time": at(begin), "to_time": None if end is None else at(end)}
+    return {"group_id": "c0-p1", "member_id": "m", "member_epoch": epoch, **times}
+
+
+MEMBERS = ["O3:members_consumer"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "found"),
+    [
+        ([member(3, 0)], []),
+        ([member(2, 0)], MEMBERS),
+        ([], MEMBERS),
+        ([member(2, 0, 980), member(3, 980)], []),
+        ([member(3, 0, 500), member(2, 500)], MEMBERS),
+    ],
+    ids=["same", "other epoch", "absent", "moved just then", "too old"],
+)
+def test_members_are_those_of_the_moment_of_the_question(rows: list[Row], found: list[str]) -> None:
+    told = answered(groups=[group({"m": {"epoch": 3, "has": []}})])
+    assert names(state(made([told], members=rows))) == found
+
+
+def test_a_member_that_is_away_is_described_and_has_no_row() -> None:
+    assert names(state(made([answered(groups=[group({"m": {"epoch": -2, "has": ["a-p1:0"]}})])]))) == []
+
+
+def owned(topic: str | None = "a-p1", topic_id: str | None = "A", pending: bool = False, **more: Any) -> Row:
+    times = {"from_time": at(0), "to_time": None, "pending_revocation_since": at(1) if pending else None}
+    row = {"group_id": "c0-p1", "member_id": "m", "topic": topic, "topic_id": topic_id, "partition": 0}
+    return {**row, "subtopology_id": None, **times, **more}
+
+
+@pytest.mark.parametrize(
+    ("row", "has", "found"),
+    [
+        (owned(), ["a-p1:0"], []),
+        (owned(), [], ["O3:owned_consumer"]),
+        (owned(topic="b-p1"), ["a-p1:0"], ["O3:owned_consumer"]),
+        (owned(pending=True), [], []),
+        (owned(topic_id="deleted"), [], []),
+    ],
+    ids=["same", "marts only", "another", "pending revocation", "of a deleted topic"],
+)
+def test_ownership(row: Row, has: list[str], found: list[str]) -> None:
+    facts = [
+        answered(groups=[group({"m": {"epoch": 3, "has": has}})]),
+        answered(of=None, topics={"a-p1": "A"}),
+    ]
+    topics = [{"topic": "a-p1", "topic_id": "A", "is_live": True}]
+    assert names(state(made(facts, members=[member(3, 0)], owned=[row], topics=topics))) == found
+
+
+def test_a_task_has_no_topic_but_that_of_its_subtopology() -> None:
+    facts = [answered(groups=[group({"m": {"epoch": 3, "has": ["b-p1:0"]}}, "streams")])]
+    task = owned(topic=None, topic_id=None, subtopology_id="1")
+    assert names(state(made(facts, members=[member(3, 0)], owned=[task]))) == []
+
+
+def transaction(state_: str, **more: Any) -> Row:
+    asked = [BEGIN_MS + 1000, BEGIN_MS + 1001]
+    return {
+        "id": "x0-p1",
+        "state": state_,
+        "pid": 5,
+        "epoch": 1,
+        "partitions": ["a-p1:0"],
+        "asked": asked,
+        **more,
+    }
+
+
+def ended(outcome: str | None, ms: int) -> Row:
+    told = {"transactional_id": "x0-p1", "outcome": outcome, "started_at": at(0), "prepared_at": at(ms)}
+    return {**told, "transaction_partitions": ["a-p1:0"]}
+
+
+@pytest.mark.parametrize(
+    ("kafka", "row", "found"),
+    [
+        ("CompleteCommit", ended("committed", 500), []),
+        ("CompleteAbort", ended("committed", 500), ["O3:outcome"]),
+        ("Ongoing", ended("aborted", 2000), []),
+        ("Ongoing", ended("aborted", 500), ["O3:outcome"]),
+    ],
+    ids=["same", "another", "timed out after the question", "not open any more"],
+)
+def test_outcomes(kafka: str, row: Row, found: list[str]) -> None:
+    facts = [answered(of=None, transactions=[transaction(kafka)])]
+    assert names(state(made(facts, transactions=[row]))) == found
+
+
+def extent(**more: Any) -> Row:
+    told = {
+        "topic": "a-p1",
+        "partition": 0,
+        "partition_key": "A:0",
+        "log_start_offset": 0,
+        "log_end_offset": 9,
+    }
+    return {**told, "last_stable_offset": 4, "held_by": "ordinary", "producer_id": 5, **more}
+
+
+@pytest.mark.parametrize(
+    ("row", "found"),
+    [
+        (extent(), []),
+        (extent(last_stable_offset=2), ["O3:last_stable_offset"]),
+        (extent(log_end_offset=None), ["O3:unknown_log_end_offset"]),
+        (extent(partition_key="B:0"), ["O3:no_extent"]),
+    ],
+    ids=["the start is that of the captured segments", "another", "unknown", "of another topic"],
+)
+def test_extents(row: Row, found: list[str]) -> None:
+    last = answered(of=None, topics={"a-p1": "A"}, partitions=[["a-p1", 0, 4, 9, 4]])
+    topics = [{"topic": "a-p1", "topic_id": "A", "is_live": True}]
+    assert names(state(made([last], topics=topics, extents=[row]))) == found
+
+
+def test_a_partition_without_idempotent_producers_has_no_extent() -> None:
+    last = answered(of=None, topics={"a-p1": "A"}, partitions=[["a-p1", 0, 0, 3, 3]])
+    topics = [{"topic": "a-p1", "topic_id": "A", "is_live": True}]
+    assert names(state(made([last], topics=topics))) == []
+
+
+DANGLING = {"topic": "a-p1", "partition": 0, "producer_id": 5}
+UNSURE = {
+    **violated("no_dangling_transaction", scope='{"topic": "a-p1", "partition": 0}'),
+    "verdict": "unknown",
+    "evidence": '{"producer_id": 5}',
+}
+
+
+@pytest.mark.parametrize(
+    ("transactions", "rows", "found"),
+    [
+        ([transaction("Ongoing")], {}, []),
+        ([transaction("Ongoing", epoch=0)], {"dangling": [DANGLING]}, []),
+        ([], {"dangling": [DANGLING]}, []),
+        ([], {}, ["O3:dangling_missed"]),
+        ([], {"verdicts": [UNSURE]}, []),
+        ([transaction("Ongoing")], {"dangling": [DANGLING]}, ["O3:dangling_by_marts_only"]),
+    ],
+    ids=[
+        "a coordinator has it",
+        "in an epoch before",
+        "found",
+        "missed",
+        "unknown is only counted",
+        "too many",
+    ],
+)
+def test_dangling_transactions(transactions: list[Row], rows: Any, found: list[str]) -> None:
+    last = answered(of=None, producers=[["a-p1", 0, 5, 1, 2]], transactions=transactions)
+    open_one = [{**ended("open", 0), "prepared_at": None}] if transactions else []
+    assert names(state(made([last], transactions=open_one, **rows))) == found
+
+
+# O4: refusals and their causes
+
+
+LINE = {"client_id": "c-p1", "correlation_id": 7, "file": "f", "position": 70, "api_name": "PRODUCE"}
+
+
+def refused(
+    error: str, cause: str | None, by: str | None = None, fenced: int | None = None, position: int = 70
+) -> Row:
+    told = {"file": "f", "position": position, "caused_by_client_id": by}
+    told |= {} if fenced is None else {"fenced_at": at(fenced).isoformat()}
+    row = {
+        "protocol": "producer_epoch",
+        "occurred_at": at(100),
+        "error": error,
+        "cause": cause,
+        "victim": "x0-p1",
+    }
+    return {**row, "evidence": json.dumps(told)}
+
+
+def init(ms: int, epoch: int, client: str, error: int = 0, **more: Any) -> Row:
+    answer = {"ErrorCode": error, "ProducerId": 5 if error == 0 else -1, "ProducerEpoch": epoch}
+    asked = {"TransactionalId": "x0-p1", "ProducerId": -1}
+    errors = "NONE" if error == 0 else "CONCURRENT_TRANSACTIONS"
+    numbered = {"correlation_id": 1, "pid": -1, "epoch": -1}
+    return request("InitProducerId", ms, errors, client, request=asked, answer=answer, **numbered, **more)
+
+
+def write(ms: int, epoch: int) -> Row:
+    return request("Produce", ms, "INVALID_PRODUCER_EPOCH", pid=5, epoch=epoch, txn="x0-p1")
+
+
+OTHER = [init(0, 0, "c-p1"), init(50, 1, "other-p1")]
+
+
+@pytest.mark.parametrize(
+    ("facts", "rows", "found"),
+    [
+        ([*OTHER, write(100, 0)], [refused("INVALID_PRODUCER_EPOCH", "new_instance", "other-p1", 50)], []),
+        ([*OTHER, write(100, 0)], [], ["O4:no_event:Produce:INVALID_PRODUCER_EPOCH"]),
+        (
+            [*OTHER, write(100, 0)],
+            [refused("INVALID_PRODUCER_EPOCH", "end_txn", "other-p1", 50)],
+            ["O4:cause:Produce:INVALID_PRODUCER_EPOCH:new_instance"],
+        ),
+        (
+            [*OTHER, write(100, 0)],
+            [refused("INVALID_PRODUCER_EPOCH", None)],
+            [],
+        ),
+        (
+            [*OTHER, write(100, 0)],
+            [refused("INVALID_PRODUCER_EPOCH", "new_instance", "other-p1", 119)],
+            ["O4:cause_after_effect:producer_epoch:new_instance"],
+        ),
+        (
+            [init(0, 0, "c-p1"), init(50, -1, "other-p1", 51), write(100, 0)],
+            [refused("INVALID_PRODUCER_EPOCH", "timeout")],
+            [],
+        ),
+        ([*OTHER, write(100, 9)], [], []),
+        ([*OTHER, init(60, -1, "other-p1", 51), write(100, 9)], [], []),
+    ],
+    ids=[
+        "right",
+        "no row",
+        "another cause",
+        "no cause is only counted",
+        "the cause came later",
+        "a refused InitProducerId may have moved the epoch",
+        "an epoch that nobody has been given",
+        "nor after a refused InitProducerId",
+    ],
+)
+def test_refusals(facts: list[Row], rows: list[Row], found: list[str]) -> None:
+    assert names(refusals(made(facts, events=rows, lines=[LINE]))) == found
+
+
+def test_a_refusal_is_found_by_its_request_not_by_its_time() -> None:
+    """Another refusal of the same client, within the same millisecond, has another cause."""
+    rows = [
+        refused("INVALID_PRODUCER_EPOCH", "end_txn", "c-p1", 40, position=60),
+        refused("INVALID_PRODUCER_EPOCH", "new_instance", "other-p1", 50),
+    ]
+    assert names(refusals(made([*OTHER, write(100, 0)], events=rows, lines=[LINE]))) == []
+
+
+def test_an_administrator_is_the_operator_whatever_its_client_id() -> None:
+    facts = [init(0, 0, "c-p1"), init(50, 1, "connect-worker-1", by="operator"), write(100, 0)]
+    rows = [refused("INVALID_PRODUCER_EPOCH", "new_instance", "connect-worker-1", 50)]
+    assert names(refusals(made(facts, events=rows, lines=[LINE]))) == [
+        "O4:cause:Produce:INVALID_PRODUCER_EPOCH:operator"
+    ]
+
+
+def test_causes_are_not_compared_where_epochs_move_by_themselves() -> None:
+    rows = [refused("INVALID_PRODUCER_EPOCH", "timeout")]
+    case = made([*OTHER, write(100, 0)], options=("short_timeouts",), events=rows, lines=[LINE])
+    assert names(refusals(case)) == []
+
+
+def commit(ms: int = 100, errors: str = "NONE", epoch: int = 3, **more: Any) -> Row:
+    asked = {"GenerationIdOrMemberEpoch": epoch}
+    return request("OffsetCommit", ms, errors, request=asked, topic="a-p1", p=0, truth=None, **more)
+
+
+def test_a_commit_without_an_epoch_has_no_row() -> None:
+    assert names(refusals(made([commit(errors="UNKNOWN_MEMBER_ID", epoch=-1)], lines=[LINE]))) == []
+    assert names(refusals(made([commit(errors="UNKNOWN_MEMBER_ID")], lines=[LINE]))) == [
+        "O4:no_event:OffsetCommit:UNKNOWN_MEMBER_ID"
+    ]
+
+
+@pytest.mark.parametrize(("how", "found"), [("kill", 0), ("stop", 1)])
+def test_the_last_lines_of_a_killed_broker_may_be_lost(how: str, found: int) -> None:
+    down = {"event": "down", "ts_ms": BEGIN_MS + 1000, "how": how}
+    assert len(names(refusals(made([commit(errors="UNKNOWN_MEMBER_ID"), down])))) == found
+    assert len(names(owners(made([commit(), down])))) == found
+
+
+# O5: owners
+
+
+@pytest.mark.parametrize(
+    ("known", "marts", "accused", "found"),
+    [
+        ("owner", "owner", False, []),
+        ("owner", "not_owner", False, ["O5:owner_accused"]),
+        ("owner", "owner", True, ["O5:owner_accused"]),
+        ("owner", "unknown", False, []),
+        ("anothers", "not_owner", True, []),
+        ("anothers", "not_owner", False, ["O5:anothers_holds"]),
+        (None, "zombie", True, []),
+    ],
+)
+def test_owners(known: str | None, marts: str, accused: bool, found: list[str]) -> None:
+    row = {**LINE, "topic": "a-p1", "partition": 0, "truth": marts, "commit_id": "c", "unknown_reason": None}
+    verdicts = (
+        [violated("no_commit_for_anothers_partition") | {"evidence": '{"commit_id": "c"}'}] if accused else []
+    )
+    case = made([commit() | {"truth": known}], commits=[row], verdicts=verdicts)
+    assert names(owners(case)) == found
+
+
+# O6, O7, O8
+
+
+def test_pieces_have_the_rows_of_the_whole() -> None:
+    whole: Row = {table: [] for table in TABLES} | {
+        "commits": [{"truth": "owner", "file": "a", "position": 1}]
+    }
+    same = whole | {"commits": [{"truth": "owner", "file": "b", "position": 9}]}
+    other = whole | {"commits": [{"truth": "unknown", "file": "a", "position": 1}]}
+    assert names(compare(whole, same)) == []
+    assert names(compare(whole, other)) == ["O6:commits"]
+
+
+def produced(sequence: int = 0, base: int = 0, **more: Any) -> Row:
+    what: Row = {"topic": "a-p1", "topic_id": "A", "p": 0, "n": 2, "sequence": sequence, "pid": 5, "epoch": 0}
+    return request("Produce", answer={"BaseOffset": base}, **what | more)
+
+
+@pytest.mark.parametrize(
+    ("sequences", "blamed", "found"),
+    [
+        ([0, 2, 4], False, []),
+        ([0, 2, 6], False, ["O7:gap"]),
+        ([0, 2, 6], True, []),
+        ([4, 6], False, []),
+    ],
+    ids=["no gap", "a gap", "a gap that is found", "the first one is not known"],
+)
+def test_a_gap_that_was_accepted_must_be_violated(
+    sequences: list[int], blamed: bool, found: list[str]
+) -> None:
+    told = violated("no_sequence_gap", scope='{"topic": "a-p1", "partition": 0}')
+    verdicts = [told | {"evidence": '{"producer_id": 5}'}] if blamed else []
+    assert names(mirrors(made([produced(each) for each in sequences], verdicts=verdicts))) == found
+
+
+@pytest.mark.parametrize(
+    ("end", "leaders", "found"),
+    [
+        (9, [], []),
+        (4, [], ["O7:lost"]),
+        (4, [{"topic_id": "A", "partition": 0, "records_lost": 5}], []),
+        (4, [{"topic_id": "A", "partition": 0, "records_lost": 0}], ["O7:lost"]),
+    ],
+    ids=["all there", "lost", "lost and known", "lost and denied"],
+)
+def test_lost_records_must_be_known(end: int, leaders: list[Row], found: list[str]) -> None:
+    last = answered(of=None, topics={"a-p1": "A"}, partitions=[["a-p1", 0, 0, end, end]])
+    assert names(mirrors(made([produced(base=7), last], leaders=leaders))) == found
+
+
+@pytest.mark.parametrize(
+    ("operator", "producer", "blamed", "found"),
+    [
+        (False, True, False, ["O7:half_committed"]),
+        (True, False, False, ["O7:half_committed"]),
+        (False, True, True, []),
+        (True, True, False, []),
+    ],
+)
+def test_a_transaction_cut_in_half_must_be_violated(
+    operator: bool, producer: bool, blamed: bool, found: list[str]
+) -> None:
+    known: Row = {"pid": 5, "epoch": 0}
+    marker = {"Topics": [{"Name": "a-p1", "PartitionIndexes": [0]}], "TransactionResult": operator}
+    facts = [
+        produced(txn="x0-p1", **known),
+        request("WriteTxnMarkers", client="ops-laptop", request={"Markers": [marker]}, **known),
+        request("EndTxn", request={"Committed": producer}, **known),
+    ]
+    told = json.dumps({"producer_id": 5, "transaction_partition": "a-p1:0"})
+    verdicts = [violated("marker_of_the_right_type") | {"evidence": told}] if blamed else []
+    assert names(mirrors(made(facts, verdicts=verdicts))) == found
+
+
+def test_missing_lines_only_make_unknown() -> None:
+    empty: Row = {table: [] for table in TABLES}
+    commit_row = {**LINE, "topic": "a-p1", "partition": 0, "broker_error": "NONE", "outcome": "committed"}
+    whole = empty | {
+        "commits": [commit_row | {"truth": "owner"}],
+        "verdicts": [violated("status_transitions")],
+    }
+    less = empty | {
+        "commits": [commit_row | {"truth": "unknown"}],
+        "verdicts": [violated("status_transitions")],
+    }
+    other = empty | {"commits": [commit_row | {"truth": "zombie"}], "verdicts": [violated("epoch_order")]}
+    assert names(holes(whole, less)) == []
+    assert names(holes(whole, other)) == ["O9:epoch_order", "O9:commits.truth"]
+
+
+@pytest.mark.parametrize(
+    ("unknown", "facts", "found"),
+    [
+        (0, [], []),
+        (5, [], ["O8:status_transitions"]),
+        (5, [{"event": "down", "ts_ms": BEGIN_MS, "how": "kill"}], []),
+    ],
+    ids=["none", "some", "a broker was killed"],
+)
+def test_what_was_captured_is_known(unknown: int, facts: list[Row], found: list[str]) -> None:
+    row = {"invariant": "status_transitions", "checked": 300, "unknown": unknown}
+    counted = Unknowns()
+    counted.add([made([*facts, answered(of=None)], coverage=[row])] * 2)
+    assert names(counted.faults()) == found
+
+
+def test_few_events_have_no_share() -> None:
+    row = {"invariant": "status_transitions", "checked": 300, "unknown": 300}
+    counted = Unknowns()
+    counted.add([made([answered(of=None)], coverage=[row])])
+    assert names(counted.faults()) == []
