@@ -58,11 +58,13 @@ select
     floor((unix_millis(logs.known_until) - unix_millis(transactions.from_time)) / 1000) as age,
     case transactions.coordinator_outcome
         when 'committed' then concat(
-            'its records were committed, and kafka-transactions.sh abort would hide them for ever: copy them first with ',
+            'its records were committed, and kafka-transactions.sh abort would hide them for ever: ',
+            'copy them first with ',
             transactions.copy_command
         )
         when 'unknown' then concat(
-            'its records may be committed, and kafka-transactions.sh abort would hide them for ever: look at them first with ',
+            'its records may be committed, and kafka-transactions.sh abort would hide them for ever: ',
+            'look at them first with ',
             transactions.copy_command
         )
         else transactions.abort_command

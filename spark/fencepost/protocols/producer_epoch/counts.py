@@ -37,6 +37,7 @@ class Counts:
     """
 
     def __init__(self, rows: pa.Table, producers: Producers, at: Longs, due_at: Longs) -> None:
+        self.producers = producers
         self.at, self.due_at = at, due_at
         self.prepared, self.epochs = longs(rows["prepared_epoch"]), longs(rows["producer_epoch"])
         self.listed, self.ended, self.markers, self.interrupted = (longs(rows[name]) for name in _COUNTS)

@@ -19,7 +19,7 @@ from fencepost.protocols.producer_epoch.arrow import (
     taken,
 )
 from fencepost.protocols.producer_epoch.counts import Counts, sums_at
-from fencepost.protocols.producer_epoch.facts import Facts
+from fencepost.protocols.producer_epoch.facts import ANY_EPOCH, NO_COVERAGE, Facts
 from fencepost.protocols.producer_epoch.producer_state import NONE
 from fencepost.protocols.producer_epoch.tables import TRANSACTION_MARKERS
 from fencepost.protocols.producer_epoch.wrong_markers import wrong_markers
@@ -63,7 +63,8 @@ class Due:
     identified, or is known to be missing; ``marker_count``: the number of markers of its epoch;
     ``due_count``: how many of its markers have the due type; ``due_marker``: the place in ``markers`` of the
     first of them that no operator sent, UNKNOWN without one; ``in_order``: the place of its marker in an
-    epoch of several; ``batches_at``: the number of the key of its batches. ``wrong``: WrongMarkers.
+    epoch of several; ``batches_at``: the number of the key of its batches; ``epoch_is_whole``: compaction and
+    holes have removed no other transaction with the epoch of its batches. ``wrong``: WrongMarkers.
     """
 
     def __init__(
@@ -118,6 +119,9 @@ class Due:
         self.due_marker = np.where(self.matched, due_marker, UNKNOWN)
         due_count = np.where(self.is_only, self._count(), is_due)
         self.due_count = np.where(self.matched, due_count, 0)
+        coverages = (before.producers.get(key, NO_COVERAGE) for key in _producers(self.rows))
+        complete_from = [each.compacted_epoch if each.whole else ANY_EPOCH for each in coverages]
+        self.epoch_is_whole: Flags = longs(self.rows["producer_epoch"]) > np.array(complete_from, np.int64)
         self.wrong = wrong_markers(self, ended_at, before, tolerance_ms)
 
     def row_of_marker(self) -> Longs:
@@ -170,6 +174,10 @@ class Due:
 
 def _places(column: pa.ChunkedArray) -> Longs:
     return longs(pc.index_in(column, pa.array(_TYPES)))
+
+
+def _producers(rows: pa.Table) -> Iterable[tuple[str, int]]:
+    return zip(rows["cluster"].to_pylist(), rows["producer_id"].to_pylist(), strict=True)
 
 
 def transaction_markers(due: Due, newest: pa.Table, is_past: Flags) -> pa.Table:

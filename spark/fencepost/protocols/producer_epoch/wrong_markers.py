@@ -112,8 +112,11 @@ def _concerned(
                 perhaps[number] = last
         elif unmatched[group] or ended_epoch[marker] == UNKNOWN:
             perhaps[number] = row
-        elif prepared[group] + prepared_before[row] == 1:
+        elif prepared[group] + prepared_before[row] == 1 and due.epoch_is_whole[row]:
             surely[number] = row
+        elif by_operator[marker] == 0:
+            # it was due for a transaction that compaction or an earlier chapter has removed
+            continue
         elif by_operator[marker] != 1:
             perhaps[number] = row
         elif ms[marker] >= started[row] - tolerance_ms:
