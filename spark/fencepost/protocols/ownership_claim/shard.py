@@ -49,6 +49,7 @@ class ShardEvidence:
     coordinator_lines: Sequence[CoordinatorLine]
     unread_lines: UnreadLines = field(default_factory=dict)
     incarnation: Incarnation = ONLY
+    moved: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -73,6 +74,7 @@ def decode_shard(rows: ShardRows, line_rows: pa.Table) -> ShardEvidence:
         coordinator_lines(line_rows),
         rows.unread_lines,
         rows.incarnation,
+        rows.moved,
     )
 
 
@@ -135,7 +137,9 @@ class _Shard:
         return dict(groups)
 
     def _replay_group(self, group_id: str, evidence: _GroupEvidence) -> None:
-        generations, lives = replay(group_id, evidence.records, self._stretches, self._evidence.incarnation)
+        shard = self._evidence
+        partition = shard.partition if group_id in shard.moved else None
+        generations, lives = replay(group_id, evidence.records, self._stretches, shard.incarnation, partition)
         if any(isinstance(record, GenerationRecord) for record in evidence.records):
             for life, covered, during in lives.pieces:
                 self._rows.add_coverage(group_id, life, covered, during)
