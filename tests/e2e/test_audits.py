@@ -41,6 +41,8 @@ HEALTHY = ("healthy", "natural", "days", "upgraded")
 UNKNOWN = {
     # the log cleaner took the records: members were told, ordinary clients at their next heartbeat only
     "natural": 0.4,
+    # groups moved to another partition of their coordinators' topic, and when that was is not known
+    "recreated": 0.1,
 }
 """The largest share of commits of a capture of which a decision may be unknown; of all others 0.02."""
 
@@ -61,6 +63,7 @@ CRITICAL: dict[str, set[str]] = {
     "troubled": {*ANOTHERS, *ZOMBIE},
     "subscriptions": {*ANOTHERS, *ZOMBIE},
     "subscribed-again": set(),
+    "recreated": {"no_dangling_transaction"},
     "exhausted": {"no_dangling_transaction"},
     "fencings": set(),
     "expired": set(),

@@ -17,8 +17,10 @@ from fencepost.replay.metadata import Moment
 UNDECIDED = -1
 """The place of the incarnation that decided a request, if time cannot tell which one it was."""
 
-FIRST_LIFE = 1 << 40
-"""How far the numbers of lives lie apart in successive incarnations: more than a log has offsets."""
+FIRST_LIFE, _OF_PARTITION = 1 << 50, 1 << 36
+"""How far the numbers of lives lie apart in successive incarnations, and in partitions of one: more than a
+log has offsets.
+"""
 
 ALWAYS = 2**62
 """Later than every time."""
@@ -59,10 +61,11 @@ class Incarnation:
     terms: tuple[CoordinatorTerm, ...] = ()
     whole: frozenset[int] = frozenset()
 
-    @property
-    def first_life(self) -> int:
-        """What is added to the offset of a life's first record, which names the life."""
-        return self.number * FIRST_LIFE
+    def first_life(self, partition: int | None = None) -> int:
+        """What is added to the offset of a life's first record, which names the life. ``partition``: that of
+        the log, for a group of which several have records.
+        """
+        return self.number * FIRST_LIFE + (partition or 0) * _OF_PARTITION
 
     @property
     def named_in_ids(self) -> str | None:

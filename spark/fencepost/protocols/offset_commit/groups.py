@@ -49,8 +49,10 @@ class Group(Lives[Histories]):
         stretches: Mapping[int, Stretch],
         first_epoch: FirstEpoch,
         incarnation: Incarnation = ONLY,
+        *,
+        partition: int | None = None,
     ) -> None:
-        super().__init__(group_id, stretches, incarnation)
+        super().__init__(group_id, stretches, incarnation, partition)
         self._first_epoch = first_epoch
         self.base_epoch: int | None = None
         """The group epoch that compaction left of this life."""

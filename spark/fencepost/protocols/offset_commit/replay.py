@@ -96,6 +96,7 @@ class GroupCoordinatorShard:
             evidence.heartbeats,
         )
         self._incarnation = evidence.incarnation
+        self._moved = dict.fromkeys(evidence.moved, evidence.partition)
         topic_id, elected = evidence.incarnation.topic_id, dict[int, int | None]()
         if evidence.partition is not None:
             elected = dict(metadata.leaders(OFFSETS_TOPIC, evidence.partition, topic_id))
@@ -206,7 +207,14 @@ class GroupCoordinatorShard:
             pending.add(states_of_request)
             yield from self._finished_rows(_ROWS_AT_ONCE)
         pending.begin()
-        group = Group(group_id, self._metadata.topics, self._stretches, self._first_epoch, self._incarnation)
+        group = Group(
+            group_id,
+            self._metadata.topics,
+            self._stretches,
+            self._first_epoch,
+            self._incarnation,
+            partition=self._moved.get(group_id),
+        )
         yield from self._decide(pending, group)
         for number, (batch, ends) in enumerate(batches):
             taken_over = _taken_over(batch)
@@ -243,7 +251,7 @@ class GroupCoordinatorShard:
         )
         during = interval(Point(last_offset, ms), end_of_log(self._stretches, self._incarnation))
         if during is not None:
-            life = self._incarnation.first_life + offset
+            life = self._incarnation.first_life(self._moved.get(group_id)) + offset
             self.histories.simple_group(group_id, life, during, known=stretch <= 0)
 
 

@@ -7,7 +7,7 @@ from fencepost.tables.table import INTERVAL, Table
 
 _GROUP = {"cluster": "string", "group_id": "string", "life": "bigint"}
 """``life``: the offset of the life's first record in its coordinator's log. If ``__consumer_offsets`` was
-deleted and created again, 2^40 is added for each earlier incarnation (coordinator_logs.FIRST_LIFE).
+deleted and created again, 2^50 is added for each earlier incarnation (Incarnation.first_life).
 """
 
 GROUPS = Table(

@@ -87,11 +87,12 @@ def replay(
     records: Sequence[GroupRecord],
     stretches: Mapping[int, Stretch],
     incarnation: Incarnation = ONLY,
+    partition: int | None = None,
 ) -> tuple[list[Generation], LifePieces]:
-    """The generations of a group, in the order of its log, and the group's lives. ``incarnation``: the one of
-    ``__consumer_offsets`` whose log this is.
+    """The generations of a group, in the order of its log, and the group's lives. ``incarnation`` and
+    ``partition``: as Lives takes them.
     """
-    group = Lives[LifePieces](group_id, stretches, incarnation)
+    group = Lives[LifePieces](group_id, stretches, incarnation, partition)
     pieces, endings, log_end = LifePieces(), Endings(), end_of_log(stretches, incarnation)
     generations: list[Generation] = []
     newest: Generation | None = None

@@ -57,6 +57,7 @@ class ShardEvidence:
     unread_lines: UnreadLines = field(default_factory=dict)
     clock_steps: StepsOfCluster = field(default_factory=StepsOfCluster)
     incarnation: Incarnation = ONLY
+    moved: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -82,6 +83,7 @@ def decode_shard(rows: ShardRows, line_rows: pa.Table) -> ShardEvidence:
         rows.unread_lines,
         rows.clock_steps.of(rows.cluster),
         rows.incarnation,
+        rows.moved,
     )
 
 
@@ -148,7 +150,9 @@ class _Shard:
         return dict(groups)
 
     def _replay_group(self, group_id: str, evidence: _GroupEvidence) -> None:
-        generations, lives = replay(group_id, evidence.records, self._stretches, self._evidence.incarnation)
+        shard = self._evidence
+        partition = shard.partition if group_id in shard.moved else None
+        generations, lives = replay(group_id, evidence.records, self._stretches, shard.incarnation, partition)
         if any(isinstance(record, GenerationRecord) for record in evidence.records):
             for life, covered, during in lives.pieces:
                 self._rows.add_coverage(group_id, life, covered, during)

@@ -32,9 +32,15 @@ class Lives(Generic[Out]):
     """
 
     def __init__(
-        self, group_id: str, stretches: Mapping[int, Stretch], incarnation: Incarnation = ONLY
+        self,
+        group_id: str,
+        stretches: Mapping[int, Stretch],
+        incarnation: Incarnation = ONLY,
+        partition: int | None = None,
     ) -> None:
-        """``incarnation``: the one of ``__consumer_offsets`` whose log this is."""
+        """``incarnation``: the one of ``__consumer_offsets`` whose log this is; ``partition``: as in
+        Incarnation.first_life.
+        """
         self.group_id = group_id
         self.no = 0
         """The number of the newest record within the group; 0 before the first."""
@@ -49,7 +55,7 @@ class Lives(Generic[Out]):
         self.known = False
         self.group_type: str | None = None
         self._stretches = stretches
-        self._first_life = incarnation.first_life
+        self._first_life = incarnation.first_life(partition)
         self._end_of_log = end_of_log(stretches, incarnation)
         self._shown_in: int | None = None
         self._over = False
