@@ -112,6 +112,34 @@ def with_a_fast_clock(whole: Path, folder: Path, broker: int, ms: int) -> None:
         _rewrite(log, lambda text: _STAMP.sub(lambda found: _later(found, ms), text))
 
 
+def with_a_clock_set_back(whole: Path, folder: Path, ms: int) -> None:
+    """As if the clock of the only node had been set back by ``ms`` in the middle of its time: its logs, and
+    whatever it dated as a leader and as a controller. Timestamps in batches of data are the producers' own.
+    """
+    shutil.copytree(whole, folder)
+    logs = [*folder.glob("broker-1/kafka-request.log*"), *folder.glob("broker-1/server.log*")]
+    times = sorted(_millis(found) for log in logs for found in _STAMP.finditer(_read(log)))
+    since = times[len(times) // 2]
+
+    def set_back(found: re.Match[bytes]) -> bytes:
+        return _later(found, -ms if _millis(found) >= since else 0)
+
+    for log in logs:
+        _rewrite(log, lambda text: _STAMP.sub(set_back, text))
+    for segment in folder.glob("broker-1/log_dir/*-*/*.log"):
+        data = bytearray(segment.read_bytes())
+        for each in walk(bytes(data)).batches.to_pylist():
+            internal = segment.parent.name.startswith("__") or each["is_control"]
+            if internal and each["max_timestamp_ms"] >= since:
+                _shift(data, each["position"], each["size"], -ms)
+        segment.write_bytes(bytes(data))
+
+
+def _millis(found: re.Match[bytes]) -> int:
+    at = dt.datetime.strptime(found[1].decode(), "%Y-%m-%d %H:%M:%S").replace(tzinfo=dt.UTC)
+    return int(at.timestamp()) * 1000 + int(found[2])
+
+
 def with_request_log_moved(whole: Path, folder: Path, ms: int) -> None:
     """With other times in the request logs than in what the brokers wrote."""
     shutil.copytree(whole, folder)
@@ -151,12 +179,17 @@ def _shifted(data: bytearray, led: set[int], ms: int, all_of_it: bool) -> bytes:
         strict=True,
     ):
         if epoch in led and (all_of_it or control):
-            base, newest = struct.unpack_from(">qq", data, position + 27)
-            struct.pack_into(">qq", data, position + 27, base + ms, newest + ms)
-            crc = crc32c(np.frombuffer(bytes(data), dtype=np.uint8), position + 21, position + size)
-            struct.pack_into(">I", data, position + 17, int(crc))
+            _shift(data, position, size, ms)
     assert pc.all(pc.greater(walk(bytes(data)).batches["size"], 0)).as_py() is not False
     return bytes(data)
+
+
+def _shift(data: bytearray, position: int, size: int, ms: int) -> None:
+    """Make the timestamps of the batch at this position ``ms`` later."""
+    base, newest = struct.unpack_from(">qq", data, position + 27)
+    struct.pack_into(">qq", data, position + 27, base + ms, newest + ms)
+    crc = crc32c(np.frombuffer(bytes(data), dtype=np.uint8), position + 21, position + size)
+    struct.pack_into(">I", data, position + 17, int(crc))
 
 
 def _later(found: re.Match[bytes], ms: int) -> bytes:
@@ -164,6 +197,10 @@ def _later(found: re.Match[bytes], ms: int) -> bytes:
         milliseconds=int(found[2]) + ms
     )
     return f"[{at:%Y-%m-%d %H:%M:%S},{at.microsecond // 1000:03d}]".encode()
+
+
+def _read(log: Path) -> bytes:
+    return gzip.decompress(log.read_bytes()) if log.suffix == ".gz" else log.read_bytes()
 
 
 def _rewrite(log: Path, change: Callable[[bytes], bytes]) -> None:
@@ -177,6 +214,7 @@ Alteration = Callable[[Path, Path], None]
 ALTERED: dict[str, tuple[str, Alteration]] = {
     "damaged": ("troubled-4.3.1", without_a_segment_and_a_log),
     "half": ("groups-4.3.1", with_half_a_request_log),
+    "set-back": ("groups-4.3.1", partial(with_a_clock_set_back, ms=5_000)),
     "skewed": ("failover-4.3.1", partial(with_a_fast_clock, broker=2, ms=5_000)),
 }
 """Clusters with evidence taken away or a clock set wrong: the capture they are made of, and how."""
@@ -187,6 +225,7 @@ ALTERED_PRODUCERS: dict[str, tuple[str, Alteration]] = {
     "fewer-lines": ("producers-3.9.2", with_half_a_request_log),
     "cleaned": ("producers-4.3.1", with_the_coordinators_log_cleaned),
     "cleaned-tv1": ("producers-tv1-4.3.1", with_the_coordinators_log_cleaned),
+    "set-back-cleaned": ("natural-4.3.1", partial(with_a_clock_set_back, ms=2_000)),
     "later": ("producers-failover-4.3.1", partial(with_a_fast_clock, broker=2, ms=5_000)),
 }
 """The same, of captures about producers."""

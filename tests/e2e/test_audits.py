@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from altered import ALTERED
+from altered import ALTERED, ALTERED_PRODUCERS
 
 from fencepost import pipeline
 from fencepost.definitions import definitions
@@ -300,3 +300,14 @@ def test_a_second_audit_takes_nothing_new_and_says_the_same(audit: Any) -> None:
         pipeline.audit(run)
     assert audit.rows(counts) == counted
     assert audit.rows(query) == verdicts
+
+
+@pytest.mark.parametrize("name", ["set-back", "set-back-cleaned"])
+def test_a_clock_that_was_set_back_makes_nothing_wrong(audit: Any, name: str) -> None:
+    """Of what it dated, more is unknown; nothing is violated that is not violated by the right clock."""
+    whole, _ = {**ALTERED, **ALTERED_PRODUCERS}[name]
+    query = "SELECT invariant, violated, unknown FROM marts.fct_invariant_coverage WHERE cluster = '{}'"
+    expected = {row["invariant"]: row for row in audit.rows(query.format(whole))}
+    found = audit.rows(query.format(name))
+    assert [row for row in found if row["violated"] > expected[row["invariant"]]["violated"]] == []
+    assert sum(row["unknown"] for row in found) > sum(row["unknown"] for row in expected.values())

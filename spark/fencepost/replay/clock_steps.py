@@ -64,7 +64,7 @@ class ClockSteps(dict[tuple[str, int], Sequence[Range]]):
     """(cluster, broker id) -> the times that passed twice by the clock of the broker, in order."""
 
     def of(self, cluster: str) -> StepsOfCluster:
-        """The steps of one cluster's clocks."""
+        """The times that passed twice by the clocks of one cluster."""
         return StepsOfCluster({broker: each for (name, broker), each in self.items() if name == cluster})
 
 

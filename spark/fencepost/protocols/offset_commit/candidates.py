@@ -16,6 +16,7 @@ from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.requests import CommitRequest
 from fencepost.protocols.offset_commit.terms import Terms
 from fencepost.replay.entities import first_of_each, numbered_rows
+from fencepost.replay.group_coordinator.conversions import batches_of
 from fencepost.replay.group_coordinator.records import EPOCH_TYPES, GroupRecord
 from fencepost.replay.group_coordinator.requests import ELSEWHERE
 from fencepost.replay.logs import Longs, Term
@@ -40,16 +41,24 @@ class GroupStates:
         """``records`` in offset order; ``endings``: whether each ends a life (conversions.Endings)."""
         self._offsets = [record.offset for record in records]
         times: dict[tuple[int, int], list[tuple[int, int, bool]]] = {}
-        group_type = None
-        for at, (record, ends) in enumerate(zip(records, endings, strict=True)):
-            converted = record.type in EPOCH_TYPES and group_type != record.type
-            if record.type in EPOCH_TYPES:
-                group_type = None if record.tombstone else record.type
-            # an upgrade, or a downgrade, begins with the tombstone of the group's former type
-            converted |= record.type in EPOCH_TYPES and record.tombstone
-            changes = ends or converted or record.changes_a_member or record.classic_members is not None
-            times.setdefault((record.stretch, record.leader_epoch), []).append(
-                (record.timestamp_ms, at + 1, changes)
+        self._before: dict[int, int] = {}
+        group_type, number, ends_of = None, 0, iter(endings)
+        for batch in batches_of(records):
+            before, changes = number, False
+            for record in batch:
+                converted = record.type in EPOCH_TYPES and group_type != record.type
+                if record.type in EPOCH_TYPES:
+                    group_type = None if record.tombstone else record.type
+                # an upgrade, or a downgrade, begins with the tombstone of the group's former type
+                converted |= record.type in EPOCH_TYPES and record.tombstone
+                changes |= next(ends_of) or converted or record.changes_a_member
+                changes |= record.classic_members is not None
+                number += 1
+            # no request met a state between the records of one batch
+            self._before[number] = before
+            newest = batch[-1]
+            times.setdefault((newest.stretch, newest.leader_epoch), []).append(
+                (newest.timestamp_ms, number, changes)
             )
         self._in_term = {term: _StatesOfTerm(sorted(states)) for term, states in times.items()}
 
@@ -66,7 +75,7 @@ class GroupStates:
         states = self._in_term.get((term.stretch, term.leader_epoch))
         inside = states.changed(start_ms, end_ms) if states is not None else []
         if inside:
-            return [inside[0] - 1, *inside]
+            return [self._before[inside[0]], *inside]
         newest = states.newest_before(start_ms) if states is not None else 0
         return [newest or self.before(term.begins)]
 

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from fencepost.engines import Rows, on_engine
 from fencepost.protocols.producer_epoch import account, coordinators, decided_requests, partitions, tasks
 from fencepost.protocols.producer_epoch.account import Account
+from fencepost.protocols.producer_epoch.arrow import milliseconds
 from fencepost.protocols.producer_epoch.client_events import client_events
 from fencepost.protocols.producer_epoch.expiration import expirations
 from fencepost.protocols.producer_epoch.facts import collect_facts, topics_created_once
@@ -52,6 +53,7 @@ from fencepost.protocols.producer_epoch.tables import (
 )
 from fencepost.protocols.producer_epoch.tasks import ACCOUNT, CONNECTION_EPOCHS, NEWEST, of_kinds
 from fencepost.protocols.producer_epoch.verifications import BEGAN, VERIFIED, committed, verified
+from fencepost.replay.clock_steps import ClockSteps
 from fencepost.replay.entities import Entity, bucket_of, with_entity
 from fencepost.replay.evidence import Evidence
 from fencepost.replay.incarnations import coordinator_logs
@@ -113,7 +115,8 @@ def _replayed_partitions(
     refused_connections = set(
         engine.collect(engine.map(requests, _refused_connections, _CONNECTIONS))["connection"].to_pylist()
     )
-    answers = engine.map(requests, _with_offset, PRODUCER_REQUESTS.arrow_schema)
+    with_offset = partial(_with_offset, evidence.clock_steps)
+    answers = engine.map(requests, with_offset, PRODUCER_REQUESTS.arrow_schema)
     sent = engine.map(requests, accepted_markers, PRODUCER_REQUESTS.arrow_schema)
     batches = engine.scan(BATCHES, partitions.BATCH_COLUMNS)
     records = engine.scan(RECORDS, partitions.RECORD_COLUMNS, [{"is_control": True}])
@@ -296,5 +299,15 @@ def _refused_connections(requests: pa.Table) -> pa.Table:
     return pa.table({"connection": pa.array(sorted(connections_refused_produce(requests)), pa.string())})
 
 
-def _with_offset(requests: pa.Table) -> pa.Table:
-    return requests.filter(pc.greater_equal(requests["base_offset"], 0))
+def _with_offset(steps: ClockSteps, requests: pa.Table) -> pa.Table:
+    """The answers with an offset. One of a time that passed twice does not say when its batch was written."""
+    answers = requests.filter(pc.greater_equal(requests["base_offset"], 0))
+    if not steps:
+        return answers
+    columns = (
+        answers["cluster"].to_pylist(),
+        answers["broker_id"].to_pylist(),
+        *(milliseconds(answers[name]).tolist() for name in ("requested_at", "responded_at")),
+    )
+    is_steady = [steps.of(cluster).is_steady(*times) for cluster, *times in zip(*columns, strict=True)]
+    return answers.filter(pa.array(is_steady, pa.bool_()))
