@@ -250,7 +250,7 @@ class Consumers:
             "lastFetchedEpoch": -1,
         }  # fmt: skip
         answer = {
-            "partitionIndex": number, "errorCode": error, "highWatermark": read.offset + 5,
+            "partitionIndex": number, "errorCode": error, "highWatermark": -1 if error else read.offset + 9,
             "logStartOffset": 0,
         }  # fmt: skip
         line.say(

@@ -34,6 +34,7 @@ _OF_TABLE = {
 }
 """The table with the rows of a file of truth, if it has another name."""
 MAY_BE_UNKNOWN = "live_may_be_unknown"
+_ORIGIN = "origin_topic_id"
 """The column of truth for rows in which null is right for each column of ``_LIVE``, and any other value is
 wrong.
 """
@@ -56,10 +57,13 @@ def main() -> int:
 def differences(run: pipeline.Run) -> dict[str, Any]:
     """By table, some of the rows that only the truth or only silver has; and the number of clients that are
     unknown, because their instances cannot be distinguished. These are not compared, nor are answers about
-    unknown caches: ``open`` is their share. Whether a client accepted a change is compared if it is known.
+    unknown caches: ``open`` is their share. Whether a client accepted a change is compared if it is known,
+    and so is whose an offset is; ``unplaced``: by table, the share of rows of which only the truth tells
+    that.
     """
     tables = {table.name: table for table in TABLES}
     wrong: dict[str, Any] = {}
+    unplaced: dict[str, float] = {}
     with duckdb.connect() as connection:
         for table in (METADATA_ANSWERS, FETCH_POSITIONS):
             connection.register(table.name.removeprefix("silver."), lake.scan(run.catalog, table))
@@ -83,6 +87,19 @@ def differences(run: pipeline.Run) -> dict[str, Any]:
                 connection.register(
                     "rows", _with_truth_where_unknown(connection, truth, ("accepted",), "TRUE")
                 )
+            if _ORIGIN in truth.columns:
+                connection.register("told", truth.to_arrow_table())
+                by_request = f"FROM rows LEFT JOIN told USING ({', '.join(_REQUEST)})"
+                known = f"rows.{_ORIGIN} IS NOT NULL AND told.{_ORIGIN} IS NOT NULL"
+                either = f"CASE WHEN {known} THEN rows.{_ORIGIN} ELSE told.{_ORIGIN} END AS {_ORIGIN}"
+                is_unplaced = f"avg((rows.{_ORIGIN} IS NULL AND told.{_ORIGIN} IS NOT NULL)::int)"
+                of_sure = "WHERE rows.client_host NOT IN (SELECT client_host FROM unsure)"
+                share = connection.sql(f"SELECT {is_unplaced} {by_request} {of_sure}").fetchall()
+                unplaced[file.stem] = share[0][0]
+                connection.register(
+                    "rows",
+                    connection.sql(f"SELECT rows.* REPLACE ({either}) {by_request}").to_arrow_table(),
+                )
             actual = f"SELECT {columns} FROM rows WHERE {where} AND {sure}"
             expected = f"SELECT {columns} FROM read_parquet('{file}') WHERE {sure}"
             for first, second, what in ((expected, actual, "missing"), (actual, expected, "more")):
@@ -93,7 +110,7 @@ def differences(run: pipeline.Run) -> dict[str, Any]:
         of_known = "client IS NOT NULL"
         open_share = f"SELECT avg((changed IS NULL)::int) FROM metadata_answers WHERE {of_known}"
         found_open = connection.sql(open_share).fetchall()[0][0]
-    return {"wrong": wrong, "unsure": unsure, "open": found_open}
+    return {"wrong": wrong, "unsure": unsure, "open": found_open, "unplaced": unplaced}
 
 
 def _with_truth_where_unknown(

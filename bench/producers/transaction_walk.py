@@ -93,11 +93,14 @@ class Walk:
         for producer in self._producers:
             self._start(producer)
             self._now += _INSTANCE_MS
+        self._lines.flush()
         while remaining:
             self._now += _PAUSE_MS
             for producer in self._producers:
                 if self._rng.random() < self._mix.fenced or producer.epoch > _EXHAUSTED:
                     self._take_over(producer)
+            # the old instances were refused meanwhile, and a log is in the order of its times
+            self._lines.flush()
             self._now += 2 * _PAUSE_MS
             order = self._rng.sample(self._producers, min(remaining, len(self._producers)))
             for at in range(0, len(order), WAVE):
@@ -119,14 +122,12 @@ class Walk:
         correlation_id = self._lines.init(producer, self._now)
         if correlation_id is not None:
             self._files.expect_row("init_producer_ids", _request(producer, correlation_id, "NONE", offset))
-        self._lines.flush()
 
     def _take_over(self, producer: Producer) -> None:
         old, epoch = producer.requester, producer.epoch
         self._start(producer)
         fenced_position = self._files.next_offset("__transaction_state", producer.coordinator) - 1
         correlation_id = self._lines.end_of_old(producer, old, epoch, self._now + _PAUSE_MS // 2)
-        self._lines.flush()
         self._now += _INSTANCE_MS
         self.fenced += 1
         if correlation_id is not None:

@@ -36,6 +36,8 @@ def checked(
 def test_nothing_is_told_differently(checked: tuple[Path, dict[str, object]]) -> None:
     _, found = checked
     assert found["wrong"] == {}
+    # whose an offset is may be unknown where the client went on past what a fetch could have returned
+    assert max(found["unplaced"].values()) < 0.02, found["unplaced"]  # type: ignore[attr-defined]
     # a connection may fit two instances of one client: then both are unknown
     assert found["unsure"] <= SIZE.clients // 2  # type: ignore[operator]
     # of an answer that may not have come, or not for the cache, and of what follows it, little is open

@@ -269,7 +269,10 @@ PROTOCOLS = {
 }
 DEFINITIONS = [(each.name, identifier) for each in PROTOCOLS.values() for identifier in sorted(each.names())]
 
-SAID = re.compile(r'<<"verdict", (\d+), (\d+), <<"(\w+)", (TRUE|FALSE), (TRUE|FALSE)>>>>')
+# TLC breaks a value that is longer than a line
+SAID = re.compile(
+    r'<<\s*"verdict",\s*(\d+),\s*(\d+),\s*<<\s*"(\w+)",\s*(TRUE|FALSE),\s*(TRUE|FALSE)\s*>>\s*>>'
+)
 
 # (protocol, trace, definition) -> for each state or step: does the definition hold, is it exercised
 Verdicts = dict[tuple[str, tuple[str, str], str], list[tuple[bool, bool]]]

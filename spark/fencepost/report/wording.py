@@ -25,7 +25,13 @@ def indented(text: str, first: str = "    ", rest: str = "      ") -> list[str]:
         line
         for part in text.splitlines()
         for line in textwrap.wrap(
-            part, WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
+            part,
+            WIDTH,
+            initial_indent=first,
+            subsequent_indent=rest,
+            # a path or a command that is broken cannot be copied
+            break_long_words=False,
+            break_on_hyphens=False,
         )
     ]
 

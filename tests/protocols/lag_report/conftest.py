@@ -243,7 +243,7 @@ def _rebuilt(bronze: Lake) -> Lake:
         groups.setdefault(row["cluster"], set()).add(row["group_id"])
     ends = changelog_ends.of_lines(groups, bronze[REQUESTS.name])
     tables = replay_application(messages, ends, bronze[STREAMS_LINES.name], {}, TOLERANCE_MS)
-    tasks = streams_groups.with_members(streams_groups.of_records(bronze[RECORDS.name]))
+    tasks = streams_groups.with_members(streams_groups.of_records((), bronze[RECORDS.name]))
     return {**{table.name: rows for table, rows in tables}, STREAMS_GROUP_TASKS.name: tasks}
 
 
