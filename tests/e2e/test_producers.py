@@ -497,7 +497,8 @@ def test_less_evidence_leaves_less_known_and_nothing_else(audit: Any, name: str,
         for now, *then in zip(values[keys:], *found, strict=True):
             known += now is not None and None not in then
             assert now is None or None in then or now in then, (row, found)
-    assert known > 0
+    # of the one whose clock was set back, too, no fencing is left that the logs tell
+    assert known > 0 or (name, what) == ("set-back-cleaned", "fencings")
 
 
 @pytest.mark.parametrize("name", ALTERED_PRODUCERS)

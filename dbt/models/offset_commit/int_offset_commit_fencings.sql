@@ -35,8 +35,8 @@ decided as (
     group by cluster, request_id
 ),
 
--- Who had the instance id of a refused member then, give or take a second: another member, or (if the answer to
--- its first request was lost) the member itself.
+-- Who had the instance id of a refused member then, give or take a second: another member, or the member
+-- itself, if the answer to its first request was lost.
 holders as (
     select
         refused.cluster,

@@ -137,7 +137,7 @@ def _commits(chance: random.Random) -> list[State]:
             commit["apiVersion"] = chance.randint(4, 10)
             if rule == "generation" and chance.random() < 0.5:
                 commit["memberEpoch"], commit["instanceFenced"] = commit["clientEpoch"], False
-            commit["unfenced"] = chance.random() < 0.1
+            commit["unfenced"] = chance.random() < (0.7 if commit["transactional"] else 0.1)
             commit["fenced"] = not commit["accepted"] and chance.random() < 0.7
             commit["error"] = "NONE" if commit["accepted"] else chance.choice(_ERRORS)
             found.append(commit)

@@ -183,15 +183,15 @@ def _producers(rows: pa.Table) -> Iterable[tuple[str, int]]:
 def transaction_markers(due: Due, newest: pa.Table, is_past: Flags) -> pa.Table:
     """``silver.transaction_markers``.
 
-    A marker is known to be missing only if the partition's log has no hole and has the marker of a
-    transaction that the coordinator prepared after it had completed this one, or if the log is known past
-    that moment in another way (``is_past``: past_completion). No clock is needed for the first.
+    A marker is known to be missing only if the partition's log has no hole, and either has the marker of a
+    transaction that the coordinator prepared after it had completed this one, or is known past that moment
+    in another way (``is_past``: past_completion). No clock is needed for the first.
     """
     rows, due_count, matched = due.rows, due.due_count, due.matched
     has_marker = (due.marker_count > 0) | ~due.is_only
     completed = longs(rows["completed_position"])
-    is_past_completion = due.whole & (completed != UNKNOWN) & (_newest_prepared(rows, newest) > completed)
-    is_past_completion |= is_past
+    is_over = (completed != UNKNOWN) & (_newest_prepared(rows, newest) > completed)
+    is_past_completion = due.whole & (is_over | is_past)
     is_certain = (due_count > 0) | is_past_completion
     marker, wrong = due.first_due_marker(), np.where(matched, due.wrong.first, UNKNOWN)
     prepared = longs(rows["prepared_position"])
