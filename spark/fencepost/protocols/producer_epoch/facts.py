@@ -104,26 +104,32 @@ def collect_facts(
 
     ``files``, ``log_ends``: rows of ``bronze.files`` and ``bronze.log_ends``.
     """
+    created = _creations(metadata)
     whole: dict[tuple[str, str], bool] = {}
     unbroken: dict[tuple[str, str], bool] = {}
     logs = rows_of(accounts, account.LOG)
     names = ("cluster", "topic", "partition", "whole", "unbroken")
     for cluster, topic, partition, *known in zip(*(logs[name].to_pylist() for name in names), strict=True):
         key = (cluster, f"{topic}:{partition}")
-        # with two incarnations of a topic, neither log is the whole history of the name
-        is_only = key not in whole
+        # with two incarnations of a topic, neither log is the whole history of the name, even if only one of
+        # them was captured
+        is_only = key not in whole and created[cluster, topic] <= 1
         whole[key], unbroken[key] = (each and is_only for each in known)
-    created_once = topics_created_once(metadata)
+    created_once = frozenset(topic for topic, count in created.items() if count == 1)
     known_to = _known_to(logs, created_once, metadata, log_ends)
     return Facts(whole, unbroken, _unnamed_producers(accounts, files, metadata), created_once, known_to)
 
 
 def topics_created_once(metadata: Mapping[str, ClusterMetadata]) -> frozenset[tuple[str, str]]:
     """Cluster and name of the topics that were created only once."""
-    creations = Counter(
+    return frozenset(topic for topic, count in _creations(metadata).items() if count == 1)
+
+
+def _creations(metadata: Mapping[str, ClusterMetadata]) -> Counter[tuple[str, str]]:
+    """How often each topic (cluster and name) was created."""
+    return Counter(
         (cluster, each.topic) for cluster, known in metadata.items() for each in known.topics.incarnations()
     )
-    return frozenset(topic for topic, count in creations.items() if count == 1)
 
 
 def _known_to(
