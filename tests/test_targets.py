@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SMALLEST = {
     "demo": (),
     "compile": (),
-    "arrivals": ("CASES=1", "PYTEST_ADDOPTS=-k exhausted"),
+    "arrivals": ("CASES=1", "PYTEST_ADDOPTS=-k grown-1"),
     "bench": ("BENCH=--smallest",),
     "captures": ("RECORD=idempotent --version 4.3.1 --out {folder}",),
     "diff": ("TIMES=1", "PYTEST_ADDOPTS=-k agreement"),
