@@ -72,7 +72,7 @@ BENCH ?=
 bench: .venv/ready java jars ## Measure against kafka-dump-log and the machine, in one run (BENCH=--smallest to see that each measurement runs)
 	@$(BIN)/python bench/run.py $(BENCH)
 
-targets: .venv/ready ## Start each of these targets once, at its smallest size (what CI does after the tests)
+targets: .venv/ready ## Start each of these targets once, at its smallest size
 	@$(BIN)/python -m pytest -m targets tests/test_targets.py
 
 airflow: .venv/ready java jars-spark classes ## Airflow with the epoch_audit DAG on http://localhost:8080 (FENCEPOST_CONFIG names the configuration)
