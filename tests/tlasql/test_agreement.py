@@ -26,7 +26,7 @@ from tlasql import CompiledModule
 from tlasql.data import Data
 
 TRACES = Path(__file__).resolve().parents[2] / "spec" / "offset_commit" / "traces"
-RANDOM_TRACES, LENGTH, REMOVALS = 120, 6, 3
+RANDOM_TRACES, LENGTH, REMOVALS = 150, 6, 3
 
 Trace = list[dict[str, Any]]
 Traces = dict[str, Trace]
