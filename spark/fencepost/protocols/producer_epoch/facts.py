@@ -115,14 +115,18 @@ def collect_facts(
         # them was captured
         is_only = key not in whole and created[cluster, topic] <= 1
         whole[key], unbroken[key] = (each and is_only for each in known)
-    created_once = frozenset(topic for topic, count in created.items() if count == 1)
+    created_once = _once(created)
     known_to = _known_to(logs, created_once, metadata, log_ends)
     return Facts(whole, unbroken, _unnamed_producers(accounts, files, metadata), created_once, known_to)
 
 
 def topics_created_once(metadata: Mapping[str, ClusterMetadata]) -> frozenset[tuple[str, str]]:
     """Cluster and name of the topics that were created only once."""
-    return frozenset(topic for topic, count in _creations(metadata).items() if count == 1)
+    return _once(_creations(metadata))
+
+
+def _once(created: Counter[tuple[str, str]]) -> frozenset[tuple[str, str]]:
+    return frozenset(topic for topic, count in created.items() if count == 1)
 
 
 def _creations(metadata: Mapping[str, ClusterMetadata]) -> Counter[tuple[str, str]]:
