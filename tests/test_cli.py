@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fencepost.reasons import REASONS
+
 if TYPE_CHECKING:
     from conftest import Audited
 
@@ -157,6 +159,21 @@ def test_what_an_audit_found_is_read_without_a_jvm(
     assert by_duckdb.returncode == by_spark[BY_TIME].returncode == 0
     assert by_duckdb.stdout == by_spark[BY_TIME].stdout
     assert len(by_duckdb.stdout.splitlines()) > 100
+
+
+def test_what_is_unknown_is_told_with_its_reason(run_light: RunLight) -> None:
+    query = "SELECT verdict_id, reason FROM marts.fct_invariant_verdicts WHERE verdict = 'unknown' LIMIT 1"
+    everything, screenful, found = run_light(
+        ["report", "--all"], ["report"], ["sql", query, "--format", "json"]
+    )
+    (row,) = json.loads(found.stdout)
+    added = everything.stdout.removeprefix(screenful.stdout)
+    assert added.startswith("\nWhat is unknown of cluster troubled-4.2.1, and why\n")
+    assert f"  {row['reason']}: {REASONS[row['reason']].means.partition(' ')[0]} " in added
+    (told,) = run_light(["explain", row["verdict_id"]])
+    assert "  unknown, because" in told.stdout
+    assert f"    {row['reason']}: " in told.stdout
+    assert "what would settle it: " in told.stdout
 
 
 def test_spark_runs_what_duckdb_cannot(run_light: RunLight, by_spark: dict[str, Ended]) -> None:

@@ -4,7 +4,8 @@
     grain        columns that no two rows share
     conditions   {name: condition}, each true on every row (one that cannot be told is not)
 
-Beside them, of each column whose `meta` lists `values`: it has no other, null aside.
+Beside them, of each column whose `meta` lists `values`: it has no other, null aside. Where a column is
+'unknown' for the reason in the row's `unknown_reason`, there is one.
 -#}
 {% test sound(model, never_null=[], grain=[], conditions={}) %}
     {%- set faults = {} -%}
@@ -15,6 +16,11 @@ Beside them, of each column whose `meta` lists `values`: it has no other, null a
         {%- set known = "'" ~ values | join("', '") ~ "'" -%}
         {%- do faults.update({
             column ~ ' has a value that is not listed': 'count_if(' ~ column ~ ' not in (' ~ known ~ '))'
+        }) -%}
+    {%- endfor -%}
+    {%- for column in unknown_columns(model) -%}
+        {%- do faults.update({
+            column ~ ' is unknown without a reason': "count_if(" ~ column ~ " = 'unknown' and unknown_reason is null)"
         }) -%}
     {%- endfor -%}
     {%- for name, condition in conditions.items() -%}
@@ -57,13 +63,29 @@ Beside them, of each column whose `meta` lists `values`: it has no other, null a
     where faulty_rows > 0
 {% endtest %}
 
-{#- {column: values} of a model's columns whose meta lists values. -#}
+{#- {column: values} of a model's columns whose meta lists values, or says that they are the reasons. -#}
 {% macro listed_values(relation) %}
     {%- set found = {} -%}
     {%- if execute -%}
         {%- for node in graph.nodes.values() if node.name == relation.identifier -%}
             {%- for column in node.columns.values() if column.meta.get('values') -%}
-                {%- do found.update({column.name: column.meta['values']}) -%}
+                {%- set values = column.meta['values'] -%}
+                {%- do found.update({column.name: var('unknown_reasons') if values == 'reasons' else values}) -%}
+            {%- endfor -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {{ return(found) }}
+{% endmacro %}
+
+{#- The columns of text of a model that may be 'unknown', for a reason that its `unknown_reason` says. -#}
+{% macro unknown_columns(relation) %}
+    {%- set found = [] -%}
+    {%- if execute -%}
+        {%- for node in graph.nodes.values() if node.name == relation.identifier -%}
+            {%- for column in node.columns.values() if column.data_type == 'string' -%}
+                {%- if column.meta.get('unknown') == 'unknown_reason' -%}
+                    {%- do found.append(column.name) -%}
+                {%- endif -%}
             {%- endfor -%}
         {%- endfor -%}
     {%- endif -%}

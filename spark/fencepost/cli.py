@@ -133,7 +133,8 @@ def _parser() -> argparse.ArgumentParser:
         "read what is new in the logs and judge it; exit 1 when something critical is violated, 3 when a "
         "cluster could not be judged",
     )
-    command("report", commands.report, "print what the last audit found")
+    report = command("report", commands.report, "print what the last audit found")
+    report.add_argument("--all", action="store_true", help="also what is unknown, and why")
     explain = command(
         "explain", commands.explain, "tell what happened in one verdict, and where its evidence is"
     )

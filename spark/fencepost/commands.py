@@ -39,12 +39,14 @@ def audit(settings: Settings, _: argparse.Namespace) -> int:
     return VIOLATED if result.critical else NOT_JUDGED
 
 
-def report(settings: Settings, _: argparse.Namespace) -> int:
+def report(settings: Settings, arguments: argparse.Namespace) -> int:
     """Print the findings of the last audit."""
     from fencepost import report
 
     with _reading(settings) as lake:
         print(report.screenful(lake, settings))
+        if arguments.all:
+            print(report.unknown_by_reason(lake, [cluster.name for cluster in settings.clusters]))
     return OK
 
 

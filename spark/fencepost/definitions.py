@@ -19,7 +19,7 @@ Dialect = Literal["spark", "duckdb"]
 
 RESULT = (
     "definition, cluster, scope, witness, from_position, to_position, from_time, to_time, verdict, "
-    "exercised, failed_conjunct, values, evidence"
+    "exercised, failed_conjunct, reason, values, evidence"
 )
 """The columns of what a query says of invariants and steps."""
 
@@ -63,7 +63,7 @@ class Query:
 
     @property
     def decides(self) -> bool:
-        """Whether its rows are decisions (cluster, subject, outcome), not verdicts."""
+        """Whether its rows are decisions (cluster, subject, outcome, reason), not verdicts."""
         return self.definitions[0].kind == "decision"
 
     @property

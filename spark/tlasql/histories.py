@@ -6,9 +6,10 @@ home that is already scanned for the same key, never by one more join.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tlasql.access import Access, access, leaves
+from tlasql.defined import always, defined
 from tlasql.errors import Location, fail
 from tlasql.ir import Bound, Op, Quantified, text
 from tlasql.mapping import History, Home, Mapping, Whole
@@ -94,13 +95,14 @@ class _Planner:
             )
         placed = tuple(self._place_leaf(each) for each in found if not isinstance(each.expr, Bound))
         witnesses = self._witnesses()
+        predicates = Predicates(self._clause.antecedents, self._clause.conjuncts)
         return HistoryFrame(
             tuple(self._scans.scans),
             self._equalities(),
             tuple((witnesses[a].column, witnesses[b].column) for a, b in self._swaps(atoms)),
             tuple(witnesses.values()),
             self._with_both_states(placed) if self._step else placed,
-            Predicates(self._clause.antecedents, self._clause.conjuncts),
+            replace(predicates, stops=not always(defined(predicates.whole, by_row=True))),
             stepped=self._step,
             keys=tuple(each.column for each in witnesses.values()),
             persistent=self._step and self._transitive and not atoms and self._persists(found),

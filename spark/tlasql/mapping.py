@@ -12,6 +12,8 @@ Where scopes are of several kinds, ``[scope.only]`` and ``[scope.never]`` say wh
 table, by the values of their columns. A scope that has none says nothing of what the table holds, whatever it
 lacks itself.
 
+Where something is not known, ``[reasons]`` says why: of a table, of its rows and of its columns.
+
 A variable that is a set of records has one table with a row per element, and a *universe*: the table that
 knows every element, also those whose fields could not be found. Where an element may have been in one of
 several states, ``alternatives`` numbers them; exactly one of them is what happened.
@@ -27,7 +29,7 @@ from typing import Any
 
 from tlasql.errors import Diagnostic, TlaSqlError
 from tlasql.mapping_file import HISTORY, RECORDS, Keys, MappingFile, read_mapping, strange_keys
-from tlasql.types import BOOL, INT, Function, Record, SeqOf, SetOf, Tuple, Type
+from tlasql.types import BOOL, INT, STR, Function, Record, SeqOf, SetOf, Tuple, Type
 
 Schemas = Dict[str, Dict[str, str]]
 """Table name -> column name -> Spark type."""
@@ -121,6 +123,18 @@ class Extent:
 
 
 @dataclass(frozen=True)
+class TableReasons:
+    """Why what a table's rows hold is not known, in one word. ``columns``: column -> reason, of columns that
+    are unknown for one reason only; ``row``: the column in which a row says it of all others; ``otherwise``:
+    the reason where the row says none.
+    """
+
+    row: str | None
+    columns: Dict[str, str]
+    otherwise: str | None
+
+
+@dataclass(frozen=True)
 class Sidecar:
     """``types``: variable or constant -> its type as text, for modules without @type. ``constants``: constant
     -> its value as TOML. ``skip``: id of a marked definition that is not to be compiled -> the reason.
@@ -149,6 +163,7 @@ class Mapping:
     outputs: Dict[str, str]
     constants: Dict[str, Any]
     extents: Dict[str, tuple[Extent, ...]]
+    reasons: Dict[str, TableReasons]
 
     @property
     def file(self) -> str:
@@ -195,6 +210,7 @@ class _Loader:
             {key: str(value) for key, value in self._toml.get("outputs", {}).items()},
             dict(self._toml.get("constants", {})),
             self._extents(scope, columns),
+            self._reasons(),
         )
         if self._problems:
             raise TlaSqlError(self._problems)
@@ -352,6 +368,31 @@ class _Loader:
                         self._wrong(("scope", word), message, f"the scope has {', '.join(columns)}")
                     found[table] = (*found.get(table, ()), Extent(column, str(value), word == "never"))
         return found
+
+    def _reasons(self) -> dict[str, TableReasons]:
+        found: dict[str, TableReasons] = {}
+        for table, entry in self._toml.get("reasons", {}).items():
+            where = ("reasons", table)
+            row, columns = entry.get("row"), entry.get("columns", {})
+            self._columns(table, tuple(columns), (*where, "columns") if columns else where)
+            if row is not None:
+                self._column(table, row, STR, where)
+                if table in self._without_row():
+                    message = f"what is unknown in {table}, no row of it says"
+                    remedy = "name the column of the universe, or say otherwise"
+                    self._wrong(where, message, remedy, row)
+            found[table] = TableReasons(row, columns, entry.get("otherwise"))
+        return found
+
+    def _without_row(self) -> set[str]:
+        """The tables of which rows are put together before their verdict is known."""
+        records = self._toml.get("variables", {}).values()
+        found = {
+            str(each["table"])
+            for each in records
+            if "table" in each and each["table"] != each.get("universe", {}).get("table")
+        }
+        return found | {str(self._toml.get("states", {}).get("table", ""))}
 
     def _names(self, value: object, where: Keys, key: str) -> tuple[str, ...]:
         if isinstance(value, list) and value and all(isinstance(each, str) for each in value):

@@ -36,6 +36,7 @@ _MAPPING = {
     "outputs": {_NAME: _TEXT},
     "scope": {"columns": _TEXTS, "coverage": _TEXT, "covered": _TEXT, "only": _EXTENT, "never": _EXTENT},
     "evidence": {_NAME: _TEXTS},
+    "reasons": {_NAME: {"row": _TEXT, "columns": _COLUMNS, "otherwise": _TEXT}},
     "states": {"table": _TEXT, "columns": _COLUMNS},
     "types": {_NAME: _TEXT},
     "constants": {_NAME: _ANY},

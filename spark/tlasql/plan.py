@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tlasql.ir import Expr
+from tlasql.ir import Expr, Op
 from tlasql.mapping import History, Records, Whole
 from tlasql.normalise import Clause
-from tlasql.types import Type
+from tlasql.types import BOOL, Type
 
 
 @dataclass(frozen=True)
@@ -51,16 +51,29 @@ class Witness:
 
 @dataclass(frozen=True)
 class Predicates:
-    """``antecedents => conjuncts`` over the leaves of a frame; ``evaluates``: where TLC finds a value."""
+    """``antecedents => conjuncts`` over the leaves of a frame; ``evaluates``: where TLC finds a value.
+    ``stops``: TLC may find none, and the SQL is null there by itself.
+    """
 
     antecedents: tuple[Expr, ...]
     conjuncts: tuple[Expr, ...]
     evaluates: Expr | None = None
+    stops: bool = False
 
     @property
     def every(self) -> tuple[Expr, ...]:
         """All of them."""
         return (*self.antecedents, *self.conjuncts, *([] if self.evaluates is None else [self.evaluates]))
+
+    @property
+    def whole(self) -> Expr:
+        """The implication as one formula."""
+        found = self.conjuncts[0]
+        if len(self.conjuncts) > 1:
+            found = Op(found.location, "/\\", self.conjuncts, type=BOOL)
+        for test in reversed(self.antecedents):
+            found = Op(found.location, "=>", (test, found), type=BOOL)
+        return found
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tlasql.access import access, conjuncts, leaves
-from tlasql.defined import defined, silent
+from tlasql.defined import defined, silent, total
 from tlasql.errors import Location, fail
 from tlasql.ir import Bound, Expr, Field, Literal, Op, Quantified, free, text, walk
 from tlasql.mapping import Mapping, Records
 from tlasql.normalise import Clause
 from tlasql.plan import Aggregate, Column, Leaf, Predicates, RecordFrame, Scan
-from tlasql.types import BOOL
 
 
 def records_of(domain: Expr, mapping: Mapping) -> Records | None:
@@ -43,7 +42,9 @@ def plan_record(element: Bound, predicates: Predicates, records: Records, mappin
     alias = records.table.rsplit(".", 1)[-1]
     found: dict[str, Leaf] = {}
     aggregates: dict[str, Aggregate] = {}
-    predicates = replace(predicates, evaluates=_asked(predicates))
+    whole = predicates.whole
+    asked = None if silent(whole) else defined(whole)
+    predicates = replace(predicates, evaluates=asked, stops=asked is None and not total(whole))
     for predicate in predicates.every:
         for leaf in leaves(predicate):
             if isinstance(leaf, Quantified):
@@ -58,16 +59,6 @@ def plan_record(element: Bound, predicates: Predicates, records: Records, mappin
         tuple(aggregates.values()),
         predicates,
     )
-
-
-def _asked(predicates: Predicates) -> Expr | None:
-    """Where TLC finds a value for them; None where the SQL says by itself that there is none."""
-    whole = predicates.conjuncts[0]
-    if len(predicates.conjuncts) > 1:
-        whole = Op(whole.location, "/\\", predicates.conjuncts, type=BOOL)
-    for test in reversed(predicates.antecedents):
-        whole = Op(whole.location, "=>", (test, whole), type=BOOL)
-    return None if silent(whole) else defined(whole)
 
 
 def _leaf(expr: Expr, element: Bound, records: Records, alias: str) -> Leaf:

@@ -1,8 +1,8 @@
 """Frames to SQL: one SELECT for each definition, every predicate written once, printed from sqlglot trees.
 
 An invariant or step gives rows (cluster, scope, witness, from_position, to_position, from_time, to_time,
-verdict, exercised, failed_conjunct, values, evidence): verdict true holds, false violated, null unknown. A
-decision gives rows (cluster, subject, outcome).
+verdict, exercised, failed_conjunct, reason, values, evidence): verdict true holds, false violated, null
+unknown, for ``reason``. A decision gives rows (cluster, subject, outcome, reason).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from tlasql import tree
 from tlasql.dialect import SPARK, Dialect
 from tlasql.mapping import INTERVAL, Mapping, Schemas
 from tlasql.plan import Frame, HistoryFrame, RecordFrame, StateFrame
+from tlasql.reasons import reason_uncovered
 from tlasql.sql_histories import Histories
 from tlasql.sql_records import decision_query, records_query
 from tlasql.sql_rows import Query, verdict_row
@@ -52,7 +53,7 @@ def uncovered(mapping: Mapping, stepped: bool) -> list[exp.Expr]:
     if stepped:
         # the step into the first state after the piece comes from a state that is not known either
         interval[1] = exp.Add(this=interval[1], expression=exp.Literal.number(1))
-    return verdict_row(mapping, interval=interval, exercised=exp.false())
+    return verdict_row(mapping, interval=interval, exercised=exp.false(), reason=reason_uncovered(mapping))
 
 
 def from_uncovered(mapping: Mapping, frames: Iterable[Frame], *columns: exp.Expr) -> exp.Select:

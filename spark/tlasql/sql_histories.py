@@ -9,6 +9,7 @@ from sqlglot import exp
 from tlasql import tree
 from tlasql.mapping import INTERVAL
 from tlasql.plan import Column, HistoryFrame, Leaf
+from tlasql.reasons import NOT_KNOWN, Why, no_value, of_table, own_reasons
 from tlasql.sql_judging import Judging, Part, or_open, successor
 from tlasql.sql_rows import Ctes
 
@@ -24,6 +25,18 @@ class Histories(Judging[HistoryFrame]):
         self._leaves = {each.text: each for frame in self._frames.values() for each in frame.leaves}
         for name in (*self._witnesses, *self._leaves):
             self._names.add(name)
+        # what a row says of itself, and what the next one says
+        rows = [(scan, of_table(self._mapping, scan.table).row) for scan in self._first.scans]
+        self._said = {
+            self._names.add(f"reason of {scan.alias}", "reason"): tree.col(row, self._only(scan.alias))
+            for scan, row in rows
+            if row is not None
+        }
+        self._said_next = {
+            self._names.add(f"next {name}", f"next_{name}"): successor(found.copy())
+            for name, found in self._said.items()
+            if any(frame.stepped for frame in self._frames.values())
+        }
 
     def _scanned(self) -> Ctes:
         first, *others = self._first.scans
@@ -34,6 +47,8 @@ class Histories(Judging[HistoryFrame]):
             for name, each in self._witnesses.items()
         ]
         columns += [self._leaf(each) for each in self._leaves.values()]
+        said = {**self._said, **self._said_next}
+        columns += [tree.alias(found, name) for name, found in said.items()]
         cited = self._mapping.evidence.get(first.table, {})
         evidence = self._dialect.cited(cited, lambda name: tree.col(name, self._only(first.alias)))
         found = exp.select(*columns, tree.alias(evidence, "evidence"))
@@ -99,6 +114,19 @@ class Histories(Judging[HistoryFrame]):
 
     def _witness(self, part: Part[HistoryFrame]) -> Sequence[str]:
         return [each.name for each in part.frame.witnesses]
+
+    def _why(self, part: Part[HistoryFrame]) -> Why:
+        tables = {scan.alias: scan.table for scan in part.frame.scans}
+        read = [
+            (tree.col(self._names.columns[each.text]), tables[each.column.alias], each.column.name)
+            for each in part.frame.leaves
+        ]
+        own = own_reasons(self._mapping, read)
+        if part.frame.predicates.stops:
+            own.append(no_value(value for value, _, _ in read))
+        last = of_table(self._mapping, part.frame.scans[0].table).otherwise or NOT_KNOWN
+        said = [*self._said, *(self._said_next if part.frame.stepped else ())]
+        return Why(own, [tree.col(each) for each in said], last)
 
     def _shown(self, part: Part[HistoryFrame]) -> list[exp.Expr]:
         return [self._column(leaf.text) for leaf in part.frame.leaves]

@@ -16,6 +16,7 @@ from tlasql.ir import Expr
 from tlasql.mapping import INTERVAL, Mapping
 from tlasql.normalise import Clause
 from tlasql.plan import HistoryFrame, Predicates, StateFrame
+from tlasql.reasons import NO_VALUE, Why, reason_uncovered
 from tlasql.sql_rows import Ctes, Judged, Names, Query, fanned, judge, verdict_row
 from tlasql.values import value
 
@@ -55,7 +56,7 @@ class Judging(ABC, Generic[F]):
         tags = [f"_{n}" if len(frames) > 1 else "" for n in range(1, len(frames) + 1)]
         self._names: Names = Names(
             (
-                *(*mapping.scope, *INTERVAL, *_NEXT.values(), "evidence", "gap", "parted"),
+                *(*mapping.scope, *INTERVAL, *_NEXT.values(), "evidence", "gap", "parted", "gap_reason"),
                 *(name + tag for name in _OWN for tag in tags),
             )
         )
@@ -81,6 +82,10 @@ class Judging(ABC, Generic[F]):
     @abstractmethod
     def _witness(self, part: Part[F]) -> Sequence[str]:
         """The names of quantified variables."""
+
+    @abstractmethod
+    def _why(self, part: Part[F]) -> Why:
+        """Why what is read of its rows may not be known."""
 
     @abstractmethod
     def _shown(self, part: Part[F]) -> list[exp.Expr]:
@@ -172,6 +177,7 @@ class Judging(ABC, Generic[F]):
                 exp.Column(this=exp.Star(), table=tree.name(rows)),
                 tree.alias(exp.NEQ(this=then, expression=ends.copy()), "gap"),
                 tree.alias(tree.is_known(tree.col("from_position", unseen)), "parted"),
+                tree.alias(reason_uncovered(self._mapping, unseen), "gap_reason"),
             )
             .from_(tree.table(rows))
             .join(tree.table(self._mapping.coverage, unseen), on=tree.all_of(on), join_type="left")
@@ -214,9 +220,19 @@ class Judging(ABC, Generic[F]):
             witness=unless_holds(tree.json_object([self._column(each) for each in self._witness(part)])),
             verdict=verdict,
             failed=tree.case([(tree.negation(verdict.copy()), part.judged.failed)]),
+            reason=tree.case([(tree.is_null(verdict.copy()), self._reason(part))]),
             values=unless_holds(tree.json_object(self._shown(part))),
             evidence=unless_holds(tree.col("evidence")),
         )
+
+    def _reason(self, part: Part[F]) -> exp.Expr:
+        why = self._why(part)
+        evaluates = self._evaluates(part)
+        if evaluates is not None:
+            why.own.insert(0, (tree.negation(evaluates), tree.string(NO_VALUE)))
+        if part.persistent:
+            why.own.insert(0, (tree.col("gap"), tree.col("gap_reason")))
+        return why.said()
 
     def _interval(self, part: Part[F]) -> list[exp.Expr]:
         if not part.frame.stepped:

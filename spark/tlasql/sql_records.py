@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Mapping as Dict
 from dataclasses import dataclass
 
@@ -11,9 +12,19 @@ from tlasql import tree
 from tlasql.dialect import Dialect
 from tlasql.ir import Expr
 from tlasql.mapping import INTERVAL, Mapping, Schemas
-from tlasql.plan import Aggregate, RecordFrame
+from tlasql.plan import Aggregate, Leaf, RecordFrame
+from tlasql.reasons import (
+    NO_VALUE,
+    NOT_KNOWN,
+    SEVERAL_STATES,
+    Read,
+    first_of,
+    no_value,
+    of_table,
+    own_reasons,
+)
 from tlasql.sql_rows import Ctes, Judged, Names, Query, fanned, judge, unless_held, verdict_row
-from tlasql.types import BOOL
+from tlasql.types import BOOL, Type
 from tlasql.values import value
 
 _FIRST = "first_state"
@@ -77,6 +88,7 @@ class _Records:
             "evaluates",
             "scope",
             "states",
+            "reason",
             _FIRST,
         )
         numbered = [f"c{n}" for n in range(1, 100)]
@@ -85,10 +97,20 @@ class _Records:
             self._names.add(leaf.text)
         for aggregate in self._aggregates.values():
             self._names.add(aggregate.text, aggregate.label)
+        # the columns with the reasons of quantifiers, where those have reasons of their own
+        self._reasons = {
+            each.text: self._names.add(f"reason of {each.text}", "reason")
+            for each in self._aggregates.values()
+            if own_reasons(mapping, self._read(each.leaves, self._names))
+        }
         self._parts = [
             _Part(frame, tag, judge(frame.predicates, lambda each: self._value(each, self._names), tag))
             for frame, tag in zip(frames.values(), tags, strict=True)
         ]
+
+    def _read(self, leaves: Iterable[Leaf], names: Names) -> list[Read]:
+        table = self._records.table
+        return [(tree.col(names.columns.get(each.text, "")), table, each.column.name) for each in leaves]
 
     def _value(self, expr: Expr, names: Names) -> exp.Expr:
         columns: dict[str, exp.Expr] = {label: tree.col(each) for label, each in names.columns.items()}
@@ -135,6 +157,7 @@ class _Records:
             witness=self._unless_all_hold(tree.json_object([self._identity_witness(part)])),
             verdict=self._complete(part.column("verdict", self._agreed_name)),
             failed=self._complete(self._failed(part)),
+            reason=self._reason(part),
             values=self._values(part),
             evidence=self._unless_all_hold(self._evidence()),
         )
@@ -165,7 +188,7 @@ class _Records:
         return tree.case([(violated, self._of_first(f"failed_conjunct{part.tag}"))])
 
     def outcomes(self) -> exp.Select:
-        """``cluster, subject, outcome``"""
+        """``cluster, subject, outcome, reason``"""
         cluster = self._mapping.scope[0]
         subject = tree.col(self._records.identity[0])
         rows = [
@@ -173,6 +196,7 @@ class _Records:
                 tree.alias(tree.col(cluster), "cluster"),
                 tree.alias(subject, "subject"),
                 tree.alias(self._complete(part.column("verdict", self._agreed_name)), "outcome"),
+                tree.alias(self._reason(part), "reason"),
             ]
             for part in self._parts
         ]
@@ -220,6 +244,8 @@ class _Records:
             joined = f"quantified{self._suffix}_{number}"
             joins.append((joined, self._joined(aggregate, alias, joined)))
             columns.append(tree.alias(tree.col("holds", joined), self._names.columns[aggregate.text]))
+            if aggregate.text in self._reasons:
+                columns.append(tree.alias(tree.col("reason", joined), self._reasons[aggregate.text]))
         found = exp.select(*columns).from_(tree.table(self._scan.table, qualifier))
         for joined, on in joins:
             found = found.join(tree.table(joined), on=on, join_type="left")
@@ -239,7 +265,7 @@ class _Records:
     def _aggregate(self, aggregate: Aggregate, as_name: str) -> Ctes:
         """The quantifier's truth for each group; unknown while an element is missing from it."""
         group = self._group(aggregate)
-        names = Names((*group, "predicate", "expected", "holds"))
+        names = Names((*group, "predicate", "reason", "expected", "holds"))
         leaves = [(names.add(leaf.text), leaf) for leaf in aggregate.leaves]
         rows, judged, expected = (f"{as_name}_{each}" for each in ("rows", "judged", "expected"))
         scan = exp.select(
@@ -247,7 +273,11 @@ class _Records:
             *(tree.alias(tree.col(leaf.column.name), column) for column, leaf in leaves),
         ).from_(tree.table(self._records.table))
         predicate = tree.alias(self._value(aggregate.predicate, names), "predicate")
-        add = exp.select(*(tree.col(each) for each in group), predicate).from_(tree.table(rows))
+        added = [predicate]
+        if aggregate.text in self._reasons:
+            own = tree.case(own_reasons(self._mapping, self._read(aggregate.leaves, names)))
+            added.append(tree.alias(tree.case([(tree.is_null(predicate.this.copy()), own)]), "reason"))
+        add = exp.select(*(tree.col(each) for each in group), *added).from_(tree.table(rows))
         return [
             (rows, scan),
             (judged, add),
@@ -276,10 +306,13 @@ class _Records:
         decisive = tree.negation(predicate) if aggregate.universal else predicate
         fold = tree.case([(_some(decisive), decided), (tree.all_of([complete, known]), otherwise)])
         keys = [tree.col(each, judged) for each in group]
+        columns = [tree.alias(fold, "holds")]
+        if aggregate.text in self._reasons:
+            columns.append(tree.alias(exp.Min(this=tree.col("reason", judged)), "reason"))
         shared = [self._mapping.scope[0], *(self._records.fields[each] for each in aggregate.equal)]
         on = [exp.EQ(this=tree.col(each, judged), expression=tree.col(each, expected)) for each in shared]
         return (
-            exp.select(*keys, tree.alias(fold, "holds"))
+            exp.select(*keys, *columns)
             .from_(tree.table(judged))
             .join(tree.table(expected), on=tree.all_of(on), join_type="left")
             .group_by(*(each.copy() for each in keys))
@@ -289,7 +322,7 @@ class _Records:
         kept = dict.fromkeys(
             (*self._mapping.scope, *self._records.identity, *self._state_columns(), *INTERVAL)
         )
-        kept |= dict.fromkeys(self._leaf_columns())
+        kept |= dict.fromkeys((*self._leaf_columns(), *self._reasons.values()))
         columns = [column for part in self._parts for column in self._weight(part)]
         return exp.select(*(tree.col(each) for each in kept), *columns).from_(tree.table(judged))
 
@@ -297,10 +330,28 @@ class _Records:
         """What verdicts are explained by."""
         return [self._names.columns[each] for each in (*self._leaves, *self._aggregates)]
 
+    def _own_reasons(self, part: _Part) -> list[tuple[exp.Expr, exp.Expr]]:
+        """(test, reason) of what one alternative of an element reads that has a reason of its own."""
+        frame, names = part.frame, self._names.columns
+        own = own_reasons(self._mapping, self._read(frame.leaves, self._names))
+        own += [
+            (tree.is_null(tree.col(names[each.text])), tree.col(self._reasons[each.text]))
+            for each in frame.aggregates
+            if each.text in self._reasons
+        ]
+        if frame.predicates.evaluates is not None:
+            own.insert(0, (tree.negation(part.column("evaluates")), tree.string(NO_VALUE)))
+        if frame.predicates.stops:
+            read = [each.text for each in frame.leaves] + [each.text for each in frame.aggregates]
+            own.append(no_value(tree.col(names[each]) for each in read))
+        return own
+
     def _weight(self, part: _Part) -> list[exp.Expr]:
         antecedent = part.judged.antecedent
         exercised = exp.true() if antecedent is None else tree.surely(antecedent.copy())
+        kept = [] if part.frame.predicates.evaluates is None else [part.column("evaluates")]
         return [
+            *kept,
             tree.alias(part.judged.verdict, f"verdict{part.tag}"),
             tree.alias(exercised, f"exercised{part.tag}"),
             tree.alias(part.judged.failed, f"failed_conjunct{part.tag}"),
@@ -323,6 +374,7 @@ class _Records:
             columns += [
                 tree.alias(_unanimous(part.column("verdict")), f"verdict{part.tag}"),
                 tree.alias(_every(part.column("exercised")), f"exercised{part.tag}"),
+                *self._agreed_reason(part, part.column("verdict"), BOOL),
             ]
         return exp.select(*columns).from_(tree.table(weighed)).group_by(*(each.copy() for each in key))
 
@@ -332,10 +384,42 @@ class _Records:
             tree.alias(exp.Count(this=exp.Star()), "states"),
             *(tree.alias(self._outcome(part), f"verdict{part.tag}") for part in self._parts),
         ]
+        for part in self._parts:
+            columns += self._agreed_reason(part, part.judged.verdict, part.frame.gives)
         return exp.select(*key, *columns).from_(tree.table(judged)).group_by(*(each.copy() for each in key))
 
     def _outcome(self, part: _Part) -> exp.Expr:
         return (_unanimous if part.frame.gives == BOOL else _alike)(part.judged.verdict)
+
+    def _agreed_reason(self, part: _Part, verdict: exp.Expr, gives: Type | None) -> list[exp.Expr]:
+        """The column with the reason that the alternatives give together, if they can: that they differ,
+        else the first word of those that are unknown.
+        """
+        own, branches = self._own_reasons(part), []
+        if self._records.alternatives is not None:
+            branches.append((_differ(verdict, gives), tree.string(SEVERAL_STATES)))
+        if not own:
+            return [tree.alias(tree.case(branches), f"reason{part.tag}")] if branches else []
+        unknown = tree.case([(tree.is_null(verdict.copy()), tree.case(own))])
+        said: exp.Expr = exp.Min(this=unknown)
+        if branches:
+            said = exp.Case(ifs=[exp.If(this=test, true=then) for test, then in branches], default=said)
+        return [tree.alias(said, f"reason{part.tag}")]
+
+    def _reason(self, part: _Part) -> exp.Expr:
+        """Why an element is unknown: for what its alternatives say, else for what it says itself."""
+        states, universe = self._records.table, self._records.universe.table
+        of_states, of_universe = of_table(self._mapping, states), of_table(self._mapping, universe)
+        found: list[exp.Expr] = []
+        if self._records.alternatives is not None or self._own_reasons(part):
+            found.append(self._complete(part.column("reason", self._agreed_name)))
+        if of_universe.row is not None:
+            found.append(tree.col(of_universe.row, self._universe_name))
+        if of_states.otherwise != of_universe.otherwise:
+            met = tree.is_known(tree.col("states", self._agreed_name))
+            found.append(tree.case([(met, tree.string(of_states.otherwise or NOT_KNOWN))]))
+        verdict = self._complete(part.column("verdict", self._agreed_name))
+        return tree.case([(tree.is_null(verdict), first_of(found, of_universe.otherwise or NOT_KNOWN))])
 
     def _first(self, columns: list[str]) -> exp.Expr:
         """The first alternative, so that one state is shown and not a mixture. As a record: its text is
@@ -385,6 +469,13 @@ def _unanimous(verdict: exp.Expr) -> exp.Expr:
     """TRUE or FALSE where all rows of the group are, else null."""
     wrong = tree.negation(verdict.copy())
     return tree.case([(_every(tree.surely(verdict)), exp.true()), (_every(tree.surely(wrong)), exp.false())])
+
+
+def _differ(value: exp.Expr, gives: Type | None) -> exp.Expr:
+    """Whether two rows of the group have different values; what is unknown is not different."""
+    if gives == BOOL:
+        return tree.all_of([_some(value.copy()), _some(tree.negation(value.copy()))])
+    return exp.LT(this=exp.Min(this=value.copy()), expression=exp.Max(this=value.copy()))
 
 
 def _alike(value: exp.Expr) -> exp.Expr:

@@ -19,7 +19,8 @@ from tlasql.source import excerpt
 INTERVAL_TYPES = dict(zip(INTERVAL, ("bigint", "bigint", "timestamp", "timestamp"), strict=True))
 OUTPUT = {
     "cluster": "string", "scope": "string", "witness": "string", **INTERVAL_TYPES, "verdict": "boolean",
-    "exercised": "boolean", "failed_conjunct": "string", "values": "string", "evidence": "string",
+    "exercised": "boolean", "failed_conjunct": "string", "reason": "string", "values": "string",
+    "evidence": "string",
 }  # fmt: skip
 
 
@@ -71,10 +72,11 @@ def verdict_row(
     witness: exp.Expr | None = None,
     verdict: exp.Expr | None = None,
     failed: exp.Expr | None = None,
+    reason: exp.Expr | None = None,
     values: exp.Expr | None = None,
     evidence: exp.Expr | None = None,
 ) -> list[exp.Expr]:
-    """The output columns in their order; what is not given is null."""
+    """The output columns in their order; what is not given is null. ``reason``: of an unknown verdict."""
     scoped = list(scope) if scope is not None else [tree.col(each) for each in mapping.scope]
     given = {
         "cluster": scoped[0],
@@ -84,6 +86,7 @@ def verdict_row(
         "verdict": verdict,
         "exercised": exercised,
         "failed_conjunct": failed,
+        "reason": reason,
         "values": values,
         "evidence": evidence,
     }

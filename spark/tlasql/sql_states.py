@@ -11,8 +11,10 @@ from tlasql import tree
 from tlasql.access import leaves
 from tlasql.errors import TlaSqlError
 from tlasql.ir import Bound, Expr, Op, Prime, Variable, text
+from tlasql.mapping import Whole
 from tlasql.normalise import Clause, Range
 from tlasql.plan import StateFrame
+from tlasql.reasons import NOT_KNOWN, Why, of_table
 from tlasql.shapes import strict
 from tlasql.sql_judging import Judging, Part, successor
 from tlasql.sql_rows import Ctes
@@ -109,6 +111,13 @@ class States(Judging[StateFrame]):
 
     def _witness(self, part: Part[StateFrame]) -> Sequence[str]:
         return [each.variable.name for each in part.frame.clause.ranges]
+
+    def _why(self, part: Part[StateFrame]) -> Why:
+        tables = [
+            each.table if isinstance(each, Whole) else each.homes[0].table for each in part.frame.variables
+        ]
+        words = (of_table(self._mapping, each).otherwise for each in tables)
+        return Why(otherwise=next((each for each in words if each is not None), NOT_KNOWN))
 
     def _shown(self, part: Part[StateFrame]) -> list[exp.Expr]:
         """The value of each state expression, as the source names it, witnesses left out."""

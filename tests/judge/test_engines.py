@@ -21,11 +21,11 @@ from fencepost.judge import engine as engines
 from fencepost.judge.engine import choose
 from fencepost.protocols import tables
 from fencepost.settings import Settings
-from fencepost.tables import CHAPTERS, DECISIONS, EPISODES, JUDGED, VERDICT_COVERAGE
+from fencepost.tables import CHAPTERS, DECISIONS, EPISODES, JUDGED, UNKNOWN_REASONS, VERDICT_COVERAGE
 from tlasql import compile_module
 
 SPEC = Path(__file__).resolve().parents[2] / "spec"
-VERDICTS = (EPISODES, VERDICT_COVERAGE, DECISIONS)
+VERDICTS = (EPISODES, VERDICT_COVERAGE, UNKNOWN_REASONS, DECISIONS)
 Verdicts = Callable[..., dict[str, list[Row]]]
 
 

@@ -16,7 +16,7 @@ from fencepost.judge.engine import Engine
 from fencepost.judge.episodes import TIMES
 from fencepost.judge.rules import rule
 from fencepost.judge.spark_engine import SparkEngine
-from fencepost.tables import VERDICT_COVERAGE, WINDOWS
+from fencepost.tables import UNKNOWN_REASONS, VERDICT_COVERAGE, WINDOWS
 
 START = 1_767_225_600  # 2026-01-01
 SCHEMA = pa.schema(
@@ -25,7 +25,7 @@ SCHEMA = pa.schema(
         *((name, pa.int64()) for name in ("from_position", "to_position")),
         *((name, pa.timestamp("s", tz="UTC")) for name in ("from_time", "to_time")),
         *((name, pa.bool_()) for name in ("verdict", "exercised")),
-        *((name, pa.string()) for name in ("failed_conjunct", "values", "evidence")),
+        *((name, pa.string()) for name in ("failed_conjunct", "reason", "values", "evidence")),
     ]
 )
 Row = tuple[str, int | None, int | None, bool | None]
@@ -86,8 +86,22 @@ def results(invariants: dict[str, list[Row]]) -> pa.Table:
         times = [None if each is None else START + each for each in (start, end)]
         failed = "x < y (Module:7)" if verdict is False else None
         exercised = witness != "vacuous"
+        reason = f"{witness}_{start}" if verdict is None else None
         shown = [f'{{"at":{start}}}', "{}"]
-        return ["epoch_order", "c", case, witness, start, end, *times, verdict, exercised, failed, *shown]
+        return [
+            "epoch_order",
+            "c",
+            case,
+            witness,
+            start,
+            end,
+            *times,
+            verdict,
+            exercised,
+            failed,
+            reason,
+            *shown,
+        ]
 
     rows = [row(case, *each) for case, given in invariants.items() for each in given]
     return pa.Table.from_pylist([dict(zip(SCHEMA.names, each, strict=True)) for each in rows], schema=SCHEMA)
@@ -102,12 +116,13 @@ def apply(
     *,
     unread: int | None = None,
 ) -> Found:
-    """Every rule in turn: the rows of verdicts.episodes and verdicts.coverage."""
+    """Every rule in turn: the rows of verdicts.episodes, verdicts.coverage and verdicts.unknown_reasons."""
     names = {"definition": definition, "module": "M", "kind": "invariant", "severity": severity}
     engine.give("definitions", pa.table({name: [value] for name, value in names.items()}))
     engine.give("sides", pa.table({"place": ["c"], "cluster": ["c"], "sign": [1]}))
     engine.give("chapters", pa.Table.from_pylist([], schema=TIMES))
     engine.give("counted", VERDICT_COVERAGE.arrow_schema.empty_table())
+    engine.give("counted_reasons", UNKNOWN_REASONS.arrow_schema.empty_table())
     engine.give("clusters", pa.table({"cluster": ["c"]}))
     engine.give("windows", since("c", window))
     of_module = {"module": ["M"], "cluster": ["c"], "entries": pa.array([unread], pa.int64())}
@@ -119,9 +134,10 @@ def apply(
     no_chapter = "SELECT *, CAST(NULL AS BIGINT) AS chapter FROM"
     engine.keep("scopes", f"{no_chapter} ({rule('scopes')}) AS scopes")
     engine.keep("failing", f"{no_chapter} ({rule('failing')}) AS failing")
-    for name in ("unmet", "stretches", "met", "counts"):
+    engine.view("gathered", "SELECT *, 'failing' AS kind FROM failing")
+    for name in ("unmet", "stretches", "met", "counts", "reasons"):
         engine.keep(name, rule(name))
-    return {name: engine.rows(rule(name)) for name in ("episodes", "coverage")}
+    return {name: engine.rows(rule(name)) for name in ("episodes", "coverage", "reasons")}
 
 
 def since(cluster: str, at: int | None) -> pa.Table:
@@ -173,6 +189,28 @@ def test_an_episode_keeps_the_values_of_its_first_row(found: Found) -> None:
         row for row in found["episodes"] if row["scope"] == "the first row of a stretch gives its values"
     ]
     assert row["values"] == '{"at":0}'
+
+
+def test_an_unknown_episode_has_the_reason_of_its_first_row(engine: DuckEngine) -> None:
+    """Each row is counted for its own, and the most frequent one stands for the definition."""
+    rows: list[Row] = [("a", 10, 20, None), ("a", 0, 10, None), ("b", 40, 50, False), ("c", 60, 70, True)]
+    found = apply(engine, results({"s": rows, "t": [("a", 10, 11, None)]}))
+    why = {(row["scope"], row["witness"]): row["reason"] for row in found["episodes"]}
+    assert why == {("s", "a"): "a_0", ("t", "a"): "a_10", ("s", "b"): None, ("s", None): None}
+    assert {row["reason"]: row["unknown"] for row in found["reasons"]} == {"a_0": 1, "a_10": 2}
+    unknown = apply(engine, results({"s": rows[:2], "t": [("a", 10, 11, None)]}))["coverage"][0]
+    assert (unknown["status"], unknown["reason"]) == ("unknown", "a_10")
+    unread = apply(engine, results({"s": rows[3:]}), unread=2)["coverage"][0]
+    assert (unread["status"], unread["reason"]) == ("unknown", "unread")
+    assert found["coverage"][0]["reason"] is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_reasons_are_counted_as_often_as_there_is_something_unknown(engine: DuckEngine, seed: int) -> None:
+    found = apply(engine, random_rows(seed))
+    assert sum(row["unknown"] for row in found["reasons"]) == found["coverage"][0]["unknown"] > 20
+    known = [row for row in found["episodes"] if (row["verdict"] == "unknown") == (row["reason"] is None)]
+    assert known == []
 
 
 def test_the_times_of_an_episode_are_those_of_its_positions(found: Found) -> None:

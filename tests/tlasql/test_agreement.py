@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -174,13 +174,17 @@ def test_decisions_agree_with_the_evaluator(subject: Subject, decided: dict[str,
 
 
 def test_duckdb_decides_as_spark_does(
-    subject: Subject, decided: dict[str, dict[str, Any]], source: Data
+    subject: Subject, decided: dict[str, dict[str, Any]], by_spark: dict[str, list[Row]], source: Data
 ) -> None:
     """Also of the records of which evidence is missing."""
     for each in subject.module.in_dialect("duckdb").definitions:
         if each.mark.id in decided:
-            said = {row["subject"]: row["outcome"] for row in source.rows(each.sql)}
+            found = source.rows(each.sql)
+            said = {row["subject"]: row["outcome"] for row in found}
             assert said == decided[each.mark.id], each.mark.id
+            why = {row["subject"]: row["reason"] for row in found}
+            assert why == {row["subject"]: row["reason"] for row in by_spark[each.mark.id]}, each.mark.id
+            assert [row for row in found if (row["outcome"] is None) == (row["reason"] is None)] == []
 
 
 def test_removed_evidence_never_changes_a_decision(decided: dict[str, dict[str, Any]]) -> None:
@@ -234,6 +238,21 @@ def test_a_conjunct_is_named_exactly_where_it_fails(rows: Rows) -> None:
     every = [row for by_scope in rows.values() for own in by_scope.values() for row in own]
     assert {row["failed_conjunct"] is not None for row in every if row["verdict"] is False} == {True}
     assert {row["failed_conjunct"] is None for row in every if row["verdict"] is not False} == {True}
+
+
+def test_what_is_unknown_says_why_and_nothing_else(subject: Subject, rows: Rows, source: Data) -> None:
+    """DuckDB gives the same reasons as Spark."""
+    for each in subject.module.in_dialect("duckdb").definitions:
+        if each.mark.id not in rows:
+            continue
+        by_spark = [row for own in rows[each.mark.id].values() for row in own]
+        assert [row for row in by_spark if (row["verdict"] is None) == (row["reason"] is None)] == []
+        found = source.rows(each.sql)
+        assert Counter(map(_reason, found)) == Counter(map(_reason, by_spark)), each.mark.id
+
+
+def _reason(row: Row | Mapping[str, Any]) -> tuple[Any, ...]:
+    return row["scope"], row["witness"], row["from_position"], row["verdict"], row["reason"]
 
 
 def test_removed_evidence_never_flips_a_verdict(subject: Subject, rows: Rows) -> None:

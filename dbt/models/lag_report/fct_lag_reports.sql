@@ -27,6 +27,10 @@ select
     reports.non_logged_stores,
     coalesce(decided.proposed_total_lag, 'unknown') as proposed_total_lag,
     coalesce(decided.shipped_total_lag, 'unknown') as shipped_total_lag,
+    case
+        when decided.proposed_total_lag is null or decided.shipped_total_lag is null
+            then coalesce(decided.unknown_reason, 'not_captured')
+    end as unknown_reason,
     reports.leader_lag,
     reports.assigned_as,
     reports.assigned_to,

@@ -9,6 +9,7 @@ select
     unix_millis(ended_at) - unix_millis(occurred_at) as fenced_ms,
     leaders_moved,
     isr_shrunk,
+    if(cause is null, 'not_logged', null) as unknown_reason,
     caused_position
 from {{ source('silver', 'leader_epoch_fencings') }}
 where kind = 'broker'

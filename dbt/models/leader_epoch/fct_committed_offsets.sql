@@ -42,6 +42,16 @@ lives as (
         on commits.cluster = incarnations.cluster and commits.newest_topic_id = incarnations.topic_id
     left join {{ ref('int_offset_uses') }} as uses
         on commits.cluster = uses.cluster and commits.commit_id = uses.commit_id
+),
+
+judged as (
+    select
+        *,
+        case
+            when error <> 'NONE' or committed_offset <= 0 or origin_topic_id = '' then false
+            else is_late or is_used_elsewhere or (is_stored and is_gone)
+        end as is_orphaned
+    from lives
 )
 
 select
@@ -64,15 +74,18 @@ select
     kip_232,
     shipped,
     is_stored,
-    case
-        when error <> 'NONE' or committed_offset <= 0 or origin_topic_id = '' then false
-        else is_late or is_used_elsewhere or (is_stored and is_gone)
-    end as is_orphaned,
+    is_orphaned,
     is_late,
     topic_removed_at,
     used,
     log_start_offset,
     log_end_offset,
+    case
+        when kip_232 is null or shipped is null then coalesce(unknown_reason, 'topic_unknown')
+        when error = 'NONE' and origin_topic_id is null and (is_orphaned is null or is_late is null)
+            then 'client_unknown'
+        when is_orphaned is null or is_stored is null then 'not_captured'
+    end as unknown_reason,
     is_transactional,
     client_id,
     client_host,
@@ -87,4 +100,4 @@ select
     to_position as met_to_position,
     file,
     position
-from lives
+from judged

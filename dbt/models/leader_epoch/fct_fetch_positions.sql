@@ -45,6 +45,11 @@ select
     positions.diverging_end_offset,
     positions.error = 'NONE' and positions.diverging_epoch < 0 and decided.kip_232 <> 'NONE'
         as is_unlike_kip_232,
+    case
+        when decided.kip_232 is null or decided.shipped is null
+            then coalesce(decided.unknown_reason, 'topic_unknown')
+        when positions.origin is null then 'client_unknown'
+    end as unknown_reason,
     positions.request_id,
     positions.file,
     positions.position,

@@ -22,6 +22,7 @@ select
     lost_leader_epoch,
     lost_brokers,
     checkpoint_agrees,
+    if(leader is null or how is null or records_lost is null, 'not_captured', null) as unknown_reason,
     leaders_moved,
     elected_by,
     elected_by_client_id,

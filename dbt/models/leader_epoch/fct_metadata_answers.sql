@@ -43,6 +43,11 @@ select
     decided.shipped,
     told.accepted as is_accepted,
     told.accepted = (decided.kip_232 = 'OUTDATED') as is_unlike_kip_232,
+    case
+        when decided.kip_232 is null or decided.kip_232_without_max is null or decided.shipped is null
+            then coalesce(decided.unknown_reason, 'client_unknown')
+        when told.accepted is null then 'client_unknown'
+    end as unknown_reason,
     told.answer_partition_id,
     told.file,
     told.position,

@@ -40,6 +40,7 @@ select
     least(commits.committed_offset, losses.lost_to) - losses.lost_from as records_read_and_lost,
     least(commits.committed_offset, commits.log_end_offset) - losses.lost_from as records_at_risk,
     commits.is_stored,
+    if(commits.is_stored is null or commits.log_end_offset is null, 'not_captured', null) as unknown_reason,
     commits.used,
     uses.used_at,
     uses.client_id as used_by,

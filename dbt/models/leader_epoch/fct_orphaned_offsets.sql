@@ -55,6 +55,10 @@ select
         null,
         greatest(0, least(committed_offset, log_end_offset) - log_start_offset)
     ) as records_at_risk,
+    case
+        when is_late is null then 'client_unknown'
+        when is_stored is null or (newest_topic_id is not null and log_end_offset is null) then 'not_captured'
+    end as unknown_reason,
     used,
     used_at,
     used_by,

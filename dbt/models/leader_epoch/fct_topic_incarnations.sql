@@ -7,6 +7,7 @@ select
     previous_topic_id,
     live as is_live,
     partitions,
+    if(incarnation is null or live is null or partitions is null, 'not_captured', null) as unknown_reason,
     created_at,
     created_by,
     created_by_client_id,

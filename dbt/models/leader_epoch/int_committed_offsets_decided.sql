@@ -39,6 +39,7 @@ select
     committed.to_position,
     decided.kip_232,
     decided.shipped,
+    decided.unknown_reason,
     committed.chapter
 from {{ in_changed_chapters(source('silver', 'committed_offsets')) }} as committed
 left join decided on committed.cluster = decided.cluster and committed.commit_id = decided.commit_id

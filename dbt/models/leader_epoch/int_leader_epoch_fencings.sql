@@ -32,6 +32,8 @@ select
         {{ iso_moment('caused_at') }} as caused_at,
         after_cause_ms,
         {{ iso_moment('ended_at') }} as ended_at,
-        unix_millis(ended_at) - unix_millis(occurred_at) as lasted_ms
+        unix_millis(ended_at) - unix_millis(occurred_at) as lasted_ms,
+        -- nothing is written of a candidate whose epoch was over
+        if(cause is null, if(kind = 'controller', 'not_logged', 'not_captured'), null) as unknown_reason
     )) as evidence
 from {{ source('silver', 'leader_epoch_fencings') }}

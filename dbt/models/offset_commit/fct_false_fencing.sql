@@ -143,6 +143,7 @@ requests as (
         {%- for policy in policies %}
         {{ accepts_all('refused.decision_' ~ policy) }} as accepted_by_{{ policy }},
         {%- endfor %}
+        min(refused.unknown_reason) as unknown_reason,
         count(*) as partitions,
         sum(refused.records) as records_to_reprocess,
         count(refused.records) as partitions_with_records,
@@ -183,6 +184,13 @@ select
     {%- for policy in policies %}
     accepted_by_{{ policy }},
     {%- endfor %}
+    if(
+        {%- for policy in policies %}
+        accepted_by_{{ policy }} is null{{ ' or' if not loop.last }}
+        {%- endfor %},
+        unknown_reason,
+        null
+    ) as unknown_reason,
     file,
     position
 from requests

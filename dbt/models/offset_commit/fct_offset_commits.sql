@@ -22,6 +22,8 @@ decided as (
         states.member_epoch,
         states.states,
         states.untold,
+        decisions.truth_reason,
+        decisions.unknown_reason as decision_reason,
         decisions.commit_id is not null as is_judged,
         case
             -- what was stored was accepted, whatever its client was told
@@ -95,16 +97,27 @@ select
     rule,
     rebalancing,
     case
-        when unknown_reason is not null then unknown_reason
+        when broker_answer = 'unknown' then 'no_answer'
+        when has_unknown
+            then
+                coalesce(
+                    if(truth = 'unknown', truth_reason, cast(null as string)),
+                    decision_reason,
+                    unknown_reason,
+                    'not_captured'
+                )
+    end as unknown_reason,
+    case
         when broker_answer = 'unknown' then 'the request log does not tell what the broker answered'
         when not has_unknown then cast(null as string)
+        when unknown_detail is not null then unknown_detail
         when states is null then 'no state of the group was rebuilt for this commit'
         when untold <> '' then concat('the logs do not tell ', untold, ' at the moment of the commit')
         when not is_judged then 'the commit has not been judged'
         when states > 1
             then concat('decided at one of ', states, ' states of the group, whose answers differ')
         else 'another partition of the same request met an unknown state'
-    end as unknown_reason,
+    end as unknown_detail,
     owner_member_id,
     member_epoch,
     file,

@@ -12,8 +12,10 @@ select
     {%- endfor %}
     {%- for decision in naming %}
     {%- set outcome = "max(outcome) filter (where decision = '" ~ decision ~ "')" %}
-    coalesce({{ outcome }}, 'unknown') as {{ decision }}{{ ',' if not loop.last }}
+    coalesce({{ outcome }}, 'unknown') as {{ decision }},
     {%- endfor %}
+    {{ reason_of(['truth']) }} as truth_reason,
+    {{ reason_of(['shipped_error', 'proposed_error'] + accepting | reverse | list) }} as unknown_reason
 from {{ source('verdicts', 'decisions') }}
 where decision in (
     {%- for decision in accepting + naming %}

@@ -15,6 +15,7 @@ commits as (
         max(position) as position,
         {{ agreed('rule') }} as rule,
         {{ agreed('member_epoch') }} as member_epoch,
+        max(unknown_reason) as unknown_reason,
         sort_array(
             collect_list(struct(coalesce(topic, topic_id) as topic, partition, committed_offset as offset))
         ) as offsets
@@ -80,7 +81,8 @@ select
         commits.request_id,
         commits.client_id,
         decided.from_position,
-        decided.to_position
+        decided.to_position,
+        if(commits.rule is null, coalesce(commits.unknown_reason, 'release_unknown'), null) as unknown_reason
     )) as evidence
 from commits
 left join decided on commits.cluster = decided.cluster and commits.request_id = decided.request_id

@@ -48,7 +48,12 @@ select
     joins.responded_at,
     cast(unix_millis(joins.responded_at) - unix_millis(joins.requested_at) as bigint) as waited_ms,
     joins.candidates,
-    coalesce(joins.unread_reason, joins.unknown_reason) as unknown_reason,
+    case
+        when joins.error is null then 'no_answer'
+        when decided.shipped is null or decided.proposed is null
+            then coalesce(decided.unknown_reason, joins.unknown_reason, 'not_captured')
+    end as unknown_reason,
+    coalesce(joins.unread_reason, joins.unknown_detail) as unknown_detail,
     joins.file,
     joins.position,
     joins.chapter

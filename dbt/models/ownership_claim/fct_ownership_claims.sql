@@ -40,6 +40,12 @@ select
         when not claims.assigned_to_self and not claims.assigned_to_another then 'taken_away'
         else 'unknown'
     end as outcome,
+    case
+        when decided.standing is null or decided.standing_by_newest_generation is null
+            then coalesce(decided.unknown_reason, 'unread')
+        when claims.assigned_to_self is null or claims.assigned_to_another is null then 'unread'
+        when claims.was_assigned is null and claims.claimed_generation >= 0 then 'not_captured'
+    end as unknown_reason,
     claims.assigned_to,
     claims.unread_reason,
     claims.from_time as claimed_at,

@@ -29,10 +29,14 @@ select
     decided.shipped,
     requests.error,
     case
-        when decided.shipped is not null then cast(null as string)
-        when requests.unknown_reason is not null then requests.unknown_reason
-        else {{ undecided_reason('(decided.addition_id is not null)', 'states.states') }}
+        when decided.shipped is null
+            then coalesce(decided.unknown_reason, requests.unknown_reason, 'not_captured')
     end as unknown_reason,
+    case
+        when decided.shipped is not null then cast(null as string)
+        when requests.unknown_detail is not null then requests.unknown_detail
+        else {{ undecided_detail('(decided.addition_id is not null)', 'states.states') }}
+    end as unknown_detail,
     requests.requested_at,
     requests.responded_at,
     requests.record_offset,

@@ -31,10 +31,14 @@ select
     requests.returned_epoch,
     decided.kip_890 <> decided.shipped as is_shipped_unlike_kip_890,
     case
-        when decided.kip_890 is not null and decided.shipped is not null then cast(null as string)
-        when requests.unknown_reason is not null then requests.unknown_reason
-        else {{ undecided_reason('(decided.request_id is not null)', 'states.states') }}
+        when decided.kip_890 is null or decided.shipped is null
+            then coalesce(decided.unknown_reason, requests.unknown_reason, 'not_captured')
     end as unknown_reason,
+    case
+        when decided.kip_890 is not null and decided.shipped is not null then cast(null as string)
+        when requests.unknown_detail is not null then requests.unknown_detail
+        else {{ undecided_detail('(decided.request_id is not null)', 'states.states') }}
+    end as unknown_detail,
     requests.requested_at,
     requests.responded_at,
     requests.record_offset,

@@ -90,6 +90,7 @@ select
     end as exhausted_at,
     if(kind = 'idempotent', null, rotations) as rotations,
     is_stuck,
+    if(producer_epoch is null, 'not_captured', null) as unknown_reason,
     is_current,
     first_seen_at,
     known_until

@@ -15,6 +15,9 @@ decided as (
             when bool_or(outcome = 'true' and decision = '{{ rule }}_{{ outcome }}') then '{{ outcome }}'
             {%- endfor %}
         end as {{ rule }}
+        {%- endfor %},
+        {%- for rule in words %}
+        min(reason) filter (where decision like '{{ rule }}%') as {{ rule }}_reason{{ ',' if not loop.last }}
         {%- endfor %}
     from {{ in_changed_chapters(source('verdicts', 'decisions')) }}
     where decision in (
@@ -55,6 +58,8 @@ answered as (
         requests.*,
         decided.kip_360,
         decided.shipped,
+        decided.kip_360_reason,
+        decided.shipped_reason,
         decided.request_id is not null as is_judged,
         states.states,
         states.status,
@@ -114,11 +119,18 @@ select
         else kip_360 <> shipped
     end as is_shipped_unlike_kip_360,
     case
-        when unknown_reason is not null then unknown_reason
+        when error is null then 'no_answer'
+        when kip_360 is null then coalesce(kip_360_reason, unknown_reason, 'not_captured')
+        when shipped is null then coalesce(shipped_reason, unknown_reason, 'not_captured')
+        -- which of two grants the answer is, the state tells that was met
+        when broker is null then coalesce(unknown_reason, 'several_states')
+    end as unknown_reason,
+    case
         when error is null then 'the request log does not tell what the broker answered'
         when kip_360 is not null and shipped is not null and broker is not null then cast(null as string)
-        else {{ undecided_reason('is_judged', 'states') }}
-    end as unknown_reason,
+        when unknown_detail is not null then unknown_detail
+        else {{ undecided_detail('is_judged', 'states') }}
+    end as unknown_detail,
     requested_at,
     responded_at,
     record_offset,

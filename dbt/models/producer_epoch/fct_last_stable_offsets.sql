@@ -60,6 +60,7 @@ held as (
         holders.producer_epoch,
         holders.transactional_id,
         holders.from_time,
+        dangling.unknown_reason,
         coordinated.late,
         dangling.is_dangling = 'true' as is_dangling,
         -- what was deleted holds nothing back any more
@@ -108,6 +109,11 @@ select
         when listed and not late then 'ordinary'
         else 'unknown'
     end as held_by,
+    case
+        when not is_known then 'not_captured'
+        when is_held and not coalesce(is_dangling, false) and not coalesce(listed and late is not null, false)
+            then coalesce(unknown_reason, 'not_captured')
+    end as unknown_reason,
     if(is_known, producer_id, null) as producer_id,
     if(is_known, producer_epoch, null) as producer_epoch,
     if(is_known, transactional_id, null) as transactional_id,

@@ -26,6 +26,7 @@ select
     bumps.batches,
     bumps.records,
     bumps.written_twice as is_written_twice,
+    if(bumps.written_twice is null or bumps.previous_epoch is null, 'not_captured', null) as unknown_reason,
     bumps.batches_again,
     bumps.records_again,
     bumps.again_offset,

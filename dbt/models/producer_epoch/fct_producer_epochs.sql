@@ -98,6 +98,7 @@ select
     if(followed.has_previous, followed.id_before, null) as previous_producer_id,
     if(followed.has_previous, followed.epoch_before, null) as previous_producer_epoch,
     followed.cause,
+    if(followed.cause is null or followed.producer_epoch is null, 'not_captured', null) as unknown_reason,
     followed.caused_by_client_id,
     followed.caused_by_connection,
     followed.caused_by_request_id,
@@ -135,6 +136,10 @@ select
         when asked.previous_producer_id is not null then 'reset'
         when asked.request_id is not null then 'new_instance'
     end as cause,
+    case
+        when uncoordinated.is_transactional then 'not_captured'
+        when uncoordinated.producer_epoch = 0 and asked.request_id is null then 'not_captured'
+    end as unknown_reason,
     asked.client_id as caused_by_client_id,
     if(uncoordinated.producer_epoch = 0, asked.connection, null) as caused_by_connection,
     if(uncoordinated.producer_epoch = 0, asked.request_id, null) as caused_by_request_id,

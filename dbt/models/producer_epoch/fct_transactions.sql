@@ -52,6 +52,10 @@ select
     end as is_ended_by_another,
     transactions.outcome,
     transactions.abort_cause,
+    case
+        when transactions.outcome is null or transactions.late is null then 'not_captured'
+        when transactions.outcome = 'aborted' and transactions.abort_cause is null then 'not_captured'
+    end as unknown_reason,
     transactions.started_at,
     transactions.prepared_at,
     transactions.completed_at,

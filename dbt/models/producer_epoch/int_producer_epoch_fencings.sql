@@ -28,7 +28,8 @@ select
         fencings.caused_by_connection,
         fencings.fenced_position,
         {{ iso_moment('fencings.fenced_at') }} as fenced_at,
-        unix_millis(fencings.occurred_at) - unix_millis(fencings.caused_at) as after_cause_ms
+        unix_millis(fencings.occurred_at) - unix_millis(fencings.caused_at) as after_cause_ms,
+        if(fencings.cause is null, 'not_captured', null) as unknown_reason
     )) as evidence
 from {{ source('silver', 'producer_fencings') }} as fencings
 left join {{ ref('int_producer_clients') }} as clients

@@ -13,6 +13,7 @@ select
     `unknown`,
     unread,
     status,
+    reason,
     since,
     {{ definition_text('module', 'invariant') }} as description
 from {{ source('verdicts', 'coverage') }}

@@ -14,6 +14,7 @@ select
     to_time,
     verdict,
     failed_conjunct,
+    reason,
     `values`,
     evidence,
     chapter

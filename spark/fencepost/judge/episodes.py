@@ -17,7 +17,7 @@ import pyarrow as pa
 from fencepost.judge.chapters import Chapter, Chapters, where
 from fencepost.judge.rules import keep_intervals, rule
 from fencepost.lake import Where
-from fencepost.tables import EPISODES, PIECES, VERDICT_COVERAGE
+from fencepost.tables import EPISODES, PIECES, UNKNOWN_REASONS, VERDICT_COVERAGE
 
 if TYPE_CHECKING:
     from fencepost.judge.engine import Engine
@@ -27,7 +27,7 @@ _NOW, _OLD = "now ", "old "
 _SCOPE = ("cluster", "definition", "scope")
 _WITNESS = (*_SCOPE, "witness", "verdict", "failed_conjunct")
 _COUNTED = ("checked", "exercised", "holds", "violated", "unknown")
-_PLACED = ("chapter", "kind", *_WITNESS, "begins", "ends", "from_time", "to_time", *_COUNTED)
+_PLACED = ("chapter", "kind", *_WITNESS, "reason", "begins", "ends", "from_time", "to_time", *_COUNTED)
 """The columns of pieces without the texts of what fails, which take most of the space."""
 _TIME = pa.timestamp("us", tz="UTC")
 TIMES = pa.schema({"place": pa.string(), "chapter": pa.int64(), "begins": _TIME, "until": _TIME})
@@ -65,6 +65,9 @@ def update_episodes(engine: Engine, history: Chapters, *, whole: bool) -> None:
     else:
         engine.keep("made", rule("episodes"))
         _replace_changed(engine)
+    engine.fetch("counted_reasons", UNKNOWN_REASONS, () if whole else None)
+    engine.keep("reasons", rule("reasons"))
+    engine.replace(UNKNOWN_REASONS, ["SELECT * FROM reasons"])
     engine.fetch("counted", VERDICT_COVERAGE, () if whole else None)
     engine.keep("counts", rule("counts"))
     engine.keep("coverage", rule("coverage"))

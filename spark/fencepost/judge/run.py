@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _COLUMNS = {
     # the outcome of one decision is a truth value, that of another a word: text can hold both
-    True: "definition, cluster, subject, CAST(outcome AS STRING) AS outcome",
+    True: "definition, cluster, subject, CAST(outcome AS STRING) AS outcome, reason",
     False: RESULT,
 }
 log = logging.getLogger(__name__)

@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -17,6 +18,7 @@ from fencepost.jars import prepared, spark_jars
 from fencepost.marts.result import MartsError
 from fencepost.places import project_folder, work_folder
 from fencepost.protocols import protocols
+from fencepost.reasons import REASONS
 from fencepost.report.wording import first_paragraph
 from fencepost.settings import Settings
 from fencepost.tables import CHAPTER
@@ -62,6 +64,7 @@ def invoke(
     common = [str(part) for option in places.items() for part in option]
     variables: dict[str, Any] = {
         "marked_definitions": marked_definitions(),
+        "unknown_reasons": {name: asdict(reason) for name, reason in REASONS.items()},
         "fencing_protocols": fencing_protocols(folder / "models"),
         "clock_tables": clock_tables(),
     }

@@ -4,6 +4,7 @@ from fencepost.report.episodes import VERDICTS, Finding, finding_sentence, findi
 from fencepost.report.evidence import Evidence
 from fencepost.report.overview import COVERAGE, judged, screenful
 from fencepost.report.story import UnknownVerdictError, explain, verdict
+from fencepost.report.unknown import unknown_by_reason
 
 __all__ = [
     "COVERAGE",
@@ -16,5 +17,6 @@ __all__ = [
     "findings",
     "judged",
     "screenful",
+    "unknown_by_reason",
     "verdict",
 ]

@@ -6,6 +6,7 @@ import textwrap
 
 from fencepost.reading import Reader, rows
 from fencepost.report.episodes import VERDICTS, Finding, Row, findings_of
+from fencepost.report.unknown import reason_lines
 from fencepost.report.wording import indented, log_of, named, parsed, place
 from fencepost.words import WIDTH, time_of
 
@@ -60,6 +61,9 @@ def _story(finding: Finding) -> list[str]:
         lines.append(f"  witness: {named(parsed(verdict['witness']), finding.names)}")
     if verdict["failed_conjunct"]:
         lines.append(f"  false: {verdict['failed_conjunct']}")
+    if verdict["reason"]:
+        lines.append("  unknown, because")
+        lines += [f"  {line}" for line in reason_lines(verdict["reason"])]
     values = parsed(verdict["values"])
     if values:
         width = max(map(len, values))

@@ -46,7 +46,14 @@ from fencepost.tables.rebuilds import (
     WINDOWS,
 )
 from fencepost.tables.table import CHAPTER, Table
-from fencepost.tables.verdicts import DECISIONS, EPISODES, JUDGED, PIECES, VERDICT_COVERAGE
+from fencepost.tables.verdicts import (
+    DECISIONS,
+    EPISODES,
+    JUDGED,
+    PIECES,
+    UNKNOWN_REASONS,
+    VERDICT_COVERAGE,
+)
 
 BRONZE: tuple[Table, ...] = (
     BATCHES,
@@ -78,7 +85,7 @@ OF_REBUILDS: tuple[Table, ...] = (
 """What a rebuild writes of the window and the chapters that it looks at, of what lies before them, and of
 what it could not read.
 """
-VERDICTS: tuple[Table, ...] = (EPISODES, VERDICT_COVERAGE, DECISIONS)
+VERDICTS: tuple[Table, ...] = (EPISODES, VERDICT_COVERAGE, UNKNOWN_REASONS, DECISIONS)
 OF_VERDICTS: tuple[Table, ...] = (PIECES, JUDGED)
 """What the judge keeps from run to run."""
 SCHEMAS: tuple[str, ...] = ("bronze", "silver", "verdicts", "marts")
@@ -113,6 +120,7 @@ __all__ = [
     "SCHEMAS",
     "TOPIC_ANSWERS",
     "TOPIC_LISTS",
+    "UNKNOWN_REASONS",
     "UNREAD_EVIDENCE",
     "VERDICTS",
     "VERDICT_COVERAGE",

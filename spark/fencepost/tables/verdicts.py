@@ -21,6 +21,7 @@ EPISODES = Table(
         **INTERVAL,
         "verdict": "string",  # holds, violated, unknown
         "failed_conjunct": "string",
+        "reason": "string",  # of an unknown verdict, a word of fencepost.reasons; of the first of its rows
         "values": "string",  # JSON object: leaf expression -> value
         "evidence": "string",  # JSON object: pointers into bronze and silver
         # the begin, in ms, of the chapter in which it ends; of what goes on, of the last one in which its
@@ -48,9 +49,24 @@ VERDICT_COVERAGE = Table(
         "unknown": "bigint",
         "unread": "bigint",  # pieces of evidence that it rests on and that are missing or could not be read
         "status": "string",  # violated, holds, holds_partly, unknown, not_exercised
+        # of the statuses unknown and holds_partly: the most frequent one of what is unknown, else unread
+        "reason": "string",
         "since": "timestamp",  # what was over before was not looked at; null: everything was
     },
     ("module", "invariant", "cluster"),
+)
+
+UNKNOWN_REASONS = Table(
+    "verdicts.unknown_reasons",
+    "How often each marked definition was unknown, by reason.",
+    {
+        "module": "string",
+        "invariant": "string",
+        "cluster": "string",
+        "reason": "string",  # a word of fencepost.reasons
+        "unknown": "bigint",
+    },
+    ("module", "invariant", "cluster", "reason"),
 )
 
 DECISIONS = Table(
@@ -62,6 +78,7 @@ DECISIONS = Table(
         "cluster": "string",
         "subject": "string",  # the record: the commit_id of a commit, the request_id of a request
         "outcome": "string",  # the text it gives, or true, false; null when states disagree or are unknown
+        "reason": "string",  # why the outcome is null, a word of fencepost.reasons
         # the begin of the chapter whose run wrote the row, in ms; null where every run judges all of history
         CHAPTER: "bigint",
     },
@@ -84,6 +101,7 @@ PIECES = Table(
         "witness": "string",
         "verdict": "string",  # violated, unknown
         "failed_conjunct": "string",
+        "reason": "string",  # why it is unknown
         "begins": "bigint",  # -1 of what has no position
         "ends": "bigint",  # the greatest bigint of what has no end
         "from_position": "bigint",

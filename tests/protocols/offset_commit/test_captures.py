@@ -166,7 +166,7 @@ def test_fewer_answers_tell_less_and_nothing_else(
     }
     text = (folder / "ground_truth.jsonl").read_text(encoding="utf-8")
     told = {tuple(row[name] for name in KEY): row for row in map(json.loads, text.splitlines())}
-    gone = [row for row in commits if (row["unknown_reason"] or "").startswith("cleaned away")]
+    gone = [row for row in commits if (row["unknown_detail"] or "").endswith("this commit was decided")]
     stood = 0
     for row in gone:
         made, state = told[tuple(row[name] for name in KEY)], met.get(row["commit_id"])

@@ -73,7 +73,7 @@ def _commit(r: Row) -> str:
     became = f", {r.outcome} at {r.transaction_ended_position}" if r.transaction_outcome else ""
     before = f", after {r.offset_before}" if r.offset_before is not None else ""
     who = f"{r.committer} of {r.group_type or 'no'} group"
-    known = r.unknown_reason or "known"
+    known = r.unknown_detail or "known"
     return (
         f"{r.correlation_id} {_topic(r.partition_key)} by {who}: {r.broker_error}, {where}{became}{before}; "
         f"{known}"

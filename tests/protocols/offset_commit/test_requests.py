@@ -46,7 +46,10 @@ def test_a_line_of_a_group_that_no_log_has_is_told_without_a_state() -> None:
         3,
     )
     (commit,) = _commits(json.dumps(GOOD), None)
-    assert commit["unknown_reason"] == "the request log has no answer for this partition"
+    assert (commit["unknown_reason"], commit["unknown_detail"]) == (
+        "no_answer",
+        "the request log has no answer for this partition",
+    )
 
 
 def test_a_partition_is_there_once_as_it_was_mentioned_last() -> None:

@@ -85,7 +85,7 @@ def _as_text(rows: Rows) -> Iterator[str]:
             f"line {row['position']} join of {row['member_id'] or '(new)'} presents "
             f"{_text(row['presented_generation'])} ({row['claim_source']}), {_text(row['claims'])} claims: "
             f"{row['error']} {row['response_generation']}, {row['candidates']} states "
-            f"{row['unknown_reason'] or ''}"
+            f"{row['unknown_detail'] or ''}"
         )
     line_of = {row["request_id"]: row["position"] for row in rows["group_joins"]}
     for row in rows["group_join_states"]:

@@ -129,7 +129,7 @@ def _init(r: Row) -> str:
     presented, returned = (
         _producer(r[f"{name}_id"], r[f"{name}_epoch"]) for name in ("provided", "returned")
     )
-    why = f"; {r['unknown_reason']}" if r["unknown_reason"] else ""
+    why = f"; {r['unknown_detail']}" if r["unknown_detail"] else ""
     record = f"record {_or_unknown(r['record_offset'])}, {r['candidates']} states"
     return f"{r['correlation_id']} {r['client_id']} {presented}: {r['error']} {returned}, {record}{why}"
 
@@ -172,7 +172,7 @@ def _addition(r: Row) -> str:
 
 
 def _record_and_states(r: Row) -> str:
-    why = f"; {r['unknown_reason']}" if r["unknown_reason"] else ""
+    why = f"; {r['unknown_detail']}" if r["unknown_detail"] else ""
     return f"record {_or_unknown(r['record_offset'])}, {r['candidates']} states{why}"
 
 

@@ -155,7 +155,7 @@ def _compacted_requests(
     show, and its key.
     """
     states, requests = replayed(cleaned(bronze, share))
-    keys = [key for key, row in requests.items() if (row["unknown_reason"] or "").startswith("cleaned away")]
+    keys = [key for key, row in requests.items() if (row["unknown_detail"] or "").startswith("cleaned away")]
     return [(requests[key], states.get(key, []), key) for key in keys]
 
 

@@ -1,7 +1,7 @@
--- counts, definitions, clusters, windows, unread -> the rows of verdicts.coverage: every definition for every configured
--- cluster, so that what has no row at all is reported as well. What nothing exercised never counts as holding, not even in
--- part. Evidence that is missing may be all that shows a violation, so while some of it is, nothing that rests on it counts
--- as holding throughout.
+-- counts, reasons, definitions, clusters, windows, unread -> the rows of verdicts.coverage: every definition for every
+-- configured cluster, so that what has no row at all is reported as well. What nothing exercised never counts as holding,
+-- not even in part. Evidence that is missing may be all that shows a violation, so while some of it is, nothing that rests
+-- on it counts as holding throughout.
 SELECT
   definitions.module,
   definitions.definition AS invariant,
@@ -22,12 +22,28 @@ SELECT
     WHEN counts.unknown > 0 THEN 'unknown'
     ELSE 'not_exercised'
   END AS status,
+  CASE
+    WHEN counts.violated > 0 THEN CAST(NULL AS STRING)
+    WHEN counts.unknown > 0 THEN foremost.reason
+    WHEN counts.holds > 0 AND unread.entries > 0 THEN 'unread'
+  END AS reason,
   windows.since
 FROM definitions
 CROSS JOIN clusters
 LEFT JOIN counts
   ON definitions.definition = counts.definition
   AND clusters.cluster = counts.cluster
+LEFT JOIN (
+  SELECT
+    invariant,
+    cluster,
+    reason,
+    ROW_NUMBER() OVER (PARTITION BY invariant, cluster ORDER BY unknown DESC, reason) AS place
+  FROM reasons
+) AS foremost
+  ON definitions.definition = foremost.invariant
+  AND clusters.cluster = foremost.cluster
+  AND foremost.place = 1
 LEFT JOIN windows
   ON clusters.cluster = windows.cluster
 LEFT JOIN unread

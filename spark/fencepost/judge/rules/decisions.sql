@@ -5,6 +5,7 @@ SELECT
   COALESCE(places.cluster, decided.cluster) AS cluster,
   decided.subject,
   decided.outcome,
+  decided.reason,
   places.chapter
 FROM decided
 JOIN definitions

@@ -14,6 +14,7 @@ WITH found AS (
     to_time,
     verdict,
     failed_conjunct,
+    reason,
     unmet.values,
     evidence,
     chapter
@@ -29,6 +30,7 @@ WITH found AS (
     met.from_time,
     met.to_time,
     'holds',
+    CAST(NULL AS STRING),
     CAST(NULL AS STRING),
     CAST(NULL AS STRING),
     CAST(NULL AS STRING),
@@ -77,6 +79,7 @@ SELECT
   CASE WHEN found.ends < 9223372036854775807 OR found.from_position IS NULL THEN found.to_time END AS to_time,
   found.verdict,
   found.failed_conjunct,
+  found.reason,
   found.values,
   found.evidence,
   found.chapter,

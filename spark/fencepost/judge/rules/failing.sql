@@ -7,6 +7,7 @@ SELECT
   witness,
   CASE WHEN verdict IS NULL THEN 'unknown' ELSE 'violated' END AS verdict,
   failed_conjunct,
+  reason,
   COALESCE(from_position, -1) AS begins,
   GREATEST(COALESCE(to_position, 9223372036854775807), COALESCE(from_position + 1, 0)) AS ends,
   from_position,

@@ -1,5 +1,5 @@
 -- failing -> the episodes in which a definition is violated or unknown: rows of one witness that fail alike and touch
--- or overlap, made one. Values and evidence are those of the first, the chapter is that of the last.
+-- or overlap, made one. Reason, values and evidence are those of the first, the chapter is that of the last.
 WITH apart AS (
   SELECT definition, cluster, scope, witness, verdict, failed_conjunct
   FROM failing
@@ -21,6 +21,7 @@ WITH apart AS (
     MIN(failing.from_position) AS from_position,
     MIN(failing.from_time) AS from_time,
     MAX(failing.to_time) AS to_time,
+    MIN(failing.reason) AS reason,
     MIN(failing.values) AS values,
     MIN(failing.evidence) AS evidence,
     MAX(failing.chapter) AS chapter
@@ -80,6 +81,7 @@ SELECT
   MIN(from_position) AS from_position,
   MIN(from_time) AS from_time,
   MAX(CASE WHEN ends = last_end THEN to_time END) AS to_time,
+  MAX(CASE WHEN first = 1 THEN reason END) AS reason,
   MAX(CASE WHEN first = 1 THEN ended.values END) AS values,
   MAX(CASE WHEN first = 1 THEN evidence END) AS evidence,
   MAX(chapter) AS chapter
@@ -98,6 +100,7 @@ SELECT
   from_position,
   from_time,
   to_time,
+  reason,
   failing.values,
   evidence,
   chapter

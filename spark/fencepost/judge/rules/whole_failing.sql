@@ -6,6 +6,7 @@ SELECT
   witness,
   verdict,
   failed_conjunct,
+  reason,
   begins,
   ends,
   from_position,

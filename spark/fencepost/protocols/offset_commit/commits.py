@@ -20,6 +20,7 @@ from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.request_states import RequestStates
 from fencepost.protocols.offset_commit.requests import Commit, CommitRequest
 from fencepost.protocols.offset_commit.states import State
+from fencepost.reasons import ALL_KNOWN, Unknown
 from fencepost.replay.group_coordinator.requests import ELSEWHERE
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.logs import Base
@@ -61,8 +62,8 @@ class Commits:
                 self._write_state(commit, state, rule, candidate=number)
             if commit.broker_error != NONE:
                 self._outcomes.note_refused(pending, commit)
-            reason = self._reason(pending, commit, states, rules)
-            self.commits.add(commit.number, _protocol(states), committer, len(states), reason)
+            unknown = self._unknown(pending, commit, states, rules)
+            self.commits.add(commit.number, _protocol(states), committer, len(states), *unknown)
 
     def _rule(self, commit: Commit, state: State) -> str | None:
         if not commit.accepted and commit.broker_error in ELSEWHERE:
@@ -105,14 +106,14 @@ class Commits:
         names = is_since(self._metadata, request.broker_id, request.responded_ms, NAMES_MISSING_GROUPS)
         return False if names and state.group_known is False else None
 
-    def _reason(
+    def _unknown(
         self,
         pending: RequestStates,
         commit: Commit,
         states: Sequence[tuple[int, State]],
         rules: Sequence[str | None],
-    ) -> str | None:
-        """Why no state, or not all of a state, is known; None if all is known."""
+    ) -> Unknown:
+        """Why no state, or not all of a state, is known."""
         if not commit.accepted:
             unanswered = self._reasons.unanswered(commit)
             if unanswered is not None:
@@ -125,9 +126,29 @@ class Commits:
         for _, state in states:
             complete = complete and (state.known or bool(_unfenced(commit.request, state)))
             keyed = keyed and state.owned_key is not None
-        if complete and keyed and None not in rules:
-            return None
-        return self._reasons.missing(commit.request, complete=complete, keyed=keyed)
+        ruled = None not in rules
+        if complete and keyed and ruled and not any(map(_is_partial, (state for _, state in states))):
+            return ALL_KNOWN
+        return self._reasons.missing(commit.request, complete=complete, keyed=keyed, ruled=ruled)
+
+
+def _is_partial(state: State) -> bool:
+    """Whether some of the member's own history is unknown in a state."""
+    return None in (
+        state.member_known,
+        state.classic_member,
+        state.instance_fenced,
+        state.member_epoch,
+        state.revocation_epoch,
+        state.partition_revocation_epoch,
+        state.assignment_epoch,
+        state.owned_at_client_epoch,
+        state.uninterrupted,
+        state.reassigned_since,
+        state.owned_by_self,
+        state.owned_by_another,
+        state.rebalancing,
+    )
 
 
 def _protocol(states: Sequence[tuple[int, State]]) -> str | None:

@@ -1,12 +1,24 @@
-"""Why the state that a commit met is unknown, in words: a reason begins with the case, the rest
-says where.
-"""
+"""Why the state that a commit met is unknown."""
 
 from __future__ import annotations
 
 from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.matches import Matches
 from fencepost.protocols.offset_commit.requests import Commit, CommitRequest
+from fencepost.reasons import (
+    CLEANED_AWAY,
+    LOST_IN_ELECTION,
+    NO_ANSWER,
+    NO_COORDINATOR,
+    NOT_CAPTURED,
+    NOT_LOGGED,
+    NOT_TOLD_APART,
+    OTHER_CLOCK,
+    RELEASE_UNKNOWN,
+    SEVERAL_STATES,
+    TOPIC_UNKNOWN,
+    Unknown,
+)
 from fencepost.replay.group_coordinator.requests import ELSEWHERE
 from fencepost.replay.logs import Base
 
@@ -23,61 +35,88 @@ class Reasons:
         self._lateness = lateness
         self._base = base
 
-    def unanswered(self, commit: Commit) -> str | None:
+    def unanswered(self, commit: Commit) -> Unknown | None:
         """The reason if, as far as is known, no coordinator decided the commit; None for other commits."""
         if commit.broker_error is None:
-            return "the request log has no answer for this partition"
+            return Unknown(NO_ANSWER, "the request log has no answer for this partition")
         if not commit.accepted and commit.broker_error in ELSEWHERE:
-            return f"no coordinator at that moment: the broker answered {commit.broker_error}"
+            return Unknown(
+                NO_COORDINATOR, f"no coordinator at that moment: the broker answered {commit.broker_error}"
+            )
         return None
 
-    def lost(self) -> str:
+    def lost(self) -> Unknown:
         """Why the state is unknown by which a coordinator refused that then lost its leadership."""
-        return (
+        return Unknown(
+            LOST_IN_ELECTION,
             f"perhaps lost: this broker ceased to lead {self._log} after this commit, and what it had "
-            "written last may have been lost then"
+            "written last may have been lost then",
         )
 
-    def unplaced(self, commit: Commit, matches: Matches) -> str:
+    def unplaced(self, commit: Commit, matches: Matches) -> Unknown:
         """Why no place in the log was found for a request that has an answer."""
         request, base = commit.request, self._base
         start_ms = request.requested_ms - self._lateness.of(request)
         content = f"{self._log} has records with this commit's content"
         if request.broker_id in matches.other_clocks:
-            return (
+            return Unknown(
+                OTHER_CLOCK,
                 f"another clock: the records of broker {request.broker_id} in {self._log} have other times "
-                "than its request log: correct its timezone in the configuration"
+                "than its request log: correct its timezone in the configuration",
             )
         if commit.number in matches.competing:
-            return f"not told apart: {content}, and more commits than records"
+            return Unknown(NOT_TOLD_APART, f"not told apart: {content}, and more commits than records")
         if base is not None and base.ms is not None and start_ms <= base.ms:
-            return f"cleaned away: compaction has been over {self._log} where this commit was decided"
+            return self._cleaned_away("where this commit was decided")
         if commit.number in matches.late:
-            return (
-                f"logged later than clock.tolerance_ms: {content} from before, and nothing tells which it is"
+            return Unknown(
+                NOT_TOLD_APART,
+                f"logged later than clock.tolerance_ms: {content} from before, and nothing tells which it is",
             )
         return self._not_captured(commit)
 
-    def _not_captured(self, commit: Commit) -> str:
+    def _not_captured(self, commit: Commit) -> Unknown:
         if self._untold:
-            return (
+            return Unknown(
+                SEVERAL_STATES,
                 "log deleted: the log of the group's coordinator was deleted around this commit, and nothing "
-                "tells whether the old or the new coordinator decided it"
+                "tells whether the old or the new coordinator decided it",
             )
         if commit.accepted:
-            return f"not captured: the record of this accepted commit is not in the log of {self._log}"
-        return f"not captured: {self._log} has no records from around this commit"
-
-    def missing(self, request: CommitRequest, *, complete: bool, keyed: bool) -> str:
-        """Which part is missing of a state that was found."""
-        if not complete:
-            return f"the group's history before this commit is not complete in the log of {self._log}"
-        if not keyed:
-            return (
-                "what the commit's topic is to the group is not known: no record of the topic is in the "
-                "captured metadata log, or none of the topology in the group's"
+            return Unknown(
+                NOT_CAPTURED,
+                f"not captured: the record of this accepted commit is not in the log of {self._log}",
             )
-        return (
+        return Unknown(NOT_CAPTURED, f"not captured: {self._log} has no records from around this commit")
+
+    def _cleaned_away(self, where: str) -> Unknown:
+        return Unknown(CLEANED_AWAY, f"cleaned away: compaction has been over {self._log} {where}")
+
+    def missing(self, request: CommitRequest, *, complete: bool, keyed: bool, ruled: bool) -> Unknown:
+        """Which part is missing of a state that was found: of the group's history unless ``complete``, of the
+        metadata log unless ``keyed`` and ``ruled``; else of what happened before the records.
+        """
+        if not complete:
+            return Unknown(
+                NOT_CAPTURED,
+                f"the group's history before this commit is not complete in the log of {self._log}",
+            )
+        if not keyed:
+            return Unknown(
+                TOPIC_UNKNOWN,
+                "what the commit's topic is to the group is not known: no record of the topic is in the "
+                "captured metadata log, or none of the topology in the group's",
+            )
+        if ruled and self._base is not None:
+            return self._cleaned_away(
+                "before this commit, and what is left does not tell who owned what then"
+            )
+        if ruled:
+            return Unknown(
+                NOT_LOGGED, "the coordinator wrote no record of all that it knew when it decided this commit"
+            )
+        return Unknown(
+            RELEASE_UNKNOWN,
             f"the version of broker {request.broker_id} is not known: its registration is not in the "
-            "captured metadata log"
+            "captured metadata log",
         )

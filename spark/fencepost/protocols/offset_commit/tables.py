@@ -139,7 +139,9 @@ COMMITS = Table(
         "outcome": "string",
         "offset_before": "bigint",  # the offset stored when this was decided; null for none or unknown
         "candidates": "int",  # states the request may have met
-        "unknown_reason": "string",  # why no state could be found; null when one was
+        # why no state was found, or not all of one: a word of fencepost.reasons, and in words; null otherwise
+        "unknown_reason": "string",
+        "unknown_detail": "string",
         "file": "string",
         "position": "bigint",
     },

@@ -9,14 +9,25 @@ from typing import NamedTuple
 from fencepost.protocols.ownership_claim.generations import Generation
 from fencepost.protocols.ownership_claim.joins import Join
 from fencepost.protocols.ownership_claim.signs import Signs
+from fencepost.reasons import (
+    CLEANED_AWAY,
+    CONFIGURATION_UNKNOWN,
+    NOT_CAPTURED,
+    OTHER_CLOCK,
+    Unknown,
+)
 from fencepost.replay.clock_steps import StepsOfCluster
 from fencepost.replay.logs import Base
 from fencepost.replay.requests import NONE
 
-_OTHER_KIND = (
+_OTHER_KIND = Unknown(
+    CONFIGURATION_UNKNOWN,
     "the group is, or may be, of another kind here: its rules for JoinGroup depend on the broker's "
-    "configuration"
+    "configuration",
 )
+_HOLE = Unknown(NOT_CAPTURED, "the log has a hole here")
+_HOLE_BEFORE = Unknown(NOT_CAPTURED, "the log has a hole before this generation")
+_OTHER_CLOCK = Unknown(OTHER_CLOCK, "its broker's clock is not the one that wrote the group's records")
 
 
 class Place(NamedTuple):
@@ -29,7 +40,7 @@ class Place(NamedTuple):
 
     first: Generation | None = None
     last: Generation | None = None
-    why_not: str | None = None
+    why_not: Unknown | None = None
     by_clock: bool = False
 
 
@@ -74,11 +85,9 @@ class Places:
             if generation is not None:
                 before = generation.before
                 hole = before is None and not generation.is_first
-                return Place(
-                    before, generation, "the log has a hole before this generation" if hole else None
-                )
+                return Place(before, generation, _HOLE_BEFORE if hole else None)
         if not self._generations:
-            unknown = _OTHER_KIND if self._other_kinds else "the log does not show the group"
+            unknown = _OTHER_KIND if self._other_kinds else self._not_shown("the group")
             return Place(why_not=None if self.is_whole_for(join) else unknown)
         return self._place_by_clock(join)
 
@@ -90,20 +99,24 @@ class Places:
         if elsewhere and (
             self.only_term(join.line.broker_id) is None or self._may_be_over(first) or self._may_be_over(last)
         ):
-            return Place(why_not="its broker's clock is not the one that wrote the group's records")
+            return Place(why_not=_OTHER_CLOCK)
         until = None if elsewhere else join.line.responded_ms + self._tolerance_ms
         if self._other_kinds and (
             self._may_be_converted(first, until) or self._may_be_converted(last, until)
         ):
             return Place(why_not=_OTHER_KIND)
         if any(generation.is_before_hole for generation in near):
-            return Place(why_not="the log has a hole here")
+            return Place(why_not=_HOLE)
         if first < 0 and not self.is_whole_for(join):
-            return Place(why_not="the log does not show the group before this request")
+            return Place(why_not=self._not_shown("the group before this request"))
         arrived, answered = join.line.requested_ms, join.line.responded_ms
         if elsewhere:
             arrived = answered = 0  # they are of another clock, but known to come before the next record
         return Place(self._newest(first, arrived), self._newest(last, answered), by_clock=True)
+
+    def _not_shown(self, what: str) -> Unknown:
+        reason = NOT_CAPTURED if self._base is None else CLEANED_AWAY
+        return Unknown(reason, f"the log does not show {what}")
 
     def is_whole_for(self, join: Join) -> bool:
         """Whether the log shows the group as it was when a request came: of what is compacted, it shows only

@@ -17,6 +17,7 @@ from fencepost.protocols.ownership_claim.records import GenerationRecord, record
 from fencepost.protocols.ownership_claim.rows import GenerationRows
 from fencepost.protocols.ownership_claim.states_met import State, StatesMet
 from fencepost.protocols.ownership_claim.tables import GROUP_JOIN_STATES, GROUP_JOINS, SYNC_CLOCKS
+from fencepost.reasons import Unknown
 from fencepost.replay.clock_steps import StepsOfCluster
 from fencepost.replay.columns import Columns
 from fencepost.replay.coordinator_logs import ONLY, Incarnation
@@ -41,7 +42,6 @@ from fencepost.replay.requests import NONE, RequestLine
 
 _NOWHERE = -1
 _OTHER_TYPE = "it joins as another protocol type than consumer: what it presents is its own affair"
-_NO_STATE = "the states that it may have met are not known"
 
 
 @dataclass(slots=True)
@@ -174,9 +174,10 @@ class _Shard:
         )
         for join in joins:
             place = states_met.places.of(join)
-            self._write(join, place, states_met.states(join, place))
+            states = states_met.states(join, place)
+            self._write(join, place, states, states_met.unknown(join, place, states))
 
-    def _write(self, join: Join, place: Place, states: Sequence[State]) -> None:
+    def _write(self, join: Join, place: Place, states: Sequence[State], unknown: Unknown) -> None:
         line, sent = join.line, join.subscription
         generation_met = place.first or place.last
         during = _moment(generation_met, line)
@@ -210,7 +211,7 @@ class _Shard:
             line.responded_ms,
             line.connection,
             len(states),
-            None if states else place.why_not or _NO_STATE,
+            *unknown,
             line.file,
             line.position,
             *during,

@@ -17,6 +17,15 @@ from fencepost.protocols.ownership_claim.joins import Join, Lines
 from fencepost.protocols.ownership_claim.places import Place, Places
 from fencepost.protocols.ownership_claim.rebalance import CoordinatorLine
 from fencepost.protocols.ownership_claim.signs import Signs
+from fencepost.reasons import (
+    ALL_KNOWN,
+    CLEANED_AWAY,
+    NO_ANSWER,
+    NO_COORDINATOR,
+    NOT_CAPTURED,
+    NOT_LOGGED,
+    Unknown,
+)
 from fencepost.replay.clock_steps import StepsOfCluster
 from fencepost.replay.group_coordinator.requests import ELSEWHERE
 from fencepost.replay.logs import Base
@@ -25,6 +34,8 @@ from fencepost.replay.requests import LATEST_MS, NONE
 _FENCED, _INCONSISTENT, _UNKNOWN_MEMBER = (
     "FENCED_INSTANCE_ID", "INCONSISTENT_GROUP_PROTOCOL", "UNKNOWN_MEMBER_ID",
 )  # fmt: skip
+_NO_ANSWER = Unknown(NO_ANSWER, "the request log has no answer")
+_NO_STATE = Unknown(NOT_CAPTURED, "the states that it may have met are not known")
 _MOST = 6
 _Key = TypeVar("_Key")
 
@@ -75,6 +86,21 @@ class StatesMet:
             other_kinds=other_kinds,
             base=base,
         )
+        self._base = base
+
+    def unknown(self, join: Join, place: Place, states: Sequence[State]) -> Unknown:
+        """Why no state was found, or not all of one; of a request without an answer, that it has none."""
+        if join.error is None:
+            return _NO_ANSWER
+        if join.error in ELSEWHERE:
+            return Unknown(NO_COORDINATOR, f"the broker answered {join.error}")
+        if not states:
+            return place.why_not or _NO_STATE
+        if not any(None in state for state in states):
+            return ALL_KNOWN
+        if self._base is not None:
+            return Unknown(CLEANED_AWAY, "compaction left only a part of the state that the request met")
+        return Unknown(NOT_LOGGED, "the coordinator wrote only a part of the state that the request met")
 
     def states(self, join: Join, place: Place) -> list[State]:
         """The states that a request may have met at its place; an empty list if they are not known."""

@@ -206,7 +206,9 @@ GROUP_JOINS = Table(
         "responded_at": "timestamp",
         "connection": "string",
         "candidates": "int",  # states in which it may have been handled
-        "unknown_reason": "string",  # why no state was found; null if one was
+        # why no state was found, or not all of one: a word of fencepost.reasons, and in words; null otherwise
+        "unknown_reason": "string",
+        "unknown_detail": "string",
         "file": "string",
         "position": "bigint",
         **INTERVAL,

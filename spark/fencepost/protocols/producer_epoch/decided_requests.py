@@ -4,7 +4,7 @@ met.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter, itemgetter
 from typing import Any
 
@@ -23,6 +23,14 @@ from fencepost.protocols.producer_epoch.tables import (
 )
 from fencepost.protocols.producer_epoch.transaction_metadata import Transition
 from fencepost.protocols.producer_epoch.witnesses import WitnessedState
+from fencepost.reasons import (
+    ALL_KNOWN,
+    CLEANED_AWAY,
+    NO_ANSWER,
+    NOT_CAPTURED,
+    SEVERAL_STATES,
+    Unknown,
+)
 from fencepost.replay.columns import Columns
 from fencepost.replay.keys import TRANSACTIONS_TOPIC, digest_of
 from fencepost.replay.logs import COMPACTED
@@ -85,8 +93,7 @@ class DecidedRequests:
             (number, _state(request, candidate, met_states))
             for number, candidate in met_states.candidates(request)
         ]
-        are_known = [state[_KNOWN] is not None for _, state in states_met]
-        if not states_met:
+        if witnessed := not states_met:
             states_met = list(
                 enumerate(
                     _witnessed_state(each, met_states.coordinator) for each in met_states.witnessed(request)
@@ -96,10 +103,16 @@ class DecidedRequests:
             outcome, in_order = _outcome(request), _IN_ORDER[states.table.name]
             for number, state in states_met:
                 states.add(*in_order((*state, *outcome, *request_values, number)))
-        reason = _unknown_reason(request, are_known, met_states.coordinator, partition)
+        unknown = _unknown(
+            request,
+            [state for _, state in states_met],
+            witnessed=witnessed,
+            coordinator=met_states.coordinator,
+            partition=partition,
+        )
         if untold and request.error is not None:
-            reason = _UNTOLD
-        decision = (cluster, written.get(request.request_id), len(states_met), reason)
+            unknown = _UNTOLD
+        decision = (cluster, written.get(request.request_id), len(states_met), *unknown)
         requests.add(*_IN_ORDER[requests.table.name]((*decision, *request_values)))
 
 
@@ -150,25 +163,45 @@ def _outcome(request: RequestRow) -> tuple[Any, ...]:
     return (False, request.error in FENCED, request.error == BUSY, request.error == FAILED, NONE, NONE)
 
 
-def _unknown_reason(
-    request: RequestRow, are_known: list[bool], coordinator: Coordinator | None, partition: int | None
-) -> str | None:
-    log = f"{TRANSACTIONS_TOPIC}-{'?' if partition is None else partition}"
+def _unknown(
+    request: RequestRow,
+    states_met: Sequence[tuple[Any, ...]],
+    *,
+    witnessed: bool,
+    coordinator: Coordinator | None,
+    partition: int | None,
+) -> Unknown:
+    """Why no state was found, or not all of one. ``states_met``: the values of _STATE_COLUMNS of each;
+    ``witnessed``: only answers show them, no record.
+    """
     if request.error is None:
-        return "the request log has no answer"
+        return Unknown(NO_ANSWER, "the request log has no answer")
+    if not witnessed and not any(None in state[_KNOWN:_PLACE] for state in states_met):
+        return ALL_KNOWN
+    log = f"{TRANSACTIONS_TOPIC}-{'?' if partition is None else partition}"
     base = None if coordinator is None else coordinator.log.base
-    if not are_known and base is not None and base.ms is not None and request.requested_ms <= base.ms:
-        return f"cleaned away: compaction has been over {log} where this request was decided"
-    if not are_known and request.error == NO_ERROR and request.api_key == INIT:
-        return f"the record of this request is not in the captured log of {log}"
-    if not are_known:
-        return f"records of {log} from around this request were not captured"
-    return None if all(are_known) else f"the id's history before this is not complete in the log of {log}"
+    if not witnessed and None not in [state[_KNOWN] for state in states_met]:
+        reason = NOT_CAPTURED if base is None else CLEANED_AWAY
+        return Unknown(reason, f"neither {log} nor the request logs tell all that the coordinator knew")
+    if not witnessed:
+        return Unknown(NOT_CAPTURED, f"the id's history before this is not complete in the log of {log}")
+    if base is not None and base.ms is not None and request.requested_ms <= base.ms:
+        return Unknown(
+            CLEANED_AWAY, f"cleaned away: compaction has been over {log} where this request was decided"
+        )
+    of_this = not states_met and request.error == NO_ERROR and request.api_key == INIT
+    return Unknown(
+        NOT_CAPTURED,
+        f"the record of this request is not in the captured log of {log}"
+        if of_this
+        else f"records of {log} from around this request were not captured",
+    )
 
 
-_UNTOLD = (
+_UNTOLD = Unknown(
+    SEVERAL_STATES,
     f"log deleted: {TRANSACTIONS_TOPIC} was deleted around this request, and nothing tells whether the old "
-    "or the new coordinator decided it"
+    "or the new coordinator decided it",
 )
 _MET_COLUMNS = (
     "known", "status", "producer_id", "producer_epoch", "last_epoch", "previous_id", "last_epoch_held",
@@ -186,7 +219,7 @@ _STATE_COLUMNS = (
     "to_position",
 )
 """The columns of a state and its place in the log, in the tables of states."""
-_KNOWN = _STATE_COLUMNS.index("known")
+_KNOWN, _PLACE = _STATE_COLUMNS.index("known"), _STATE_COLUMNS.index("from_position")
 
 
 def _state(request: RequestRow, candidate: Candidate, met_states: MetStates) -> tuple[Any, ...]:
@@ -219,7 +252,13 @@ _IN_ORDER = {
         (
             requests,
             _in_order(
-                requests, "cluster", "record_offset", "candidates", "unknown_reason", *_REQUEST_COLUMNS
+                requests,
+                "cluster",
+                "record_offset",
+                "candidates",
+                "unknown_reason",
+                "unknown_detail",
+                *_REQUEST_COLUMNS,
             ),
         ),
         (states, _in_order(states, *_STATE_COLUMNS, *_OUTCOME, *_REQUEST_COLUMNS, "candidate")),

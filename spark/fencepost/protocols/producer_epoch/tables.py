@@ -351,7 +351,8 @@ INIT_PRODUCER_IDS = Table(
         "requested_at": "timestamp",
         "responded_at": "timestamp",
         "candidates": "int",  # states in which the request may have been handled
-        "unknown_reason": "string",
+        "unknown_reason": "string",  # a word of fencepost.reasons; null if all of every state is known
+        "unknown_detail": "string",  # the same in words
         "file": "string",
         "position": "bigint",
     },
@@ -405,7 +406,8 @@ END_TXNS = Table(
         "requested_at": "timestamp",
         "responded_at": "timestamp",
         "candidates": "int",  # states in which the request may have been handled
-        "unknown_reason": "string",
+        "unknown_reason": "string",  # a word of fencepost.reasons; null if all of every state is known
+        "unknown_detail": "string",  # the same in words
         "file": "string",
         "position": "bigint",
     },
@@ -458,7 +460,8 @@ ADD_PARTITIONS_TO_TXNS = Table(
         "requested_at": "timestamp",
         "responded_at": "timestamp",
         "candidates": "int",  # states in which the request may have been handled
-        "unknown_reason": "string",
+        "unknown_reason": "string",  # a word of fencepost.reasons; null if all of every state is known
+        "unknown_detail": "string",  # the same in words
         "file": "string",
         "position": "bigint",
     },

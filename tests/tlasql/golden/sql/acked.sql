@@ -31,7 +31,8 @@ WITH frame AS (
     cluster,
     ack_id,
     COUNT(*) AS states,
-    CASE WHEN COUNT(*) = COUNT(c1) AND MIN(c1) = MAX(c1) THEN MIN(c1) END AS verdict
+    CASE WHEN COUNT(*) = COUNT(c1) AND MIN(c1) = MAX(c1) THEN MIN(c1) END AS verdict,
+    CASE WHEN MIN(c1) < MAX(c1) THEN 'several_states' END AS reason
   FROM judged
   GROUP BY
     cluster,
@@ -40,7 +41,11 @@ WITH frame AS (
 SELECT
   cluster,
   ack_id AS subject,
-  CASE WHEN agreed.states = acks.candidates THEN agreed.verdict END AS outcome
+  CASE WHEN agreed.states = acks.candidates THEN agreed.verdict END AS outcome,
+  CASE
+    WHEN CASE WHEN agreed.states = acks.candidates THEN agreed.verdict END IS NULL
+    THEN COALESCE(CASE WHEN agreed.states = acks.candidates THEN agreed.reason END, 'not_known')
+  END AS reason
 FROM silver.acks AS acks
 FULL OUTER JOIN agreed
   USING (cluster, ack_id)

@@ -57,7 +57,8 @@ WITH frame_1 AS (
       WHEN BOOL_AND(COALESCE(NOT verdict, FALSE))
       THEN FALSE
     END AS verdict,
-    BOOL_AND(exercised) AS exercised
+    BOOL_AND(exercised) AS exercised,
+    CASE WHEN BOOL_OR(verdict) AND BOOL_OR(NOT verdict) THEN 'several_states' END AS reason
   FROM weighed_1
   GROUP BY
     cluster,
@@ -118,7 +119,8 @@ WITH frame_1 AS (
       WHEN BOOL_AND(COALESCE(NOT verdict, FALSE))
       THEN FALSE
     END AS verdict,
-    BOOL_AND(exercised) AS exercised
+    BOOL_AND(exercised) AS exercised,
+    CASE WHEN BOOL_OR(verdict) AND BOOL_OR(NOT verdict) THEN 'several_states' END AS reason
   FROM weighed_2
   GROUP BY
     cluster,
@@ -149,6 +151,10 @@ SELECT
     WHEN agreed_1.states = requests.candidates
     THEN CASE WHEN NOT agreed_1.verdict THEN agreed_1.first_state.`failed_conjunct` END
   END AS failed_conjunct,
+  CASE
+    WHEN CASE WHEN agreed_1.states = requests.candidates THEN agreed_1.verdict END IS NULL
+    THEN COALESCE(CASE WHEN agreed_1.states = requests.candidates THEN agreed_1.reason END, 'not_known')
+  END AS reason,
   CASE
     WHEN NOT agreed_1.states IS NULL
     AND NOT COALESCE(CASE WHEN agreed_1.states = requests.candidates THEN agreed_1.verdict END, FALSE)
@@ -192,6 +198,10 @@ SELECT
     WHEN agreed_2.states = acks.candidates
     THEN CASE WHEN NOT agreed_2.verdict THEN agreed_2.first_state.`failed_conjunct` END
   END AS failed_conjunct,
+  CASE
+    WHEN CASE WHEN agreed_2.states = acks.candidates THEN agreed_2.verdict END IS NULL
+    THEN COALESCE(CASE WHEN agreed_2.states = acks.candidates THEN agreed_2.reason END, 'not_known')
+  END AS reason,
   CASE
     WHEN NOT agreed_2.states IS NULL
     AND NOT COALESCE(CASE WHEN agreed_2.states = acks.candidates THEN agreed_2.verdict END, FALSE)

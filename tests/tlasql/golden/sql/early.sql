@@ -72,7 +72,8 @@ WITH quantified_1_rows AS (
     cluster,
     part_id,
     COUNT(*) AS states,
-    CASE WHEN BOOL_AND(COALESCE(c1, FALSE)) THEN TRUE WHEN BOOL_AND(COALESCE(NOT c1, FALSE)) THEN FALSE END AS verdict
+    CASE WHEN BOOL_AND(COALESCE(c1, FALSE)) THEN TRUE WHEN BOOL_AND(COALESCE(NOT c1, FALSE)) THEN FALSE END AS verdict,
+    CASE WHEN BOOL_OR(c1) AND BOOL_OR(NOT c1) THEN 'several_states' END AS reason
   FROM judged
   GROUP BY
     cluster,
@@ -81,7 +82,11 @@ WITH quantified_1_rows AS (
 SELECT
   cluster,
   part_id AS subject,
-  CASE WHEN agreed.states = requests.candidates THEN agreed.verdict END AS outcome
+  CASE WHEN agreed.states = requests.candidates THEN agreed.verdict END AS outcome,
+  CASE
+    WHEN CASE WHEN agreed.states = requests.candidates THEN agreed.verdict END IS NULL
+    THEN COALESCE(CASE WHEN agreed.states = requests.candidates THEN agreed.reason END, 'not_known')
+  END AS reason
 FROM silver.requests AS requests
 FULL OUTER JOIN agreed
   USING (cluster, part_id)

@@ -62,6 +62,7 @@ SELECT
   verdict,
   COALESCE(antecedent, FALSE) AS exercised,
   CASE WHEN NOT verdict THEN CASE WHEN antecedent AND NOT c1 THEN 'epoch[m] # 5 (Case:26)' END END AS failed_conjunct,
+  CASE WHEN verdict IS NULL THEN 'not_known' END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN TO_JSON(STRUCT(`epoch[m]`), MAP('ignoreNullFields', 'false'))
@@ -80,6 +81,7 @@ SELECT
   verdict,
   TRUE AS exercised,
   CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'epoch[m] = 0 (Case:27)' END END AS failed_conjunct,
+  CASE WHEN verdict IS NULL THEN 'not_known' END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN TO_JSON(STRUCT(`epoch[m]`), MAP('ignoreNullFields', 'false'))
@@ -98,6 +100,7 @@ SELECT
   CAST(NULL AS BOOLEAN) AS verdict,
   FALSE AS exercised,
   CAST(NULL AS STRING) AS failed_conjunct,
+  'not_covered' AS reason,
   CAST(NULL AS STRING) AS `values`,
   CAST(NULL AS STRING) AS evidence
 FROM silver.coverage

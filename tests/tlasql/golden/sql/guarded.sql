@@ -66,6 +66,7 @@ SELECT
     WHEN NOT verdict
     THEN CASE WHEN antecedent AND NOT c1 THEN 'epoch[m] < 4 <=> epoch[m] # 3 (Case:48)' END
   END AS failed_conjunct,
+  CASE WHEN verdict IS NULL THEN 'not_known' END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN TO_JSON(STRUCT(`epoch[m]`), MAP('ignoreNullFields', 'false'))
@@ -84,6 +85,7 @@ SELECT
   CAST(NULL AS BOOLEAN) AS verdict,
   FALSE AS exercised,
   CAST(NULL AS STRING) AS failed_conjunct,
+  'not_covered' AS reason,
   CAST(NULL AS STRING) AS `values`,
   CAST(NULL AS STRING) AS evidence
 FROM silver.coverage

@@ -44,6 +44,7 @@ SELECT
   verdict,
   COALESCE(NOT unchanged, FALSE) AS exercised,
   CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'level\' = level + 1 (Case:55)' END END AS failed_conjunct,
+  CASE WHEN verdict IS NULL THEN 'not_known' END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN TO_JSON(STRUCT(level, `level'`), MAP('ignoreNullFields', 'false'))
@@ -62,6 +63,7 @@ SELECT
   CAST(NULL AS BOOLEAN) AS verdict,
   FALSE AS exercised,
   CAST(NULL AS STRING) AS failed_conjunct,
+  'not_covered' AS reason,
   CAST(NULL AS STRING) AS `values`,
   CAST(NULL AS STRING) AS evidence
 FROM silver.coverage

@@ -23,7 +23,8 @@ WITH frame AS (
   SELECT
     frame.*,
     frame.next_from_position <> frame.to_position AS gap,
-    NOT coverage.from_position IS NULL AS parted
+    NOT coverage.from_position IS NULL AS parted,
+    'not_covered' AS gap_reason
   FROM frame
   LEFT JOIN silver.coverage AS coverage
     ON frame.cluster = coverage.cluster
@@ -61,6 +62,7 @@ SELECT
   verdict,
   COALESCE(NOT unchanged, FALSE) AS exercised,
   CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'level\' >= level (Case:51)' END END AS failed_conjunct,
+  CASE WHEN verdict IS NULL THEN CASE WHEN gap THEN gap_reason ELSE 'not_known' END END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN TO_JSON(STRUCT(level, `level'`), MAP('ignoreNullFields', 'false'))
@@ -79,6 +81,7 @@ SELECT
   CAST(NULL AS BOOLEAN) AS verdict,
   FALSE AS exercised,
   CAST(NULL AS STRING) AS failed_conjunct,
+  'not_covered' AS reason,
   CAST(NULL AS STRING) AS `values`,
   CAST(NULL AS STRING) AS evidence
 FROM silver.coverage

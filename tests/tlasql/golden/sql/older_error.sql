@@ -32,7 +32,8 @@ WITH frame AS (
     cluster,
     part_id,
     COUNT(*) AS states,
-    CASE WHEN COUNT(*) = COUNT(c1) AND MIN(c1) = MAX(c1) THEN MIN(c1) END AS verdict
+    CASE WHEN COUNT(*) = COUNT(c1) AND MIN(c1) = MAX(c1) THEN MIN(c1) END AS verdict,
+    CASE WHEN MIN(c1) < MAX(c1) THEN 'several_states' END AS reason
   FROM judged
   GROUP BY
     cluster,
@@ -41,7 +42,11 @@ WITH frame AS (
 SELECT
   cluster,
   part_id AS subject,
-  CASE WHEN agreed.states = requests.candidates THEN agreed.verdict END AS outcome
+  CASE WHEN agreed.states = requests.candidates THEN agreed.verdict END AS outcome,
+  CASE
+    WHEN CASE WHEN agreed.states = requests.candidates THEN agreed.verdict END IS NULL
+    THEN COALESCE(CASE WHEN agreed.states = requests.candidates THEN agreed.reason END, 'not_known')
+  END AS reason
 FROM silver.requests AS requests
 FULL OUTER JOIN agreed
   USING (cluster, part_id)

@@ -61,7 +61,9 @@ WITH frame AS (
     part_id,
     COUNT(*) AS states,
     CASE WHEN COUNT(*) = COUNT(c1_1) AND MIN(c1_1) = MAX(c1_1) THEN MIN(c1_1) END AS verdict_1,
-    CASE WHEN COUNT(*) = COUNT(c1_2) AND MIN(c1_2) = MAX(c1_2) THEN MIN(c1_2) END AS verdict_2
+    CASE WHEN COUNT(*) = COUNT(c1_2) AND MIN(c1_2) = MAX(c1_2) THEN MIN(c1_2) END AS verdict_2,
+    CASE WHEN MIN(c1_1) < MAX(c1_1) THEN 'several_states' END AS reason_1,
+    CASE WHEN MIN(c1_2) < MAX(c1_2) THEN 'several_states' END AS reason_2
   FROM judged
   GROUP BY
     cluster,
@@ -71,19 +73,35 @@ SELECT
   each.`definition` AS definition,
   cluster,
   subject,
-  each.`outcome` AS outcome
+  each.`outcome` AS outcome,
+  each.`reason` AS reason
 FROM (
   SELECT
     cluster,
     part_id AS subject,
     EXPLODE(
       ARRAY(
-        NAMED_STRUCT('definition', 'error', 'outcome', CASE WHEN agreed.states = requests.candidates THEN agreed.verdict_1 END),
+        NAMED_STRUCT(
+          'definition',
+          'error',
+          'outcome',
+          CASE WHEN agreed.states = requests.candidates THEN agreed.verdict_1 END,
+          'reason',
+          CASE
+            WHEN CASE WHEN agreed.states = requests.candidates THEN agreed.verdict_1 END IS NULL
+            THEN COALESCE(CASE WHEN agreed.states = requests.candidates THEN agreed.reason_1 END, 'not_known')
+          END
+        ),
         NAMED_STRUCT(
           'definition',
           'older_error',
           'outcome',
-          CASE WHEN agreed.states = requests.candidates THEN agreed.verdict_2 END
+          CASE WHEN agreed.states = requests.candidates THEN agreed.verdict_2 END,
+          'reason',
+          CASE
+            WHEN CASE WHEN agreed.states = requests.candidates THEN agreed.verdict_2 END IS NULL
+            THEN COALESCE(CASE WHEN agreed.states = requests.candidates THEN agreed.reason_2 END, 'not_known')
+          END
         )
       )
     ) AS each

@@ -115,7 +115,8 @@ WITH quantified_1_rows AS (
       WHEN BOOL_AND(COALESCE(NOT verdict, FALSE))
       THEN FALSE
     END AS verdict,
-    BOOL_AND(exercised) AS exercised
+    BOOL_AND(exercised) AS exercised,
+    CASE WHEN BOOL_OR(verdict) AND BOOL_OR(NOT verdict) THEN 'several_states' END AS reason
   FROM weighed
   GROUP BY
     cluster,
@@ -146,6 +147,10 @@ SELECT
     WHEN agreed.states = requests.candidates
     THEN CASE WHEN NOT agreed.verdict THEN agreed.first_state.`failed_conjunct` END
   END AS failed_conjunct,
+  CASE
+    WHEN CASE WHEN agreed.states = requests.candidates THEN agreed.verdict END IS NULL
+    THEN COALESCE(CASE WHEN agreed.states = requests.candidates THEN agreed.reason END, 'not_known')
+  END AS reason,
   CASE
     WHEN NOT agreed.states IS NULL
     AND NOT COALESCE(CASE WHEN agreed.states = requests.candidates THEN agreed.verdict END, FALSE)

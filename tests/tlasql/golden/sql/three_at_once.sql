@@ -91,6 +91,7 @@ SELECT
     WHEN NOT verdict
     THEN CASE WHEN NOT c1 THEN 'cluster = life \\/ life = n \\/ cluster = n (Case:44)' END
   END AS failed_conjunct,
+  CASE WHEN verdict IS NULL THEN 'not_known' END AS reason,
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN '{}' END AS `values`,
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
 FROM weighed
@@ -106,6 +107,7 @@ SELECT
   CAST(NULL AS BOOLEAN) AS verdict,
   FALSE AS exercised,
   CAST(NULL AS STRING) AS failed_conjunct,
+  'not_covered' AS reason,
   CAST(NULL AS STRING) AS `values`,
   CAST(NULL AS STRING) AS evidence
 FROM silver.coverage

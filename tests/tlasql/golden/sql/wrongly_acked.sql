@@ -25,7 +25,8 @@ WITH frame AS (
     cluster,
     ack_id,
     COUNT(*) AS states,
-    CASE WHEN BOOL_AND(COALESCE(c1, FALSE)) THEN TRUE WHEN BOOL_AND(COALESCE(NOT c1, FALSE)) THEN FALSE END AS verdict
+    CASE WHEN BOOL_AND(COALESCE(c1, FALSE)) THEN TRUE WHEN BOOL_AND(COALESCE(NOT c1, FALSE)) THEN FALSE END AS verdict,
+    CASE WHEN BOOL_OR(c1) AND BOOL_OR(NOT c1) THEN 'several_states' END AS reason
   FROM judged
   GROUP BY
     cluster,
@@ -34,7 +35,11 @@ WITH frame AS (
 SELECT
   cluster,
   ack_id AS subject,
-  CASE WHEN agreed.states = acks.candidates THEN agreed.verdict END AS outcome
+  CASE WHEN agreed.states = acks.candidates THEN agreed.verdict END AS outcome,
+  CASE
+    WHEN CASE WHEN agreed.states = acks.candidates THEN agreed.verdict END IS NULL
+    THEN COALESCE(CASE WHEN agreed.states = acks.candidates THEN agreed.reason END, 'not_known')
+  END AS reason
 FROM silver.acks AS acks
 FULL OUTER JOIN agreed
   USING (cluster, ack_id)

@@ -58,6 +58,7 @@ SELECT
     WHEN NOT verdict
     THEN CASE WHEN antecedent AND NOT c1 THEN '~locked[d] (LagReportProps:140)' END
   END AS failed_conjunct,
+  CASE WHEN verdict IS NULL THEN 'not_logged' END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN TO_JSON(STRUCT(`deletedBy[d]`, `deletedBy'[d]`, `locked[d]`, `locked'[d]`), MAP('ignoreNullFields', 'false'))
@@ -76,6 +77,7 @@ SELECT
   CAST(NULL AS BOOLEAN) AS verdict,
   FALSE AS exercised,
   CAST(NULL AS STRING) AS failed_conjunct,
+  'not_captured' AS reason,
   CAST(NULL AS STRING) AS `values`,
   CAST(NULL AS STRING) AS evidence
 FROM silver.streams_coverage

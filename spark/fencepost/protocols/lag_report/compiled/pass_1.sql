@@ -213,15 +213,30 @@ SELECT
   each.`definition` AS definition,
   cluster,
   subject,
-  each.`outcome` AS outcome
+  each.`outcome` AS outcome,
+  each.`reason` AS reason
 FROM (
   SELECT
     cluster,
     lag_report_id AS subject,
     EXPLODE(
       ARRAY(
-        NAMED_STRUCT('definition', 'proposed_total_lag', 'outcome', agreed.verdict_1),
-        NAMED_STRUCT('definition', 'shipped_total_lag', 'outcome', agreed.verdict_2)
+        NAMED_STRUCT(
+          'definition',
+          'proposed_total_lag',
+          'outcome',
+          agreed.verdict_1,
+          'reason',
+          CASE WHEN agreed.verdict_1 IS NULL THEN 'not_captured' END
+        ),
+        NAMED_STRUCT(
+          'definition',
+          'shipped_total_lag',
+          'outcome',
+          agreed.verdict_2,
+          'reason',
+          CASE WHEN agreed.verdict_2 IS NULL THEN 'not_captured' END
+        )
       )
     ) AS each
   FROM silver.lag_reports AS lag_reports

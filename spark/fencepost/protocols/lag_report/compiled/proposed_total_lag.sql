@@ -116,7 +116,8 @@ WITH frame AS (
 SELECT
   cluster,
   lag_report_id AS subject,
-  agreed.verdict AS outcome
+  agreed.verdict AS outcome,
+  CASE WHEN agreed.verdict IS NULL THEN 'not_captured' END AS reason
 FROM silver.lag_reports AS lag_reports
 FULL OUTER JOIN agreed
   USING (cluster, lag_report_id)

@@ -52,6 +52,7 @@ SELECT
     WHEN NOT verdict
     THEN CASE WHEN NOT c1 THEN 'appendedLeaderEpoch\'[p] >= appendedLeaderEpoch[p] (LeaderEpochProps:301)' END
   END AS failed_conjunct,
+  CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN TO_JSON(STRUCT(`appendedLeaderEpoch[p]`, `appendedLeaderEpoch'[p]`), MAP('ignoreNullFields', 'false'))
@@ -70,6 +71,7 @@ SELECT
   CAST(NULL AS BOOLEAN) AS verdict,
   FALSE AS exercised,
   CAST(NULL AS STRING) AS failed_conjunct,
+  'not_captured' AS reason,
   CAST(NULL AS STRING) AS `values`,
   CAST(NULL AS STRING) AS evidence
 FROM silver.metadata_coverage

@@ -48,6 +48,7 @@ SELECT
     WHEN NOT verdict
     THEN CASE WHEN NOT c1 THEN 'brokerEpoch\'[b] >= brokerEpoch[b] (LeaderEpochProps:282)' END
   END AS failed_conjunct,
+  CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN TO_JSON(STRUCT(`brokerEpoch[b]`, `brokerEpoch'[b]`), MAP('ignoreNullFields', 'false'))
@@ -66,6 +67,7 @@ SELECT
   CAST(NULL AS BOOLEAN) AS verdict,
   FALSE AS exercised,
   CAST(NULL AS STRING) AS failed_conjunct,
+  'not_captured' AS reason,
   CAST(NULL AS STRING) AS `values`,
   CAST(NULL AS STRING) AS evidence
 FROM silver.metadata_coverage

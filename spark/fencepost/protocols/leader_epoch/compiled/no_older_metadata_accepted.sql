@@ -134,7 +134,16 @@ WITH frame AS (
       WHEN BOOL_AND(COALESCE(NOT verdict, FALSE))
       THEN FALSE
     END AS verdict,
-    BOOL_AND(exercised) AS exercised
+    BOOL_AND(exercised) AS exercised,
+    MIN(
+      CASE
+        WHEN verdict IS NULL
+        THEN CASE
+          WHEN `a.cached` IS NULL OR `a.cachedMaxPartitionEpoch` IS NULL OR `a.accepted` IS NULL
+          THEN 'client_unknown'
+        END
+      END
+    ) AS reason
   FROM weighed
   GROUP BY
     cluster,
@@ -159,6 +168,7 @@ SELECT
   agreed.verdict,
   COALESCE(agreed.exercised, FALSE) AS exercised,
   CASE WHEN NOT agreed.verdict THEN agreed.first_state.`failed_conjunct` END AS failed_conjunct,
+  CASE WHEN agreed.verdict IS NULL THEN COALESCE(agreed.reason, 'topic_unknown') END AS reason,
   CASE
     WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict, FALSE)
     THEN TO_JSON(

@@ -60,7 +60,13 @@ WITH frame AS (
     cluster,
     answer_partition_id,
     COUNT(*) AS states,
-    CASE WHEN COUNT(*) = COUNT(c1) AND MIN(c1) = MAX(c1) THEN MIN(c1) END AS verdict
+    CASE WHEN COUNT(*) = COUNT(c1) AND MIN(c1) = MAX(c1) THEN MIN(c1) END AS verdict,
+    MIN(
+      CASE
+        WHEN c1 IS NULL
+        THEN CASE WHEN `a.cachedMaxPartitionEpoch` IS NULL OR `a.cached` IS NULL THEN 'client_unknown' END
+      END
+    ) AS reason
   FROM judged
   GROUP BY
     cluster,
@@ -69,7 +75,8 @@ WITH frame AS (
 SELECT
   cluster,
   answer_partition_id AS subject,
-  agreed.verdict AS outcome
+  agreed.verdict AS outcome,
+  CASE WHEN agreed.verdict IS NULL THEN COALESCE(agreed.reason, 'topic_unknown') END AS reason
 FROM silver.metadata_answer_partitions AS metadata_answer_partitions
 FULL OUTER JOIN agreed
   USING (cluster, answer_partition_id)

@@ -64,7 +64,13 @@ WITH frame AS (
     commit_id,
     COUNT(*) AS states,
     CASE WHEN COUNT(*) = COUNT(c1_1) AND MIN(c1_1) = MAX(c1_1) THEN MIN(c1_1) END AS verdict_1,
-    CASE WHEN COUNT(*) = COUNT(c1_2) AND MIN(c1_2) = MAX(c1_2) THEN MIN(c1_2) END AS verdict_2
+    CASE WHEN COUNT(*) = COUNT(c1_2) AND MIN(c1_2) = MAX(c1_2) THEN MIN(c1_2) END AS verdict_2,
+    CASE
+      WHEN MIN(c1_1) < MAX(c1_1)
+      THEN 'several_states'
+      ELSE MIN(CASE WHEN c1_1 IS NULL THEN CASE WHEN `c.offsetPartitionEpoch` IS NULL THEN 'client_unknown' END END)
+    END AS reason_1,
+    CASE WHEN MIN(c1_2) < MAX(c1_2) THEN 'several_states' END AS reason_2
   FROM judged
   GROUP BY
     cluster,
@@ -74,7 +80,8 @@ SELECT
   each.`definition` AS definition,
   cluster,
   subject,
-  each.`outcome` AS outcome
+  each.`outcome` AS outcome,
+  each.`reason` AS reason
 FROM (
   SELECT
     cluster,
@@ -85,13 +92,23 @@ FROM (
           'definition',
           'commit_incarnation',
           'outcome',
-          CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_1 END
+          CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_1 END,
+          'reason',
+          CASE
+            WHEN CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_1 END IS NULL
+            THEN COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.reason_1 END, 'topic_unknown')
+          END
         ),
         NAMED_STRUCT(
           'definition',
           'shipped_commit_rule',
           'outcome',
-          CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_2 END
+          CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_2 END,
+          'reason',
+          CASE
+            WHEN CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_2 END IS NULL
+            THEN COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.reason_2 END, 'topic_unknown')
+          END
         )
       )
     ) AS each

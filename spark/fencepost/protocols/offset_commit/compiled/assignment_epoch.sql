@@ -114,7 +114,8 @@ WITH quantified_1_rows AS (
     cluster,
     commit_id,
     COUNT(*) AS states,
-    CASE WHEN BOOL_AND(COALESCE(c1, FALSE)) THEN TRUE WHEN BOOL_AND(COALESCE(NOT c1, FALSE)) THEN FALSE END AS verdict
+    CASE WHEN BOOL_AND(COALESCE(c1, FALSE)) THEN TRUE WHEN BOOL_AND(COALESCE(NOT c1, FALSE)) THEN FALSE END AS verdict,
+    CASE WHEN BOOL_OR(c1) AND BOOL_OR(NOT c1) THEN 'several_states' END AS reason
   FROM judged
   GROUP BY
     cluster,
@@ -123,7 +124,15 @@ WITH quantified_1_rows AS (
 SELECT
   cluster,
   commit_id AS subject,
-  CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END AS outcome
+  CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END AS outcome,
+  CASE
+    WHEN CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END IS NULL
+    THEN COALESCE(
+      CASE WHEN agreed.states = offset_commits.candidates THEN agreed.reason END,
+      offset_commits.unknown_reason,
+      'not_captured'
+    )
+  END AS reason
 FROM silver.offset_commits AS offset_commits
 FULL OUTER JOIN agreed
   USING (cluster, commit_id)

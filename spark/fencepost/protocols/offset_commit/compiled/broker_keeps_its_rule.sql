@@ -334,7 +334,30 @@ WITH quantified_1_rows AS (
       WHEN BOOL_AND(COALESCE(NOT verdict, FALSE))
       THEN FALSE
     END AS verdict,
-    BOOL_AND(exercised) AS exercised
+    BOOL_AND(exercised) AS exercised,
+    CASE
+      WHEN BOOL_OR(verdict) AND BOOL_OR(NOT verdict)
+      THEN 'several_states'
+      ELSE MIN(
+        CASE
+          WHEN verdict IS NULL
+          THEN CASE
+            WHEN NOT `c.accepted` IS NULL
+            AND NOT `c.fenced` IS NULL
+            AND NOT `c.rule` IS NULL
+            AND NOT `c.unfenced` IS NULL
+            AND NOT `c.memberKnown` IS NULL
+            AND NOT `c.clientEpoch` IS NULL
+            AND NOT `c.memberEpoch` IS NULL
+            AND NOT `c.transactional` IS NULL
+            AND NOT `c.rebalancing` IS NULL
+            AND NOT `c.assignmentEpoch` IS NULL
+            AND NOT `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))` IS NULL
+            THEN 'no_value'
+          END
+        END
+      )
+    END AS reason
   FROM weighed
   GROUP BY
     cluster,
@@ -365,6 +388,14 @@ SELECT
     WHEN agreed.states = offset_commits.candidates
     THEN CASE WHEN NOT agreed.verdict THEN agreed.first_state.`failed_conjunct` END
   END AS failed_conjunct,
+  CASE
+    WHEN CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END IS NULL
+    THEN COALESCE(
+      CASE WHEN agreed.states = offset_commits.candidates THEN agreed.reason END,
+      offset_commits.unknown_reason,
+      'not_captured'
+    )
+  END AS reason,
   CASE
     WHEN NOT agreed.states IS NULL
     AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END, FALSE)
@@ -403,7 +434,7 @@ SELECT
         offset_commits.broker_error,
         offset_commits.record_offset,
         offset_commits.candidates,
-        offset_commits.unknown_reason,
+        offset_commits.unknown_detail,
         offset_commits.file,
         offset_commits.`position`
       ),

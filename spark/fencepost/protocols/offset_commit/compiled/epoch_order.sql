@@ -55,6 +55,7 @@ SELECT
       THEN 'targetAssignmentEpoch <= groupEpoch (OffsetCommitProps:243)'
     END
   END AS failed_conjunct,
+  CASE WHEN verdict IS NULL THEN 'cleaned_away' END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN TO_JSON(
@@ -76,6 +77,7 @@ SELECT
   CAST(NULL AS BOOLEAN) AS verdict,
   FALSE AS exercised,
   CAST(NULL AS STRING) AS failed_conjunct,
+  'not_captured' AS reason,
   CAST(NULL AS STRING) AS `values`,
   CAST(NULL AS STRING) AS evidence
 FROM silver.coverage

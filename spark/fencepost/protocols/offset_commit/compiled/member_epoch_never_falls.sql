@@ -50,6 +50,7 @@ SELECT
     WHEN NOT verdict
     THEN CASE WHEN NOT c1 THEN 'memberEpoch\'[m] >= memberEpoch[m] (OffsetCommitProps:343)' END
   END AS failed_conjunct,
+  CASE WHEN verdict IS NULL THEN 'cleaned_away' END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN TO_JSON(STRUCT(`memberEpoch[m]`, `memberEpoch'[m]`), MAP('ignoreNullFields', 'false'))
@@ -68,6 +69,7 @@ SELECT
   CAST(NULL AS BOOLEAN) AS verdict,
   FALSE AS exercised,
   CAST(NULL AS STRING) AS failed_conjunct,
+  'not_captured' AS reason,
   CAST(NULL AS STRING) AS `values`,
   CAST(NULL AS STRING) AS evidence
 FROM silver.coverage

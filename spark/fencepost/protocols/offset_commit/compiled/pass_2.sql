@@ -658,7 +658,23 @@ WITH quantified_1_rows AS (
       THEN MIN(CASE WHEN evaluates_1 THEN c1_1 END)
     END AS verdict_1,
     CASE WHEN COUNT(*) = COUNT(c1_2) AND MIN(c1_2) = MAX(c1_2) THEN MIN(c1_2) END AS verdict_2,
-    CASE WHEN COUNT(*) = COUNT(c1_3) AND MIN(c1_3) = MAX(c1_3) THEN MIN(c1_3) END AS verdict_3
+    CASE WHEN COUNT(*) = COUNT(c1_3) AND MIN(c1_3) = MAX(c1_3) THEN MIN(c1_3) END AS verdict_3,
+    CASE
+      WHEN MIN(CASE WHEN evaluates_1 THEN c1_1 END) < MAX(CASE WHEN evaluates_1 THEN c1_1 END)
+      THEN 'several_states'
+      ELSE MIN(
+        CASE
+          WHEN CASE WHEN evaluates_1 THEN c1_1 END IS NULL
+          THEN CASE WHEN NOT evaluates_1 THEN 'no_value' WHEN `c.groupKnown` IS NULL THEN 'not_logged' END
+        END
+      )
+    END AS reason_1,
+    CASE
+      WHEN MIN(c1_2) < MAX(c1_2)
+      THEN 'several_states'
+      ELSE MIN(CASE WHEN c1_2 IS NULL THEN CASE WHEN `c.groupKnown` IS NULL THEN 'not_logged' END END)
+    END AS reason_2,
+    CASE WHEN MIN(c1_3) < MAX(c1_3) THEN 'several_states' END AS reason_3
   FROM judged
   GROUP BY
     cluster,
@@ -668,7 +684,8 @@ SELECT
   each.`definition` AS definition,
   cluster,
   subject,
-  each.`outcome` AS outcome
+  each.`outcome` AS outcome,
+  each.`reason` AS reason
 FROM (
   SELECT
     cluster,
@@ -679,19 +696,46 @@ FROM (
           'definition',
           'shipped_error',
           'outcome',
-          CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_1 END
+          CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_1 END,
+          'reason',
+          CASE
+            WHEN CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_1 END IS NULL
+            THEN COALESCE(
+              CASE WHEN agreed.states = offset_commits.candidates THEN agreed.reason_1 END,
+              offset_commits.unknown_reason,
+              'not_captured'
+            )
+          END
         ),
         NAMED_STRUCT(
           'definition',
           'proposed_error',
           'outcome',
-          CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_2 END
+          CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_2 END,
+          'reason',
+          CASE
+            WHEN CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_2 END IS NULL
+            THEN COALESCE(
+              CASE WHEN agreed.states = offset_commits.candidates THEN agreed.reason_2 END,
+              offset_commits.unknown_reason,
+              'not_captured'
+            )
+          END
         ),
         NAMED_STRUCT(
           'definition',
           'truth',
           'outcome',
-          CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_3 END
+          CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_3 END,
+          'reason',
+          CASE
+            WHEN CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_3 END IS NULL
+            THEN COALESCE(
+              CASE WHEN agreed.states = offset_commits.candidates THEN agreed.reason_3 END,
+              offset_commits.unknown_reason,
+              'not_captured'
+            )
+          END
         )
       )
     ) AS each

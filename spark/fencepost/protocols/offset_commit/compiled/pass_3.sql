@@ -47,6 +47,7 @@ SELECT
   each.`verdict` AS verdict,
   each.`exercised` AS exercised,
   each.`failed_conjunct` AS failed_conjunct,
+  each.`reason` AS reason,
   each.`values` AS `values`,
   each.`evidence` AS evidence
 FROM (
@@ -75,6 +76,8 @@ FROM (
               WHEN NOT verdict_1
               THEN CASE WHEN NOT c1_1 THEN 'groupEpoch\' >= groupEpoch (OffsetCommitProps:315)' END
             END,
+            'reason',
+            CASE WHEN verdict_1 IS NULL THEN 'not_captured' END,
             'values',
             CASE
               WHEN NOT COALESCE(verdict_1, FALSE)
@@ -100,6 +103,8 @@ FROM (
               WHEN NOT verdict_2
               THEN CASE WHEN NOT c1_2 THEN 'targetAssignmentEpoch\' >= targetAssignmentEpoch (OffsetCommitProps:327)' END
             END,
+            'reason',
+            CASE WHEN verdict_2 IS NULL THEN 'not_captured' END,
             'values',
             CASE
               WHEN NOT COALESCE(verdict_2, FALSE)
@@ -128,6 +133,7 @@ SELECT
   verdict,
   exercised,
   failed_conjunct,
+  reason,
   `values`,
   evidence
 FROM (
@@ -142,6 +148,7 @@ FROM (
     CAST(NULL AS BOOLEAN) AS verdict,
     FALSE AS exercised,
     CAST(NULL AS STRING) AS failed_conjunct,
+    'not_captured' AS reason,
     CAST(NULL AS STRING) AS `values`,
     CAST(NULL AS STRING) AS evidence,
     EXPLODE(

@@ -790,6 +790,7 @@ WITH quantified_1_rows AS (
     NOT antecedent_3 OR c1_3 AS verdict_3,
     COALESCE(antecedent_3, FALSE) AS exercised_3,
     CASE WHEN antecedent_3 AND NOT c1_3 THEN 'c.accepted <=> BrokerRule(c) (OffsetCommitProps:402)' END AS failed_conjunct_3,
+    evaluates_4,
     CASE WHEN evaluates_4 THEN NOT antecedent_4 OR c1_4 END AS verdict_4,
     COALESCE(antecedent_4, FALSE) AS exercised_4,
     CASE WHEN antecedent_4 AND NOT c1_4 THEN 'c.error = ShippedError(c) (OffsetCommitProps:417)' END AS failed_conjunct_4,
@@ -931,6 +932,7 @@ WITH quantified_1_rows AS (
       THEN FALSE
     END AS verdict_1,
     BOOL_AND(exercised_1) AS exercised_1,
+    CASE WHEN BOOL_OR(verdict_1) AND BOOL_OR(NOT verdict_1) THEN 'several_states' END AS reason_1,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_2, FALSE))
       THEN TRUE
@@ -938,6 +940,7 @@ WITH quantified_1_rows AS (
       THEN FALSE
     END AS verdict_2,
     BOOL_AND(exercised_2) AS exercised_2,
+    CASE WHEN BOOL_OR(verdict_2) AND BOOL_OR(NOT verdict_2) THEN 'several_states' END AS reason_2,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_3, FALSE))
       THEN TRUE
@@ -946,6 +949,29 @@ WITH quantified_1_rows AS (
     END AS verdict_3,
     BOOL_AND(exercised_3) AS exercised_3,
     CASE
+      WHEN BOOL_OR(verdict_3) AND BOOL_OR(NOT verdict_3)
+      THEN 'several_states'
+      ELSE MIN(
+        CASE
+          WHEN verdict_3 IS NULL
+          THEN CASE
+            WHEN NOT `c.accepted` IS NULL
+            AND NOT `c.fenced` IS NULL
+            AND NOT `c.rule` IS NULL
+            AND NOT `c.unfenced` IS NULL
+            AND NOT `c.memberKnown` IS NULL
+            AND NOT `c.clientEpoch` IS NULL
+            AND NOT `c.memberEpoch` IS NULL
+            AND NOT `c.transactional` IS NULL
+            AND NOT `c.rebalancing` IS NULL
+            AND NOT `c.assignmentEpoch` IS NULL
+            AND NOT `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))` IS NULL
+            THEN 'no_value'
+          END
+        END
+      )
+    END AS reason_3,
+    CASE
       WHEN BOOL_AND(COALESCE(verdict_4, FALSE))
       THEN TRUE
       WHEN BOOL_AND(COALESCE(NOT verdict_4, FALSE))
@@ -953,12 +979,23 @@ WITH quantified_1_rows AS (
     END AS verdict_4,
     BOOL_AND(exercised_4) AS exercised_4,
     CASE
+      WHEN BOOL_OR(verdict_4) AND BOOL_OR(NOT verdict_4)
+      THEN 'several_states'
+      ELSE MIN(
+        CASE
+          WHEN verdict_4 IS NULL
+          THEN CASE WHEN NOT evaluates_4 THEN 'no_value' WHEN `c.groupKnown` IS NULL THEN 'not_logged' END
+        END
+      )
+    END AS reason_4,
+    CASE
       WHEN BOOL_AND(COALESCE(verdict_5, FALSE))
       THEN TRUE
       WHEN BOOL_AND(COALESCE(NOT verdict_5, FALSE))
       THEN FALSE
     END AS verdict_5,
     BOOL_AND(exercised_5) AS exercised_5,
+    CASE WHEN BOOL_OR(verdict_5) AND BOOL_OR(NOT verdict_5) THEN 'several_states' END AS reason_5,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_6, FALSE))
       THEN TRUE
@@ -966,6 +1003,7 @@ WITH quantified_1_rows AS (
       THEN FALSE
     END AS verdict_6,
     BOOL_AND(exercised_6) AS exercised_6,
+    CASE WHEN BOOL_OR(verdict_6) AND BOOL_OR(NOT verdict_6) THEN 'several_states' END AS reason_6,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_7, FALSE))
       THEN TRUE
@@ -973,6 +1011,7 @@ WITH quantified_1_rows AS (
       THEN FALSE
     END AS verdict_7,
     BOOL_AND(exercised_7) AS exercised_7,
+    CASE WHEN BOOL_OR(verdict_7) AND BOOL_OR(NOT verdict_7) THEN 'several_states' END AS reason_7,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_8, FALSE))
       THEN TRUE
@@ -980,6 +1019,7 @@ WITH quantified_1_rows AS (
       THEN FALSE
     END AS verdict_8,
     BOOL_AND(exercised_8) AS exercised_8,
+    CASE WHEN BOOL_OR(verdict_8) AND BOOL_OR(NOT verdict_8) THEN 'several_states' END AS reason_8,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_9, FALSE))
       THEN TRUE
@@ -987,13 +1027,15 @@ WITH quantified_1_rows AS (
       THEN FALSE
     END AS verdict_9,
     BOOL_AND(exercised_9) AS exercised_9,
+    CASE WHEN BOOL_OR(verdict_9) AND BOOL_OR(NOT verdict_9) THEN 'several_states' END AS reason_9,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_10, FALSE))
       THEN TRUE
       WHEN BOOL_AND(COALESCE(NOT verdict_10, FALSE))
       THEN FALSE
     END AS verdict_10,
-    BOOL_AND(exercised_10) AS exercised_10
+    BOOL_AND(exercised_10) AS exercised_10,
+    CASE WHEN BOOL_OR(verdict_10) AND BOOL_OR(NOT verdict_10) THEN 'several_states' END AS reason_10
   FROM weighed
   GROUP BY
     cluster,
@@ -1011,6 +1053,7 @@ SELECT
   each.`verdict` AS verdict,
   each.`exercised` AS exercised,
   each.`failed_conjunct` AS failed_conjunct,
+  each.`reason` AS reason,
   each.`values` AS `values`,
   CASE WHEN NOT COALESCE(each.`verdict`, FALSE) THEN evidence END AS evidence
 FROM (
@@ -1069,7 +1112,7 @@ FROM (
           offset_commits.broker_error,
           offset_commits.record_offset,
           offset_commits.candidates,
-          offset_commits.unknown_reason,
+          offset_commits.unknown_detail,
           offset_commits.file,
           offset_commits.`position`
         ),
@@ -1089,6 +1132,15 @@ FROM (
           CASE
             WHEN agreed.states = offset_commits.candidates
             THEN CASE WHEN NOT agreed.verdict_1 THEN agreed.first_state.`failed_conjunct_1` END
+          END,
+          'reason',
+          CASE
+            WHEN CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_1 END IS NULL
+            THEN COALESCE(
+              CASE WHEN agreed.states = offset_commits.candidates THEN agreed.reason_1 END,
+              offset_commits.unknown_reason,
+              'not_captured'
+            )
           END,
           'values',
           CASE
@@ -1116,6 +1168,15 @@ FROM (
             WHEN agreed.states = offset_commits.candidates
             THEN CASE WHEN NOT agreed.verdict_2 THEN agreed.first_state.`failed_conjunct_2` END
           END,
+          'reason',
+          CASE
+            WHEN CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_2 END IS NULL
+            THEN COALESCE(
+              CASE WHEN agreed.states = offset_commits.candidates THEN agreed.reason_2 END,
+              offset_commits.unknown_reason,
+              'not_captured'
+            )
+          END,
           'values',
           CASE
             WHEN NOT agreed.states IS NULL
@@ -1141,6 +1202,15 @@ FROM (
           CASE
             WHEN agreed.states = offset_commits.candidates
             THEN CASE WHEN NOT agreed.verdict_3 THEN agreed.first_state.`failed_conjunct_3` END
+          END,
+          'reason',
+          CASE
+            WHEN CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_3 END IS NULL
+            THEN COALESCE(
+              CASE WHEN agreed.states = offset_commits.candidates THEN agreed.reason_3 END,
+              offset_commits.unknown_reason,
+              'not_captured'
+            )
           END,
           'values',
           CASE
@@ -1175,6 +1245,15 @@ FROM (
           CASE
             WHEN agreed.states = offset_commits.candidates
             THEN CASE WHEN NOT agreed.verdict_4 THEN agreed.first_state.`failed_conjunct_4` END
+          END,
+          'reason',
+          CASE
+            WHEN CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_4 END IS NULL
+            THEN COALESCE(
+              CASE WHEN agreed.states = offset_commits.candidates THEN agreed.reason_4 END,
+              offset_commits.unknown_reason,
+              'not_captured'
+            )
           END,
           'values',
           CASE
@@ -1214,6 +1293,15 @@ FROM (
             WHEN agreed.states = offset_commits.candidates
             THEN CASE WHEN NOT agreed.verdict_5 THEN agreed.first_state.`failed_conjunct_5` END
           END,
+          'reason',
+          CASE
+            WHEN CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_5 END IS NULL
+            THEN COALESCE(
+              CASE WHEN agreed.states = offset_commits.candidates THEN agreed.reason_5 END,
+              offset_commits.unknown_reason,
+              'not_captured'
+            )
+          END,
           'values',
           CASE
             WHEN NOT agreed.states IS NULL
@@ -1246,6 +1334,15 @@ FROM (
           CASE
             WHEN agreed.states = offset_commits.candidates
             THEN CASE WHEN NOT agreed.verdict_6 THEN agreed.first_state.`failed_conjunct_6` END
+          END,
+          'reason',
+          CASE
+            WHEN CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_6 END IS NULL
+            THEN COALESCE(
+              CASE WHEN agreed.states = offset_commits.candidates THEN agreed.reason_6 END,
+              offset_commits.unknown_reason,
+              'not_captured'
+            )
           END,
           'values',
           CASE
@@ -1280,6 +1377,15 @@ FROM (
             WHEN agreed.states = offset_commits.candidates
             THEN CASE WHEN NOT agreed.verdict_7 THEN agreed.first_state.`failed_conjunct_7` END
           END,
+          'reason',
+          CASE
+            WHEN CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_7 END IS NULL
+            THEN COALESCE(
+              CASE WHEN agreed.states = offset_commits.candidates THEN agreed.reason_7 END,
+              offset_commits.unknown_reason,
+              'not_captured'
+            )
+          END,
           'values',
           CASE
             WHEN NOT agreed.states IS NULL
@@ -1305,6 +1411,15 @@ FROM (
           CASE
             WHEN agreed.states = offset_commits.candidates
             THEN CASE WHEN NOT agreed.verdict_8 THEN agreed.first_state.`failed_conjunct_8` END
+          END,
+          'reason',
+          CASE
+            WHEN CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_8 END IS NULL
+            THEN COALESCE(
+              CASE WHEN agreed.states = offset_commits.candidates THEN agreed.reason_8 END,
+              offset_commits.unknown_reason,
+              'not_captured'
+            )
           END,
           'values',
           CASE
@@ -1333,6 +1448,15 @@ FROM (
             WHEN agreed.states = offset_commits.candidates
             THEN CASE WHEN NOT agreed.verdict_9 THEN agreed.first_state.`failed_conjunct_9` END
           END,
+          'reason',
+          CASE
+            WHEN CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_9 END IS NULL
+            THEN COALESCE(
+              CASE WHEN agreed.states = offset_commits.candidates THEN agreed.reason_9 END,
+              offset_commits.unknown_reason,
+              'not_captured'
+            )
+          END,
           'values',
           CASE
             WHEN NOT agreed.states IS NULL
@@ -1359,6 +1483,15 @@ FROM (
           CASE
             WHEN agreed.states = offset_commits.candidates
             THEN CASE WHEN NOT agreed.verdict_10 THEN agreed.first_state.`failed_conjunct_10` END
+          END,
+          'reason',
+          CASE
+            WHEN CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_10 END IS NULL
+            THEN COALESCE(
+              CASE WHEN agreed.states = offset_commits.candidates THEN agreed.reason_10 END,
+              offset_commits.unknown_reason,
+              'not_captured'
+            )
           END,
           'values',
           CASE

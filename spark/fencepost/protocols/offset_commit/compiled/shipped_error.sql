@@ -447,7 +447,17 @@ WITH quantified_1_rows AS (
       WHEN COUNT(*) = COUNT(CASE WHEN evaluates THEN c1 END)
       AND MIN(CASE WHEN evaluates THEN c1 END) = MAX(CASE WHEN evaluates THEN c1 END)
       THEN MIN(CASE WHEN evaluates THEN c1 END)
-    END AS verdict
+    END AS verdict,
+    CASE
+      WHEN MIN(CASE WHEN evaluates THEN c1 END) < MAX(CASE WHEN evaluates THEN c1 END)
+      THEN 'several_states'
+      ELSE MIN(
+        CASE
+          WHEN CASE WHEN evaluates THEN c1 END IS NULL
+          THEN CASE WHEN NOT evaluates THEN 'no_value' WHEN `c.groupKnown` IS NULL THEN 'not_logged' END
+        END
+      )
+    END AS reason
   FROM judged
   GROUP BY
     cluster,
@@ -456,7 +466,15 @@ WITH quantified_1_rows AS (
 SELECT
   cluster,
   commit_id AS subject,
-  CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END AS outcome
+  CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END AS outcome,
+  CASE
+    WHEN CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END IS NULL
+    THEN COALESCE(
+      CASE WHEN agreed.states = offset_commits.candidates THEN agreed.reason END,
+      offset_commits.unknown_reason,
+      'not_captured'
+    )
+  END AS reason
 FROM silver.offset_commits AS offset_commits
 FULL OUTER JOIN agreed
   USING (cluster, commit_id)

@@ -58,6 +58,7 @@ SELECT
       THEN 'generation\' = generation + 1 + abandoned\' (OwnershipClaimProps:231)'
     END
   END AS failed_conjunct,
+  CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN TO_JSON(STRUCT(generation, `generation'`, abandoned, `abandoned'`), MAP('ignoreNullFields', 'false'))
@@ -76,6 +77,7 @@ SELECT
   CAST(NULL AS BOOLEAN) AS verdict,
   FALSE AS exercised,
   CAST(NULL AS STRING) AS failed_conjunct,
+  'not_captured' AS reason,
   CAST(NULL AS STRING) AS `values`,
   CAST(NULL AS STRING) AS evidence
 FROM silver.classic_group_coverage

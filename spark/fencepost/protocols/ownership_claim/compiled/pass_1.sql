@@ -90,15 +90,30 @@ SELECT
   each.`definition` AS definition,
   cluster,
   subject,
-  each.`outcome` AS outcome
+  each.`outcome` AS outcome,
+  each.`reason` AS reason
 FROM (
   SELECT
     cluster,
     claim_id AS subject,
     EXPLODE(
       ARRAY(
-        NAMED_STRUCT('definition', 'claim_by_generation', 'outcome', agreed.verdict_1),
-        NAMED_STRUCT('definition', 'claim_by_newest_generation', 'outcome', agreed.verdict_2)
+        NAMED_STRUCT(
+          'definition',
+          'claim_by_generation',
+          'outcome',
+          agreed.verdict_1,
+          'reason',
+          CASE WHEN agreed.verdict_1 IS NULL THEN 'unread' END
+        ),
+        NAMED_STRUCT(
+          'definition',
+          'claim_by_newest_generation',
+          'outcome',
+          agreed.verdict_2,
+          'reason',
+          CASE WHEN agreed.verdict_2 IS NULL THEN 'unread' END
+        )
       )
     ) AS each
   FROM silver.ownership_claims AS ownership_claims

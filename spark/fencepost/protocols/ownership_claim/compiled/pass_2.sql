@@ -122,7 +122,8 @@ WITH frame AS (
       WHEN BOOL_AND(COALESCE(NOT verdict_4, FALSE))
       THEN FALSE
     END AS verdict_4,
-    BOOL_AND(exercised_4) AS exercised_4
+    BOOL_AND(exercised_4) AS exercised_4,
+    MIN(CASE WHEN verdict_4 IS NULL THEN CASE WHEN `c.wasAssigned` IS NULL THEN 'not_captured' END END) AS reason_4
   FROM weighed
   GROUP BY
     cluster,
@@ -140,6 +141,7 @@ SELECT
   each.`verdict` AS verdict,
   each.`exercised` AS exercised,
   each.`failed_conjunct` AS failed_conjunct,
+  each.`reason` AS reason,
   each.`values` AS `values`,
   CASE WHEN NOT COALESCE(each.`verdict`, FALSE) THEN evidence END AS evidence
 FROM (
@@ -201,6 +203,8 @@ FROM (
           COALESCE(agreed.exercised_1, FALSE),
           'failed_conjunct',
           CASE WHEN NOT agreed.verdict_1 THEN agreed.first_state.`failed_conjunct_1` END,
+          'reason',
+          CASE WHEN agreed.verdict_1 IS NULL THEN 'unread' END,
           'values',
           CASE
             WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_1, FALSE)
@@ -223,6 +227,8 @@ FROM (
           COALESCE(agreed.exercised_2, FALSE),
           'failed_conjunct',
           CASE WHEN NOT agreed.verdict_2 THEN agreed.first_state.`failed_conjunct_2` END,
+          'reason',
+          CASE WHEN agreed.verdict_2 IS NULL THEN 'unread' END,
           'values',
           CASE
             WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_2, FALSE)
@@ -246,6 +252,8 @@ FROM (
           COALESCE(agreed.exercised_3, FALSE),
           'failed_conjunct',
           CASE WHEN NOT agreed.verdict_3 THEN agreed.first_state.`failed_conjunct_3` END,
+          'reason',
+          CASE WHEN agreed.verdict_3 IS NULL THEN 'unread' END,
           'values',
           CASE
             WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_3, FALSE)
@@ -269,6 +277,8 @@ FROM (
           COALESCE(agreed.exercised_4, FALSE),
           'failed_conjunct',
           CASE WHEN NOT agreed.verdict_4 THEN agreed.first_state.`failed_conjunct_4` END,
+          'reason',
+          CASE WHEN agreed.verdict_4 IS NULL THEN COALESCE(agreed.reason_4, 'unread') END,
           'values',
           CASE
             WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_4, FALSE)

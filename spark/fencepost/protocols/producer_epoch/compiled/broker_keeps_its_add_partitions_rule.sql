@@ -220,7 +220,8 @@ WITH frame AS (
       WHEN BOOL_AND(COALESCE(NOT verdict, FALSE))
       THEN FALSE
     END AS verdict,
-    BOOL_AND(exercised) AS exercised
+    BOOL_AND(exercised) AS exercised,
+    CASE WHEN BOOL_OR(verdict) AND BOOL_OR(NOT verdict) THEN 'several_states' END AS reason
   FROM weighed
   GROUP BY
     cluster,
@@ -252,6 +253,14 @@ SELECT
     WHEN agreed.states = add_partitions_to_txns.candidates
     THEN CASE WHEN NOT agreed.verdict THEN agreed.first_state.`failed_conjunct` END
   END AS failed_conjunct,
+  CASE
+    WHEN CASE WHEN agreed.states = add_partitions_to_txns.candidates THEN agreed.verdict END IS NULL
+    THEN COALESCE(
+      CASE WHEN agreed.states = add_partitions_to_txns.candidates THEN agreed.reason END,
+      add_partitions_to_txns.unknown_reason,
+      'not_captured'
+    )
+  END AS reason,
   CASE
     WHEN NOT agreed.states IS NULL
     AND NOT COALESCE(CASE WHEN agreed.states = add_partitions_to_txns.candidates THEN agreed.verdict END, FALSE)
@@ -289,7 +298,7 @@ SELECT
         add_partitions_to_txns.error,
         add_partitions_to_txns.record_offset,
         add_partitions_to_txns.candidates,
-        add_partitions_to_txns.unknown_reason,
+        add_partitions_to_txns.unknown_detail,
         add_partitions_to_txns.file,
         add_partitions_to_txns.`position`
       ),

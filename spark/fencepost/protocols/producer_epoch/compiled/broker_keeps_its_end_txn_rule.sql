@@ -426,7 +426,8 @@ WITH frame AS (
       WHEN BOOL_AND(COALESCE(NOT verdict, FALSE))
       THEN FALSE
     END AS verdict,
-    BOOL_AND(exercised) AS exercised
+    BOOL_AND(exercised) AS exercised,
+    CASE WHEN BOOL_OR(verdict) AND BOOL_OR(NOT verdict) THEN 'several_states' END AS reason
   FROM weighed
   GROUP BY
     cluster,
@@ -458,6 +459,14 @@ SELECT
     WHEN agreed.states = end_txns.candidates
     THEN CASE WHEN NOT agreed.verdict THEN agreed.first_state.`failed_conjunct` END
   END AS failed_conjunct,
+  CASE
+    WHEN CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict END IS NULL
+    THEN COALESCE(
+      CASE WHEN agreed.states = end_txns.candidates THEN agreed.reason END,
+      end_txns.unknown_reason,
+      'not_captured'
+    )
+  END AS reason,
   CASE
     WHEN NOT agreed.states IS NULL
     AND NOT COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict END, FALSE)
@@ -498,7 +507,7 @@ SELECT
         end_txns.returned_epoch,
         end_txns.record_offset,
         end_txns.candidates,
-        end_txns.unknown_reason,
+        end_txns.unknown_detail,
         end_txns.file,
         end_txns.`position`
       ),

@@ -115,6 +115,7 @@ SELECT
       THEN '\\/ /\\ status\'[t] \\in {"PrepareCommit", "PrepareAbort"} /\\ producerId\'[t] = producerId[t] /\\ producerEpoch\'[t] = producerEpoch[t] + 1 \\/ /\\ status\'[t] \\in {"CompleteCommit", "CompleteAbort"} /\\ producerId\'[t] = producerId[t] /\\ producerEpoch\'[t] = producerEpoch[t] \\/ /\\ status\'[t] \\in {"CompleteCommit", "CompleteAbort"} /\\ producerId\'[t] # producerId[t] /\\ producerEpoch\'[t] = 0 /\\ nextProducerId[t] = -1 \\/ producerId\'[t] = nextProducerId[t] (ProducerEpochProps:340)'
     END
   END AS failed_conjunct,
+  CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN TO_JSON(
@@ -147,6 +148,7 @@ SELECT
   CAST(NULL AS BOOLEAN) AS verdict,
   FALSE AS exercised,
   CAST(NULL AS STRING) AS failed_conjunct,
+  'not_captured' AS reason,
   CAST(NULL AS STRING) AS `values`,
   CAST(NULL AS STRING) AS evidence
 FROM silver.log_coverage

@@ -45,7 +45,8 @@ WITH frame AS (
     cluster,
     request_id,
     COUNT(*) AS states,
-    CASE WHEN BOOL_AND(COALESCE(c1, FALSE)) THEN TRUE WHEN BOOL_AND(COALESCE(NOT c1, FALSE)) THEN FALSE END AS verdict
+    CASE WHEN BOOL_AND(COALESCE(c1, FALSE)) THEN TRUE WHEN BOOL_AND(COALESCE(NOT c1, FALSE)) THEN FALSE END AS verdict,
+    CASE WHEN BOOL_OR(c1) AND BOOL_OR(NOT c1) THEN 'several_states' END AS reason
   FROM judged
   GROUP BY
     cluster,
@@ -54,7 +55,15 @@ WITH frame AS (
 SELECT
   cluster,
   request_id AS subject,
-  CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict END AS outcome
+  CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict END AS outcome,
+  CASE
+    WHEN CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict END IS NULL
+    THEN COALESCE(
+      CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.reason END,
+      init_producer_ids.unknown_reason,
+      'not_captured'
+    )
+  END AS reason
 FROM silver.init_producer_ids AS init_producer_ids
 FULL OUTER JOIN agreed
   USING (cluster, request_id)

@@ -465,7 +465,9 @@ WITH frame AS (
     request_id,
     COUNT(*) AS states,
     CASE WHEN COUNT(*) = COUNT(c1_1) AND MIN(c1_1) = MAX(c1_1) THEN MIN(c1_1) END AS verdict_1,
-    CASE WHEN COUNT(*) = COUNT(c1_2) AND MIN(c1_2) = MAX(c1_2) THEN MIN(c1_2) END AS verdict_2
+    CASE WHEN COUNT(*) = COUNT(c1_2) AND MIN(c1_2) = MAX(c1_2) THEN MIN(c1_2) END AS verdict_2,
+    CASE WHEN MIN(c1_1) < MAX(c1_1) THEN 'several_states' END AS reason_1,
+    CASE WHEN MIN(c1_2) < MAX(c1_2) THEN 'several_states' END AS reason_2
   FROM judged
   GROUP BY
     cluster,
@@ -475,7 +477,8 @@ SELECT
   each.`definition` AS definition,
   cluster,
   subject,
-  each.`outcome` AS outcome
+  each.`outcome` AS outcome,
+  each.`reason` AS reason
 FROM (
   SELECT
     cluster,
@@ -486,13 +489,31 @@ FROM (
           'definition',
           'kip_890_end_txn',
           'outcome',
-          CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_1 END
+          CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_1 END,
+          'reason',
+          CASE
+            WHEN CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_1 END IS NULL
+            THEN COALESCE(
+              CASE WHEN agreed.states = end_txns.candidates THEN agreed.reason_1 END,
+              end_txns.unknown_reason,
+              'not_captured'
+            )
+          END
         ),
         NAMED_STRUCT(
           'definition',
           'shipped_end_txn',
           'outcome',
-          CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_2 END
+          CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_2 END,
+          'reason',
+          CASE
+            WHEN CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_2 END IS NULL
+            THEN COALESCE(
+              CASE WHEN agreed.states = end_txns.candidates THEN agreed.reason_2 END,
+              end_txns.unknown_reason,
+              'not_captured'
+            )
+          END
         )
       )
     ) AS each

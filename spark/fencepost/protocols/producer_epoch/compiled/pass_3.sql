@@ -136,6 +136,7 @@ SELECT
   each.`verdict` AS verdict,
   each.`exercised` AS exercised,
   each.`failed_conjunct` AS failed_conjunct,
+  each.`reason` AS reason,
   each.`values` AS `values`,
   each.`evidence` AS evidence
 FROM (
@@ -167,6 +168,8 @@ FROM (
                 THEN '\\/ status[t] \\in {"CompleteCommit", "CompleteAbort"} /\\ status\'[t] = "Empty" \\/ status[t] \\in {"Empty", "CompleteCommit", "CompleteAbort"} /\\ status\'[t] = "Ongoing" \\/ status[t] = "Ongoing" /\\ status\'[t] = "PrepareCommit" \\/ status[t] \\in {"Ongoing", "Empty", "CompleteCommit", "CompleteAbort"} /\\ status\'[t] = "PrepareAbort" \\/ status[t] = "PrepareCommit" /\\ status\'[t] = "CompleteCommit" \\/ status[t] = "PrepareAbort" /\\ status\'[t] = "CompleteAbort" (ProducerEpochProps:297)'
               END
             END,
+            'reason',
+            CASE WHEN verdict_1 IS NULL THEN 'not_captured' END,
             'values',
             CASE
               WHEN NOT COALESCE(verdict_1, FALSE)
@@ -197,6 +200,8 @@ FROM (
                 THEN 'producerId\'[t] # producerId[t] => producerEpoch\'[t] = 0 (ProducerEpochProps:319)'
               END
             END,
+            'reason',
+            CASE WHEN verdict_2 IS NULL THEN 'not_captured' END,
             'values',
             CASE
               WHEN NOT COALESCE(verdict_2, FALSE)
@@ -228,6 +233,8 @@ FROM (
                 THEN '\\/ /\\ status\'[t] \\in {"PrepareCommit", "PrepareAbort"} /\\ producerId\'[t] = producerId[t] /\\ producerEpoch\'[t] = producerEpoch[t] + 1 \\/ /\\ status\'[t] \\in {"CompleteCommit", "CompleteAbort"} /\\ producerId\'[t] = producerId[t] /\\ producerEpoch\'[t] = producerEpoch[t] \\/ /\\ status\'[t] \\in {"CompleteCommit", "CompleteAbort"} /\\ producerId\'[t] # producerId[t] /\\ producerEpoch\'[t] = 0 /\\ nextProducerId[t] = -1 \\/ producerId\'[t] = nextProducerId[t] (ProducerEpochProps:340)'
               END
             END,
+            'reason',
+            CASE WHEN verdict_3 IS NULL THEN 'not_captured' END,
             'values',
             CASE
               WHEN NOT COALESCE(verdict_3, FALSE)
@@ -270,6 +277,7 @@ SELECT
   verdict,
   exercised,
   failed_conjunct,
+  reason,
   `values`,
   evidence
 FROM (
@@ -284,6 +292,7 @@ FROM (
     CAST(NULL AS BOOLEAN) AS verdict,
     FALSE AS exercised,
     CAST(NULL AS STRING) AS failed_conjunct,
+    'not_captured' AS reason,
     CAST(NULL AS STRING) AS `values`,
     CAST(NULL AS STRING) AS evidence,
     EXPLODE(

@@ -52,6 +52,7 @@ SELECT
   each.`verdict` AS verdict,
   each.`exercised` AS exercised,
   each.`failed_conjunct` AS failed_conjunct,
+  each.`reason` AS reason,
   each.`values` AS `values`,
   each.`evidence` AS evidence
 FROM (
@@ -81,6 +82,8 @@ FROM (
               THEN 'nextProducerId[t] # -1 <=> producerEpoch[t] = MaxEpoch (ProducerEpochProps:365)'
             END
           END,
+          'reason',
+          CASE WHEN verdict_1 IS NULL THEN 'not_captured' END,
           'values',
           CASE
             WHEN NOT COALESCE(verdict_1, FALSE)
@@ -106,6 +109,8 @@ FROM (
             WHEN NOT verdict_2
             THEN CASE WHEN NOT c1_2 THEN 'producerEpoch[t] + EpochReserve < MaxEpoch (ProducerEpochProps:387)' END
           END,
+          'reason',
+          CASE WHEN verdict_2 IS NULL THEN 'not_captured' END,
           'values',
           CASE
             WHEN NOT COALESCE(verdict_2, FALSE)
@@ -131,6 +136,7 @@ SELECT
   verdict,
   exercised,
   failed_conjunct,
+  reason,
   `values`,
   evidence
 FROM (
@@ -145,6 +151,7 @@ FROM (
     CAST(NULL AS BOOLEAN) AS verdict,
     FALSE AS exercised,
     CAST(NULL AS STRING) AS failed_conjunct,
+    'not_captured' AS reason,
     CAST(NULL AS STRING) AS `values`,
     CAST(NULL AS STRING) AS evidence,
     EXPLODE(

@@ -318,6 +318,7 @@ WITH frame AS (
       THEN FALSE
     END AS verdict_1,
     BOOL_AND(exercised_1) AS exercised_1,
+    CASE WHEN BOOL_OR(verdict_1) AND BOOL_OR(NOT verdict_1) THEN 'several_states' END AS reason_1,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_2, FALSE))
       THEN TRUE
@@ -325,6 +326,7 @@ WITH frame AS (
       THEN FALSE
     END AS verdict_2,
     BOOL_AND(exercised_2) AS exercised_2,
+    CASE WHEN BOOL_OR(verdict_2) AND BOOL_OR(NOT verdict_2) THEN 'several_states' END AS reason_2,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_3, FALSE))
       THEN TRUE
@@ -332,6 +334,7 @@ WITH frame AS (
       THEN FALSE
     END AS verdict_3,
     BOOL_AND(exercised_3) AS exercised_3,
+    CASE WHEN BOOL_OR(verdict_3) AND BOOL_OR(NOT verdict_3) THEN 'several_states' END AS reason_3,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_4, FALSE))
       THEN TRUE
@@ -339,6 +342,7 @@ WITH frame AS (
       THEN FALSE
     END AS verdict_4,
     BOOL_AND(exercised_4) AS exercised_4,
+    CASE WHEN BOOL_OR(verdict_4) AND BOOL_OR(NOT verdict_4) THEN 'several_states' END AS reason_4,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_5, FALSE))
       THEN TRUE
@@ -346,13 +350,15 @@ WITH frame AS (
       THEN FALSE
     END AS verdict_5,
     BOOL_AND(exercised_5) AS exercised_5,
+    CASE WHEN BOOL_OR(verdict_5) AND BOOL_OR(NOT verdict_5) THEN 'several_states' END AS reason_5,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_6, FALSE))
       THEN TRUE
       WHEN BOOL_AND(COALESCE(NOT verdict_6, FALSE))
       THEN FALSE
     END AS verdict_6,
-    BOOL_AND(exercised_6) AS exercised_6
+    BOOL_AND(exercised_6) AS exercised_6,
+    CASE WHEN BOOL_OR(verdict_6) AND BOOL_OR(NOT verdict_6) THEN 'several_states' END AS reason_6
   FROM weighed
   GROUP BY
     cluster,
@@ -370,6 +376,7 @@ SELECT
   each.`verdict` AS verdict,
   each.`exercised` AS exercised,
   each.`failed_conjunct` AS failed_conjunct,
+  each.`reason` AS reason,
   each.`values` AS `values`,
   CASE WHEN NOT COALESCE(each.`verdict`, FALSE) THEN evidence END AS evidence
 FROM (
@@ -421,7 +428,7 @@ FROM (
           init_producer_ids.returned_epoch,
           init_producer_ids.record_offset,
           init_producer_ids.candidates,
-          init_producer_ids.unknown_reason,
+          init_producer_ids.unknown_detail,
           init_producer_ids.file,
           init_producer_ids.`position`
         ),
@@ -441,6 +448,15 @@ FROM (
           CASE
             WHEN agreed.states = init_producer_ids.candidates
             THEN CASE WHEN NOT agreed.verdict_1 THEN agreed.first_state.`failed_conjunct_1` END
+          END,
+          'reason',
+          CASE
+            WHEN CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_1 END IS NULL
+            THEN COALESCE(
+              CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.reason_1 END,
+              init_producer_ids.unknown_reason,
+              'not_captured'
+            )
           END,
           'values',
           CASE
@@ -475,6 +491,15 @@ FROM (
             WHEN agreed.states = init_producer_ids.candidates
             THEN CASE WHEN NOT agreed.verdict_2 THEN agreed.first_state.`failed_conjunct_2` END
           END,
+          'reason',
+          CASE
+            WHEN CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_2 END IS NULL
+            THEN COALESCE(
+              CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.reason_2 END,
+              init_producer_ids.unknown_reason,
+              'not_captured'
+            )
+          END,
           'values',
           CASE
             WHEN NOT agreed.states IS NULL
@@ -508,6 +533,15 @@ FROM (
             WHEN agreed.states = init_producer_ids.candidates
             THEN CASE WHEN NOT agreed.verdict_3 THEN agreed.first_state.`failed_conjunct_3` END
           END,
+          'reason',
+          CASE
+            WHEN CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_3 END IS NULL
+            THEN COALESCE(
+              CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.reason_3 END,
+              init_producer_ids.unknown_reason,
+              'not_captured'
+            )
+          END,
           'values',
           CASE
             WHEN NOT agreed.states IS NULL
@@ -538,6 +572,15 @@ FROM (
           CASE
             WHEN agreed.states = init_producer_ids.candidates
             THEN CASE WHEN NOT agreed.verdict_4 THEN agreed.first_state.`failed_conjunct_4` END
+          END,
+          'reason',
+          CASE
+            WHEN CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_4 END IS NULL
+            THEN COALESCE(
+              CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.reason_4 END,
+              init_producer_ids.unknown_reason,
+              'not_captured'
+            )
           END,
           'values',
           CASE
@@ -572,6 +615,15 @@ FROM (
             WHEN agreed.states = init_producer_ids.candidates
             THEN CASE WHEN NOT agreed.verdict_5 THEN agreed.first_state.`failed_conjunct_5` END
           END,
+          'reason',
+          CASE
+            WHEN CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_5 END IS NULL
+            THEN COALESCE(
+              CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.reason_5 END,
+              init_producer_ids.unknown_reason,
+              'not_captured'
+            )
+          END,
           'values',
           CASE
             WHEN NOT agreed.states IS NULL
@@ -603,6 +655,15 @@ FROM (
           CASE
             WHEN agreed.states = init_producer_ids.candidates
             THEN CASE WHEN NOT agreed.verdict_6 THEN agreed.first_state.`failed_conjunct_6` END
+          END,
+          'reason',
+          CASE
+            WHEN CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_6 END IS NULL
+            THEN COALESCE(
+              CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.reason_6 END,
+              init_producer_ids.unknown_reason,
+              'not_captured'
+            )
           END,
           'values',
           CASE

@@ -848,13 +848,15 @@ WITH frame AS (
       THEN FALSE
     END AS verdict_1,
     BOOL_AND(exercised_1) AS exercised_1,
+    CASE WHEN BOOL_OR(verdict_1) AND BOOL_OR(NOT verdict_1) THEN 'several_states' END AS reason_1,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_2, FALSE))
       THEN TRUE
       WHEN BOOL_AND(COALESCE(NOT verdict_2, FALSE))
       THEN FALSE
     END AS verdict_2,
-    BOOL_AND(exercised_2) AS exercised_2
+    BOOL_AND(exercised_2) AS exercised_2,
+    CASE WHEN BOOL_OR(verdict_2) AND BOOL_OR(NOT verdict_2) THEN 'several_states' END AS reason_2
   FROM weighed
   GROUP BY
     cluster,
@@ -872,6 +874,7 @@ SELECT
   each.`verdict` AS verdict,
   each.`exercised` AS exercised,
   each.`failed_conjunct` AS failed_conjunct,
+  each.`reason` AS reason,
   each.`values` AS `values`,
   CASE WHEN NOT COALESCE(each.`verdict`, FALSE) THEN evidence END AS evidence
 FROM (
@@ -916,7 +919,7 @@ FROM (
           end_txns.returned_epoch,
           end_txns.record_offset,
           end_txns.candidates,
-          end_txns.unknown_reason,
+          end_txns.unknown_detail,
           end_txns.file,
           end_txns.`position`
         ),
@@ -936,6 +939,15 @@ FROM (
           CASE
             WHEN agreed.states = end_txns.candidates
             THEN CASE WHEN NOT agreed.verdict_1 THEN agreed.first_state.`failed_conjunct_1` END
+          END,
+          'reason',
+          CASE
+            WHEN CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_1 END IS NULL
+            THEN COALESCE(
+              CASE WHEN agreed.states = end_txns.candidates THEN agreed.reason_1 END,
+              end_txns.unknown_reason,
+              'not_captured'
+            )
           END,
           'values',
           CASE
@@ -971,6 +983,15 @@ FROM (
           CASE
             WHEN agreed.states = end_txns.candidates
             THEN CASE WHEN NOT agreed.verdict_2 THEN agreed.first_state.`failed_conjunct_2` END
+          END,
+          'reason',
+          CASE
+            WHEN CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_2 END IS NULL
+            THEN COALESCE(
+              CASE WHEN agreed.states = end_txns.candidates THEN agreed.reason_2 END,
+              end_txns.unknown_reason,
+              'not_captured'
+            )
           END,
           'values',
           CASE

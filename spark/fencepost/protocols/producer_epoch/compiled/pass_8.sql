@@ -227,6 +227,7 @@ SELECT
   each.`verdict` AS verdict,
   each.`exercised` AS exercised,
   each.`failed_conjunct` AS failed_conjunct,
+  each.`reason` AS reason,
   each.`values` AS `values`,
   each.`evidence` AS evidence
 FROM (
@@ -258,6 +259,8 @@ FROM (
               WHEN NOT verdict_1
               THEN CASE WHEN NOT c1_1 THEN 'appendedEpoch\'[p][k] >= appendedEpoch[p][k] (ProducerEpochProps:659)' END
             END,
+            'reason',
+            CASE WHEN verdict_1 IS NULL THEN 'not_captured' END,
             'values',
             CASE
               WHEN NOT COALESCE(verdict_1, FALSE)
@@ -286,6 +289,8 @@ FROM (
               WHEN NOT verdict_2
               THEN CASE WHEN antecedent_2 AND NOT c1_2 THEN 'firstSequence\'[p][k] = 0 (ProducerEpochProps:678)' END
             END,
+            'reason',
+            CASE WHEN verdict_2 IS NULL THEN 'not_captured' END,
             'values',
             CASE
               WHEN NOT COALESCE(verdict_2, FALSE)
@@ -331,6 +336,8 @@ FROM (
                 THEN '~Ahead(firstSequence\'[p][k], SequenceAfter(lastSequence[p][k])) (ProducerEpochProps:697)'
               END
             END,
+            'reason',
+            CASE WHEN verdict_3 IS NULL THEN 'not_captured' END,
             'values',
             CASE
               WHEN NOT COALESCE(verdict_3, FALSE)
@@ -376,6 +383,8 @@ FROM (
                 THEN '~Behind(firstSequence\'[p][k], SequenceAfter(lastSequence[p][k])) (ProducerEpochProps:716)'
               END
             END,
+            'reason',
+            CASE WHEN verdict_4 IS NULL THEN 'not_captured' END,
             'values',
             CASE
               WHEN NOT COALESCE(verdict_4, FALSE)
@@ -421,6 +430,8 @@ FROM (
                 THEN 'markerCoordinatorEpoch\'[p][k] >= markerCoordinatorEpoch[p][k] (ProducerEpochProps:731)'
               END
             END,
+            'reason',
+            CASE WHEN verdict_5 IS NULL THEN 'not_captured' END,
             'values',
             CASE
               WHEN NOT COALESCE(verdict_5, FALSE)
@@ -452,6 +463,7 @@ SELECT
   verdict,
   exercised,
   failed_conjunct,
+  reason,
   `values`,
   evidence
 FROM (
@@ -466,6 +478,7 @@ FROM (
     CAST(NULL AS BOOLEAN) AS verdict,
     FALSE AS exercised,
     CAST(NULL AS STRING) AS failed_conjunct,
+    'not_captured' AS reason,
     CAST(NULL AS STRING) AS `values`,
     CAST(NULL AS STRING) AS evidence,
     EXPLODE(

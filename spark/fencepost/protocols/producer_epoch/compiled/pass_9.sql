@@ -124,6 +124,7 @@ SELECT
   each.`verdict` AS verdict,
   each.`exercised` AS exercised,
   each.`failed_conjunct` AS failed_conjunct,
+  each.`reason` AS reason,
   each.`values` AS `values`,
   CASE WHEN NOT COALESCE(each.`verdict`, FALSE) THEN evidence END AS evidence
 FROM (
@@ -181,6 +182,8 @@ FROM (
           COALESCE(agreed.exercised_1, FALSE),
           'failed_conjunct',
           CASE WHEN NOT agreed.verdict_1 THEN agreed.first_state.`failed_conjunct_1` END,
+          'reason',
+          CASE WHEN agreed.verdict_1 IS NULL THEN 'not_captured' END,
           'values',
           CASE
             WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_1, FALSE)
@@ -199,6 +202,8 @@ FROM (
           COALESCE(agreed.exercised_2, FALSE),
           'failed_conjunct',
           CASE WHEN NOT agreed.verdict_2 THEN agreed.first_state.`failed_conjunct_2` END,
+          'reason',
+          CASE WHEN agreed.verdict_2 IS NULL THEN 'not_captured' END,
           'values',
           CASE
             WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_2, FALSE)
@@ -217,6 +222,8 @@ FROM (
           COALESCE(agreed.exercised_3, FALSE),
           'failed_conjunct',
           CASE WHEN NOT agreed.verdict_3 THEN agreed.first_state.`failed_conjunct_3` END,
+          'reason',
+          CASE WHEN agreed.verdict_3 IS NULL THEN 'not_captured' END,
           'values',
           CASE
             WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_3, FALSE)

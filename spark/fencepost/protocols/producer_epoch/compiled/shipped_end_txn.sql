@@ -263,7 +263,8 @@ WITH frame AS (
     cluster,
     request_id,
     COUNT(*) AS states,
-    CASE WHEN COUNT(*) = COUNT(c1) AND MIN(c1) = MAX(c1) THEN MIN(c1) END AS verdict
+    CASE WHEN COUNT(*) = COUNT(c1) AND MIN(c1) = MAX(c1) THEN MIN(c1) END AS verdict,
+    CASE WHEN MIN(c1) < MAX(c1) THEN 'several_states' END AS reason
   FROM judged
   GROUP BY
     cluster,
@@ -272,7 +273,15 @@ WITH frame AS (
 SELECT
   cluster,
   request_id AS subject,
-  CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict END AS outcome
+  CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict END AS outcome,
+  CASE
+    WHEN CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict END IS NULL
+    THEN COALESCE(
+      CASE WHEN agreed.states = end_txns.candidates THEN agreed.reason END,
+      end_txns.unknown_reason,
+      'not_captured'
+    )
+  END AS reason
 FROM silver.end_txns AS end_txns
 FULL OUTER JOIN agreed
   USING (cluster, request_id)

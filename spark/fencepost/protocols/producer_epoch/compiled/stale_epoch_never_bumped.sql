@@ -129,7 +129,8 @@ WITH frame AS (
       WHEN BOOL_AND(COALESCE(NOT verdict, FALSE))
       THEN FALSE
     END AS verdict,
-    BOOL_AND(exercised) AS exercised
+    BOOL_AND(exercised) AS exercised,
+    CASE WHEN BOOL_OR(verdict) AND BOOL_OR(NOT verdict) THEN 'several_states' END AS reason
   FROM weighed
   GROUP BY
     cluster,
@@ -161,6 +162,14 @@ SELECT
     WHEN agreed.states = init_producer_ids.candidates
     THEN CASE WHEN NOT agreed.verdict THEN agreed.first_state.`failed_conjunct` END
   END AS failed_conjunct,
+  CASE
+    WHEN CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict END IS NULL
+    THEN COALESCE(
+      CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.reason END,
+      init_producer_ids.unknown_reason,
+      'not_captured'
+    )
+  END AS reason,
   CASE
     WHEN NOT agreed.states IS NULL
     AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict END, FALSE)
@@ -198,7 +207,7 @@ SELECT
         init_producer_ids.returned_epoch,
         init_producer_ids.record_offset,
         init_producer_ids.candidates,
-        init_producer_ids.unknown_reason,
+        init_producer_ids.unknown_detail,
         init_producer_ids.file,
         init_producer_ids.`position`
       ),

@@ -70,6 +70,7 @@ SELECT
     WHEN NOT verdict
     THEN CASE WHEN antecedent AND NOT c1 THEN '~locked[d] (LagReportProps:140)' END
   END AS failed_conjunct,
+  CASE WHEN verdict IS NULL THEN 'not_logged' END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN CAST(JSON_OBJECT(
@@ -97,6 +98,7 @@ SELECT
   CAST(NULL AS BOOLEAN) AS verdict,
   FALSE AS exercised,
   CAST(NULL AS TEXT) AS failed_conjunct,
+  'not_captured' AS reason,
   CAST(NULL AS TEXT) AS "values",
   CAST(NULL AS TEXT) AS evidence
 FROM silver.streams_coverage

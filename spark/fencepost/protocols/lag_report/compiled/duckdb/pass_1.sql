@@ -213,15 +213,16 @@ SELECT
   STRUCT_EXTRACT(each, 'definition') AS definition,
   cluster,
   subject,
-  STRUCT_EXTRACT(each, 'outcome') AS outcome
+  STRUCT_EXTRACT(each, 'outcome') AS outcome,
+  STRUCT_EXTRACT(each, 'reason') AS reason
 FROM (
   SELECT
     cluster,
     lag_report_id AS subject,
     UNNEST(
       [
-        {'definition': 'proposed_total_lag', 'outcome': agreed.verdict_1},
-        {'definition': 'shipped_total_lag', 'outcome': agreed.verdict_2}
+        {'definition': 'proposed_total_lag', 'outcome': agreed.verdict_1, 'reason': CASE WHEN agreed.verdict_1 IS NULL THEN 'not_captured' END},
+        {'definition': 'shipped_total_lag', 'outcome': agreed.verdict_2, 'reason': CASE WHEN agreed.verdict_2 IS NULL THEN 'not_captured' END}
       ]
     ) AS each
   FROM silver.lag_reports AS lag_reports

@@ -54,6 +54,7 @@ SELECT
     WHEN NOT verdict
     THEN CASE WHEN antecedent AND NOT c1 THEN 'leaderEpochGiven[p] (LeaderEpochProps:314)' END
   END AS failed_conjunct,
+  CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN CAST(JSON_OBJECT('appendedLeaderEpoch[p]', "appendedLeaderEpoch[p]", 'leaderEpochGiven[p]', "leaderEpochGiven[p]") AS TEXT)
@@ -72,6 +73,7 @@ SELECT
   CAST(NULL AS BOOLEAN) AS verdict,
   FALSE AS exercised,
   CAST(NULL AS TEXT) AS failed_conjunct,
+  'not_captured' AS reason,
   CAST(NULL AS TEXT) AS "values",
   CAST(NULL AS TEXT) AS evidence
 FROM silver.metadata_coverage

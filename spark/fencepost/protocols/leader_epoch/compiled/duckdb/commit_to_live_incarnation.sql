@@ -60,7 +60,8 @@ WITH frame AS (
       WHEN BOOL_AND(COALESCE(NOT verdict, FALSE))
       THEN FALSE
     END AS verdict,
-    BOOL_AND(exercised) AS exercised
+    BOOL_AND(exercised) AS exercised,
+    CASE WHEN BOOL_OR(verdict) AND BOOL_OR(NOT verdict) THEN 'several_states' END AS reason
   FROM weighed
   GROUP BY
     cluster,
@@ -85,6 +86,10 @@ SELECT
     WHEN agreed.states = committed_offsets.candidates
     THEN CASE WHEN NOT agreed.verdict THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct') END
   END AS failed_conjunct,
+  CASE
+    WHEN CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict END IS NULL
+    THEN COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.reason END, 'topic_unknown')
+  END AS reason,
   CASE
     WHEN NOT agreed.states IS NULL
     AND NOT COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict END, FALSE)

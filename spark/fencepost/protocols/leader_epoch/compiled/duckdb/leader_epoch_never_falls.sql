@@ -61,6 +61,7 @@ SELECT
     WHEN NOT verdict
     THEN CASE WHEN NOT c1 THEN 'leaderEpoch''[p] >= leaderEpoch[p] (LeaderEpochProps:270)' END
   END AS failed_conjunct,
+  CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN CAST(JSON_OBJECT('leaderEpoch[p]', "leaderEpoch[p]", 'leaderEpoch''[p]', "leaderEpoch'[p]") AS TEXT)
@@ -79,6 +80,7 @@ SELECT
   CAST(NULL AS BOOLEAN) AS verdict,
   FALSE AS exercised,
   CAST(NULL AS TEXT) AS failed_conjunct,
+  'not_captured' AS reason,
   CAST(NULL AS TEXT) AS "values",
   CAST(NULL AS TEXT) AS evidence
 FROM silver.metadata_coverage

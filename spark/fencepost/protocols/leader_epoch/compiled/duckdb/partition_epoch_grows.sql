@@ -66,6 +66,7 @@ SELECT
       THEN 'newestPartitionEpoch''[t] > newestPartitionEpoch[t] (LeaderEpochProps:257)'
     END
   END AS failed_conjunct,
+  CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN CAST(JSON_OBJECT(
@@ -93,6 +94,7 @@ SELECT
   CAST(NULL AS BOOLEAN) AS verdict,
   FALSE AS exercised,
   CAST(NULL AS TEXT) AS failed_conjunct,
+  'not_captured' AS reason,
   CAST(NULL AS TEXT) AS "values",
   CAST(NULL AS TEXT) AS evidence
 FROM silver.metadata_coverage

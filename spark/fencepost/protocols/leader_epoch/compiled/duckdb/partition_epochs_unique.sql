@@ -74,6 +74,7 @@ SELECT
   verdict,
   TRUE AS exercised,
   CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'p = q (LeaderEpochProps:243)' END END AS failed_conjunct,
+  CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN '{}' END AS "values",
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
 FROM weighed
@@ -89,6 +90,7 @@ SELECT
   CAST(NULL AS BOOLEAN) AS verdict,
   FALSE AS exercised,
   CAST(NULL AS TEXT) AS failed_conjunct,
+  'not_captured' AS reason,
   CAST(NULL AS TEXT) AS "values",
   CAST(NULL AS TEXT) AS evidence
 FROM silver.metadata_coverage

@@ -96,7 +96,15 @@ WITH frame AS (
     COUNT(*) AS states,
     CASE WHEN COUNT(*) = COUNT(c1_1) AND MIN(c1_1) = MAX(c1_1) THEN MIN(c1_1) END AS verdict_1,
     CASE WHEN COUNT(*) = COUNT(c1_2) AND MIN(c1_2) = MAX(c1_2) THEN MIN(c1_2) END AS verdict_2,
-    CASE WHEN COUNT(*) = COUNT(c1_3) AND MIN(c1_3) = MAX(c1_3) THEN MIN(c1_3) END AS verdict_3
+    CASE WHEN COUNT(*) = COUNT(c1_3) AND MIN(c1_3) = MAX(c1_3) THEN MIN(c1_3) END AS verdict_3,
+    MIN(
+      CASE
+        WHEN c1_1 IS NULL
+        THEN CASE WHEN "a.cachedMaxPartitionEpoch" IS NULL OR "a.cached" IS NULL THEN 'client_unknown' END
+      END
+    ) AS reason_1,
+    MIN(CASE WHEN c1_2 IS NULL THEN CASE WHEN "a.cached" IS NULL THEN 'client_unknown' END END) AS reason_2,
+    MIN(CASE WHEN c1_3 IS NULL THEN CASE WHEN "a.cached" IS NULL THEN 'client_unknown' END END) AS reason_3
   FROM judged
   GROUP BY
     cluster,
@@ -106,16 +114,17 @@ SELECT
   STRUCT_EXTRACT(each, 'definition') AS definition,
   cluster,
   subject,
-  STRUCT_EXTRACT(each, 'outcome') AS outcome
+  STRUCT_EXTRACT(each, 'outcome') AS outcome,
+  STRUCT_EXTRACT(each, 'reason') AS reason
 FROM (
   SELECT
     cluster,
     answer_partition_id AS subject,
     UNNEST(
       [
-        {'definition': 'outdated_with_max', 'outcome': agreed.verdict_1},
-        {'definition': 'outdated', 'outcome': agreed.verdict_2},
-        {'definition': 'shipped_metadata_rule', 'outcome': agreed.verdict_3}
+        {'definition': 'outdated_with_max', 'outcome': agreed.verdict_1, 'reason': CASE WHEN agreed.verdict_1 IS NULL THEN COALESCE(agreed.reason_1, 'topic_unknown') END},
+        {'definition': 'outdated', 'outcome': agreed.verdict_2, 'reason': CASE WHEN agreed.verdict_2 IS NULL THEN COALESCE(agreed.reason_2, 'topic_unknown') END},
+        {'definition': 'shipped_metadata_rule', 'outcome': agreed.verdict_3, 'reason': CASE WHEN agreed.verdict_3 IS NULL THEN COALESCE(agreed.reason_3, 'topic_unknown') END}
       ]
     ) AS each
   FROM silver.metadata_answer_partitions AS metadata_answer_partitions

@@ -71,13 +71,15 @@ WITH frame AS (
       THEN FALSE
     END AS verdict_1,
     BOOL_AND(exercised_1) AS exercised_1,
+    CASE WHEN BOOL_OR(verdict_1) AND BOOL_OR(NOT verdict_1) THEN 'several_states' END AS reason_1,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_2, FALSE))
       THEN TRUE
       WHEN BOOL_AND(COALESCE(NOT verdict_2, FALSE))
       THEN FALSE
     END AS verdict_2,
-    BOOL_AND(exercised_2) AS exercised_2
+    BOOL_AND(exercised_2) AS exercised_2,
+    CASE WHEN BOOL_OR(verdict_2) AND BOOL_OR(NOT verdict_2) THEN 'several_states' END AS reason_2
   FROM weighed
   GROUP BY
     cluster,
@@ -95,6 +97,7 @@ SELECT
   STRUCT_EXTRACT(each, 'verdict') AS verdict,
   STRUCT_EXTRACT(each, 'exercised') AS exercised,
   STRUCT_EXTRACT(each, 'failed_conjunct') AS failed_conjunct,
+  STRUCT_EXTRACT(each, 'reason') AS reason,
   STRUCT_EXTRACT(each, 'values') AS "values",
   CASE WHEN NOT COALESCE(STRUCT_EXTRACT(each, 'verdict'), FALSE) THEN evidence END AS evidence
 FROM (
@@ -153,6 +156,9 @@ FROM (
         {'definition': 'committed_leader_epoch_bound', 'verdict': CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_1 END, 'exercised': COALESCE(agreed.exercised_1, FALSE), 'failed_conjunct': CASE
           WHEN agreed.states = committed_offsets.candidates
           THEN CASE WHEN NOT agreed.verdict_1 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_1') END
+        END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_1 END IS NULL
+          THEN COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.reason_1 END, 'topic_unknown')
         END, 'values': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_1 END, FALSE)
@@ -168,6 +174,9 @@ FROM (
         {'definition': 'commit_to_live_incarnation', 'verdict': CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_2 END, 'exercised': COALESCE(agreed.exercised_2, FALSE), 'failed_conjunct': CASE
           WHEN agreed.states = committed_offsets.candidates
           THEN CASE WHEN NOT agreed.verdict_2 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_2') END
+        END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_2 END IS NULL
+          THEN COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.reason_2 END, 'topic_unknown')
         END, 'values': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_2 END, FALSE)

@@ -34,7 +34,8 @@ WITH frame AS (
     cluster,
     commit_id,
     COUNT(*) AS states,
-    CASE WHEN COUNT(*) = COUNT(c1) AND MIN(c1) = MAX(c1) THEN MIN(c1) END AS verdict
+    CASE WHEN COUNT(*) = COUNT(c1) AND MIN(c1) = MAX(c1) THEN MIN(c1) END AS verdict,
+    CASE WHEN MIN(c1) < MAX(c1) THEN 'several_states' END AS reason
   FROM judged
   GROUP BY
     cluster,
@@ -43,7 +44,11 @@ WITH frame AS (
 SELECT
   cluster,
   commit_id AS subject,
-  CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict END AS outcome
+  CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict END AS outcome,
+  CASE
+    WHEN CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict END IS NULL
+    THEN COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.reason END, 'topic_unknown')
+  END AS reason
 FROM silver.committed_offsets AS committed_offsets
 FULL OUTER JOIN agreed
   USING (cluster, commit_id)

@@ -190,7 +190,8 @@ WITH frame AS (
     cluster,
     fetch_position_id,
     COUNT(*) AS states,
-    CASE WHEN COUNT(*) = COUNT(c1) AND MIN(c1) = MAX(c1) THEN MIN(c1) END AS verdict
+    CASE WHEN COUNT(*) = COUNT(c1) AND MIN(c1) = MAX(c1) THEN MIN(c1) END AS verdict,
+    CASE WHEN MIN(c1) < MAX(c1) THEN 'several_states' END AS reason
   FROM judged
   GROUP BY
     cluster,
@@ -199,7 +200,11 @@ WITH frame AS (
 SELECT
   cluster,
   fetch_position_id AS subject,
-  CASE WHEN agreed.states = fetch_positions.candidates THEN agreed.verdict END AS outcome
+  CASE WHEN agreed.states = fetch_positions.candidates THEN agreed.verdict END AS outcome,
+  CASE
+    WHEN CASE WHEN agreed.states = fetch_positions.candidates THEN agreed.verdict END IS NULL
+    THEN COALESCE(CASE WHEN agreed.states = fetch_positions.candidates THEN agreed.reason END, 'topic_unknown')
+  END AS reason
 FROM silver.fetch_positions AS fetch_positions
 FULL OUTER JOIN agreed
   USING (cluster, fetch_position_id)

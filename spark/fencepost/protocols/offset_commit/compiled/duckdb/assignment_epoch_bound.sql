@@ -52,6 +52,7 @@ SELECT
     WHEN NOT verdict
     THEN CASE WHEN NOT c1 THEN 'assignmentEpoch[m][p] <= memberEpoch[m] (OffsetCommitProps:278)' END
   END AS failed_conjunct,
+  CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN CAST(JSON_OBJECT('assignmentEpoch[m][p]', "assignmentEpoch[m][p]", 'memberEpoch[m]', "memberEpoch[m]") AS TEXT)
@@ -70,6 +71,7 @@ SELECT
   CAST(NULL AS BOOLEAN) AS verdict,
   FALSE AS exercised,
   CAST(NULL AS TEXT) AS failed_conjunct,
+  'not_captured' AS reason,
   CAST(NULL AS TEXT) AS "values",
   CAST(NULL AS TEXT) AS evidence
 FROM silver.coverage

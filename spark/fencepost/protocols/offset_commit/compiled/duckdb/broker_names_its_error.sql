@@ -477,6 +477,7 @@ WITH quantified_1_rows AS (
     "c.groupKnown",
     "c.instanceFenced",
     "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))",
+    evaluates,
     CASE WHEN evaluates THEN NOT antecedent OR c1 END AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
     CASE WHEN antecedent AND NOT c1 THEN 'c.error = ShippedError(c) (OffsetCommitProps:417)' END AS failed_conjunct
@@ -500,7 +501,17 @@ WITH quantified_1_rows AS (
       WHEN BOOL_AND(COALESCE(NOT verdict, FALSE))
       THEN FALSE
     END AS verdict,
-    BOOL_AND(exercised) AS exercised
+    BOOL_AND(exercised) AS exercised,
+    CASE
+      WHEN BOOL_OR(verdict) AND BOOL_OR(NOT verdict)
+      THEN 'several_states'
+      ELSE MIN(
+        CASE
+          WHEN verdict IS NULL
+          THEN CASE WHEN NOT evaluates THEN 'no_value' WHEN "c.groupKnown" IS NULL THEN 'not_logged' END
+        END
+      )
+    END AS reason
   FROM weighed
   GROUP BY
     cluster,
@@ -530,6 +541,14 @@ SELECT
     WHEN agreed.states = offset_commits.candidates
     THEN CASE WHEN NOT agreed.verdict THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct') END
   END AS failed_conjunct,
+  CASE
+    WHEN CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END IS NULL
+    THEN COALESCE(
+      CASE WHEN agreed.states = offset_commits.candidates THEN agreed.reason END,
+      offset_commits.unknown_reason,
+      'not_captured'
+    )
+  END AS reason,
   CASE
     WHEN NOT agreed.states IS NULL
     AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END, FALSE)
@@ -598,8 +617,8 @@ SELECT
       offset_commits.record_offset,
       'candidates',
       offset_commits.candidates,
-      'unknown_reason',
-      offset_commits.unknown_reason,
+      'unknown_detail',
+      offset_commits.unknown_detail,
       'file',
       offset_commits.file,
       'position',

@@ -264,7 +264,28 @@ WITH quantified_1_rows AS (
     cluster,
     commit_id,
     COUNT(*) AS states,
-    CASE WHEN BOOL_AND(COALESCE(c1, FALSE)) THEN TRUE WHEN BOOL_AND(COALESCE(NOT c1, FALSE)) THEN FALSE END AS verdict
+    CASE WHEN BOOL_AND(COALESCE(c1, FALSE)) THEN TRUE WHEN BOOL_AND(COALESCE(NOT c1, FALSE)) THEN FALSE END AS verdict,
+    CASE
+      WHEN BOOL_OR(c1) AND BOOL_OR(NOT c1)
+      THEN 'several_states'
+      ELSE MIN(
+        CASE
+          WHEN c1 IS NULL
+          THEN CASE
+            WHEN NOT "c.rule" IS NULL
+            AND NOT "c.unfenced" IS NULL
+            AND NOT "c.memberKnown" IS NULL
+            AND NOT "c.clientEpoch" IS NULL
+            AND NOT "c.memberEpoch" IS NULL
+            AND NOT "c.transactional" IS NULL
+            AND NOT "c.rebalancing" IS NULL
+            AND NOT "c.assignmentEpoch" IS NULL
+            AND NOT "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))" IS NULL
+            THEN 'no_value'
+          END
+        END
+      )
+    END AS reason
   FROM judged
   GROUP BY
     cluster,
@@ -273,7 +294,15 @@ WITH quantified_1_rows AS (
 SELECT
   cluster,
   commit_id AS subject,
-  CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END AS outcome
+  CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END AS outcome,
+  CASE
+    WHEN CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END IS NULL
+    THEN COALESCE(
+      CASE WHEN agreed.states = offset_commits.candidates THEN agreed.reason END,
+      offset_commits.unknown_reason,
+      'not_captured'
+    )
+  END AS reason
 FROM silver.offset_commits AS offset_commits
 FULL OUTER JOIN agreed
   USING (cluster, commit_id)

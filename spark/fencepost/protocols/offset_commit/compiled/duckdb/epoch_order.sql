@@ -64,6 +64,7 @@ SELECT
       THEN 'targetAssignmentEpoch <= groupEpoch (OffsetCommitProps:243)'
     END
   END AS failed_conjunct,
+  CASE WHEN verdict IS NULL THEN 'cleaned_away' END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN CAST(JSON_OBJECT(
@@ -91,6 +92,7 @@ SELECT
   CAST(NULL AS BOOLEAN) AS verdict,
   FALSE AS exercised,
   CAST(NULL AS TEXT) AS failed_conjunct,
+  'not_captured' AS reason,
   CAST(NULL AS TEXT) AS "values",
   CAST(NULL AS TEXT) AS evidence
 FROM silver.coverage

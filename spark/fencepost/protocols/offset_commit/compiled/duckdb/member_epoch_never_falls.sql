@@ -59,6 +59,7 @@ SELECT
     WHEN NOT verdict
     THEN CASE WHEN NOT c1 THEN 'memberEpoch''[m] >= memberEpoch[m] (OffsetCommitProps:343)' END
   END AS failed_conjunct,
+  CASE WHEN verdict IS NULL THEN 'cleaned_away' END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN CAST(JSON_OBJECT('memberEpoch[m]', "memberEpoch[m]", 'memberEpoch''[m]', "memberEpoch'[m]") AS TEXT)
@@ -77,6 +78,7 @@ SELECT
   CAST(NULL AS BOOLEAN) AS verdict,
   FALSE AS exercised,
   CAST(NULL AS TEXT) AS failed_conjunct,
+  'not_captured' AS reason,
   CAST(NULL AS TEXT) AS "values",
   CAST(NULL AS TEXT) AS evidence
 FROM silver.coverage

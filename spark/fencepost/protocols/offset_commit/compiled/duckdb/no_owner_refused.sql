@@ -59,7 +59,8 @@ WITH frame AS (
       WHEN BOOL_AND(COALESCE(NOT verdict, FALSE))
       THEN FALSE
     END AS verdict,
-    BOOL_AND(exercised) AS exercised
+    BOOL_AND(exercised) AS exercised,
+    CASE WHEN BOOL_OR(verdict) AND BOOL_OR(NOT verdict) THEN 'several_states' END AS reason
   FROM weighed
   GROUP BY
     cluster,
@@ -89,6 +90,14 @@ SELECT
     WHEN agreed.states = offset_commits.candidates
     THEN CASE WHEN NOT agreed.verdict THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct') END
   END AS failed_conjunct,
+  CASE
+    WHEN CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END IS NULL
+    THEN COALESCE(
+      CASE WHEN agreed.states = offset_commits.candidates THEN agreed.reason END,
+      offset_commits.unknown_reason,
+      'not_captured'
+    )
+  END AS reason,
   CASE
     WHEN NOT agreed.states IS NULL
     AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END, FALSE)
@@ -130,8 +139,8 @@ SELECT
       offset_commits.record_offset,
       'candidates',
       offset_commits.candidates,
-      'unknown_reason',
-      offset_commits.unknown_reason,
+      'unknown_detail',
+      offset_commits.unknown_detail,
       'file',
       offset_commits.file,
       'position',

@@ -46,6 +46,7 @@ SELECT
       THEN 'partitionRevocationEpoch[m][p] <= revocationEpoch[m] (OffsetCommitProps:296)'
     END
   END AS failed_conjunct,
+  CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN CAST(JSON_OBJECT(
@@ -69,6 +70,7 @@ SELECT
   CAST(NULL AS BOOLEAN) AS verdict,
   FALSE AS exercised,
   CAST(NULL AS TEXT) AS failed_conjunct,
+  'not_captured' AS reason,
   CAST(NULL AS TEXT) AS "values",
   CAST(NULL AS TEXT) AS evidence
 FROM silver.coverage

@@ -319,7 +319,32 @@ WITH quantified_1_rows AS (
       THEN TRUE
       WHEN BOOL_AND(COALESCE(NOT c1_5, FALSE))
       THEN FALSE
-    END AS verdict_5
+    END AS verdict_5,
+    CASE WHEN BOOL_OR(c1_1) AND BOOL_OR(NOT c1_1) THEN 'several_states' END AS reason_1,
+    CASE WHEN BOOL_OR(c1_2) AND BOOL_OR(NOT c1_2) THEN 'several_states' END AS reason_2,
+    CASE WHEN BOOL_OR(c1_3) AND BOOL_OR(NOT c1_3) THEN 'several_states' END AS reason_3,
+    CASE WHEN BOOL_OR(c1_4) AND BOOL_OR(NOT c1_4) THEN 'several_states' END AS reason_4,
+    CASE
+      WHEN BOOL_OR(c1_5) AND BOOL_OR(NOT c1_5)
+      THEN 'several_states'
+      ELSE MIN(
+        CASE
+          WHEN c1_5 IS NULL
+          THEN CASE
+            WHEN NOT "c.rule" IS NULL
+            AND NOT "c.unfenced" IS NULL
+            AND NOT "c.memberKnown" IS NULL
+            AND NOT "c.clientEpoch" IS NULL
+            AND NOT "c.memberEpoch" IS NULL
+            AND NOT "c.transactional" IS NULL
+            AND NOT "c.rebalancing" IS NULL
+            AND NOT "c.assignmentEpoch" IS NULL
+            AND NOT "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))" IS NULL
+            THEN 'no_value'
+          END
+        END
+      )
+    END AS reason_5
   FROM judged
   GROUP BY
     cluster,
@@ -329,18 +354,54 @@ SELECT
   STRUCT_EXTRACT(each, 'definition') AS definition,
   cluster,
   subject,
-  STRUCT_EXTRACT(each, 'outcome') AS outcome
+  STRUCT_EXTRACT(each, 'outcome') AS outcome,
+  STRUCT_EXTRACT(each, 'reason') AS reason
 FROM (
   SELECT
     cluster,
     commit_id AS subject,
     UNNEST(
       [
-        {'definition': 'strict', 'outcome': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_1 END},
-        {'definition': 'member_revocation', 'outcome': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_2 END},
-        {'definition': 'partition_revocation', 'outcome': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_3 END},
-        {'definition': 'assignment_epoch', 'outcome': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_4 END},
-        {'definition': 'broker_rule', 'outcome': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_5 END}
+        {'definition': 'strict', 'outcome': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_1 END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_1 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = offset_commits.candidates THEN agreed.reason_1 END,
+            offset_commits.unknown_reason,
+            'not_captured'
+          )
+        END},
+        {'definition': 'member_revocation', 'outcome': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_2 END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_2 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = offset_commits.candidates THEN agreed.reason_2 END,
+            offset_commits.unknown_reason,
+            'not_captured'
+          )
+        END},
+        {'definition': 'partition_revocation', 'outcome': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_3 END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_3 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = offset_commits.candidates THEN agreed.reason_3 END,
+            offset_commits.unknown_reason,
+            'not_captured'
+          )
+        END},
+        {'definition': 'assignment_epoch', 'outcome': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_4 END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_4 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = offset_commits.candidates THEN agreed.reason_4 END,
+            offset_commits.unknown_reason,
+            'not_captured'
+          )
+        END},
+        {'definition': 'broker_rule', 'outcome': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_5 END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_5 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = offset_commits.candidates THEN agreed.reason_5 END,
+            offset_commits.unknown_reason,
+            'not_captured'
+          )
+        END}
       ]
     ) AS each
   FROM silver.offset_commits AS offset_commits

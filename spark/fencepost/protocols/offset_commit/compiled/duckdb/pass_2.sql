@@ -658,7 +658,23 @@ WITH quantified_1_rows AS (
       THEN MIN(CASE WHEN evaluates_1 THEN c1_1 END)
     END AS verdict_1,
     CASE WHEN COUNT(*) = COUNT(c1_2) AND MIN(c1_2) = MAX(c1_2) THEN MIN(c1_2) END AS verdict_2,
-    CASE WHEN COUNT(*) = COUNT(c1_3) AND MIN(c1_3) = MAX(c1_3) THEN MIN(c1_3) END AS verdict_3
+    CASE WHEN COUNT(*) = COUNT(c1_3) AND MIN(c1_3) = MAX(c1_3) THEN MIN(c1_3) END AS verdict_3,
+    CASE
+      WHEN MIN(CASE WHEN evaluates_1 THEN c1_1 END) < MAX(CASE WHEN evaluates_1 THEN c1_1 END)
+      THEN 'several_states'
+      ELSE MIN(
+        CASE
+          WHEN CASE WHEN evaluates_1 THEN c1_1 END IS NULL
+          THEN CASE WHEN NOT evaluates_1 THEN 'no_value' WHEN "c.groupKnown" IS NULL THEN 'not_logged' END
+        END
+      )
+    END AS reason_1,
+    CASE
+      WHEN MIN(c1_2) < MAX(c1_2)
+      THEN 'several_states'
+      ELSE MIN(CASE WHEN c1_2 IS NULL THEN CASE WHEN "c.groupKnown" IS NULL THEN 'not_logged' END END)
+    END AS reason_2,
+    CASE WHEN MIN(c1_3) < MAX(c1_3) THEN 'several_states' END AS reason_3
   FROM judged
   GROUP BY
     cluster,
@@ -668,16 +684,38 @@ SELECT
   STRUCT_EXTRACT(each, 'definition') AS definition,
   cluster,
   subject,
-  STRUCT_EXTRACT(each, 'outcome') AS outcome
+  STRUCT_EXTRACT(each, 'outcome') AS outcome,
+  STRUCT_EXTRACT(each, 'reason') AS reason
 FROM (
   SELECT
     cluster,
     commit_id AS subject,
     UNNEST(
       [
-        {'definition': 'shipped_error', 'outcome': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_1 END},
-        {'definition': 'proposed_error', 'outcome': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_2 END},
-        {'definition': 'truth', 'outcome': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_3 END}
+        {'definition': 'shipped_error', 'outcome': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_1 END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_1 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = offset_commits.candidates THEN agreed.reason_1 END,
+            offset_commits.unknown_reason,
+            'not_captured'
+          )
+        END},
+        {'definition': 'proposed_error', 'outcome': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_2 END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_2 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = offset_commits.candidates THEN agreed.reason_2 END,
+            offset_commits.unknown_reason,
+            'not_captured'
+          )
+        END},
+        {'definition': 'truth', 'outcome': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_3 END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_3 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = offset_commits.candidates THEN agreed.reason_3 END,
+            offset_commits.unknown_reason,
+            'not_captured'
+          )
+        END}
       ]
     ) AS each
   FROM silver.offset_commits AS offset_commits

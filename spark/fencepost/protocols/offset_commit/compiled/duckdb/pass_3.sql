@@ -47,6 +47,7 @@ SELECT
   STRUCT_EXTRACT(each, 'verdict') AS verdict,
   STRUCT_EXTRACT(each, 'exercised') AS exercised,
   STRUCT_EXTRACT(each, 'failed_conjunct') AS failed_conjunct,
+  STRUCT_EXTRACT(each, 'reason') AS reason,
   STRUCT_EXTRACT(each, 'values') AS "values",
   STRUCT_EXTRACT(each, 'evidence') AS evidence
 FROM (
@@ -64,7 +65,7 @@ FROM (
           THEN {'definition': 'group_epoch_never_falls', 'witness': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN '{}' END, 'verdict': verdict_1, 'exercised': COALESCE(NOT unchanged_1, FALSE), 'failed_conjunct': CASE
             WHEN NOT verdict_1
             THEN CASE WHEN NOT c1_1 THEN 'groupEpoch'' >= groupEpoch (OffsetCommitProps:315)' END
-          END, 'values': CASE
+          END, 'reason': CASE WHEN verdict_1 IS NULL THEN 'not_captured' END, 'values': CASE
             WHEN NOT COALESCE(verdict_1, FALSE)
             THEN CAST(JSON_OBJECT('groupEpoch', "groupEpoch", 'groupEpoch''', "groupEpoch'") AS TEXT)
           END, 'evidence': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN evidence END}
@@ -74,7 +75,7 @@ FROM (
           THEN {'definition': 'target_assignment_epoch_never_falls', 'witness': CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN '{}' END, 'verdict': verdict_2, 'exercised': COALESCE(NOT unchanged_2, FALSE), 'failed_conjunct': CASE
             WHEN NOT verdict_2
             THEN CASE WHEN NOT c1_2 THEN 'targetAssignmentEpoch'' >= targetAssignmentEpoch (OffsetCommitProps:327)' END
-          END, 'values': CASE
+          END, 'reason': CASE WHEN verdict_2 IS NULL THEN 'not_captured' END, 'values': CASE
             WHEN NOT COALESCE(verdict_2, FALSE)
             THEN CAST(JSON_OBJECT('targetAssignmentEpoch', "targetAssignmentEpoch", 'targetAssignmentEpoch''', "targetAssignmentEpoch'") AS TEXT)
           END, 'evidence': CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN evidence END}
@@ -98,6 +99,7 @@ SELECT
   verdict,
   exercised,
   failed_conjunct,
+  reason,
   "values",
   evidence
 FROM (
@@ -112,6 +114,7 @@ FROM (
     CAST(NULL AS BOOLEAN) AS verdict,
     FALSE AS exercised,
     CAST(NULL AS TEXT) AS failed_conjunct,
+    'not_captured' AS reason,
     CAST(NULL AS TEXT) AS "values",
     CAST(NULL AS TEXT) AS evidence,
     UNNEST([{'definition': 'group_epoch_never_falls'}, {'definition': 'target_assignment_epoch_never_falls'}]) AS each

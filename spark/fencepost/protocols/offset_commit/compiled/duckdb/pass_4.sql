@@ -790,6 +790,7 @@ WITH quantified_1_rows AS (
     NOT antecedent_3 OR c1_3 AS verdict_3,
     COALESCE(antecedent_3, FALSE) AS exercised_3,
     CASE WHEN antecedent_3 AND NOT c1_3 THEN 'c.accepted <=> BrokerRule(c) (OffsetCommitProps:402)' END AS failed_conjunct_3,
+    evaluates_4,
     CASE WHEN evaluates_4 THEN NOT antecedent_4 OR c1_4 END AS verdict_4,
     COALESCE(antecedent_4, FALSE) AS exercised_4,
     CASE WHEN antecedent_4 AND NOT c1_4 THEN 'c.error = ShippedError(c) (OffsetCommitProps:417)' END AS failed_conjunct_4,
@@ -858,6 +859,7 @@ WITH quantified_1_rows AS (
       THEN FALSE
     END AS verdict_1,
     BOOL_AND(exercised_1) AS exercised_1,
+    CASE WHEN BOOL_OR(verdict_1) AND BOOL_OR(NOT verdict_1) THEN 'several_states' END AS reason_1,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_2, FALSE))
       THEN TRUE
@@ -865,6 +867,7 @@ WITH quantified_1_rows AS (
       THEN FALSE
     END AS verdict_2,
     BOOL_AND(exercised_2) AS exercised_2,
+    CASE WHEN BOOL_OR(verdict_2) AND BOOL_OR(NOT verdict_2) THEN 'several_states' END AS reason_2,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_3, FALSE))
       THEN TRUE
@@ -873,6 +876,29 @@ WITH quantified_1_rows AS (
     END AS verdict_3,
     BOOL_AND(exercised_3) AS exercised_3,
     CASE
+      WHEN BOOL_OR(verdict_3) AND BOOL_OR(NOT verdict_3)
+      THEN 'several_states'
+      ELSE MIN(
+        CASE
+          WHEN verdict_3 IS NULL
+          THEN CASE
+            WHEN NOT "c.accepted" IS NULL
+            AND NOT "c.fenced" IS NULL
+            AND NOT "c.rule" IS NULL
+            AND NOT "c.unfenced" IS NULL
+            AND NOT "c.memberKnown" IS NULL
+            AND NOT "c.clientEpoch" IS NULL
+            AND NOT "c.memberEpoch" IS NULL
+            AND NOT "c.transactional" IS NULL
+            AND NOT "c.rebalancing" IS NULL
+            AND NOT "c.assignmentEpoch" IS NULL
+            AND NOT "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))" IS NULL
+            THEN 'no_value'
+          END
+        END
+      )
+    END AS reason_3,
+    CASE
       WHEN BOOL_AND(COALESCE(verdict_4, FALSE))
       THEN TRUE
       WHEN BOOL_AND(COALESCE(NOT verdict_4, FALSE))
@@ -880,12 +906,23 @@ WITH quantified_1_rows AS (
     END AS verdict_4,
     BOOL_AND(exercised_4) AS exercised_4,
     CASE
+      WHEN BOOL_OR(verdict_4) AND BOOL_OR(NOT verdict_4)
+      THEN 'several_states'
+      ELSE MIN(
+        CASE
+          WHEN verdict_4 IS NULL
+          THEN CASE WHEN NOT evaluates_4 THEN 'no_value' WHEN "c.groupKnown" IS NULL THEN 'not_logged' END
+        END
+      )
+    END AS reason_4,
+    CASE
       WHEN BOOL_AND(COALESCE(verdict_5, FALSE))
       THEN TRUE
       WHEN BOOL_AND(COALESCE(NOT verdict_5, FALSE))
       THEN FALSE
     END AS verdict_5,
     BOOL_AND(exercised_5) AS exercised_5,
+    CASE WHEN BOOL_OR(verdict_5) AND BOOL_OR(NOT verdict_5) THEN 'several_states' END AS reason_5,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_6, FALSE))
       THEN TRUE
@@ -893,6 +930,7 @@ WITH quantified_1_rows AS (
       THEN FALSE
     END AS verdict_6,
     BOOL_AND(exercised_6) AS exercised_6,
+    CASE WHEN BOOL_OR(verdict_6) AND BOOL_OR(NOT verdict_6) THEN 'several_states' END AS reason_6,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_7, FALSE))
       THEN TRUE
@@ -900,6 +938,7 @@ WITH quantified_1_rows AS (
       THEN FALSE
     END AS verdict_7,
     BOOL_AND(exercised_7) AS exercised_7,
+    CASE WHEN BOOL_OR(verdict_7) AND BOOL_OR(NOT verdict_7) THEN 'several_states' END AS reason_7,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_8, FALSE))
       THEN TRUE
@@ -907,6 +946,7 @@ WITH quantified_1_rows AS (
       THEN FALSE
     END AS verdict_8,
     BOOL_AND(exercised_8) AS exercised_8,
+    CASE WHEN BOOL_OR(verdict_8) AND BOOL_OR(NOT verdict_8) THEN 'several_states' END AS reason_8,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_9, FALSE))
       THEN TRUE
@@ -914,13 +954,15 @@ WITH quantified_1_rows AS (
       THEN FALSE
     END AS verdict_9,
     BOOL_AND(exercised_9) AS exercised_9,
+    CASE WHEN BOOL_OR(verdict_9) AND BOOL_OR(NOT verdict_9) THEN 'several_states' END AS reason_9,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_10, FALSE))
       THEN TRUE
       WHEN BOOL_AND(COALESCE(NOT verdict_10, FALSE))
       THEN FALSE
     END AS verdict_10,
-    BOOL_AND(exercised_10) AS exercised_10
+    BOOL_AND(exercised_10) AS exercised_10,
+    CASE WHEN BOOL_OR(verdict_10) AND BOOL_OR(NOT verdict_10) THEN 'several_states' END AS reason_10
   FROM weighed
   GROUP BY
     cluster,
@@ -938,6 +980,7 @@ SELECT
   STRUCT_EXTRACT(each, 'verdict') AS verdict,
   STRUCT_EXTRACT(each, 'exercised') AS exercised,
   STRUCT_EXTRACT(each, 'failed_conjunct') AS failed_conjunct,
+  STRUCT_EXTRACT(each, 'reason') AS reason,
   STRUCT_EXTRACT(each, 'values') AS "values",
   CASE WHEN NOT COALESCE(STRUCT_EXTRACT(each, 'verdict'), FALSE) THEN evidence END AS evidence
 FROM (
@@ -1006,8 +1049,8 @@ FROM (
         offset_commits.record_offset,
         'candidates',
         offset_commits.candidates,
-        'unknown_reason',
-        offset_commits.unknown_reason,
+        'unknown_detail',
+        offset_commits.unknown_detail,
         'file',
         offset_commits.file,
         'position',
@@ -1019,6 +1062,13 @@ FROM (
         {'definition': 'no_zombie_accepted', 'verdict': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_1 END, 'exercised': COALESCE(agreed.exercised_1, FALSE), 'failed_conjunct': CASE
           WHEN agreed.states = offset_commits.candidates
           THEN CASE WHEN NOT agreed.verdict_1 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_1') END
+        END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_1 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = offset_commits.candidates THEN agreed.reason_1 END,
+            offset_commits.unknown_reason,
+            'not_captured'
+          )
         END, 'values': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_1 END, FALSE)
@@ -1034,6 +1084,13 @@ FROM (
         {'definition': 'no_owner_refused', 'verdict': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_2 END, 'exercised': COALESCE(agreed.exercised_2, FALSE), 'failed_conjunct': CASE
           WHEN agreed.states = offset_commits.candidates
           THEN CASE WHEN NOT agreed.verdict_2 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_2') END
+        END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_2 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = offset_commits.candidates THEN agreed.reason_2 END,
+            offset_commits.unknown_reason,
+            'not_captured'
+          )
         END, 'values': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_2 END, FALSE)
@@ -1049,6 +1106,13 @@ FROM (
         {'definition': 'broker_keeps_its_rule', 'verdict': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_3 END, 'exercised': COALESCE(agreed.exercised_3, FALSE), 'failed_conjunct': CASE
           WHEN agreed.states = offset_commits.candidates
           THEN CASE WHEN NOT agreed.verdict_3 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_3') END
+        END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_3 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = offset_commits.candidates THEN agreed.reason_3 END,
+            offset_commits.unknown_reason,
+            'not_captured'
+          )
         END, 'values': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_3 END, FALSE)
@@ -1083,6 +1147,13 @@ FROM (
         {'definition': 'broker_names_its_error', 'verdict': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_4 END, 'exercised': COALESCE(agreed.exercised_4, FALSE), 'failed_conjunct': CASE
           WHEN agreed.states = offset_commits.candidates
           THEN CASE WHEN NOT agreed.verdict_4 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_4') END
+        END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_4 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = offset_commits.candidates THEN agreed.reason_4 END,
+            offset_commits.unknown_reason,
+            'not_captured'
+          )
         END, 'values': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_4 END, FALSE)
@@ -1125,6 +1196,13 @@ FROM (
         {'definition': 'policies_relax_in_order', 'verdict': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_5 END, 'exercised': COALESCE(agreed.exercised_5, FALSE), 'failed_conjunct': CASE
           WHEN agreed.states = offset_commits.candidates
           THEN CASE WHEN NOT agreed.verdict_5 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_5') END
+        END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_5 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = offset_commits.candidates THEN agreed.reason_5 END,
+            offset_commits.unknown_reason,
+            'not_captured'
+          )
         END, 'values': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_5 END, FALSE)
@@ -1154,6 +1232,13 @@ FROM (
         {'definition': 'no_policy_admits_a_zombie', 'verdict': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_6 END, 'exercised': COALESCE(agreed.exercised_6, FALSE), 'failed_conjunct': CASE
           WHEN agreed.states = offset_commits.candidates
           THEN CASE WHEN NOT agreed.verdict_6 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_6') END
+        END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_6 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = offset_commits.candidates THEN agreed.reason_6 END,
+            offset_commits.unknown_reason,
+            'not_captured'
+          )
         END, 'values': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_6 END, FALSE)
@@ -1183,6 +1268,13 @@ FROM (
         {'definition': 'no_commit_for_anothers_partition', 'verdict': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_7 END, 'exercised': COALESCE(agreed.exercised_7, FALSE), 'failed_conjunct': CASE
           WHEN agreed.states = offset_commits.candidates
           THEN CASE WHEN NOT agreed.verdict_7 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_7') END
+        END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_7 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = offset_commits.candidates THEN agreed.reason_7 END,
+            offset_commits.unknown_reason,
+            'not_captured'
+          )
         END, 'values': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_7 END, FALSE)
@@ -1198,6 +1290,13 @@ FROM (
         {'definition': 'no_commit_for_unowned_partition', 'verdict': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_8 END, 'exercised': COALESCE(agreed.exercised_8, FALSE), 'failed_conjunct': CASE
           WHEN agreed.states = offset_commits.candidates
           THEN CASE WHEN NOT agreed.verdict_8 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_8') END
+        END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_8 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = offset_commits.candidates THEN agreed.reason_8 END,
+            offset_commits.unknown_reason,
+            'not_captured'
+          )
         END, 'values': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_8 END, FALSE)
@@ -1215,6 +1314,13 @@ FROM (
         {'definition': 'no_memberless_commit_for_owned_partition', 'verdict': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_9 END, 'exercised': COALESCE(agreed.exercised_9, FALSE), 'failed_conjunct': CASE
           WHEN agreed.states = offset_commits.candidates
           THEN CASE WHEN NOT agreed.verdict_9 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_9') END
+        END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_9 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = offset_commits.candidates THEN agreed.reason_9 END,
+            offset_commits.unknown_reason,
+            'not_captured'
+          )
         END, 'values': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_9 END, FALSE)
@@ -1232,6 +1338,13 @@ FROM (
         {'definition': 'no_commit_after_revocation', 'verdict': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_10 END, 'exercised': COALESCE(agreed.exercised_10, FALSE), 'failed_conjunct': CASE
           WHEN agreed.states = offset_commits.candidates
           THEN CASE WHEN NOT agreed.verdict_10 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_10') END
+        END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_10 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = offset_commits.candidates THEN agreed.reason_10 END,
+            offset_commits.unknown_reason,
+            'not_captured'
+          )
         END, 'values': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_10 END, FALSE)

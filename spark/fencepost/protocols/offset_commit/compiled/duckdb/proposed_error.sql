@@ -211,7 +211,12 @@ WITH frame AS (
     cluster,
     commit_id,
     COUNT(*) AS states,
-    CASE WHEN COUNT(*) = COUNT(c1) AND MIN(c1) = MAX(c1) THEN MIN(c1) END AS verdict
+    CASE WHEN COUNT(*) = COUNT(c1) AND MIN(c1) = MAX(c1) THEN MIN(c1) END AS verdict,
+    CASE
+      WHEN MIN(c1) < MAX(c1)
+      THEN 'several_states'
+      ELSE MIN(CASE WHEN c1 IS NULL THEN CASE WHEN "c.groupKnown" IS NULL THEN 'not_logged' END END)
+    END AS reason
   FROM judged
   GROUP BY
     cluster,
@@ -220,7 +225,15 @@ WITH frame AS (
 SELECT
   cluster,
   commit_id AS subject,
-  CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END AS outcome
+  CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END AS outcome,
+  CASE
+    WHEN CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END IS NULL
+    THEN COALESCE(
+      CASE WHEN agreed.states = offset_commits.candidates THEN agreed.reason END,
+      offset_commits.unknown_reason,
+      'not_captured'
+    )
+  END AS reason
 FROM silver.offset_commits AS offset_commits
 FULL OUTER JOIN agreed
   USING (cluster, commit_id)

@@ -61,7 +61,8 @@ WITH frame AS (
 SELECT
   cluster,
   claim_id AS subject,
-  agreed.verdict AS outcome
+  agreed.verdict AS outcome,
+  CASE WHEN agreed.verdict IS NULL THEN 'unread' END AS reason
 FROM silver.ownership_claims AS ownership_claims
 FULL OUTER JOIN agreed
   USING (cluster, claim_id)

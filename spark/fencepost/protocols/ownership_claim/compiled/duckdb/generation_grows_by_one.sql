@@ -72,6 +72,7 @@ SELECT
       THEN 'generation'' = generation + 1 + abandoned'' (OwnershipClaimProps:231)'
     END
   END AS failed_conjunct,
+  CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN CAST(JSON_OBJECT('generation', generation, 'generation''', "generation'", 'abandoned', abandoned, 'abandoned''', "abandoned'") AS TEXT)
@@ -90,6 +91,7 @@ SELECT
   CAST(NULL AS BOOLEAN) AS verdict,
   FALSE AS exercised,
   CAST(NULL AS TEXT) AS failed_conjunct,
+  'not_captured' AS reason,
   CAST(NULL AS TEXT) AS "values",
   CAST(NULL AS TEXT) AS evidence
 FROM silver.classic_group_coverage

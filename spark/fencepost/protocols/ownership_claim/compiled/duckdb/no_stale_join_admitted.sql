@@ -370,7 +370,12 @@ WITH frame AS (
       WHEN BOOL_AND(COALESCE(NOT verdict, FALSE))
       THEN FALSE
     END AS verdict,
-    BOOL_AND(exercised) AS exercised
+    BOOL_AND(exercised) AS exercised,
+    CASE
+      WHEN BOOL_OR(verdict) AND BOOL_OR(NOT verdict)
+      THEN 'several_states'
+      ELSE MIN(CASE WHEN verdict IS NULL THEN CASE WHEN "j.presentedGeneration" IS NULL THEN 'unread' END END)
+    END AS reason
   FROM weighed
   GROUP BY
     cluster,
@@ -400,6 +405,14 @@ SELECT
     WHEN agreed.states = group_joins.candidates
     THEN CASE WHEN NOT agreed.verdict THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct') END
   END AS failed_conjunct,
+  CASE
+    WHEN CASE WHEN agreed.states = group_joins.candidates THEN agreed.verdict END IS NULL
+    THEN COALESCE(
+      CASE WHEN agreed.states = group_joins.candidates THEN agreed.reason END,
+      group_joins.unknown_reason,
+      'not_captured'
+    )
+  END AS reason,
   CASE
     WHEN NOT agreed.states IS NULL
     AND NOT COALESCE(CASE WHEN agreed.states = group_joins.candidates THEN agreed.verdict END, FALSE)
@@ -449,8 +462,8 @@ SELECT
       group_joins.response_generation,
       'unread_reason',
       group_joins.unread_reason,
-      'unknown_reason',
-      group_joins.unknown_reason,
+      'unknown_detail',
+      group_joins.unknown_detail,
       'file',
       group_joins.file,
       'position',

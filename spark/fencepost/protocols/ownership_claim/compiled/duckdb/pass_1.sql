@@ -90,15 +90,16 @@ SELECT
   STRUCT_EXTRACT(each, 'definition') AS definition,
   cluster,
   subject,
-  STRUCT_EXTRACT(each, 'outcome') AS outcome
+  STRUCT_EXTRACT(each, 'outcome') AS outcome,
+  STRUCT_EXTRACT(each, 'reason') AS reason
 FROM (
   SELECT
     cluster,
     claim_id AS subject,
     UNNEST(
       [
-        {'definition': 'claim_by_generation', 'outcome': agreed.verdict_1},
-        {'definition': 'claim_by_newest_generation', 'outcome': agreed.verdict_2}
+        {'definition': 'claim_by_generation', 'outcome': agreed.verdict_1, 'reason': CASE WHEN agreed.verdict_1 IS NULL THEN 'unread' END},
+        {'definition': 'claim_by_newest_generation', 'outcome': agreed.verdict_2, 'reason': CASE WHEN agreed.verdict_2 IS NULL THEN 'unread' END}
       ]
     ) AS each
   FROM silver.ownership_claims AS ownership_claims

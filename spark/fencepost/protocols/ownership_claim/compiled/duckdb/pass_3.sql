@@ -449,7 +449,13 @@ WITH frame AS (
     request_id,
     COUNT(*) AS states,
     CASE WHEN COUNT(*) = COUNT(c1_1) AND MIN(c1_1) = MAX(c1_1) THEN MIN(c1_1) END AS verdict_1,
-    CASE WHEN COUNT(*) = COUNT(c1_2) AND MIN(c1_2) = MAX(c1_2) THEN MIN(c1_2) END AS verdict_2
+    CASE WHEN COUNT(*) = COUNT(c1_2) AND MIN(c1_2) = MAX(c1_2) THEN MIN(c1_2) END AS verdict_2,
+    CASE WHEN MIN(c1_1) < MAX(c1_1) THEN 'several_states' END AS reason_1,
+    CASE
+      WHEN MIN(c1_2) < MAX(c1_2)
+      THEN 'several_states'
+      ELSE MIN(CASE WHEN c1_2 IS NULL THEN CASE WHEN "j.presentedGeneration" IS NULL THEN 'unread' END END)
+    END AS reason_2
   FROM judged
   GROUP BY
     cluster,
@@ -459,15 +465,30 @@ SELECT
   STRUCT_EXTRACT(each, 'definition') AS definition,
   cluster,
   subject,
-  STRUCT_EXTRACT(each, 'outcome') AS outcome
+  STRUCT_EXTRACT(each, 'outcome') AS outcome,
+  STRUCT_EXTRACT(each, 'reason') AS reason
 FROM (
   SELECT
     cluster,
     request_id AS subject,
     UNNEST(
       [
-        {'definition': 'shipped_join', 'outcome': CASE WHEN agreed.states = group_joins.candidates THEN agreed.verdict_1 END},
-        {'definition': 'proposed_join', 'outcome': CASE WHEN agreed.states = group_joins.candidates THEN agreed.verdict_2 END}
+        {'definition': 'shipped_join', 'outcome': CASE WHEN agreed.states = group_joins.candidates THEN agreed.verdict_1 END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = group_joins.candidates THEN agreed.verdict_1 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = group_joins.candidates THEN agreed.reason_1 END,
+            group_joins.unknown_reason,
+            'not_captured'
+          )
+        END},
+        {'definition': 'proposed_join', 'outcome': CASE WHEN agreed.states = group_joins.candidates THEN agreed.verdict_2 END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = group_joins.candidates THEN agreed.verdict_2 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = group_joins.candidates THEN agreed.reason_2 END,
+            group_joins.unknown_reason,
+            'not_captured'
+          )
+        END}
       ]
     ) AS each
   FROM silver.group_joins AS group_joins

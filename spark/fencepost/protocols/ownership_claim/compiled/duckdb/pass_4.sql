@@ -516,13 +516,19 @@ WITH frame AS (
       THEN FALSE
     END AS verdict_1,
     BOOL_AND(exercised_1) AS exercised_1,
+    CASE WHEN BOOL_OR(verdict_1) AND BOOL_OR(NOT verdict_1) THEN 'several_states' END AS reason_1,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_2, FALSE))
       THEN TRUE
       WHEN BOOL_AND(COALESCE(NOT verdict_2, FALSE))
       THEN FALSE
     END AS verdict_2,
-    BOOL_AND(exercised_2) AS exercised_2
+    BOOL_AND(exercised_2) AS exercised_2,
+    CASE
+      WHEN BOOL_OR(verdict_2) AND BOOL_OR(NOT verdict_2)
+      THEN 'several_states'
+      ELSE MIN(CASE WHEN verdict_2 IS NULL THEN CASE WHEN "j.presentedGeneration" IS NULL THEN 'unread' END END)
+    END AS reason_2
   FROM weighed
   GROUP BY
     cluster,
@@ -540,6 +546,7 @@ SELECT
   STRUCT_EXTRACT(each, 'verdict') AS verdict,
   STRUCT_EXTRACT(each, 'exercised') AS exercised,
   STRUCT_EXTRACT(each, 'failed_conjunct') AS failed_conjunct,
+  STRUCT_EXTRACT(each, 'reason') AS reason,
   STRUCT_EXTRACT(each, 'values') AS "values",
   CASE WHEN NOT COALESCE(STRUCT_EXTRACT(each, 'verdict'), FALSE) THEN evidence END AS evidence
 FROM (
@@ -584,8 +591,8 @@ FROM (
         group_joins.response_generation,
         'unread_reason',
         group_joins.unread_reason,
-        'unknown_reason',
-        group_joins.unknown_reason,
+        'unknown_detail',
+        group_joins.unknown_detail,
         'file',
         group_joins.file,
         'position',
@@ -597,6 +604,13 @@ FROM (
         {'definition': 'broker_keeps_its_join_rule', 'verdict': CASE WHEN agreed.states = group_joins.candidates THEN agreed.verdict_1 END, 'exercised': COALESCE(agreed.exercised_1, FALSE), 'failed_conjunct': CASE
           WHEN agreed.states = group_joins.candidates
           THEN CASE WHEN NOT agreed.verdict_1 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_1') END
+        END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = group_joins.candidates THEN agreed.verdict_1 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = group_joins.candidates THEN agreed.reason_1 END,
+            group_joins.unknown_reason,
+            'not_captured'
+          )
         END, 'values': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = group_joins.candidates THEN agreed.verdict_1 END, FALSE)
@@ -624,6 +638,13 @@ FROM (
         {'definition': 'no_stale_join_admitted', 'verdict': CASE WHEN agreed.states = group_joins.candidates THEN agreed.verdict_2 END, 'exercised': COALESCE(agreed.exercised_2, FALSE), 'failed_conjunct': CASE
           WHEN agreed.states = group_joins.candidates
           THEN CASE WHEN NOT agreed.verdict_2 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_2') END
+        END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = group_joins.candidates THEN agreed.verdict_2 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = group_joins.candidates THEN agreed.reason_2 END,
+            group_joins.unknown_reason,
+            'not_captured'
+          )
         END, 'values': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = group_joins.candidates THEN agreed.verdict_2 END, FALSE)

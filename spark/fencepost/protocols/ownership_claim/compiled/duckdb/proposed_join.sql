@@ -324,7 +324,12 @@ WITH frame AS (
     cluster,
     request_id,
     COUNT(*) AS states,
-    CASE WHEN COUNT(*) = COUNT(c1) AND MIN(c1) = MAX(c1) THEN MIN(c1) END AS verdict
+    CASE WHEN COUNT(*) = COUNT(c1) AND MIN(c1) = MAX(c1) THEN MIN(c1) END AS verdict,
+    CASE
+      WHEN MIN(c1) < MAX(c1)
+      THEN 'several_states'
+      ELSE MIN(CASE WHEN c1 IS NULL THEN CASE WHEN "j.presentedGeneration" IS NULL THEN 'unread' END END)
+    END AS reason
   FROM judged
   GROUP BY
     cluster,
@@ -333,7 +338,15 @@ WITH frame AS (
 SELECT
   cluster,
   request_id AS subject,
-  CASE WHEN agreed.states = group_joins.candidates THEN agreed.verdict END AS outcome
+  CASE WHEN agreed.states = group_joins.candidates THEN agreed.verdict END AS outcome,
+  CASE
+    WHEN CASE WHEN agreed.states = group_joins.candidates THEN agreed.verdict END IS NULL
+    THEN COALESCE(
+      CASE WHEN agreed.states = group_joins.candidates THEN agreed.reason END,
+      group_joins.unknown_reason,
+      'not_captured'
+    )
+  END AS reason
 FROM silver.group_joins AS group_joins
 FULL OUTER JOIN agreed
   USING (cluster, request_id)

@@ -393,7 +393,8 @@ WITH frame AS (
       WHEN BOOL_AND(COALESCE(NOT verdict, FALSE))
       THEN FALSE
     END AS verdict,
-    BOOL_AND(exercised) AS exercised
+    BOOL_AND(exercised) AS exercised,
+    CASE WHEN BOOL_OR(verdict) AND BOOL_OR(NOT verdict) THEN 'several_states' END AS reason
   FROM weighed
   GROUP BY
     cluster,
@@ -425,6 +426,14 @@ SELECT
     WHEN agreed.states = end_txns.candidates
     THEN CASE WHEN NOT agreed.verdict THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct') END
   END AS failed_conjunct,
+  CASE
+    WHEN CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict END IS NULL
+    THEN COALESCE(
+      CASE WHEN agreed.states = end_txns.candidates THEN agreed.reason END,
+      end_txns.unknown_reason,
+      'not_captured'
+    )
+  END AS reason,
   CASE
     WHEN NOT agreed.states IS NULL
     AND NOT COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict END, FALSE)
@@ -486,8 +495,8 @@ SELECT
       end_txns.record_offset,
       'candidates',
       end_txns.candidates,
-      'unknown_reason',
-      end_txns.unknown_reason,
+      'unknown_detail',
+      end_txns.unknown_detail,
       'file',
       end_txns.file,
       'position',

@@ -34,7 +34,8 @@ WITH frame AS (
 SELECT
   cluster,
   partition_transaction_id AS subject,
-  agreed.verdict AS outcome
+  agreed.verdict AS outcome,
+  CASE WHEN agreed.verdict IS NULL THEN 'not_captured' END AS reason
 FROM silver.partition_transactions AS partition_transactions
 FULL OUTER JOIN agreed
   USING (cluster, partition_transaction_id)

@@ -189,7 +189,15 @@ WITH frame AS (
       THEN TRUE
       WHEN BOOL_AND(COALESCE(NOT c1_8, FALSE))
       THEN FALSE
-    END AS verdict_8
+    END AS verdict_8,
+    CASE WHEN BOOL_OR(c1_1) AND BOOL_OR(NOT c1_1) THEN 'several_states' END AS reason_1,
+    CASE WHEN BOOL_OR(c1_2) AND BOOL_OR(NOT c1_2) THEN 'several_states' END AS reason_2,
+    CASE WHEN BOOL_OR(c1_3) AND BOOL_OR(NOT c1_3) THEN 'several_states' END AS reason_3,
+    CASE WHEN BOOL_OR(c1_4) AND BOOL_OR(NOT c1_4) THEN 'several_states' END AS reason_4,
+    CASE WHEN BOOL_OR(c1_5) AND BOOL_OR(NOT c1_5) THEN 'several_states' END AS reason_5,
+    CASE WHEN BOOL_OR(c1_6) AND BOOL_OR(NOT c1_6) THEN 'several_states' END AS reason_6,
+    CASE WHEN BOOL_OR(c1_7) AND BOOL_OR(NOT c1_7) THEN 'several_states' END AS reason_7,
+    CASE WHEN BOOL_OR(c1_8) AND BOOL_OR(NOT c1_8) THEN 'several_states' END AS reason_8
   FROM judged
   GROUP BY
     cluster,
@@ -199,21 +207,78 @@ SELECT
   STRUCT_EXTRACT(each, 'definition') AS definition,
   cluster,
   subject,
-  STRUCT_EXTRACT(each, 'outcome') AS outcome
+  STRUCT_EXTRACT(each, 'outcome') AS outcome,
+  STRUCT_EXTRACT(each, 'reason') AS reason
 FROM (
   SELECT
     cluster,
     request_id AS subject,
     UNNEST(
       [
-        {'definition': 'kip_360_new_epoch', 'outcome': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_1 END},
-        {'definition': 'kip_360_same_epoch', 'outcome': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_2 END},
-        {'definition': 'kip_360_fenced', 'outcome': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_3 END},
-        {'definition': 'shipped_new_epoch', 'outcome': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_4 END},
-        {'definition': 'shipped_same_epoch', 'outcome': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_5 END},
-        {'definition': 'shipped_fenced', 'outcome': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_6 END},
-        {'definition': 'shipped_fails', 'outcome': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_7 END},
-        {'definition': 'shipped_waits', 'outcome': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_8 END}
+        {'definition': 'kip_360_new_epoch', 'outcome': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_1 END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_1 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.reason_1 END,
+            init_producer_ids.unknown_reason,
+            'not_captured'
+          )
+        END},
+        {'definition': 'kip_360_same_epoch', 'outcome': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_2 END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_2 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.reason_2 END,
+            init_producer_ids.unknown_reason,
+            'not_captured'
+          )
+        END},
+        {'definition': 'kip_360_fenced', 'outcome': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_3 END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_3 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.reason_3 END,
+            init_producer_ids.unknown_reason,
+            'not_captured'
+          )
+        END},
+        {'definition': 'shipped_new_epoch', 'outcome': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_4 END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_4 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.reason_4 END,
+            init_producer_ids.unknown_reason,
+            'not_captured'
+          )
+        END},
+        {'definition': 'shipped_same_epoch', 'outcome': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_5 END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_5 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.reason_5 END,
+            init_producer_ids.unknown_reason,
+            'not_captured'
+          )
+        END},
+        {'definition': 'shipped_fenced', 'outcome': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_6 END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_6 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.reason_6 END,
+            init_producer_ids.unknown_reason,
+            'not_captured'
+          )
+        END},
+        {'definition': 'shipped_fails', 'outcome': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_7 END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_7 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.reason_7 END,
+            init_producer_ids.unknown_reason,
+            'not_captured'
+          )
+        END},
+        {'definition': 'shipped_waits', 'outcome': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_8 END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_8 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.reason_8 END,
+            init_producer_ids.unknown_reason,
+            'not_captured'
+          )
+        END}
       ]
     ) AS each
   FROM silver.init_producer_ids AS init_producer_ids

@@ -267,6 +267,7 @@ WITH frame AS (
       THEN FALSE
     END AS verdict_1,
     BOOL_AND(exercised_1) AS exercised_1,
+    CASE WHEN BOOL_OR(verdict_1) AND BOOL_OR(NOT verdict_1) THEN 'several_states' END AS reason_1,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_2, FALSE))
       THEN TRUE
@@ -274,6 +275,7 @@ WITH frame AS (
       THEN FALSE
     END AS verdict_2,
     BOOL_AND(exercised_2) AS exercised_2,
+    CASE WHEN BOOL_OR(verdict_2) AND BOOL_OR(NOT verdict_2) THEN 'several_states' END AS reason_2,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_3, FALSE))
       THEN TRUE
@@ -281,6 +283,7 @@ WITH frame AS (
       THEN FALSE
     END AS verdict_3,
     BOOL_AND(exercised_3) AS exercised_3,
+    CASE WHEN BOOL_OR(verdict_3) AND BOOL_OR(NOT verdict_3) THEN 'several_states' END AS reason_3,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_4, FALSE))
       THEN TRUE
@@ -288,6 +291,7 @@ WITH frame AS (
       THEN FALSE
     END AS verdict_4,
     BOOL_AND(exercised_4) AS exercised_4,
+    CASE WHEN BOOL_OR(verdict_4) AND BOOL_OR(NOT verdict_4) THEN 'several_states' END AS reason_4,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_5, FALSE))
       THEN TRUE
@@ -295,13 +299,15 @@ WITH frame AS (
       THEN FALSE
     END AS verdict_5,
     BOOL_AND(exercised_5) AS exercised_5,
+    CASE WHEN BOOL_OR(verdict_5) AND BOOL_OR(NOT verdict_5) THEN 'several_states' END AS reason_5,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_6, FALSE))
       THEN TRUE
       WHEN BOOL_AND(COALESCE(NOT verdict_6, FALSE))
       THEN FALSE
     END AS verdict_6,
-    BOOL_AND(exercised_6) AS exercised_6
+    BOOL_AND(exercised_6) AS exercised_6,
+    CASE WHEN BOOL_OR(verdict_6) AND BOOL_OR(NOT verdict_6) THEN 'several_states' END AS reason_6
   FROM weighed
   GROUP BY
     cluster,
@@ -319,6 +325,7 @@ SELECT
   STRUCT_EXTRACT(each, 'verdict') AS verdict,
   STRUCT_EXTRACT(each, 'exercised') AS exercised,
   STRUCT_EXTRACT(each, 'failed_conjunct') AS failed_conjunct,
+  STRUCT_EXTRACT(each, 'reason') AS reason,
   STRUCT_EXTRACT(each, 'values') AS "values",
   CASE WHEN NOT COALESCE(STRUCT_EXTRACT(each, 'verdict'), FALSE) THEN evidence END AS evidence
 FROM (
@@ -381,8 +388,8 @@ FROM (
         init_producer_ids.record_offset,
         'candidates',
         init_producer_ids.candidates,
-        'unknown_reason',
-        init_producer_ids.unknown_reason,
+        'unknown_detail',
+        init_producer_ids.unknown_detail,
         'file',
         init_producer_ids.file,
         'position',
@@ -394,6 +401,13 @@ FROM (
         {'definition': 'broker_keeps_its_init_rule', 'verdict': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_1 END, 'exercised': COALESCE(agreed.exercised_1, FALSE), 'failed_conjunct': CASE
           WHEN agreed.states = init_producer_ids.candidates
           THEN CASE WHEN NOT agreed.verdict_1 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_1') END
+        END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_1 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.reason_1 END,
+            init_producer_ids.unknown_reason,
+            'not_captured'
+          )
         END, 'values': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_1 END, FALSE)
@@ -423,6 +437,13 @@ FROM (
         {'definition': 'stale_epoch_never_bumped', 'verdict': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_2 END, 'exercised': COALESCE(agreed.exercised_2, FALSE), 'failed_conjunct': CASE
           WHEN agreed.states = init_producer_ids.candidates
           THEN CASE WHEN NOT agreed.verdict_2 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_2') END
+        END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_2 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.reason_2 END,
+            init_producer_ids.unknown_reason,
+            'not_captured'
+          )
         END, 'values': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_2 END, FALSE)
@@ -452,6 +473,13 @@ FROM (
         {'definition': 'no_stale_epoch_granted', 'verdict': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_3 END, 'exercised': COALESCE(agreed.exercised_3, FALSE), 'failed_conjunct': CASE
           WHEN agreed.states = init_producer_ids.candidates
           THEN CASE WHEN NOT agreed.verdict_3 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_3') END
+        END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_3 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.reason_3 END,
+            init_producer_ids.unknown_reason,
+            'not_captured'
+          )
         END, 'values': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_3 END, FALSE)
@@ -477,6 +505,13 @@ FROM (
         {'definition': 'retry_returns_the_same_epoch', 'verdict': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_4 END, 'exercised': COALESCE(agreed.exercised_4, FALSE), 'failed_conjunct': CASE
           WHEN agreed.states = init_producer_ids.candidates
           THEN CASE WHEN NOT agreed.verdict_4 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_4') END
+        END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_4 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.reason_4 END,
+            init_producer_ids.unknown_reason,
+            'not_captured'
+          )
         END, 'values': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_4 END, FALSE)
@@ -506,6 +541,13 @@ FROM (
         {'definition': 'no_retry_fenced', 'verdict': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_5 END, 'exercised': COALESCE(agreed.exercised_5, FALSE), 'failed_conjunct': CASE
           WHEN agreed.states = init_producer_ids.candidates
           THEN CASE WHEN NOT agreed.verdict_5 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_5') END
+        END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_5 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.reason_5 END,
+            init_producer_ids.unknown_reason,
+            'not_captured'
+          )
         END, 'values': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_5 END, FALSE)
@@ -533,6 +575,13 @@ FROM (
         {'definition': 'no_stale_abort', 'verdict': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_6 END, 'exercised': COALESCE(agreed.exercised_6, FALSE), 'failed_conjunct': CASE
           WHEN agreed.states = init_producer_ids.candidates
           THEN CASE WHEN NOT agreed.verdict_6 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_6') END
+        END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_6 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.reason_6 END,
+            init_producer_ids.unknown_reason,
+            'not_captured'
+          )
         END, 'values': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_6 END, FALSE)

@@ -809,13 +809,15 @@ WITH frame AS (
       THEN FALSE
     END AS verdict_1,
     BOOL_AND(exercised_1) AS exercised_1,
+    CASE WHEN BOOL_OR(verdict_1) AND BOOL_OR(NOT verdict_1) THEN 'several_states' END AS reason_1,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_2, FALSE))
       THEN TRUE
       WHEN BOOL_AND(COALESCE(NOT verdict_2, FALSE))
       THEN FALSE
     END AS verdict_2,
-    BOOL_AND(exercised_2) AS exercised_2
+    BOOL_AND(exercised_2) AS exercised_2,
+    CASE WHEN BOOL_OR(verdict_2) AND BOOL_OR(NOT verdict_2) THEN 'several_states' END AS reason_2
   FROM weighed
   GROUP BY
     cluster,
@@ -833,6 +835,7 @@ SELECT
   STRUCT_EXTRACT(each, 'verdict') AS verdict,
   STRUCT_EXTRACT(each, 'exercised') AS exercised,
   STRUCT_EXTRACT(each, 'failed_conjunct') AS failed_conjunct,
+  STRUCT_EXTRACT(each, 'reason') AS reason,
   STRUCT_EXTRACT(each, 'values') AS "values",
   CASE WHEN NOT COALESCE(STRUCT_EXTRACT(each, 'verdict'), FALSE) THEN evidence END AS evidence
 FROM (
@@ -889,8 +892,8 @@ FROM (
         end_txns.record_offset,
         'candidates',
         end_txns.candidates,
-        'unknown_reason',
-        end_txns.unknown_reason,
+        'unknown_detail',
+        end_txns.unknown_detail,
         'file',
         end_txns.file,
         'position',
@@ -902,6 +905,13 @@ FROM (
         {'definition': 'broker_keeps_its_end_txn_rule', 'verdict': CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_1 END, 'exercised': COALESCE(agreed.exercised_1, FALSE), 'failed_conjunct': CASE
           WHEN agreed.states = end_txns.candidates
           THEN CASE WHEN NOT agreed.verdict_1 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_1') END
+        END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_1 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = end_txns.candidates THEN agreed.reason_1 END,
+            end_txns.unknown_reason,
+            'not_captured'
+          )
         END, 'values': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_1 END, FALSE)
@@ -935,6 +945,13 @@ FROM (
         {'definition': 'no_stale_end_granted', 'verdict': CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_2 END, 'exercised': COALESCE(agreed.exercised_2, FALSE), 'failed_conjunct': CASE
           WHEN agreed.states = end_txns.candidates
           THEN CASE WHEN NOT agreed.verdict_2 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_2') END
+        END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_2 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = end_txns.candidates THEN agreed.reason_2 END,
+            end_txns.unknown_reason,
+            'not_captured'
+          )
         END, 'values': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_2 END, FALSE)

@@ -66,7 +66,8 @@ WITH frame AS (
       WHEN BOOL_AND(COALESCE(NOT verdict, FALSE))
       THEN FALSE
     END AS verdict,
-    BOOL_AND(exercised) AS exercised
+    BOOL_AND(exercised) AS exercised,
+    MIN(CASE WHEN verdict IS NULL THEN CASE WHEN "s.due" IS NULL THEN 'configuration_unknown' END END) AS reason
   FROM weighed
   GROUP BY
     cluster,
@@ -95,6 +96,7 @@ SELECT
   agreed.verdict,
   COALESCE(agreed.exercised, FALSE) AS exercised,
   CASE WHEN NOT agreed.verdict THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct') END AS failed_conjunct,
+  CASE WHEN agreed.verdict IS NULL THEN COALESCE(agreed.reason, 'not_captured') END AS reason,
   CASE
     WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict, FALSE)
     THEN CAST(JSON_OBJECT(

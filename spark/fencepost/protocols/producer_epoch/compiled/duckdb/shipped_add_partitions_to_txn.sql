@@ -143,7 +143,8 @@ WITH frame AS (
     cluster,
     addition_id,
     COUNT(*) AS states,
-    CASE WHEN COUNT(*) = COUNT(c1) AND MIN(c1) = MAX(c1) THEN MIN(c1) END AS verdict
+    CASE WHEN COUNT(*) = COUNT(c1) AND MIN(c1) = MAX(c1) THEN MIN(c1) END AS verdict,
+    CASE WHEN MIN(c1) < MAX(c1) THEN 'several_states' END AS reason
   FROM judged
   GROUP BY
     cluster,
@@ -152,7 +153,15 @@ WITH frame AS (
 SELECT
   cluster,
   addition_id AS subject,
-  CASE WHEN agreed.states = add_partitions_to_txns.candidates THEN agreed.verdict END AS outcome
+  CASE WHEN agreed.states = add_partitions_to_txns.candidates THEN agreed.verdict END AS outcome,
+  CASE
+    WHEN CASE WHEN agreed.states = add_partitions_to_txns.candidates THEN agreed.verdict END IS NULL
+    THEN COALESCE(
+      CASE WHEN agreed.states = add_partitions_to_txns.candidates THEN agreed.reason END,
+      add_partitions_to_txns.unknown_reason,
+      'not_captured'
+    )
+  END AS reason
 FROM silver.add_partitions_to_txns AS add_partitions_to_txns
 FULL OUTER JOIN agreed
   USING (cluster, addition_id)

@@ -100,7 +100,8 @@ WITH frame AS (
       WHEN BOOL_AND(COALESCE(NOT verdict, FALSE))
       THEN FALSE
     END AS verdict,
-    BOOL_AND(exercised) AS exercised
+    BOOL_AND(exercised) AS exercised,
+    CASE WHEN BOOL_OR(verdict) AND BOOL_OR(NOT verdict) THEN 'several_states' END AS reason
   FROM weighed
   GROUP BY
     cluster,
@@ -132,6 +133,14 @@ SELECT
     WHEN agreed.states = init_producer_ids.candidates
     THEN CASE WHEN NOT agreed.verdict THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct') END
   END AS failed_conjunct,
+  CASE
+    WHEN CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict END IS NULL
+    THEN COALESCE(
+      CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.reason END,
+      init_producer_ids.unknown_reason,
+      'not_captured'
+    )
+  END AS reason,
   CASE
     WHEN NOT agreed.states IS NULL
     AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict END, FALSE)
@@ -187,8 +196,8 @@ SELECT
       init_producer_ids.record_offset,
       'candidates',
       init_producer_ids.candidates,
-      'unknown_reason',
-      init_producer_ids.unknown_reason,
+      'unknown_detail',
+      init_producer_ids.unknown_detail,
       'file',
       init_producer_ids.file,
       'position',

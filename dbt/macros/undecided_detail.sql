@@ -1,6 +1,6 @@
-{#- Why no decision is known about a request of which the logs tell enough to look for one. `is_judged`: whether
-   the judge has seen it; `states`: how many states of the transactional id it may have met. -#}
-{% macro undecided_reason(is_judged, states) -%}
+{#- In words, why no decision is known about a request of which the logs tell enough to look for one. `is_judged`:
+   whether the judge has seen it; `states`: how many states of the transactional id it may have met. -#}
+{% macro undecided_detail(is_judged, states) -%}
     case
         when not {{ is_judged }} then 'the request has not been judged'
         when {{ states }} > 1 then concat('decided at one of ', {{ states }}, ' states of the id, whose answers differ')

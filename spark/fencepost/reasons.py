@@ -1,0 +1,115 @@
+"""Why a verdict, a decision or a fact is unknown: one word from this list, the same in silver, verdicts and
+marts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+@dataclass(frozen=True)
+class Reason:
+    """``means``: what is missing, in one sentence; ``settles``: which evidence or which key of the
+    configuration would tell it, in one sentence.
+    """
+
+    means: str
+    settles: str
+
+
+class Unknown(NamedTuple):
+    """Why something of a row of silver is unknown: columns ``unknown_reason`` and ``unknown_detail``, both
+    null where nothing is. ``detail``: the same in words, with the names of this case.
+    """
+
+    reason: str | None
+    detail: str | None
+
+
+ALL_KNOWN = Unknown(None, None)
+
+NO_ANSWER = "no_answer"
+NO_COORDINATOR = "no_coordinator"
+SEVERAL_STATES = "several_states"
+NOT_TOLD_APART = "not_told_apart"
+OTHER_CLOCK = "other_clock"
+CLEANED_AWAY = "cleaned_away"
+NOT_CAPTURED = "not_captured"
+UNREAD = "unread"
+EVIDENCE_ENDS = "evidence_ends"
+NOT_LOGGED = "not_logged"
+LOST_IN_ELECTION = "lost_in_election"
+RELEASE_UNKNOWN = "release_unknown"
+TOPIC_UNKNOWN = "topic_unknown"
+CLIENT_UNKNOWN = "client_unknown"
+CONFIGURATION_UNKNOWN = "configuration_unknown"
+NO_VALUE = "no_value"
+
+REASONS = {
+    NO_ANSWER: Reason(
+        "The request log has the request without the broker's answer.",
+        "Nothing, if the broker died or the line was cut short; else the rest of the request log.",
+    ),
+    NO_COORDINATOR: Reason(
+        "The broker that was asked was not the coordinator, or was still loading: no state decided it.",
+        "Nothing: the client asks again elsewhere, and that request has a row of its own.",
+    ),
+    SEVERAL_STATES: Reason(
+        "It met one of several states, which lead to different answers.",
+        "More lines of the same connection, or a smaller clock.tolerance_ms: both leave fewer states.",
+    ),
+    NOT_TOLD_APART: Reason(
+        "Several records have its content, and nothing tells which of them is its own.",
+        "The request logs of all brokers for that time; a larger clock.tolerance_ms if lines come late.",
+    ),
+    OTHER_CLOCK: Reason(
+        "The times of the broker's request log cannot be compared with those of the records.",
+        "The broker's timezone in the configuration, if its log has local times of another zone.",
+    ),
+    CLEANED_AWAY: Reason(
+        "The log cleaner had removed the records that would tell it before they were captured.",
+        "Audits that come before the cleaner (min.compaction.lag.ms), or the answers in request logs.",
+    ),
+    NOT_CAPTURED: Reason(
+        "The records, lines or files that would tell it are not among the evidence.",
+        "The missing segments and request logs: check log_dirs and request_logs of every broker.",
+    ),
+    UNREAD: Reason(
+        "The evidence that would tell it is there, and could not be read.",
+        "A whole copy of what marts.fct_quarantine lists, or subscriptions of a type that is read.",
+    ),
+    EVIDENCE_ENDS: Reason(
+        "The evidence ends too soon after it to tell what followed.",
+        "The next run, if the log goes on.",
+    ),
+    NOT_LOGGED: Reason(
+        "Kafka writes no record that tells it, and no line at the level of its log.",
+        "A more verbose logger, where docs/operating.md names one; else nothing.",
+    ),
+    LOST_IN_ELECTION: Reason(
+        "An election may have taken the records that would tell it.",
+        "The segments of the replica that led before, if it still has them.",
+    ),
+    RELEASE_UNKNOWN: Reason(
+        "The broker's release, and so its rule, is not known.",
+        "kafka_version of the broker in the configuration, or the metadata log with its registration.",
+    ),
+    TOPIC_UNKNOWN: Reason(
+        "Which topic of that name it was, or which state its partition had, is not known.",
+        "The metadata log (__cluster_metadata) or its snapshots, from the topic's creation on.",
+    ),
+    CLIENT_UNKNOWN: Reason(
+        "What the client had or did before, or which client it was, is not known.",
+        "The request logs of all brokers from the client's start on.",
+    ),
+    CONFIGURATION_UNKNOWN: Reason(
+        "It depends on a setting of the broker that no log shows.",
+        "The setting as a dynamic one (kafka-configs.sh --alter), which the metadata log has.",
+    ),
+    NO_VALUE: Reason(
+        "The definition has no value there: TLC would stop, or a number has more than 64 bits.",
+        "Nothing: the specification does not speak of such a state.",
+    ),
+}
+"""Every reason, by its word."""
