@@ -51,8 +51,11 @@ class Group(Lives[Histories]):
         incarnation: Incarnation = ONLY,
         *,
         partition: int | None = None,
+        births: Mapping[str, int],
     ) -> None:
+        """``births``: member id -> the generation with which it is known to have begun."""
         super().__init__(group_id, stretches, incarnation, partition)
+        self._births = births
         self._first_epoch = first_epoch
         self.base_epoch: int | None = None
         """The group epoch that compaction left of this life."""
@@ -159,7 +162,8 @@ class Group(Lives[Histories]):
         known = self._is_known_alive(record)
         for member_id, member in members.items():
             owned = self._assigned(member, generation, span.ownership, record.timestamp_ms)
-            step = classic_step_of(record, self.no, at, member, owned, known=known)
+            born = self._births.get(member_id) == generation
+            step = classic_step_of(record, self.no, at, member, owned, known=known, born=born)
             self._replay_step(member_id, step, span, out)
         for member_id in before:
             if member_id not in members:

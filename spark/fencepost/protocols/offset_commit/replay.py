@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from fencepost.protocols.offset_commit.answers import Answers
+from fencepost.protocols.offset_commit.births import births
 from fencepost.protocols.offset_commit.brokers import FIRST_EPOCH_IS_ONE, is_since
 from fencepost.protocols.offset_commit.candidates import (
     GroupStates,
@@ -169,14 +170,17 @@ class GroupCoordinatorShard:
             self._leaders,
             self._lateness,
         )
+        # not of a group that is, or once was, of another type than classic: its rules differ
+        classic = (
+            []
+            if any(record.type != CLASSIC_METADATA for record in evidence.records)
+            else evidence.member_lines
+        )
         witnesses = Witnesses(
             self._requests,
             evidence.requests,
             evidence.heartbeats,
-            # not of a group that is, or once was, of another type than classic: its rules differ
-            []
-            if any(record.type != CLASSIC_METADATA for record in evidence.records)
-            else evidence.member_lines,
+            classic,
             lateness=self._lateness,
             topics=self._metadata.topics,
             unread_lines=self._unread_lines,
@@ -214,6 +218,7 @@ class GroupCoordinatorShard:
             self._first_epoch,
             self._incarnation,
             partition=self._moved.get(group_id),
+            births={} if evidence.heartbeats else births(classic, self._unread_lines),
         )
         yield from self._decide(pending, group)
         for number, (batch, ends) in enumerate(batches):

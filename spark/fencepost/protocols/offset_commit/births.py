@@ -1,0 +1,50 @@
+"""The generation with which a member of a classic group began, as brokers' answers show it.
+
+A coordinator makes each member id: it answers a JoinGroup without one either MEMBER_ID_REQUIRED, with the id
+to join with, or with the id and a generation. Before that answer nobody had the id, and the coordinator alone
+knows it until a generation with it is written. So the first JoinGroup that succeeds with it has the
+generation with which the member began.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fencepost.protocols.offset_commit.member_lines import MemberLine
+from fencepost.replay.group_coordinator.evidence import UnreadLines
+from fencepost.replay.group_coordinator.requests import JOIN_GROUP
+
+
+def births(lines: Iterable[MemberLine], unread_lines: UnreadLines) -> dict[str, int]:
+    """{member id: its first generation}, of those members that a line gives their id, and whose first
+    generation is in the same file: a file of a request log has all lines of its time, except those that could
+    not be read.
+    """
+    given: dict[str, MemberLine] = {}
+    first: dict[str, MemberLine] = {}
+    for line in lines:
+        if line.api_key != JOIN_GROUP:
+            continue
+        if not line.named or not line.fine:
+            given[line.member_id] = line
+        if line.fine and _generation(line) <= _generation(first.get(line.member_id, line)):
+            first[line.member_id] = line
+    return {
+        member_id: _generation(first[member_id])
+        for member_id, line in given.items()
+        if member_id in first and _follows(first[member_id], line, unread_lines)
+    }
+
+
+def _generation(line: MemberLine) -> int:
+    return 0 if line.generation is None else line.generation
+
+
+def _follows(line: MemberLine, given: MemberLine, unread_lines: UnreadLines) -> bool:
+    """Whether one file of a request log has both lines and all in between."""
+    between = range(given.position, line.position + 1)
+    return (
+        given.file == line.file
+        and line.position in between
+        and not any(at in between for at in unread_lines.get(given.file, ()))
+    )
