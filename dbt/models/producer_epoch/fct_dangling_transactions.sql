@@ -69,7 +69,11 @@ select
         )
         else transactions.abort_command
     end as remedy,
-    coalesce(transactions.coordinator_outcome, 'unknown') as coordinator_outcome
+    coalesce(transactions.coordinator_outcome, 'unknown') as coordinator_outcome,
+    case
+        when transactions.coordinator_outcome is null then 'not_logged'
+        when transactions.coordinator_outcome = 'unknown' then 'several_states'
+    end as unknown_reason
 from commands as transactions
 inner join dangling
     on
