@@ -76,7 +76,7 @@ def _histories(
 ) -> list[pa.Table]:
     evidence, metadata = decode(name, case)
     stretches = {stretch.number: stretch for stretch in evidence.log.stretches}
-    group = Group(group_id, metadata.topics, stretches, _nothing_tells)
+    group = Group(group_id, metadata.topics, stretches, _nothing_tells, births={})
     state = (group, Endings(), Histories(name, 0, metadata.topics))
     records = without_compacted(placed(evidence.group_records, evidence.log), evidence.log)
     for batch in batches_of([record for record in records if record.group_id == group_id]):
