@@ -1,4 +1,4 @@
--- Transactions that are open in a partition and that no coordinator will end.
+-- Transactions that are open in a partition and that no coordinator will end. Those of deleted topics ended with them.
 with
 
 dangling as (
@@ -25,6 +25,7 @@ places as (
             partition
         ) as place
     from {{ source('silver', 'partition_transactions') }}
+    where to_time is null
 ),
 
 commands as (
