@@ -23,28 +23,30 @@ def births(lines: Iterable[MemberLine], unread_lines: UnreadLines) -> dict[str, 
     given: dict[str, MemberLine] = {}
     first: dict[str, MemberLine] = {}
     for line in lines:
-        if line.api_key != JOIN_GROUP:
-            continue
-        if not line.named or not line.fine:
+        if not line.named or (line.api_key == JOIN_GROUP and not line.fine):
             given[line.member_id] = line
-        if line.fine and _generation(line) <= _generation(first.get(line.member_id, line)):
-            first[line.member_id] = line
+        if line.generation is not None and line.generation >= 0:
+            before = first.get(line.member_id)
+            # JoinGroup is the first request of a generation: if another one is, a line is missing
+            if before is None or _order(line) < _order(before):
+                first[line.member_id] = line
     return {
-        member_id: _generation(first[member_id])
+        member_id: first[member_id].generation or 0
         for member_id, line in given.items()
         if member_id in first and _follows(first[member_id], line, unread_lines)
     }
 
 
-def _generation(line: MemberLine) -> int:
-    return 0 if line.generation is None else line.generation
+def _order(line: MemberLine) -> tuple[int, bool]:
+    return line.generation or 0, line.api_key != JOIN_GROUP
 
 
 def _follows(line: MemberLine, given: MemberLine, unread_lines: UnreadLines) -> bool:
-    """Whether one file of a request log has both lines and all in between."""
+    """Whether ``line`` is of a JoinGroup, and one file of a request log has both and all in between."""
     between = range(given.position, line.position + 1)
     return (
-        given.file == line.file
+        line.api_key == JOIN_GROUP
+        and given.file == line.file
         and line.position in between
         and not any(at in between for at in unread_lines.get(given.file, ()))
     )
