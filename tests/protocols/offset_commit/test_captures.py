@@ -203,7 +203,7 @@ def test_what_commits_at_rebalances_met_is_known_and_fewer_lines_leave_it_possib
         for commit_id, found in less.items():
             for met in whole[commit_id]:
                 assert any(_may_be(each, met) for each in found), (seed, met, found)
-        assert any(len(each) > 1 for each in less.values()) or share < 0.2
+        assert any(len(each) > 1 for each in less.values()) or share < 0.5
 
 
 def _met_in(

@@ -7,18 +7,20 @@ by the most that the line may be late.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.member_lines import MemberLine
+from fencepost.protocols.offset_commit.order import is_behind
+from fencepost.protocols.offset_commit.requests import CommitRequest
 from fencepost.protocols.offset_commit.spans import Generation
 from fencepost.replay.group_coordinator.requests import JOIN_GROUP, LEAVE_GROUP
 
 
 class Arrival(NamedTuple):
-    """The earliest moment at which a JoinGroup arrived, its connection, and when it was answered.
+    """A request of a member, and the earliest moment at which it arrived.
 
     ``own_ms``: the same for a comparison with the member's own requests: a client seldom sends two at a time,
     so the line is taken to be late only by as much as other lines were.
@@ -26,8 +28,40 @@ class Arrival(NamedTuple):
 
     ms: int
     own_ms: int
-    connection: str | None
-    responded_ms: int
+    line: MemberLine
+
+    def may_precede(self, request: CommitRequest) -> bool:
+        """Whether it may have arrived before a commit was answered."""
+        is_later = is_behind(self.line, request)
+        return self.ms <= request.responded_ms if is_later is None else not is_later
+
+
+class Join(NamedTuple):
+    """A JoinGroup that may have made its member one from its arrival on, before any record or answer says so.
+
+    ``waits``: no line has it: its member was given an id to join with (``arrival``), and nothing shows what
+    became of that.
+    """
+
+    arrival: Arrival
+    waits: bool = False
+
+    def may_precede(self, request: CommitRequest, start_ms: int, generation: int) -> bool:
+        """Whether its member may have been one when a commit was decided that did not arrive before
+        ``start_ms``, and this generation was the newest that was written.
+
+        The member of an earlier generation that is not in this one was removed. One that was refused was a
+        member until then, at most.
+        """
+        line = self.arrival.line
+        if not self.arrival.may_precede(request) or (line.gives_id and not self.waits):
+            return False
+        if line.fine:
+            return line.generation is None or line.generation > generation
+        if self.waits or line.error is None:
+            return True
+        # a broker takes the next request of a connection when it has answered the one before
+        return is_behind(line, request) is None and line.responded_ms >= start_ms
 
 
 @dataclass(slots=True)
@@ -47,17 +81,15 @@ class _Answers:
 
 @dataclass(slots=True)
 class Signs:
-    """A member's LeaveGroup (``left_from`` to ``left_by``) and its last other sign of life (``seen``).
-    ``left_own_from``: ``left_from`` for a comparison with the member's own requests, as in Arrival.
+    """A member's LeaveGroup, answered by ``left_by``, and its last other sign of life (``seen``).
 
     A member id is never used again. ``unknown``: by connection, when the member was first answered
     UNKNOWN_MEMBER_ID. Commits are no sign of life: they are what is judged.
     """
 
-    left_from: int | None = None
-    left_own_from: int | None = None
+    left: Arrival | None = None
     left_by: int | None = None
-    seen: int | None = None
+    seen: Arrival | None = None
     unknown: dict[str | None, int] = field(default_factory=dict)
 
     def was_answered_unknown(self, connection: str | None, responded_ms: int) -> bool:
@@ -66,7 +98,7 @@ class Signs:
         connection one after the other.
         """
         first = None if connection is None else self.unknown.get(connection)
-        return first is not None and first < responded_ms and self.seen is not None and self.seen < first
+        return first is not None and first < responded_ms and self.seen is not None and self.seen.ms < first
 
 
 @dataclass(slots=True, frozen=True)
@@ -93,12 +125,42 @@ class Answers:
         self._of_generation: dict[tuple[int, str, int], _Answers] = {}
         self._signs: dict[tuple[int, str], Signs] = {}
         self._bounds: dict[tuple[Generation, int], Bounds] = {}
+        self._joins: dict[int, list[Join]] = {}
+        self._joins_of: dict[tuple[int, str], list[Join]] = {}
+        self._joins_as: dict[tuple[int, str], list[Join]] = {}
+        given: dict[tuple[int, str], Arrival] = {}
+        told = set()
         for line in lines:
             start_ms = line.requested_ms - lateness.of(line)
             own_ms = line.requested_ms - lateness.shown_at(line.broker_id, line.responded_ms)
-            self._note_sign(line, start_ms, own_ms)
+            arrival = Arrival(start_ms, own_ms, line)
+            self._note_sign(arrival)
+            if line.api_key == JOIN_GROUP:
+                self._note_join(Join(arrival))
+            if line.gives_id:
+                given[line.broker_id, line.member_id] = arrival
+            else:
+                told.add(line.member_id)
             if line.api_key != LEAVE_GROUP and line.generation is not None:
-                self._note_answer(line, line.generation, start_ms, own_ms)
+                self._note_answer(arrival, line.generation)
+        for (_, member_id), arrival in given.items():
+            if member_id not in told:
+                self._note_join(Join(arrival, waits=True))
+
+    def joins(self, broker_id: int) -> Sequence[Join]:
+        """The JoinGroups that a broker answered, or may not have answered yet."""
+        return self._joins.get(broker_id, ())
+
+    def joins_of(self, broker_id: int, member_id: str) -> Sequence[Join]:
+        """Those of one member."""
+        return self._joins_of.get((broker_id, member_id), ())
+
+    def replacements(self, request: CommitRequest) -> Sequence[Join]:
+        """Those of other members with the group instance id that a commit presents."""
+        if request.instance_id is None:
+            return ()
+        joins = self._joins_as.get((request.broker_id, request.instance_id), ())
+        return [each for each in joins if each.arrival.line.member_id != request.member_id]
 
     def signs(self, broker_id: int, member_id: str) -> Signs:
         """When a member left and gave its last sign of life, as one broker's answers show."""
@@ -111,29 +173,40 @@ class Answers:
             self._bounds[key] = self._find_bounds(generation, broker_id)
         return self._bounds[key]
 
-    def _note_sign(self, line: MemberLine, start_ms: int, own_ms: int) -> None:
+    def _note_join(self, join: Join) -> None:
+        line = join.arrival.line
+        self._joins.setdefault(line.broker_id, []).append(join)
+        self._joins_of.setdefault((line.broker_id, line.member_id), []).append(join)
+        if line.instance_id is not None:
+            self._joins_as.setdefault((line.broker_id, line.instance_id), []).append(join)
+
+    def _note_sign(self, arrival: Arrival) -> None:
+        line = arrival.line
         signs = self._signs.setdefault((line.broker_id, line.member_id), Signs())
         if line.api_key == LEAVE_GROUP:
-            signs.left_from = least(signs.left_from, start_ms)
-            signs.left_own_from = least(signs.left_own_from, own_ms)
+            if signs.left is None or arrival.ms < signs.left.ms:
+                signs.left = arrival
             signs.left_by = least(signs.left_by, line.responded_ms)
         elif line.unknown:
             first = signs.unknown.get(line.connection, line.responded_ms)
             signs.unknown[line.connection] = min(first, line.responded_ms)
-        else:
-            signs.seen = greatest(signs.seen, start_ms)
+        elif (line.api_key != JOIN_GROUP or line.fine or line.gives_id) and (
+            signs.seen is None or arrival.ms > signs.seen.ms
+        ):
+            signs.seen = arrival
 
-    def _note_answer(self, line: MemberLine, generation: int, start_ms: int, own_ms: int) -> None:
+    def _note_answer(self, arrival: Arrival, generation: int) -> None:
+        line = arrival.line
         key = (line.broker_id, line.member_id, generation)
         answers = self._of_generation.setdefault(key, _Answers())
         if line.api_key != JOIN_GROUP:
             # a Heartbeat that is answered REBALANCE_IN_PROGRESS is of the current generation too
-            answers.current = greatest(answers.current, start_ms)
+            answers.current = greatest(answers.current, arrival.ms)
             if line.fine:
                 answers.settled_by = least(answers.settled_by, line.responded_ms)
-        elif line.fine:
-            if answers.joined is None or start_ms < answers.joined.ms:
-                answers.joined = Arrival(start_ms, own_ms, line.connection, line.responded_ms)
+        else:
+            if answers.joined is None or arrival.ms < answers.joined.ms:
+                answers.joined = arrival
             answers.joined_by = least(answers.joined_by, line.responded_ms)
 
     def _find_bounds(self, generation: Generation, broker_id: int) -> Bounds:

@@ -23,7 +23,7 @@ def births(lines: Iterable[MemberLine], unread_lines: UnreadLines) -> dict[str, 
     given: dict[str, MemberLine] = {}
     first: dict[str, MemberLine] = {}
     for line in lines:
-        if not line.named or (line.api_key == JOIN_GROUP and not line.fine):
+        if line.gives_id or (line.fine and not line.named):
             given[line.member_id] = line
         if line.generation is not None and line.generation >= 0:
             before = first.get(line.member_id)

@@ -127,7 +127,8 @@ class Commits:
             complete = complete and (state.known or bool(_unfenced(commit.request, state)))
             keyed = keyed and state.owned_key is not None
         ruled = None not in rules
-        if complete and keyed and ruled and not any(map(_is_partial, (state for _, state in states))):
+        partial = any(_is_partial(state) or _unfenced(commit.request, state) is None for _, state in states)
+        if complete and keyed and ruled and not partial:
             return ALL_KNOWN
         return self._reasons.missing(commit.request, complete=complete, keyed=keyed, ruled=ruled)
 

@@ -29,7 +29,7 @@ def _rank(answer: Answer) -> _Rank:
     if epoch is not None:
         return epoch, isinstance(answer, HeartbeatAnswer) and answer.assigned is not None
     # a member gets its id once, before all other answers
-    gives_id = isinstance(answer, MemberLine) and answer.api_key == JOIN_GROUP
+    gives_id = isinstance(answer, MemberLine) and answer.gives_id
     return (0, False) if gives_id else (inf, True)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fencepost.replay.group_coordinator.requests import (
+    ELSEWHERE,
     HEARTBEAT,
     JOIN_GROUP,
     LEAVE_GROUP,
@@ -15,25 +16,28 @@ from fencepost.replay.group_coordinator.requests import (
     timeout_of_join,
 )
 from fencepost.replay.keys import topic_key
-from fencepost.replay.requests import RequestLine, integer, text
+from fencepost.replay.requests import NONE, RequestLine, error_name, integer, text
 
 CONSUMER_GROUP_HEARTBEAT, STREAMS_GROUP_HEARTBEAT = 68, 88
 HEARTBEAT_APIS = {CONSUMER_GROUP_HEARTBEAT: "consumer", STREAMS_GROUP_HEARTBEAT: "streams"}
 """The heartbeats that are answered with a member epoch, and the type of group that answers them."""
 
-_UNKNOWN_MEMBER_ID, _REBALANCE_IN_PROGRESS, _MEMBER_ID_REQUIRED = 25, 27, 79
+_UNKNOWN, _REBALANCING, _ID_REQUIRED = "UNKNOWN_MEMBER_ID", "REBALANCE_IN_PROGRESS", "MEMBER_ID_REQUIRED"
+_TELLING = {(HEARTBEAT, _REBALANCING), (HEARTBEAT, _UNKNOWN), (SYNC_GROUP, _UNKNOWN)}
+"""The errors, by API, that show whether the member exists."""
 
 
 @dataclass(slots=True, eq=False)
 class MemberLine:
     """A broker's answer to one member of a classic group.
 
-    ``generation``: in the answer to JoinGroup, otherwise in the request. ``fine``: answered without error.
-    If not, the line is one of three: a Heartbeat answered REBALANCE_IN_PROGRESS, as only members are; a
-    JoinGroup answered MEMBER_ID_REQUIRED, with the member id to join with; or ``unknown``, a Heartbeat or
-    SyncGroup answered UNKNOWN_MEMBER_ID, which shows no generation. ``named``: the request has the member
-    id. ``protocol_type``: "consumer" for consumers; None if neither the request nor its answer has it
-    (SyncGroup before version 5). ``assignment``: in the answer to SyncGroup; a consumer's is a
+    ``generation``: in the answer to JoinGroup, otherwise in the request; None if the answer shows none.
+    ``error``: Kafka's name of the error, None without an answer. Lines with errors are of three kinds: a
+    Heartbeat answered REBALANCE_IN_PROGRESS, as only members are; a Heartbeat or SyncGroup answered
+    UNKNOWN_MEMBER_ID (``unknown``); and any JoinGroup that a coordinator answered, because it may have waited
+    as a member's. ``member_id`` is empty in the JoinGroup of a member that got none. ``named``: the request
+    has the member id. ``protocol_type``: "consumer" for consumers; None if neither the request nor its answer
+    has it (SyncGroup before version 5). ``assignment``: in the answer to SyncGroup; a consumer's is a
     ConsumerProtocolAssignment. ``timeout_ms``: in JoinGroup, how long after a sign of life the coordinator
     keeps the member: the shorter of session timeout and rebalance timeout. Times are as in CommitRequest.
     """
@@ -45,8 +49,7 @@ class MemberLine:
     member_id: str
     instance_id: str | None
     generation: int | None
-    fine: bool
-    unknown: bool
+    error: str | None
     named: bool
     protocol_type: str | None
     assignment: bytes | None
@@ -55,6 +58,21 @@ class MemberLine:
     responded_ms: int
     file: str
     position: int
+
+    @property
+    def fine(self) -> bool:
+        """Answered without error."""
+        return self.error == NONE
+
+    @property
+    def unknown(self) -> bool:
+        """A Heartbeat or SyncGroup of a member that the coordinator does not have."""
+        return self.error == _UNKNOWN and self.api_key != JOIN_GROUP
+
+    @property
+    def gives_id(self) -> bool:
+        """A JoinGroup that was answered with the member id to join with: no member yet."""
+        return self.error == _ID_REQUIRED
 
 
 @dataclass(slots=True, eq=False)
@@ -122,21 +140,22 @@ def _assigned(assignment: Mapping[str, Any] | None) -> frozenset[str] | None:
 
 
 def member_lines(line: RequestLine) -> list[MemberLine]:
-    """The answers to members in a line of CLASSIC_APIS. None for a request that was refused with an error
-    that does not show whether the member exists.
+    """The answers to members in a line of CLASSIC_APIS. None for a request, other than JoinGroup, that was
+    refused with an error that does not show whether the member exists.
     """
     sent, answer = line.sent, line.answer or {}
     group_id, code = sent.get("groupId"), answer.get("errorCode")
     if group_id is None:
         return []
-    expected = {HEARTBEAT: _REBALANCE_IN_PROGRESS, JOIN_GROUP: _MEMBER_ID_REQUIRED}
-    stays_member = code is not None and expected.get(line.api_key) == code
-    unknown = code == _UNKNOWN_MEMBER_ID and line.api_key in (HEARTBEAT, SYNC_GROUP)
-    source = answer if line.api_key == JOIN_GROUP else sent
+    joins = line.api_key == JOIN_GROUP
+    source = answer if joins else sent
     lines = []
-    for member_id, instance_id, error in _members(line.api_key, sent, answer):
-        fine = code == 0 and error == 0
-        if member_id is not None and (fine or stays_member or unknown):
+    for member_id, instance_id, of_member in _members(line.api_key, sent, answer):
+        error = error_name(integer(of_member if code == 0 else code))
+        if member_id is not None and (
+            error == NONE or (joins and error not in ELSEWHERE) or (line.api_key, error) in _TELLING
+        ):
+            shows_none = error == _UNKNOWN or (joins and error != NONE)
             lines.append(
                 MemberLine(
                     line.broker_id,
@@ -145,13 +164,12 @@ def member_lines(line: RequestLine) -> list[MemberLine]:
                     text(group_id),
                     text(member_id),
                     text(instance_id),
-                    None if unknown else integer(source.get("generationId")),
-                    fine,
-                    unknown,
-                    line.api_key != JOIN_GROUP or sent.get("memberId") == member_id,
+                    None if shows_none else integer(source.get("generationId")),
+                    error,
+                    not joins or sent.get("memberId") == member_id,
                     text(sent.get("protocolType") or answer.get("protocolType")),
                     _assignment(answer) if line.api_key == SYNC_GROUP else None,
-                    timeout_of_join(sent) if line.api_key == JOIN_GROUP else None,
+                    timeout_of_join(sent) if joins else None,
                     line.requested_ms,
                     line.responded_ms,
                     line.file,
@@ -170,9 +188,9 @@ def _members(
             (member.get("memberId"), member.get("groupInstanceId"), member.get("errorCode"))
             for member in answer["members"]
         ]
+    # a JoinGroup that is refused after it has waited is answered without the member id
     assigned_id = answer.get("memberId") if api_key == JOIN_GROUP else None
-    member_id = assigned_id if assigned_id is not None else sent.get("memberId")
-    return [(member_id, sent.get("groupInstanceId"), answer.get("errorCode"))]
+    return [(assigned_id or sent.get("memberId"), sent.get("groupInstanceId"), answer.get("errorCode"))]
 
 
 def _assignment(answer: Mapping[str, Any]) -> bytes | None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fencepost.protocols.offset_commit.answers import Bounds, Signs, greatest, least
+from fencepost.protocols.offset_commit.answers import Bounds, Join, Signs, greatest, least
+from fencepost.protocols.offset_commit.order import is_behind
 from fencepost.protocols.offset_commit.requests import Commit
 from fencepost.protocols.offset_commit.spans import Generation
 from fencepost.protocols.offset_commit.states import State
 from fencepost.replay.requests import NONE
+
+_NO_MEMBER = ("UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID")
 
 
 @dataclass(slots=True, frozen=True)
@@ -17,10 +21,13 @@ class Moment:
 
     ``own``: the generation that its member certainly had, by the order of the member's own requests; None if
     they do not show it. ``unknown``: by the same order, the coordinator certainly had removed the member.
-    ``start_ms`` to ``end_ms``: when the commit was decided. ``next_from`` to ``next_by``: when the group's
-    next record was written; None if another broker's clock dated it.
+    ``unread``: lines of its file could not be read. ``joins``: the JoinGroups of the commit's member;
+    ``replacements``: those of others with the instance id that it presents. ``start_ms`` to ``end_ms``: when
+    the commit was decided. ``next_from`` to ``next_by``: when the group's next record was written; None if
+    another broker's clock dated it.
 
-    A request of the commit's own member that began after the answer to the commit is after it, although it
+    A request of the commit's own member is after the commit if its line comes later on the same connection.
+    If it is on another connection and began after the answer to the commit, it is after it, too, although it
     may have begun within the tolerance: a client goes on when it has its answer. This is concluded only where
     it explains the answer (``explains``), so it never counts against a broker.
     """
@@ -30,7 +37,10 @@ class Moment:
     generation: Generation
     bounds: Bounds
     signs: Signs
+    joins: Sequence[Join]
+    replacements: Sequence[Join]
     own: int | None
+    unread: bool
     unknown: bool
     start_ms: int
     end_ms: int
@@ -55,6 +65,29 @@ class Moment:
         is_own = member_id == self.commit.request.member_id
         return arrival.own_ms if is_own and self.explains else arrival.ms
 
+    @property
+    def is_refused_last(self) -> bool:
+        """Whether the commit was refused as a stranger's, and the group has no later record: a JoinGroup that
+        still waits is not in the request log.
+        """
+        return self.commit.broker_error in _NO_MEMBER and not self.generation.followed
+
+    @property
+    def was_written(self) -> bool:
+        """Whether the generation was written with the commit's member."""
+        return self.commit.request.member_id in self.generation.member_ids
+
+    @property
+    def is_followed_by_next(self) -> bool:
+        """Whether the group's next record is of the next generation: none began in between."""
+        return self.generation.next_generation == self.generation.generation + 1
+
+    @property
+    def lasts(self) -> bool:
+        """Whether the commit's member was still one, because a later line on its connection shows it."""
+        later = (self.signs.left, self.signs.seen)
+        return any(each is not None and is_behind(each.line, self.commit.request) for each in later)
+
 
 def next_generation_begun(at: Moment) -> tuple[bool, bool]:
     """Whether the next generation may, and must, have begun.
@@ -67,6 +100,8 @@ def next_generation_begun(at: Moment) -> tuple[bool, bool]:
     if at.own is not None:
         has_begun = at.own > generation.generation
         return has_begun, has_begun
+    if _joins_later(at):
+        return False, False
     if generation.next_generation is not None:
         moves = generation.next_generation > generation.generation
     else:
@@ -81,6 +116,28 @@ def next_generation_begun(at: Moment) -> tuple[bool, bool]:
     return may, must
 
 
+def _joins_later(at: Moment) -> bool:
+    """Whether the commit was accepted at its member's generation before that member joined again, or left, as
+    the order of its connection shows: a file has all lines of its time, except those that could not be read.
+    A static member may stay in generations that it does not join: but not in an empty one.
+    """
+    request, generation = at.commit.request, at.generation
+    if not (at.explains and at.commit.broker_error == NONE and at.was_written and at.lasts):
+        return False
+    if at.is_followed_by_next and not generation.next_member_ids:
+        return True
+    if at.unread or at.state.member_instance_id is not None:
+        return False
+    joins = [each.arrival.line for each in at.joins if each.arrival.line.file == request.file]
+    of_this = [line for line in joins if line.generation == generation.generation]
+    later = [
+        line for line in joins if line.generation is not None and line.generation > generation.generation
+    ]
+    return any(line.position < request.position for line in of_this) and all(
+        is_behind(line, request) for line in later
+    )
+
+
 def _last_arrival(at: Moment) -> int | None:
     members = at.generation.next_member_ids
     if members is None:
@@ -92,16 +149,28 @@ def _last_arrival(at: Moment) -> int | None:
 
 
 def may_have_joined(at: Moment) -> bool:
-    """Whether the member's JoinGroup for the next generation may have arrived. A broker answers the requests
-    of one connection one after the other.
+    """Whether the member may be one that has no record yet: a coordinator has it from its JoinGroup on, which
+    is missing in the request log if only the next record has the member.
     """
-    request = at.commit.request
-    arrival = at.bounds.joined.get(request.member_id)
-    if arrival is None:
-        return False
-    if arrival.connection is not None and arrival.connection == request.connection:
-        return arrival.responded_ms < request.responded_ms
-    return arrival.ms <= at.end_ms
+    request, newest = at.commit.request, at.generation.generation
+    if not at.joins:
+        return request.member_id in (at.generation.next_member_ids or ())
+    return any(join.may_precede(request, at.start_ms, newest) for join in at.joins)
+
+
+def member_as_written(at: Moment) -> bool | None:
+    """Whether the coordinator had the commit's member before the next generation began, if it was not removed
+    since; None if it may have joined.
+    """
+    if at.state.member_known is not False and not asks_for_another_instance(at):
+        return at.state.member_known
+    return None if may_have_joined(at) else False
+
+
+def may_be_replaced(at: Moment) -> bool:
+    """Whether another member may have taken over the group instance id that the commit presents."""
+    request, newest = at.commit.request, at.generation.generation
+    return any(join.may_precede(request, at.start_ms, newest) for join in at.replacements)
 
 
 def may_be_rebalancing_still(at: Moment) -> bool:
@@ -119,7 +188,7 @@ def next_epoch(at: Moment) -> int | None:
     if at.own is not None:
         return at.own
     following = at.generation.generation + 1
-    one = at.generation.next_generation == following or at.commit.request.client_epoch < following
+    one = at.is_followed_by_next or at.commit.request.client_epoch < following
     return following if one else None
 
 
@@ -127,15 +196,25 @@ def waits_for_assignment(at: Moment) -> bool | None:
     """Whether the next generation was waiting for its assignment. It was if its own record is the next one;
     otherwise, None: a generation that never got an assignment waited until a member joined or left.
     """
-    return True if at.generation.next_generation == next_epoch(at) else None
+    epoch = next_epoch(at)
+    return True if epoch is not None and epoch == at.generation.next_generation else None
 
 
 def stays_member(at: Moment) -> bool | None:
-    """Whether the commit's member is a member of the next generation; None if unknown."""
+    """Whether the commit's member is a member of the next generation; None if unknown.
+
+    The next record may be of a later one, or of a conversion: then a member may have joined or left since.
+    """
     if at.own is not None:
         return True
     members = at.generation.next_member_ids
-    return None if members is None else at.commit.request.member_id in members
+    if members is None:
+        return None
+    if at.commit.request.member_id in members:
+        return True if at.was_written or at.is_followed_by_next else None
+    if at.is_followed_by_next:
+        return False
+    return None if at.was_written or may_have_joined(at) else False
 
 
 def member_removed(at: Moment) -> tuple[bool, bool]:
@@ -146,13 +225,12 @@ def member_removed(at: Moment) -> tuple[bool, bool]:
     member is replaced within the generation, or the only member of a group left it empty.
     """
     generation, signs = at.generation, at.signs
-    still = stays_member(at)
-    if still is None:
-        refused = at.commit.broker_error == "UNKNOWN_MEMBER_ID" and not generation.followed
-        leaves = signs.left_by is not None or refused or generation.next_lost
+    members = generation.next_member_ids
+    if members is None:
+        leaves = signs.left is not None or at.is_refused_last or generation.next_lost or may_be_replaced(at)
     else:
-        leaves = not still
-    if at.state.member_known is False or not leaves:
+        leaves = at.commit.request.member_id not in members
+    if at.state.member_known is False or at.own is not None or at.lasts or not leaves:
         return False, False
     if at.unknown:
         return True, True
@@ -160,14 +238,13 @@ def member_removed(at: Moment) -> tuple[bool, bool]:
     at_once = generation.next_generation == generation.generation or (
         len(generation.member_ids) == 1 and empties
     )
-    removed_from = signs.left_from
-    if removed_from is None and at_once:
+    if signs.left is not None:
+        removed_from: int | None = max(signs.left.ms, signs.left.own_ms if at.explains else 0)
+    elif at_once and at.next_from is not None:
         removed_from = at.next_from
-    if removed_from is None:
-        removed_from = signs.seen
+    else:
+        removed_from = None if signs.seen is None else signs.seen.ms
     removed_by = least(signs.left_by, at.next_by)
-    if at.explains and signs.left_own_from is not None:
-        removed_from = greatest(removed_from, signs.left_own_from)
     may = removed_from is None or removed_from <= at.end_ms
     return may, removed_by is not None and removed_by <= at.start_ms
 

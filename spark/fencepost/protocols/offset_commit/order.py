@@ -93,6 +93,18 @@ def _connections(requests: Requests, numbers: Longs) -> tuple[Longs, dict[Any, i
     return number, {each: at for at, each in enumerate(names)}
 
 
+def is_behind(line: Answer, request: CommitRequest) -> bool | None:
+    """Whether a line's request came after another one on the same connection; None if that is not known.
+
+    As ``turns`` has it, for one pair: the two are of one group and one broker.
+    """
+    if line.connection is None or line.connection != request.connection:
+        return None
+    if line.file == request.file:
+        return line.position > request.position
+    return None if line.responded_ms == request.responded_ms else line.responded_ms > request.responded_ms
+
+
 class Turns(NamedTuple):
     """Lines in the order in which their connections handled them.
 

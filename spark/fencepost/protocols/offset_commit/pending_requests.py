@@ -112,7 +112,7 @@ class PendingRequests:
         for commit, of_commit in zip(commits, states, strict=True):
             state = state_met(group, commit, stretch)
             if state.known and not state.alive:
-                state.group_known = self._presence.of(group.no, pending.request)
+                self._presence.note_in(state, group.no, pending.request)
             of_commit.append((number, state))
         if number + 1 == len(pending.candidates):
             self._settle(pending)

@@ -163,13 +163,7 @@ class GroupCoordinatorShard:
         states = GroupStates(evidence.records, [end for _, ends in batches for end in ends])
         numbers = evidence.commit_records
         stored = numbers[self._commit_records["tombstone"][numbers] == 0]
-        presence = UnrecordedGroups(
-            evidence.records,
-            self._commit_records["offset"][stored],
-            evidence.member_lines,
-            self._leaders,
-            self._lateness,
-        )
+        answers = Answers(evidence.member_lines, self._lateness)
         # not of a group that is, or once was, of another type than classic: its rules differ
         classic = (
             []
@@ -186,8 +180,22 @@ class GroupCoordinatorShard:
             unread_lines=self._unread_lines,
             steps=self._steps,
         )
-        answers = Answers(evidence.member_lines, self._lateness)
-        memory = UnwrittenStates(answers, witnesses.state_before, self._leaders, self._lateness, self._steps)
+        presence = UnrecordedGroups(
+            evidence.records,
+            self._commit_records["offset"][stored],
+            answers,
+            witnesses.state_before,
+            leaders=self._leaders,
+            lateness=self._lateness,
+        )
+        memory = UnwrittenStates(
+            answers,
+            witnesses.state_before,
+            self._leaders,
+            self._lateness,
+            self._steps,
+            self._unread_lines,
+        )
         undecided = self._placement.undecided
         pending = PendingRequests(
             self.commits, self._requests, memory, presence, managed=bool(evidence.records)

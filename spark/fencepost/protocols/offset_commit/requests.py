@@ -88,6 +88,11 @@ class CommitRequest:
         """The file of the request log that has its line."""
         return str(self.columns.value("file", self.number))
 
+    @property
+    def position(self) -> int:
+        """The place of its line in the file."""
+        return int(self.columns.value("position", self.number))
+
 
 @dataclass(slots=True, eq=False)
 class Commit:

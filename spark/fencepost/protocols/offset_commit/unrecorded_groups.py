@@ -1,4 +1,4 @@
-"""Whether a coordinator has a group of which its log shows no record.
+"""What a coordinator knows of a group of which its log shows no record.
 
 It has such a group if a member joined it (JoinGroup creates an empty classic group before anything is
 written), or if offsets were committed to it without members.
@@ -6,15 +6,16 @@ written), or if offsets were committed to it without members.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from fencepost.protocols.offset_commit.answered_epochs import AnsweredEpoch
+from fencepost.protocols.offset_commit.answers import Answers, Join
 from fencepost.protocols.offset_commit.lateness import Lateness
-from fencepost.protocols.offset_commit.member_lines import MemberLine
 from fencepost.protocols.offset_commit.requests import CommitRequest
+from fencepost.protocols.offset_commit.states import State
 from fencepost.replay.group_coordinator.records import GroupRecord
-from fencepost.replay.group_coordinator.requests import JOIN_GROUP
 from fencepost.replay.logs import Longs
 
 
@@ -25,38 +26,55 @@ class UnrecordedGroups:
         self,
         records: Sequence[GroupRecord],
         commits: Longs,
-        lines: Iterable[MemberLine],
+        answers: Answers,
+        state_before: Callable[[CommitRequest], AnsweredEpoch | None],
+        *,
         leaders: Mapping[int, int | None],
         lateness: Lateness,
     ) -> None:
         """``records``: of the group, in offset order. ``commits``: the offsets of records with its commits,
-        sorted. ``leaders``: leader epoch -> broker id.
+        sorted. ``state_before``: as in UnwrittenStates. ``leaders``: leader epoch -> broker id.
         """
         self._records, self._commits = records, commits
-        self._joins: dict[int, int] = {}
-        for line in lines:
-            if line.api_key == JOIN_GROUP:
-                newest = self._joins.get(line.broker_id, line.responded_ms)
-                self._joins[line.broker_id] = max(newest, line.responded_ms)
+        self._answers, self._state_before = answers, state_before
         self._leaders = leaders
         self._lateness = lateness
 
-    def of(self, no: int, request: CommitRequest) -> bool | None:
-        """Whether the coordinator had the group after its record ``no``, which ended a life (0: before the
-        first record): False, or None if it may have been created since.
+    def note_in(self, state: State, no: int, request: CommitRequest) -> None:
+        """Note in a state without a group what the coordinator may have had after its record ``no``, which
+        ended a life (0: before the first record): the group, and members that had joined it.
         """
         ended = self._records[no - 1] if no else None
+        joins = self._joins(ended, request)
+        start_ms = request.requested_ms - self._lateness.of(request)
+        joined = [each.arrival.line for each in joins if each.may_precede(request, start_ms, 0)]
+        state.group_known = None if joins or self._has_commits(no, ended) else False
+        if not joined:
+            return
+        state.empty = None
+        if request.instance_id is not None:
+            state.instance_fenced = None
+        if any(line.member_id == request.member_id for line in joined):
+            state.member_known = state.member_epoch = state.rebalancing = None
+            answered = self._state_before(request)
+            if answered is not None and answered.until_ms is None:
+                state.group_known = state.member_known = True
+                state.member_epoch, state.instance_fenced = answered.epoch, False
+
+    def _has_commits(self, no: int, ended: GroupRecord | None) -> bool:
         after = -1 if ended is None else ended.offset
         before = self._records[no].offset if no < len(self._records) else None
         following = int(np.searchsorted(self._commits, after, side="right"))
-        if following < len(self._commits) and (before is None or self._commits[following] < before):
-            return None
-        joined_ms = self._joins.get(request.broker_id)
-        if joined_ms is None:
-            return False
-        # only a JoinGroup to the same broker creates the group in its memory; two brokers have two clocks
+        return following < len(self._commits) and (before is None or self._commits[following] < before)
+
+    def _joins(self, ended: GroupRecord | None, request: CommitRequest) -> Sequence[Join]:
+        """The JoinGroups to the same broker, whose memory has the group, that may have come between the end
+        of the life before and the request. Two brokers have two clocks.
+        """
         same_clock = ended is not None and self._leaders.get(ended.leader_epoch) == request.broker_id
-        joined_before_end = (
-            same_clock and ended is not None and joined_ms < ended.timestamp_ms - self._lateness.of(request)
-        )
-        return False if joined_before_end else None
+        since_ms = ended.timestamp_ms - self._lateness.of(request) if ended is not None and same_clock else 0
+        return [
+            join
+            for join in self._answers.joins(request.broker_id)
+            if join.arrival.line.responded_ms >= since_ms and join.arrival.may_precede(request)
+        ]

@@ -22,7 +22,7 @@ from fencepost.protocols.offset_commit.moments import (
     Moment,
     asks_for_another_instance,
     may_be_rebalancing_still,
-    may_have_joined,
+    member_as_written,
     member_removed,
     next_epoch,
     next_generation_begun,
@@ -33,6 +33,7 @@ from fencepost.protocols.offset_commit.requests import Commit, CommitRequest
 from fencepost.protocols.offset_commit.spans import Generation
 from fencepost.protocols.offset_commit.states import ABSENT, State
 from fencepost.replay.clock_steps import StepsOfCluster
+from fencepost.replay.group_coordinator.evidence import UnreadLines
 
 AS_WRITTEN, NEXT_GENERATION, STILL_REBALANCING, GONE = range(4)
 
@@ -42,7 +43,8 @@ class UnwrittenStates:
     """The states that the coordinator of one classic group had in memory, beyond its log.
 
     ``leaders``: leader epoch -> broker id. ``state_before``: the state of a request's member by the answers
-    to it (Witnesses.state_before). ``steps``: the times that passed twice.
+    to it (Witnesses.state_before). ``steps``: the times that passed twice. ``unread_lines``:
+    positions of lines that could not be read, by file.
     """
 
     answers: Answers
@@ -50,6 +52,7 @@ class UnwrittenStates:
     leaders: Mapping[int, int | None]
     lateness: Lateness
     steps: StepsOfCluster
+    unread_lines: UnreadLines
 
     def states(self, commit: Commit, state: State) -> list[State]:
         """The states that a commit may have met if ``state`` is the state in the log: one to four variants.
@@ -58,15 +61,39 @@ class UnwrittenStates:
         judged, so it is no evidence of the state.
         """
         generation = state.generation
-        if (
-            state.group_type != "classic"
-            or not state.alive
-            or commit.request.client_epoch < 0
-            # before the group's first record there is no generation that memory could be ahead of
-            or generation is None
-        ):
+        # before the group's first record there is no generation that memory could be ahead of
+        if state.group_type != "classic" or not state.alive or generation is None:
             return [state]
-        return _variants(self._moment(commit, state, generation)) or [state]
+        at = self._moment(commit, state, generation)
+        return [self._without_epoch(at)] if commit.request.client_epoch < 0 else _variants(at) or [state]
+
+    def _without_epoch(self, at: Moment) -> State:
+        """The state of a commit without a generation: it is decided by whether the group is empty and has the
+        member.
+        """
+        request, state, empty = at.commit.request, at.state, at.state.empty
+        newest = at.generation.generation
+        if empty and (
+            at.is_refused_last
+            or any(
+                each.may_precede(request, at.start_ms, newest)
+                for each in self.answers.joins(request.broker_id)
+            )
+        ):
+            empty = None
+        state = replace(state, empty=empty)
+        if request.member_id == "" and request.instance_id is None:
+            return state
+        may_be_gone, must_be_gone = member_removed(at)
+        if must_be_gone:
+            return _absent(state)
+        known = member_as_written(at)
+        return replace(
+            state,
+            member_known=True if at.own is not None else None if known and may_be_gone else known,
+            member_epoch=_epoch(at, known),
+            instance_fenced=None if may_be_gone and request.instance_id is not None else _instance_fenced(at),
+        )
 
     def _moment(self, commit: Commit, state: State, generation: Generation) -> Moment:
         request, epoch = commit.request, generation.next_leader_epoch
@@ -82,7 +109,10 @@ class UnwrittenStates:
             generation,
             self.answers.bounds(generation, request.broker_id),
             signs,
+            self.answers.joins_of(request.broker_id, request.member_id),
+            self.answers.replacements(request),
             self._own(request, state, generation, next_ms),
+            bool(self.unread_lines.get(request.file)),
             # a new coordinator loads the log, in which the member is still one
             generation.leader_epoch == epoch
             and signs.was_answered_unknown(request.connection, request.responded_ms),
@@ -131,16 +161,14 @@ def _variants(at: Moment) -> list[State]:
     may_be_gone, must_be_gone = member_removed(at)
     request = at.commit.request
     is_member = False if asks_for_another_instance(at) else at.state.member_known
-    known, epoch = is_member, at.state.member_epoch
-    if is_member is False and may_have_joined(at):
-        # a member is one as soon as its JoinGroup has arrived
-        known, epoch = None, at.generation.generation
+    known, fenced = member_as_written(at), _instance_fenced(at)
+    epoch = _epoch(at, known)
     plain = not must_have_begun and not must_be_gone
     # whether another member has the instance id by now is known only from the member's own requests
     instance_fenced = False if request.instance_id is None or at.own is not None else None
     variants = []
     if plain:
-        variants.append(_as_met(at.state, AS_WRITTEN, epoch, known))
+        variants.append(replace(_as_met(at.state, AS_WRITTEN, epoch, known), instance_fenced=fenced))
     if may_have_begun and not must_be_gone:
         # a commit with the generation that has just begun comes from a member whose JoinGroup was answered
         ahead = request.client_epoch > at.generation.generation
@@ -154,10 +182,24 @@ def _variants(at: Moment) -> list[State]:
             next_state.owned_at_client_epoch = next_state.uninterrupted = None
         variants.append(next_state)
     if plain and may_be_rebalancing_still(at):
-        variants.append(_as_met(at.state, STILL_REBALANCING, epoch, known))
+        variants.append(replace(_as_met(at.state, STILL_REBALANCING, epoch, known), instance_fenced=fenced))
     if may_be_gone:
         variants.append(replace(_absent(at.state), instance_fenced=instance_fenced))
     return variants
+
+
+def _epoch(at: Moment, known: bool | None) -> int | None:
+    """The epoch of a member as written; of one that may have joined since, that of the generation."""
+    joined = known is not False and at.state.member_known is False
+    return at.generation.generation if joined else at.state.member_epoch
+
+
+def _instance_fenced(at: Moment) -> bool | None:
+    """Whether another member has the instance id that the commit presents, if the member was not removed."""
+    if at.commit.request.instance_id is None or at.own is not None:
+        return False
+    # a member that may have joined may have taken the instance id over
+    return None if member_as_written(at) is None else at.state.instance_fenced
 
 
 def _as_met(state: State, variant: int, epoch: int | None, is_member: bool | None) -> State:

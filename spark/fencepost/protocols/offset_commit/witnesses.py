@@ -129,7 +129,7 @@ class Witnesses:
                 firm = _firm(line, answered, before, new=line.member_id in given)
                 newest[line.member_id] = _Last(line, answered, firm)
             given.discard(line.member_id)
-            if not isinstance(line, HeartbeatAnswer) and line.api_key == JOIN_GROUP and not line.fine:
+            if not isinstance(line, HeartbeatAnswer) and line.gives_id:
                 given.add(line.member_id)
         for member_id, requests in waiting.items():
             self._settle(requests, newest[member_id], None)
