@@ -17,7 +17,7 @@ from fencepost.protocols.offset_commit.requests import CommitRequest
 from fencepost.protocols.offset_commit.terms import Terms
 from fencepost.replay.entities import first_of_each, numbered_rows
 from fencepost.replay.group_coordinator.conversions import batches_of
-from fencepost.replay.group_coordinator.records import EPOCH_TYPES, GroupRecord
+from fencepost.replay.group_coordinator.records import CONSUMER_MEMBER, EPOCH_TYPES, GroupRecord
 from fencepost.replay.group_coordinator.requests import ELSEWHERE
 from fencepost.replay.logs import Longs, Term
 from fencepost.replay.requests import LATEST_MS
@@ -43,6 +43,7 @@ class GroupStates:
         times: dict[tuple[int, int], list[tuple[int, int, bool]]] = {}
         self._before: dict[int, int] = {}
         group_type, number, ends_of = None, 0, iter(endings)
+        speaks_classic: dict[str, bool] = {}
         for batch in batches_of(records):
             before, changes = number, False
             for record in batch:
@@ -53,6 +54,11 @@ class GroupStates:
                 converted |= record.type in EPOCH_TYPES and record.tombstone
                 changes |= next(ends_of) or converted or record.changes_a_member
                 changes |= record.classic_members is not None
+                if record.type == CONSUMER_MEMBER and record.member_id is not None:
+                    # a member may go on with the other protocol, of which only its metadata tells
+                    spoke_classic = speaks_classic.get(record.member_id)
+                    changes |= spoke_classic is not None and spoke_classic != record.speaks_classic
+                    speaks_classic[record.member_id] = record.speaks_classic
                 number += 1
             # no request met a state between the records of one batch
             self._before[number] = before

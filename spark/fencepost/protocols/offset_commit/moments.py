@@ -150,9 +150,12 @@ def _last_arrival(at: Moment) -> int | None:
 
 def may_have_joined(at: Moment) -> bool:
     """Whether the member may be one that has no record yet: a coordinator has it from its JoinGroup on, which
-    is missing in the request log if only the next record has the member.
+    is missing in the request log if only the next record has the member. One that was removed never joins
+    again: member ids are given once.
     """
     request, newest = at.commit.request, at.generation.generation
+    if at.state.was_member:
+        return False
     if not at.joins:
         return request.member_id in (at.generation.next_member_ids or ())
     return any(join.may_precede(request, at.start_ms, newest) for join in at.joins)

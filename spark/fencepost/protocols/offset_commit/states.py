@@ -23,7 +23,7 @@ class State:
     If a stretch of the log does not show the whole life of the group, its records are still true: a member's
     own epochs and partitions, an ownership that they show. That something does not exist is only said if no
     record is missing. ``owned_key`` is the key by which the commit's partition is owned: its own, or in a
-    streams group that of the task that reads it.
+    streams group that of the task that reads it. ``was_member``: the group had the member, and removed it.
     """
 
     life: int
@@ -35,6 +35,7 @@ class State:
     owned_key: str | None
     generation: Generation | None
     member_known: bool | None = None
+    was_member: bool = False
     member_instance_id: str | None = None
     member_epoch: int | None = None
     revocation_epoch: int | None = None
@@ -81,6 +82,7 @@ def state_met(group: Group, commit: Commit, stretch: int) -> State:
         state.classic_member = _speaks_classic(group, span, member_id)
     elif known or (span is not None and member_id in span.gone):
         _set_no_member(state)
+        state.was_member = span is not None and member_id in span.gone
     state.instance_fenced = _instance_fenced(span, commit.request, known=known)
     _set_ownership(state, group, span, member, commit)
     return state

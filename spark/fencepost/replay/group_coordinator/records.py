@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from fencepost.replay.keys import TASK, key_of
 
-CLASSIC_METADATA, CONSUMER_METADATA, STREAMS_ASSIGNMENT, STREAMS_TOPOLOGY = 2, 3, 22, 23
+CLASSIC_METADATA, CONSUMER_METADATA, CONSUMER_MEMBER, STREAMS_ASSIGNMENT, STREAMS_TOPOLOGY = 2, 3, 5, 22, 23
 EPOCH_TYPES = {CLASSIC_METADATA: "classic", CONSUMER_METADATA: "consumer", 11: "share", 17: "streams"}
 TARGET_TYPES = {6: "consumer", 12: "share", 20: "streams"}
-MEMBER_TYPES = {5: "consumer", 10: "share", 19: "streams"}
+MEMBER_TYPES = {CONSUMER_MEMBER: "consumer", 10: "share", 19: "streams"}
 ASSIGNMENT_TYPES = {8: "consumer", 14: "share", STREAMS_ASSIGNMENT: "streams"}
 GROUP_TYPES = {
     **EPOCH_TYPES, **TARGET_TYPES, **MEMBER_TYPES, **ASSIGNMENT_TYPES, STREAMS_TOPOLOGY: "streams"
