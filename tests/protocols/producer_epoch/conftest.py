@@ -67,6 +67,8 @@ CASES = Path(__file__).with_name("cases")
 COORDINATOR = "__transaction_state-0"
 AGAIN = f"{COORDINATOR} again"
 """The coordinator's log after it was deleted and created again."""
+FIRST = " first"
+"""The end of the name of a log of a topic before that was deleted and made again."""
 TOLERANCE_MS = 5
 BROKER_EPOCH = 3
 _BRONZE = (
@@ -187,8 +189,9 @@ def _metadata(case: Case) -> ClusterMetadata:
     """
     if case.get("zookeeper"):
         return ClusterMetadata()
-    places = [_place(name) for name in {COORDINATOR: None, **case.get("logs", {})} if name != AGAIN]
-    topic_ids = {f"{topic} ": f"{topic}'s first id" for topic in case.get("made_again", [])}
+    names = {COORDINATOR: None, **case.get("logs", {})}
+    places = [_place(name) for name in names if name != AGAIN and not name.endswith(FIRST)]
+    topic_ids = {f"{topic} ": _first_id(topic) for topic in case.get("made_again", [])}
     topic_ids |= {place["topic"]: place["topic_id"] for place in places}
     partition = {"topic_id": "S" * 22, "partition_id": 0, "leader_epoch": 0, "leader": 1}
     partition["replicas"] = partition["isr"] = case.get("replicas", [1])
@@ -266,12 +269,18 @@ def _delete_coordinators_log(bronze: Bronze, case: Case, file: Mapping[str, Any]
     bronze[REQUESTS.name].append({**line, "api_key": 20, "api_name": "DELETE_TOPICS", "response": answer})
 
 
-def _place(name: str) -> dict[str, Any]:
-    name, _, again = name.partition(" ")
+def _place(name_of_log: str) -> dict[str, Any]:
+    name, _, again = name_of_log.partition(" ")
     topic, _, partition = name.rpartition("-")
     letter = topic.lstrip("_")[0].upper()
     topic_id = (("N" if again else "S") if topic == TRANSACTIONS_TOPIC else letter) * 22
+    if name_of_log.endswith(FIRST):
+        topic_id = _first_id(topic)
     return {"topic": topic, "topic_id": topic_id, "partition": int(partition)}
+
+
+def _first_id(topic: str) -> str:
+    return f"{topic}'s first id"
 
 
 def _file(name: str) -> str:

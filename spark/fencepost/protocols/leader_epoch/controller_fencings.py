@@ -47,6 +47,16 @@ class Cause(NamedTuple):
     position: int | None = None
     ms: int | None = None
 
+    def without_record(self) -> Cause:
+        """The same, but nothing tells which record moved the epoch."""
+        return self._replace(position=None, ms=None)
+
+    def if_there(self, window: Window) -> Cause:
+        """The same, without its record unless that certainly was there before something in a window."""
+        # a window from 0 on may begin before the first record
+        is_there = self.position is not None and self.position <= window.lowest and window.lowest > 0
+        return self if is_there else self.without_record()
+
 
 def deposed_controllers(cluster: str, history: ClusterHistory) -> pa.Table:
     """The rows of silver.leader_epoch_fencings about controllers; each counts as one leader that moved, that

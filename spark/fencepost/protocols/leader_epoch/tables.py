@@ -511,11 +511,13 @@ LEADER_EPOCH_FENCINGS = Table(
         "partition": "int",
         "victim_epoch": "bigint",  # as presented
         "current_epoch": "bigint",  # at that moment, by the metadata log; null if it may be several
-        # leader_change, topic_recreated, topic_deleted, stale_metadata (the broker or client is behind),
-        # restart, session_timeout, controlled_shutdown, unregistered, controller_change; null if not known
+        # leader_change, partition_change (of its replicas in sync, say: the leader is the same),
+        # topic_recreated, topic_deleted, stale_metadata (the broker or client is behind), restart,
+        # session_timeout, controlled_shutdown, unregistered, controller_change; null if not known
         "cause": "string",
-        "caused_position": "bigint",  # of the record of the metadata log that moved the epoch
-        "caused_at": "timestamp",
+        # of the record of the metadata log that moved the epoch; null if it may have been written afterwards
+        "caused_position": "bigint",
+        "caused_at": "timestamp",  # also null if the controller's clock was later than occurred_at
         "occurred_at": "timestamp",
         # from the record to the answer; null if another node's clock dated the record, and for nodes
         "after_cause_ms": "bigint",

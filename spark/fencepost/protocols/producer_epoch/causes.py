@@ -7,7 +7,7 @@ only requests tell them apart.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -31,13 +31,19 @@ def granted_pairs(
     inits: Iterable[RequestRow], records: Iterable[TransactionRecord], tolerance_ms: int | None
 ) -> list[Pair]:
     """InitProducerId requests that were granted, each with the record of the producer id and epoch that its
-    answer returned. ``tolerance_ms`` as for ``pairs``.
+    answer returned. Without ``tolerance_ms`` times are not compared.
     """
     requests = (((each.returned_producer_id, each.returned_producer_epoch), each) for each in inits)
     written = (
         ((record.producer_id, record.producer_epoch), record) for record in records if record.status == EMPTY
     )
-    return pairs(requests, written, tolerance_ms)
+    if tolerance_ms is None:
+        return pairs(requests, written, None)
+    return pairs(
+        requests,
+        written,
+        lambda each: (each.requested_ms - tolerance_ms, each.responded_ms + tolerance_ms),
+    )
 
 
 def late_lines_of(
@@ -72,13 +78,14 @@ Content = tuple[object, ...]
 def pairs(
     requests: Iterable[tuple[Content, RequestRow]],
     written: Iterable[tuple[Content, TransactionRecord]],
-    tolerance_ms: int | None,
+    handled: Callable[[RequestRow], tuple[int, int]] | None,
 ) -> list[Pair]:
     """Accepted requests, each with the record that it wrote.
 
-    A record fits a request if both have the same content and the record was written between the request's
-    arrival and answer. Where several requests fit as many records, they are matched in order. Without
-    ``tolerance_ms`` times are not compared, and a request is matched only if no other has its content.
+    A record fits a request if both have the same content and the record was written while the request was
+    ``handled``: when it arrived, and when it was answered. Where several requests fit as many records, they
+    are matched in order. Without ``handled`` times are not compared, and a request is matched only if no
+    other has its content.
     """
     by_content: dict[Content, list[RequestRow]] = {}
     records: dict[Content, list[TransactionRecord]] = {}
@@ -92,17 +99,18 @@ def pairs(
         if len(of_content) == len(by_content[content]) == 1:
             # nearly all contents have one request and one record
             (each,), (record,) = by_content[content], of_content
-            if tolerance_ms is None or (
-                each.requested_ms - tolerance_ms <= record.timestamp_ms <= each.responded_ms + tolerance_ms
-            ):
+            since, until = (record.timestamp_ms,) * 2 if handled is None else handled(each)
+            if since <= record.timestamp_ms <= until:
                 pairs_found.append(Pair(each, record, sure=True))
-        elif tolerance_ms is not None:
-            pairs_found += _paired(_fitting(by_content[content], of_content, tolerance_ms))
+        elif handled is not None:
+            pairs_found += _paired(_fitting(by_content[content], of_content, handled))
     return pairs_found
 
 
 def _fitting(
-    requests: Sequence[RequestRow], records: Sequence[TransactionRecord], tolerance_ms: int
+    requests: Sequence[RequestRow],
+    records: Sequence[TransactionRecord],
+    handled: Callable[[RequestRow], tuple[int, int]],
 ) -> list[tuple[RequestRow, list[TransactionRecord]]]:
     """Each request with the records that were written while it was handled, in the order of the first
     record.
@@ -111,8 +119,8 @@ def _fitting(
     times = [record.timestamp_ms for record in by_time]
     fitting = []
     for each in requests:
-        first = bisect_left(times, each.requested_ms - tolerance_ms)
-        last = bisect_right(times, each.responded_ms + tolerance_ms)
+        since, until = handled(each)
+        first, last = bisect_left(times, since), bisect_right(times, until)
         if first < last:
             fitting.append((each, sorted(by_time[first:last], key=lambda record: record.offset)))
     return sorted(fitting, key=lambda fit: (fit[1][0].offset, *fit[0].order))

@@ -119,7 +119,21 @@ class Comparison:
         marked[prepared[self.due.order]] = self.due.due_marker != UNKNOWN
         return marked
 
-    def marked_before(self, keys: Longs, offsets: Longs) -> Longs:
+    def left(self, closed: Flags, listings: Longs, created_once: Flags) -> Longs:
+        """How many of the coordinator's transactions with the key of each transaction may still be this one.
+
+        ``closed``: which transactions were ended by a marker of their own; ``listings``: with the key of
+        each, how many the coordinator has.
+        """
+        logs = longs(self.transactions["partition_key"].combine_chunks().dictionary_encode().indices)
+        _, at = np.unique(np.stack([self.transaction_keys, logs]), axis=1, return_inverse=True)
+        # one that lists a name may have written to several incarnations of the topic, and ended in the last
+        left = listings - np.bincount(at[closed], minlength=len(at) + 1)[at]
+        # its marker may have come without a batch before it
+        marked = self._marked_before(self.transaction_keys, longs(self.transactions["first_offset"]))
+        return np.where(created_once, np.minimum(left, listings - marked), left)
+
+    def _marked_before(self, keys: Longs, offsets: Longs) -> Longs:
         """How many of the coordinator's transactions with each of these keys have their marker before an
         offset.
         """
@@ -226,10 +240,7 @@ def _partition_transactions(
     unfinished = np.bincount(comparison.listed_keys[is_open_at_coordinator], minlength=key_count)[keys]
     begins_since, known_past = moments.begins_since, moments.known_past
     unmatched = listings - closed
-    # a transaction may have its marker without a batch before it
-    marked = comparison.marked_before(keys, longs(rows["first_offset"]))
-    without_marker = listings - marked - ended_before
-    left = np.where(moments.created_once, np.minimum(unmatched, without_marker), unmatched)
+    left = comparison.left(has_own_marker & is_counted, listings - ended_before, moments.created_once)
     later = later_transactions(comparison, facts)
     completions = _Completions(comparison, key_count)
     # what is complete will have no marker any more

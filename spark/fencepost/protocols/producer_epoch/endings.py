@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from fencepost.protocols.producer_epoch.causes import Content, Pair, pairs
 from fencepost.protocols.producer_epoch.request_rows import BUSY, RequestRow
 from fencepost.protocols.producer_epoch.request_targets import ADD_OFFSETS, ADD_PARTITIONS, END, INIT
 from fencepost.protocols.producer_epoch.transaction_log import ONGOING, PREPARE_COMMIT, TransactionRecord
 from fencepost.protocols.producer_epoch.transaction_metadata import Transition
+from fencepost.replay.late_lines import LateLines
 from fencepost.replay.requests import NONE
 
 
@@ -35,12 +36,16 @@ def _requested_ends(requests: Iterable[RequestRow]) -> Iterator[tuple[Content, R
 
 
 def ended_pairs(
-    requests: Sequence[RequestRow], transitions: Iterable[Transition], tolerance_ms: int
+    requests: Sequence[RequestRow],
+    transitions: Iterable[Transition],
+    tolerance_ms: int,
+    late_lines: LateLines,
 ) -> list[Pair]:
     """EndTxn requests that were accepted, each with the Prepare record that it surely wrote.
 
     A record that the coordinator may have written by itself is matched with none: an EndTxn at the same
-    moment may have been accepted because that record already ended the transaction.
+    moment may have been accepted because that record already ended the transaction. So may one that arrived
+    after the record, if the line of the first one is missing.
     """
     fences = [each for each in requests if each.api_key == INIT and each.error == BUSY]
     written = (
@@ -48,23 +53,36 @@ def ended_pairs(
         for each in transitions
         if each.record.prepares and not _may_be_a_fence(each.record, fences, tolerance_ms)
     )
-    return [pair for pair in pairs(_requested_ends(requests), written, tolerance_ms) if pair.sure]
+    return [pair for pair in pairs(_requested_ends(requests), written, _handled(late_lines)) if pair.sure]
 
 
 def added_pairs(
-    requests: Iterable[RequestRow], transitions: Iterable[Transition], tolerance_ms: int
+    requests: Iterable[RequestRow], transitions: Iterable[Transition], late_lines: LateLines
 ) -> list[Pair]:
     """AddPartitionsToTxn and AddOffsetsToTxn requests that were accepted, each with the Ongoing record that
     it surely wrote.
 
-    A partition that is in the transaction already, or is only verified, is accepted without a record.
+    A partition that is in the transaction already, or is only verified, is accepted without a record: so one
+    that arrived after the record did not write it, though the line of the one that did may be missing.
     """
     requested = (
         ((each.producer_id, each.producer_epoch, f"{each.topic}:{each.partition}"), each)
         for each in requests
         if each.api_key in (ADD_PARTITIONS, ADD_OFFSETS) and each.error == NONE and not each.verify_only
     )
-    return [pair for pair in pairs(requested, _added(transitions), tolerance_ms) if pair.sure]
+    return [pair for pair in pairs(requested, _added(transitions), _handled(late_lines)) if pair.sure]
+
+
+def _handled(late_lines: LateLines) -> Callable[[RequestRow], tuple[int, int]]:
+    """When a request arrived, by the tolerance or less, if other lines of that time show that lines are less
+    late, and when it was answered: a line is never written before.
+    """
+
+    def handled(request: RequestRow) -> tuple[int, int]:
+        late_ms = late_lines.shown_at(request.broker_id, request.responded_ms)
+        return request.requested_ms - min(late_ms, late_lines.tolerance_ms), request.responded_ms
+
+    return handled
 
 
 def _presented_by_end(record: TransactionRecord) -> Content:

@@ -193,8 +193,8 @@ class TransactionStateManager:
             requests = [sent for sent in each.timed_requests if self._is_timed(sent)]
             accepted = [
                 *each.pairs,
-                *ended_pairs(requests, transitions, self._tolerance_ms),
-                *added_pairs(requests, transitions, self._tolerance_ms),
+                *ended_pairs(requests, transitions, self._tolerance_ms, self._late_lines),
+                *added_pairs(requests, transitions, self._late_lines),
                 *self._committed_meanwhile(each),
             ]
             pairs = [*accepted, *_aborting_inits(transitions)]
