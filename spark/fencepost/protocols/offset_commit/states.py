@@ -235,8 +235,11 @@ def _set_ownership(
         state.owned_at_client_epoch = True
         state.uninterrupted = _uninterrupted(state, member, own_last)
         state.reassigned_since = True if reassigned else False if known else None
-    # compaction left nothing that shows who owned a partition at an older epoch
-    elif known and (group.base_epoch is None or request.client_epoch > group.base_epoch):
+    # without a member id nobody owns anything, and compaction left nothing that shows who owned a partition
+    # at an older epoch
+    elif not request.member_id or (
+        known and (group.base_epoch is None or request.client_epoch > group.base_epoch)
+    ):
         state.owned_at_client_epoch = state.uninterrupted = state.reassigned_since = False
     if state.owner_member_id is not None:
         state.owned_by_another = True
