@@ -228,7 +228,8 @@ def _decoded(
         for each in (lines, records, batches):
             chance.shuffle(each)
     commits = commit_lines(_rows_of_lines(cluster, lines), metadata.topics)
-    members = [member_lines(line) for line in lines if line.api_key in CLASSIC_APIS]
+    cleaned = "cleaned_to" in case
+    members = [member_lines(line, with_assignments=cleaned) for line in lines if line.api_key in CLASSIC_APIS]
     heartbeats = [heartbeat_answer(line) for line in lines if line.api_key in HEARTBEAT_APIS]
     evidence = ShardEvidence(
         cluster,
@@ -423,7 +424,7 @@ def _of_member(api: str, request: Mapping[str, Any]) -> tuple[dict[str, Any], di
     one, ConsumerGroupHeartbeat of another.
     """
     if api == "member":
-        presented = 0 if request.get("joins") else request["epoch"]
+        presented = 0 if request.get("joins") else request.get("presented", request["epoch"])
         body = {"groupId": request["group"], "memberId": request["member"], "memberEpoch": presented}
         answer = {"errorCode": 0, "memberId": request["member"], "memberEpoch": request["epoch"]}
         if "assigned" in request:
@@ -441,6 +442,11 @@ def _of_member(api: str, request: Mapping[str, Any]) -> tuple[dict[str, Any], di
     if api == "sync" and "assigned" in request:
         assignment = _consumer_assignment(request["assigned"])
         answer |= {"protocolType": "consumer", "assignment": b64encode(assignment).decode()}
+    if api == "sync":
+        body["assignments"] = [
+            {"memberId": each, "assignment": b64encode(_consumer_assignment(assigned)).decode()}
+            for each, assigned in request.get("assigns", {}).items()
+        ]
     if api == "leave":
         body = {"groupId": request["group"], "members": [{"memberId": member}]}
         answer |= {"members": [{"memberId": member, "errorCode": 0}]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from fencepost.protocols.offset_commit.answered_assignments import Revocations
 from fencepost.protocols.offset_commit.lateness import Lateness
+from fencepost.protocols.offset_commit.member_lines import MemberLine
 from fencepost.protocols.offset_commit.replay import replay_rows
-from fencepost.protocols.offset_commit.shard import decode_shard
+from fencepost.protocols.offset_commit.requests import CommitRequest
+from fencepost.protocols.offset_commit.shard import decode_shard, read_members
 from fencepost.protocols.offset_commit.witnesses import Witnesses
 from fencepost.replay.group_coordinator.evidence import ShardRows
 from fencepost.replay.group_coordinator.records import CLASSIC_METADATA
@@ -96,12 +99,14 @@ def test_what_members_were_told_is_what_records_say(
     capture: str,
 ) -> None:
     """Answers to members stand in for records that are gone. Where one is there, both say the same: of the
-    member's epoch, of its group, and of what it owned.
+    member's epoch, of its group, of what it owned, of what others owned, and of what was revoked from it.
     """
     parts, metadata = shards_of(bronze_of(captures / capture))
-    compared = owned = 0
+    compared = owned = more = 0
     for rows in parts:
         evidence = decode_shard(copy(rows), metadata.topics)
+        member_lines: list[MemberLine] = []
+        read_members(rows.requests, member_lines, [], with_assignments=True)
         lateness = Lateness(TOLERANCE_MS)
         states: dict[str, list[dict[str, Any]]] = {}
         for state in replay_rows(rows, metadata, TOLERANCE_MS)["silver.offset_commit_states"].to_pylist():
@@ -113,7 +118,7 @@ def test_what_members_were_told_is_what_records_say(
                 requests[group_id],
                 *(
                     [line for line in lines if line.group_id == group_id]
-                    for lines in (evidence.heartbeats, evidence.member_lines)
+                    for lines in (evidence.heartbeats, member_lines)
                 ),
                 lateness=lateness,
                 topics=metadata.topics,
@@ -128,16 +133,46 @@ def test_what_members_were_told_is_what_records_say(
                     continue
                 if told.group_type == "classic" and kinds != {CLASSIC_METADATA}:
                     continue
-                assigned = witnesses.witnessed_partitions(told)
+                assigned, owners, revocations = witnesses.assignment_before(request, told)
                 for commit in request.commits:
-                    met = states.get(commit.commit_id, [])
+                    met, key = states.get(commit.commit_id, []), commit.partition_key or ""
                     epochs = {(each["member_known"], each["member_epoch"], each["protocol"]) for each in met}
                     assert not met or (True, told.epoch, told.group_type) in epochs, (request, met)
                     compared += bool(met)
                     if commit.partition_key in assigned and request.client_epoch == told.epoch:
                         assert not met or any(_truth(each) == "owner" for each in met), (request, met)
+                        exclusive = told.group_type == "consumer"
+                        assert not (exclusive and any(each["owned_by_another"] for each in met)), (
+                            request,
+                            met,
+                        )
                         owned += bool(met)
-    assert compared > 5 and owned > 3
+                    if met and request.client_epoch == told.epoch:
+                        more += _same_of_others(request, owners, key, met) + _same_revoked(
+                            revocations, key, met
+                        )
+    assert compared > 5 and owned > 3 and more > 5
+
+
+def _same_of_others(
+    request: CommitRequest, owners: Mapping[str, Sequence[str]] | None, key: str, met: list[dict[str, Any]]
+) -> bool:
+    if owners is None:
+        return False
+    another = min((each for each in owners.get(key, ()) if each != request.member_id), default=None)
+    assert another in {each["owner_member_id"] for each in met}, (request, met)
+    return True
+
+
+def _same_revoked(revocations: Revocations | None, key: str, met: list[dict[str, Any]]) -> bool:
+    if revocations is None or revocations.partitions.get(key) == met[0]["member_epoch"]:
+        return False
+    told = (revocations.member, revocations.partitions.get(key, 0))
+    assert told in {(each["revocation_epoch"], each["partition_revocation_epoch"]) for each in met}, (
+        met,
+        told,
+    )
+    return True
 
 
 @pytest.mark.parametrize("seed", range(4))

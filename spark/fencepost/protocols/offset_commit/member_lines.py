@@ -38,8 +38,10 @@ class MemberLine:
     as a member's. ``member_id`` is empty in the JoinGroup of a member that got none. ``named``: the request
     has the member id. ``protocol_type``: "consumer" for consumers; None if neither the request nor its answer
     has it (SyncGroup before version 5). ``assignment``: in the answer to SyncGroup; a consumer's is a
-    ConsumerProtocolAssignment. ``timeout_ms``: in JoinGroup, how long after a sign of life the coordinator
-    keeps the member: the shorter of session timeout and rebalance timeout. Times are as in CommitRequest.
+    ConsumerProtocolAssignment. ``assignments``: in a leader's SyncGroup, (member id, assignment in base64) of
+    every member, if they were asked for. ``timeout_ms``: in JoinGroup, how long after a sign of life the
+    coordinator keeps the member: the shorter of session timeout and rebalance timeout. Times are as in
+    CommitRequest.
     """
 
     broker_id: int
@@ -53,6 +55,7 @@ class MemberLine:
     named: bool
     protocol_type: str | None
     assignment: bytes | None
+    assignments: Sequence[tuple[str, str]]
     timeout_ms: int | None
     requested_ms: int
     responded_ms: int
@@ -79,9 +82,9 @@ class MemberLine:
 class HeartbeatAnswer:
     """A broker's answer to a heartbeat of a member of a group that is not classic.
 
-    ``member_epoch``: None if the heartbeat was refused or the member left (``leaves``). ``assigned``: keys of
-    the partitions that the answer assigns to a consumer; None if it has no assignment. Times are as in
-    CommitRequest.
+    ``presented``: the epoch in the request; ``member_epoch``: in the answer, None if the heartbeat was
+    refused or the member left (``leaves``). ``assigned``: keys of the partitions that the answer assigns to a
+    consumer; None if it has no assignment. Times are as in CommitRequest.
     """
 
     broker_id: int
@@ -91,6 +94,7 @@ class HeartbeatAnswer:
     member_id: str
     joins: bool
     leaves: bool
+    presented: int | None
     member_epoch: int | None
     assigned: frozenset[str] | None
     requested_ms: int
@@ -118,6 +122,7 @@ def heartbeat_answer(line: RequestLine) -> HeartbeatAnswer | None:
         member_id,
         presented == 0,
         fine and presented is not None and presented < 0,
+        presented,
         epoch,
         _assigned(answer.get("assignment")) if epoch is not None else None,
         line.requested_ms,
@@ -139,9 +144,10 @@ def _assigned(assignment: Mapping[str, Any] | None) -> frozenset[str] | None:
     return frozenset(key for key in keys if key is not None)
 
 
-def member_lines(line: RequestLine) -> list[MemberLine]:
+def member_lines(line: RequestLine, *, with_assignments: bool = False) -> list[MemberLine]:
     """The answers to members in a line of CLASSIC_APIS. None for a request, other than JoinGroup, that was
-    refused with an error that does not show whether the member exists.
+    refused with an error that does not show whether the member exists. ``with_assignments``: with what
+    leaders assign, which is much in a large group.
     """
     sent, answer = line.sent, line.answer or {}
     group_id, code = sent.get("groupId"), answer.get("errorCode")
@@ -169,6 +175,7 @@ def member_lines(line: RequestLine) -> list[MemberLine]:
                     not joins or sent.get("memberId") == member_id,
                     text(sent.get("protocolType") or answer.get("protocolType")),
                     _assignment(answer) if line.api_key == SYNC_GROUP else None,
+                    _assignments(sent) if with_assignments and line.api_key == SYNC_GROUP else (),
                     timeout_of_join(sent) if joins else None,
                     line.requested_ms,
                     line.responded_ms,
@@ -191,6 +198,11 @@ def _members(
     # a JoinGroup that is refused after it has waited is answered without the member id
     assigned_id = answer.get("memberId") if api_key == JOIN_GROUP else None
     return [(assigned_id or sent.get("memberId"), sent.get("groupInstanceId"), answer.get("errorCode"))]
+
+
+def _assignments(sent: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
+    """What a leader assigns to each member: the member's id, and the assignment in base64."""
+    return [(text(each["memberId"]), text(each["assignment"])) for each in sent.get("assignments") or ()]
 
 
 def _assignment(answer: Mapping[str, Any]) -> bytes | None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from fencepost.protocols.offset_commit.answered_assignments import Revocations
 from fencepost.protocols.offset_commit.candidates import Candidate, PlacedRequests
 from fencepost.protocols.offset_commit.commits import Commits
 from fencepost.protocols.offset_commit.groups import Group
 from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.request_states import RequestStates
-from fencepost.protocols.offset_commit.states import state_met
+from fencepost.protocols.offset_commit.requests import CommitRequest
+from fencepost.protocols.offset_commit.states import note_revocations, state_met
 from fencepost.protocols.offset_commit.unrecorded_groups import UnrecordedGroups
 from fencepost.protocols.offset_commit.unwritten_states import UnwrittenStates
 
@@ -29,13 +31,14 @@ class PendingRequests:
         requests: Requests,
         memory: UnwrittenStates,
         presence: UnrecordedGroups,
+        revocations_before: Callable[[CommitRequest, int | None], Revocations | None],
         *,
         managed: bool,
     ) -> None:
-        """``out`` gets the rows; ``managed``: as in its ``write``."""
+        """``out`` gets the rows; ``revocations_before``: of Witnesses; ``managed``: as in ``out.write``."""
         self._out = out
         self._requests = requests
-        self._presence = presence
+        self._presence, self._revocations_before = presence, revocations_before
         self._memory = memory
         self._managed = managed
         self._placed: list[PlacedRequests] = []
@@ -113,6 +116,10 @@ class PendingRequests:
             state = state_met(group, commit, stretch)
             if state.known and not state.alive:
                 self._presence.note_in(state, group.no, pending.request)
+            elif state.member_known and state.revocation_epoch is None:
+                revocations = self._revocations_before(pending.request, state.member_epoch)
+                if revocations is not None:
+                    note_revocations(state, commit, revocations)
             of_commit.append((number, state))
         if number + 1 == len(pending.candidates):
             self._settle(pending)

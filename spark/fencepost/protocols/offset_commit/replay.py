@@ -198,7 +198,12 @@ class GroupCoordinatorShard:
         )
         undecided = self._placement.undecided
         pending = PendingRequests(
-            self.commits, self._requests, memory, presence, managed=bool(evidence.records)
+            self.commits,
+            self._requests,
+            memory,
+            presence,
+            witnesses.revocations_before,
+            managed=bool(evidence.records),
         )
         placed, others = self._placement.placed(evidence.requests, states)
         pending.add_placed(placed)
@@ -210,9 +215,9 @@ class GroupCoordinatorShard:
                 None if candidates or lost or not is_decided(request) else witnesses.state_before(request)
             )
             if answered is not None and answered.until_ms is None:
-                owned = witnesses.witnessed_partitions(answered)
+                assignment = witnesses.assignment_before(request, answered)
                 states_of_request.states = [
-                    [(0, state_of_answers(answered, commit, owned))] for commit in request.commits
+                    [(0, state_of_answers(answered, commit, assignment))] for commit in request.commits
                 ]
             elif not candidates and undecided.was_not_decided(request):
                 states_of_request.states = [[(0, state_of_none())] for _ in request.commits]

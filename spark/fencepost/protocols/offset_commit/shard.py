@@ -76,11 +76,11 @@ def decode_shard(rows: ShardRows, topics: Topics) -> ShardEvidence:
     """
     lines: list[MemberLine] = []
     heartbeats: list[HeartbeatAnswer] = []
-    _read_members(rows.requests, lines, heartbeats)
+    log = log_of(rows)
+    read_members(rows.requests, lines, heartbeats, with_assignments=log.base is not None)
     requests = Requests(commit_lines(rows.requests, topics))
     rows.requests = rows.requests.schema.empty_table()
     give_back()
-    log = log_of(rows)
     return ShardEvidence(
         rows.cluster,
         rows.partition,
@@ -98,15 +98,19 @@ def decode_shard(rows: ShardRows, topics: Topics) -> ShardEvidence:
     )
 
 
-def _read_members(rows: pa.Table, lines: list[MemberLine], heartbeats: list[HeartbeatAnswer]) -> None:
-    """Add the answers to members to ``lines`` and ``heartbeats``."""
+def read_members(
+    rows: pa.Table, lines: list[MemberLine], heartbeats: list[HeartbeatAnswer], *, with_assignments: bool
+) -> None:
+    """Add the answers to members to ``lines`` and ``heartbeats``. ``with_assignments``: as in member_lines,
+    for a log of which compaction has removed records.
+    """
     for line in each_line(rows, MEMBER_APIS):
         try:
             if line.api_key in HEARTBEAT_APIS:
                 heartbeat = heartbeat_answer(line)
                 heartbeats += [] if heartbeat is None else [heartbeat]
             else:
-                lines += member_lines(line)
+                lines += member_lines(line, with_assignments=with_assignments)
         except (AttributeError, KeyError, TypeError):
             # the line is JSON, but not a broker's: it must not end the run
             continue

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fencepost.protocols.offset_commit.answered_assignments import Revocations
 from fencepost.protocols.offset_commit.answered_epochs import AnsweredEpoch
 from fencepost.protocols.offset_commit.groups import Group
 from fencepost.protocols.offset_commit.members import Member
 from fencepost.protocols.offset_commit.requests import Commit, CommitRequest
 from fencepost.protocols.offset_commit.spans import Generation, Span
+from fencepost.protocols.offset_commit.witnesses import Assignment
 from fencepost.replay.group_coordinator.lives import NO_LIFE
 from fencepost.replay.keys import NAMED, TASK, key_of
 
@@ -88,13 +90,14 @@ def state_met(group: Group, commit: Commit, stretch: int) -> State:
     return state
 
 
-def state_of_answers(answered: AnsweredEpoch, commit: Commit, owned: frozenset[str]) -> State:
+def state_of_answers(answered: AnsweredEpoch, commit: Commit, assignment: Assignment) -> State:
     """The state of a member by its own answers, if the records that would say more are gone.
 
-    ``owned``: keys of partitions that it certainly owned; it may have owned others too.
+    A coordinator gives a partition to a member of a consumer group only when no other owns it
+    (ConsumerGroup.addPartitionEpochs throws). In a classic group the leader's assignment tells.
     """
     request, key = commit.request, commit.partition_key
-    is_owned = key is not None and key in owned
+    is_owned = key is not None and key in assignment.owned
     state = State(
         NO_LIFE,
         answered.group_type,
@@ -112,6 +115,17 @@ def state_of_answers(answered: AnsweredEpoch, commit: Commit, owned: frozenset[s
         # the answers are those to the member with this instance id (Witnesses.state_before)
         instance_fenced=False,
     )
+    if key is not None and assignment.owners is not None:
+        others = [each for each in assignment.owners.get(key, ()) if each != request.member_id]
+        state.owned_by_another, state.owner_member_id = bool(others), min(others, default=None)
+        if request.member_id not in assignment.owners.get(key, ()):
+            state.owned_by_self = False
+            if request.client_epoch == answered.epoch:
+                state.owned_at_client_epoch = state.uninterrupted = state.reassigned_since = False
+    elif is_owned and answered.group_type == "consumer":
+        state.owned_by_another = False
+    if assignment.revocations is not None:
+        note_revocations(state, commit, assignment.revocations)
     if is_owned:
         state.owned_by_self = True
         if request.client_epoch == answered.epoch:
@@ -119,6 +133,20 @@ def state_of_answers(answered: AnsweredEpoch, commit: Commit, owned: frozenset[s
             state.owned_at_client_epoch = state.uninterrupted = True
             state.reassigned_since = False
     return state
+
+
+def note_revocations(state: State, commit: Commit, revocations: Revocations) -> None:
+    """Note what was revoked from a commit's member, by its answers. Only of a commit at the member's epoch:
+    what a member that joined again had before, answers do not tell, but it was at an earlier epoch. What it
+    was told to give up at this epoch may be pending revocation still.
+    """
+    epoch, key = state.member_epoch, commit.partition_key
+    if key is None or commit.request.client_epoch != epoch:
+        return
+    state.revocation_epoch = revocations.member
+    last = revocations.partitions.get(key, 0)
+    if last != epoch:
+        state.partition_revocation_epoch = last
 
 
 def _is_empty(group: Group, stretch: int, *, known: bool) -> bool | None:

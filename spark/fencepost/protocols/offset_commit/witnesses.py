@@ -13,9 +13,10 @@ join.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from fencepost.protocols.offset_commit.answered_assignments import AnsweredAssignments, Revocations
 from fencepost.protocols.offset_commit.answered_epochs import (
     Answer,
     AnsweredEpoch,
@@ -31,14 +32,25 @@ from fencepost.protocols.offset_commit.order import lines_of, turns
 from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.requests import CommitRequest
 from fencepost.replay.clock_steps import StepsOfCluster
-from fencepost.replay.group_coordinator.assignments import assigned_topics
 from fencepost.replay.group_coordinator.evidence import UnreadLines
 from fencepost.replay.group_coordinator.requests import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP
-from fencepost.replay.keys import topic_key
 from fencepost.replay.logs import Longs
 from fencepost.replay.metadata import Topics
 
 _Line = CommitRequest | Answer
+
+
+class Assignment(NamedTuple):
+    """What answers show of a member's assignment.
+
+    ``owned``: keys of partitions that it certainly owned; it may have owned others too. ``owners``: partition
+    key -> its owners, of all partitions of the group; None if unknown. ``revocations``: what was revoked from
+    it before; None if unknown.
+    """
+
+    owned: frozenset[str]
+    owners: Mapping[str, Sequence[str]] | None
+    revocations: Revocations | None
 
 
 class _Last(NamedTuple):
@@ -69,7 +81,6 @@ class Witnesses:
     ) -> None:
         """``numbers``: of the group's requests."""
         self._unread_lines, self._steps = unread_lines, steps
-        self._topics = topics
         self._lateness = lateness
         self._answered: dict[int, AnsweredEpoch] = {}
         # in a consumer group a classic member's generation is its member epoch, for which other rules hold
@@ -86,6 +97,7 @@ class Witnesses:
             for chain in turns(lines_of(requests, numbers, answers)).chains():
                 self._note(_lines(chain, requests, numbers, answers))
         self._timelines = EpochTimelines(answers, lateness)
+        self._assignments = AnsweredAssignments(answers, topics)
 
     def state_before(self, request: CommitRequest) -> AnsweredEpoch | None:
         """The state that the member of a request certainly had when it was decided; None if unknown."""
@@ -96,20 +108,27 @@ class Witnesses:
             return answered
         return None
 
-    def witnessed_partitions(self, answered: AnsweredEpoch) -> frozenset[str]:
-        """Keys of the partitions that a member had been assigned; empty if no answer has its assignment."""
+    def assignment_before(self, request: CommitRequest, answered: AnsweredEpoch) -> Assignment:
+        """What the answers show of the assignment of a request's member, which had the state ``answered``."""
+        of_members, whole = self._assignments, not any(self._unread_lines.values())
+        if whole:
+            before_ms = request.requested_ms - self._lateness.of(request)
+            answered = of_members.with_assignment(request.member_id, answered, before_ms)
         by = answered.assigned_by
-        if isinstance(by, HeartbeatAnswer):
-            return by.assigned or frozenset()
-        if by is None or by.assignment is None:
-            return frozenset()
-        (topics,) = assigned_topics([by.assignment])
-        keys = {
-            topic_key(self._topics.id_at(topic, by.responded_ms), topic, partition)
-            for topic, partitions in topics or ()
-            for partition in partitions
-        }
-        return frozenset(key for key in keys if key is not None)
+        return Assignment(
+            frozenset() if by is None else of_members.keys(by) or frozenset(),
+            of_members.owners(request.member_id, answered),
+            of_members.revocations(request.member_id, answered) if whole else None,
+        )
+
+    def revocations_before(self, request: CommitRequest, epoch: int | None) -> Revocations | None:
+        """What had been revoked from a request's member, which had this epoch; None if its answers do not
+        certainly tell.
+        """
+        answered = self.state_before(request)
+        if answered is None or answered.until_ms is not None or answered.epoch != epoch:
+            return None
+        return self.assignment_before(request, answered).revocations
 
     def _note(self, chain: Iterable[_Line]) -> None:
         newest: dict[str, _Last] = {}
