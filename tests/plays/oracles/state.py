@@ -155,7 +155,7 @@ def _dangling(case: Case, last: Fact) -> Iterator[Fault]:
         hanging(last),
         {(row["topic"], row["partition"], row["producer_id"]) for row in case.rows["dangling"]},
     )
-    missed = hangs - listed - unsure_of_hanging(case)
+    missed = hangs - listed - unsure_of_hanging(case).keys()
     for name, places in (("dangling_by_marts_only", listed - hangs), ("dangling_missed", missed)):
         if places:
             yield {"fault": f"O3:{name}", "places": sorted(places)}
@@ -173,15 +173,17 @@ def hanging(last: Fact) -> set[tuple[str, int, int]]:
     return {(t, p, pid) for t, p, pid, epoch in open_ones if known.get((pid, f"{t}:{p}"), -1) < epoch}
 
 
-def unsure_of_hanging(case: Case) -> set[tuple[str, int, int]]:
-    """Of which of them the audit does not know whether they hang."""
+def unsure_of_hanging(case: Case) -> dict[tuple[str, int, int], str]:
+    """Of which of them the audit does not know whether they hang, and why."""
     unknown = [
         row
         for row in case.rows["verdicts"]
         if (row["invariant"], row["verdict"]) == ("no_dangling_transaction", "unknown")
     ]
-    scopes = [(json.loads(row["scope"]), evidence(row)) for row in unknown]
-    return {(scope["topic"], scope["partition"], told["producer_id"]) for scope, told in scopes}
+    told = [(json.loads(row["scope"]), evidence(row), row["reason"]) for row in unknown]
+    return {
+        (scope["topic"], scope["partition"], found["producer_id"]): reason for scope, found, reason in told
+    }
 
 
 def _transactions(case: Case, last: Fact) -> Iterator[Fault]:
