@@ -28,7 +28,7 @@ from pathlib import Path
 from threading import Lock
 
 from brokers import LabError
-from plays.judging import WAYS, Judgement, judge_all, keep_faults
+from plays.judging import WAYS, Judgement, Way, in_pieces, judge_all, keep_faults, with_holes
 from plays.making import STEPS, make
 from plays.oracles.case import Fault
 from plays.oracles.unknowns import Unknowns
@@ -189,10 +189,10 @@ class Season:
 
 
 class Finder:
-    """Gives a script and judges it."""
+    """Gives a script and judges it, by default in all ways."""
 
-    def __init__(self, work: Path) -> None:
-        self.work = work
+    def __init__(self, work: Path, ways: Sequence[Way] = WAYS) -> None:
+        self.work, self.ways = work, ways
 
     def __call__(self, script: Script) -> list[Fault]:
         """Its faults; one called ``stage`` if the cluster failed."""
@@ -200,7 +200,7 @@ class Finder:
             performance = perform(script, self.work / "again" / script.name)
         except LabError as error:
             return [{"fault": "stage", "why": str(error)}]
-        faults = judge_all([performance], self.work / "again-lake", WAYS).faults[script.name]
+        faults = judge_all([performance], self.work / "again-lake", self.ways).faults[script.name]
         keep_faults(performance, faults)
         return faults
 
@@ -219,10 +219,15 @@ def _shrink(options: argparse.Namespace, work: Path) -> int:
     named: Fault = next((f for f in known if f["fault"] == options.fault), {})
     plays = sorted(plays_of(named)) if named else []
     target = work / f"small-{script.name}-{options.fault.replace(':', '-')}.jsonl"
-    for small in shrink(script, options.fault, Finder(work), options.seconds or 1800, plays):
+    target.unlink(missing_ok=True)
+    ways = [way for name, way in (("O6", in_pieces), ("O9", with_holes)) if options.fault.startswith(name)]
+    smaller = shrink(script, options.fault, Finder(work, ways), options.seconds or 1800, plays)
+    for small in smaller:
         small.write(target)
         print(f"{len(small.steps)} steps: {target}", flush=True)
-    return 0
+    if not target.exists():
+        print(f"{options.fault} did not show again: give the script to replay some times")
+    return int(not target.exists())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

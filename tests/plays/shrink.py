@@ -15,6 +15,7 @@ Find = Callable[[Script], list[Fault]]
 """Gives a script, audits it, and returns its faults."""
 
 _TOGETHER = 14
+_AGAIN = 3  # a fault may need luck
 
 
 def shrink(script: Script, fault: str, find: Find, seconds: float, plays: list[str]) -> Iterator[Script]:
@@ -28,17 +29,22 @@ def shrink(script: Script, fault: str, find: Find, seconds: float, plays: list[s
     def has(steps: list[Step]) -> bool:
         return any(found["fault"] == fault for found in find(script.of(steps)))
 
+    def faulty(steps: list[Step]) -> set[str]:
+        return _faulty(find(script.of(steps)), fault)
+
     small = list(script.steps)
     alone = [step for step in small if step.get("play") in plays]
-    if 0 < len(alone) < len(small) and has(alone):
-        small = alone
-        yield script.of(small)
+    if 0 < len(alone) < len(small):
+        shows = _tried(alone, [[]] * _AGAIN, faulty, until) if len(plays) == 1 else has(alone)
+        if shows:
+            small = alone
+            yield script.of(small)
     labels = {step.get("play") for step in small}
     size = max(len(small) // 2, 1)
     while time.monotonic() < until:
         before = len(small)
         if len(labels) == 1 and None not in labels:
-            fewer = _together(small, size, lambda tried: _faulty(find(script.of(tried)), fault), until)
+            fewer = _together(small, size, faulty, until)
         else:
             fewer = _one_by_one(small, size, has, until)
         for small in fewer:

@@ -69,9 +69,12 @@ def test_a_failure_is_made_small() -> None:
         {"op": "b", "play": "p9"},
     ]
 
-    def find(tried: Script) -> list[dict[str, str]]:
-        ops = [step["op"] for step in tried.steps]
-        return [{"fault": "O2:x"}] if "a" in ops and "b" in ops[ops.index("a") :] else []
+    def find(tried: Script) -> list[Fault]:
+        ops: dict[str, list[str]] = {}
+        for step in tried.steps:
+            ops.setdefault(str(step.get("play")), []).append(step["op"])
+        faulty = [label for label, told in ops.items() if "a" in told and "b" in told[told.index("a") :]]
+        return [{"fault": "O2:x", "play": label} for label in faulty]
 
     *_, smallest = shrink(script.of(steps), "O2:x", find, 60, [])
     assert [step["op"] for step in smallest.steps] == ["a", "b"]
