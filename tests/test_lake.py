@@ -134,7 +134,7 @@ def test_a_verdict_of_an_older_release_may_change_its_type(empty_lake: Callable[
     decided = {"module": "M", "decision": "d", "cluster": "c", "subject": "s", "chapter": 0}
     present.append(pa.Table.from_pylist([{**decided, "outcome": True}]))
     catalog = lake.ensure(settings.lake)
-    assert lake.scan(catalog, DECISIONS).to_pylist() == [{**decided, "outcome": None}]
+    assert lake.scan(catalog, DECISIONS).to_pylist() == [{**decided, "outcome": None, "reason": None}]
     rows = pa.Table.from_pylist([{**decided, "outcome": "NONE"}], schema=DECISIONS.arrow_schema)
     lake.append(catalog, DECISIONS, rows)
     assert sorted(lake.scan(catalog, DECISIONS)["outcome"].to_pylist(), key=str) == ["NONE", None]

@@ -173,7 +173,9 @@ def test_what_the_specification_says_of_other_protocols_changes_nothing(catalog:
         "of_commits",
     }
     _built(catalog, streams, commits, of_all)
-    lake.append(catalog, DECISIONS, DECISIONS.rows([("OffsetCommitProps", "strict", "c", "1", "true", None)]))
+    lake.append(
+        catalog, DECISIONS, DECISIONS.rows([("OffsetCommitProps", "strict", "c", "1", "true", None, None)])
+    )
     plan = Inputs(catalog, [streams, commits, of_all], "code").plan()
     assert plan.build == ("of_commits", "of_all")
 

@@ -26,7 +26,8 @@ class Outcome:
     """The outcome of one marked definition in one cluster; counts are states, steps or commits.
 
     ``status`` is violated or one of STATUS_WORDS; ``severity`` is the one of the configuration, if
-    that overrides it. ``since``: the time from which the cluster was audited, None for all of history.
+    that overrides it. ``reason``: the most frequent one for being unknown (fencepost.reasons), None if it is
+    not or if it is violated. ``since``: the time from which the cluster was audited, None for all of history.
     """
 
     cluster: str
@@ -41,6 +42,7 @@ class Outcome:
     violated: int
     unknown: int
     description: str
+    reason: str | None = None
     since: datetime | None = None
 
     def __str__(self) -> str:
@@ -67,12 +69,14 @@ class ClusterOutcome:
     """What an audit says of one cluster.
 
     ``violated``: its critical definitions that are violated. ``not_judged``: the reasons why the cluster may
-    not pass although nothing critical is known to be violated.
+    not pass although nothing critical is known to be violated. ``reasons``: why definitions that were put to
+    the test were unknown each time, words of fencepost.reasons.
     """
 
     cluster: str
     violated: tuple[Outcome, ...]
     not_judged: tuple[str, ...]
+    reasons: tuple[str, ...]
 
     @property
     def headline(self) -> str:
@@ -107,6 +111,7 @@ def cluster_outcomes(
             name,
             _violated(by_cluster[name]),
             (*blind.get(name, ()), *_judged_nowhere(by_cluster[name])),
+            tuple(sorted({each.reason for each in _nowhere(by_cluster[name]) if each.reason is not None})),
         )
         for name in clusters
     ]
@@ -132,11 +137,18 @@ def _violated(of_cluster: Sequence[Outcome]) -> tuple[Outcome, ...]:
 
 
 def _judged_nowhere(of_cluster: Sequence[Outcome]) -> tuple[str, ...]:
-    critical = [each for each in of_cluster if each.is_critical] or of_cluster
-    if not any(each.is_judged for each in critical):
+    if not any(each.is_judged for each in _gating(of_cluster)):
         return ("no critical invariant could be judged anywhere",)
-    nowhere = [each for each in critical if each.is_judged_nowhere]
+    nowhere = _nowhere(of_cluster)
     if not nowhere:
         return ()
-    names = ", ".join(f"{each.invariant} ({each.exercised})" for each in nowhere)
+    names = ", ".join(f"{each.invariant} ({each.exercised}, {each.reason})" for each in nowhere)
     return (f"put to the test, and unknown each time: {names}",)
+
+
+def _nowhere(of_cluster: Sequence[Outcome]) -> list[Outcome]:
+    return [each for each in _gating(of_cluster) if each.is_judged_nowhere]
+
+
+def _gating(of_cluster: Sequence[Outcome]) -> Sequence[Outcome]:
+    return [each for each in of_cluster if each.is_critical] or of_cluster

@@ -562,8 +562,9 @@ BrokerKeepsItsAddPartitionsRule ==
 \* On call: read_committed consumers of this partition may stand still. `kafka-transactions.sh --bootstrap-server ...
 \* describe-producers --topic T --partition P` shows CurrentTransactionStartOffset. If due_type in the verdict is COMMIT,
 \* do not abort: readers would lose the records. Copy them first (fct_dangling_transactions has the command), and write
-\* them again. If it is ABORT, end it with `kafka-transactions.sh abort --topic T --partition P --start-offset N`. Look in
-\* the coordinator's server.log for "Couldn't find leader endpoint for partitions", and for an unclean election of the
+\* them again. If it is ABORT, end it with `kafka-transactions.sh abort --topic T --partition P --start-offset N`, but only
+\* if fct_dangling_transactions has it: else the topic is gone, or the producer's next transaction has the partition, and an
+\* abort would end that too. Look in the coordinator's server.log for "Couldn't find leader endpoint for partitions", and for an unclean election of the
 \* partition at that time.
 \* @invariant("every_marker_is_written", "critical", "marker")
 EveryMarkerIsWritten == \A m \in transactionMarkers : m.completed => m.found >= 1
@@ -760,7 +761,7 @@ NoRecordsWrittenTwice == \A b \in localBumps : b.batches >= 1 => ~b.writtenTwice
 (***************************************************************************)
 
 \* A transaction is dangling: it is open in a partition, and the coordinator does not list it there as one that it has
-\* not completed.
+\* not completed, nor a later one of its producer with that partition, which would end it too.
 \*
 \* Where it does not hold: where the coordinator's log is not known past the transaction's begin it is unknown. So it is
 \* where the partition's log may have been captured before the marker of a completed transaction was written.
@@ -779,10 +780,13 @@ Dangling(x) == x.open /\ ~x.listed
 \* skips partitions that have no leader at that moment (KAFKA-20734), and an unclean election may remove it. The state is also
 \* lost if someone deletes __transaction_state: fct_topic_incarnations says who did. Where the coordinator's log is not known
 \* past that moment it is unknown, and so it is where the partition's log may have been captured before the marker was
-\* written.
+\* written. In a topic that was deleted it dangled until then. What was left open ends with the next transaction of its
+\* producer that adds the partition: while the coordinator has that, nothing dangles.
 \*
-\* On call: read_committed consumers of this partition stand still. `kafka-transactions.sh --bootstrap-server ...
-\* find-hanging --topic T` confirms it on the live cluster. If coordinator_outcome in fct_dangling_transactions is
+\* On call: if fct_dangling_transactions has no row for it, the topic was deleted since, and there is nothing to do. Else
+\* read_committed consumers of this partition stand still. `kafka-transactions.sh --bootstrap-server ...
+\* find-hanging --topic T` confirms it on the live cluster: look right before you abort, since an abort ends whatever the
+\* producer has open there by then. If coordinator_outcome in fct_dangling_transactions is
 \* committed, do not abort it: readers would lose its records. Copy them first (remedy), and write them again. Else end it
 \* with `kafka-transactions.sh abort --topic T --partition P --start-offset N` (the verdict's first_offset). If the
 \* coordinator never had it, turn verification on, or upgrade to transaction version 2.

@@ -286,7 +286,8 @@ def test_every_column_of_every_mart_is_typed_and_described(
         (
             "fct_dangling_transactions",
             "cluster, topic, partition, producer_id, producer_epoch, transactional_id, first_offset, "
-            "last_stable_offset, log_end_offset, since, age, remedy, coordinator_outcome",
+            "last_stable_offset, log_end_offset, since, age, remedy, coordinator_outcome, "
+            "unknown_reason",
         ),
     ],
 )

@@ -46,6 +46,9 @@ def test_the_deletion_is_the_cause_of_what_it_had_refused(rows: Any) -> None:
     found = [(row["victim"], row["error"]) for row in events.values() if row["cause"] == "log_deleted"]
     refused = [row for row in (*told("producer"), *told("member")) if row["victim"]]
     assert {row["cause"] for row in refused} == {"log_deleted"}
+    commits = {(row["client_id"], row["correlation_id"]): row for row in TOLD if row.get("truth")}
+    refused += [row for row in commits.values() if row["case"] == "after_the_deletion"]
+    assert len(refused) == 10
     assert sorted(found) == sorted(
         (row.get("transactional_id") or row["member_id"], row["error"]) for row in refused
     )

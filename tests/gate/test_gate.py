@@ -99,6 +99,7 @@ def _coverage(invariant: str, status: str) -> dict[str, Any]:
         "kind": found.kind,
         "severity": found.severity,
         "status": "unknown" if status == "judged_nowhere" else status,
+        "reason": "not_captured" if "unknown" in COUNTS[status] else None,
         "description": f"What {invariant} means.",
     }
 
@@ -215,7 +216,11 @@ AN_HOUR_AHEAD = {
     [
         ({"others": "not_exercised"}, "no critical invariant could be judged anywhere", ""),
         ({"others": "unknown"}, "no critical invariant could be judged anywhere", ""),
-        ({CRITICAL: "judged_nowhere"}, f"put to the test, and unknown each time: {CRITICAL} (3)", ""),
+        (
+            {CRITICAL: "judged_nowhere"},
+            f"put to the test, and unknown each time: {CRITICAL} (3, not_captured)",
+            "what would settle it: The missing segments and request logs: check log_dirs and request_logs of",
+        ),
         ({"unread": (NO_REQUESTS,)}, "no request log has a line of a request", "no requests: switch it on"),
         (
             {"clocks": (AN_HOUR_AHEAD,)},

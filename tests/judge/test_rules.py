@@ -201,7 +201,7 @@ def test_an_unknown_episode_has_the_reason_of_its_first_row(engine: DuckEngine) 
     unknown = apply(engine, results({"s": rows[:2], "t": [("a", 10, 11, None)]}))["coverage"][0]
     assert (unknown["status"], unknown["reason"]) == ("unknown", "a_10")
     unread = apply(engine, results({"s": rows[3:]}), unread=2)["coverage"][0]
-    assert (unread["status"], unread["reason"]) == ("unknown", "unread")
+    assert (unread["status"], unread["reason"]) == ("holds_partly", "unread")
     assert found["coverage"][0]["reason"] is None
 
 

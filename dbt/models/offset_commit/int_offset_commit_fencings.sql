@@ -36,6 +36,17 @@ decided as (
     group by cluster, request_id
 ),
 
+-- Commits of members that the coordinator knew no more, because its log had been deleted.
+forgotten as (
+    select
+        cluster,
+        request_id,
+        group_id,
+        cause
+    from {{ source('silver', 'member_fencings') }}
+    where api_name in ('OFFSET_COMMIT', 'TXN_OFFSET_COMMIT')
+),
+
 -- Who had the instance id of a refused member then, give or take a second: another member, or the member
 -- itself, if the answer to its first request was lost.
 holders as (
@@ -70,7 +81,7 @@ select
     coalesce(nullif(commits.member_id, ''), commits.client_id) as victim,
     if(nullif(commits.member_id, '') is null, 'client', 'member') as victim_kind,
     to_json(struct(commits.group_id)) as scope,
-    commits.rule as cause,
+    coalesce(forgotten.cause, commits.rule) as cause,
     commits.broker_error as error,
     commits.client_epoch as victim_epoch,
     commits.member_epoch as current_epoch,
@@ -82,10 +93,17 @@ select
         commits.client_id,
         decided.from_position,
         decided.to_position,
-        if(commits.rule is null, coalesce(commits.unknown_reason, 'release_unknown'), null) as unknown_reason
+        if(
+            coalesce(forgotten.cause, commits.rule) is null, coalesce(commits.unknown_reason, 'release_unknown'), null
+        ) as unknown_reason
     )) as evidence
 from commits
 left join decided on commits.cluster = decided.cluster and commits.request_id = decided.request_id
+left join forgotten
+    on
+        commits.cluster = forgotten.cluster
+        and commits.request_id = forgotten.request_id
+        and commits.group_id = forgotten.group_id
 union all
 select
     refused.cluster,
@@ -121,3 +139,4 @@ left join holders
         refused.cluster = holders.cluster
         and refused.request_id = holders.request_id
         and refused.group_id = holders.group_id
+where refused.api_name not in ('OFFSET_COMMIT', 'TXN_OFFSET_COMMIT')

@@ -1,4 +1,4 @@
--- Transactions that are open in a partition and that no coordinator will end.
+-- Transactions that are open in a partition and that no coordinator will end. Those of deleted topics ended with them.
 with
 
 dangling as (
@@ -25,6 +25,7 @@ places as (
             partition
         ) as place
     from {{ source('silver', 'partition_transactions') }}
+    where to_time is null
 ),
 
 commands as (
@@ -69,7 +70,11 @@ select
         )
         else transactions.abort_command
     end as remedy,
-    coalesce(transactions.coordinator_outcome, 'unknown') as coordinator_outcome
+    coalesce(transactions.coordinator_outcome, 'unknown') as coordinator_outcome,
+    case
+        when transactions.coordinator_outcome is null then 'not_logged'
+        when transactions.coordinator_outcome = 'unknown' then 'several_states'
+    end as unknown_reason
 from commands as transactions
 inner join dangling
     on

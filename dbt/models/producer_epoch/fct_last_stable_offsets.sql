@@ -19,6 +19,8 @@ logs as (
     from {{ source('silver', 'log_coverage') }}
     where topic <> '__transaction_state'
     group by cluster, topic, partition, partition_key
+    -- a log that was deleted has ended: it holds nothing back
+    having bool_or(to_time is null)
 ),
 
 open_transactions as (

@@ -16,7 +16,7 @@ from fencepost.gate.outcomes import GateResult
 from fencepost.outcomes import STATUS_WORDS, ClusterOutcome, Outcome, headline
 from fencepost.places import work_folder
 from fencepost.reading import Reader
-from fencepost.report import VERDICTS, Finding, finding_sentence, findings
+from fencepost.report import VERDICTS, Finding, finding_sentence, findings, reason_lines
 from fencepost.settings import Settings
 from fencepost.words import WIDTH, printable, time_of
 
@@ -126,6 +126,7 @@ def _block(outcome: Outcome, first: Sequence[Finding]) -> str:
 def _of_evidence(of_cluster: ClusterOutcome, evidence: Mapping[str, Sequence[str]]) -> list[str]:
     """What is wrong with a cluster's evidence; no lines if nothing is."""
     lines = [line for why in of_cluster.not_judged for line in _wrapped(f"Not judged: {why}", "  ", "    ")]
+    lines += [f"  {line}" for reason in of_cluster.reasons for line in reason_lines(reason)]
     lines += [f"  {line}" for line in evidence[of_cluster.cluster]]
     return [f"Evidence of cluster {printable(of_cluster.cluster)}", *lines] if lines else []
 

@@ -28,17 +28,27 @@ def is_complete(log: Log, end: int | None) -> bool:
     return end is not None and is_whole(log) and int(log.last_offset.max()) + 1 >= end
 
 
-def log_coverage(rows: Columns, key: tuple[object, ...], log: Log, dated: Longs | None = None) -> None:
+def log_coverage(
+    rows: Columns,
+    key: tuple[object, ...],
+    log: Log,
+    dated: Longs | None = None,
+    gone_ms: int | None = None,
+) -> None:
     """Add the stretches of a log, and the holes between them, to ``rows``; each row begins with ``key``.
 
     ``dated``: the time of each batch by a broker's clock, UNKNOWN if a client set the time; by default
     brokers dated all batches. A client's clock that is in the future must not date a whole cluster.
+    ``gone_ms``: when the log was deleted, if it was: its last stretch ended then.
     """
     for at, stretch in enumerate(log.stretches):
         end, start = stretch.to_offset, begins(log, stretch)
         last_ms = None if end is None else stretch.last_ms
         known_to = stretch.last_offset + 1
         newest_ms = stretch.newest_ms if dated is None else _newest(dated[log.stretch == stretch.number])
+        if end is None and gone_ms is not None:
+            rows.add(*key, True, start, known_to, stretch.first_ms, gone_ms, known_to, newest_ms)
+            continue
         rows.add(*key, True, start, end, stretch.first_ms, last_ms, known_to, newest_ms)
         if end is None:
             continue
@@ -47,7 +57,7 @@ def log_coverage(rows: Columns, key: tuple[object, ...], log: Log, dated: Longs 
             resumed, resumed_ms = begins(log, after), after.first_ms
             rows.add(*key, False, end, resumed, last_ms, resumed_ms, resumed, None)
         else:
-            rows.add(*key, False, end, None, last_ms, None, end, None)
+            rows.add(*key, False, end, None, last_ms, gone_ms, end, None)
 
 
 def _newest(dated: Longs) -> int | None:

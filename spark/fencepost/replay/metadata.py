@@ -140,8 +140,8 @@ class ClusterMetadata:
     ``clean``: {topic: {(topic id, partition, leader epoch)}} of the leader epochs that are known to have
     begun without an unclean election, for the same. ``broker_epochs``: {broker id: epoch} of every broker's
     last start; ``hosts``: the brokers that have a replica at the end of the log. ``releases``: {broker id:
-    (major, minor)} of the configuration. ``configs``: the brokers' dynamic configurations. What is not known
-    is left out.
+    (major, minor)} of the configuration. ``configs``: the brokers' dynamic configurations. ``gone``: {topic
+    id: when it was deleted, or known not to exist any more} of every topic. What is not known is left out.
     """
 
     topics: Topics = field(default_factory=lambda: Topics(()))
@@ -158,6 +158,7 @@ class ClusterMetadata:
     replicas_of_gone: Mapping[PartitionId, Brokers] = field(default_factory=dict)
     from_beginning: bool = False
     hosts: Set[int] = frozenset()
+    gone: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -183,6 +184,7 @@ class ClusterMetadata:
             past.replicas_of_gone(),
             log.from_beginning,
             past.hosts(),
+            past.gone,
         )
 
     def leaders(self, topic: str, partition: int, topic_id: str | None = None) -> dict[int, int]:
@@ -235,6 +237,7 @@ class _Past:
 
     def __init__(self, log: MetadataLog) -> None:
         self.created: list[Sighting] = []
+        self.gone: dict[str, int] = {}
         self._partitions: dict[str, set[int]] = {}
         self._leaders: dict[tuple[str, int, int], int] = {}
         self._clean: set[tuple[str, int, int]] = set()
@@ -244,12 +247,14 @@ class _Past:
         self._removed: dict[str, Moment] = {}
         self._replicas: dict[PartitionId, Brokers] = {}
         self._starts: dict[int, list[tuple[int, int | None]]] = {}
+        self._newest_ids: dict[str, str] = {}
         image = MetadataImage(complete=log.from_beginning)
         named: set[str] = set()
         for piece in log.pieces:
             delta = image.apply(piece)
             if isinstance(piece, Hole):
                 self._newest.clear()
+            self._note_gone(piece, delta, image)
             for topic_id, record in delta.topics:
                 if topic_id not in named:
                     named.add(topic_id)
@@ -265,6 +270,21 @@ class _Past:
                     self._starts.setdefault(broker_id, []).append(start)
         self._names = image.names
         self._image = image
+
+    def _note_gone(self, piece: Piece, delta: MetadataDelta, image: MetadataImage) -> None:
+        """Note which topics do not exist any more, also those whose deletion a hole hides: a snapshot does
+        not have them, or another topic has their name.
+        """
+        for topic_id, record in delta.removed:
+            self.gone.setdefault(topic_id, _ms(piece, record))
+        for topic_id, record in delta.topics:
+            before = self._newest_ids.get(record.fields["name"], topic_id)
+            if before != topic_id:
+                self.gone.setdefault(before, _ms(piece, record))
+            self._newest_ids[record.fields["name"]] = topic_id
+        if _is_snapshot(piece):
+            for topic_id in image.names.keys() - image.topics.keys():
+                self.gone.setdefault(topic_id, piece.ms or 0)
 
     def _note_incarnations(self, log: MetadataLog, piece: Piece, delta: MetadataDelta) -> None:
         """Note when coordinators' topics were created and removed."""

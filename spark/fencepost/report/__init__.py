@@ -4,7 +4,7 @@ from fencepost.report.episodes import VERDICTS, Finding, finding_sentence, findi
 from fencepost.report.evidence import Evidence
 from fencepost.report.overview import COVERAGE, judged, screenful
 from fencepost.report.story import UnknownVerdictError, explain, verdict
-from fencepost.report.unknown import unknown_by_reason
+from fencepost.report.unknown import reason_lines, unknown_by_reason
 
 __all__ = [
     "COVERAGE",
@@ -16,6 +16,7 @@ __all__ = [
     "finding_sentence",
     "findings",
     "judged",
+    "reason_lines",
     "screenful",
     "unknown_by_reason",
     "verdict",

@@ -18,6 +18,7 @@ from fencepost.protocols import protocols
 from fencepost.reading import Reader, rows
 from fencepost.report.episodes import VERDICTS, Finding, finding_sentence, findings_of, oldest_first
 from fencepost.report.evidence import Evidence
+from fencepost.report.unknown import reason_lines
 from fencepost.report.wording import first_sentence, indented
 from fencepost.settings import SEVERITIES, Cluster, Settings
 from fencepost.words import WIDTH, printable, time_of
@@ -74,6 +75,7 @@ class _Report:
         lines = ["", title, "=" * len(title)]
         for why in of_cluster.not_judged:
             lines += indented(f"Not judged: {why}", "", "  ")
+        lines += [line for reason in of_cluster.reasons for line in reason_lines(reason)]
         since = next((each.since for each in found if each.since is not None), None)
         if since is not None:
             lines += [f"since {time_of(since)}: what was over before is left out (audit.window)"]

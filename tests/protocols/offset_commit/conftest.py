@@ -53,7 +53,7 @@ from fencepost.tables import BATCHES, CLEANED, QUARANTINE, RECORDS, REQUESTS
 CASES = Path(__file__).with_name("cases")
 _COMPLETE = (
     "partition_moves", "release_without_rise", "lives", "rejoin", "window", "same_commits", "classic",
-    "streams", "conversion", "two_clocks", "rebalance",
+    "streams", "conversion", "left_before_conversion", "two_clocks", "rebalance",
 )  # fmt: skip
 _ANSWERED = ("classic", "rebalance")
 _FATES = ("lost", "thinned", "unreadable")

@@ -12,7 +12,7 @@ import pytest
 
 from fencepost.protocols.offset_commit import pending_requests, request_columns
 from fencepost.protocols.offset_commit import replay as shard_replay
-from fencepost.protocols.offset_commit.groups import Group
+from fencepost.protocols.offset_commit.groups import Group, TakenOver
 from fencepost.protocols.offset_commit.histories import Histories
 from fencepost.protocols.offset_commit.replay import replay
 from fencepost.replay.group_coordinator.conversions import Endings, batches_of
@@ -76,13 +76,13 @@ def _histories(
 ) -> list[pa.Table]:
     evidence, metadata = decode(name, case)
     stretches = {stretch.number: stretch for stretch in evidence.log.stretches}
-    group = Group(group_id, metadata.topics, stretches, _nothing_tells)
+    group = Group(group_id, metadata.topics, stretches, _nothing_tells, births={})
     state = (group, Endings(), Histories(name, 0, metadata.topics))
     records = without_compacted(placed(evidence.group_records, evidence.log), evidence.log)
     for batch in batches_of([record for record in records if record.group_id == group_id]):
         group, endings, out = pickle.loads(pickle.dumps(state)) if interrupted else state
         for record, ends in zip(batch, endings.of(batch), strict=True):
-            group.replay(record, ends=ends, taken_over=frozenset(), out=out)
+            group.replay(record, ends=ends, taken_over=TakenOver.by(batch), out=out)
         group.settle(Point(batch[-1].last_offset, batch[-1].timestamp_ms), out)
         state = (group, endings, out)
     group, _, out = state

@@ -143,6 +143,7 @@ def _replay(
         verified(requests),
         expirations(metadata),
         created_once=topics_created_once(metadata),
+        gone={name: each.gone for name, each in metadata.items()},
     )
     of_partitions = list(replay_partitions(partitions, connections_refused_produce(requests)))
     accounts = account.concatenate(each.account for each in of_partitions)
@@ -187,8 +188,8 @@ def _metadata(case: Case) -> ClusterMetadata:
     if case.get("zookeeper"):
         return ClusterMetadata()
     places = [_place(name) for name in {COORDINATOR: None, **case.get("logs", {})} if name != AGAIN]
-    topic_ids = {place["topic"]: place["topic_id"] for place in places}
-    topic_ids |= {f"{topic} ": f"{topic}'s second id" for topic in case.get("made_again", [])}
+    topic_ids = {f"{topic} ": f"{topic}'s first id" for topic in case.get("made_again", [])}
+    topic_ids |= {place["topic"]: place["topic_id"] for place in places}
     partition = {"topic_id": "S" * 22, "partition_id": 0, "leader_epoch": 0, "leader": 1}
     partition["replicas"] = partition["isr"] = case.get("replicas", [1])
     records = [
@@ -211,6 +212,8 @@ def _metadata(case: Case) -> ClusterMetadata:
             (created_ms, PARTITION, {**partition, **anew}),
         ):
             log.append(MetadataRecord(len(log), ms, kind, fields))
+    for topic, ms in case.get("deleted", {}).items():
+        log.append(MetadataRecord(len(log), ms, REMOVE_TOPIC, {"topic_id": topic_ids[topic]}))
     for ms, broker, value in case.get("expirations", []):
         config = {
             "resource_type": 4,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
+from typing import NamedTuple
 
 from fencepost.protocols.offset_commit.epochs import Epochs
 from fencepost.protocols.offset_commit.histories import Histories
@@ -39,6 +40,22 @@ FirstEpoch = Callable[[GroupRecord], int | None]
 """The first epochs of a group that is not classic, before any is written; None if they are not known."""
 
 
+class TakenOver(NamedTuple):
+    """The ids of the members that one batch writes into a classic group, and into a consumer group."""
+
+    by_classic_group: frozenset[str]
+    by_consumer_group: frozenset[str]
+
+    @classmethod
+    def by(cls, batch: Sequence[GroupRecord]) -> TakenOver:
+        """From the records of the batch."""
+        written = [record for record in batch if not record.tombstone]
+        return cls(
+            frozenset(member.member_id for record in written for member in record.classic_members or ()),
+            frozenset(record.member_id for record in written if record.member_id and record.changes_a_member),
+        )
+
+
 class Group(Lives[Histories]):
     """One group in one log. Its records are replayed in order, batch by batch."""
 
@@ -51,8 +68,11 @@ class Group(Lives[Histories]):
         incarnation: Incarnation = ONLY,
         *,
         partition: int | None = None,
+        births: Mapping[str, int],
     ) -> None:
+        """``births``: member id -> the generation with which it is known to have begun."""
         super().__init__(group_id, stretches, incarnation, partition)
+        self._births = births
         self._first_epoch = first_epoch
         self.base_epoch: int | None = None
         """The group epoch that compaction left of this life."""
@@ -73,9 +93,9 @@ class Group(Lives[Histories]):
             return None
         return self.span.classic_size if self.group_type == "classic" else len(self.span.present)
 
-    def replay(self, record: GroupRecord, *, ends: bool, taken_over: frozenset[str], out: Histories) -> None:
+    def replay(self, record: GroupRecord, *, ends: bool, taken_over: TakenOver, out: Histories) -> None:
         """Replay the next record. ``ends``: whether it ends a life (Endings). ``taken_over``: the members
-        that the same batch writes into a classic group; their tombstones do not mean that they left.
+        that the same batch writes: the tombstones of a conversion do not mean that these left.
         """
         at = Point(record.last_offset, record.timestamp_ms)
         begins = self.enter(record, out)
@@ -113,10 +133,10 @@ class Group(Lives[Histories]):
             span.classic_size = len(record.classic_members)
 
     def _replay_members(
-        self, record: GroupRecord, span: Span, at: Point, taken_over: frozenset[str], out: Histories
+        self, record: GroupRecord, span: Span, at: Point, taken_over: TakenOver, out: Histories
     ) -> None:
         if record.type == CLASSIC_METADATA:
-            self._replay_generation(record, span, at, out)
+            self._replay_generation(record, span, at, taken_over, out)
             return
         member_id = record.member_id
         if member_id is None:
@@ -142,16 +162,21 @@ class Group(Lives[Histories]):
             self._replay_step(member_id, step, span, out)
         else:
             span.present.discard(member_id)
-            if member_id not in taken_over:
+            if member_id not in taken_over.by_classic_group:
                 self._remove(member_id, span, at, out)
 
-    def _replay_generation(self, record: GroupRecord, span: Span, at: Point, out: Histories) -> None:
+    def _replay_generation(
+        self, record: GroupRecord, span: Span, at: Point, taken_over: TakenOver, out: Histories
+    ) -> None:
         """A record of a classic group has all members of a generation: compare it with the one before."""
         if span.generation is not None:
-            span.generation.follow(record)
+            span.generation.follow(record, taken_over.by_consumer_group)
         if record.tombstone:
+            # a conversion to a consumer group writes the members that it has in memory: not those that have
+            # left since the last generation was written
+            self._keep(taken_over.by_consumer_group, span, at, out)
+            span.generation = None
             return
-        before = span.generation.member_ids if span.generation is not None else []
         members = {member.member_id: member for member in record.classic_members or ()}
         generation = record.epoch or 0
         self.written = span.generation = Generation(generation, list(members), record.leader_epoch)
@@ -159,11 +184,10 @@ class Group(Lives[Histories]):
         known = self._is_known_alive(record)
         for member_id, member in members.items():
             owned = self._assigned(member, generation, span.ownership, record.timestamp_ms)
-            step = classic_step_of(record, self.no, at, member, owned, known=known)
+            born = self._births.get(member_id) == generation
+            step = classic_step_of(record, self.no, at, member, owned, known=known, born=born)
             self._replay_step(member_id, step, span, out)
-        for member_id in before:
-            if member_id not in members:
-                self._remove(member_id, span, at, out)
+        self._keep(members, span, at, out)
 
     def _assigned(
         self, member: ClassicMember, generation: int, ownership: Ownership, ms: int
@@ -208,6 +232,11 @@ class Group(Lives[Histories]):
             for key in changes.given_up:
                 self._write_revocation(member_id, member, key, step.at, out)
                 member.revocations[key] = Revocation(epoch, step.at)
+
+    def _keep(self, member_ids: Container[str], span: Span, at: Point, out: Histories) -> None:
+        """Remove all members but these."""
+        for member_id in [each for each in span.members if each not in member_ids]:
+            self._remove(member_id, span, at, out)
 
     def _remove(self, member_id: str, span: Span, at: Point, out: Histories) -> None:
         """Remove a member that left; it may come back under the same id."""

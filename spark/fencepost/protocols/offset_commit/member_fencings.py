@@ -1,8 +1,9 @@
 """Requests of members, other than commits, that a coordinator refused: ``silver.member_fencings``.
 
 The request log alone shows who sent the request, which epoch it presented, and with which error the
-coordinator refused it. Refused commits are in ``silver.offset_commits``. LeaveGroup is left out: a member
-that leaves and was removed before loses nothing, and administrators send it for others.
+coordinator refused it. Refused commits are in ``silver.offset_commits``; only those that were refused because
+the coordinator's log had been deleted are here as well. LeaveGroup is left out: a member that leaves and was
+removed before loses nothing, and administrators send it for others.
 """
 
 from __future__ import annotations
@@ -17,7 +18,13 @@ from fencepost.protocols.offset_commit.forgotten_members import ForgottenMembers
 from fencepost.protocols.offset_commit.member_lines import CONSUMER_GROUP_HEARTBEAT, STREAMS_GROUP_HEARTBEAT
 from fencepost.protocols.offset_commit.tables import MEMBER_FENCINGS
 from fencepost.replay.columns import Columns
-from fencepost.replay.group_coordinator.requests import HEARTBEAT, JOIN_GROUP, SYNC_GROUP
+from fencepost.replay.group_coordinator.requests import (
+    HEARTBEAT,
+    JOIN_GROUP,
+    OFFSET_COMMIT,
+    SYNC_GROUP,
+    TXN_OFFSET_COMMIT,
+)
 from fencepost.replay.requests import RequestLine, each_line, error_name, integer, text
 
 OFFSET_FETCH, SHARE_GROUP_HEARTBEAT = 9, 76
@@ -31,6 +38,8 @@ APIS = {
     STREAMS_GROUP_HEARTBEAT: "STREAMS_GROUP_HEARTBEAT",
 }
 """The requests that a member sends beside commits: api keys and Kafka's names."""
+_COMMITS = {OFFSET_COMMIT: "OFFSET_COMMIT", TXN_OFFSET_COMMIT: "TXN_OFFSET_COMMIT"}
+_NAMES = APIS | _COMMITS
 
 CAUSES = {
     "ILLEGAL_GENERATION": "generation",
@@ -65,16 +74,18 @@ def member_fencings(requests: pa.Table, forgotten: ForgottenMembers) -> pa.Table
     ``forgotten``: the members whose coordinator's log was deleted.
     """
     rows = Columns(MEMBER_FENCINGS)
-    lines = requests.filter(pc.is_in(requests["api_key"], pa.array(sorted(APIS), pa.int32())))
+    lines = requests.filter(pc.is_in(requests["api_key"], pa.array(sorted(_NAMES), pa.int32())))
     for cluster in sorted(lines["cluster"].unique().to_pylist()):
-        for line in each_line(lines.filter(pc.equal(lines["cluster"], cluster)), APIS):
+        for line in each_line(lines.filter(pc.equal(lines["cluster"], cluster)), _NAMES):
             try:
                 refused = [each for each in _members(line) if each.error in CAUSES]
             except (AttributeError, KeyError, TypeError):
                 # the line is JSON, but not a broker's: it must not end the run
                 continue
             for each in refused:
-                _add(rows, cluster, line, each, _cause(cluster, line, each, forgotten))
+                cause = _cause(cluster, line, each, forgotten)
+                if cause == LOG_DELETED or line.api_key in APIS:
+                    _add(rows, cluster, line, each, cause)
     return rows.to_arrow()
 
 
@@ -89,7 +100,7 @@ def _add(rows: Columns, cluster: str, line: RequestLine, member: _Member, cause:
         cluster,
         line.request_id,
         line.broker_id,
-        APIS[line.api_key],
+        _NAMES[line.api_key],
         member.group_id,
         member.member_id,
         member.instance_id,
@@ -114,13 +125,16 @@ def _members(line: RequestLine) -> Iterator[_Member]:
         for group in sent.get("groups") or ():
             yield _member(group, errors.get(text(group.get("groupId"))))
         return
-    yield _member(sent, answer.get("errorCode"))
+    code = answer.get("errorCode")
+    if line.api_key in _COMMITS:
+        # a coordinator that does not know the member refuses all of its partitions
+        code = next((each["errorCode"] for topic in answer["topics"] for each in topic["partitions"]), None)
+    yield _member(sent, code)
 
 
 def _member(named: Mapping[str, Any], code: int | None) -> _Member:
-    epoch = named.get("memberEpoch")
-    if epoch is None:
-        epoch = named.get("generationId")
+    epochs = (named.get(each) for each in ("memberEpoch", "generationIdOrMemberEpoch", "generationId"))
+    epoch = next((each for each in epochs if each is not None), None)
     instance_id = named.get("groupInstanceId")
     return _Member(
         text(named["groupId"]),

@@ -42,7 +42,7 @@ class Step(NamedTuple):
     ``no`` is the record's number within the group, ``at`` its batch's last offset and its timestamp.
     ``protocol``: the protocol that the member uses (classic, consumer, streams, share). ``state``: Kafka's
     MemberState. ``owned``: None if the record's assignment could not be read. ``known``: the group is
-    completely known after this record.
+    completely known after this record. ``born``: the member is known to have begun with this epoch.
     """
 
     no: int
@@ -57,6 +57,7 @@ class Step(NamedTuple):
     owned: Sequence[Owned] | None
     known: bool
     based: bool
+    born: bool = False
 
 
 def protocol_of(record: GroupRecord, metadata: MemberMetadata | None) -> str:
@@ -92,6 +93,7 @@ def classic_step_of(
     owned: Sequence[Owned] | None,
     *,
     known: bool,
+    born: bool,
 ) -> Step:
     """The step of one member in the record of a classic group: its epoch is the generation."""
     return Step(
@@ -107,6 +109,7 @@ def classic_step_of(
         owned,
         known,
         record.based,
+        born,
     )
 
 
@@ -153,8 +156,8 @@ class Member:
     """
 
     __slots__ = (
-        "_based", "_begun", "_left_behind", "_left_since_rise", "_rows", "_start_known", "ever_unread",
-        "first_epoch", "is_away", "lives_before", "newest", "owned", "revocation_epoch",
+        "_based", "_begun", "_born", "_left_behind", "_left_since_rise", "_rows", "_start_known",
+        "ever_unread", "first_epoch", "is_away", "lives_before", "newest", "owned", "revocation_epoch",
         "revocation_epochs", "revocations", "tenures",
     )  # fmt: skip
 
@@ -176,6 +179,7 @@ class Member:
         self.ever_unread = False
         self.lives_before = lives_before
         self._rows = 0
+        self._born = step.born
         self._based = self._start_known = self._left_since_rise = False
         self._begun: int | None = None
         self._left_behind: int | None = None
@@ -205,7 +209,7 @@ class Member:
             changes = self._lose_sight()
         else:
             changes = self._change_owned(step, step.owned, after_unread=after_unread)
-        whole_past = (step.known and not self._based) or self.lives_before > 0
+        whole_past = (step.known and not self._based) or self._born or self.lives_before > 0
         self._start_known = whole_past and not self.ever_unread
         self._raise_epochs(previous, step, changes)
         return changes

@@ -47,7 +47,6 @@ def rebuild(evidence: Evidence) -> Mapping[str, Rows]:
     """The rows of TABLES and of MEMBER_FENCINGS, by the table's name."""
     engine = evidence.engine
     shards = spread(evidence, APIS)
-    requests = engine.scan(REQUESTS, where=[{"api_key": frozenset(MEMBER_APIS)}])
     replayed = dict(engine.replay(shards.rows, _replay(shards.facts, evidence.tolerance_ms), TABLES))
     forgotten = ForgottenMembers()
     if shards.placement.logs:
@@ -55,6 +54,9 @@ def rebuild(evidence: Evidence) -> Mapping[str, Rows]:
         columns = MEMBERS.schema_of(COLUMNS)
         members = engine.map(replayed[MEMBERS.name], lambda each: each.select(list(COLUMNS)), columns)
         forgotten = ForgottenMembers.of(engine.collect(members), shards.placement)
+    # commits are many, and only those of forgotten members are looked for
+    apis = APIS if forgotten.last else MEMBER_APIS
+    requests = engine.scan(REQUESTS, where=[{"api_key": frozenset(apis)}])
     fencings_of = partial(member_fencings, forgotten=forgotten)
     refused = engine.map(requests, fencings_of, MEMBER_FENCINGS.arrow_schema)
     return {**replayed, MEMBER_FENCINGS.name: refused}

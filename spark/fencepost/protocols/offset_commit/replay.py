@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from copy import copy
 
 import numpy as np
 import pyarrow as pa
 
 from fencepost.protocols.offset_commit.answers import Answers
+from fencepost.protocols.offset_commit.births import births
 from fencepost.protocols.offset_commit.brokers import FIRST_EPOCH_IS_ONE, is_since
 from fencepost.protocols.offset_commit.candidates import (
     GroupStates,
@@ -16,7 +17,7 @@ from fencepost.protocols.offset_commit.candidates import (
 )
 from fencepost.protocols.offset_commit.commit_records import CommitRecords
 from fencepost.protocols.offset_commit.commits import Commits
-from fencepost.protocols.offset_commit.groups import Group
+from fencepost.protocols.offset_commit.groups import Group, TakenOver
 from fencepost.protocols.offset_commit.histories import Histories
 from fencepost.protocols.offset_commit.not_coordinator import state_of_none
 from fencepost.protocols.offset_commit.offsets import OffsetMetadataManager
@@ -169,14 +170,17 @@ class GroupCoordinatorShard:
             self._leaders,
             self._lateness,
         )
+        # not of a group that is, or once was, of another type than classic: its rules differ
+        classic = (
+            []
+            if any(record.type != CLASSIC_METADATA for record in evidence.records)
+            else evidence.member_lines
+        )
         witnesses = Witnesses(
             self._requests,
             evidence.requests,
             evidence.heartbeats,
-            # not of a group that is, or once was, of another type than classic: its rules differ
-            []
-            if any(record.type != CLASSIC_METADATA for record in evidence.records)
-            else evidence.member_lines,
+            classic,
             lateness=self._lateness,
             topics=self._metadata.topics,
             unread_lines=self._unread_lines,
@@ -214,10 +218,11 @@ class GroupCoordinatorShard:
             self._first_epoch,
             self._incarnation,
             partition=self._moved.get(group_id),
+            births={} if evidence.heartbeats else births(classic, self._unread_lines),
         )
         yield from self._decide(pending, group)
         for number, (batch, ends) in enumerate(batches):
-            taken_over = _taken_over(batch)
+            taken_over = TakenOver.by(batch)
             for record, end in zip(batch, ends, strict=True):
                 group.replay(record, ends=end, taken_over=taken_over, out=self.histories)
                 if pending.is_due(group):
@@ -266,13 +271,3 @@ def _refused_keys(requests: Requests) -> set[tuple[str, str, int]]:
     topics = requests.texts_of_commits("topic").objects(refused)
     partitions = requests.of_commits("partition")[refused].tolist()
     return {each for each in zip(groups, topics, partitions, strict=True) if each[1] is not None}
-
-
-def _taken_over(batch: Sequence[GroupRecord]) -> frozenset[str]:
-    """The ids of the members that a batch writes into a classic group."""
-    return frozenset(
-        member.member_id
-        for record in batch
-        if record.type == CLASSIC_METADATA and not record.tombstone
-        for member in record.classic_members or ()
-    )

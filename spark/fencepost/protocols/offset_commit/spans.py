@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fencepost.protocols.offset_commit.epochs import EpochHistory
@@ -17,10 +17,11 @@ from fencepost.replay.group_coordinator.records import GroupRecord, Subtopology
 class Generation:
     """A generation of a classic group, as its record and the group's next record show it.
 
-    ``next_*`` are None until the next record is replayed, and if that record deletes or converts the group.
-    ``followed``: the group has a next record. ``next_lost``: a hole in the log may hide one. ``leader_epoch``
-    is that of its own record; ``next_leader_epoch`` shows by which broker's clock ``next_ms`` is.
-    ``next_instances``: instance id -> member id.
+    ``next_*`` are None until the next record is replayed, and if that record deletes the group. If it
+    converts the group, it has the members and no generation. ``followed``: the group has a next record.
+    ``next_lost``: a hole in the log may hide one. ``leader_epoch`` is that of its own record;
+    ``next_leader_epoch`` shows by which broker's clock ``next_ms`` is. ``next_instances``: instance id ->
+    member id.
     """
 
     generation: int
@@ -34,16 +35,21 @@ class Generation:
     followed: bool = False
     next_lost: bool = False
 
-    def follow(self, record: GroupRecord) -> None:
-        """Note the next record of the classic group."""
+    def follow(self, record: GroupRecord, converted: Collection[str]) -> None:
+        """Note the next record of the classic group; ``converted``: the members of the consumer group to
+        which it converts the group.
+        """
         self.followed = True
+        members = record.classic_members or ()
         if not record.tombstone:
             self.next_generation = record.epoch
-            members = record.classic_members or ()
             self.next_member_ids = [member.member_id for member in members]
             self.next_instances = {
                 member.instance_id: member.member_id for member in members if member.instance_id is not None
             }
+        elif converted:
+            self.next_member_ids = sorted(converted)
+        if self.next_member_ids is not None:
             self.next_ms, self.next_leader_epoch = record.timestamp_ms, record.leader_epoch
 
 

@@ -198,7 +198,7 @@ COMMIT_STATES = Table(
 
 MEMBER_FENCINGS = Table(
     "silver.member_fencings",
-    "One row per request of a member, other than a commit, and group in it that was refused because the "
+    "One row per request of a member, seldom a commit, and group in it that was refused because the "
     "member, its epoch or its instance id is not, or no longer, the group's: heartbeats of every protocol, "
     "JOIN_GROUP, SYNC_GROUP, OFFSET_FETCH.",
     {
@@ -215,7 +215,7 @@ MEMBER_FENCINGS = Table(
         "broker_error": "string",  # Kafka's name
         # what the coordinator refused: generation, member_epoch, membership (of the member id), or instance:
         # another member has the instance id; log_deleted if the log of the coordinator that had the member
-        # was deleted
+        # was deleted (the only cause for which a commit has a row)
         "cause": "string",
         "requested_at": "timestamp",
         "responded_at": "timestamp",

@@ -40,15 +40,17 @@ LISTED_PARTITION, ANSWERED_TRANSACTION, NAMED_PRODUCER, FENCING, COORDINATOR = (
 HANDED_DOWN_COUNT = "handed_down_count"
 
 KINDS: dict[str, pa.StructType] = {
-    # a transaction as a partition's log has it: the columns of silver.partition_transactions; the times of
-    # its first batch (``first_ms`` by the batch itself, ``answered_ms`` by the answer to Produce) and of its
-    # marker (``ended_ms``); when, and by which broker, the first Produce at or behind that batch was
-    # answered; and who sent its marker, as in MARKER
+    # a transaction as a partition's log has it: the columns of silver.partition_transactions; the newest
+    # epoch of its batches while it is open; the times of its first batch (``first_ms`` by the batch itself,
+    # ``answered_ms`` by the answer to Produce) and of its marker (``ended_ms``; without one, when the topic
+    # was deleted); when, and by which broker, the first Produce at or behind that batch was answered; and
+    # who sent its marker, as in MARKER
     PARTITION_TRANSACTION: pa.struct(
         [
             *_LOG,
             ("partition_transaction_id", pa.string()),
             ("producer_epoch", pa.int32()),
+            ("newest_epoch", pa.int32()),
             ("first_offset", pa.int64()),
             ("last_offset", pa.int64()),
             ("batches", pa.int64()),

@@ -20,6 +20,7 @@ from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Flags, Longs, long
 from fencepost.protocols.producer_epoch.counts import Counts, counted, counts_at_cut, name_of
 from fencepost.protocols.producer_epoch.facts import Facts, named_producers
 from fencepost.protocols.producer_epoch.in_flight import producer_fencings
+from fencepost.protocols.producer_epoch.later_transactions import later_transactions
 from fencepost.protocols.producer_epoch.markers_due import (
     Due,
     newest_of,
@@ -41,7 +42,7 @@ def newest_markers(accounts: Account, facts: Facts, tolerance_ms: int) -> pa.Tab
 
     ``accounts``: their rows, as in ``compare_logs``. The tables of several tasks are concatenated.
     """
-    due = _Comparison(accounts, facts, tolerance_ms).due
+    due = Comparison(accounts, facts, tolerance_ms).due
     markers = nullable(due.completing(), pa.int64())
     with_marker = due.rows.append_column("marker_position", markers).filter(pa.array(due.due_count > 0))
     return newest_of([with_marker])
@@ -55,7 +56,7 @@ def compare_logs(accounts: Account, facts: Facts, newest: pa.Table, tolerance_ms
     count as one of these. Rows of the kinds LOG and COORDINATOR are ignored. ``newest``: newest_markers of
     all producer ids.
     """
-    comparison, newest = _Comparison(accounts, facts, tolerance_ms), newest_of([newest])
+    comparison, newest = Comparison(accounts, facts, tolerance_ms), newest_of([newest])
     interrupted = comparison.due.markers.filter(pa.array(comparison.due.wrong.interrupts))
     return Replayed(
         {
@@ -71,7 +72,7 @@ def compare_logs(accounts: Account, facts: Facts, newest: pa.Table, tolerance_ms
     )
 
 
-class _Comparison:
+class Comparison:
     """Rows of partitions and of coordinators, with numbers for the keys by which they are compared: cluster,
     name of the partition, producer id and epoch.
     """
@@ -107,6 +108,28 @@ class _Comparison:
         self.before = Counts(self.counted, self.known, *count_keys)
         listed, marked = (prepared, due_keys, self._batch_keys), (self.markers, marker_keys, ended_keys)
         self.due = Due(listed, marked, facts, self.before, tolerance_ms)
+        self.transaction_places, self.listed_places, self.counted_places = _key_numbers(
+            [self.transactions, self.listed, self.counted]
+        )
+
+    def has_marker(self) -> Flags:
+        """Which rows of ``listed`` have their coordinator's marker in the partition."""
+        prepared = np.flatnonzero(longs(self.listed["prepared_position"]) != UNKNOWN)
+        marked = np.zeros(self.listed.num_rows, dtype=np.bool_)
+        marked[prepared[self.due.order]] = self.due.due_marker != UNKNOWN
+        return marked
+
+    def marked_before(self, keys: Longs, offsets: Longs) -> Longs:
+        """How many of the coordinator's transactions with each of these keys have their marker before an
+        offset.
+        """
+        own = self.due.due_marker[self.due.due_marker != UNKNOWN]
+        marked_at = self.due.batches_at[self.due.due_marker != UNKNOWN]
+        positions, place = np.unique(longs(self.due.markers["offset"])[own], return_inverse=True)
+        span = len(positions) + 1
+        marked = np.sort(marked_at * span + place)
+        until = keys * span + np.searchsorted(positions, offsets)
+        return np.searchsorted(marked, until) - np.searchsorted(marked, keys * span)
 
     def past_completion(self, facts: Facts) -> Flags:
         """Which rows of ``due`` were complete before the log of their partition ended, as far as it was
@@ -138,13 +161,17 @@ def _with_name(rows: pa.Table) -> pa.Table:
     return rows.append_column("name", name_of(rows))
 
 
-def _key_numbers(sides: Sequence[pa.Table], epochs: Sequence[str]) -> list[Longs]:
+def _key_numbers(sides: Sequence[pa.Table], epochs: Sequence[str] = ()) -> list[Longs]:
+    """Numbers for cluster, name of the partition, producer id and, if given, the epoch of each row."""
     columns = []
     for key in ("cluster", "name"):
         texts = pa.chunked_array([chunk for side in sides for chunk in side[key].chunks], pa.string())
         columns.append(longs(texts.combine_chunks().dictionary_encode().indices))
     columns.append(np.concatenate([longs(side["producer_id"]) for side in sides]))
-    columns.append(np.concatenate([longs(side[epoch]) for side, epoch in zip(sides, epochs, strict=True)]))
+    if epochs:
+        columns.append(
+            np.concatenate([longs(side[epoch]) for side, epoch in zip(sides, epochs, strict=True)])
+        )
     codes = np.zeros(len(columns[0]), dtype=np.int64)
     for column in columns:
         values, places = np.unique(column, return_inverse=True)
@@ -153,7 +180,7 @@ def _key_numbers(sides: Sequence[pa.Table], epochs: Sequence[str]) -> list[Longs
 
 
 def _partition_transactions(
-    comparison: _Comparison, facts: Facts, newest: pa.Table, tolerance_ms: int
+    comparison: Comparison, facts: Facts, newest: pa.Table, tolerance_ms: int
 ) -> pa.Table:
     """``silver.partition_transactions``: the transactions in partitions, and whether the coordinator lists
     them.
@@ -162,9 +189,10 @@ def _partition_transactions(
     completed with that partition: if it has one more, that one was never part of a coordinator's
     transaction. A transaction that was closed at an epoch at which the coordinator prepared none was closed
     by the marker of another transaction. An open one is listed as long as the coordinator has a transaction
-    with the partition that it has not completed. If that was open when the coordinator's log was deleted, no
-    coordinator has it. Where compaction removed records of the coordinator,
-    answers may show the transactions; those before this chapter were counted by earlier chapters.
+    with the partition that it has not completed, or one of a later epoch (later_transactions). If that was
+    open when the coordinator's log was deleted, no coordinator has it. Where compaction removed records of
+    the coordinator, answers may show the transactions; those before this chapter were counted by earlier
+    chapters. What was open when the topic was deleted was not listed if no coordinator ever had it.
     """
     rows, keys = comparison.transactions, comparison.transaction_keys
     moments = Moments(rows, comparison.known, facts, newest, tolerance_ms)
@@ -198,20 +226,35 @@ def _partition_transactions(
     unfinished = np.bincount(comparison.listed_keys[is_open_at_coordinator], minlength=key_count)[keys]
     begins_since, known_past = moments.begins_since, moments.known_past
     unmatched = listings - closed
+    # a transaction may have its marker without a batch before it
+    marked = comparison.marked_before(keys, longs(rows["first_offset"]))
+    without_marker = listings - marked - ended_before
+    left = np.where(moments.created_once, np.minimum(unmatched, without_marker), unmatched)
+    later = later_transactions(comparison, facts)
     completions = _Completions(comparison, key_count)
     # what is complete will have no marker any more
     is_over = completions.are_past(rows, keys, facts) & (known_past | completions.are_of_one[keys])
     # nor will what a deleted log of the coordinator had open
     was_lost = np.bincount(comparison.listed_keys[longs(comparison.listed["lost"]) == 1], minlength=key_count)
-    has_none = ((unmatched <= 0) | (was_lost[keys] > 0)) & known_past
-    is_listed_while_open = np.where(unfinished > 0, 1, np.where(has_none | is_over, 0, UNKNOWN))
+    has_none = ((left <= 0) | (was_lost[keys] > 0)) & known_past
+    # a marker of an older epoch than the newest batch is refused
+    behind = longs(rows["newest_epoch"]) - longs(rows["producer_epoch"])
+    will_end, may_end = (
+        (unfinished > 0) & (behind == step) | flags for step, flags in ((0, later.will), (1, later.may))
+    )
+    is_listed_while_open = np.where(will_end, 1, np.where((has_none | is_over) & ~may_end, 0, UNKNOWN))
+    # a name tells of which incarnation of the topic it is if there was only one
+    was_listed = np.where(will_end & moments.created_once, 1, UNKNOWN)
+    was_listed = np.where((left <= 0) & known_past & ~will_end & ~may_end, 0, was_listed)
+    is_gone = (open_ != 0) & (moments.ended_ms != UNKNOWN)
+    is_listed_while_open = np.where(is_gone, was_listed, is_listed_while_open)
     # if the coordinator lists as many as were ever closed, it does not matter what compaction removed
     has_enough = ((unmatched >= 0) & begins_since) | (listings >= ever_closed)
     was_ended = np.where(has_enough, 1, np.where(known_past & (listings == 0), 0, UNKNOWN))
     # a transaction that a hole in the partition's log hides may be the one that the coordinator lists
     none_hidden = partitions_whole(rows, facts)
     by_operator = np.where(
-        (unmatched > 0) & begins_since & none_hidden, 1, np.where((unmatched <= 0) & known_past, 0, UNKNOWN)
+        (left > 0) & begins_since & none_hidden, 1, np.where((left <= 0) & known_past, 0, UNKNOWN)
     )
     may_be_of_another = sent_by_operator & _may_be_of_another(
         comparison, key_count, keys, longs(rows["marker_epoch"])
@@ -224,17 +267,20 @@ def _partition_transactions(
     is_listed_when_closed = np.where(by_coordinator, was_ended, by_operator)
     listed = np.where(open_ == 1, is_listed_while_open, np.where(open_ == 0, is_listed_when_closed, UNKNOWN))
     timestamp = pa.timestamp("us", tz="UTC")
+    outcome = pc.if_else(
+        pa.array(left > 0), pc.coalesce(later.outcome, completions.outcomes(keys)), later.outcome
+    )
     columns = {
         **{name: rows[name] for name in rows.schema.names},
         "transactional_id": moments.transactional_id,
         "listed": nullable(listed, pa.bool_()),
-        "coordinator_outcome": pc.if_else(
-            pa.array((open_ == 1) & (listed == 0) & (unmatched > 0)), completions.outcomes(keys), None
-        ),
+        "coordinator_outcome": pc.if_else(pa.array((open_ == 1) & (listed == 0)), outcome, None),
         "from_position": rows["first_offset"],
         "to_position": rows["ended_position"],
         "from_time": nullable(moments.began_ms, timestamp),
-        "to_time": nullable(moments.ended_ms, timestamp),
+        "to_time": nullable(
+            np.where(is_gone, np.maximum(moments.ended_ms, moments.began_ms), moments.ended_ms), timestamp
+        ),
     }
     return table_of(PARTITION_TRANSACTIONS.arrow_schema, columns)
 
@@ -245,7 +291,7 @@ class _Completions:
     ``are_of_one``: whether a key can have no other than one transaction, because its end moved the epoch.
     """
 
-    def __init__(self, comparison: _Comparison, key_count: int) -> None:
+    def __init__(self, comparison: Comparison, key_count: int) -> None:
         listed, before = comparison.listed, comparison.before
         was_listed = before.listed_whole > 0
         at = np.concatenate([comparison.listed_keys, before.at[was_listed]])
@@ -283,7 +329,7 @@ class _Completions:
         return pa.array(alike[keys], pa.string(), mask=(self._aborts + self._commits == 0)[keys])
 
 
-def _shown_by_answers(comparison: _Comparison, closed: Flags) -> Flags:
+def _shown_by_answers(comparison: Comparison, closed: Flags) -> Flags:
     """Which transactions of partitions were closed at an epoch for which answers show at least as many
     transactions of the coordinator.
     """
@@ -305,13 +351,13 @@ def _shown_by_answers(comparison: _Comparison, closed: Flags) -> Flags:
     return np.asarray(closed & (count[ends] > 0) & has_enough[ends])
 
 
-def _closed_by_another(comparison: _Comparison, key_count: int, keys: Longs, marker_epochs: Longs) -> Flags:
+def _closed_by_another(comparison: Comparison, key_count: int, keys: Longs, marker_epochs: Longs) -> Flags:
     """Which transactions of partitions have a marker of an epoch at which the coordinator prepared none."""
     is_other, none_unknown = _epochs_of_others(comparison, key_count, keys, marker_epochs)
     return np.asarray(is_other & none_unknown)
 
 
-def _may_be_of_another(comparison: _Comparison, key_count: int, keys: Longs, marker_epochs: Longs) -> Flags:
+def _may_be_of_another(comparison: Comparison, key_count: int, keys: Longs, marker_epochs: Longs) -> Flags:
     """Which of them may have one: some of the coordinator's transactions are not prepared, or that is not
     known.
     """
@@ -320,7 +366,7 @@ def _may_be_of_another(comparison: _Comparison, key_count: int, keys: Longs, mar
 
 
 def _epochs_of_others(
-    comparison: _Comparison, key_count: int, keys: Longs, marker_epochs: Longs
+    comparison: Comparison, key_count: int, keys: Longs, marker_epochs: Longs
 ) -> tuple[Flags, Flags]:
     """For each transaction of a partition: the coordinator is known to have prepared none at the epoch of its
     marker; the epochs of all that it prepared are known.

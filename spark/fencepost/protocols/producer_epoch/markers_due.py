@@ -59,12 +59,13 @@ class Due:
     matched in order, provided that there are as many markers as prepared transactions and that no part of the
     partition's log is missing. Those that earlier chapters counted (``before``) are included.
 
-    For each row of ``rows``: ``is_only``: its epoch has no other transaction; ``matched``: its marker can be
-    identified, or is known to be missing; ``marker_count``: the number of markers of its epoch;
-    ``due_count``: how many of its markers have the due type; ``due_marker``: the place in ``markers`` of the
-    first of them that no operator sent, UNKNOWN without one; ``in_order``: the place of its marker in an
-    epoch of several; ``batches_at``: the number of the key of its batches; ``epoch_is_whole``: compaction and
-    holes have removed no other transaction with the epoch of its batches. ``wrong``: WrongMarkers.
+    ``order``: the places of ``rows`` among those that were given. For each row of ``rows``: ``is_only``: its
+    epoch has no other transaction; ``matched``: its marker can be identified, or is known to be missing;
+    ``marker_count``: the number of markers of its epoch; ``due_count``: how many of its markers have the due
+    type; ``due_marker``: the place in ``markers`` of the first of them that no operator sent, UNKNOWN without
+    one; ``in_order``: the place of its marker in an epoch of several; ``batches_at``: the number of the key
+    of its batches; ``epoch_is_whole``: compaction and holes have removed no other transaction with the epoch
+    of its batches. ``wrong``: WrongMarkers.
     """
 
     def __init__(
@@ -81,7 +82,7 @@ class Due:
         """
         rows, at, batches_at = listed
         markers, marked_at, ended_at = marked
-        order = np.lexsort((longs(rows["prepared_position"]), at))
+        self.order = order = np.lexsort((longs(rows["prepared_position"]), at))
         self.rows, at, self.batches_at = rows.take(pa.array(order)), at[order], batches_at[order]
         order = np.lexsort((longs(markers["timestamp_ms"]), longs(markers["offset"]), marked_at))
         self.markers, marked_at, ended_at = markers.take(pa.array(order)), marked_at[order], ended_at[order]

@@ -24,7 +24,8 @@ class Moments:
     ``begins_since``: whether it began after the compacted part of that log. ``ends_since``: whether it ended
     after that, or has not ended. ``known_past``: whether the log is whole and known past its first batch.
     ``began_ms``: when the Produce of the first batch was answered, else the batch's own timestamp, which is
-    the client's; ``ended_ms``: the time of its marker.
+    the client's; ``ended_ms``: the time of its marker, or when its topic was deleted. ``created_once``:
+    whether its topic was created only once.
     """
 
     def __init__(
@@ -53,16 +54,16 @@ class Moments:
         self.began_ms = np.where(answered_ms == UNKNOWN, first_ms, answered_ms)
         topics = zip(clusters, transactions["topic"].to_pylist(), strict=True)
         # answers and transactions name a topic by its name, which several incarnations may have had
-        created_once = np.fromiter(
+        self.created_once: Flags = np.fromiter(
             (topic in facts.created_once for topic in topics), np.bool_, transactions.num_rows
         )
-        answers = created_once & (answered_by != UNKNOWN)
+        answers = self.created_once & (answered_by != UNKNOWN)
         nothing_compacted = (whole_ms == UNKNOWN) | (longs(transactions["producer_epoch"]) > compacted)
         after = answers & (answered_ms != UNKNOWN) & (answered_by == whole_by)
         self.begins_since: Flags = nothing_compacted | (after & (answered_ms - tolerance_ms > whole_ms))
         self.ends_since: Flags = nothing_compacted | (self.ended_ms == UNKNOWN) | (self.ended_ms > whole_ms)
         dated = answers & (answered_by == known_by) & (known_ms > written_by_ms)
-        marked = created_once & (
+        marked = self.created_once & (
             _newest_markers(transactions, coverages, newest) > longs(transactions["first_offset"])
         )
         whole = np.array([each.whole for each in coverages], dtype=np.bool_)

@@ -51,7 +51,7 @@ class PartitionEvidence:
     ``requested_ms``, ``responded_ms`` and ``broker_id`` of answers to Produce. ``sent``:
     marker_senders.SENT. ``expiration``: when brokers forget producers. ``before``: what an earlier
     chapter handed down; the first of ``batches`` stand for that part. ``next_ms``: the time from which
-    the next chapter reads the log, if there is one.
+    the next chapter reads the log, if there is one. ``gone_ms``: when the topic was deleted, if it was.
     """
 
     key: LogKey
@@ -70,6 +70,7 @@ class PartitionEvidence:
     before: HandedDownLog | None = None
     next_ms: int | None = None
     is_created_once: bool = False
+    gone_ms: int | None = None
 
     def headers(self) -> Batches:
         """The headers of the batches, as Log takes them."""

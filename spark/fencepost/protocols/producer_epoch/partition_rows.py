@@ -150,7 +150,7 @@ class PartitionRows:
         self._began.append(begun_transactions.columns())
         if replayed.has_producers:
             log_key = (*replayed.key, replayed.log_start_offset())
-            log_coverage(self._coverage, log_key, replayed.log, replayed.dated)
+            log_coverage(self._coverage, log_key, replayed.log, replayed.dated, replayed.evidence.gone_ms)
         if len(replayed.log):
             (first, *others) = replayed.log.stretches
             unbroken = not others and first.to_offset is None

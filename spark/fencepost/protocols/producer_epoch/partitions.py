@@ -47,7 +47,7 @@ class Partitions:
     its metadata log was written. ``expirations``: by cluster, when its brokers forget producers.
     ``verified``: the transactional ids for which verifications.BEGAN is returned. ``next_ms``: by cluster
     that has a next chapter, the time from which that reads logs. ``created_once``: cluster and name of the
-    topics that were created only once.
+    topics that were created only once. ``gone``: by cluster, ClusterMetadata.gone.
     """
 
     batches: pa.Table
@@ -64,6 +64,7 @@ class Partitions:
     before: pa.Table = field(default_factory=PARTITION_LOGS.arrow_schema.empty_table)
     next_ms: Mapping[str, int] = field(default_factory=dict)
     created_once: Collection[tuple[str, str]] = ()
+    gone: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
 def replay_partitions(
@@ -137,6 +138,7 @@ def _evidence(partitions: Partitions) -> Iterator[PartitionEvidence]:
             before.get(key),
             partitions.next_ms.get(cluster),
             key[:2] in partitions.created_once,
+            partitions.gone.get(cluster, {}).get(topic_id or ""),
         )
 
 

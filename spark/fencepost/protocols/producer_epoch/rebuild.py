@@ -144,6 +144,7 @@ def _replayed_partitions(
                 "next_ms": dict(evidence.next_ms),
                 "tolerance_ms": evidence.tolerance_ms,
                 "created_once": topics_created_once(evidence.metadata),
+                "gone": {cluster: each.gone for cluster, each in evidence.metadata.items()},
             },
             refused_connections,
             engine.parallelism,

@@ -25,7 +25,7 @@ def partition_transactions(partition_slice: PartitionSlice) -> Mapping[str, Any]
     """The transactions that the partition holds: account.PARTITION_TRANSACTION.
 
     The answer to its Produce tells when a batch was written, by the broker's clock; its own timestamp is the
-    producer's.
+    producer's. What has no marker when the topic is deleted ends with the log.
     """
     columns = partition_slice.columns
     transactions = Transactions(*(column[~partition_slice.open] for column in partition_slice.transactions))
@@ -36,8 +36,10 @@ def partition_transactions(partition_slice: PartitionSlice) -> Mapping[str, Any]
     last = partition_slice.stretches.ends[columns["stretch"][first]] == UNKNOWN
     cluster, _, _, partition_key = partition_slice.log.key
 
-    def of_marker(column: Longs) -> Longs:
-        return np.where(ended, column[end], UNKNOWN)
+    gone_ms, after_last = partition_slice.log.evidence.gone_ms, partition_slice.log.last_offset + 1
+
+    def of_marker(column: Longs, else_: int | None = None) -> Longs:
+        return np.where(ended, column[end], UNKNOWN if else_ is None else else_)
 
     return {
         "producer_id": ids,
@@ -46,6 +48,7 @@ def partition_transactions(partition_slice: PartitionSlice) -> Mapping[str, Any]
             pa.string(),
         ),
         "producer_epoch": columns["epoch"][first],
+        "newest_epoch": np.where(ended, columns["epoch"][first], _newest_epochs(partition_slice, ids)),
         "first_offset": transactions.first_offset,
         "last_offset": transactions.last_offset,
         "batches": transactions.batches,
@@ -56,12 +59,21 @@ def partition_transactions(partition_slice: PartitionSlice) -> Mapping[str, Any]
         "marker_epoch": of_marker(columns["epoch"]),
         "marker_coordinator_epoch": of_marker(columns["coordinator_epoch"]),
         "by_operator": of_marker(_senders(partition_slice).by_operator),
-        "ended_position": of_marker(columns["base_offset"]),
+        "ended_position": of_marker(columns["base_offset"], None if gone_ms is None else after_last),
         "first_ms": columns["timestamp_ms"][first],
-        "ended_ms": of_marker(columns["timestamp_ms"]),
+        "ended_ms": of_marker(columns["timestamp_ms"], gone_ms),
         **partition_slice.log.answer_times.of(transactions.first_offset),
         "before_cut": ended & _is_before_cut(partition_slice, columns["base_offset"][end]),
     }
+
+
+def _newest_epochs(partition_slice: PartitionSlice, ids: Longs) -> Longs:
+    """The epoch of the newest row of each of these producers."""
+    rows = np.flatnonzero(partition_slice.is_newest)
+    order = np.argsort(partition_slice.columns["producer_id"][rows], kind="stable")
+    sorted_rows = rows[order]
+    at = np.searchsorted(partition_slice.columns["producer_id"][sorted_rows], ids, side="right") - 1
+    return partition_slice.columns["epoch"][sorted_rows[at]]
 
 
 def _indexed(partition_slice: PartitionSlice, transactions: Transactions, aborted: Flags) -> Longs:

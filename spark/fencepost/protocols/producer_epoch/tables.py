@@ -28,7 +28,7 @@ LOG_COVERAGE = Table(
     "silver.log_coverage",
     "Each log of transactions (__transaction_state, and every partition that has batches of a producer) "
     "cut into pieces that are completely known (no offset is missing; the state before is known, or starts "
-    "as unknown) and pieces that are not.",
+    "as unknown) and pieces that are not. The last piece goes on, unless the topic was deleted.",
     {
         **_LOG,
         # where the log began when a Produce was last answered; null without such an answer, for
@@ -171,7 +171,8 @@ TRANSACTION_MARKERS = Table(
 PARTITION_TRANSACTIONS = Table(
     "silver.partition_transactions",
     "One row per transaction in a partition's log, from the first batch of a producer to the "
-    "marker. The interval is [first_offset, ended_position).",
+    "marker, or to the end of the log if the topic was deleted. The interval is [first_offset, "
+    "ended_position).",
     {
         **_LOG,
         "partition_transaction_id": "string",  # digest of partition_key, producer_id, first_offset
@@ -184,11 +185,13 @@ PARTITION_TRANSACTIONS = Table(
         "records": "bigint",
         "open": "boolean",  # no marker yet; null if a hole may hide one
         "aborted": "boolean",  # null if open or unknown
-        # the coordinator's log, known beyond that time, has this transaction with this partition; an open one
-        # must not be completed there. Null if that log is not known beyond that time
+        # the coordinator's log, known beyond that time, has this transaction with this partition; for an open
+        # one, it has one that is not completed and will end it, of this epoch or of a later one. Null if that
+        # log is not known beyond that time
         "listed": "boolean",
         # what the coordinator had decided of an open one that it does not list any more: committed, aborted;
-        # unknown if it may be one of several; null if the coordinator never had it, and if it is listed
+        # unknown if it may be one of several, or was only part of it; null if the coordinator never had it,
+        # and if it is listed
         "coordinator_outcome": "string",
         "indexed": "boolean",  # an aborted one is in the .txnindex; null if no such index was captured
         "marker_epoch": "int",
