@@ -206,6 +206,14 @@ def test_extents(row: Row, found: list[str]) -> None:
     assert names(state(made([last], topics=topics, extents=[row]))) == found
 
 
+@pytest.mark.parametrize(("ms", "found"), [(1500, []), (-5000, ["O3:log_end_offset"])])
+def test_a_transaction_that_times_out_after_the_question_goes_on(ms: int, found: list[str]) -> None:
+    last = answered(of=None, topics={"a-p1": "A"}, partitions=[["a-p1", 0, 0, 8, 4]])
+    rows = {"transactions": [ended("aborted", ms)], "extents": [extent()]}
+    topics = [{"topic": "a-p1", "topic_id": "A", "is_live": True}]
+    assert names(state(made([last], topics=topics, **rows))) == found
+
+
 def test_a_partition_without_idempotent_producers_has_no_extent() -> None:
     last = answered(of=None, topics={"a-p1": "A"}, partitions=[["a-p1", 0, 0, 3, 3]])
     topics = [{"topic": "a-p1", "topic_id": "A", "is_live": True}]
