@@ -460,21 +460,26 @@ def test_lost_records_must_be_known(end: int, leaders: list[Row], found: list[st
 
 
 @pytest.mark.parametrize(
-    ("operator", "producer", "blamed", "found"),
+    ("operator", "producer", "client", "blamed", "found"),
     [
-        (False, True, False, ["O7:half_committed"]),
-        (True, False, False, ["O7:half_committed"]),
-        (False, True, True, []),
-        (True, True, False, []),
+        (False, True, "new", False, ["O7:half_committed"]),
+        (True, False, "new", False, ["O7:half_committed"]),
+        (False, True, "adds", False, ["O7:half_committed"]),
+        (False, True, "adds nothing", False, []),
+        (False, True, "new", True, []),
+        (True, True, "new", False, []),
     ],
+    ids=["abort", "commit", "old client", "not of the transaction", "found", "as the producer ended it"],
 )
 def test_a_transaction_cut_in_half_must_be_violated(
-    operator: bool, producer: bool, blamed: bool, found: list[str]
+    operator: bool, producer: bool, client: str, blamed: bool, found: list[str]
 ) -> None:
     known: Row = {"pid": 5, "epoch": 0}
     marker = {"Topics": [{"Name": "a-p1", "PartitionIndexes": [0]}], "TransactionResult": operator}
+    add = {"V3AndBelowTopics": [{"Name": "a-p1", "Partitions": [0]}]}
     facts = [
-        produced(txn="x0-p1", **known),
+        *([request("AddPartitionsToTxn", request=add, **known)] if client == "adds" else []),
+        produced(txn="x0-p1", version=13 if client == "new" else 11, **known),
         request("WriteTxnMarkers", client="ops-laptop", request={"Markers": [marker]}, **known),
         request("EndTxn", request={"Committed": producer}, **known),
     ]

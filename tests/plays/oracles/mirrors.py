@@ -11,6 +11,8 @@ from plays.calls import Fact
 from plays.oracles.case import Case, Fault, evidence
 from plays.producers import OPERATOR
 
+_ADDS_ITSELF = 12  # the version of Produce whose partitions the leader adds to the transaction
+
 
 def mirrors(case: Case) -> Iterator[Fault]:
     """Transactions that were cut in half, sequences with a gap, records that were acknowledged and lost."""
@@ -34,7 +36,9 @@ def _halves(case: Case) -> Iterator[Fault]:
     open_ones: dict[tuple[int, int], _Open] = {}
     for fact in case.requests():
         key = (fact.get("pid", -1), fact.get("epoch", -1))
-        if fact["api"] == "Produce" and fact.get("txn") and fact["errors"] == ["NONE"]:
+        if fact["api"] == "AddPartitionsToTxn" and set(fact["errors"]) == {"NONE"}:
+            open_ones.setdefault(key, _Open()).added(fact)
+        elif fact["api"] == "Produce" and fact.get("txn") and fact["errors"] == ["NONE"]:
             open_ones.setdefault(key, _Open()).wrote(fact)
         elif (
             fact["api"] == "WriteTxnMarkers"
@@ -96,13 +100,24 @@ def _lost(case: Case) -> Iterator[Fault]:
 
 @dataclass
 class _Open:
-    """What was written in an open transaction, and the operator's markers in it."""
+    """What was written in an open transaction, and the operator's markers in it.
 
+    A leader that verifies nothing takes records for a partition that the client has not added: the
+    transaction does not have it, and an operator is right to end what dangles there.
+    """
+
+    known: set[str] = field(default_factory=set)
     places: set[str] = field(default_factory=set)
     cuts: list[tuple[str, bool]] = field(default_factory=list)
 
+    def added(self, fact: Fact) -> None:
+        topics = fact["request"]["V3AndBelowTopics"]
+        self.known |= {f"{topic['Name']}:{p}" for topic in topics for p in topic["Partitions"]}
+
     def wrote(self, fact: Fact) -> None:
-        self.places.add(f"{fact['topic']}:{fact['p']}")
+        place = f"{fact['topic']}:{fact['p']}"
+        if fact["version"] >= _ADDS_ITSELF or place in self.known:
+            self.places.add(place)
 
     def cut(self, fact: Fact) -> None:
         (marker,) = fact["request"]["Markers"]
