@@ -488,6 +488,27 @@ def test_a_transaction_cut_in_half_must_be_violated(
     assert names(mirrors(made(facts, verdicts=verdicts))) == found
 
 
+@pytest.mark.parametrize(
+    ("version", "topic_id", "blamed", "found"),
+    [
+        (11, "A", None, ["O7:outside"]),
+        (11, "A", "no_write_outside_transaction", []),
+        (11, "A", "no_dangling_transaction", []),
+        (11, "deleted", None, []),
+        (13, "A", None, []),
+    ],
+    ids=["missed", "ended by a marker", "dangling", "of a deleted topic", "the leader adds the partition"],
+)
+def test_a_write_outside_of_a_transaction_must_be_violated(
+    version: int, topic_id: str, blamed: str | None, found: list[str]
+) -> None:
+    fact = produced(txn="x0-p1", version=version, topic_id=topic_id)
+    told = '{"producer_id": 5, "first_offset": 0, "last_offset": 1}'
+    scope = '{"topic": "a-p1", "partition": 0}'
+    verdicts = [violated(blamed, scope=scope) | {"evidence": told}] if blamed else []
+    assert names(mirrors(made([fact, answered(of=None, topics={"a-p1": "A"})], verdicts=verdicts))) == found
+
+
 def test_missing_lines_only_make_unknown() -> None:
     empty: Row = {table: [] for table in TABLES}
     commit_row = {**LINE, "topic": "a-p1", "partition": 0, "broker_error": "NONE", "outcome": "committed"}

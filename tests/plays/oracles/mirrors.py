@@ -15,8 +15,11 @@ _ADDS_ITSELF = 12  # the version of Produce whose partitions the leader adds to 
 
 
 def mirrors(case: Case) -> Iterator[Fault]:
-    """Transactions that were cut in half, sequences with a gap, records that were acknowledged and lost."""
+    """Transactions cut in half, writes outside of transactions, gaps in sequences, acknowledged records that
+    were lost.
+    """
     yield from _halves(case)
+    yield from _outside(case)
     yield from _gaps(case)
     yield from _lost(case)
 
@@ -52,6 +55,33 @@ def _halves(case: Case) -> Iterator[Fault]:
                 if commit != fact["request"]["Committed"] and (key[0], place) not in blamed:
                     told = {"producer_id": key[0], "epoch": key[1], "marker_commits": commit, "place": place}
                     yield {"fault": "O7:half_committed", "play": fact["play"], "step": fact["step"], **told}
+
+
+def _outside(case: Case) -> Iterator[Fault]:
+    """Records that a leader took without asking whether their transaction has the partition."""
+    blamed: dict[tuple[Any, ...], list[tuple[int, int]]] = {}
+    for invariant in ("no_write_outside_transaction", "no_dangling_transaction"):
+        for told in _blamed(case, invariant):
+            place = (told["producer_id"], told["topic"], told["partition"])
+            blamed.setdefault(place, []).append((told["first_offset"], told["last_offset"]))
+    added = {
+        (fact["pid"], topic["Name"], p)
+        for fact in case.requests()
+        if fact["api"] == "AddPartitionsToTxn" and set(fact["errors"]) == {"NONE"}
+        for topic in fact["request"]["V3AndBelowTopics"]
+        for p in topic["Partitions"]
+    }
+    writes = [
+        f for f in case.requests() if f["api"] == "Produce" and f.get("txn") and f["errors"] == ["NONE"]
+    ]
+    added |= {(f["pid"], f["topic"], f["p"]) for f in writes if f["version"] >= _ADDS_ITSELF}
+    live = set(case.last_answers["topics"].values()) if case.last_answers else set()
+    for fact in writes:
+        place, at = (fact["pid"], fact["topic"], fact["p"]), fact["answer"]["BaseOffset"]
+        is_found = any(first <= at <= last for first, last in blamed.get(place, ()))
+        if fact["topic_id"] in live and place not in added and not is_found:
+            told = {"place": place, "offset": at}
+            yield {"fault": "O7:outside", "play": fact["play"], "step": fact["step"], **told}
 
 
 def _gaps(case: Case) -> Iterator[Fault]:
