@@ -462,17 +462,28 @@ def test_lost_records_must_be_known(end: int, leaders: list[Row], found: list[st
 @pytest.mark.parametrize(
     ("operator", "producer", "client", "blamed", "found"),
     [
-        (False, True, "new", False, ["O7:half_committed"]),
-        (True, False, "new", False, ["O7:half_committed"]),
-        (False, True, "adds", False, ["O7:half_committed"]),
-        (False, True, "adds nothing", False, []),
-        (False, True, "new", True, []),
-        (True, True, "new", False, []),
+        (False, True, "new", None, ["O7:half_committed"]),
+        (True, False, "new", None, ["O7:half_committed"]),
+        (False, True, "adds", None, ["O7:half_committed"]),
+        (False, True, "adds nothing", None, []),
+        (False, True, "new", "marker_of_the_right_type", []),
+        (True, True, "new", None, []),
+        (True, True, "adds", None, ["O7:two_markers"]),
+        (True, True, "adds", "one_marker_each", []),
     ],
-    ids=["abort", "commit", "old client", "not of the transaction", "found", "as the producer ended it"],
+    ids=[
+        "abort",
+        "commit",
+        "old client",
+        "not of the transaction",
+        "found",
+        "as the producer ended it",
+        "twice",
+        "twice and found",
+    ],
 )
-def test_a_transaction_cut_in_half_must_be_violated(
-    operator: bool, producer: bool, client: str, blamed: bool, found: list[str]
+def test_an_operators_marker_in_a_live_transaction_must_be_violated(
+    operator: bool, producer: bool, client: str, blamed: str | None, found: list[str]
 ) -> None:
     known: Row = {"pid": 5, "epoch": 0}
     marker = {"Topics": [{"Name": "a-p1", "PartitionIndexes": [0]}], "TransactionResult": operator}
@@ -481,10 +492,10 @@ def test_a_transaction_cut_in_half_must_be_violated(
         *([request("AddPartitionsToTxn", request=add, **known)] if client == "adds" else []),
         produced(txn="x0-p1", version=13 if client == "new" else 11, **known),
         request("WriteTxnMarkers", client="ops-laptop", request={"Markers": [marker]}, **known),
-        request("EndTxn", request={"Committed": producer}, **known),
+        request("EndTxn", request={"Committed": producer}, version=5 if client == "new" else 4, **known),
     ]
     told = json.dumps({"producer_id": 5, "transaction_partition": "a-p1:0"})
-    verdicts = [violated("marker_of_the_right_type") | {"evidence": told}] if blamed else []
+    verdicts = [violated(blamed) | {"evidence": told}] if blamed else []
     assert names(mirrors(made(facts, verdicts=verdicts))) == found
 
 

@@ -11,6 +11,7 @@ from plays.calls import Fact
 from plays.oracles.case import Case, Fault, evidence
 from plays.producers import OPERATOR
 
+_MOVES_EPOCH = 5  # the version of EndTxn that moves the epoch: the coordinator's marker has another
 _ADDS_ITSELF = 12  # the version of Produce whose partitions the leader adds to the transaction
 
 
@@ -31,11 +32,15 @@ def _blamed(case: Case, invariant: str) -> list[dict[str, Any]]:
 
 
 def _halves(case: Case) -> Iterator[Fault]:
-    blamed = {
-        (told.get("producer_id"), told.get("transaction_partition"))
-        for told in _blamed(case, "marker_of_the_right_type")
-        if told["verdict"] == "violated"
-    }
+    """An operator's marker in a live transaction: of the other type, or one of two where epochs stay."""
+    wrong, twice = (
+        {
+            (told.get("producer_id"), told.get("transaction_partition"))
+            for told in _blamed(case, invariant)
+            if told["verdict"] == "violated"
+        }
+        for invariant in ("marker_of_the_right_type", "one_marker_each")
+    )
     open_ones: dict[tuple[int, int], _Open] = {}
     for fact in case.requests():
         key = (fact.get("pid", -1), fact.get("epoch", -1))
@@ -50,11 +55,14 @@ def _halves(case: Case) -> Iterator[Fault]:
         ):
             open_ones.setdefault(key, _Open()).cut(fact)
         elif fact["api"] == "EndTxn" and fact["errors"] == ["NONE"]:
-            ended = open_ones.pop(key, _Open())
-            for place, commit in ended.cuts:
-                if commit != fact["request"]["Committed"] and (key[0], place) not in blamed:
-                    told = {"producer_id": key[0], "epoch": key[1], "marker_commits": commit, "place": place}
-                    yield {"fault": "O7:half_committed", "play": fact["play"], "step": fact["step"], **told}
+            for place, commit in open_ones.pop(key, _Open()).cuts:
+                told = {"producer_id": key[0], "epoch": key[1], "marker_commits": commit, "place": place}
+                told |= {"play": fact["play"], "step": fact["step"]}
+                if commit != fact["request"]["Committed"] and (key[0], place) not in wrong:
+                    yield {"fault": "O7:half_committed", **told}
+                is_twice = commit == fact["request"]["Committed"] and fact["version"] < _MOVES_EPOCH
+                if is_twice and (key[0], place) not in twice:
+                    yield {"fault": "O7:two_markers", **told}
 
 
 def _outside(case: Case) -> Iterator[Fault]:
