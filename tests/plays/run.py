@@ -195,11 +195,12 @@ class Finder:
         self.work, self.ways = work, ways
 
     def __call__(self, script: Script) -> list[Fault]:
-        """Its faults; one called ``stage`` if the cluster failed."""
+        """Its faults. Raises ``LabError`` if the cluster failed twice."""
+        home = self.work / "again" / script.name
         try:
-            performance = perform(script, self.work / "again" / script.name)
-        except LabError as error:
-            return [{"fault": "stage", "why": str(error)}]
+            performance = perform(script, home)
+        except LabError:
+            performance = perform(script, home)
         faults = judge_all([performance], self.work / "again-lake", self.ways).faults[script.name]
         keep_faults(performance, faults)
         return faults

@@ -16,6 +16,7 @@ Find = Callable[[Script], list[Fault]]
 
 _TOGETHER = 14
 _AGAIN = 3  # a fault may need luck
+_LATER: Step = {"op": "sleep", "s": 4.0}  # and what times out while other plays go on
 
 
 def shrink(script: Script, fault: str, find: Find, seconds: float, plays: list[str]) -> Iterator[Script]:
@@ -35,6 +36,7 @@ def shrink(script: Script, fault: str, find: Find, seconds: float, plays: list[s
     small = list(script.steps)
     alone = [step for step in small if step.get("play") in plays]
     if 0 < len(alone) < len(small):
+        alone += [{"play": play, **_LATER} for play in plays]
         shows = _tried(alone, [[]] * _AGAIN, faulty, until) if len(plays) == 1 else has(alone)
         if shows:
             small = alone
