@@ -6,6 +6,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from plays.oracles.case import LABEL, Fault
@@ -92,13 +93,17 @@ def _together(
 def _tried(
     steps: list[Step], sets: Sequence[list[range]], faulty: Callable[[list[Step]], set[str]], until: float
 ) -> list[list[range]]:
-    """Of these sets of pieces those without which the fault stays."""
+    """Of these sets of pieces those without which the fault stays.
+
+    The plays are told in turns, as those of a script: a step does not come at once after the one before.
+    """
     found: list[list[range]] = []
     for at in range(0, len(sets), _TOGETHER):
         if time.monotonic() > until:
             break
         tried = {f"p{number}": each for number, each in enumerate(sets[at : at + _TOGETHER], 1)}
-        told = [step for label, each in tried.items() for step in _labelled(_without(steps, each), label)]
+        plays = [_labelled(_without(steps, each), label) for label, each in tried.items()]
+        told = [step for turn in zip_longest(*plays) for step in turn if step is not None]
         has_it = faulty(told)
         found += [each for label, each in tried.items() if label in has_it]
     return found
