@@ -29,6 +29,7 @@ TABLES = {
     "topics": "SELECT * FROM marts.fct_topic_incarnations",
     "verdicts": "SELECT * FROM marts.fct_invariant_verdicts WHERE verdict <> 'holds'",
     "coverage": "SELECT * FROM marts.fct_invariant_coverage",
+    "reasons": "SELECT cluster, invariant, reason, `unknown` FROM marts.fct_unknown_reasons",
     "leaders": "SELECT * FROM marts.fct_leader_epochs",
     "lines": "SELECT cluster, file, position, client_id, correlation_id, api_name FROM bronze.requests",
 }

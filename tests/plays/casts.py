@@ -67,7 +67,7 @@ class Casts:
                 "franz", "transfer", "franz-tx", group="franz-eos", transactional_id="franz-tx", work=300
             )
         else:
-            streams_apps.start(stage, streams_apps.Settings("streams-app", topic="orders"), "a")
+            streams_apps.start(stage, _application(maker, self.setting), "a")
 
     def _stage(self) -> LabStage:
         if self._lab is None:
@@ -83,3 +83,10 @@ class Casts:
         if self._clients is not None:
             self._clients.__exit__(None, None, None)
             time.sleep(0.5)
+
+
+def _application(maker: str, setting: Setting) -> streams_apps.Settings:
+    """An application of Kafka Streams, as a member of a streams group or of a classic one."""
+    guarantee = (("processing.guarantee", "exactly_once_v2"),) if maker == "streams-eos" else ()
+    protocol = "streams" if maker == "streams" and setting.release >= "4.2" else "classic"
+    return streams_apps.Settings(f"app-{maker}", protocol=protocol, topic="orders", more=guarantee)

@@ -10,11 +10,15 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
+from plays import names
 from plays.script import Script, Setting, Step
 
 STEPS = 60
 _AT_ONCE = 3
 _PHRASES = 4
+_HOSTILE = 0.3  # of plays: names as hostile as Kafka takes them
+_CASTS = 0.4  # of clusters: real clients from the begin
+_THREE = 0.18  # of clusters: three brokers
 MAKERS = (
     "java-consumer",
     "java-classic",
@@ -24,6 +28,8 @@ MAKERS = (
     "aiokafka",
     "franz",
     "streams",
+    "streams-classic",
+    "streams-eos",
 )
 """Real clients that a play may have beside requests by schema."""
 
@@ -34,6 +40,8 @@ def make(seed: int, plays: int, steps: int = STEPS, release: str | None = None) 
     setting = draw_setting(rng, release)
     waiting = [Play(rng, setting, f"p{number}", steps).tell() for number in range(1, plays + 1)]
     told: list[Step] = []
+    if rng.random() < _CASTS:
+        told += [draw_cast(rng, setting) for _ in range(rng.choice([1, 2]))]
     while waiting:
         chosen = rng.choice(waiting[:_AT_ONCE])
         step = next(chosen, None)
@@ -70,7 +78,7 @@ def draw_setting(rng: random.Random, release: str | None = None) -> Setting:
         settings["transaction.partition.verification.enable"] = "false"
     if rng.random() < 0.2:
         settings["group.consumer.migration.policy"] = rng.choice(["disabled", "upgrade", "downgrade"])
-    brokers = 3 if rng.random() < 0.12 else 1
+    brokers = 3 if rng.random() < _THREE else 1
     if brokers > 1:
         settings |= {
             "transaction.state.log.replication.factor": 3,
@@ -85,16 +93,29 @@ def draw_setting(rng: random.Random, release: str | None = None) -> Setting:
     return Setting(release, version, brokers, settings, tuple(options))
 
 
+def draw_cast(rng: random.Random, setting: Setting) -> Step:
+    """Real clients of one maker. Kafka Streams of 4.2 is not among the jars."""
+    has_streams = not setting.release.startswith("4.2")
+    makers = [maker for maker in MAKERS if has_streams or not maker.startswith("streams")]
+    return {"op": "cast", "maker": rng.choice(makers), "s": rng.choice([5, 8])}
+
+
 class Play:
     """Makes the steps of one play."""
 
     def __init__(self, rng: random.Random, setting: Setting, label: str, steps: int) -> None:
         self.rng, self.setting, self.label, self.steps = rng, setting, label, steps
         self.topics = {f"{name}-{label}": rng.choice([1, 2, 3]) for name in "abc"[: rng.choice([2, 3])]}
+        inside = ""
+        if self.chance(_HOSTILE):
+            inside = names.fragment(rng)
+            self.topics[names.topic(rng, "c", label)] = 2
         kinds = {"k": 2} | ({"c": 2} if setting.is_new else {})
         kinds |= {"s": 1, "h": 1} if setting.release >= "4.2" else {}
-        self.groups = [f"{kind}{n}-{label}" for kind, count in kinds.items() for n in range(count)]
-        self.ids = {f"x{n}-{label}": setting.transaction_version < 2 or self.chance(0.25) for n in range(3)}
+        self.groups = [f"{kind}{n}{inside}-{label}" for kind, count in kinds.items() for n in range(count)]
+        ids = [f"x{n}{inside}-{label}" for n in range(3)]
+        self.ids = {x: setting.transaction_version < 2 or self.chance(0.25) for x in ids}
+        self.writers = [f"i{n}{inside}-{label}" for n in range(2)]
         self.wild = rng.choice([0, 0.5, 1, 2])  # how often a client does what it should not
         self.theme = rng.choice([None, self.transaction, self.classic, self.member, self.world])
 
@@ -209,7 +230,7 @@ class Play:
     def idempotent(self) -> Iterator[Step]:
         """A producer without a transactional id, which may raise its own epoch."""
         who = {
-            "x": self.rng.choice([f"i0-{self.label}", f"i1-{self.label}"]),
+            "x": self.rng.choice(self.writers),
             "inst": 0,
             "old": not self.setting.is_new,
         }
@@ -363,7 +384,7 @@ class Play:
         yield {"op": "sleep", "s": 2.0}
 
     def cast(self) -> Iterator[Step]:
-        yield {"op": "cast", "maker": self.rng.choice(MAKERS), "s": self.rng.choice([5, 8])}
+        yield draw_cast(self.rng, self.setting)
 
     def restart(self) -> Iterator[Step]:
         yield {"op": "restart", "how": self.rng.choice(["stop", "kill"])}

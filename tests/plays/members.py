@@ -23,7 +23,7 @@ _UNKNOWN_MEMBER, _FENCED_INSTANCE, _FENCED_EPOCH, _UNRELEASED = 25, 82, 110, 111
 
 def sources(group: str) -> dict[str, str]:
     """The source topic of each subtopology of a streams group: two topics of its play."""
-    label = group.partition("-")[2]
+    label = group.rpartition("-")[2]
     return {"0": f"a-{label}", "1": f"b-{label}"}
 
 

@@ -14,6 +14,7 @@ Exit code 1 if there is a fault.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import resource
 import shutil
@@ -21,21 +22,23 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from pathlib import Path
+from threading import Lock
 
 from brokers import LabError
-from plays.judging import WAYS, Judgement, judge_all, keep_faults
+from plays.judging import WAYS, Judgement, Way, in_pieces, judge_all, keep_faults, with_holes
 from plays.making import STEPS, make
 from plays.oracles.case import Fault
 from plays.oracles.unknowns import Unknowns
 from plays.recordings import store
 from plays.script import Script, read
-from plays.shrink import shrink
+from plays.shrink import plays_of, shrink
 from plays.stage import Performance, perform
 
 _PLAYS, _CLUSTERS = 15, 6  # on one cluster, and in one lake
+_STAGES = 4  # clusters at once; most of a play is waiting
 
 
 class Season:
@@ -48,48 +51,65 @@ class Season:
         self.begun = time.monotonic()
         self.unknowns = Unknowns()
         self._lakes = 0
+        self._lock = Lock()
 
     def run(self) -> int:
         """Until the number of plays, or the time, is reached; the number of faults."""
-        with ThreadPoolExecutor(1) as judges:
-            running: Future[None] | None = None
-            for given in self._lakefuls():
-                if running is not None:
-                    running.result()
-                running = judges.submit(self._judge, given)
-            if running is not None:
-                running.result()
+        with ThreadPoolExecutor(_STAGES) as stages, ThreadPoolExecutor(1) as judges:
+            judging: Future[None] | None = None
+            given: list[Performance] = []
+            for performance in self._performances(stages):
+                given.append(performance)
+                if len(given) == _CLUSTERS:
+                    judging = self._after(judging, judges, given)
+                    given = []
+            if given:
+                judging = self._after(judging, judges, given)
+            if judging is not None:
+                judging.result()
         for fault in self.unknowns.faults():
-            print(json.dumps(fault), flush=True)
-            self.faults[fault["fault"]] += 1
+            self._note(fault)
         self._say()
         return sum(self.faults.values())
 
-    def _lakefuls(self) -> Iterator[list[Performance]]:
-        given: list[Performance] = []
-        for seed in range(self.options.seed, 1 << 31):
-            left = self.options.plays - self.counts["plays"]
-            is_late = (
-                self.options.seconds is not None and time.monotonic() - self.begun > self.options.seconds
-            )
-            if left <= 0 or is_late:
-                break
+    def _after(
+        self, judging: Future[None] | None, judges: Executor, given: list[Performance]
+    ) -> Future[None]:
+        """Judge these when the ones before are judged; clusters are given no faster than they are judged."""
+        if judging is not None:
+            judging.result()
+        return judges.submit(self._judge, given)
+
+    def _performances(self, stages: Executor) -> Iterator[Performance]:
+        """As they end, some clusters at once."""
+        scripts = self._scripts()
+        running = {stages.submit(self._perform, each) for each in itertools.islice(scripts, _STAGES)}
+        while running:
+            ended, running = wait(running, return_when=FIRST_COMPLETED)
+            running |= {stages.submit(self._perform, each) for each in itertools.islice(scripts, len(ended))}
+            yield from (found for each in ended if (found := each.result()) is not None)
+
+    def _scripts(self) -> Iterator[Script]:
+        left = self.options.plays
+        for seed in itertools.count(self.options.seed):
+            if left <= 0 or self._is_late():
+                return
             script = make(seed, min(_PLAYS, left), self.options.steps, self.options.release)
-            script = script.of(step for step in script.steps if step["op"] not in self.options.without)
-            performance = self._perform(script)
-            if performance is not None:
-                given.append(performance)
-            if len(given) == _CLUSTERS:
-                yield given
-                given = []
-        if given:
-            yield given
+            left -= _PLAYS
+            yield script.of(step for step in script.steps if step["op"] not in self.options.without)
+
+    def _is_late(self) -> bool:
+        seconds = self.options.seconds
+        return seconds is not None and time.monotonic() - self.begun > seconds
 
     def _perform(self, script: Script) -> Performance | None:
-        begun = time.monotonic()
-        self.counts.update(
-            plays=len({step.get("play") for step in script.steps}), steps=len(script.steps), clusters=1
+        begun, used = time.monotonic(), time.thread_time()
+        self._count(
+            plays=len({step["play"] for step in script.steps if "play" in step}),
+            steps=len(script.steps),
+            clusters=1,
         )
+        started = time.time()
         performance = self._try(script) or self._try(script)
         if performance is None:
             self.faults["stage"] += 1
@@ -97,9 +117,12 @@ class Season:
         facts = performance.facts
         events = Counter(fact["event"] for fact in facts)
         counted = ("request", "down", "cast", "cast_missing", "copied", "step_failed")
-        self.counts.update({name: events[name] for name in counted})
+        self._count({name: events[name] for name in counted})
+        self._count(players_cpu_s=round(time.thread_time() - used))
         setting, took = script.setting, time.monotonic() - begun
-        told = f"{events['request']} requests, {events['step_failed']} steps failed, {took:.0f} s"
+        up = (facts[0]["ts_ms"] / 1000 - started) if facts else 0.0
+        failed = f"{events['step_failed']} steps failed" if events["step_failed"] else "all steps done"
+        told = f"{events['request']} requests, {failed}, {took:.0f} s ({up:.0f} to start)"
         cluster = f"{setting.release} tv{setting.transaction_version} x{setting.brokers}"
         print(f"{script.name}: {told}; {cluster} {' '.join(setting.options)}", flush=True)
         return performance
@@ -114,15 +137,25 @@ class Season:
 
     def _judge(self, given: list[Performance]) -> None:
         self._lakes += 1
-        begun = time.monotonic()
+        begun, used = time.monotonic(), time.thread_time()
         found = judge_all(given, self.work / "lake", [WAYS[self._lakes % len(WAYS)]])
-        self.counts.update(audits=found.audits, audit_cpu_s=round(found.cpu_s))
+        self._count(audits=found.audits, audit_cpu_s=round(found.cpu_s))
         self._keep(given, found)
-        self.unknowns.add(found.cases)
+        for fault in self.unknowns.add(found.cases):
+            self._note(fault)
+        self._count(judge_cpu_s=round(time.thread_time() - used))
         print(
-            f"judged {', '.join(found.faults)}: {found.cpu_s:.0f} CPU s, {time.monotonic() - begun:.0f} s",
+            f"judged {', '.join(found.faults)}: {found.cpu_s:.0f} CPU s, {time.monotonic() - begun:.0f} s; "
+            f"{self.counts['plays']} plays played, {sum(self.faults.values())} faults",
             flush=True,
         )
+
+    def _note(self, fault: Fault) -> None:
+        """A fault that is of no cluster alone."""
+        print(f"  {json.dumps(fault)}", flush=True)
+        self.faults[fault["fault"]] += 1
+        with (self.work / "faults.jsonl").open("a") as out:
+            out.write(json.dumps(fault) + "\n")
 
     def _keep(self, given: list[Performance], found: Judgement) -> None:
         for performance in given:
@@ -138,28 +171,37 @@ class Season:
             elif not self.options.keep:
                 shutil.rmtree(performance.home)
 
+    def _count(self, *counted: Mapping[str, int], **more: int) -> None:
+        with self._lock:
+            self.counts.update(*counted, **more)
+
     def _say(self) -> None:
         used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
         cpu = sum(each.ru_utime + each.ru_stime for each in used)
         plays, seconds = max(self.counts["plays"], 1), time.monotonic() - self.begun
+        self.counts["brokers_and_clients_cpu_s"] = round(
+            used[1].ru_utime + used[1].ru_stime - self.counts["audit_cpu_s"]
+        )
+        (self.work / "unknown.json").write_text(json.dumps(self.unknowns.shares(), indent=1))
         print(dict(self.counts))
         print(f"{seconds:.0f} s, {cpu:.0f} CPU s; a play {seconds / plays:.1f} s, {cpu / plays:.1f} CPU s")
         print("\n".join(f"{count:6} {name}" for name, count in self.faults.most_common()) or "no fault")
 
 
 class Finder:
-    """Gives a script and judges it."""
+    """Gives a script and judges it, by default in all ways."""
 
-    def __init__(self, work: Path) -> None:
-        self.work = work
+    def __init__(self, work: Path, ways: Sequence[Way] = WAYS) -> None:
+        self.work, self.ways = work, ways
 
     def __call__(self, script: Script) -> list[Fault]:
-        """Its faults; one called ``stage`` if the cluster failed."""
+        """Its faults. Raises ``LabError`` if the cluster failed twice."""
+        home = self.work / "again" / script.name
         try:
-            performance = perform(script, self.work / "again" / script.name)
-        except LabError as error:
-            return [{"fault": "stage", "why": str(error)}]
-        faults = judge_all([performance], self.work / "again-lake", WAYS).faults[script.name]
+            performance = perform(script, home)
+        except LabError:
+            performance = perform(script, home)
+        faults = judge_all([performance], self.work / "again-lake", self.ways).faults[script.name]
         keep_faults(performance, faults)
         return faults
 
@@ -176,12 +218,17 @@ def _shrink(options: argparse.Namespace, work: Path) -> int:
     kept = options.files[0].with_name("faults.jsonl")
     known = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
     named: Fault = next((f for f in known if f["fault"] == options.fault), {})
-    plays = named.get("plays") or [named["play"]] if named.get("play") or named.get("plays") else []
+    plays = sorted(plays_of(named)) if named else []
     target = work / f"small-{script.name}-{options.fault.replace(':', '-')}.jsonl"
-    for small in shrink(script, options.fault, Finder(work), options.seconds or 1800, plays):
+    target.unlink(missing_ok=True)
+    ways = [way for name, way in (("O6", in_pieces), ("O9", with_holes)) if options.fault.startswith(name)]
+    smaller = shrink(script, options.fault, Finder(work, ways), options.seconds or 1800, plays)
+    for small in smaller:
         small.write(target)
         print(f"{len(small.steps)} steps: {target}", flush=True)
-    return 0
+    if not target.exists():
+        print(f"{options.fault} did not show again: give the script to replay some times")
+    return int(not target.exists())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

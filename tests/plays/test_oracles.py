@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from plays.audits import TABLES
+from plays.oracles import unknowns
 from plays.oracles.case import Case
 from plays.oracles.holes import holes
 from plays.oracles.mirrors import mirrors
@@ -205,6 +206,14 @@ def test_extents(row: Row, found: list[str]) -> None:
     assert names(state(made([last], topics=topics, extents=[row]))) == found
 
 
+@pytest.mark.parametrize(("ms", "found"), [(1500, []), (-5000, ["O3:log_end_offset"])])
+def test_a_transaction_that_times_out_after_the_question_goes_on(ms: int, found: list[str]) -> None:
+    last = answered(of=None, topics={"a-p1": "A"}, partitions=[["a-p1", 0, 0, 8, 4]])
+    rows = {"transactions": [ended("aborted", ms)], "extents": [extent()]}
+    topics = [{"topic": "a-p1", "topic_id": "A", "is_live": True}]
+    assert names(state(made([last], topics=topics, **rows))) == found
+
+
 def test_a_partition_without_idempotent_producers_has_no_extent() -> None:
     last = answered(of=None, topics={"a-p1": "A"}, partitions=[["a-p1", 0, 0, 3, 3]])
     topics = [{"topic": "a-p1", "topic_id": "A", "is_live": True}]
@@ -215,6 +224,7 @@ DANGLING = {"topic": "a-p1", "partition": 0, "producer_id": 5}
 UNSURE = {
     **violated("no_dangling_transaction", scope='{"topic": "a-p1", "partition": 0}'),
     "verdict": "unknown",
+    "reason": "not_captured",
     "evidence": '{"producer_id": 5}',
 }
 
@@ -321,6 +331,15 @@ OTHER = [init(0, 0, "c-p1"), init(50, 1, "other-p1")]
 )
 def test_refusals(facts: list[Row], rows: list[Row], found: list[str]) -> None:
     assert names(refusals(made(facts, events=rows, lines=[LINE]))) == found
+
+
+def test_producers_without_an_id_have_nothing_in_common() -> None:
+    """What moved one idempotent producer is no cause of another's refusal."""
+    one, other = (init(ms, 0, f"i{ms}-p1") | {"request": {"ProducerId": -1}} for ms in (0, 50))
+    other["answer"]["ProducerId"] = 6
+    facts = [one, other, write(100, 0) | {"txn": None}]
+    rows = [refused("INVALID_PRODUCER_EPOCH", "local", "i0-p1", 50)]
+    assert names(refusals(made(facts, events=rows, lines=[LINE]))) == []
 
 
 def test_a_refusal_is_found_by_its_request_not_by_its_time() -> None:
@@ -441,27 +460,64 @@ def test_lost_records_must_be_known(end: int, leaders: list[Row], found: list[st
 
 
 @pytest.mark.parametrize(
-    ("operator", "producer", "blamed", "found"),
+    ("operator", "producer", "client", "blamed", "found"),
     [
-        (False, True, False, ["O7:half_committed"]),
-        (True, False, False, ["O7:half_committed"]),
-        (False, True, True, []),
-        (True, True, False, []),
+        (False, True, "new", None, ["O7:half_committed"]),
+        (True, False, "new", None, ["O7:half_committed"]),
+        (False, True, "adds", None, ["O7:half_committed"]),
+        (False, True, "adds nothing", None, []),
+        (False, True, "new", "marker_of_the_right_type", []),
+        (True, True, "new", None, []),
+        (True, True, "adds", None, ["O7:two_markers"]),
+        (True, True, "adds", "one_marker_each", []),
+    ],
+    ids=[
+        "abort",
+        "commit",
+        "old client",
+        "not of the transaction",
+        "found",
+        "as the producer ended it",
+        "twice",
+        "twice and found",
     ],
 )
-def test_a_transaction_cut_in_half_must_be_violated(
-    operator: bool, producer: bool, blamed: bool, found: list[str]
+def test_an_operators_marker_in_a_live_transaction_must_be_violated(
+    operator: bool, producer: bool, client: str, blamed: str | None, found: list[str]
 ) -> None:
     known: Row = {"pid": 5, "epoch": 0}
     marker = {"Topics": [{"Name": "a-p1", "PartitionIndexes": [0]}], "TransactionResult": operator}
+    add = {"V3AndBelowTopics": [{"Name": "a-p1", "Partitions": [0]}]}
     facts = [
-        produced(txn="x0-p1", **known),
+        *([request("AddPartitionsToTxn", request=add, **known)] if client == "adds" else []),
+        produced(txn="x0-p1", version=13 if client == "new" else 11, **known),
         request("WriteTxnMarkers", client="ops-laptop", request={"Markers": [marker]}, **known),
-        request("EndTxn", request={"Committed": producer}, **known),
+        request("EndTxn", request={"Committed": producer}, version=5 if client == "new" else 4, **known),
     ]
     told = json.dumps({"producer_id": 5, "transaction_partition": "a-p1:0"})
-    verdicts = [violated("marker_of_the_right_type") | {"evidence": told}] if blamed else []
+    verdicts = [violated(blamed) | {"evidence": told}] if blamed else []
     assert names(mirrors(made(facts, verdicts=verdicts))) == found
+
+
+@pytest.mark.parametrize(
+    ("version", "topic_id", "blamed", "found"),
+    [
+        (11, "A", None, ["O7:outside"]),
+        (11, "A", "no_write_outside_transaction", []),
+        (11, "A", "no_dangling_transaction", []),
+        (11, "deleted", None, []),
+        (13, "A", None, []),
+    ],
+    ids=["missed", "ended by a marker", "dangling", "of a deleted topic", "the leader adds the partition"],
+)
+def test_a_write_outside_of_a_transaction_must_be_violated(
+    version: int, topic_id: str, blamed: str | None, found: list[str]
+) -> None:
+    fact = produced(txn="x0-p1", version=version, topic_id=topic_id)
+    told = '{"producer_id": 5, "first_offset": 0, "last_offset": 1}'
+    scope = '{"topic": "a-p1", "partition": 0}'
+    verdicts = [violated(blamed, scope=scope) | {"evidence": told}] if blamed else []
+    assert names(mirrors(made([fact, answered(of=None, topics={"a-p1": "A"})], verdicts=verdicts))) == found
 
 
 def test_missing_lines_only_make_unknown() -> None:
@@ -480,24 +536,48 @@ def test_missing_lines_only_make_unknown() -> None:
     assert names(holes(whole, other)) == ["O9:epoch_order", "O9:commits.truth"]
 
 
+LISTED = {"status_transitions:cleaned_away": 0.01}
+O8 = "O8:status_transitions:"
+
+
 @pytest.mark.parametrize(
-    ("unknown", "facts", "found"),
+    ("reason", "unknown", "facts", "found"),
     [
-        (0, [], []),
-        (5, [], ["O8:status_transitions"]),
-        (5, [{"event": "down", "ts_ms": BEGIN_MS, "how": "kill"}], []),
+        ("cleaned_away", 0, [], []),
+        ("cleaned_away", 3, [], []),
+        ("cleaned_away", 4, [], [f"{O8}cleaned_away"]),
+        ("not_captured", 1, [], [f"{O8}not_captured"] * 2),
+        ("not_captured", 1, [{"event": "down", "ts_ms": BEGIN_MS, "how": "kill"}], []),
     ],
-    ids=["none", "some", "a broker was killed"],
+    ids=["none", "as many as may be", "too many", "a reason that is not listed", "a broker was killed"],
 )
-def test_what_was_captured_is_known(unknown: int, facts: list[Row], found: list[str]) -> None:
-    row = {"invariant": "status_transitions", "checked": 300, "unknown": unknown}
+def test_what_was_captured_is_known(
+    reason: str, unknown: int, facts: list[Row], found: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reasons that are not listed are found in each cluster, too high shares over all of them."""
+    monkeypatch.setattr(unknowns, "MOST", LISTED)
+    checked = {"invariant": "status_transitions", "checked": 300}
+    reasons = [{"invariant": "status_transitions", "reason": reason, "unknown": unknown}] if unknown else []
+    cases = [made([*facts, answered(of=None)], coverage=[checked], reasons=reasons)] * 2
     counted = Unknowns()
-    counted.add([made([*facts, answered(of=None)], coverage=[row])] * 2)
-    assert names(counted.faults()) == found
+    assert names([*counted.add(cases), *counted.faults()]) == found
 
 
-def test_few_events_have_no_share() -> None:
-    row = {"invariant": "status_transitions", "checked": 300, "unknown": 300}
+def test_few_events_have_no_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unknowns, "MOST", LISTED)
+    rows = {
+        "coverage": [{"invariant": "status_transitions", "checked": 300}],
+        "reasons": [{"invariant": "status_transitions", "reason": "cleaned_away", "unknown": 300}],
+    }
     counted = Unknowns()
-    counted.add([made([answered(of=None)], coverage=[row])])
-    assert names(counted.faults()) == []
+    assert names([*counted.add([made([answered(of=None)], **rows)]), *counted.faults()]) == []
+
+
+def test_a_reason_counts_where_the_players_know_the_truth() -> None:
+    row = {**LINE, "topic": "a-p1", "partition": 0, "truth": "unknown", "commit_id": "c"}
+    row["unknown_reason"] = "several_states"
+    counted = Unknowns()
+    case = made([commit() | {"truth": "owner"}, answered(of=None)], commits=[row])
+    list(counted.add([case]))
+    share = {"unknown": 1, "checked": 1, "share": 1.0}
+    assert counted.shares() == {"truth_owner:several_states": share}

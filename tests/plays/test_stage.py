@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from plays.making import make
+from plays.oracles.case import Fault
 from plays.script import Script, Step, read
 from plays.shrink import shrink
 from plays.stage import perform
@@ -68,11 +69,35 @@ def test_a_failure_is_made_small() -> None:
         {"op": "b", "play": "p9"},
     ]
 
-    def find(tried: Script) -> list[dict[str, str]]:
-        ops = [step["op"] for step in tried.steps]
-        return [{"fault": "O2:x"}] if "a" in ops and "b" in ops[ops.index("a") :] else []
+    def find(tried: Script) -> list[Fault]:
+        ops: dict[str, list[str]] = {}
+        for step in tried.steps:
+            ops.setdefault(str(step.get("play")), []).append(step["op"])
+        faulty = [label for label, told in ops.items() if "a" in told and "b" in told[told.index("a") :]]
+        return [{"fault": "O2:x", "play": label} for label in faulty]
 
     *_, smallest = shrink(script.of(steps), "O2:x", find, 60, [])
     assert [step["op"] for step in smallest.steps] == ["a", "b"]
     first, *_ = shrink(script.of(steps), "O2:x", find, 60, ["p9"])
-    assert len(first.steps) == 2
+    assert [step["op"] for step in first.steps] == ["a", "b", "sleep"]
+
+
+def test_tries_of_one_play_are_made_together() -> None:
+    """What needs three steps of a long play is left with these three, after few scripts."""
+    steps: list[Step] = [{"play": "p7", "op": str(number), "topic": "a-p7"} for number in range(60)]
+    scripts = []
+
+    def find(tried: Script) -> list[Fault]:
+        scripts.append(tried)
+        labels = {step["play"] for step in tried.steps}
+        ops = {label: [s["op"] for s in tried.steps if s["topic"] == f"a-{label}"] for label in labels}
+        wanted = ["3", "31", "58"]
+        return [
+            {"fault": "O3:x", "kafka": f"a-{label}:0"}
+            for label, told in ops.items()
+            if [op for op in told if op in wanted] == wanted
+        ]
+
+    *_, smallest = shrink(make(7, 1).of(steps), "O3:x", find, 60, ["p7"])
+    assert [step["op"] for step in smallest.steps] == ["3", "31", "58"]
+    assert len(scripts) < 25

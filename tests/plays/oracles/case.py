@@ -17,7 +17,9 @@ from plays.script import Script, Step
 Fault = dict[str, Any]
 """``fault`` is its name, which is the same whenever the fault is; ``play`` the label, if it is one play's."""
 
-_LABEL = re.compile(r"-(p\d+)\b")
+LABEL = re.compile(r"-(p\d+)\b")
+"""The label of a play in a name."""
+
 _LOST_BEFORE_KILL_MS = 3000  # lines that a killed broker may not have written
 _AROUND_DOWN_MS = 15_000
 
@@ -76,7 +78,7 @@ class Case:
         """The plays that a verdict is about, by the names and producer ids in it."""
         text = " ".join(str(row[name]) for name in ("scope", "witness", "evidence"))
         ids = re.findall(r'"producer_id": ?"?(\d+)', text)
-        return set(_LABEL.findall(text)) | {self.owners[int(i)] for i in ids if int(i) in self.owners}
+        return set(LABEL.findall(text)) | {self.owners[int(i)] for i in ids if int(i) in self.owners}
 
     @cached_property
     def steps(self) -> dict[str | None, list[Step]]:

@@ -11,10 +11,16 @@ from plays.calls import Fact
 from plays.oracles.case import Case, Fault, evidence
 from plays.producers import OPERATOR
 
+_MOVES_EPOCH = 5  # the version of EndTxn that moves the epoch: the coordinator's marker has another
+_ADDS_ITSELF = 12  # the version of Produce whose partitions the leader adds to the transaction
+
 
 def mirrors(case: Case) -> Iterator[Fault]:
-    """Transactions that were cut in half, sequences with a gap, records that were acknowledged and lost."""
+    """Transactions cut in half, writes outside of transactions, gaps in sequences, acknowledged records that
+    were lost.
+    """
     yield from _halves(case)
+    yield from _outside(case)
     yield from _gaps(case)
     yield from _lost(case)
 
@@ -26,15 +32,21 @@ def _blamed(case: Case, invariant: str) -> list[dict[str, Any]]:
 
 
 def _halves(case: Case) -> Iterator[Fault]:
-    blamed = {
-        (told.get("producer_id"), told.get("transaction_partition"))
-        for told in _blamed(case, "marker_of_the_right_type")
-        if told["verdict"] == "violated"
-    }
+    """An operator's marker in a live transaction: of the other type, or one of two where epochs stay."""
+    wrong, twice = (
+        {
+            (told.get("producer_id"), told.get("transaction_partition"))
+            for told in _blamed(case, invariant)
+            if told["verdict"] == "violated"
+        }
+        for invariant in ("marker_of_the_right_type", "one_marker_each")
+    )
     open_ones: dict[tuple[int, int], _Open] = {}
     for fact in case.requests():
         key = (fact.get("pid", -1), fact.get("epoch", -1))
-        if fact["api"] == "Produce" and fact.get("txn") and fact["errors"] == ["NONE"]:
+        if fact["api"] == "AddPartitionsToTxn" and set(fact["errors"]) == {"NONE"}:
+            open_ones.setdefault(key, _Open()).added(fact)
+        elif fact["api"] == "Produce" and fact.get("txn") and fact["errors"] == ["NONE"]:
             open_ones.setdefault(key, _Open()).wrote(fact)
         elif (
             fact["api"] == "WriteTxnMarkers"
@@ -43,11 +55,41 @@ def _halves(case: Case) -> Iterator[Fault]:
         ):
             open_ones.setdefault(key, _Open()).cut(fact)
         elif fact["api"] == "EndTxn" and fact["errors"] == ["NONE"]:
-            ended = open_ones.pop(key, _Open())
-            for place, commit in ended.cuts:
-                if commit != fact["request"]["Committed"] and (key[0], place) not in blamed:
-                    told = {"producer_id": key[0], "epoch": key[1], "marker_commits": commit, "place": place}
-                    yield {"fault": "O7:half_committed", "play": fact["play"], "step": fact["step"], **told}
+            for place, commit in open_ones.pop(key, _Open()).cuts:
+                told = {"producer_id": key[0], "epoch": key[1], "marker_commits": commit, "place": place}
+                told |= {"play": fact["play"], "step": fact["step"]}
+                if commit != fact["request"]["Committed"] and (key[0], place) not in wrong:
+                    yield {"fault": "O7:half_committed", **told}
+                is_twice = commit == fact["request"]["Committed"] and fact["version"] < _MOVES_EPOCH
+                if is_twice and (key[0], place) not in twice:
+                    yield {"fault": "O7:two_markers", **told}
+
+
+def _outside(case: Case) -> Iterator[Fault]:
+    """Records that a leader took without asking whether their transaction has the partition."""
+    blamed: dict[tuple[Any, ...], list[tuple[int, int]]] = {}
+    for invariant in ("no_write_outside_transaction", "no_dangling_transaction"):
+        for told in _blamed(case, invariant):
+            place = (told["producer_id"], told["topic"], told["partition"])
+            blamed.setdefault(place, []).append((told["first_offset"], told["last_offset"]))
+    added = {
+        (fact["pid"], topic["Name"], p)
+        for fact in case.requests()
+        if fact["api"] == "AddPartitionsToTxn" and set(fact["errors"]) == {"NONE"}
+        for topic in fact["request"]["V3AndBelowTopics"]
+        for p in topic["Partitions"]
+    }
+    writes = [
+        f for f in case.requests() if f["api"] == "Produce" and f.get("txn") and f["errors"] == ["NONE"]
+    ]
+    added |= {(f["pid"], f["topic"], f["p"]) for f in writes if f["version"] >= _ADDS_ITSELF}
+    live = set(case.last_answers["topics"].values()) if case.last_answers else set()
+    for fact in writes:
+        place, at = (fact["pid"], fact["topic"], fact["p"]), fact["answer"]["BaseOffset"]
+        is_found = any(first <= at <= last for first, last in blamed.get(place, ()))
+        if fact["topic_id"] in live and place not in added and not is_found:
+            told = {"place": place, "offset": at}
+            yield {"fault": "O7:outside", "play": fact["play"], "step": fact["step"], **told}
 
 
 def _gaps(case: Case) -> Iterator[Fault]:
@@ -96,13 +138,24 @@ def _lost(case: Case) -> Iterator[Fault]:
 
 @dataclass
 class _Open:
-    """What was written in an open transaction, and the operator's markers in it."""
+    """What was written in an open transaction, and the operator's markers in it.
 
+    A leader that verifies nothing takes records for a partition that the client has not added: the
+    transaction does not have it, and an operator is right to end what dangles there.
+    """
+
+    known: set[str] = field(default_factory=set)
     places: set[str] = field(default_factory=set)
     cuts: list[tuple[str, bool]] = field(default_factory=list)
 
+    def added(self, fact: Fact) -> None:
+        topics = fact["request"]["V3AndBelowTopics"]
+        self.known |= {f"{topic['Name']}:{p}" for topic in topics for p in topic["Partitions"]}
+
     def wrote(self, fact: Fact) -> None:
-        self.places.add(f"{fact['topic']}:{fact['p']}")
+        place = f"{fact['topic']}:{fact['p']}"
+        if fact["version"] >= _ADDS_ITSELF or place in self.known:
+            self.places.add(place)
 
     def cut(self, fact: Fact) -> None:
         (marker,) = fact["request"]["Markers"]

@@ -100,7 +100,8 @@ def refused(case: Case) -> Iterator[Refusal]:
         history, is_producers = histories.setdefault(_transactional_id(fact), History()), "pid" in fact
         if set(fact["errors"]) & (PRODUCER if is_producers else GROUP) and _must_have_row(case, fact):
             line = case.lines.get(request_of(fact))
-            cause = history.cause(fact) if is_producers and not _moves_by_itself(case) else None
+            is_told = is_producers and _transactional_id(fact) is not None and not _moves_by_itself(case)
+            cause = history.cause(fact) if is_told else None
             is_future = is_producers and history.is_future(fact)
             yield Refusal(fact, events.get(line), cause, is_future, line is not None)
         if fact["api"] in ("InitProducerId", "EndTxn"):

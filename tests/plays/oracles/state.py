@@ -12,6 +12,7 @@ from plays.oracles.case import Case, Fault, differ, evidence, millis
 from plays.questions import is_open
 
 _TOLERANCE_MS = 60
+_QUESTIONS_MS = 2000  # that the last questions take
 _OUTCOMES: dict[str, set[str | None]] = {
     "CompleteCommit": {"committed"},
     "CompleteAbort": {"aborted"},
@@ -127,10 +128,19 @@ def _offsets(case: Case, last: Fact) -> Iterator[Fault]:
 
 
 def _partitions(case: Case, last: Fact) -> Iterator[Fault]:
-    """Log ends and last stable offsets; ``log_start_offset`` is that of the captured segments."""
+    """Log ends and last stable offsets; ``log_start_offset`` is that of the captured segments.
+
+    A transaction that timed out after the question wrote its markers after it.
+    """
     found = {(row["partition_key"], row["partition"]): row for row in case.rows["extents"]}
+    ended = {
+        place
+        for row in case.rows["transactions"]
+        if (millis(row["prepared_at"]) or 0) > last["ts_ms"] - _QUESTIONS_MS
+        for place in row["transaction_partitions"] or ()
+    }
     for topic, p, *offsets in last["partitions"]:
-        if topic.startswith("__") or len(offsets) < 3:
+        if topic.startswith("__") or len(offsets) < 3 or f"{topic}:{p}" in ended:
             continue
         row = found.get((f"{last['topics'][topic]}:{p}", p))
         if row is None:
@@ -140,13 +150,8 @@ def _partitions(case: Case, last: Fact) -> Iterator[Fault]:
         for name, value in (("log_end_offset", offsets[1]), ("last_stable_offset", offsets[2])):
             if row[name] != value:
                 unknown = "unknown_" if row[name] is None else ""
-                yield {
-                    "fault": f"O3:{unknown}{name}",
-                    "place": [topic, p],
-                    "kafka": offsets,
-                    "marts": row[name],
-                    "held_by": row["held_by"],
-                }
+                differs = {"kafka": offsets, "marts": row[name], "held_by": row["held_by"]}
+                yield {"fault": f"O3:{unknown}{name}", "place": [topic, p], **differs}
 
 
 def _dangling(case: Case, last: Fact) -> Iterator[Fault]:
@@ -155,7 +160,7 @@ def _dangling(case: Case, last: Fact) -> Iterator[Fault]:
         hanging(last),
         {(row["topic"], row["partition"], row["producer_id"]) for row in case.rows["dangling"]},
     )
-    missed = hangs - listed - unsure_of_hanging(case)
+    missed = hangs - listed - unsure_of_hanging(case).keys()
     for name, places in (("dangling_by_marts_only", listed - hangs), ("dangling_missed", missed)):
         if places:
             yield {"fault": f"O3:{name}", "places": sorted(places)}
@@ -173,15 +178,17 @@ def hanging(last: Fact) -> set[tuple[str, int, int]]:
     return {(t, p, pid) for t, p, pid, epoch in open_ones if known.get((pid, f"{t}:{p}"), -1) < epoch}
 
 
-def unsure_of_hanging(case: Case) -> set[tuple[str, int, int]]:
-    """Of which of them the audit does not know whether they hang."""
+def unsure_of_hanging(case: Case) -> dict[tuple[str, int, int], str]:
+    """Of which of them the audit does not know whether they hang, and why."""
     unknown = [
         row
         for row in case.rows["verdicts"]
         if (row["invariant"], row["verdict"]) == ("no_dangling_transaction", "unknown")
     ]
-    scopes = [(json.loads(row["scope"]), evidence(row)) for row in unknown]
-    return {(scope["topic"], scope["partition"], told["producer_id"]) for scope, told in scopes}
+    told = [(json.loads(row["scope"]), evidence(row), row["reason"]) for row in unknown]
+    return {
+        (scope["topic"], scope["partition"], found["producer_id"]): reason for scope, found, reason in told
+    }
 
 
 def _transactions(case: Case, last: Fact) -> Iterator[Fault]:

@@ -1,10 +1,12 @@
-"""O8: where everything was captured, little is unknown: at most a share of each invariant's events."""
+"""O8: where everything was captured, little is unknown: for each reason a share of a definition's events."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from plays.oracles.case import Case, Fault
 from plays.oracles.owners import is_sure, judged_commits
@@ -14,50 +16,76 @@ from plays.oracles.state import hanging, unsure_of_hanging
 ENOUGH = 500
 """Of fewer events a share says nothing."""
 
-MOST: dict[str, float] = {}
-"""The highest share of events of which the invariant is unknown; it may only fall. 0 for all others."""
+_MOST = Path(__file__).with_name("most_unknown.json")
+
+MOST: dict[str, float] = json.loads(_MOST.read_text())
+"""By ``DEFINITION:REASON`` the highest share of the definition's events that may be unknown for this reason.
+
+It may only fall. What is not listed is never unknown.
+"""
 
 
 @dataclass
 class Unknowns:
-    """How many events of each invariant were checked, and are unknown, where evidence is complete."""
+    """How many events of each definition were checked, and are unknown for which reason, where evidence is
+    complete.
+
+    Definitions are the marked ones of the specifications, and three more: ``truth_...`` are accepted commits
+    and ``cause_...`` refusals whose truth and cause the players know, ``dangling`` transactions that Kafka
+    says are open.
+    """
 
     checked: Counter[str] = field(default_factory=Counter)
-    unknown: Counter[str] = field(default_factory=Counter)
+    unknown: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def add(self, cases: Iterable[Case]) -> None:
-        """Count these clusters, too.
-
-        ``truth_...`` are accepted commits and ``cause_...`` refusals whose truth and cause the players know,
-        ``dangling`` transactions that Kafka says are open.
-        """
+    def add(self, cases: Iterable[Case]) -> Iterator[Fault]:
+        """Count these clusters, too; what is unknown there for a reason that is not listed is a fault."""
         for case in filter(is_complete, cases):
             for row in case.rows["coverage"]:
                 self.checked[row["invariant"]] += row["checked"] or 0
-                self.unknown[row["invariant"]] += row["unknown"] or 0
-            for fact, commit, _ in judged_commits(case):
-                for truth in ("owner", "anothers"):
-                    if commit is not None and is_sure(fact, truth):
-                        self._count(f"truth_{truth}", commit["truth"] == "unknown")
-            if case.last_answers is not None:
-                unsure = unsure_of_hanging(case)
-                for place in hanging(case.last_answers):
-                    self._count("dangling", place in unsure)
-            for refusal in refused(case):
-                if refusal.found is not None and refusal.cause is not None:
-                    self._count(f"cause_{refusal.fact['api']}", refusal.found[0]["cause"] is None)
-
-    def _count(self, name: str, is_unknown: bool) -> None:
-        self.checked[name] += 1
-        self.unknown[name] += is_unknown
+            found = Counter({(r["invariant"], r["reason"]): r["unknown"] for r in case.rows["reasons"]})
+            for definition, reason in _known_by_players(case):
+                self.checked[definition] += 1
+                found.update([(definition, reason)] if reason else [])
+            for (definition, reason), count in found.items():
+                self.unknown[definition, reason] += count
+                if f"{definition}:{reason}" not in MOST:
+                    told = {"cluster": case.script.name, "unknown": count}
+                    yield {"fault": f"O8:{definition}:{reason}", **told}
 
     def faults(self) -> Iterator[Fault]:
-        """Invariants of which more is unknown than ``MOST``."""
-        for invariant, unknown in self.unknown.items():
-            checked, most = self.checked[invariant], MOST.get(invariant, 0.0)
-            if checked >= ENOUGH and unknown > most * checked:
-                counts = {"unknown": unknown, "checked": checked, "share": round(unknown / checked, 4)}
-                yield {"fault": f"O8:{invariant}", "most": most, **counts}
+        """What is unknown more often than ``MOST`` says."""
+        for (definition, reason), unknown in self.unknown.items():
+            checked, most = self.checked[definition], MOST.get(f"{definition}:{reason}")
+            if most is not None and checked >= ENOUGH and unknown > most * checked:
+                yield {"fault": f"O8:{definition}:{reason}", "most": most, **share(unknown, checked)}
+
+    def shares(self) -> dict[str, dict[str, float]]:
+        """What was counted, as ``MOST`` has it."""
+        found = sorted(self.unknown.items())
+        return {f"{name}:{reason}": share(count, self.checked[name]) for (name, reason), count in found}
+
+
+def share(unknown: int, checked: int) -> dict[str, float]:
+    """Two counts and their share."""
+    return {"unknown": unknown, "checked": checked, "share": round(unknown / max(checked, 1), 4)}
+
+
+def _known_by_players(case: Case) -> Iterator[tuple[str, str | None]]:
+    """What the players or Kafka know, and the reason for which the audit does not."""
+    for fact, commit, _ in judged_commits(case):
+        for truth in ("owner", "anothers"):
+            if commit is not None and is_sure(fact, truth):
+                yield f"truth_{truth}", commit["unknown_reason"] if commit["truth"] == "unknown" else None
+    if case.last_answers is not None:
+        unsure = unsure_of_hanging(case)
+        for place in hanging(case.last_answers):
+            yield "dangling", unsure.get(place)
+    for refusal in refused(case):
+        if refusal.found is not None and refusal.cause is not None:
+            row, told = refusal.found
+            reason = None if row["cause"] else told.get("unknown_reason") or "no_reason"
+            yield f"cause_{refusal.fact['api']}", reason
 
 
 def is_complete(case: Case) -> bool:
