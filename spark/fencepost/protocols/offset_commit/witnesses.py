@@ -238,11 +238,12 @@ def _firm(line: Answer, answered: AnsweredEpoch, before: _Last | None, *, new: b
     """
     if isinstance(line, HeartbeatAnswer):
         return None
-    if line.api_key == JOIN_GROUP:
-        rises = before is not None and before.answered.epoch < answered.epoch
-        return line if rises or new or not line.named else None
+    rises = before is not None and before.answered.epoch < answered.epoch
+    if line.api_key == JOIN_GROUP and (rises or new or not line.named):
+        return line
     if before is None:
         return None
     if line.api_key == HEARTBEAT and line.fine and answered.rebalancing is False:
         return line
+    # also if it joined once more in the same generation, as after an answer that it did not get
     return before.firm if before.answered.epoch == answered.epoch else None
