@@ -314,6 +314,14 @@ Lists(p, id, epoch) ==
     /\ \/ Status = "Ongoing" /\ Epoch = epoch
        \/ Preparing /\ Epoch \in {epoch, epoch + 1}
 
+\* The coordinator has a transaction with p that it has not completed, and its marker will end what is open there: also
+\* what was left open at an earlier epoch.
+WillEnd(p, id, epoch) ==
+    /\ Id = id
+    /\ p \in transactionPartitions
+    /\ Status = "Ongoing" \/ Preparing
+    /\ Epoch >= epoch
+
 -----------------------------------------------------------------------------
 (***************************************************************************)
 (* The last conjunct of every action: what the logs show after it.         *)
@@ -323,7 +331,7 @@ Lists(p, id, epoch) ==
 OpenTransaction(p, id) ==
     [partition |-> p, producerId |-> id, producerEpoch |-> appendedEpoch[p][id],
      firstOffset |-> currentTxnFirstOffset[p][id], open |-> TRUE, aborted |-> FALSE,
-     listed |-> Lists(p, id, appendedEpoch[p][id]), indexed |-> FALSE]
+     listed |-> WillEnd(p, id, appendedEpoch[p][id]), indexed |-> FALSE]
 
 OpenTransactions ==
     UNION {{OpenTransaction(p, id) : id \in {k \in DOMAIN appendedEpoch[p] : currentTxnFirstOffset[p][k] # -1}} :
@@ -989,7 +997,8 @@ Indexed(type) == type = "ABORT"
 \* The transaction that the marker ends, if one is open. It is the coordinator's if that has prepared it at this epoch.
 Ended(m) ==
     {[OpenTransaction(m.partition, m.id) EXCEPT !.open = FALSE, !.aborted = m.type = "ABORT",
-                                                !.listed = @ /\ Preparing /\ m.epoch = Epoch,
+                                                !.listed = Lists(m.partition, m.id, appendedEpoch[m.partition][m.id])
+                                                           /\ Preparing /\ m.epoch = Epoch,
                                                 !.indexed = Indexed(m.type)] :
         id \in {k \in DOMAIN appendedEpoch[m.partition] \cap {m.id} : currentTxnFirstOffset[m.partition][k] # -1}}
 

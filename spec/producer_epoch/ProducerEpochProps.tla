@@ -534,7 +534,13 @@ NoStaleEndGranted ==
 \* about the state that the request met. What is let through here is a write of the current transaction.
 \*
 \* Where it does not hold: CONCURRENT_TRANSACTIONS is right at any time. Errors of other kinds are not judged. A request
-\* whose record is not found met one of several states: it is violated only if it is in every one of them.
+\* whose record is not found met one of several states: it is violated only if it is in every one of them. It is unknown
+\* (several_states) where other requests moved the id within clock.tolerance_ms before it, on other connections: as when a
+\* client adds partitions on one connection and writes on another, or is refused within milliseconds of the one that fenced
+\* it. A lower tolerance settles that, if brokers write their request logs without delay. Where compaction has been over the
+\* coordinator's log (cleaned_away) only that log as it was before settles it: capture more often than the log cleaner comes.
+\* The producer id before an exhausted one, and the epoch before a bump, are only in the coordinator's memory: nothing settles
+\* these.
 \*
 \* On call: first doubt the evidence, as for broker_keeps_its_end_txn_rule. If it stands, a partition may have taken a
 \* batch of a fenced producer, or of a transaction that is over: look for the partition among dangling transactions
@@ -562,10 +568,10 @@ BrokerKeepsItsAddPartitionsRule ==
 \* On call: read_committed consumers of this partition may stand still. `kafka-transactions.sh --bootstrap-server ...
 \* describe-producers --topic T --partition P` shows CurrentTransactionStartOffset. If due_type in the verdict is COMMIT,
 \* do not abort: readers would lose the records. Copy them first (fct_dangling_transactions has the command), and write
-\* them again. If it is ABORT, end it with `kafka-transactions.sh abort --topic T --partition P --start-offset N`, but only
-\* if fct_dangling_transactions has it: else the topic is gone, or the producer's next transaction has the partition, and an
-\* abort would end that too. Look in the coordinator's server.log for "Couldn't find leader endpoint for partitions", and for an unclean election of the
-\* partition at that time.
+\* them again. If it is ABORT, end it with `kafka-transactions.sh abort --topic T --partition P --start-offset N`, but
+\* only if fct_dangling_transactions has it: else the topic is gone, or the producer's next transaction has the
+\* partition, and an abort would end that too. Look in the coordinator's server.log for "Couldn't find leader endpoint
+\* for partitions", and for an unclean election of the partition at that time.
 \* @invariant("every_marker_is_written", "critical", "marker")
 EveryMarkerIsWritten == \A m \in transactionMarkers : m.completed => m.found >= 1
 

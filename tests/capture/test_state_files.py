@@ -164,6 +164,21 @@ def test_logs_of_a_broker_that_was_shut_down_end_where_it_says(site: Site, captu
         assert {r["broker_epoch"] for r in rows} == {12}
 
 
+def test_where_logs_begin_is_noted_once(site: Site) -> None:
+    """Of the folder that is there: the checkpoint of a deleted topic is forgotten with it."""
+    (site.folder / "data" / "orders-0").mkdir(parents=True)
+    metadata = "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n"
+    (site.folder / "data" / "orders-0" / "partition.metadata").write_text(metadata)
+    checkpoint = site.folder / "data" / "log-start-offset-checkpoint"
+    for told in ("0\n2\norders 0 2\nwhole 1 0\n", "0\n1\norders 0 7\n"):
+        checkpoint.write_text(told)
+        for _ in range(2):
+            site.capture(Broker(1, log_dirs=site.glob("data")))
+    rows = site.rows(tables.LOG_STARTS)
+    noted = sorted((r["topic"], r["topic_id"], r["partition"], r["log_start_offset"]) for r in rows)
+    assert noted == [("orders", "AAAAAAAAAAAAAAAAAAAAAQ", 0, at) for at in (2, 7)]
+
+
 def test_a_metadata_snapshot_counts_once_and_whole(site: Site, captures: Path) -> None:
     brokers = [Broker(each, log_dirs=site.glob(str(each))) for each in (1, 2, 3)]
     torn, cut = snapshot(site, captures, 1, cut=9), snapshot(site, captures, 2, cut=75)

@@ -1,4 +1,4 @@
--- Transactions that are open in a partition and that no coordinator will end. Those of deleted topics ended with them.
+-- Transactions that are open in a partition and that no coordinator will end; in a deleted topic they ended with it.
 with
 
 dangling as (

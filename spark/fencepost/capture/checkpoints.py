@@ -1,6 +1,7 @@
-"""Reads the checkpoints of log directories: how far the log cleaner has cleaned, and where logs ended.
+"""Reads the checkpoints of log directories: how far the log cleaner has cleaned, and where logs began and
+ended.
 
-Both are noted after segments were read. A checkpoint that is missing or does not parse is ignored.
+They are noted after segments were read. A checkpoint that is missing or does not parse is ignored.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from fencepost.capture.log_dirs import topic_id_of
 from fencepost.capture.plan import SEGMENT, Fault
 from fencepost.engines.process import ProcessEngine
 from fencepost.settings import Cluster
-from fencepost.tables import CLEANED, LOG_ENDS
+from fencepost.tables import CLEANED, LOG_ENDS, LOG_STARTS, Table
 
 _CLEANED = "cleaner-offset-checkpoint"
 _FLUSHED = "recovery-point-offset-checkpoint"
+_BEGUN = "log-start-offset-checkpoint"
 _CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 
 
@@ -30,15 +32,37 @@ def note_cleaned(catalog: Catalog, clusters: Sequence[Cluster], run_id: str, now
     Below its checkpoint a log keeps only the last record of each key. All records that the cleaner has
     removed from segments were below it.
     """
+    return _note_offsets(catalog, CLEANED, clusters, run_id, now, file_name=_CLEANED)
+
+
+def note_log_starts(catalog: Catalog, clusters: Sequence[Cluster], run_id: str, now: datetime) -> int:
+    """Append the new entries of the checkpoints of log starts to ``bronze.log_starts``; returns how many are
+    new.
+
+    LogManager writes it each minute, and when it shuts down: of the logs that begin within their first
+    segment, because records were deleted (DeleteRecords) and not only whole segments.
+    """
+    return _note_offsets(catalog, LOG_STARTS, clusters, run_id, now, file_name=_BEGUN)
+
+
+def _note_offsets(
+    catalog: Catalog,
+    table: Table,
+    clusters: Sequence[Cluster],
+    run_id: str,
+    now: datetime,
+    *,
+    file_name: str,
+) -> int:
     rows = [
         (cluster, broker_id, topic, _topic_id(path, topic, partition), partition, to, str(file), run_id, now)
         for cluster, broker_id, path in _log_dirs(clusters)
-        for file in [path / _CLEANED]
+        for file in [path / file_name]
         for topic, partition, to in _entries(file)
         if to > 0
     ]
     within = [{"cluster": frozenset(cluster.name for cluster in clusters)}]
-    return ProcessEngine(catalog).append_new(CLEANED, CLEANED.rows(rows), within) if rows else 0
+    return ProcessEngine(catalog).append_new(table, table.rows(rows), within) if rows else 0
 
 
 def note_log_ends(catalog: Catalog, clusters: Sequence[Cluster], run_id: str, now: datetime) -> int:
@@ -67,7 +91,7 @@ def unreadable_checkpoints(clusters: Sequence[Cluster]) -> list[Fault]:
     """
     faults = []
     for cluster, broker_id, path in _log_dirs(clusters):
-        for file in (path / _CLEANED, path / _FLUSHED, path / _CLEAN_SHUTDOWN):
+        for file in (path / name for name in (_CLEANED, _FLUSHED, _BEGUN, _CLEAN_SHUTDOWN)):
             try:
                 if is_file(file):
                     content(file)

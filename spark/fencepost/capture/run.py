@@ -19,7 +19,12 @@ from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.capture import readers
-from fencepost.capture.checkpoints import note_cleaned, note_log_ends, unreadable_checkpoints
+from fencepost.capture.checkpoints import (
+    note_cleaned,
+    note_log_ends,
+    note_log_starts,
+    unreadable_checkpoints,
+)
 from fencepost.capture.copies import copies
 from fencepost.capture.files import opened
 from fencepost.capture.identities import check_identities
@@ -88,6 +93,7 @@ def capture(
             notes.add(done.reported.to_pylist())
             added |= {name: added[name] + count for name, count in done.added.items()}
     note_cleaned(catalog, settings.clusters, run_id, now)
+    note_log_starts(catalog, settings.clusters, run_id, now)
     plan.faults += unreadable_checkpoints(settings.clusters)
     plan.faults += missing_segments(catalog, settings.clusters)
     plan.faults += silent_logs(catalog, settings.clusters, plan.faults)

@@ -26,6 +26,7 @@ from fencepost.tables.bronze import (
     CLIENT_LINES,
     FILES,
     LOG_ENDS,
+    LOG_STARTS,
     METADATA_SNAPSHOTS,
     PRODUCER_SNAPSHOT_ENTRIES,
     QUARANTINE,
@@ -69,6 +70,7 @@ BRONZE: tuple[Table, ...] = (
     FILES,
     CLEANED,
     LOG_ENDS,
+    LOG_STARTS,
     QUARANTINE,
 )
 """What a capture writes."""
@@ -108,6 +110,7 @@ __all__ = [
     "JUDGED",
     "LINE_COUNTS",
     "LOG_ENDS",
+    "LOG_STARTS",
     "METADATA_SNAPSHOTS",
     "OF_REBUILDS",
     "OF_VERDICTS",

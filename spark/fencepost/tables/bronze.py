@@ -312,6 +312,25 @@ LOG_ENDS = Table(
     offset_column="log_end_offset",
 )
 
+LOG_STARTS = Table(
+    "bronze.log_starts",
+    "Append-only: where a partition's log began, if that was not where its first segment begins: records "
+    "before it had been deleted.",
+    {
+        "cluster": "string",
+        "broker_id": "int",
+        "topic": "string",
+        "topic_id": "string",  # of the partition's folder at that time
+        "partition": "int",
+        "log_start_offset": "bigint",
+        "file": "string",
+        "run_id": "string",
+        "captured_at": "timestamp",
+    },
+    ("cluster", "broker_id", "topic", "topic_id", "partition", "log_start_offset"),
+    offset_column="log_start_offset",
+)
+
 QUARANTINE = Table(
     "bronze.quarantine",
     "Evidence that could not be read: set aside, counted, with file and position.",

@@ -56,6 +56,7 @@ from fencepost.tables import (
     CLIENT_LINES,
     FILES,
     LOG_ENDS,
+    LOG_STARTS,
     PRODUCER_SNAPSHOT_ENTRIES,
     QUARANTINE,
     RECORDS,
@@ -72,8 +73,8 @@ FIRST = " first"
 TOLERANCE_MS = 5
 BROKER_EPOCH = 3
 _BRONZE = (
-    ABORTED_TRANSACTIONS, BATCHES, CLEANED, CLIENT_LINES, FILES, LOG_ENDS, PRODUCER_SNAPSHOT_ENTRIES,
-    QUARANTINE, RECORDS, REQUESTS,
+    ABORTED_TRANSACTIONS, BATCHES, CLEANED, CLIENT_LINES, FILES, LOG_ENDS, LOG_STARTS,
+    PRODUCER_SNAPSHOT_ENTRIES, QUARANTINE, RECORDS, REQUESTS,
 )  # fmt: skip
 _CODES = {name: code for code, name in error_names().items()}
 _STATUS = {name: number for number, name in STATUSES.items()}
@@ -146,6 +147,7 @@ def _replay(
         expirations(metadata),
         created_once=topics_created_once(metadata),
         gone={name: each.gone for name, each in metadata.items()},
+        starts=bronze[LOG_STARTS.name],
     )
     of_partitions = list(replay_partitions(partitions, connections_refused_produce(requests)))
     accounts = account.concatenate(each.account for each in of_partitions)
@@ -240,13 +242,7 @@ def bronze_of(case: Case) -> Bronze:
             _write_snapshot(bronze, name, entry)
     for name, index in case.get("aborted", {}).items():
         _write_index(bronze, name, index)
-    if "cleaned_to" in case:
-        at = {**_place(COORDINATOR), "cleaned_to": case["cleaned_to"], "file": "cleaner-offset-checkpoint"}
-        bronze[CLEANED.name].append({**at, "broker_id": 1})
-    ends = {**({COORDINATOR: case["ended_at"]} if "ended_at" in case else {}), **case.get("ends", {})}
-    for name, end in ends.items():
-        closed = {"broker_id": 1, "broker_epoch": case.get("closed_by", BROKER_EPOCH)}
-        bronze[LOG_ENDS.name].append({**_place(name), **closed, "log_end_offset": end})
+    _write_checkpoints(bronze, case)
     for number, request in enumerate(case.get("requests", [])):
         if not request.get("lost"):
             bronze[REQUESTS.name].append(_request(number, request))
@@ -255,6 +251,18 @@ def bronze_of(case: Case) -> Bronze:
     if "recreated" in case:
         _delete_coordinators_log(bronze, case, file)
     return bronze
+
+
+def _write_checkpoints(bronze: Bronze, case: Case) -> None:
+    if "cleaned_to" in case:
+        at = {**_place(COORDINATOR), "cleaned_to": case["cleaned_to"], "file": "cleaner-offset-checkpoint"}
+        bronze[CLEANED.name].append({**at, "broker_id": 1})
+    ends = {**({COORDINATOR: case["ended_at"]} if "ended_at" in case else {}), **case.get("ends", {})}
+    for name, end in ends.items():
+        closed = {"broker_id": 1, "broker_epoch": case.get("closed_by", BROKER_EPOCH)}
+        bronze[LOG_ENDS.name].append({**_place(name), **closed, "log_end_offset": end})
+    for name, start in case.get("starts", {}).items():
+        bronze[LOG_STARTS.name].append({**_place(name), "broker_id": 1, "log_start_offset": start})
 
 
 def _delete_coordinators_log(bronze: Bronze, case: Case, file: Mapping[str, Any]) -> None:

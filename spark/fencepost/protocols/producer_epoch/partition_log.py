@@ -52,6 +52,7 @@ class PartitionEvidence:
     marker_senders.SENT. ``expiration``: when brokers forget producers. ``before``: what an earlier
     chapter handed down; the first of ``batches`` stand for that part. ``next_ms``: the time from which
     the next chapter reads the log, if there is one. ``gone_ms``: when the topic was deleted, if it was.
+    ``started``: the offset at which a replica's log began when it was captured, if its checkpoint has it.
     """
 
     key: LogKey
@@ -71,6 +72,7 @@ class PartitionEvidence:
     next_ms: int | None = None
     is_created_once: bool = False
     gone_ms: int | None = None
+    started: int = NONE
 
     def headers(self) -> Batches:
         """The headers of the batches, as Log takes them."""
@@ -129,12 +131,14 @@ class PartitionLog:
         return int(answers["requested_ms"][at][order][first].max(initial=UNKNOWN))
 
     def log_start_offset(self) -> int | None:
-        """Where the log began when a Produce of it was last answered; None without such an answer, and if the
-        answer may be about another topic of the same name.
+        """Where the log began when a Produce of it was last answered, or by a replica's checkpoint; None
+        without either. An answer may be about another topic of the same name, a checkpoint is not.
         """
-        answers = self.evidence.answers
-        started = answers["log_start_offset"][answers["base_offset"] <= self.last_offset].max(initial=NONE)
-        return int(started) if started >= 0 and self.evidence.is_created_once else None
+        answers, started = self.evidence.answers, self.evidence.started
+        if self.evidence.is_created_once:
+            answered = answers["log_start_offset"][answers["base_offset"] <= self.last_offset]
+            started = max(started, int(answered.max(initial=NONE)))
+        return min(started, self.last_offset + 1) if started >= 0 else None
 
     @property
     def has_producers(self) -> bool:

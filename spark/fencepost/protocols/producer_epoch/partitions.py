@@ -16,6 +16,7 @@ from fencepost.protocols.producer_epoch.handed_down_logs import handed_down_logs
 from fencepost.protocols.producer_epoch.marker_senders import SENT, sent_markers
 from fencepost.protocols.producer_epoch.partition_log import BATCH, PartitionEvidence, PartitionLog
 from fencepost.protocols.producer_epoch.partition_rows import PARTITION, FirstEpochs, PartitionRows
+from fencepost.protocols.producer_epoch.producer_state import NONE
 from fencepost.protocols.producer_epoch.slice_transactions import MARKER_TYPES
 from fencepost.protocols.producer_epoch.snapshots import Snapshots
 from fencepost.protocols.producer_epoch.stored_states import STORED
@@ -23,6 +24,7 @@ from fencepost.protocols.producer_epoch.tables import PARTITION_LOGS
 from fencepost.protocols.producer_epoch.verifications import VERIFIED, BegunTransactions, of_transactional_ids
 from fencepost.replay.keys import METADATA_TOPIC, TRANSACTIONS_TOPIC, topic_key
 from fencepost.replay.unreadable import UnreadPiece, unread_pieces
+from fencepost.tables import LOG_STARTS
 
 PIECE_ROWS = 200_000
 """How many batches of producers make one piece of the result."""
@@ -47,7 +49,8 @@ class Partitions:
     its metadata log was written. ``expirations``: by cluster, when its brokers forget producers.
     ``verified``: the transactional ids for which verifications.BEGAN is returned. ``next_ms``: by cluster
     that has a next chapter, the time from which that reads logs. ``created_once``: cluster and name of the
-    topics that were created only once. ``gone``: by cluster, ClusterMetadata.gone.
+    topics that were created only once. ``gone``: by cluster, ClusterMetadata.gone. ``starts``: rows of
+    ``bronze.log_starts``.
     """
 
     batches: pa.Table
@@ -65,6 +68,7 @@ class Partitions:
     next_ms: Mapping[str, int] = field(default_factory=dict)
     created_once: Collection[tuple[str, str]] = ()
     gone: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    starts: pa.Table = field(default_factory=LOG_STARTS.arrow_schema.empty_table)
 
 
 def replay_partitions(
@@ -119,6 +123,14 @@ def _evidence(partitions: Partitions) -> Iterator[PartitionEvidence]:
     answers = split(partitions.answers, PARTITION, answer_columns)
     sent = split(partitions.sent, PARTITION, sent_markers(partitions.sent))
     unread, before = _unread_pieces(partitions.quarantine), handed_down_logs(partitions.before)
+    starts = {
+        key: int(each["log_start_offset"].max())
+        for key, each in split(
+            partitions.starts,
+            _INCARNATION,
+            {"log_start_offset": longs(partitions.starts["log_start_offset"])},
+        ).items()
+    }
     for key in sorted(batches.keys() | snapshots.keys() | before.keys(), key=str):
         cluster, topic, partition, topic_id = key
         yield PartitionEvidence(
@@ -139,6 +151,7 @@ def _evidence(partitions: Partitions) -> Iterator[PartitionEvidence]:
             partitions.next_ms.get(cluster),
             key[:2] in partitions.created_once,
             partitions.gone.get(cluster, {}).get(topic_id or ""),
+            starts.get(key, NONE),
         )
 
 

@@ -31,8 +31,8 @@ LOG_COVERAGE = Table(
     "as unknown) and pieces that are not. The last piece goes on, unless the topic was deleted.",
     {
         **_LOG,
-        # where the log began when a Produce was last answered; null without such an answer, for
-        # __transaction_state, and for a topic that was created several times
+        # where the log began when a Produce was last answered (of a topic that was created once), or when a
+        # replica was captured; null if neither tells, and for __transaction_state
         "log_start_offset": "bigint",
         "covered": "boolean",
         **INTERVAL,
