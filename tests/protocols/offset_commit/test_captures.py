@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from copy import copy
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from fencepost.protocols.offset_commit.answered_assignments import Revocations
+from fencepost.protocols.offset_commit.answered_assignments import Owners, Revocations
 from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.member_lines import MemberLine
 from fencepost.protocols.offset_commit.replay import replay_rows
-from fencepost.protocols.offset_commit.requests import CommitRequest
+from fencepost.protocols.offset_commit.requests import Commit
 from fencepost.protocols.offset_commit.shard import decode_shard, read_members
 from fencepost.protocols.offset_commit.witnesses import Witnesses
 from fencepost.replay.group_coordinator.evidence import ShardRows
@@ -148,19 +148,16 @@ def test_what_members_were_told_is_what_records_say(
                         )
                         owned += bool(met)
                     if met and request.client_epoch == told.epoch:
-                        more += _same_of_others(request, owners, key, met) + _same_revoked(
-                            revocations, key, met
-                        )
+                        more += _same_of_others(commit, owners, met) + _same_revoked(revocations, key, met)
     assert compared > 5 and owned > 3 and more > 5
 
 
-def _same_of_others(
-    request: CommitRequest, owners: Mapping[str, Sequence[str]] | None, key: str, met: list[dict[str, Any]]
-) -> bool:
+def _same_of_others(commit: Commit, owners: Owners | None, met: list[dict[str, Any]]) -> bool:
     if owners is None:
         return False
-    another = min((each for each in owners.get(key, ()) if each != request.member_id), default=None)
-    assert another in {each["owner_member_id"] for each in met}, (request, met)
+    own, of_partition = commit.request.member_id, owners.get((commit.topic or "", commit.partition), ())
+    told = (own in of_partition, min((each for each in of_partition if each != own), default=None))
+    assert told in {(each["owned_by_self"], each["owner_member_id"]) for each in met}, (commit, met)
     return True
 
 

@@ -15,6 +15,10 @@ from fencepost.replay.keys import topic_key
 from fencepost.replay.metadata import Topics
 
 Keys = frozenset[str]
+Owners = Mapping[tuple[str, int], Sequence[str]]
+"""(Topic, partition) -> the members to which a leader assigned it. A classic group owns names, whichever
+topic has the name.
+"""
 
 
 class Revocations(NamedTuple):
@@ -40,7 +44,7 @@ class AnsweredAssignments:
             self._answers.setdefault(answer.member_id, []).append(answer)
             if isinstance(answer, MemberLine) and answer.assignments and answer.fine:
                 self._of_leaders.setdefault(answer.generation or 0, []).append(answer)
-        self._owners: dict[MemberLine, Mapping[str, Sequence[str]] | None] = {}
+        self._owners: dict[MemberLine, Owners | None] = {}
         self._revocations: dict[str, Mapping[tuple[int, Answer], Revocations]] = {}
 
     def keys(self, answer: Answer) -> Keys | None:
@@ -49,8 +53,7 @@ class AnsweredAssignments:
             return answer.assigned
         if answer.assignment is None:
             return None
-        (keys,) = self._keys(answer, [answer.assignment])
-        return keys
+        return self._keys(answer, answer.assignment)
 
     def with_assignment(self, member_id: str, answered: AnsweredEpoch, before_ms: int) -> AnsweredEpoch:
         """The same, with the answer that has the member's assignment if that was on another connection: where
@@ -62,16 +65,16 @@ class AnsweredAssignments:
         is_only = len(by) == 1 and by[0].responded_ms < before_ms
         return answered._replace(assigned_by=by[0]) if is_only else answered
 
-    def owners(self, member_id: str, answered: AnsweredEpoch) -> Mapping[str, Sequence[str]] | None:
-        """Partition key -> the members to which the leader assigned it, in the classic generation that the
-        member has its assignment of; None if the leader's request is not known.
+    def owners(self, member_id: str, answered: AnsweredEpoch) -> Owners | None:
+        """The assignment of the classic generation that the member has its own of; None if the leader's
+        request is not known.
         """
         if answered.group_type != "classic" or answered.assigned_by is None:
             return None
         for line in self._of_leaders.get(answered.epoch, ()):
             if any(each == member_id for each, _ in line.assignments):
                 if line not in self._owners:
-                    self._owners[line] = self._owners_in(line)
+                    self._owners[line] = _owners_in(line)
                 return self._owners[line]
         return None
 
@@ -88,30 +91,33 @@ class AnsweredAssignments:
             self._revocations[member_id] = dict(_revocations(self._answers.get(member_id, ()), self))
         return self._revocations[member_id]
 
-    def _owners_in(self, line: MemberLine) -> Mapping[str, Sequence[str]] | None:
-        owners: dict[str, list[str]] = {}
-        try:
-            messages = [b64decode(each, validate=True) for _, each in line.assignments]
-        except ValueError:
+    def _keys(self, line: MemberLine, message: bytes) -> Keys | None:
+        (topics,) = assigned_topics([message])
+        if message and topics is None:
             return None
-        for (member_id, _), keys in zip(line.assignments, self._keys(line, messages), strict=True):
-            if keys is None:
-                return None
-            for key in keys:
-                owners.setdefault(key, []).append(member_id)
-        return owners
+        keys = [
+            topic_key(self._topics.id_at(topic, line.responded_ms), topic, partition)
+            for topic, partitions in topics or ()
+            for partition in partitions
+        ]
+        return frozenset(key for key in keys if key is not None)
 
-    def _keys(self, line: MemberLine, messages: Sequence[bytes]) -> Sequence[Keys | None]:
-        found = []
-        for message, topics in zip(messages, assigned_topics(messages), strict=True):
-            keys = [
-                topic_key(self._topics.id_at(topic, line.responded_ms), topic, partition)
-                for topic, partitions in topics or ()
-                for partition in partitions
-            ]
-            is_known = not message or topics is not None
-            found.append(frozenset(key for key in keys if key is not None) if is_known else None)
-        return found
+
+def _owners_in(line: MemberLine) -> Owners | None:
+    owners: dict[tuple[str, int], list[str]] = {}
+    try:
+        messages = [b64decode(each, validate=True) for _, each in line.assignments]
+    except ValueError:
+        return None
+    for (member_id, _), message, topics in zip(
+        line.assignments, messages, assigned_topics(messages), strict=True
+    ):
+        if message and topics is None:
+            return None
+        for topic, partitions in topics or ():
+            for partition in partitions:
+                owners.setdefault((topic, partition), []).append(member_id)
+    return owners
 
 
 def _revocations(

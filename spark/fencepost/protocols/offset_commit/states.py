@@ -115,10 +115,11 @@ def state_of_answers(answered: AnsweredEpoch, commit: Commit, assignment: Assign
         # the answers are those to the member with this instance id (Witnesses.state_before)
         instance_fenced=False,
     )
-    if key is not None and assignment.owners is not None:
-        others = [each for each in assignment.owners.get(key, ()) if each != request.member_id]
+    if commit.topic is not None and assignment.owners is not None:
+        owners = assignment.owners.get((commit.topic, commit.partition), ())
+        others = [each for each in owners if each != request.member_id]
         state.owned_by_another, state.owner_member_id = bool(others), min(others, default=None)
-        if request.member_id not in assignment.owners.get(key, ()):
+        if request.member_id not in owners:
             state.owned_by_self = False
             if request.client_epoch == answered.epoch:
                 state.owned_at_client_epoch = state.uninterrupted = state.reassigned_since = False
@@ -145,7 +146,8 @@ def note_revocations(state: State, commit: Commit, revocations: Revocations) -> 
         return
     state.revocation_epoch = revocations.member
     last = revocations.partitions.get(key, 0)
-    if last != epoch:
+    # another topic of the name, created since, has another key
+    if last != epoch and (last or key == state.owned_key):
         state.partition_revocation_epoch = last
 
 

@@ -13,10 +13,10 @@ join.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from fencepost.protocols.offset_commit.answered_assignments import AnsweredAssignments, Revocations
+from fencepost.protocols.offset_commit.answered_assignments import AnsweredAssignments, Owners, Revocations
 from fencepost.protocols.offset_commit.answered_epochs import (
     Answer,
     AnsweredEpoch,
@@ -43,13 +43,13 @@ _Line = CommitRequest | Answer
 class Assignment(NamedTuple):
     """What answers show of a member's assignment.
 
-    ``owned``: keys of partitions that it certainly owned; it may have owned others too. ``owners``: partition
-    key -> its owners, of all partitions of the group; None if unknown. ``revocations``: what was revoked from
-    it before; None if unknown.
+    ``owned``: keys of partitions that it certainly owned; it may have owned others too. ``owners``: of all
+    partitions of a classic group; None if unknown. ``revocations``: what was revoked from it before; None if
+    unknown.
     """
 
     owned: frozenset[str]
-    owners: Mapping[str, Sequence[str]] | None
+    owners: Owners | None
     revocations: Revocations | None
 
 
