@@ -156,9 +156,10 @@ def may_have_joined(at: Moment) -> bool:
     request, newest = at.commit.request, at.generation.generation
     if at.state.was_member:
         return False
-    if not at.joins:
-        return request.member_id in (at.generation.next_member_ids or ())
-    return any(join.may_precede(request, at.start_ms, newest) for join in at.joins)
+    if any(join.may_precede(request, at.start_ms, newest) for join in at.joins):
+        return True
+    is_missing = not any(join.arrival.line.fine for join in at.joins)
+    return is_missing and request.member_id in (at.generation.next_member_ids or ())
 
 
 def member_as_written(at: Moment) -> bool | None:
