@@ -93,9 +93,10 @@ select
         commits.client_id,
         decided.from_position,
         decided.to_position,
-        if(
-            coalesce(forgotten.cause, commits.rule) is null, coalesce(commits.unknown_reason, 'release_unknown'), null
-        ) as unknown_reason
+        case
+            when forgotten.cause is null and commits.rule is null
+                then coalesce(commits.unknown_reason, 'release_unknown')
+        end as unknown_reason
     )) as evidence
 from commits
 left join decided on commits.cluster = decided.cluster and commits.request_id = decided.request_id

@@ -1,4 +1,4 @@
--- Transactions that are open in a partition and that no coordinator will end; in a deleted topic they ended with it.
+-- Transactions that are open in a partition of a topic that exists, and that no coordinator will end.
 with
 
 dangling as (

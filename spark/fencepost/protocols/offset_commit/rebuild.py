@@ -12,6 +12,7 @@ from fencepost.protocols.offset_commit.forgotten_members import COLUMNS, Forgott
 from fencepost.protocols.offset_commit.member_fencings import APIS as MEMBER_APIS
 from fencepost.protocols.offset_commit.member_fencings import member_fencings
 from fencepost.protocols.offset_commit.replay import GroupCoordinatorShard
+from fencepost.protocols.offset_commit.requests import COMMIT_APIS
 from fencepost.protocols.offset_commit.shard import APIS, decode_shard
 from fencepost.protocols.offset_commit.tables import (
     COMMIT_CLOCKS,
@@ -55,7 +56,7 @@ def rebuild(evidence: Evidence) -> Mapping[str, Rows]:
         members = engine.map(replayed[MEMBERS.name], lambda each: each.select(list(COLUMNS)), columns)
         forgotten = ForgottenMembers.of(engine.collect(members), shards.placement)
     # commits are many, and only those of forgotten members are looked for
-    apis = APIS if forgotten.last else MEMBER_APIS
+    apis = {*MEMBER_APIS, *(COMMIT_APIS if forgotten.last else ())}
     requests = engine.scan(REQUESTS, where=[{"api_key": frozenset(apis)}])
     fencings_of = partial(member_fencings, forgotten=forgotten)
     refused = engine.map(requests, fencings_of, MEMBER_FENCINGS.arrow_schema)
