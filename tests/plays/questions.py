@@ -29,7 +29,7 @@ class Questions:
         }
         if label is None:
             told |= self._topics()
-            told["offsets"] = [row for group in told["groups"] for row in self._offsets(group["id"])]
+            told["offsets"] = [row for group in self._known(told["groups"]) for row in self._offsets(group)]
         self.calls.fact("answers", **told)
 
     def _call(
@@ -72,6 +72,11 @@ class Questions:
         return [
             told for name, kind in sorted(wanted.items()) if (told := self._group(name, kind)) is not None
         ]
+
+    def _known(self, described: list[dict[str, Any]]) -> list[str]:
+        """Also groups that Kafka does not list: a JoinGroup that is refused can hide an empty one."""
+        asked = (fact["request"].get("GroupId") for fact in self.calls.facts if fact["event"] == "request")
+        return sorted({group["id"] for group in described} | {group for group in asked if group})
 
     def _group(self, name: str, kind: str) -> dict[str, Any] | None:
         asked = now_ms()

@@ -66,6 +66,14 @@ def test_a_marker_breaks_rules_in_its_own_play_only(play: str, found: list[str])
     assert names(rules(made([], steps, verdicts=[violated("marker_of_the_right_type")]))) == found
 
 
+@pytest.mark.parametrize(("pid", "found"), [(5, []), (6, ["O2:no_dangling_transaction"])])
+def test_what_kafka_itself_says_dangles_is_no_false_alarm(pid: int, found: list[str]) -> None:
+    last = answered(of=None, producers=[["a-p1", 0, 5, 1, 2]])
+    row = violated("no_dangling_transaction", scope='{"topic": "a-p1", "partition": 0}')
+    row["evidence"] = json.dumps({"producer_id": pid})
+    assert names(rules(made([last], verdicts=[row]))) == found
+
+
 @pytest.mark.parametrize(("ms", "found"), [(2000, []), (60_000, ["O2:one_marker_each"])])
 def test_a_restart_breaks_rules_at_its_time_only(ms: int, found: list[str]) -> None:
     facts = [{"event": "down", "ts_ms": BEGIN_MS, "how": "kill"}, {"event": "up", "ts_ms": BEGIN_MS + 5000}]
