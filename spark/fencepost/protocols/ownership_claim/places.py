@@ -32,7 +32,9 @@ _OTHER_CLOCK = Unknown(OTHER_CLOCK, "its broker's clock is not the one that wrot
 
 class Place(NamedTuple):
     """The place in the group's log at which a request was decided: the newest generations that were written
-    when it arrived (``first``) and when it was answered (``last``); None if there was none.
+    when it arrived (``first``) and when it was answered (``last``); None if there was none, or if its life
+    was over. ``arrived``, ``answered``: the numbers of these generations, also of one whose life was over; -1
+    before the first.
 
     ``why_not``: why the place is not known. ``by_clock``: the place is known only by times, since no record
     has the generation of the answer.
@@ -42,6 +44,8 @@ class Place(NamedTuple):
     last: Generation | None = None
     why_not: Unknown | None = None
     by_clock: bool = False
+    arrived: int = -1
+    answered: int = -1
 
 
 class Places:
@@ -85,7 +89,13 @@ class Places:
             if generation is not None:
                 before = generation.before
                 hole = before is None and not generation.is_first
-                return Place(before, generation, _HOLE_BEFORE if hole else None)
+                return Place(
+                    before,
+                    generation,
+                    _HOLE_BEFORE if hole else None,
+                    arrived=-1 if before is None else before.number,
+                    answered=generation.number,
+                )
         if not self._generations:
             unknown = _OTHER_KIND if self._other_kinds else self._not_shown("the group")
             return Place(why_not=None if self.is_whole_for(join) else unknown)
@@ -112,7 +122,13 @@ class Places:
         arrived, answered = join.line.requested_ms, join.line.responded_ms
         if elsewhere:
             arrived = answered = 0  # they are of another clock, but known to come before the next record
-        return Place(self._newest(first, arrived), self._newest(last, answered), by_clock=True)
+        return Place(
+            self._newest(first, arrived),
+            self._newest(last, answered),
+            by_clock=True,
+            arrived=first,
+            answered=last,
+        )
 
     def _not_shown(self, what: str) -> Unknown:
         reason = NOT_CAPTURED if self._base is None else CLEANED_AWAY

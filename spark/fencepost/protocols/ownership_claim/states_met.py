@@ -209,11 +209,11 @@ class StatesMet:
         if not join.member_id:
             return False
         member_id = join.member_id
-        now = -1 if place.first is None else place.first.number
+        now = place.arrived
         first, last = self._signs.records_of_members.get(member_id, (len(self._generations), -1))
         was_assigned = member_id in self._signs.assigned_ids
         # if only times are known, it may have been removed after the newest record before its answer
-        until = place.last.number if place.by_clock and place.last is not None else now
+        until = place.answered if place.by_clock else now
         if (first <= now or was_assigned) and (last > until or self._is_member_later(join)):
             return True
         never_member = last < 0 and not was_assigned and self._was_never_member(join)
@@ -265,6 +265,10 @@ class StatesMet:
         failed = self._signs.removals.get((join.line.broker_id, join.member_id))
         if failed is not None and failed < before:
             return True
+        if 0 <= last == now:
+            # nobody is a member of a group that is gone
+            end = self._generations[now].end if place.first is None else None
+            return end is not None and end.ms is not None and end.ms < before
         if not 0 <= last < now:
             return False
         term, following = self.places.only_term(join.line.broker_id), self._generations[last + 1]
