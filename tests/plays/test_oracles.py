@@ -452,6 +452,11 @@ def test_a_gap_that_was_accepted_must_be_violated(
     assert names(mirrors(made([produced(each) for each in sequences], verdicts=verdicts))) == found
 
 
+def test_a_gap_is_not_found_by_a_verdict_that_names_no_producer() -> None:
+    verdict = violated("no_sequence_gap", scope='{"topic": "a-p1", "partition": 0}')
+    assert names(mirrors(made([produced(0), produced(6)], verdicts=[verdict]))) == ["O7:gap"]
+
+
 @pytest.mark.parametrize(
     ("end", "leaders", "found"),
     [
