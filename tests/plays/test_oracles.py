@@ -560,9 +560,17 @@ O8 = "O8:status_transitions:"
         ("cleaned_away", 3, [], []),
         ("cleaned_away", 4, [], [f"{O8}cleaned_away"]),
         ("not_captured", 1, [], [f"{O8}not_captured"] * 2),
+        ("no_coordinator", 9, [], []),
         ("not_captured", 1, [{"event": "down", "ts_ms": BEGIN_MS, "how": "kill"}], []),
     ],
-    ids=["none", "as many as may be", "too many", "a reason that is not listed", "a broker was killed"],
+    ids=[
+        "none",
+        "as many as may be",
+        "too many",
+        "a reason that is not listed",
+        "there is nothing to know",
+        "a broker was killed",
+    ],
 )
 def test_what_was_captured_is_known(
     reason: str, unknown: int, facts: list[Row], found: list[str], monkeypatch: pytest.MonkeyPatch
