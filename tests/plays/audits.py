@@ -73,8 +73,8 @@ def configure(work: Path, sources: Mapping[str, tuple[Path, int]]) -> Path:
 
 
 def audit(config: Path) -> Audit:
-    """Run ``fencepost audit`` in a process of its own, at low priority."""
-    command = ["nice", sys.executable, "-m", "fencepost.cli", "audit", "--config", str(config)]
+    """Run ``fencepost audit`` in a process of its own."""
+    command = [sys.executable, "-m", "fencepost.cli", "audit", "--config", str(config)]
     with (config.parent / "audit.out").open("w+") as out:
         process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, cwd=config.parent)
         _, status, used = os.wait4(process.pid, 0)

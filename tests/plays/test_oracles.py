@@ -452,6 +452,11 @@ def test_a_gap_that_was_accepted_must_be_violated(
     assert names(mirrors(made([produced(each) for each in sequences], verdicts=verdicts))) == found
 
 
+def test_a_gap_is_not_found_by_a_verdict_that_names_no_producer() -> None:
+    verdict = violated("no_sequence_gap", scope='{"topic": "a-p1", "partition": 0}')
+    assert names(mirrors(made([produced(0), produced(6)], verdicts=[verdict]))) == ["O7:gap"]
+
+
 @pytest.mark.parametrize(
     ("end", "leaders", "found"),
     [
@@ -555,9 +560,17 @@ O8 = "O8:status_transitions:"
         ("cleaned_away", 3, [], []),
         ("cleaned_away", 4, [], [f"{O8}cleaned_away"]),
         ("not_captured", 1, [], [f"{O8}not_captured"] * 2),
+        ("no_coordinator", 9, [], []),
         ("not_captured", 1, [{"event": "down", "ts_ms": BEGIN_MS, "how": "kill"}], []),
     ],
-    ids=["none", "as many as may be", "too many", "a reason that is not listed", "a broker was killed"],
+    ids=[
+        "none",
+        "as many as may be",
+        "too many",
+        "a reason that is not listed",
+        "there is nothing to know",
+        "a broker was killed",
+    ],
 )
 def test_what_was_captured_is_known(
     reason: str, unknown: int, facts: list[Row], found: list[str], monkeypatch: pytest.MonkeyPatch

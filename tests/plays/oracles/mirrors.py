@@ -95,7 +95,8 @@ def _outside(case: Case) -> Iterator[Fault]:
 def _gaps(case: Case) -> Iterator[Fault]:
     """A leader that has lost the producer's state takes any sequence: after an expiration, say."""
     blamed = {
-        (told["producer_id"], told["topic"], told["partition"]) for told in _blamed(case, "no_sequence_gap")
+        (told.get("producer_id"), told["topic"], told["partition"])
+        for told in _blamed(case, "no_sequence_gap")
     }
     expected: dict[tuple[Any, ...], int] = {}
     for fact in case.requests():

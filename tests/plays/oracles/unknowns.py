@@ -25,6 +25,10 @@ It may only fall. What is not listed is never unknown.
 """
 
 
+NOTHING_DECIDED = {"no_coordinator"}
+"""Reasons that say that there is nothing to know: another broker was asked, and decided nothing."""
+
+
 @dataclass
 class Unknowns:
     """How many events of each definition were checked, and are unknown for which reason, where evidence is
@@ -43,15 +47,16 @@ class Unknowns:
         for case in filter(is_complete, cases):
             for row in case.rows["coverage"]:
                 self.checked[row["invariant"]] += row["checked"] or 0
-            found = Counter({(r["invariant"], r["reason"]): r["unknown"] for r in case.rows["reasons"]})
+            told = [row for row in case.rows["reasons"] if row["reason"] not in NOTHING_DECIDED]
+            found = Counter({(row["invariant"], row["reason"]): row["unknown"] for row in told})
             for definition, reason in _known_by_players(case):
                 self.checked[definition] += 1
                 found.update([(definition, reason)] if reason else [])
             for (definition, reason), count in found.items():
                 self.unknown[definition, reason] += count
                 if f"{definition}:{reason}" not in MOST:
-                    told = {"cluster": case.script.name, "unknown": count}
-                    yield {"fault": f"O8:{definition}:{reason}", **told}
+                    where = {"cluster": case.script.name, "unknown": count}
+                    yield {"fault": f"O8:{definition}:{reason}", **where}
 
     def faults(self) -> Iterator[Fault]:
         """What is unknown more often than ``MOST`` says."""
