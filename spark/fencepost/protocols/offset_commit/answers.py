@@ -107,12 +107,15 @@ class Bounds:
 
     ``joined``: member id -> its earliest JoinGroup for the next generation. The next generation had begun by
     ``begun_by``. This generation had its assignment by ``stable_by``, and was still current at ``current``.
+    ``beyond``: the earliest arrival of a JoinGroup that was answered with a later generation, also of a
+    member that no record has.
     """
 
     joined: Mapping[str, Arrival]
     begun_by: int | None
     stable_by: int | None
     current: int | None
+    beyond: int | None
 
 
 class Answers:
@@ -211,16 +214,29 @@ class Answers:
 
     def _find_bounds(self, generation: Generation, broker_id: int) -> Bounds:
         joined, begun_by, stable_by, current = {}, None, None, None
+        begun = None
         for member_id in {*generation.member_ids, *(generation.next_member_ids or ())}:
             of_this = self._of_generation.get((broker_id, member_id, generation.generation))
             if of_this is not None:
                 stable_by = least(stable_by, of_this.settled_by)
                 current = greatest(current, of_this.current)
+                begun = greatest(begun, of_this.joined_by)
             of_next = self._of_generation.get((broker_id, member_id, generation.generation + 1))
             if of_next is not None and of_next.joined is not None:
                 joined[member_id] = of_next.joined
                 begun_by = least(begun_by, of_next.joined_by)
-        return Bounds(joined, begun_by, stable_by, current)
+        return Bounds(joined, begun_by, stable_by, current, self._beyond(generation, broker_id, begun))
+
+    def _beyond(self, generation: Generation, broker_id: int, begun: int | None) -> int | None:
+        """``begun``: when this generation had begun. In a life before, later ones may have had the number."""
+        arrivals = (
+            each.arrival.ms
+            for each in self._joins.get(broker_id, ())
+            if each.arrival.line.fine
+            and (each.arrival.line.generation or 0) > generation.generation
+            and (begun is None or each.arrival.line.responded_ms >= begun)
+        )
+        return min(arrivals, default=None)
 
 
 def least(*values: int | None) -> int | None:
