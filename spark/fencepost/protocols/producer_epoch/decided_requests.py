@@ -9,7 +9,7 @@ from operator import attrgetter, itemgetter
 from typing import Any
 
 from fencepost.protocols.producer_epoch.coordinator import Coordinator
-from fencepost.protocols.producer_epoch.given_epochs import GivenEpoch
+from fencepost.protocols.producer_epoch.given_epochs import GivenEpoch, is_anothers
 from fencepost.protocols.producer_epoch.producer_state import NONE
 from fencepost.protocols.producer_epoch.request_rows import BUSY, FENCED, RequestRow
 from fencepost.protocols.producer_epoch.request_targets import ADD_PARTITIONS, END, INIT
@@ -80,14 +80,14 @@ class DecidedRequests:
         cluster: str,
         partition: int | None,
         *,
-        given: GivenEpoch | None = None,
+        given: Sequence[GivenEpoch] = (),
         untold: bool = False,
     ) -> None:
         """Add a request and the states that it may have met.
 
         ``written``: the offsets of the records that accepted requests are known to have written, by request
         id. ``partition``: that of its coordinator, None if it is not known. ``given``: who was given the
-        epoch that an accepted EndTxn presents, None if that is not known. ``untold``: it is not known which
+        epoch that an accepted EndTxn presents. ``untold``: it is not known which
         incarnation of ``__transaction_state`` decided it.
         """
         requests, states = self._rows[request.api_key]
@@ -154,9 +154,10 @@ def _request_values(request: RequestRow) -> tuple[Any, ...]:
     )
 
 
-def _given_values(request: RequestRow, given: GivenEpoch | None) -> tuple[Any, ...]:
+def _given_values(request: RequestRow, given: Sequence[GivenEpoch]) -> tuple[Any, ...]:
     """The last three values of _REQUEST_COLUMNS."""
-    return (None,) * 3 if given is None else (given.client_id, given.connection, given.is_anothers(request))
+    client = (given[0].client_id, given[0].connection) if given else (None, None)
+    return (*client, is_anothers(request, given))
 
 
 _OUTCOME = ("granted", "fenced", "busy", "failed", "returned_id", "returned_epoch")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from fencepost.protocols.producer_epoch.given_epochs import GivenEpoch, GivenEpochs
+from fencepost.protocols.producer_epoch.given_epochs import GivenEpoch, GivenEpochs, newest_given
 from fencepost.protocols.producer_epoch.transaction_log import ONGOING, TransactionRecord
 from fencepost.protocols.producer_epoch.transaction_metadata import LastProducerEpoch, Transition
 from fencepost.protocols.producer_epoch.transactions import Transaction
@@ -29,8 +29,8 @@ class HandedDownId:
     ``record``: its last record, ``previous``: the record before; ``cause`` to ``writer`` are those of the
     Transition to it. ``transaction``: its transaction if that has not ended, with ``record`` as its newest.
     ``counted_from``: the oldest epoch since which every transaction is in the log or was counted by earlier
-    chapters; None if compaction may have removed some of the newest epoch. ``given``: the newest two of
-    given_epochs, which an accepted EndTxn may present.
+    chapters; None if compaction may have removed some of the newest epoch. ``given``:
+    newest_given.
     """
 
     record: TransactionRecord
@@ -185,9 +185,15 @@ def hand_down_id(
     previous = None if last.previous is None else last.previous._replace(partitions=())
     remembered = (last.last_epoch, last.remembered_epoch, last.previous_id)
     counted_from = _counted_from(record, transaction, compacted)
-    newest_given = tuple(each for each in given.values() if each.offset < cut)[-2:]
     return HandedDownId(
-        record, previous, last.cause, *remembered, last.writer, transaction, counted_from, newest_given
+        record,
+        previous,
+        last.cause,
+        *remembered,
+        last.writer,
+        transaction,
+        counted_from,
+        newest_given(given, cut),
     )
 
 

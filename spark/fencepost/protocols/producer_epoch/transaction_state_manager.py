@@ -197,7 +197,8 @@ class TransactionStateManager:
                 *added_pairs(requests, transitions, self._late_lines),
                 *self._committed_meanwhile(each),
             ]
-            given = given_epochs(transitions, accepted, each.before.given if each.before is not None else ())
+            before = each.before.given if each.before is not None else ()
+            given = given_epochs(transitions, accepted, granted_inits(each.requests), before)
             if self._coordinator is not None:
                 self._add_history(rows, self._coordinator, each, transitions, transactions_of_id, given=given)
             pairs = [*accepted, *_aborting_inits(transitions)]
@@ -320,7 +321,7 @@ class TransactionStateManager:
                 written,
                 self._cluster,
                 self._partition,
-                given=given.get((request.producer_id, request.producer_epoch)) if ends else None,
+                given=given.get((request.producer_id, request.producer_epoch), ()) if ends else (),
                 untold=self._incarnation is UNKNOWN,
             )
 
