@@ -50,7 +50,7 @@ EXTENDS ProducerState, FiniteSets
 \* @typeAlias: batch = {partition: PARTITION, id: Int, epoch: Int, first: Int, last: Int};
 \* @typeAlias: marker = {partition: PARTITION, id: Int, epoch: Int, type: Str, coordinatorEpoch: Int};
 \* @typeAlias: initProducerId = {request: INSTANCE, transactionalId: TRANSACTIONAL_ID, providedId: Int, providedEpoch: Int, granted: Bool, fenced: Bool, busy: Bool, failed: Bool, returnedId: Int, returnedEpoch: Int, known: Bool, status: Str, producerId: Int, producerEpoch: Int, lastEpoch: Int, previousId: Int, lastEpochHeld: Int, previousIdHeld: Int};
-\* @typeAlias: endTxn = {request: INSTANCE, transactionalId: TRANSACTIONAL_ID, apiVersion: Int, commit: Bool, providedId: Int, providedEpoch: Int, error: Str, returnedId: Int, returnedEpoch: Int, known: Bool, status: Str, producerId: Int, producerEpoch: Int, lastEpoch: Int, previousId: Int, previousIdHeld: Int};
+\* @typeAlias: endTxn = {request: INSTANCE, transactionalId: TRANSACTIONAL_ID, apiVersion: Int, commit: Bool, providedId: Int, providedEpoch: Int, error: Str, returnedId: Int, returnedEpoch: Int, known: Bool, status: Str, producerId: Int, producerEpoch: Int, lastEpoch: Int, previousId: Int, previousIdHeld: Int, byAnother: Bool};
 \* @typeAlias: addPartitionsToTxn = {request: INSTANCE, transactionalId: TRANSACTIONAL_ID, partition: PARTITION, apiVersion: Int, verifyOnly: Bool, providedId: Int, providedEpoch: Int, error: Str, known: Bool, status: Str, producerId: Int, producerEpoch: Int, listed: Bool};
 \* @typeAlias: transactionMarker = {transactionalId: TRANSACTIONAL_ID, partition: PARTITION, producerId: Int, producerEpoch: Int, dueType: Str, completed: Bool, found: Int, wrong: Int, coordinatorEpoch: Int, markerCoordinatorEpoch: Int};
 \* @typeAlias: partitionTransaction = {partition: PARTITION, producerId: Int, producerEpoch: Int, firstOffset: Int, open: Bool, aborted: Bool, listed: Bool, indexed: Bool};
@@ -660,6 +660,10 @@ DecideEndTxn(i, commit) ==
     IF Rule = "kip_360" THEN DecideEndTxnAsProposed(instances[i].id, instances[i].epoch, commit)
     ELSE DecideEndTxnAsShipped(instances[i].id, instances[i].epoch, commit)
 
+\* Another instance has the producer id and epoch of this one.
+HeldByAnother(i) ==
+    \E j \in Instances \ {i} : instances[j].id = instances[i].id /\ instances[j].epoch = instances[i].epoch
+
 \* An EndTxn as it was met and answered; under transaction version 2 the answer has an epoch.
 MeetingOfEndTxn(i, commit, error, id, epoch) ==
     LET given == error = "NONE" /\ TransactionVersion = 2
@@ -667,7 +671,8 @@ MeetingOfEndTxn(i, commit, error, id, epoch) ==
          providedId |-> instances[i].id, providedEpoch |-> instances[i].epoch,
          error |-> error, returnedId |-> IF given THEN id ELSE -1, returnedEpoch |-> IF given THEN epoch ELSE -1,
          known |-> Known, status |-> Status, producerId |-> Id, producerEpoch |-> Epoch,
-         lastEpoch |-> lastEpoch, previousId |-> previousId, previousIdHeld |-> held.previousId]
+         lastEpoch |-> lastEpoch, previousId |-> previousId, previousIdHeld |-> held.previousId,
+         byAnother |-> HeldByAnother(i)]
 
 \* The answer to EndTxn reaches its instance, or is lost and asked for again.
 Answered(i, commit, state, id, epoch) ==

@@ -530,6 +530,25 @@ BrokerKeepsItsEndTxnRule ==
 NoStaleEndGranted ==
     \A e \in endTxns : Kip890EndTxn(e) \in {"PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH"} => e.error # "NONE"
 
+\* An EndTxn that ended an open transaction was sent by the client that was given the producer id and epoch in it. Another
+\* client has them from elsewhere: Flink and others store both in their checkpoints, and a recovered job ends with them what
+\* its predecessor left open. The coordinator compares id and epoch only, and accepts it. It breaks no rule of Kafka's.
+\*
+\* Where it does not hold: wherever recovery is made so, on purpose. A client is told by its client.id and connection: it is
+\* unknown (client_unknown) if the line of the request that was given the epoch is missing, and if one client.id used two
+\* connections, which one process does after a reconnect, and two processes do that share the name. A verdict that holds
+\* says that the same connection did both. What the coordinator aborts on its own, and what an operator ends with
+\* kafka-transactions.sh, has no EndTxn and is not judged.
+\*
+\* On call: look whether the writer was still at work. The verdict has the client that ended the transaction (client_id,
+\* connection) and the one that was given the epoch (given_client_id, given_connection). fct_transactions shows the
+\* transaction with is_ended_by_another; fct_fencing_events, and the lines of the writer's connection after this request,
+\* show whether it went on. If it did, half of its records may have been committed, and the rest refused or in the next
+\* transaction: compare them with what the application was to write. See that a job is stopped before its successor
+\* recovers, and that two jobs never share a transactional id prefix. If the writer was gone, nothing is wrong.
+\* @invariant("transaction_ended_by_its_producer", "info", "request")
+TransactionEndedByItsProducer == \A e \in endTxns : e.error = "NONE" /\ e.status = "Ongoing" => ~e.byAnother
+
 \* Wherever the coordinator let a producer add a partition, verified one, or refused to, it did what the shipped rule says
 \* about the state that the request met. What is let through here is a write of the current transaction.
 \*

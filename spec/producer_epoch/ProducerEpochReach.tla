@@ -60,6 +60,9 @@ NoStaleAbortReach == ~\E r \in initProducerIds : Kip360Fenced(r) /\ r.status = "
 BrokerKeepsItsEndTxnRuleReach == ~\E e \in endTxns : e.error = "NONE" /\ ~SaysCurrent(e)
 NoStaleEndGrantedReach        == ~\E e \in endTxns : Kip890EndTxn(e) = "PRODUCER_FENCED"
 
+\* No EndTxn ends an open transaction.
+TransactionEndedByItsProducerReach == ~\E e \in endTxns : e.error = "NONE" /\ e.status = "Ongoing"
+
 \* No AddPartitionsToTxn is refused.
 BrokerKeepsItsAddPartitionsRuleReach == ~\E a \in addPartitionsToTxns : a.error = "PRODUCER_FENCED"
 

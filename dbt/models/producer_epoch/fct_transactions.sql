@@ -21,7 +21,8 @@ ends as (
         transactional_id,
         record_offset,
         min_by(client_id, request_id) as client_id,
-        min_by(connection, request_id) as connection
+        min_by(connection, request_id) as connection,
+        bool_or(by_another) as by_another
     from {{ source('silver', 'end_txns') }}
     where record_offset is not null
     group by cluster, transactional_id, record_offset
@@ -45,11 +46,7 @@ select
     clients.connection,
     ends.client_id as ended_by_client_id,
     ends.connection as ended_by_connection,
-    case
-        when ends.client_id <> clients.client_id then true
-        -- a client may have opened another connection since
-        when ends.connection = clients.connection then false
-    end as is_ended_by_another,
+    ends.by_another as is_ended_by_another,
     transactions.outcome,
     transactions.abort_cause,
     case

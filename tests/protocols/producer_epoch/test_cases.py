@@ -161,7 +161,8 @@ def _end(r: Row) -> str:
     )
     returned = _producer(r["returned_id"], r["returned_epoch"])
     request = f"{r['correlation_id']} {r['client_id']} {presented}"
-    return f"{request}: {_or_unknown(r['error'])} {returned}, {_record_and_states(r)}"
+    by = f", of another {_flag(r['by_another'])}" if r["error"] == "NONE" else ""
+    return f"{request}: {_or_unknown(r['error'])} {returned}{by}, {_record_and_states(r)}"
 
 
 def _addition(r: Row) -> str:

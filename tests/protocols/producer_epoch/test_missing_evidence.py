@@ -16,8 +16,8 @@ Case = dict[str, Any]
 # Cases that lack no evidence: every value that can be known is known.
 COMPLETE = (
     "retry_after_failover", "new_instance_fences", "timeout", "client_bump", "exhausted", "hanging",
-    "idempotent", "written_twice", "end_txn", "idle_coordinator", "known_past", "verified",
-    "verified_offsets", "operator", "lost_marker",
+    "idempotent", "written_twice", "end_txn", "ended_by_another", "idle_coordinator", "known_past",
+    "verified", "verified_offsets", "operator", "lost_marker",
 )  # fmt: skip
 COMBINATIONS = 25
 
@@ -54,7 +54,7 @@ COLUMNS = {
          "caused_by_client_id", "fenced_position"),
     ),
     "init_producer_ids": (("correlation_id",), ("error", "returned_epoch", "record_offset")),
-    "end_txns": (("correlation_id",), ("error", "returned_epoch", "record_offset")),
+    "end_txns": (("correlation_id",), ("error", "returned_epoch", "record_offset", "by_another")),
 }  # fmt: skip
 STATE = (
     "known", "status", "producer_id", "producer_epoch", "last_epoch", "previous_id", "last_epoch_held",

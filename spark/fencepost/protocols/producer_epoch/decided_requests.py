@@ -9,6 +9,7 @@ from operator import attrgetter, itemgetter
 from typing import Any
 
 from fencepost.protocols.producer_epoch.coordinator import Coordinator
+from fencepost.protocols.producer_epoch.given_epochs import GivenEpoch, is_anothers
 from fencepost.protocols.producer_epoch.producer_state import NONE
 from fencepost.protocols.producer_epoch.request_rows import BUSY, FENCED, RequestRow
 from fencepost.protocols.producer_epoch.request_targets import ADD_PARTITIONS, END, INIT
@@ -79,16 +80,18 @@ class DecidedRequests:
         cluster: str,
         partition: int | None,
         *,
+        given: Sequence[GivenEpoch] = (),
         untold: bool = False,
     ) -> None:
         """Add a request and the states that it may have met.
 
         ``written``: the offsets of the records that accepted requests are known to have written, by request
-        id. ``partition``: that of its coordinator, None if it is not known. ``untold``: it is not known which
+        id. ``partition``: that of its coordinator, None if it is not known. ``given``: who was given the
+        epoch that an accepted EndTxn presents. ``untold``: it is not known which
         incarnation of ``__transaction_state`` decided it.
         """
         requests, states = self._rows[request.api_key]
-        request_values = _request_values(request)
+        request_values = (*_request_values(request), *_given_values(request, given))
         states_met = [
             (number, _state(request, candidate, met_states))
             for number, candidate in met_states.candidates(request)
@@ -124,12 +127,13 @@ _copied_values = attrgetter(*_COPIED)
 _REQUEST_COLUMNS = (
     *_COPIED, "provided_id", "provided_epoch", "returned_id", "returned_epoch", "requested_at",
     "responded_at", "from_time", "to_time", "commit", "transaction_partition", "addition_id",
+    "given_client_id", "given_connection", "by_another",
 )  # fmt: skip
 """The columns from the line of a request, in the tables of requests and of states."""
 
 
 def _request_values(request: RequestRow) -> tuple[Any, ...]:
-    """The values of _REQUEST_COLUMNS."""
+    """The values of _REQUEST_COLUMNS, up to those of _given_values."""
     name = addition_id = None
     if request.api_key == ADD_PARTITIONS:
         name = f"{request.topic}:{request.partition}"
@@ -148,6 +152,12 @@ def _request_values(request: RequestRow) -> tuple[Any, ...]:
         name,
         addition_id,
     )
+
+
+def _given_values(request: RequestRow, given: Sequence[GivenEpoch]) -> tuple[Any, ...]:
+    """The last three values of _REQUEST_COLUMNS."""
+    client = (given[0].client_id, given[0].connection) if given else (None, None)
+    return (*client, is_anothers(request, given))
 
 
 _OUTCOME = ("granted", "fenced", "busy", "failed", "returned_id", "returned_epoch")

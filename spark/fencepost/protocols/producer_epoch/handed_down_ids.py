@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from fencepost.protocols.producer_epoch.given_epochs import GivenEpoch, GivenEpochs, newest_given
 from fencepost.protocols.producer_epoch.transaction_log import ONGOING, TransactionRecord
 from fencepost.protocols.producer_epoch.transaction_metadata import LastProducerEpoch, Transition
 from fencepost.protocols.producer_epoch.transactions import Transaction
@@ -28,7 +29,8 @@ class HandedDownId:
     ``record``: its last record, ``previous``: the record before; ``cause`` to ``writer`` are those of the
     Transition to it. ``transaction``: its transaction if that has not ended, with ``record`` as its newest.
     ``counted_from``: the oldest epoch since which every transaction is in the log or was counted by earlier
-    chapters; None if compaction may have removed some of the newest epoch.
+    chapters; None if compaction may have removed some of the newest epoch. ``given``:
+    newest_given.
     """
 
     record: TransactionRecord
@@ -40,6 +42,7 @@ class HandedDownId:
     writer: str | None
     transaction: Transaction | None
     counted_from: int | None
+    given: tuple[GivenEpoch, ...]
 
     def packed(self) -> str:
         """As JSON."""
@@ -61,6 +64,7 @@ class HandedDownId:
                 transaction.transaction_version,
             ],
             self.counted_from,
+            self.given,
         ]
         return json.dumps(values, separators=(",", ":"))
 
@@ -77,6 +81,7 @@ class HandedDownId:
             writer,
             unended,
             counted_from,
+            given,
         ) = json.loads(values)
         newest, transaction = _record(record), None
         if unended is not None:
@@ -95,6 +100,7 @@ class HandedDownId:
             writer,
             transaction,
             counted_from,
+            tuple(GivenEpoch(*each) for each in given),
         )
 
     def matches(self, left: TransactionRecord) -> bool:
@@ -148,10 +154,12 @@ def hand_down_id(
     transitions: Sequence[Transition],
     transactions: Iterable[Transaction],
     compacted: Mapping[int, int],
+    *,
+    given: GivenEpochs,
 ) -> HandedDownId | None:
     """The state of an id at the offset ``cut``; None if a hole lies between its last record and the cut, or
     if it is not known what the id had before its tombstone. ``compacted``: by producer id, the newest epoch
-    of which compaction may have removed transactions.
+    of which compaction may have removed transactions. ``given``: given_epochs.
     """
     last = next((each for each in reversed(transitions) if each.record.offset < cut), None)
     if last is None or (last.record.tombstone and last.previous is None):
@@ -177,7 +185,16 @@ def hand_down_id(
     previous = None if last.previous is None else last.previous._replace(partitions=())
     remembered = (last.last_epoch, last.remembered_epoch, last.previous_id)
     counted_from = _counted_from(record, transaction, compacted)
-    return HandedDownId(record, previous, last.cause, *remembered, last.writer, transaction, counted_from)
+    return HandedDownId(
+        record,
+        previous,
+        last.cause,
+        *remembered,
+        last.writer,
+        transaction,
+        counted_from,
+        newest_given(given, cut),
+    )
 
 
 def _counted_from(

@@ -405,6 +405,12 @@ END_TXNS = Table(
         "error": "string",
         "returned_id": "bigint",  # from version 5 on; null before, and without an answer
         "returned_epoch": "int",
+        # of an accepted one: the client that was given provided_id and provided_epoch; null if no line
+        # shows it
+        "given_client_id": "string",
+        "given_connection": "string",
+        # of an accepted one: that was another client; null also if one client id has two connections
+        "by_another": "boolean",
         "record_offset": "bigint",  # of the Prepare record that it wrote; null for none or unknown
         "requested_at": "timestamp",
         "responded_at": "timestamp",
@@ -435,6 +441,7 @@ END_TXN_STATES = Table(
         "returned_id": "bigint",
         "returned_epoch": "int",
         **_MET,
+        "by_another": "boolean",  # as in silver.end_txns
         **INTERVAL,
     },
     ("cluster", "request_id", "candidate"),

@@ -29,6 +29,7 @@ from fencepost.protocols.producer_epoch.facts import FOREVER, NO_EPOCH
 from fencepost.protocols.producer_epoch.fenced_rows import OpenTransactions, add_fencing, add_idempotent
 from fencepost.protocols.producer_epoch.fencings import Fences
 from fencepost.protocols.producer_epoch.forgotten import Forgotten, add_forgotten
+from fencepost.protocols.producer_epoch.given_epochs import GivenEpochs, given_epochs
 from fencepost.protocols.producer_epoch.handed_down_ids import HandedDownId, hand_down_id
 from fencepost.protocols.producer_epoch.initialisers import Initialisers, producers_connections
 from fencepost.protocols.producer_epoch.refusals import Connection, KnownEpoch, refusals
@@ -54,6 +55,7 @@ from fencepost.replay.request_clocks import (
     differences,
     leaders_by_clock,
 )
+from fencepost.replay.requests import NONE
 from fencepost.replay.unreadable import UnreadPiece, damaged_batches, missing_end, unread_pieces
 
 _REMEMBERED_MS = 24 * 3_600_000
@@ -188,8 +190,6 @@ class TransactionStateManager:
             transitions = self._replay(each)
             resumed = each.before.resumed_transaction(each.records[0]) if each.before is not None else None
             transactions_of_id = transactions(transitions, resumed)
-            if self._coordinator is not None:
-                self._add_history(rows, self._coordinator, each, transitions, transactions_of_id)
             requests = [sent for sent in each.timed_requests if self._is_timed(sent)]
             accepted = [
                 *each.pairs,
@@ -197,12 +197,16 @@ class TransactionStateManager:
                 *added_pairs(requests, transitions, self._late_lines),
                 *self._committed_meanwhile(each),
             ]
+            before = each.before.given if each.before is not None else ()
+            given = given_epochs(transitions, accepted, granted_inits(each.requests), before)
+            if self._coordinator is not None:
+                self._add_history(rows, self._coordinator, each, transitions, transactions_of_id, given=given)
             pairs = [*accepted, *_aborting_inits(transitions)]
             states = States(transitions, self._late_lines)
             witnesses = Witnesses(each.requests, self._unread, self._tolerance_ms)
             verified = verified_during(each.requests, self._tolerance_ms)
             met_states = MetStates(states, self._coordinator, pairs, witnesses, verified)
-            self._add_decided(rows, each, met_states, accepted)
+            self._add_decided(rows, each, met_states, accepted, given)
             open_transactions = OpenTransactions(
                 transactions_of_id, None if self._coordinator is None else self._coordinator.log
             )
@@ -220,6 +224,8 @@ class TransactionStateManager:
         each: _Id,
         transitions: Sequence[Transition],
         transactions_of_id: Sequence[Transaction],
+        *,
+        given: GivenEpochs,
     ) -> None:
         """Add the states and transactions of an id, what the last step must know of it, and what the next
         chapter must know.
@@ -230,7 +236,7 @@ class TransactionStateManager:
         known_from = _known_from(coordinator, transitions, transactions_of_id, self._tolerance_ms)
         at_cut, starts_before_cut = None, set[int]()
         if self._cut is not None:
-            at_cut = hand_down_id(log, self._cut, transitions, transactions_of_id, compacted)
+            at_cut = hand_down_id(log, self._cut, transitions, transactions_of_id, compacted, given=given)
         if at_cut is not None and at_cut.record.tombstone and at_cut.record.timestamp_ms < self._forgotten_ms:
             at_cut = None
         if self._cut is not None and at_cut is not None:
@@ -299,16 +305,23 @@ class TransactionStateManager:
         return [pair for pair in pairs if not self._is_timed(pair.request)]
 
     def _add_decided(
-        self, rows: CoordinatorRows, each: _Id, met_states: MetStates, accepted: Iterable[Pair]
+        self,
+        rows: CoordinatorRows,
+        each: _Id,
+        met_states: MetStates,
+        accepted: Iterable[Pair],
+        given: GivenEpochs,
     ) -> None:
         written = {pair.request.request_id: pair.record.offset for pair in accepted if pair.sure}
         for request in select_decided(each.requests):
+            ends = request.api_key == END and request.error == NONE
             rows.decided.add(
                 request,
                 met_states,
                 written,
                 self._cluster,
                 self._partition,
+                given=given.get((request.producer_id, request.producer_epoch), ()) if ends else (),
                 untold=self._incarnation is UNKNOWN,
             )
 

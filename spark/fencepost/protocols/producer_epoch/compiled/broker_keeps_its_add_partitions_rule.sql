@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:549 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/ProducerEpochProps.tla:568 by `tlasql compile`; do not edit
 --
 -- BrokerKeepsItsAddPartitionsRule ==
 --     \A a \in addPartitionsToTxns :
@@ -169,7 +169,7 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN 'a.error = ShippedAddPartitionsToTxn(a) (ProducerEpochProps:553)'
+      THEN 'a.error = ShippedAddPartitionsToTxn(a) (ProducerEpochProps:572)'
     END AS failed_conjunct
   FROM judged
 ), agreed AS (

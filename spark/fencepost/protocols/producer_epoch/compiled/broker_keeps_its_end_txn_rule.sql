@@ -498,6 +498,8 @@ SELECT
         end_txns.broker_id,
         end_txns.client_id,
         end_txns.connection,
+        end_txns.given_client_id,
+        end_txns.given_connection,
         end_txns.transactional_id,
         end_txns.provided_id,
         end_txns.provided_epoch,

@@ -1,5 +1,5 @@
 -- generated from spec/producer_epoch/ProducerEpochProps.tla:1 by `tlasql compile`; do not edit
--- one pass for broker_keeps_its_end_txn_rule, no_stale_end_granted
+-- one pass for broker_keeps_its_end_txn_rule, no_stale_end_granted, transaction_ended_by_its_producer
 WITH frame AS (
   SELECT
     cluster,
@@ -25,7 +25,8 @@ WITH frame AS (
     returned_id AS `e.returnedId`,
     returned_epoch AS `e.returnedEpoch`,
     previous_id AS `e.previousId`,
-    last_epoch AS `e.lastEpoch`
+    last_epoch AS `e.lastEpoch`,
+    by_another AS `e.byAnother`
   FROM silver.end_txn_states
 ), judged AS (
   SELECT
@@ -747,7 +748,9 @@ WITH frame AS (
       ),
       1
     ) = 'INVALID_PRODUCER_EPOCH' AS antecedent_2,
-    NOT `e.error` = 'NONE' AS c1_2
+    NOT `e.error` = 'NONE' AS c1_2,
+    `e.error` = 'NONE' AND `e.status` = 'Ongoing' AS antecedent_3,
+    NOT `e.byAnother` AS c1_3
   FROM frame
 ), weighed AS (
   SELECT
@@ -775,6 +778,7 @@ WITH frame AS (
     `e.returnedEpoch`,
     `e.previousId`,
     `e.lastEpoch`,
+    `e.byAnother`,
     NOT antecedent_1 OR (
       c1_1 AND c2_1
     ) AS verdict_1,
@@ -787,7 +791,10 @@ WITH frame AS (
     END AS failed_conjunct_1,
     NOT antecedent_2 OR c1_2 AS verdict_2,
     COALESCE(antecedent_2, FALSE) AS exercised_2,
-    CASE WHEN antecedent_2 AND NOT c1_2 THEN 'e.error # "NONE" (ProducerEpochProps:531)' END AS failed_conjunct_2
+    CASE WHEN antecedent_2 AND NOT c1_2 THEN 'e.error # "NONE" (ProducerEpochProps:531)' END AS failed_conjunct_2,
+    NOT antecedent_3 OR c1_3 AS verdict_3,
+    COALESCE(antecedent_3, FALSE) AS exercised_3,
+    CASE WHEN antecedent_3 AND NOT c1_3 THEN '~e.byAnother (ProducerEpochProps:550)' END AS failed_conjunct_3
   FROM judged
 ), agreed AS (
   SELECT
@@ -810,6 +817,8 @@ WITH frame AS (
         failed_conjunct_1,
         'failed_conjunct_2',
         failed_conjunct_2,
+        'failed_conjunct_3',
+        failed_conjunct_3,
         'e.error',
         `e.error`,
         'e.known',
@@ -837,7 +846,9 @@ WITH frame AS (
         'e.previousId',
         `e.previousId`,
         'e.lastEpoch',
-        `e.lastEpoch`
+        `e.lastEpoch`,
+        'e.byAnother',
+        `e.byAnother`
       ),
       candidate
     ) AS first_state,
@@ -856,7 +867,19 @@ WITH frame AS (
       THEN FALSE
     END AS verdict_2,
     BOOL_AND(exercised_2) AS exercised_2,
-    CASE WHEN BOOL_OR(verdict_2) AND BOOL_OR(NOT verdict_2) THEN 'several_states' END AS reason_2
+    CASE WHEN BOOL_OR(verdict_2) AND BOOL_OR(NOT verdict_2) THEN 'several_states' END AS reason_2,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict_3, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_3, FALSE))
+      THEN FALSE
+    END AS verdict_3,
+    BOOL_AND(exercised_3) AS exercised_3,
+    CASE
+      WHEN BOOL_OR(verdict_3) AND BOOL_OR(NOT verdict_3)
+      THEN 'several_states'
+      ELSE MIN(CASE WHEN verdict_3 IS NULL THEN CASE WHEN `e.byAnother` IS NULL THEN 'client_unknown' END END)
+    END AS reason_3
   FROM weighed
   GROUP BY
     cluster,
@@ -892,6 +915,7 @@ FROM (
       WHEN NOT (
         COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_1 END, FALSE)
         AND COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_2 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_3 END, FALSE)
       )
       THEN TO_JSON(STRUCT(request_id AS e), MAP('ignoreNullFields', 'false'))
     END AS witness,
@@ -903,6 +927,7 @@ FROM (
       WHEN NOT (
         COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_1 END, FALSE)
         AND COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_2 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_3 END, FALSE)
       )
       THEN TO_JSON(
         STRUCT(
@@ -910,6 +935,8 @@ FROM (
           end_txns.broker_id,
           end_txns.client_id,
           end_txns.connection,
+          end_txns.given_client_id,
+          end_txns.given_connection,
           end_txns.transactional_id,
           end_txns.provided_id,
           end_txns.provided_epoch,
@@ -1010,6 +1037,41 @@ FROM (
                 agreed.first_state.`e.apiVersion` AS `e.apiVersion`,
                 agreed.first_state.`e.lastEpoch` AS `e.lastEpoch`,
                 agreed.first_state.`e.error` AS `e.error`
+              ),
+              MAP('ignoreNullFields', 'false')
+            )
+          END
+        ),
+        NAMED_STRUCT(
+          'definition',
+          'transaction_ended_by_its_producer',
+          'verdict',
+          CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_3 END,
+          'exercised',
+          COALESCE(agreed.exercised_3, FALSE),
+          'failed_conjunct',
+          CASE
+            WHEN agreed.states = end_txns.candidates
+            THEN CASE WHEN NOT agreed.verdict_3 THEN agreed.first_state.`failed_conjunct_3` END
+          END,
+          'reason',
+          CASE
+            WHEN CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_3 END IS NULL
+            THEN COALESCE(
+              CASE WHEN agreed.states = end_txns.candidates THEN agreed.reason_3 END,
+              end_txns.unknown_reason,
+              'not_captured'
+            )
+          END,
+          'values',
+          CASE
+            WHEN NOT agreed.states IS NULL
+            AND NOT COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_3 END, FALSE)
+            THEN TO_JSON(
+              STRUCT(
+                agreed.first_state.`e.error` AS `e.error`,
+                agreed.first_state.`e.status` AS `e.status`,
+                agreed.first_state.`e.byAnother` AS `e.byAnother`
               ),
               MAP('ignoreNullFields', 'false')
             )

@@ -1,0 +1,15 @@
+-- generated from spec/producer_epoch/ProducerEpochProps.tla:550 by `tlasql compile`; do not edit
+{{ config(severity='warn', tags=['generated', 'invariant']) }}
+
+select
+  verdict_id,
+  cluster,
+  scope,
+  witness,
+  from_position,
+  from_time,
+  failed_conjunct,
+  `values`
+from {{ ref('fct_invariant_verdicts') }}
+where
+  invariant = 'transaction_ended_by_its_producer' and verdict = 'violated'
