@@ -102,19 +102,18 @@ def next_generation_begun(at: Moment) -> tuple[bool, bool]:
         return has_begun, has_begun
     if _joins_later(at):
         return False, False
-    beyond = None
     if generation.next_generation is not None:
         moves = generation.next_generation > generation.generation
     else:
-        moves = bounds.begun_by is not None or generation.next_lost
-        if not moves and bounds.beyond is not None:
-            # no record has the members that joined a generation which never had an assignment
-            moves, beyond = True, bounds.beyond
+        moves = bounds.begun_by is not None or generation.next_lost or bounds.beyond is not None
     begun_by = least(bounds.begun_by, at.next_by)
     last_arrival = _last_arrival(at)
     if last_arrival is not None and (begun_by is None or last_arrival > begun_by):
         last_arrival = None
-    begun_from = greatest(last_arrival, bounds.current, beyond)
+    begun_from = greatest(last_arrival, bounds.current)
+    if bounds.beyond is not None and not at.is_followed_by_next:
+        # no record has the members that joined a generation which never had an assignment
+        begun_from = greatest(bounds.beyond, bounds.current)
     may = moves and (begun_from is None or begun_from <= at.end_ms)
     must = moves and begun_by is not None and begun_by <= at.start_ms
     return may, must
