@@ -83,6 +83,13 @@ class Moment:
         return self.generation.next_generation == self.generation.generation + 1
 
     @property
+    def is_followed_unwritten(self) -> bool:
+        """Whether a generation may have begun before the one that is written next: no record has the members
+        of a generation that never had an assignment.
+        """
+        return self.bounds.beyond is not None and not self.is_followed_by_next
+
+    @property
     def lasts(self) -> bool:
         """Whether the commit's member was still one, because a later line on its connection shows it."""
         later = (self.signs.left, self.signs.seen)
@@ -111,8 +118,7 @@ def next_generation_begun(at: Moment) -> tuple[bool, bool]:
     if last_arrival is not None and (begun_by is None or last_arrival > begun_by):
         last_arrival = None
     begun_from = greatest(last_arrival, bounds.current)
-    if bounds.beyond is not None and not at.is_followed_by_next:
-        # no record has the members that joined a generation which never had an assignment
+    if at.is_followed_unwritten:
         begun_from = greatest(bounds.beyond, bounds.current)
     may = moves and (begun_from is None or begun_from <= at.end_ms)
     must = moves and begun_by is not None and begun_by <= at.start_ms
@@ -247,7 +253,7 @@ def member_removed(at: Moment) -> tuple[bool, bool]:
     )
     if signs.left is not None:
         removed_from: int | None = max(signs.left.ms, signs.left.own_ms if at.explains else 0)
-    elif at_once and at.next_from is not None:
+    elif at_once and at.next_from is not None and not at.is_followed_unwritten:
         removed_from = at.next_from
     else:
         removed_from = None if signs.seen is None else signs.seen.ms
