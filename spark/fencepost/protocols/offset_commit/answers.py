@@ -108,7 +108,7 @@ class Bounds:
     ``joined``: member id -> its earliest JoinGroup for the next generation. The next generation had begun by
     ``begun_by``. This generation had its assignment by ``stable_by``, and was still current at ``current``.
     ``beyond``: the earliest arrival of a JoinGroup that was answered with a later generation, also of a
-    member that no record has.
+    member that no record has; None if the next record is of the next generation.
     """
 
     joined: Mapping[str, Arrival]
@@ -225,7 +225,9 @@ class Answers:
             if of_next is not None and of_next.joined is not None:
                 joined[member_id] = of_next.joined
                 begun_by = least(begun_by, of_next.joined_by)
-        return Bounds(joined, begun_by, stable_by, current, self._beyond(generation, broker_id, begun))
+        # this reads all JoinGroups of the group, so it is left out where no generation can lie in between
+        beyond = None if generation.is_followed_by_next else self._beyond(generation, broker_id, begun)
+        return Bounds(joined, begun_by, stable_by, current, beyond)
 
     def _beyond(self, generation: Generation, broker_id: int, begun: int | None) -> int | None:
         """``begun``: when this generation had begun. In a life before, later ones may have had the number."""

@@ -78,16 +78,11 @@ class Moment:
         return self.commit.request.member_id in self.generation.member_ids
 
     @property
-    def is_followed_by_next(self) -> bool:
-        """Whether the group's next record is of the next generation: none began in between."""
-        return self.generation.next_generation == self.generation.generation + 1
-
-    @property
     def is_followed_unwritten(self) -> bool:
         """Whether a generation may have begun before the one that is written next: no record has the members
         of a generation that never had an assignment.
         """
-        return self.bounds.beyond is not None and not self.is_followed_by_next
+        return self.bounds.beyond is not None and not self.generation.is_followed_by_next
 
     @property
     def lasts(self) -> bool:
@@ -133,7 +128,7 @@ def _joins_later(at: Moment) -> bool:
     request, generation = at.commit.request, at.generation
     if not (at.explains and at.commit.broker_error == NONE and at.was_written and at.lasts):
         return False
-    if at.is_followed_by_next and not generation.next_member_ids:
+    if at.generation.is_followed_by_next and not generation.next_member_ids:
         return True
     if at.unread or at.state.member_instance_id is not None:
         return False
@@ -201,7 +196,7 @@ def next_epoch(at: Moment) -> int | None:
     if at.own is not None:
         return at.own
     following = at.generation.generation + 1
-    one = at.is_followed_by_next or at.commit.request.client_epoch < following
+    one = at.generation.is_followed_by_next or at.commit.request.client_epoch < following
     return following if one else None
 
 
@@ -224,8 +219,8 @@ def stays_member(at: Moment) -> bool | None:
     if members is None:
         return None
     if at.commit.request.member_id in members:
-        return True if at.was_written or at.is_followed_by_next else None
-    if at.is_followed_by_next:
+        return True if at.was_written or at.generation.is_followed_by_next else None
+    if at.generation.is_followed_by_next:
         return False
     return None if at.was_written or may_have_joined(at) else False
 

@@ -35,6 +35,11 @@ class Generation:
     followed: bool = False
     next_lost: bool = False
 
+    @property
+    def is_followed_by_next(self) -> bool:
+        """Whether the group's next record is of the next generation: none began in between."""
+        return self.next_generation == self.generation + 1
+
     def follow(self, record: GroupRecord, converted: Collection[str]) -> None:
         """Note the next record of the classic group; ``converted``: the members of the consumer group to
         which it converts the group.

@@ -150,9 +150,8 @@ def _outlasts(
         return True
     if next_ms is None or answered.until_ms is None or next_ms < answered.until_ms:
         return False
-    one_more = generation.next_generation == generation.generation + 1
     return answered.instance_id is None or (
-        one_more and answered.instance_id not in (generation.next_instances or ())
+        generation.is_followed_by_next and answered.instance_id not in (generation.next_instances or ())
     )
 
 
