@@ -161,11 +161,13 @@ def test_append_new_and_replace(engine: Any) -> None:
     assert sorted(here.collect(here.scan(GROUPS))["group_id"].to_pylist(), key=str) == [None, "b", "c"]
 
 
-@pytest.mark.parametrize("hashes", [new_rows._hashes, lambda keys: np.zeros(keys.num_rows, dtype=np.uint64)])
+@pytest.mark.parametrize(
+    "hashes", [new_rows.hashes_of, lambda keys: np.zeros(keys.num_rows, dtype=np.uint64)]
+)
 def test_keys_are_told_apart_whatever_their_hashes(
     empty_lake: Callable[[], Settings], monkeypatch: pytest.MonkeyPatch, hashes: Any
 ) -> None:
-    monkeypatch.setattr(new_rows, "_hashes", hashes)
+    monkeypatch.setattr(new_rows, "hashes_of", hashes)
     catalog = lake.ensure(empty_lake().lake)
     new = new_rows.NewRows(catalog, GROUPS, ANY)
     assert new.append(groups(("a", 1, 1), ("b", 1, 2), ("a", 1, 3), (None, 1, 4))) == 3

@@ -26,7 +26,11 @@ from fencepost.lock import locked
 from fencepost.settings import Settings, SettingsError, load
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
+
+    from fencepost.engines.backends import Backend
+    from fencepost.engines.scratch import Scratches
 
 logger = logging.getLogger(__name__)
 
@@ -34,17 +38,18 @@ Summary = dict[str, Any]
 
 
 class Run:
-    """One run on the configured lake. Its catalog and its Spark session are opened when a step first needs
+    """One run on the configured lake. Its catalog, its processes and Spark are opened when a step first needs
     them.
 
-    To be used as a context manager: a Spark session that the run started is always stopped at the end.
+    To be used as a context manager: what the run started is always stopped at the end.
     ``run_id`` names the run in every table that it writes.
     """
 
     def __init__(self, settings: Settings, run_id: str | None = None) -> None:
         self.settings = settings
         self.run_id = run_id or f"manual-{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}"
-        self._session: SparkSession | None = None
+        self._backends: dict[str, Backend] = {}
+        self._started: SparkContext | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -52,8 +57,12 @@ class Run:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._session is not None:
-            self._session.stop()
+        if self._backends:
+            self._scratches.remove()
+        for each in self._backends.values():
+            each.stop()
+        if self._started is not None:
+            self._started.stop()
 
     @cached_property
     def catalog(self) -> Catalog:
@@ -66,16 +75,23 @@ class Run:
 
         ``small``: as in ``spark_session``.
         """
-        from pyspark import SparkContext
-
         from fencepost.session import spark_session
 
+        self.spark_context(small=small)
+        return spark_session(self.settings, small=small)
+
+    def spark_context(self, *, small: bool = True) -> SparkContext:
+        """The process's Spark context, or one that ends with this run; ``small``: as in ``spark_session``."""
+        from pyspark import SparkContext
+
+        from fencepost.session import spark_context
+
         logging.getLogger("py4j").setLevel(logging.WARNING)
-        started = SparkContext._active_spark_context is None
-        session = spark_session(self.settings, small=small)
-        if started:
-            self._session = session
-        return session
+        is_first = SparkContext._active_spark_context is None
+        context = spark_context(self.settings, small=small)
+        if is_first:
+            self._started = context
+        return context
 
     def step(self, name: str) -> Summary:
         """Do a step's work, unless it is done already. Returns its summary."""
@@ -88,9 +104,44 @@ class Run:
             return STEPS[name](self)
         return unless_done(name, self.settings, self.catalog, lambda: STEPS[name](self))
 
-    def engine_for(self, size: int, what: str) -> engines.Engine:
-        """The engine for work on ``size`` bytes of evidence; ``what``: the name of the work, for the log."""
-        return engines.choose(self.settings, self.catalog, self.spark, size, what)
+    def engine_for(
+        self, size: int, what: str, limit: int | None = None, unit: str = "bytes of evidence"
+    ) -> engines.Engine:
+        """The engine for work of this size; ``what``: its name, for the log; ``limit``: what one process does
+        where the size decides, ``[engine] in_process_mb`` by default.
+        """
+        limit = self.settings.in_process_mb << 20 if limit is None else limit
+        choice = engines.choose(self.settings, size, limit, unit)
+        parts = 1 + size // engines.PART_BYTES
+        if choice.run_on == "process":
+            from fencepost.engines.process import ProcessEngine
+
+            logger.debug("%s: in this process, because %s", what, choice.reason)
+            return ProcessEngine(self.catalog, parts)
+        from fencepost.engines.tasks import TaskEngine
+
+        logger.info("%s: by %s, because %s", what, choice.run_on, choice.reason)
+        return TaskEngine(self._backend(choice.run_on), self._scratches, self.catalog, parts)
+
+    @cached_property
+    def _scratches(self) -> Scratches:
+        from fencepost.engines.scratch import Scratches
+
+        scratches = Scratches(self.catalog)
+        scratches.remove()
+        return scratches
+
+    def _backend(self, run_on: str) -> Backend:
+        if run_on not in self._backends:
+            if run_on == "spark":
+                from fencepost.engines.executors import Executors
+
+                self._backends[run_on] = Executors(self.spark_context)
+            else:
+                from fencepost.engines.processes import Processes
+
+                self._backends[run_on] = Processes()
+        return self._backends[run_on]
 
 
 def audit(run: Run, sinks: Sequence[Sink] = ()) -> GateResult:
@@ -159,7 +210,7 @@ def _rebuild(run: Run) -> Summary:
 def _judge(run: Run) -> Summary:
     from fencepost.judge import judge
 
-    return dataclasses.asdict(judge(run.settings, run.catalog, run.spark))
+    return dataclasses.asdict(judge(run.settings, run.catalog, run.engine_for))
 
 
 def _marts(run: Run) -> Summary:

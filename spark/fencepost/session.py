@@ -60,10 +60,10 @@ def spark_session(settings: Settings, *, small: bool = True) -> SparkSession:
     its own catalog in that JVM. Queries are planned by the new ``small``, but the options of the JVM stay as
     they are. Raises SessionError if Java or the jars are missing.
     """
-    context = SparkContext._active_spark_context
-    if context is None:
-        return _with_functions(_first_session(settings, small=small))
-    session = SparkSession.getActiveSession() or SparkSession(context)
+    if SparkContext._active_spark_context is None:
+        spark_context(settings, small=small)
+        return _with_functions(SparkSession.builder.getOrCreate())
+    session = SparkSession.getActiveSession() or SparkSession(SparkContext._active_spark_context)
     catalog_conf = spark_catalog_conf(settings.lake)
     if any(session.conf.get(key, None) != value for key, value in catalog_conf.items()):
         session = session.newSession()
@@ -160,7 +160,13 @@ def _unless_null(call: Callable[..., Any], *values: Any) -> Any:
     return call(*(bytes(value) if isinstance(value, bytearray) else value for value in values))
 
 
-def _first_session(settings: Settings, *, small: bool) -> SparkSession:
+def spark_context(settings: Settings, *, small: bool = True) -> SparkContext:
+    """The process's Spark context, which is started if there is none; ``small``: as in :func:`session_conf`.
+
+    Raises SessionError if Java or the jars are missing.
+    """
+    if SparkContext._active_spark_context is not None:
+        return SparkContext._active_spark_context
     _check_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     # without it Spark resolves the machine's name, and warns if that is a loopback address
@@ -169,8 +175,7 @@ def _first_session(settings: Settings, *, small: bool) -> SparkSession:
     conf.setAll(list(session_conf(settings, small=small).items()))
     # a JVM whose context was stopped is still running and is used again
     gateway = None if SparkContext._gateway else _launch(conf, settings.lake)
-    SparkContext(conf=conf, gateway=gateway)
-    return SparkSession.builder.getOrCreate()
+    return SparkContext(conf=conf, gateway=gateway)
 
 
 def _launch(conf: SparkConf, lake: Lake) -> JavaGateway:

@@ -16,7 +16,7 @@ from pyiceberg.catalog import Catalog
 from fencepost.capture.files import content, expand, is_file
 from fencepost.capture.log_dirs import topic_id_of
 from fencepost.capture.plan import SEGMENT, Fault
-from fencepost.engines.process import ProcessEngine
+from fencepost.engines.new_rows import NewRows
 from fencepost.settings import Cluster
 from fencepost.tables import CLEANED, LOG_ENDS, LOG_STARTS, Table
 
@@ -62,7 +62,7 @@ def _note_offsets(
         if to > 0
     ]
     within = [{"cluster": frozenset(cluster.name for cluster in clusters)}]
-    return ProcessEngine(catalog).append_new(table, table.rows(rows), within) if rows else 0
+    return NewRows(catalog, table, within).append(table.rows(rows)) if rows else 0
 
 
 def note_log_ends(catalog: Catalog, clusters: Sequence[Cluster], run_id: str, now: datetime) -> int:
@@ -82,7 +82,7 @@ def note_log_ends(catalog: Catalog, clusters: Sequence[Cluster], run_id: str, no
         for entry in _entries(file)
     ]
     within = [{"cluster": frozenset(cluster.name for cluster in clusters)}]
-    return ProcessEngine(catalog).append_new(LOG_ENDS, LOG_ENDS.rows(rows), within) if rows else 0
+    return NewRows(catalog, LOG_ENDS, within).append(LOG_ENDS.rows(rows)) if rows else 0
 
 
 def unreadable_checkpoints(clusters: Sequence[Cluster]) -> list[Fault]:

@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 
 from pyiceberg.catalog import Catalog
 
@@ -163,7 +164,7 @@ def _of_kinds(plan: Plan) -> Iterator[tuple[Kind, list[Source]]]:
 
 def _target(kind: Kind, table: Table, sources: Sequence[Source]) -> Target:
     once = kind.name == SEGMENT and has_no_replicas(sources)
-    return Target(table, _within(table, kind.grows_by.get(table.name), sources), distinct=once)
+    return Target(table, partial(_within, kind.name, table, kind.grows_by.get(table.name)), distinct=once)
 
 
 def _tasks(plan: Plan) -> list[list[Source]]:
@@ -181,12 +182,14 @@ def _tasks(plan: Plan) -> list[list[Source]]:
     return [*([again] if again else []), *tasks]
 
 
-def _within(table: Table, offset: str | None, sources: Sequence[Source]) -> Where:
-    """The part of a table in which rows of these sources can be; ``offset`` is the column by
-    which it grows.
+def _within(kind: str, table: Table, offset: str | None, tasks: Sequence[Sequence[Source]]) -> Where:
+    """The part of a table in which rows of the tasks' sources of one kind can be; ``offset`` is the column
+    by which it grows.
     """
+    sources = [source for task in tasks for source in task if source.kind == kind]
     if offset is None:
-        return [{"cluster": frozenset(source.cluster for source in sources)}]
+        clusters = frozenset(source.cluster for source in sources)
+        return [{"cluster": clusters}] if clusters else []
     place = ("cluster", "topic") if "topic" in table.columns else ("cluster",)
     first_offsets: dict[tuple[str | None, ...], int] = {}
     for source in sources:

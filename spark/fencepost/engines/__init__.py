@@ -1,22 +1,21 @@
-"""The engines that do the work of a run: in this process, or spread over tasks by Spark.
+"""The engines that do the work of a run: in this process, or in tasks on this machine's cores or on Spark.
 
-The work itself is the same functions over Arrow on both engines, and both give the same rows. A session of
-Spark costs more CPU before its first task than an hour of a small cluster's logs; those of a large cluster
-do not fit into one process. So the size of the evidence decides (:func:`choose`).
+The work itself is the same functions over Arrow everywhere, and all give the same rows. Spark costs more CPU
+before its first task than an hour of a small cluster's logs; those of a large cluster are more than one
+process should do. So the configuration decides or, without one, the size of the evidence (:func:`choose`).
 """
 
 from __future__ import annotations
 
-import logging
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import pyarrow as pa
-from pyiceberg.catalog import Catalog
 
 from fencepost.lake import Where
-from fencepost.settings import Settings
+from fencepost.settings import RunOn, Settings
 from fencepost.tables import Table
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Rows = Any
-"""Rows of one table on an engine: an Arrow table in this process, a DataFrame in Spark."""
+"""Rows of one table on an engine: an Arrow table in this process, or pieces or parts that are read later."""
 
 Work = Callable[[T], Iterator[tuple[Table, pa.RecordBatch]]]
 """The work on one task: it yields rows of tables, in any order."""
@@ -35,12 +34,9 @@ Replay = Callable[[str, Mapping[str, pa.Table]], Iterable[tuple[Table, pa.Table]
 Change = Callable[[pa.Table], pa.Table]
 """A function of rows that gives the same result however the rows are cut into pieces."""
 
-_log = logging.getLogger(__name__)
-
-_PART_BYTES = 8 << 20
+PART_BYTES = 8 << 20
 """The bytes of tables in one part of the work; while they are replayed they take some 300 MB of memory."""
 
-_MANY_BYTES = 128 << 20
 MANY_ROWS = 1_000_000
 """From so many rows on, a session of Spark is set up for many: it compiles code, and shuffles into more
 parts.
@@ -52,10 +48,12 @@ Sessions = Callable[..., "SparkSession"]
 
 @dataclass(frozen=True)
 class Target:
-    """A table to which rows are appended; ``within`` and ``distinct`` are as in ``Engine.append_new``."""
+    """A table to which rows of tasks are appended. ``within`` returns, for some of the tasks, a condition on
+    the table's columns that all their rows are known to meet. ``distinct``: no key is twice in the rows.
+    """
 
     table: Table
-    within: Where
+    within: Callable[[Sequence[Any]], Where]
     distinct: bool = False
 
 
@@ -82,8 +80,8 @@ class Engine(Protocol):
     def spread_into(
         self, tasks: Sequence[T], work: Work[T], targets: Sequence[Target], report: Table
     ) -> Iterator[AppendResult]:
-        """Run every task once, and append those of their rows that are new to the tables, as ``append_new``
-        does.
+        """Run every task once, and append those of their rows whose key the tables do not have yet, once
+        each. Nulls in keys are equal.
 
         Rows of the table ``report`` are not appended but returned, once all other rows of the same tasks are
         in their tables; they must be few. Rows are committed as often as memory needs.
@@ -110,14 +108,6 @@ class Engine(Protocol):
     def union(self, parts: Sequence[Rows]) -> Rows:
         """The rows of all parts."""
 
-    def append_new(self, table: Table, rows: Rows, within: Where, *, distinct: bool = False) -> int:
-        """Append the rows whose key the table does not have yet, once each; returns how many were appended.
-
-        Nulls in keys are equal. ``within`` is a condition on the table's columns that every row is known to
-        meet: only stored rows that meet it are compared, so most files of a large table are not read.
-        ``distinct`` says that no key is twice in ``rows``, which saves sorting them.
-        """
-
     def replace(self, table: Table, rows: Rows, where: Where | None = None) -> int:
         """Make ``rows`` the content of the table, or of what ``where`` chooses of it, in one commit.
 
@@ -135,27 +125,29 @@ def on_engine(engine: Engine, table: Table, rows: pa.Table) -> Rows:
     ]
 
 
-def why_spark(settings: Settings, size: int, limit: int, unit: str) -> str | None:
-    """Why Spark should do work of this size; None where this process should. The only place that
-    decides it.
+@dataclass(frozen=True)
+class Choice:
+    """Where the work of a step is done: a value of ``[engine] run_on`` but ``auto``, and why, in words."""
+
+    run_on: RunOn
+    reason: str
+
+
+def choose(settings: Settings, size: int, limit: int, unit: str) -> Choice:
+    """Where work of this size is done; ``limit`` is what one process does alone. The only place that decides
+    it.
     """
+    if settings.run_on is not None and settings.run_on != "auto":
+        return Choice(settings.run_on, f'[engine] run_on is "{settings.run_on}"')
     if settings.spark_is_remote:
-        return f"spark.master is {settings.spark['spark.master']}"
-    if size > limit:
-        return f"{size:,} {unit} are more than {limit:,}"
-    return None
+        return Choice("spark", f"spark.master is {settings.spark['spark.master']}")
+    if size <= limit:
+        return Choice("process", f"{size:,} {unit} are few")
+    if available_cores() == 1:
+        return Choice("process", "this machine has one core")
+    return Choice("processes", f"{size:,} {unit} are more than {limit:,}")
 
 
-def choose(settings: Settings, catalog: Catalog, session: Sessions, size: int, what: str) -> Engine:
-    """Choose the engine for work on ``size`` bytes of evidence; ``what`` names the work in the log."""
-    parts = 1 + size // _PART_BYTES
-    reason = why_spark(settings, size, settings.in_process_mb << 20, "bytes of evidence")
-    if reason is None:
-        from fencepost.engines.process import ProcessEngine
-
-        _log.debug("%s: in this process (%.1f MB)", what, size / 1e6)
-        return ProcessEngine(catalog, parts)
-    from fencepost.engines.spark import SparkEngine
-
-    _log.info("%s: by Spark, because %s", what, reason)
-    return SparkEngine(session(small=size < _MANY_BYTES), catalog, parts)
+def available_cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0))

@@ -50,10 +50,6 @@ class DelegatingEngine:
         """The rows of all parts."""
         return self._engine.union(parts)
 
-    def append_new(self, table: Table, rows: Rows, within: Where, *, distinct: bool = False) -> int:
-        """Append the rows whose key the table does not have yet, once each."""
-        return self._engine.append_new(table, rows, within, distinct=distinct)
-
     def replace(self, table: Table, rows: Rows, where: Where | None = None) -> int:
         """Make ``rows`` the content of the table, or of what ``where`` chooses of it."""
         return self._engine.replace(table, rows, where)

@@ -4,7 +4,8 @@ key.
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable, Iterable
+from functools import cache, partial
 
 import duckdb
 import numpy as np
@@ -25,66 +26,79 @@ _NUMBERS = ("int", "bigint")
 Hashes = NDArray[np.uint64]
 
 
+class KnownKeys:
+    """The keys of a table that are known: those that it has, and those of rows that are on their way into it.
+
+    Nulls in keys are equal. A row is new if no known key has the same hash. Only rows with a known hash are
+    compared with the keys themselves, since two keys may have the same hash.
+    """
+
+    def __init__(self, table: Table, keys: Callable[[Where], Iterable[pa.Table]]) -> None:
+        """``keys``: returns the known keys that meet a condition, in pieces."""
+        self._table, self._keys = table, keys
+        self._hashes: Hashes = np.empty(0, dtype=np.uint64)
+
+    def read(self, within: Where) -> None:
+        """Know exactly the keys that meet this condition."""
+        hashes = [hashes_of(keys) for keys in self._keys(within)]
+        self._hashes = np.sort(np.concatenate([np.empty(0, dtype=np.uint64), *hashes]), kind="stable")
+
+    def learn(self, hashes: Hashes) -> None:
+        """Know the keys with these hashes, too."""
+        # both parts are sorted already, so a stable sort only merges them
+        self._hashes = np.sort(np.concatenate([self._hashes, np.unique(hashes)]), kind="stable")
+
+    def new(self, rows: pa.Table, hashes: Hashes) -> pa.Table:
+        """The rows whose key is not known, of each key the first; ``hashes``: those of their keys."""
+        is_known = is_in(hashes, self._hashes)
+        in_order = np.sort(hashes)
+        is_repeated = is_in(hashes, in_order[1:][in_order[1:] == in_order[:-1]])
+        unsure = is_known | is_repeated
+        if not unsure.any():
+            return rows
+        unsure_rows = rows.filter(pa.array(unsure))
+        known = self._keys_like(unsure_rows, hashes[is_known]) if is_known.any() else unsure_rows.slice(0, 0)
+        chosen = ~unsure
+        chosen[np.flatnonzero(unsure)[_first_of_new(self._table, unsure_rows, known)]] = True
+        return rows.filter(pa.array(chosen))
+
+    def _keys_like(self, rows: pa.Table, hashes: Hashes) -> pa.Table:
+        """The known keys with one of these hashes, which are those of the rows."""
+        wanted_hashes = np.unique(hashes)
+        keys_found = [self._table.arrow_schema.empty_table().select(list(self._table.key))]
+        for keys in self._keys(_around(self._table, rows)):
+            keys_found.append(keys.filter(pa.array(is_in(hashes_of(keys), wanted_hashes))))
+        return pa.concat_tables(keys_found)
+
+
 class NewRows:
     """Appends to one table, in any number of calls, the rows whose key it does not have yet, once each.
 
-    ``within`` is a condition that all rows are known to meet. Nulls in keys are equal. A row is new if no
-    stored key has the same hash. Only rows with a known hash are compared with the keys themselves, since
-    two keys may have the same hash.
+    ``within`` is a condition that all rows are known to meet.
     """
 
     def __init__(self, catalog: Catalog, table: Table, within: Where) -> None:
         self._catalog, self._table, self._within = catalog, table, within
-        self._present: Hashes = np.empty(0, dtype=np.uint64)
+        self._known = KnownKeys(table, partial(lake.by_file, catalog, table, table.key))
         self._snapshot: int | None = None
 
     def append(self, rows: pa.Table) -> int:
         """Append the new ones of the rows, in one commit; returns how many they are."""
         if not rows.num_rows:
             return 0
-        self._hash_stored_keys()
+        # unless nobody else has written to the table since the last time
+        if lake.snapshot(self._catalog, self._table) != self._snapshot:
+            self._known.read(self._within)
         rows = rows.select(list(self._table.columns)).cast(self._table.arrow_schema)
-        hashes = _hashes(rows.select(list(self._table.key)))
-        new = self._new(rows, hashes)
-        count = lake.append(self._catalog, self._table, _by_date(new, self._table.dated_by))
-        # both parts are sorted already, so a stable sort only merges them
-        self._present = np.sort(np.concatenate([self._present, np.unique(hashes)]), kind="stable")
+        hashes = hashes_of(rows.select(list(self._table.key)))
+        new = self._known.new(rows, hashes)
+        count = lake.append(self._catalog, self._table, by_date(new, self._table.dated_by))
+        self._known.learn(hashes)
         self._snapshot = lake.snapshot(self._catalog, self._table)
         return count
 
-    def _hash_stored_keys(self) -> None:
-        """Hash the stored keys, unless nobody else has written to the table since the last time."""
-        if lake.snapshot(self._catalog, self._table) == self._snapshot:
-            return
-        files = lake.by_file(self._catalog, self._table, self._table.key, self._within)
-        hashes = [_hashes(keys) for keys in files]
-        self._present = np.sort(np.concatenate([np.empty(0, dtype=np.uint64), *hashes]), kind="stable")
 
-    def _new(self, rows: pa.Table, hashes: Hashes) -> pa.Table:
-        is_stored = _is_in(hashes, self._present)
-        in_order = np.sort(hashes)
-        is_repeated = _is_in(hashes, in_order[1:][in_order[1:] == in_order[:-1]])
-        unsure = is_stored | is_repeated
-        if not unsure.any():
-            return rows
-        unsure_rows = rows.filter(pa.array(unsure))
-        present = (
-            self._keys_like(unsure_rows, hashes[is_stored]) if is_stored.any() else unsure_rows.slice(0, 0)
-        )
-        chosen = ~unsure
-        chosen[np.flatnonzero(unsure)[_first_of_new(self._table, unsure_rows, present)]] = True
-        return rows.filter(pa.array(chosen))
-
-    def _keys_like(self, rows: pa.Table, hashes: Hashes) -> pa.Table:
-        """The stored keys with one of these hashes, which are those of the rows."""
-        wanted_hashes = np.unique(hashes)
-        keys_found = [self._table.arrow_schema.empty_table().select(list(self._table.key))]
-        for keys in lake.by_file(self._catalog, self._table, self._table.key, _around(self._table, rows)):
-            keys_found.append(keys.filter(pa.array(_is_in(_hashes(keys), wanted_hashes))))
-        return pa.concat_tables(keys_found)
-
-
-def _by_date(rows: pa.Table, column: str | None) -> pa.Table:
+def by_date(rows: pa.Table, column: str | None) -> pa.Table:
     """The rows in order of their dates, so that a reader of some days finds them in few row groups."""
     if column is None or rows.num_rows < ROW_GROUP:
         return rows
@@ -99,7 +113,7 @@ def _database() -> duckdb.DuckDBPyConnection:
     return duckdb.connect()
 
 
-def _hashes(keys: pa.Table) -> Hashes:
+def hashes_of(keys: pa.Table) -> Hashes:
     """A hash of each row, in order."""
     names = ", ".join(f'"{name}"' for name in keys.column_names)
     with _database().cursor() as connection:
@@ -108,7 +122,7 @@ def _hashes(keys: pa.Table) -> Hashes:
     return np.asarray(hashed["hash"].to_numpy(), dtype=np.uint64)
 
 
-def _is_in(values: Hashes, among: Hashes) -> NDArray[np.bool_]:
+def is_in(values: Hashes, among: Hashes) -> NDArray[np.bool_]:
     """Whether each value is in ``among``, which is sorted."""
     if not len(among):
         return np.zeros(len(values), dtype=np.bool_)

@@ -15,8 +15,9 @@ from pyiceberg.catalog import Catalog
 from fencepost import lake
 from fencepost.engines import AppendResult, Change, Replay, T, Target, Work
 from fencepost.engines.entities import by_entity
+from fencepost.engines.intake import Intake
 from fencepost.engines.new_rows import NewRows
-from fencepost.engines.pieces import HELD_BYTES, PieceBuffer, Pieces, Some, pieces_of, union, whole
+from fencepost.engines.pieces import PieceBuffer, Pieces, Some, pieces_of, union, whole
 from fencepost.lake import Where
 from fencepost.tables import Table
 
@@ -76,23 +77,21 @@ class ProcessEngine:
         """The rows of all parts."""
         return union(parts)
 
-    def append_new(self, table: Table, rows: Some, within: Where, *, distinct: bool = False) -> int:
-        """Append the rows whose key the table does not have yet, once each."""
-        return NewRows(self._catalog, table, within).append(whole(rows))
-
     def spread_into(
         self, tasks: Sequence[T], work: Work[T], targets: Sequence[Target], report: Table
     ) -> Iterator[AppendResult]:
         """Append the new rows that all tasks yield; returns those of ``report`` once the others
         are stored.
         """
-        intake = _Intake(self._catalog, targets, report)
-        for task in tasks:
+        new = [(each.table, NewRows(self._catalog, each.table, each.within(tasks))) for each in targets]
+        intake = Intake(new, report)
+        for number, task in enumerate(tasks, start=1):
             for table, rows in work(task):
                 intake.take(table, rows)
-            if intake.bytes >= _APPENDED_BYTES:
-                yield intake.append_all()
-        yield intake.append_all()
+            if intake.bytes >= _APPENDED_BYTES or number == len(tasks):
+                reported = intake.append_all()
+                yield AppendResult(intake.added, reported)
+                intake.restart()
 
     def replace(self, table: Table, rows: Some, where: Where | None = None) -> int:
         """Make ``rows`` the content of the table, or of what ``where`` chooses of it."""
@@ -102,47 +101,6 @@ class ProcessEngine:
     def collect(self, rows: Some) -> pa.Table:
         """The rows."""
         return whole(rows)
-
-
-class _Intake:
-    """Rows on their way into tables: those of the table with the most bytes are appended before memory is
-    full.
-    """
-
-    def __init__(self, catalog: Catalog, targets: Sequence[Target], report: Table) -> None:
-        self._new = {each.table.name: NewRows(catalog, each.table, each.within) for each in targets}
-        self._schemas = {table.name: table.arrow_schema for table in (*(e.table for e in targets), report)}
-        self._report = report.name
-        self._parts: dict[str, list[pa.RecordBatch]] = {name: [] for name in self._schemas}
-        self._waiting_bytes = dict.fromkeys(self._new, 0)
-        self._added = dict.fromkeys(self._new, 0)
-        self.bytes = 0
-
-    def take(self, table: Table, rows: pa.RecordBatch) -> None:
-        """Take rows of one of the tables."""
-        self._parts[table.name].append(rows)
-        if table.name not in self._waiting_bytes:
-            return
-        self.bytes += rows.nbytes
-        self._waiting_bytes[table.name] += rows.nbytes
-        if sum(self._waiting_bytes.values()) > HELD_BYTES:
-            self._append(max(self._waiting_bytes, key=lambda name: self._waiting_bytes[name]))
-
-    def append_all(self) -> AppendResult:
-        """Append all rows that were taken since the last call, and return what was done."""
-        for name in self._new:
-            self._append(name)
-        result = AppendResult(self._added, self._rows(self._report))
-        self._added, self.bytes = dict.fromkeys(self._new, 0), 0
-        return result
-
-    def _append(self, name: str) -> None:
-        self._added[name] += self._new[name].append(self._rows(name))
-        self._waiting_bytes[name] = 0
-
-    def _rows(self, name: str) -> pa.Table:
-        parts, self._parts[name] = self._parts[name], []
-        return pa.Table.from_batches(parts, self._schemas[name])
 
 
 def _gathered(

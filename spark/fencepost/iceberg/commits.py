@@ -119,6 +119,19 @@ def exchange(listing: Listing, old_files: Sequence[DataFile], pieces: Iterable[p
         _exchange(change, files, old_files, rows if first is None else chain([first], rows))
 
 
+def exchange_files(listing: Listing, old_files: Sequence[DataFile], new_files: Sequence[DataFile]) -> None:
+    """Replace files of the listed table by files that are written already, in one commit."""
+    if not old_files and not new_files:
+        return
+    with Change(listing.table) as change:
+        files = Exchange(change, listing) if old_files else Append(change)
+        with files:
+            for old in old_files:
+                files.delete_data_file(old)
+            for new in new_files:
+                files.append_data_file(new)
+
+
 def compact_files(table: IcebergTable) -> None:
     """Rewrite many small files of a partition as one, for all partitions in one commit. If another process
     commits meanwhile, the files stay as they are.

@@ -5,11 +5,10 @@ PyIceberg 0.12 can write rows of a partitioned table only if all are in memory, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import count
 from typing import Any
-from uuid import UUID
 
 import numpy as np
 import pyarrow as pa
@@ -40,8 +39,14 @@ class DataFiles:
     partitioned by identity transforms of columns, or not at all.
     """
 
-    def __init__(self, metadata: TableMetadata, io: FileIO, commit: UUID) -> None:
+    def __init__(
+        self, metadata: TableMetadata, io: FileIO, commit: object, begun: Callable[[str], None] | None = None
+    ) -> None:
+        """``commit`` is a part of the files' names. ``begun`` is called with the path of each file before it
+        is created.
+        """
         self._metadata, self._io, self._commit = metadata, io, commit
+        self._begun = begun or (lambda path: None)
         self._schema, self._spec = metadata.schema(), metadata.spec()
         self._by = [self._schema.find_column_name(each.source_id) or "" for each in self._spec.fields]
         self._places = load_location_provider(metadata.location, metadata.properties)
@@ -49,25 +54,37 @@ class DataFiles:
         self._open: dict[Values, _DataFile] = {}
 
     def write(self, pieces: Iterable[pa.Table]) -> Iterator[DataFile]:
-        """Write rows that come in ``pieces``, and yield the files; the rows of a partition in a piece become
-        one row group of a file.
-        """
+        """Write rows that come in ``pieces``, and yield the files."""
         try:
             for piece in pieces:
-                for values, rows in self._by_partition(piece):
-                    if values not in self._open:
-                        if len(self._open) == OPEN_FILES:
-                            yield self._close(next(iter(self._open)))
-                        self._open[values] = self._new(values)
-                    file = self._open[values]
-                    file.write(rows)
-                    if file.bytes >= FILE_BYTES:
-                        yield self._close(values)
-            while self._open:
-                yield self._close(next(iter(self._open)))
+                yield from self.add(piece)
+            yield from self.close()
         finally:
-            for file in self._open.values():
-                file.abandon()
+            self.abandon()
+
+    def add(self, piece: pa.Table) -> Iterator[DataFile]:
+        """Write rows, and yield the files that are full; the rows of a partition become one row group of a
+        file.
+        """
+        for values, rows in self._by_partition(piece):
+            if values not in self._open:
+                if len(self._open) == OPEN_FILES:
+                    yield self._close(next(iter(self._open)))
+                self._open[values] = self._new(values)
+            file = self._open[values]
+            file.write(rows)
+            if file.bytes >= FILE_BYTES:
+                yield self._close(values)
+
+    def close(self) -> Iterator[DataFile]:
+        """Close the open files, and yield them."""
+        while self._open:
+            yield self._close(next(iter(self._open)))
+
+    def abandon(self) -> None:
+        """Close the open files, which no commit will name."""
+        for file in self._open.values():
+            file.abandon()
 
     def _by_partition(self, rows: pa.Table) -> Iterator[tuple[Values, pa.Table]]:
         if not self._by:
@@ -91,7 +108,9 @@ class DataFiles:
             named = [PartitionFieldValue(field, value) for field, value in fields]
             key = PartitionKey(named, self._spec, self._schema)
         name = f"00000-{next(self._numbers)}-{self._commit}.{_FORMAT.file_extension()}"
-        return _DataFile(self._metadata, self._io, self._places.new_data_location(name, key), key)
+        location = self._places.new_data_location(name, key)
+        self._begun(location)
+        return _DataFile(self._metadata, self._io, location, key)
 
     def _close(self, values: Values) -> DataFile:
         return self._open.pop(values).close()

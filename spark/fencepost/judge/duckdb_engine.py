@@ -59,7 +59,9 @@ class DuckEngine:
 
     dialect: Dialect = "duckdb"
 
-    def __init__(self, read: Read, write: Write, scratch: Path, compiled: Iterable[Query]) -> None:
+    def __init__(
+        self, read: Read, write: Write, scratch: Path, compiled: Iterable[Query], threads: int | None = None
+    ) -> None:
         self._read, self._write = read, write
         self._tables = {table.name: table for table in tables()}
         # Columns that no query names are not read. A word that names something else may cost an extra column,
@@ -68,20 +70,22 @@ class DuckEngine:
         self._rows: dict[str, int] = {}
         self._kinds: dict[str, str] = {}
         self._chosen: Where | None = None
-        self._connection = duckdb.connect(config=spilling_to(scratch))
-        self._connection.execute("SET TimeZone = 'UTC'")
-        self._connection.execute("CREATE SCHEMA silver")
+        self.connection = duckdb.connect(config=spilling_to(scratch))
+        if threads is not None:
+            self.connection.execute(f"SET threads = {threads}")
+        self.connection.execute("SET TimeZone = 'UTC'")
+        self.connection.execute("CREATE SCHEMA silver")
         # the one function in the rules that DuckDB calls otherwise
-        self._connection.execute("CREATE MACRO sha2(text, bits) AS sha256(text)")
+        self.connection.execute("CREATE MACRO sha2(text, bits) AS sha256(text)")
 
     @classmethod
     @contextmanager
     def over(cls, place: Lake, catalog: Catalog) -> Iterator[DuckEngine]:
         """An engine on the lake. What it spills lies beside the lake, and is deleted afterwards."""
         with tempfile.TemporaryDirectory(prefix="judge-", dir=place.folder) as scratch:
-            read, write = partial(_rows, catalog), partial(lake.replace_by_batches, catalog)
+            read, write = partial(read_rows, catalog), partial(lake.replace_by_batches, catalog)
             engine = cls(read, write, Path(scratch), queries(cls.dialect))
-            with engine._connection:
+            with engine.connection:
                 yield engine
 
     def together(self, queries: Sequence[Query]) -> Iterator[Sequence[Query]]:
@@ -103,29 +107,29 @@ class DuckEngine:
 
     def give(self, name: str, rows: pa.Table) -> None:
         """Register a few rows under ``name``."""
-        self._connection.register(name, rows)
+        self.connection.register(name, rows)
 
     def view(self, name: str, sql: str) -> None:
         """Define ``name`` as the rows of ``sql``, which are computed in each query that names them."""
         self._load(sql)
-        self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS\n{sql}")
+        self.connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS\n{sql}")
 
     def keep(self, name: str, sql: str) -> None:
         """Run ``sql`` once and store its rows under ``name``, in place of any that had this name."""
         self._load(sql)
-        self._connection.execute(f"DROP TABLE IF EXISTS {name}")
+        self.connection.execute(f"DROP TABLE IF EXISTS {name}")
         self._create(name, f"TEMP TABLE {name} AS\n{sql}")
 
     def add(self, name: str, sql: str) -> None:
         """Add the rows of ``sql`` to those stored under ``name``."""
-        self._connection.execute(
+        self.connection.execute(
             f"CREATE TEMP TABLE IF NOT EXISTS {name} AS SELECT * FROM (\n{sql}\n) LIMIT 0"
         )
-        self._connection.execute(f"INSERT INTO {name}\n{sql}")
+        self.connection.execute(f"INSERT INTO {name}\n{sql}")
 
     def drop(self, name: str) -> None:
         """Drop the rows that were kept or added under this name."""
-        self._connection.execute(f"DROP TABLE {name}")
+        self.connection.execute(f"DROP TABLE {name}")
 
     def replace(self, table: Table, queries: Iterable[str], where: Where | None = None) -> None:
         """Make the rows of the queries the content of the lake's table, or of the partitions that ``where``
@@ -133,8 +137,12 @@ class DuckEngine:
         of the one before have been read, so it may name other rows by the same name.
         """
         columns = ", ".join(f'"{name}"' for name in table.columns)
-        rows = (self._connection.sql(f"SELECT {columns} FROM (\n{sql}\n)") for sql in queries)
+        rows = (self.connection.sql(f"SELECT {columns} FROM (\n{sql}\n)") for sql in queries)
         self._write(table, (batch for each in rows for batch in each.to_arrow_reader(BATCH)), where)
+
+    def batches(self, sql: str) -> Iterator[pa.RecordBatch]:
+        """The rows of ``sql``, some at a time."""
+        return iter(self.connection.sql(sql).to_arrow_reader(BATCH))
 
     def fetch(
         self,
@@ -148,7 +156,7 @@ class DuckEngine:
         that had this name. ``columns``: the columns to store, all if none is named. ``among`` (name,
         columns): only rows that equal, in these columns, one of the rows stored under that name.
         """
-        self._connection.execute(f"DROP TABLE IF EXISTS {name}")
+        self.connection.execute(f"DROP TABLE IF EXISTS {name}")
         rows = self._read(table, columns or tuple(table.columns), where)
         self._register(name, f"TEMP TABLE {name}", rows, among=semi_join("arrived", among))
 
@@ -162,7 +170,7 @@ class DuckEngine:
     def rows(self, sql: str) -> list[dict[str, Any]]:
         """The rows of ``sql``, which must be few, as dicts."""
         self._load(sql)
-        found: list[dict[str, Any]] = self._connection.sql(sql).to_arrow_table().to_pylist()
+        found: list[dict[str, Any]] = self.connection.sql(sql).to_arrow_table().to_pylist()
         return found
 
     def _load(self, sql: str) -> None:
@@ -190,13 +198,13 @@ class DuckEngine:
             self._rows[name] = rows.rows or 0
             self._create(name, f"{created} AS SELECT {shown} FROM ({rows.sql}) AS arrived{among}")
         else:
-            self._connection.register("rows", rows)
+            self.connection.register("rows", rows)
             self._create(name, f"{created} AS SELECT {shown} FROM rows AS arrived{among}")
-            self._connection.unregister("rows")
+            self.connection.unregister("rows")
 
     def _create(self, name: str, created: str) -> None:
         # a table answers with the number of its rows, a view with nothing
-        for (rows,) in self._connection.execute(f"CREATE {created}").fetchall():
+        for (rows,) in self.connection.execute(f"CREATE {created}").fetchall():
             self._rows[name] = rows
 
     @property
@@ -206,11 +214,11 @@ class DuckEngine:
 
     def _drop_tables(self, names: Iterable[str]) -> None:
         for name in sorted(names):
-            self._connection.execute(f"DROP {self._kinds.pop(name)} {name}")
+            self.connection.execute(f"DROP {self._kinds.pop(name)} {name}")
             del self._rows[name]
 
 
-def _rows(
+def read_rows(
     catalog: Catalog, table: Table, columns: Sequence[str], where: Where | None
 ) -> pa.RecordBatchReader | FilesQuery:
     """Rows of the lake, or a query for them where DuckDB can read the files itself, at half the cost."""

@@ -1,28 +1,15 @@
-"""The engines that run the judge's queries: DuckDB in this process, or Spark."""
+"""What the judge asks of the engine that runs its queries."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 
 from fencepost.definitions import Dialect, Query
-from fencepost.engines import MANY_ROWS, Sessions, why_spark
 from fencepost.lake import Where
-from fencepost.settings import Settings
 from fencepost.tables import Table
-
-if TYPE_CHECKING:
-    from pyiceberg.catalog import Catalog
-
-LARGEST = 20_000_000
-"""How many rows of silver one process judges at most. At every size measured, DuckDB took less CPU and time
-than Spark on the same machine; beyond this size a run is long enough for other machines to be worth their
-start.
-"""
 
 
 class Engine(Protocol):
@@ -76,34 +63,6 @@ class Engine(Protocol):
 
     def rows(self, sql: str) -> list[dict[str, Any]]:
         """The rows of ``sql``, which must be few, as dicts."""
-
-
-@dataclass(frozen=True)
-class Choice:
-    """The engine that judges a silver of so many ``rows``, and why."""
-
-    engine: Dialect
-    reason: str
-    rows: int
-
-
-def choose(settings: Settings, rows: int) -> Choice:
-    """Choose the engine for a silver of so many rows."""
-    reason = why_spark(settings, rows, LARGEST, "rows of silver")
-    return Choice("spark", reason, rows) if reason else Choice("duckdb", f"silver has {rows:,} rows", rows)
-
-
-def opened(
-    choice: Choice, settings: Settings, catalog: Catalog, session: Sessions
-) -> AbstractContextManager[Engine]:
-    """The chosen engine, for a ``with`` block; ``session`` is called only for Spark."""
-    if choice.engine == "spark":
-        from fencepost.judge.spark_engine import SparkEngine
-
-        return nullcontext(SparkEngine(session(small=choice.rows < MANY_ROWS)))
-    from fencepost.judge.duckdb_engine import DuckEngine
-
-    return DuckEngine.over(settings.lake, catalog)
 
 
 def semi_join(rows: str, among: tuple[str, Sequence[str]] | None) -> str:

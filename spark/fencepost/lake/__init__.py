@@ -4,17 +4,21 @@ The tables are declared in :mod:`fencepost.tables`; rows are Arrow tables.
 """
 
 from fencepost.lake.conditions import AtLeast, Below, Condition, Where
+from fencepost.lake.frozen import frozen, without_history
 from fencepost.lake.partitions import partitions
 from fencepost.lake.reading import Files, added, batches, by_file, files, planned, scan, scan_at
 from fencepost.lake.statistics import Extent, count, extents, greatest, present, size, snapshot
 from fencepost.lake.tables import ROW_GROUP, ensure
 from fencepost.lake.writing import (
+    aligned,
     append,
+    append_files,
     compact_files,
     delete,
     note_read,
     replace,
     replace_by_batches,
+    replace_by_files,
     replace_by_pieces,
 )
 
@@ -27,7 +31,9 @@ __all__ = [
     "Files",
     "Where",
     "added",
+    "aligned",
     "append",
+    "append_files",
     "batches",
     "by_file",
     "compact_files",
@@ -36,6 +42,7 @@ __all__ = [
     "ensure",
     "extents",
     "files",
+    "frozen",
     "greatest",
     "note_read",
     "partitions",
@@ -43,9 +50,11 @@ __all__ = [
     "present",
     "replace",
     "replace_by_batches",
+    "replace_by_files",
     "replace_by_pieces",
     "scan",
     "scan_at",
     "size",
     "snapshot",
+    "without_history",
 ]

@@ -23,27 +23,27 @@ class Files:
     """The files of a table that may have rows that a condition chooses, as of one snapshot of the table.
 
     ``bytes``: the size of all these files. ``snapshot``: the snapshot's id, None if the table never had a
-    row.
+    row. ``arrow_scan`` reads the rows of ``tasks``, one for each file.
     """
 
     schema: pa.Schema
     bytes: int
     snapshot: int | None = None
-    _scan: ArrowScan | None = None
-    _tasks: Sequence[FileScanTask] = ()
+    arrow_scan: ArrowScan | None = None
+    tasks: Sequence[FileScanTask] = ()
 
     def read(self) -> pa.Table:
         """All rows that the condition chooses."""
-        return self._rows(self._tasks)
+        return self._rows(self.tasks)
 
     def read_each(self) -> Iterator[pa.Table]:
         """The chosen rows, one file after the other."""
-        return (self._rows([task]) for task in self._tasks)
+        return (self._rows([task]) for task in self.tasks)
 
     def _rows(self, tasks: Sequence[FileScanTask]) -> pa.Table:
-        if self._scan is None or not tasks:
+        if self.arrow_scan is None or not tasks:
             return self.schema.empty_table()
-        return self._scan.to_table(tasks).select(self.schema.names).cast(self.schema)
+        return self.arrow_scan.to_table(tasks).select(self.schema.names).cast(self.schema)
 
 
 def files(catalog: Catalog, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> Files:

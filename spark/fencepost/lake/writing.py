@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 from pyiceberg.catalog import Catalog
+from pyiceberg.manifest import DataFile
 
 from fencepost.iceberg import commits
 from fencepost.iceberg.listing import Listing
@@ -14,12 +15,15 @@ from fencepost.lake.partitions import files_of_partitions
 from fencepost.tables import CHAPTER, Table
 
 __all__ = [
+    "aligned",
     "append",
+    "append_files",
     "compact_files",
     "delete",
     "note_read",
     "replace",
     "replace_by_batches",
+    "replace_by_files",
     "replace_by_pieces",
 ]
 
@@ -27,7 +31,7 @@ __all__ = [
 def append(catalog: Catalog, table: Table, rows: pa.Table) -> int:
     """Append rows, in one commit; returns how many."""
     if rows.num_rows:
-        commits.append(catalog.load_table(table.name), _aligned(rows, table))
+        commits.append(catalog.load_table(table.name), aligned(rows, table))
     return int(rows.num_rows)
 
 
@@ -41,13 +45,13 @@ def replace_by_pieces(
     catalog: Catalog, table: Table, pieces: Iterable[pa.Table], where: Where | None = None
 ) -> None:
     """As ``replace``, for rows that come in pieces, of which one at a time is in memory."""
-    aligned = (_aligned(rows, table) for rows in pieces)
+    as_stored = (aligned(rows, table) for rows in pieces)
     listing = Listing(catalog.load_table(table.name))
     old_files = files_of_partitions(listing, where)
     if old_files is None:
-        commits.replace(listing.table, aligned, expression(where))
+        commits.replace(listing.table, as_stored, expression(where))
     else:
-        commits.exchange(listing, old_files, aligned)
+        commits.exchange(listing, old_files, as_stored)
 
 
 def replace_by_batches(
@@ -55,6 +59,26 @@ def replace_by_batches(
 ) -> None:
     """As ``replace``, for rows that come in batches, of which one at a time is in memory."""
     replace_by_pieces(catalog, table, (pa.Table.from_batches([batch]) for batch in rows), where)
+
+
+def replace_by_files(
+    catalog: Catalog, table: Table, files: Sequence[DataFile], where: Where | None = None
+) -> bool:
+    """As ``replace``, for rows that are in files already, written for this table. Returns False, and does
+    nothing, if ``where`` may choose a part of a file.
+    """
+    listing = Listing(catalog.load_table(table.name))
+    old_files = files_of_partitions(listing, where)
+    if old_files is None:
+        return False
+    commits.exchange_files(listing, old_files, files)
+    return True
+
+
+def append_files(catalog: Catalog, table: Table, files: Sequence[DataFile]) -> int:
+    """As ``append``, for rows that are in files already, written for this table."""
+    commits.exchange_files(Listing(catalog.load_table(table.name)), (), files)
+    return sum(each.record_count for each in files)
 
 
 def delete(catalog: Catalog, table: Table, where: Where) -> None:
@@ -74,7 +98,7 @@ def note_read(catalog: Catalog, table: Table, snapshot: int) -> None:
     commits.note_read(catalog.load_table(table.name), snapshot)
 
 
-def _aligned(rows: pa.Table, table: Table) -> pa.Table:
+def aligned(rows: pa.Table, table: Table) -> pa.Table:
     """Exactly the table's columns, in its order and types. Fails when one is missing.
 
     Rows without a chapter get the first one, 0: all of history may be one chapter.

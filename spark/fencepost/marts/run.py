@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pyiceberg.catalog import Catalog
 
-from fencepost.engines import MANY_ROWS, Sessions, why_spark
+from fencepost.engines import MANY_ROWS, Sessions, choose
 from fencepost.marts import compiled
 from fencepost.marts.in_process import build_in_process
 from fencepost.marts.result import MartsResult
@@ -39,7 +39,8 @@ def build(settings: Settings, catalog: Catalog, session: Sessions) -> MartsResul
         inputs.create(mart)
     result = MartsResult((), 0, (), 0.0)
     if plan.build:
-        reason = why_spark(settings, inputs.rows, LARGEST, "rows that marts read")
+        choice = choose(settings, inputs.rows, LARGEST, "rows that marts read")
+        reason = choice.reason if choice.run_on == "spark" else None
         try:
             if reason is None:
                 result = build_in_process(settings, catalog, project, inputs, plan)

@@ -14,6 +14,7 @@ from fencepost.settings.model import (
     Client,
     Cluster,
     Lake,
+    RunOn,
     Settings,
 )
 
@@ -27,6 +28,7 @@ __all__ = [
     "Client",
     "Cluster",
     "Lake",
+    "RunOn",
     "Settings",
     "SettingsError",
     "load",

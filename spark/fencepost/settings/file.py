@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -19,6 +19,7 @@ from fencepost.settings.model import (
     TOLERANCE_MS,
     Cluster,
     Lake,
+    RunOn,
     Settings,
 )
 from fencepost.settings.values import (
@@ -56,6 +57,7 @@ class _Engine(_Table):
     in_process_mb: Annotated[
         int, Field(strict=True), Expected("a number of megabytes"), AfterValidator(not_negative)
     ] = IN_PROCESS_MB
+    run_on: Annotated[RunOn | None, Expected(f"one of {', '.join(get_args(RunOn))}")] = None
 
 
 class _Audit(_Table):
@@ -124,6 +126,7 @@ def load(path: Path | None = None) -> Settings:
         severities=dict(file.gate.severities),
         not_judged_passes=file.gate.not_judged == "pass",
         in_process_mb=file.engine.in_process_mb,
+        run_on=file.engine.run_on,
         chapter_ms=file.audit.chapter,
         window_ms=file.audit.window,
         spark={**DEFAULT_SPARK, **file.spark},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field
 from pydantic.dataclasses import dataclass as checked_dataclass
@@ -16,13 +16,16 @@ SEVERITIES = ("critical", "warning", "info")
 SQLITE = "sqlite:///"
 
 DEFAULT_SPARK = {
-    "spark.master": "local[2]",
+    "spark.master": "local[*]",
     "spark.driver.memory": "2g",
     "spark.ui.enabled": "false",
 }
 TOLERANCE_MS = 25
-IN_PROCESS_MB = 1_024
+IN_PROCESS_MB = 64
 CHAPTER_MS = DAY_MS
+
+RunOn = Literal["process", "processes", "spark", "auto"]
+"""Where the work of a run is done: in one process, in processes of this machine, on Spark, or by the size."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +119,9 @@ class Settings:
     """Whether a run may pass although a cluster could not be judged."""
     spark: dict[str, str] = field(default_factory=lambda: dict(DEFAULT_SPARK))
     in_process_mb: int = IN_PROCESS_MB
-    """Up to this amount of evidence, in MB, work is done in this process, without Spark."""
+    """Up to this amount of evidence, in MB, one process does the work if ``run_on`` is ``auto``."""
+    run_on: RunOn | None = None
+    """None: what the caller has by default, which is ``auto`` for commands and ``spark`` for the DAG."""
     chapter_ms: int | None = CHAPTER_MS
     """The length of the chapters in which a cluster's history is rebuilt; None: one chapter for all of it."""
     window_ms: int | None = None
@@ -124,7 +129,7 @@ class Settings:
 
     @property
     def spark_is_remote(self) -> bool:
-        """Whether executors run on other machines: then Spark does all work, even small amounts."""
+        """Whether executors run on other machines."""
         return not self.spark.get("spark.master", "local").startswith("local")
 
     @property

@@ -1,0 +1,110 @@
+"""Rows on their way from sources into tables, of which only those are added that are new."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+import pyarrow as pa
+from pyiceberg.catalog import Catalog
+
+from fencepost import lake
+from fencepost.engines.new_rows import Hashes, KnownKeys, by_date, hashes_of
+from fencepost.engines.outputs import Output, Place, Staging
+from fencepost.engines.pieces import HELD_BYTES
+from fencepost.lake import Where
+from fencepost.tables import Table
+
+
+class Appends(Protocol):
+    """Appends rows to one table."""
+
+    def append(self, rows: pa.Table) -> int:
+        """Append the new ones of the rows; returns how many they are."""
+
+
+class Intake:
+    """Takes rows of several tables; those of the table with the most bytes are appended before memory is
+    full.
+
+    Rows of the table ``report`` are kept until they are asked for.
+    """
+
+    def __init__(self, appends: Iterable[tuple[Table, Appends]], report: Table) -> None:
+        of_tables = list(appends)
+        self._appends = {table.name: each for table, each in of_tables}
+        self._schemas = {table.name: table.arrow_schema for table in (*(t for t, _ in of_tables), report)}
+        self._report = report.name
+        self._parts: dict[str, list[pa.RecordBatch]] = {name: [] for name in self._schemas}
+        self._waiting_bytes = dict.fromkeys(self._appends, 0)
+        self.added = dict.fromkeys(self._appends, 0)
+        self.bytes = 0
+
+    def take(self, table: Table, rows: pa.RecordBatch) -> None:
+        """Take rows of one of the tables."""
+        self._parts[table.name].append(rows)
+        if table.name not in self._waiting_bytes:
+            return
+        self.bytes += rows.nbytes
+        self._waiting_bytes[table.name] += rows.nbytes
+        if sum(self._waiting_bytes.values()) > HELD_BYTES:
+            self._append(max(self._waiting_bytes, key=lambda name: self._waiting_bytes[name]))
+
+    def append_all(self) -> pa.Table:
+        """Append all rows that were taken since the last call; returns the rows that were reported."""
+        for name in self._appends:
+            self._append(name)
+        return self._rows(self._report)
+
+    def restart(self) -> None:
+        """Count from nothing again."""
+        self.added, self.bytes = dict.fromkeys(self._appends, 0), 0
+
+    def _append(self, name: str) -> None:
+        self.added[name] += self._appends[name].append(self._rows(name))
+        self._waiting_bytes[name] = 0
+
+    def _rows(self, name: str) -> pa.Table:
+        parts, self._parts[name] = self._parts[name], []
+        return pa.Table.from_batches(parts, self._schemas[name])
+
+
+class TaskRows:
+    """Of the rows of one task, those whose key neither the table had when the task began, nor an earlier row
+    of the task. They go to files that the driver commits.
+    """
+
+    def __init__(self, place: Place, stored: Catalog, within: Where, *, distinct: bool) -> None:
+        """``stored``: the table as it was. ``within``, ``distinct``: of the task's rows, as in ``Target``."""
+        assert place.table is not None
+        self._table, self._staging, self._distinct = place.table, Staging(place), distinct
+        self._stored, self._within = stored, within
+        self._known = KnownKeys(self._table, self._keys)
+        self._own_keys: list[pa.Table] = []
+        self._own_hashes: list[Hashes] = []
+        self._is_read = False
+
+    def append(self, rows: pa.Table) -> int:
+        """Add the new ones of the rows; returns how many they are."""
+        if not rows.num_rows:
+            return 0
+        if not self._is_read:
+            self._known.read(self._within)
+            self._is_read = True
+        rows = rows.select(list(self._table.columns)).cast(self._table.arrow_schema)
+        keys = rows.select(list(self._table.key))
+        hashes = hashes_of(keys)
+        new = self._known.new(rows, hashes)
+        if not self._distinct:
+            self._known.learn(hashes)
+            self._own_keys.append(keys)
+            self._own_hashes.append(hashes if new is rows else hashes_of(new.select(list(self._table.key))))
+        self._staging.add(by_date(new, self._table.dated_by))
+        return int(new.num_rows)
+
+    def close(self) -> tuple[Output, list[Hashes]]:
+        """Where the rows are, and the hashes of their keys; none if no other task can have the same keys."""
+        return self._staging.close(), self._own_hashes
+
+    def _keys(self, where: Where) -> list[pa.Table]:
+        return [*lake.by_file(self._stored, self._table, self._table.key, where), *self._own_keys]

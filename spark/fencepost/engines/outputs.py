@@ -1,0 +1,138 @@
+"""Where tasks write their rows: into data files of a table, or into temporary files.
+
+A task returns descriptions of its files only; no snapshot names them before the driver commits. Where it has
+few rows, it returns the rows: small tables then get one file, not one from each task.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+import pyarrow as pa
+from pyiceberg.io import FileIO
+from pyiceberg.manifest import DataFile
+from pyiceberg.table.metadata import TableMetadata
+
+from fencepost import lake
+from fencepost.engines.parts import ROWS_AT_ONCE
+from fencepost.formats.arrow_stream import written
+from fencepost.iceberg.data_files import DataFiles
+from fencepost.tables import Table
+
+FEW_BYTES = 256 << 10
+"""A task returns so many bytes of the rows of a table; for more it writes a file."""
+PIECE_BYTES = 32 << 20
+"""So many bytes of rows are written at a time."""
+
+_LZ4 = pa.ipc.IpcWriteOptions(compression="lz4")
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """The folder of a run for temporary files, and for the names of data files that its tasks begin."""
+
+    run: str
+    folder: str
+    io: FileIO
+
+    def note(self, table: str, path: str) -> None:
+        """Note that a data file of a table is begun: unless the driver commits it, it can be deleted."""
+        with self.io.new_output(f"{self.folder}/begun-{uuid4()}.json").create() as file:
+            file.write(json.dumps({"table": table, "path": path}).encode())
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where tasks write rows of ``schema``: into data files of ``table``, which ``metadata`` describes;
+    without a table into temporary files.
+    """
+
+    schema: pa.Schema
+    scratch: Scratch
+    table: Table | None = None
+    metadata: TableMetadata | None = None
+    io: FileIO | None = None
+
+
+@dataclass
+class Output:
+    """What a task has made of rows: ``rows`` if they are few, data files, or temporary files and their
+    sizes.
+    """
+
+    rows: bytes | None = None
+    files: list[DataFile] = field(default_factory=list)
+    temporary: list[tuple[str, int]] = field(default_factory=list)
+
+
+class Staging:
+    """Takes rows of one place in a task."""
+
+    def __init__(self, place: Place, *, few_bytes: int = FEW_BYTES) -> None:
+        self._place, self._few_bytes = place, few_bytes
+        self._waiting: list[pa.Table] = []
+        self._bytes = 0
+        self._files: DataFiles | None = None
+        self._done = Output()
+
+    def add(self, rows: pa.Table) -> None:
+        """Take rows."""
+        if rows.num_rows:
+            self._waiting.append(rows)
+            self._bytes += rows.nbytes
+            if self._bytes >= PIECE_BYTES:
+                self._write()
+
+    def close(self) -> Output:
+        """Write what waits; returns where all rows are."""
+        nothing_written = self._files is None and not self._done.temporary
+        if nothing_written and self._bytes <= self._few_bytes:
+            few = pa.concat_tables([self._place.schema.empty_table(), *self._waiting])
+            self._done.rows = written(few.combine_chunks())
+            return self._done
+        self._write()
+        if self._files is not None:
+            self._done.files += self._files.close()
+        return self._done
+
+    def _write(self) -> None:
+        if not self._waiting:
+            return
+        piece = pa.concat_tables(self._waiting)
+        self._waiting, self._bytes = [], 0
+        if self._place.table is None:
+            self._done.temporary.append(_temporary(self._place.scratch, piece))
+        else:
+            self._files = self._files or _data_files(self._place)
+            self._done.files += self._files.add(lake.aligned(piece, self._place.table))
+
+
+def _temporary(scratch: Scratch, rows: pa.Table) -> tuple[str, int]:
+    path = f"{scratch.folder}/{uuid4()}.arrow"
+    with (
+        scratch.io.new_output(path).create() as stream,
+        pa.ipc.new_file(stream, rows.schema, options=_LZ4) as file,
+    ):
+        file.write_table(rows, ROWS_AT_ONCE)
+    return path, rows.nbytes
+
+
+def _data_files(place: Place) -> DataFiles:
+    assert place.table is not None
+    assert place.metadata is not None
+    assert place.io is not None
+    name = place.table.name
+    return DataFiles(
+        place.metadata,
+        place.io,
+        f"{place.scratch.run}-{uuid4()}",
+        lambda path: place.scratch.note(name, path),
+    )
+
+
+def closed(staged: Mapping[str, Staging]) -> dict[str, Output]:
+    """The outputs of all of these, by their names."""
+    return {name: each.close() for name, each in staged.items()}

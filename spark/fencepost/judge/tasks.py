@@ -1,0 +1,115 @@
+"""Evaluates queries in tasks: each takes some queries of one module, over the tables as they are."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from fencepost import lake
+from fencepost.definitions import Query
+from fencepost.engines.parts import pieces_of
+from fencepost.engines.tasks import Add, TaskEngine
+from fencepost.judge.duckdb_engine import DuckEngine, read_rows
+from fencepost.judge.evaluation import Given, evaluate_here, give, replaced_decisions
+from fencepost.lake import Where
+from fencepost.protocols import tables
+from fencepost.reading.quoting import quoted
+from fencepost.tables import DECISIONS, PIECES, Table
+from fencepost.tables.table import ARROW
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+
+    from fencepost.judge.engine import Engine
+
+_KEPT = {
+    "pieces": PIECES.arrow_schema,
+    "ended": pa.schema(
+        {"place": pa.string(), "first_end": ARROW["timestamp"], "last_end": ARROW["timestamp"]}
+    ),
+}
+"""What tasks add to the rows that the driver makes episodes of, by the name under which both store it."""
+_TASKS_PER_CORE = 3
+
+
+@dataclass(frozen=True)
+class _Item:
+    """The queries of a task; those of ``by_chapter`` are evaluated over the chapters to judge."""
+
+    over_all_history: tuple[Query, ...]
+    by_chapter: tuple[Query, ...]
+
+
+def evaluate_in_tasks(
+    tasks: TaskEngine,
+    catalog: Catalog,
+    sizes: Mapping[str, int],
+    engine: Engine,
+    over_all_history: Sequence[Query],
+    by_chapter: Sequence[Query],
+    given: Given,
+) -> None:
+    """As ``evaluate_here``, but in tasks; ``sizes``: the rows of each table of silver."""
+    frozen = lake.frozen(catalog, [table.name for table in tables() if table.name.startswith("silver.")])
+    whole = {id(each) for each in over_all_history}
+    items = [
+        _Item(
+            tuple(each for each in some if id(each) in whole),
+            tuple(each for each in some if id(each) not in whole),
+        )
+        for some in _cut([*over_all_history, *by_chapter], sizes, _TASKS_PER_CORE * tasks.cores)
+    ]
+    found = tasks.in_tasks("judge", items, partial(_evaluate, frozen, given), [DECISIONS], _KEPT)
+    tasks.replace(DECISIONS, found[DECISIONS.name], replaced_decisions(given.history))
+    for name in _KEPT:
+        for piece in pieces_of(found[name]):
+            engine.give("evaluated", piece)
+            engine.add(name, "SELECT * FROM evaluated")
+    # the chapters that are judged are noted by it
+    engine.give("places", given.history.places)
+
+
+def _evaluate(frozen: Catalog, given: Given, item: _Item, add: Add) -> None:
+    def write(table: Table, rows: Iterable[pa.RecordBatch], _: Where | None) -> None:
+        for batch in rows:
+            add(table.name, pa.Table.from_batches([batch]))
+
+    compiled = [*item.over_all_history, *item.by_chapter]
+    with tempfile.TemporaryDirectory(prefix="judge-") as scratch:
+        engine = DuckEngine(partial(read_rows, frozen), write, Path(scratch), compiled, threads=1)
+        with engine.connection:
+            give(engine, given)
+            evaluate_here(engine, item.over_all_history, item.by_chapter, given)
+            for name, schema in _KEPT.items():
+                for batch in engine.batches(f"SELECT {', '.join(map(quoted, schema.names))} FROM {name}"):
+                    add(name, pa.Table.from_batches([batch]).cast(schema))
+
+
+def _cut(compiled: Sequence[Query], sizes: Mapping[str, int], most: int) -> list[list[Query]]:
+    """Queries in about ``most`` parts of like weight, the heaviest first. A part is of one module, and queries
+    of the same tables come one after the other.
+    """
+    weights = {
+        id(each): 1 + len(each.definitions) * sum(sizes.get(name, 0) for name in each.tables)
+        for each in compiled
+    }
+    limit = sum(weights.values()) / max(1, most)
+    parts: list[list[Query]] = []
+    ordered = sorted(compiled, key=lambda each: (each.definitions[0].module, sorted(each.tables)))
+    for _, of_module in groupby(ordered, key=lambda each: each.definitions[0].module):
+        parts.append([])
+        weight = 0
+        for each in of_module:
+            if parts[-1] and weight + weights[id(each)] > limit:
+                parts.append([])
+                weight = 0
+            parts[-1].append(each)
+            weight += weights[id(each)]
+    return sorted(parts, key=lambda part: -sum(weights[id(each)] for each in part))
