@@ -33,7 +33,16 @@ from fencepost.capture.kinds import Kind
 from fencepost.capture.log_dirs import base_offset, has_no_replicas, with_known_topic_ids
 from fencepost.capture.missing_segments import missing_segments
 from fencepost.capture.notes import Notes
-from fencepost.capture.plan import SEGMENT, Origin, Plan, Source, bundles, is_text, unread_packing
+from fencepost.capture.plan import (
+    SEGMENT,
+    Origin,
+    Partition,
+    Plan,
+    Source,
+    bundles,
+    is_text,
+    unread_packing,
+)
 from fencepost.capture.progress import Progress, planned
 from fencepost.capture.rows import OUTCOME, packed, unreadable
 from fencepost.capture.silent_logs import silent_logs
@@ -169,15 +178,24 @@ def _target(kind: Kind, table: Table, sources: Sequence[Source]) -> Target:
 
 def _tasks(plan: Plan) -> list[list[Source]]:
     """The sources in tasks. Those that are read again are one task. Logs in text come broker by broker,
-    since they are noted that way.
+    since they are noted that way. All replicas of a partition are in one task, which then finds what they
+    have in common.
     """
     again = [source for source in plan.sources if source.origin in plan.to_read_again]
-    parts: dict[object, list[Source]] = defaultdict(list)
+    of_brokers: dict[object, list[list[Source]]] = defaultdict(list)
+    of_partitions: dict[Partition, list[Source]] = defaultdict(list)
     for source in plan.sources:
-        if source.origin not in plan.to_read_again:
-            parts[source.logs_of].append(source)
+        if source.origin in plan.to_read_again:
+            continue
+        if source.logs_of is None:
+            of_partitions[source.cluster, source.topic, source.partition].append(source)
+        else:
+            of_brokers[source.logs_of].append([source])
+    of_brokers[None] = list(of_partitions.values())
     tasks = [
-        task for _, part in sorted(parts.items(), key=lambda each: str(each[0])) for task in bundles(part)
+        task
+        for _, part in sorted(of_brokers.items(), key=lambda each: str(each[0]))
+        for task in bundles(part)
     ]
     return [*([again] if again else []), *tasks]
 
