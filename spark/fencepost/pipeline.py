@@ -164,8 +164,8 @@ def audit(run: Run, sinks: Sequence[Sink] = ()) -> GateResult:
 
 
 def run_step(name: str, config: str | None = None, run_id: str | None = None) -> Summary:
-    """Run one step, for a scheduler; ``config``: the path of the configuration. Where it names no other place,
-    the step is done on Spark.
+    """Run one step, for a scheduler; ``config``: the path of the configuration. The step is done on Spark if
+    the configuration does not say otherwise.
 
     Returns its summary as plain values. Waits while another run writes to the lake. Raises what the step
     raises, LockError, and GateFailed if the gate is closed.

@@ -1,8 +1,8 @@
 """The engine whose tasks write the files of the lake themselves.
 
-A task does what the engine of one process does, over its part of the rows, and returns descriptions of the files
-that it wrote. The driver commits them: one commit for each table. What is small the driver does itself, without
-a job. Where tasks run is the back end's affair: in processes of this machine, or on Spark's executors.
+A task does what the engine of one process does, over its part of the rows, and returns descriptions of the
+files that it wrote. The driver commits them: one commit for each table. What is small the driver does itself,
+without a job. Where tasks run is the back end's affair: in processes of this machine, or on Spark's executors.
 """
 
 from __future__ import annotations
@@ -53,12 +53,14 @@ SMALL_BYTES = 4 << 20
 TASK_BYTES = 8 << 20
 """About so many bytes of files are worth a task."""
 BUCKET_BYTES = 32 << 20
-"""About so many bytes of files are replayed by one task at most; as Arrow tables they take ten times as much."""
+"""About so many bytes of files are replayed by one task at most; as Arrow tables they take ten times as
+much.
+"""
 SHUFFLED_BYTES = 8 << 20
 """Rows are shuffled in pieces of about so many bytes."""
 _TASKS_PER_CORE = 4
 _TASKS_AT_ONCE = 64
-"""After so many tasks for each core their rows are committed: what is committed a killed run has not to repeat."""
+"""After so many tasks for each core their rows are committed, which a killed run then need not read again."""
 
 
 class TaskEngine:
@@ -71,13 +73,15 @@ class TaskEngine:
         self._driver = ProcessEngine(catalog, parts)
 
     def spread(self, tasks: Sequence[T], work: Work[T], tables: Sequence[Table]) -> Mapping[str, Rows]:
-        """The rows that all tasks yield, by the table's name. The driver does them: all rows are in memory."""
+        """The rows that all tasks yield, by the table's name. The driver does these tasks."""
         return self._driver.spread(tasks, work, tables)
 
     def spread_into(
         self, tasks: Sequence[T], work: Work[T], targets: Sequence[Target], report: Table
     ) -> Iterator[AppendResult]:
-        """Append the new rows that all tasks yield; returns those of ``report`` once the others are stored."""
+        """Append the new rows that all tasks yield; returns those of ``report`` once the others
+        are stored.
+        """
         at_once = _TASKS_AT_ONCE * self._backend.cores
         for first in range(0, len(tasks), at_once):
             yield self._appended(tasks[first : first + at_once], work, targets, report)
@@ -244,7 +248,7 @@ class TaskEngine:
         return lake.count(self._catalog, table)
 
     def _buckets(self, size: int) -> int:
-        """Into how many tasks a replay is cut: no more than cores need, unless one would not fit into memory."""
+        """Into how many tasks a replay is cut: as many as cores need, or as memory needs."""
         if size <= TASK_BYTES:
             return 1
         for_cores = min(2 * self._backend.cores, 1 + size // TASK_BYTES)

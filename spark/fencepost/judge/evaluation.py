@@ -28,7 +28,7 @@ _COLUMNS = {
 
 @dataclass(frozen=True)
 class Given:
-    """What queries are evaluated with beside silver. ``windows``: rows of WINDOWS; ``unread``: rows of UNREAD."""
+    """What queries are evaluated with beside silver; ``windows`` and ``unread`` are rows of these tables."""
 
     settings: Settings
     windows: pa.Table

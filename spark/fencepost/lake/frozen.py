@@ -1,4 +1,4 @@
-"""The tables of the lake as they were at one moment, for tasks in other processes: they read, and cannot commit."""
+"""The tables of the lake as they were at one moment, for tasks in other processes, which only read."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _FrozenCatalog:
 
 
 def frozen(catalog: Catalog, names: Iterable[str]) -> Catalog:
-    """A catalog of these tables as they are now. Functions of the lake that read take it; it can be pickled."""
+    """A catalog of these tables as they are now, for the lake's functions that read; it can be pickled."""
     return cast(Catalog, _FrozenCatalog(map(catalog.load_table, names)))
 
 
