@@ -1,7 +1,7 @@
 """The temporary files of runs, and data files that no run has committed: they are removed when a run ends, or
 by the run after one that was killed.
 
-Each run has a folder beside the data of ``bronze.files``. A task notes there the name of each data file before
+Each run has a folder beside the data of ``bronze.files``, where a task notes the name of each data file before
 it begins it. So whatever ends a task or a run, the files that it leaves are known by name.
 """
 

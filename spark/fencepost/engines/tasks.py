@@ -2,7 +2,7 @@
 
 A task does what the engine of one process does, over its part of the rows, and returns descriptions of the
 files that it wrote. The driver commits them: one commit for each table. What is small the driver does itself,
-without a job. Where tasks run is the back end's affair: in processes of this machine, or on Spark's executors.
+without a job. The back end says where tasks run: in processes of this machine, or on Spark's executors.
 """
 
 from __future__ import annotations
