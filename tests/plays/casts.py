@@ -82,7 +82,7 @@ class Casts:
         return self._lab
 
     def stop(self) -> None:
-        """End all clients cleanly, and wait for them: Kafka's answers at the end are those of a cluster at rest."""
+        """End all clients cleanly, and wait for them: Kafka's answers at the end must be its last."""
         for each in self._running:
             each.wait(_CLEANUP_S)
         self._running.clear()
