@@ -22,7 +22,7 @@ PRELOADED = "fencepost.engines.forked"
 
 
 class Processes:
-    """See :class:`fencepost.engines.backends.Backend`. Rows are shuffled through files of a temporary folder."""
+    """See :class:`fencepost.engines.backends.Backend`. Rows are shuffled through temporary files."""
 
     name = "processes"
 

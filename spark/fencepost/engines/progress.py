@@ -13,8 +13,8 @@ _log = logging.getLogger(__name__)
 
 
 class Progress:
-    """To be used around a job as a context manager. ``done`` returns how many tasks are done; without it they are
-    counted by ``count``.
+    """To be used around a job as a context manager. ``done`` returns how many tasks are done; without it
+    they are counted by ``count``.
     """
 
     def __init__(self, what: str, tasks: int, done: Callable[[], int] | None = None) -> None:

@@ -1,8 +1,8 @@
-"""The temporary files of runs, and data files that no run has committed: they are removed when a run ends, or by
-the run after one that was killed.
+"""The temporary files of runs, and data files that no run has committed: they are removed when a run ends, or
+by the run after one that was killed.
 
-Each run has a folder beside the data of ``bronze.files``. A task notes there the name of each data file before it
-begins it. So whatever ends a task or a run, the files that it leaves are known by name.
+Each run has a folder beside the data of ``bronze.files``. A task notes there the name of each data file
+before the file exists. So whatever ends a task or a run, the files that it leaves are known by name.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Scratches:
         return Scratch(run, f"{_runs(stored.location())}/{run}", stored.io)
 
     def remove(self) -> None:
-        """Remove the folder of this run and of every run before it, with the data files that they began and did
-        not commit. No other run may be writing to the lake.
+        """Remove the folder of this run and of every run before it, with the data files that they began and
+        did not commit. No other run may be writing to the lake.
         """
         stored = self._catalog.load_table(FILES.name)
         system, path = _file_system(stored.io, _runs(stored.location()))

@@ -1,13 +1,14 @@
 """The engine whose tasks write the files of the lake themselves.
 
-A task does what the engine of one process does, over its part of the rows, and returns descriptions of the files
-that it wrote. The driver commits them: one commit for each table. What is small the driver does itself, without
-a job. Where tasks run is the back end's affair: in processes of this machine, or on Spark's executors.
+A task does what the engine of one process does, over its part of the rows, and returns descriptions of the
+files that it wrote. The driver commits them: one commit for each table. What is small the driver does itself,
+without a job. Where tasks run is the affair of the back end: in processes of this machine, or on Spark.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 from zlib import crc32
 
@@ -53,12 +54,18 @@ SMALL_BYTES = 4 << 20
 TASK_BYTES = 8 << 20
 """About so many bytes of files are worth a task."""
 BUCKET_BYTES = 32 << 20
-"""About so many bytes of files are replayed by one task at most; as Arrow tables they take ten times as much."""
+"""About so many bytes of files are replayed by one task at most; as Arrow tables they take ten times as
+much.
+"""
 SHUFFLED_BYTES = 8 << 20
 """Rows are shuffled in pieces of about so many bytes."""
+FEW_BYTES = 256 << 10
+"""A task returns so many bytes of the rows of a table; for more it writes a file."""
 _TASKS_PER_CORE = 4
 _TASKS_AT_ONCE = 64
-"""After so many tasks for each core their rows are committed: what is committed a killed run has not to repeat."""
+"""After so many tasks for each core their rows are committed: the run after a killed one has only to do the
+rest.
+"""
 
 
 class TaskEngine:
@@ -71,13 +78,15 @@ class TaskEngine:
         self._driver = ProcessEngine(catalog, parts)
 
     def spread(self, tasks: Sequence[T], work: Work[T], tables: Sequence[Table]) -> Mapping[str, Rows]:
-        """The rows that all tasks yield, by the table's name. The driver does them: all rows are in memory."""
+        """The rows that all tasks yield, by the table's name: in the driver, since all are in memory."""
         return self._driver.spread(tasks, work, tables)
 
     def spread_into(
         self, tasks: Sequence[T], work: Work[T], targets: Sequence[Target], report: Table
     ) -> Iterator[AppendResult]:
-        """Append the new rows that all tasks yield; returns those of ``report`` once the others are stored."""
+        """Append the new rows that all tasks yield; returns those of ``report`` once the others
+        are stored.
+        """
         at_once = _TASKS_AT_ONCE * self._backend.cores
         for first in range(0, len(tasks), at_once):
             yield self._appended(tasks[first : first + at_once], work, targets, report)
@@ -115,13 +124,14 @@ class TaskEngine:
         table = target.table
         place = self._place(table, table.arrow_schema)
         known: Hashes = np.empty(0, dtype=np.uint64)
-        files, few, unsure = [], Staging(place, few_bytes=-1), list[Parts | pa.Table]()
+        files, few, unsure = [], Staging(replace(place, few_bytes=-1)), list[Parts | pa.Table]()
         for output, hashes_of_task in outputs:
             hashes = np.unique(np.concatenate([np.empty(0, dtype=np.uint64), *hashes_of_task]))
-            if is_in(hashes, known).any():
+            is_unsure = is_in(hashes, known).any()
+            known = np.sort(np.concatenate([known, hashes]), kind="stable")
+            if is_unsure:
                 unsure.append(self._rows_of(place, [output]))
                 continue
-            known = np.sort(np.concatenate([known, hashes]), kind="stable")
             files += output.files
             if output.rows is not None:
                 few.add(read(output.rows))
@@ -235,26 +245,25 @@ class TaskEngine:
             return self._driver.replace(table, rows, where)
         files, others = _files_of(table, rows)
         if others.parts:
-            staged = self._staged(
-                f"write {table.name}", others, self._place(table, rows.schema), few_bytes=-1
-            )
+            place = replace(self._place(table, rows.schema), few_bytes=-1)
+            staged = self._staged(f"write {table.name}", others, place)
             files += [file for output in staged for file in output.files]
         if not lake.replace_by_files(self._catalog, table, files, where):
             lake.replace_by_pieces(self._catalog, table, rows, where)
         return lake.count(self._catalog, table)
 
     def _buckets(self, size: int) -> int:
-        """Into how many tasks a replay is cut: no more than cores need, unless one would not fit into memory."""
+        """Into how many tasks a replay is cut: as many as cores need, or as memory needs."""
         if size <= TASK_BYTES:
             return 1
         for_cores = min(2 * self._backend.cores, 1 + size // TASK_BYTES)
         return max(1, min(self.parallelism, max(for_cores, size // BUCKET_BYTES)))
 
-    def _staged(self, what: str, rows: Parts, place: Place, **options: int) -> list[Output]:
+    def _staged(self, what: str, rows: Parts, place: Place) -> list[Output]:
         """Write rows to files."""
 
         def stage(parts: Sequence[Part]) -> Output:
-            staging = Staging(place, **options)
+            staging = Staging(place)
             for part in parts:
                 for piece in part.pieces():
                     staging.add(piece)
@@ -279,7 +288,9 @@ class TaskEngine:
 
     def _place(self, table: Table, schema: pa.Schema) -> Place:
         stored = self._catalog.load_table(table.name)
-        return Place(schema, self._scratch, table, lake.without_history(stored.metadata), stored.io)
+        return Place(
+            schema, self._scratch, FEW_BYTES, table, lake.without_history(stored.metadata), stored.io
+        )
 
     def _place_of_replay(self, table: Table) -> Place:
         """Rows of silver go to data files of their table, which ``replace`` then only commits."""
@@ -288,7 +299,7 @@ class TaskEngine:
         return self._kept(table.arrow_schema)
 
     def _kept(self, schema: pa.Schema) -> Place:
-        return Place(schema, self._scratch)
+        return Place(schema, self._scratch, FEW_BYTES)
 
     @property
     def _scratch(self) -> Scratch:

@@ -1,5 +1,5 @@
-"""The process from which workers are forked, with the modules that tasks need already imported: pyspark's daemon on
-executors, and the fork server of this machine's processes.
+"""The process from which workers are forked, with the modules that tasks need already imported: pyspark's
+daemon on executors, and the fork server of this machine's processes.
 
 Importing these modules takes a worker two seconds of CPU. After each task pyspark collects garbage among all
 objects, which took a tenth of a second: frozen objects, those of the imported modules, are left out.

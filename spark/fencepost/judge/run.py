@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -55,8 +54,8 @@ def judge(settings: Settings, catalog: Catalog, engine_for: EngineFor) -> JudgeS
     """Evaluate every marked definition over silver, and write the results to ``verdicts.*``.
 
     Definitions that look at one chapter are evaluated only over chapters that changed, and their results for
-    other chapters stand; all other definitions are evaluated over all of history. ``engine_for`` chooses where
-    they are evaluated. Severities that the configuration overrides are written as overridden.
+    other chapters stand; all other definitions are evaluated over all of history. ``engine_for`` chooses
+    where they are evaluated. Severities that the configuration overrides are written as overridden.
     """
     compiled = queries("duckdb")
     names = set().union(*(query.tables for query in compiled))
@@ -69,9 +68,9 @@ def judge(settings: Settings, catalog: Catalog, engine_for: EngineFor) -> JudgeS
     where_to = engine_for(sum(sizes.values()), "judge", LARGEST, "rows of silver")
     apart: Evaluate | None = None
     if not isinstance(where_to, ProcessEngine):
-        from fencepost.judge.tasks import evaluate_in_tasks
+        from fencepost.judge.tasks import TaskEvaluation
 
-        apart = partial(evaluate_in_tasks, where_to, catalog, sizes)
+        apart = TaskEvaluation(where_to, catalog, sizes).evaluate
     with DuckEngine.over(settings.lake, catalog) as engine:
         summary = run(
             engine, settings, compiled, windows, history, unread=unread_by_module(catalog), evaluate=apart

@@ -47,33 +47,37 @@ class _Item:
     by_chapter: tuple[Query, ...]
 
 
-def evaluate_in_tasks(
-    tasks: TaskEngine,
-    catalog: Catalog,
-    sizes: Mapping[str, int],
-    engine: Engine,
-    over_all_history: Sequence[Query],
-    by_chapter: Sequence[Query],
-    given: Given,
-) -> None:
-    """As ``evaluate_here``, but in tasks; ``sizes``: the rows of each table of silver."""
-    frozen = lake.frozen(catalog, [table.name for table in tables() if table.name.startswith("silver.")])
-    whole = {id(each) for each in over_all_history}
-    items = [
-        _Item(
-            tuple(each for each in some if id(each) in whole),
-            tuple(each for each in some if id(each) not in whole),
-        )
-        for some in _cut([*over_all_history, *by_chapter], sizes, _TASKS_PER_CORE * tasks.cores)
-    ]
-    found = tasks.in_tasks("judge", items, partial(_evaluate, frozen, given), [DECISIONS], _KEPT)
-    tasks.replace(DECISIONS, found[DECISIONS.name], replaced_decisions(given.history))
-    for name in _KEPT:
-        for piece in pieces_of(found[name]):
-            engine.give("evaluated", piece)
-            engine.add(name, "SELECT * FROM evaluated")
-    # the chapters that are judged are noted by it
-    engine.give("places", given.history.places)
+@dataclass(frozen=True)
+class TaskEvaluation:
+    """Evaluates queries in tasks; ``sizes``: the rows of each table of silver."""
+
+    tasks: TaskEngine
+    catalog: Catalog
+    sizes: Mapping[str, int]
+
+    def evaluate(
+        self, engine: Engine, over_all_history: Sequence[Query], by_chapter: Sequence[Query], given: Given
+    ) -> None:
+        """As ``evaluate_here``, but in tasks."""
+        names = [table.name for table in tables() if table.name.startswith("silver.")]
+        frozen = lake.frozen(self.catalog, names)
+        whole = {id(each) for each in over_all_history}
+        most = _TASKS_PER_CORE * self.tasks.cores
+        items = [
+            _Item(
+                tuple(each for each in some if id(each) in whole),
+                tuple(each for each in some if id(each) not in whole),
+            )
+            for some in _cut([*over_all_history, *by_chapter], self.sizes, most)
+        ]
+        found = self.tasks.in_tasks("judge", items, partial(_evaluate, frozen, given), [DECISIONS], _KEPT)
+        self.tasks.replace(DECISIONS, found[DECISIONS.name], replaced_decisions(given.history))
+        for name in _KEPT:
+            for piece in pieces_of(found[name]):
+                engine.give("evaluated", piece)
+                engine.add(name, "SELECT * FROM evaluated")
+        # the chapters that are judged are noted by it
+        engine.give("places", given.history.places)
 
 
 def _evaluate(frozen: Catalog, given: Given, item: _Item, add: Add) -> None:
@@ -93,8 +97,8 @@ def _evaluate(frozen: Catalog, given: Given, item: _Item, add: Add) -> None:
 
 
 def _cut(compiled: Sequence[Query], sizes: Mapping[str, int], most: int) -> list[list[Query]]:
-    """Queries in about ``most`` parts of like weight, the heaviest first. A part is of one module, and queries
-    of the same tables come one after the other.
+    """Queries in about ``most`` parts of like weight, the heaviest first. A part is of one module, and
+    queries of the same tables come one after the other.
     """
     weights = {
         id(each): 1 + len(each.definitions) * sum(sizes.get(name, 0) for name in each.tables)
