@@ -98,7 +98,7 @@ def main() -> int:
                 path=folder / "fencepost.toml",
                 lake=Lake(str(folder / "warehouse"), f"sqlite:///{folder / 'catalog.db'}"),
                 clusters=(Cluster(name, (Broker(1, request_logs=(str(log),)),)),),
-                in_process_mb=1 << 20,
+                run_on="process",
             )
             lake.ensure(settings.lake)
             with pipeline.Run(settings, f"bench-{name}") as run:

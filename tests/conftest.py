@@ -21,6 +21,10 @@ from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
 from fencepost import cli, lake
+from fencepost.engines import tasks
+from fencepost.engines.backends import Backend
+from fencepost.engines.executors import Executors
+from fencepost.engines.processes import Processes
 from fencepost.session import spark_session
 from fencepost.settings import DEFAULT_SPARK, Broker, Cluster, Lake, Settings
 from tlasql import jvm
@@ -120,6 +124,37 @@ def new_lake(
         return spark_session(settings), settings
 
     return make
+
+
+@pytest.fixture(scope="session")
+def processes() -> Iterator[Backend]:
+    """Two processes of this machine for tasks, which are forked when a test first needs them."""
+    backend = Processes(2)
+    yield backend
+    backend.stop()
+
+
+@pytest.fixture
+def backend_for(request: pytest.FixtureRequest) -> Callable[[str], Backend]:
+    """Call it for a back end by its name; the processes and the Spark context are those of all tests."""
+
+    def named(name: str) -> Backend:
+        if name == "spark":
+            context = request.getfixturevalue("spark").sparkContext
+            return Executors(lambda: context)
+        backend: Backend = request.getfixturevalue(name)
+        return backend
+
+    return named
+
+
+@pytest.fixture
+def all_by_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However few rows are, tasks do the work, and write files."""
+    for name in ("SMALL_BYTES", "FEW_BYTES"):
+        monkeypatch.setattr(tasks, name, -1)
+    for name in ("TASK_BYTES", "BUCKET_BYTES"):
+        monkeypatch.setattr(tasks, name, 1)
 
 
 @dataclass(frozen=True)

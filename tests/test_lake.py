@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +12,19 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyiceberg.types import BooleanType
-from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
 from fencepost import engines, jars, lake, protocols, session
-from fencepost.engines import entities, new_rows, pieces, process
+from fencepost.engines import Target, entities, new_rows, pieces, process
+from fencepost.engines.backends import Backend
+from fencepost.engines.parts import parts_of
 from fencepost.engines.pieces import Pieces
 from fencepost.engines.process import ProcessEngine
-from fencepost.engines.spark import SparkEngine
+from fencepost.engines.scratch import Scratches
+from fencepost.engines.tasks import TaskEngine
 from fencepost.protocols.offset_commit import tables as offset_commit
-from fencepost.session import spark_session
 from fencepost.settings import Settings
-from fencepost.tables import BATCHES, DECISIONS
+from fencepost.tables import BATCHES, DECISIONS, Table
 
 GROUPS = offset_commit.GROUPS
 ANY: lake.Where = [{"from_position": lake.AtLeast(0)}]
@@ -46,11 +46,16 @@ def batches(*topics: str) -> pa.Table:
     )
 
 
-@pytest.fixture(params=["process", "process, in pieces", "spark"])
+@pytest.fixture(params=["process", "process, in pieces", "processes", "spark"])
 def engine(
-    request: pytest.FixtureRequest, empty_lake: Callable[[], Settings], monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest,
+    empty_lake: Callable[[], Settings],
+    backend_for: Callable[[str], Backend],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Any:
-    """Each engine, on an empty lake of its own; and a function that makes its rows from Arrow."""
+    """Each engine, on an empty lake of its own; and a function that makes its rows from Arrow. Tasks do
+    whatever they can.
+    """
     settings = empty_lake()
     catalog = lake.ensure(settings.lake)
     if request.param == "process":
@@ -61,9 +66,8 @@ def engine(
         monkeypatch.setattr(pieces, "PIECE_BYTES", 0)
         monkeypatch.setattr(entities, "HELD_BYTES", 0)
         return ProcessEngine(catalog), _in_pieces
-    request.getfixturevalue("spark")
-    session = spark_session(settings)
-    return SparkEngine(session, catalog), session.createDataFrame
+    request.getfixturevalue("all_by_tasks")
+    return TaskEngine(backend_for(request.param), Scratches(catalog), catalog, parts=3), parts_of
 
 
 def _in_pieces(rows: pa.Table) -> Pieces:
@@ -83,8 +87,9 @@ def test_a_lake_of_an_older_release_gets_the_columns_it_lacks(empty_lake: Callab
     assert lake.count(catalog, GROUPS) == 2
 
 
+@pytest.mark.usefixtures("all_by_tasks")
 def test_a_lake_of_an_older_release_is_partitioned_anew_from_now_on(
-    empty_lake: Callable[[], Settings], spark: SparkSession
+    empty_lake: Callable[[], Settings], processes: Backend
 ) -> None:
     settings = empty_lake()
     older = lake.ensure(settings.lake).load_table(BATCHES.name)
@@ -95,10 +100,17 @@ def test_a_lake_of_an_older_release_is_partitioned_anew_from_now_on(
     lake.append(catalog, BATCHES, batches("c", "d"))
     files = catalog.load_table(BATCHES.name).inspect.files()
     assert sorted(files["record_count"].to_pylist()) == [1, 1, 2]
-    for engine in (ProcessEngine(catalog), SparkEngine(spark_session(settings), catalog)):
+    in_tasks = TaskEngine(processes, Scratches(catalog), catalog)
+    for engine in (ProcessEngine(catalog), in_tasks):
         found = engine.collect(engine.scan(BATCHES, where=[{"topic": frozenset({"a", "d"})}]))
         assert sorted(found["topic"].to_pylist()) == ["a", "d"]
         assert engine.collect(engine.scan(BATCHES)).num_rows == 4
+    # tasks write files of the new kind, in place of some of both kinds
+    chosen = in_tasks.scan(BATCHES, where=[{"topic": frozenset({"a", "c"})}])
+    assert in_tasks.replace(BATCHES, chosen) == 2
+    assert sorted(lake.scan(catalog, BATCHES)["topic"].to_pylist()) == ["a", "c"]
+    (added,) = in_tasks.spread_into([batches("a", "e")], _itself(BATCHES), [Target(BATCHES, _any)], GROUPS)
+    assert added.added == {BATCHES.name: 1}
 
 
 def test_what_is_asked_of_clusters_alike_chooses_no_row_of_others(empty_lake: Callable[[], Settings]) -> None:
@@ -140,15 +152,29 @@ def test_a_verdict_of_an_older_release_may_change_its_type(empty_lake: Callable[
     assert sorted(lake.scan(catalog, DECISIONS)["outcome"].to_pylist(), key=str) == ["NONE", None]
 
 
-def test_append_new_and_replace(engine: Any) -> None:
+def _itself(table: Table) -> Any:
+    """Work on rows of the table, which it yields."""
+    return lambda rows: ((table, batch) for batch in rows.to_batches())
+
+
+def _any(_: Any) -> lake.Where:
+    return [{}]
+
+
+def test_new_rows_are_appended_and_replaced(engine: Any) -> None:
     here, made = engine
+
+    def append(within: lake.Where, *rows: pa.Table) -> int:
+        (done,) = here.spread_into(rows, _itself(GROUPS), [Target(GROUPS, lambda _: within)], BATCHES)
+        added: int = done.added[GROUPS.name]
+        return added
+
     hostile = 'pay\'ments "eu"\n☃'
-    first = made(groups((hostile, 1, 5), (hostile, 1, 5), (None, 1, 6)))
-    assert here.append_new(GROUPS, first, ANY) == 2
+    assert append(ANY, groups((hostile, 1, 5), (hostile, 1, 5), (None, 1, 6))) == 2
     # a null in the key is a value like any other
-    second = made(groups((None, 1, 6), (hostile, 2, 7)))
-    assert here.append_new(GROUPS, second, [{"from_position": lake.AtLeast(1), "cluster": "c"}]) == 1
-    assert here.append_new(GROUPS, second, ANY) == 0
+    second = groups((None, 1, 6), (hostile, 2, 7))
+    assert append([{"from_position": lake.AtLeast(1), "cluster": "c"}], second, second) == 1
+    assert append(ANY, second, second) == 0
     names = [{"group_id": frozenset({hostile})}, {"group_id": None}]
     epochs = here.collect(here.scan(GROUPS, ("group_epoch",), names))["group_epoch"]
     assert sorted(epochs.to_pylist()) == [5, 6, 7]
@@ -204,49 +230,21 @@ def _counted(entity: str, evidence: Any) -> Any:
     yield GROUPS, groups((entity, evidence["rows"].num_rows, 1))
 
 
-def test_what_is_large_or_far_away_is_done_by_spark(
-    new_lake: Callable[[], tuple[SparkSession, Settings]],
-) -> None:
-    spark, settings = new_lake()
-    catalog = lake.ensure(settings.lake)
+def test_where_work_is_done(empty_lake: Callable[[], Settings], monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = empty_lake()
 
-    def chosen(settings: Settings, size: int) -> str:
-        return engines.choose(settings, catalog, lambda **_: spark, size, "test").name
+    def chosen(size: int, **changed: Any) -> str:
+        return engines.choose(dataclasses.replace(settings, **changed), size, 3, "bytes").run_on
 
-    few = dataclasses.replace(settings, in_process_mb=3)
-    assert chosen(few, 3 << 20) == "process"
-    assert chosen(few, (3 << 20) + 1) == "spark"
-    far = dataclasses.replace(settings, spark={**settings.spark, "spark.master": "k8s://https://cluster"})
-    assert chosen(far, 1) == "spark"
-
-
-def _by_task(entity: str, _: Any) -> Any:
-    task = TaskContext.get()
-    assert task is not None
-    yield GROUPS, groups((entity, task.partitionId(), 1))
-
-
-def test_spark_spreads_what_is_much_and_plans_for_it(
-    new_lake: Callable[[], tuple[SparkSession, Settings]],
-) -> None:
-    _, settings = new_lake()
-    settings = dataclasses.replace(settings, in_process_mb=0)
-    catalog = lake.ensure(settings.lake)
-    entities = pa.table({"entity": [f"e{number}" for number in range(50)], "n": list(range(50))})
-
-    def spread(size: int) -> tuple[int, int]:
-        engine = engines.choose(settings, catalog, partial(spark_session, settings), size, "test")
-        rows = spark_session(settings, small=size < 1 << 30).createDataFrame(entities)
-        found = engine.collect(engine.replay({"rows": [rows]}, _by_task, [GROUPS])[GROUPS.name])
-        assert sorted(found["group_id"].to_pylist()) == sorted(entities["entity"].to_pylist())
-        shuffled = rows.sparkSession.conf.get("spark.sql.shuffle.partitions")
-        return len(set(found["from_position"].to_pylist())), int(shuffled or 0)
-
-    assert spread(1) == (1, 1)
-    tasks, partitions = spread(1 << 30)
-    assert tasks > 1
-    assert partitions > 1
-    assert spread(1) == (1, 1)
+    far = {**settings.spark, "spark.master": "k8s://https://cluster"}
+    monkeypatch.setattr(engines, "available_cores", lambda: 2)
+    assert chosen(3) == "process"
+    assert chosen(4, run_on="auto") == "processes"
+    assert chosen(3, spark=far) == "spark"
+    for named in ("process", "processes", "spark"):
+        assert chosen(3, run_on=named, spark=far) == chosen(4, run_on=named) == named
+    monkeypatch.setattr(engines, "available_cores", lambda: 1)
+    assert chosen(4) == "process"
 
 
 def test_schemas_are_told_as_json() -> None:

@@ -37,7 +37,7 @@ def test_a_step_is_done_again_only_if_something_has_changed(
 
     assert runs("rebuild")
     assert not runs("rebuild")
-    assert not runs("rebuild", replace(settings, in_process_mb=1, spark={}))
+    assert not runs("rebuild", replace(settings, in_process_mb=1, run_on="spark", spark={}))
     commit(CLEANED)  # evidence
     assert runs("rebuild")
     assert not runs("rebuild")

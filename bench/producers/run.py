@@ -73,7 +73,7 @@ def _audited(folder: Path, size: Size, in_process: bool) -> tuple[dict[str, Took
     cluster = generate(folder, size)
     if in_process:
         with (folder / "fencepost.toml").open("a") as configuration:
-            configuration.write(f"\n[engine]\nin_process_mb = {1 << 20}\n")
+            configuration.write('\n[engine]\nrun_on = "process"\n')
     print(
         f"  {cluster.transactions:,} transactions of {size.ids:,} ids, {cluster.requests:,} requests, "
         f"{cluster.bytes / 1e6:,.0f} MB of logs, {cluster.fencings:,} fenced "

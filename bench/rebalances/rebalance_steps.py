@@ -23,7 +23,7 @@ from run_steps import run_steps
 
 from fencepost import lake, pipeline
 from fencepost.definitions import queries
-from fencepost.judge.engine import choose, opened
+from fencepost.judge.duckdb_engine import DuckEngine
 from fencepost.judge.run import run as judge_all
 from fencepost.protocols.ownership_claim.protocol import PROTOCOL
 from fencepost.protocols.ownership_claim.tables import TABLES
@@ -72,11 +72,9 @@ def rebuild(run: pipeline.Run) -> dict[str, int]:
 def judge(run: pipeline.Run) -> dict[str, Any]:
     """Judge the definitions of this protocol."""
     own = {table.name for table in TABLES}
-    rows = sum(lake.count(run.catalog, table) for table in TABLES)
-    choice = choose(run.settings, rows)
-    with opened(choice, run.settings, run.catalog, run.spark) as engine:
-        own_queries = [query for query in queries(engine.dialect) if own.issuperset(query.tables)]
-        return {"engine": choice.engine, **vars(judge_all(engine, run.settings, own_queries))}
+    own_queries = [query for query in queries("duckdb") if own.issuperset(query.tables)]
+    with DuckEngine.over(run.settings.lake, run.catalog) as engine:
+        return vars(judge_all(engine, run.settings, own_queries))
 
 
 def differences(run: pipeline.Run) -> dict[str, Any]:

@@ -9,16 +9,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 from pyiceberg.catalog import Catalog
 from trees import CUTS, Tree, put
 
-from fencepost import engines, lake
+from fencepost import lake
 from fencepost.capture import capture
+from fencepost.engines.process import ProcessEngine
 from fencepost.judge import judge
 from fencepost.protocols import protocols
 from fencepost.protocols.leader_epoch.bronze import PARTITION_FOLDERS
@@ -155,17 +155,13 @@ class Site:
 
 
 def _run(audit: Audit, settings: Settings, catalog: Catalog, run_id: str) -> None:
-    engine_for = partial(engines.choose, settings, catalog, _no_spark)
+    here = ProcessEngine(catalog)
     with suppress(KilledError):
-        capture(settings, catalog, engine_for, run_id, lambda line: None)
+        capture(settings, catalog, lambda *_: here, run_id, lambda line: None)
         if audit.rebuilds:
-            rebuild(settings, catalog, engine_for)
+            rebuild(settings, catalog, lambda *_: here)
         if audit.judges:
-            judge(settings, catalog, _no_spark)
-
-
-def _no_spark(**_: bool) -> NoReturn:
-    raise AssertionError("a capture is small: this process does it")
+            judge(settings, catalog, lambda *_: here)
 
 
 @contextmanager

@@ -39,15 +39,17 @@ class Site:
         class KilledError(Exception):
             pass
 
-        append = lake.append
+        def until(append: Callable[..., int]) -> Callable[..., int]:
+            def append_until(catalog: Any, to: tables.Table, rows: Any) -> int:
+                if to.name == table:
+                    raise KilledError
+                return append(catalog, to, rows)
 
-        def append_until(catalog: Any, to: tables.Table, rows: Any) -> int:
-            if to.name == table:
-                raise KilledError
-            return append(catalog, to, rows)
+            return append_until
 
         with pytest.MonkeyPatch.context() as patch, pytest.raises(KilledError):
-            patch.setattr(lake, "append", append_until)
+            for name in ("append", "append_files"):
+                patch.setattr(lake, name, until(getattr(lake, name)))
             self.capture(*brokers)
 
     def rows(self, table: tables.Table) -> list[Row]:
@@ -73,11 +75,12 @@ def module_lake(empty_lake: Callable[[], Settings]) -> Settings:
 
 @pytest.fixture
 def site(module_lake: Settings, tmp_path: Path, request: pytest.FixtureRequest) -> Site:
-    """In this process, or by Spark, if a test asks for that."""
+    """In this process, or by tasks of a back end, if a test asks for that."""
     folder = tmp_path / "lo'gs [1] ☃"
     folder.mkdir()
-    settings = module_lake
-    if getattr(request, "param", "process") == "spark":
+    run_on = getattr(request, "param", "process")
+    if run_on == "spark":
         request.getfixturevalue("spark")
-        settings = replace(settings, in_process_mb=-1)
-    return Site(settings, folder, f'{tmp_path.name} "quo\'ted"\n☃')
+    if run_on != "process":
+        request.getfixturevalue("all_by_tasks")
+    return Site(replace(module_lake, run_on=run_on), folder, f'{tmp_path.name} "quo\'ted"\n☃')

@@ -18,7 +18,7 @@ import pytest
 from fencepost import lake, protocols, tables
 from fencepost.capture import readers, run
 from fencepost.capture.plan import bundles
-from fencepost.engines import process
+from fencepost.engines import intake, process
 from fencepost.settings import Broker, Client, Settings, load
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 INTERNAL = ("__consumer_offsets", "__cluster_metadata", "__transaction_state")
 BRONZE = (tables.BATCHES, tables.RECORDS, tables.REQUESTS)
-BOTH_ENGINES = pytest.mark.parametrize("site", ["process", "spark"], indirect=True)
+EVERYWHERE = pytest.mark.parametrize("site", ["process", "processes", "spark"], indirect=True)
 
 
 def counts(site: Site) -> tuple[int, ...]:
@@ -107,7 +107,7 @@ def test_a_log_rolled_after_the_run_was_planned_is_read_by_the_next(
     expect(rolled, log)
 
 
-@BOTH_ENGINES
+@EVERYWHERE
 def test_replicas_of_three_brokers_count_once_and_a_second_run_adds_nothing(
     site: Site, captures: Path, capture_of: Callable[[str], Settings]
 ) -> None:
@@ -219,7 +219,7 @@ def test_a_large_run_goes_on_behind_what_it_had_noted_when_it_was_killed(
     (cluster,) = capture_of("healthy-4.3.1").clusters
     site.capture(*cluster.brokers)
     pieces = replace(site, cluster=f"{site.cluster} in pieces")
-    monkeypatch.setattr(process, "HELD_BYTES", 20_000)
+    monkeypatch.setattr(intake, "HELD_BYTES", 20_000)
     monkeypatch.setattr(process, "_APPENDED_BYTES", 200_000)
     monkeypatch.setattr(run, "bundles", partial(bundles, size=1))
     append, read_all, read = lake.append, readers.read_all, []
@@ -258,7 +258,7 @@ def test_a_large_run_goes_on_behind_what_it_had_noted_when_it_was_killed(
         assert found == expected, table.name
 
 
-@BOTH_ENGINES
+@EVERYWHERE
 def test_every_kind_of_bad_input_is_set_aside_and_the_rest_is_read(  # noqa: PLR0915 (one case a line)
     site: Site, captures: Path
 ) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import pytest
 
-from fencepost import engines, lake
+from fencepost import lake
 from fencepost.capture import capture
+from fencepost.engines.process import ProcessEngine
 from fencepost.settings import Broker, Cluster, Settings
 from fencepost.tables import QUARANTINE, REQUESTS
 
@@ -22,16 +22,10 @@ def _captured(settings: Settings, *brokers: Broker) -> dict[int | None, tuple[st
     """Reason and detail of each broker's fault, after a run with these brokers."""
     settings = replace(settings, clusters=(Cluster("test", brokers),))
     catalog = lake.ensure(settings.lake)
-    capture(
-        settings, catalog, partial(engines.choose, settings, catalog, _no_spark), "run", lambda line: None
-    )
+    capture(settings, catalog, lambda *_: ProcessEngine(catalog), "run", lambda line: None)
     return {
         row["broker_id"]: (row["reason"], row["detail"]) for row in lake.scan(catalog, QUARANTINE).to_pylist()
     }
-
-
-def _no_spark(**_: bool) -> None:
-    raise AssertionError("this process does it")
 
 
 @pytest.fixture

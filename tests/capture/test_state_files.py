@@ -17,7 +17,7 @@ from fencepost.settings import Broker, load
 if TYPE_CHECKING:
     from conftest import Site
 
-BOTH_ENGINES = pytest.mark.parametrize("site", ["process", "spark"], indirect=True)
+EVERYWHERE = pytest.mark.parametrize("site", ["process", "processes", "spark"], indirect=True)
 TOPIC_ID = "PSvpru7T6iKzcADdw-lUwQ"
 
 
@@ -140,7 +140,7 @@ def snapshot(site: Site, captures: Path, broker: int, cut: int = 0) -> Path:
     return file
 
 
-@BOTH_ENGINES
+@EVERYWHERE
 def test_logs_of_a_broker_that_was_shut_down_end_where_it_says(site: Site, captures: Path) -> None:
     """Without the file that tells of a clean shutdown nothing is noted; a second run adds nothing."""
     folder = site.folder / "data"
@@ -232,7 +232,7 @@ def test_a_metadata_snapshot_is_dated_by_the_log_whichever_replica_wrote_it(
     assert {row["timestamp_ms"] for row in found} == {1795367006309}
 
 
-@BOTH_ENGINES
+@EVERYWHERE
 def test_what_clients_are_told_of_topics_is_kept_once(site: Site, captures: Path) -> None:
     (cluster,) = load(captures / "producers-failover-4.3.1" / "fencepost.toml").clusters
     brokers = [Broker(each.id, request_logs=each.request_logs) for each in cluster.brokers]

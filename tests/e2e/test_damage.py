@@ -16,8 +16,9 @@ import pytest
 from altered import with_request_log_moved
 from altered_files import segments
 
-from fencepost import engines, lake
+from fencepost import lake
 from fencepost.capture import capture
+from fencepost.engines.process import ProcessEngine
 from fencepost.judge import judge
 from fencepost.protocols import protocols
 from fencepost.replay.run import rebuild
@@ -102,10 +103,10 @@ def found(captures: Path, tmp_path_factory: pytest.TempPathFactory) -> Found:
         clusters=tuple(dataclasses.replace(each.clusters[0], name=name) for name, each in read.items()),
     )
     catalog = lake.ensure(settings.lake)
-    engine_for = partial(engines.choose, settings, catalog, _no_spark)
-    capture(settings, catalog, engine_for, "run", lambda line: None)
-    rebuild(settings, catalog, engine_for)
-    judge(settings, catalog, _no_spark)
+    here = ProcessEngine(catalog)
+    capture(settings, catalog, lambda *_: here, "run", lambda line: None)
+    rebuild(settings, catalog, lambda *_: here)
+    judge(settings, catalog, lambda *_: here)
     names = _names_of_requests(catalog)
     decisions: dict[str, dict[tuple[Any, ...], str | None]] = defaultdict(dict)
     for row in lake.scan(catalog, DECISIONS).to_pylist():

@@ -1,4 +1,6 @@
-"""Both engines judge the same tables of silver alike, in any order; ids are made of evidence alone."""
+"""The same tables of silver are judged alike, by tasks or not, and in any order; ids are made of evidence
+alone.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,16 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from judge_silver import CLUSTERS, Row, Tables, in_chapters, ordered, random_silver, settings
-from pyspark.sql import SparkSession
 
 from fencepost import lake
 from fencepost.definitions import Query, definitions
+from fencepost.engines import Engine
+from fencepost.engines.backends import Backend
+from fencepost.engines.process import ProcessEngine
+from fencepost.engines.scratch import Scratches
+from fencepost.engines.tasks import TaskEngine
 from fencepost.iceberg.catalog import open_catalog
 from fencepost.judge import JudgeSummary, judge
-from fencepost.judge import engine as engines
-from fencepost.judge.engine import choose
 from fencepost.protocols import tables
 from fencepost.settings import Settings
 from fencepost.tables import CHAPTERS, DECISIONS, EPISODES, JUDGED, UNKNOWN_REASONS, VERDICT_COVERAGE
@@ -104,14 +108,12 @@ def test_a_comment_in_the_specification_changes_no_id(
     assert ids(found) == ids(there)
 
 
-def test_both_engines_write_the_same_rows(
-    silver: Tables,
-    new_lake: Callable[[], tuple[SparkSession, Settings]],
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.usefixtures("all_by_tasks")
+def test_tasks_write_the_same_rows(
+    silver: Tables, empty_lake: Callable[[], Settings], backend_for: Callable[[str], Backend]
 ) -> None:
-    """Of history in chapters, of which Spark has to judge the last."""
-    spark, chosen = new_lake()
-    chosen = replace(chosen, clusters=settings().clusters)
+    """Of history in chapters, of which tasks have to judge the last."""
+    chosen = replace(empty_lake(), clusters=settings().clusters)
     catalog = open_catalog(chosen.lake)
     known = {table.name: table for table in tables()}
     begins = (0, 20)
@@ -120,29 +122,20 @@ def test_both_engines_write_the_same_rows(
     noted = [(each, begin, None, None, "first", "", "") for each in CLUSTERS for begin in begins]
     lake.append(catalog, CHAPTERS, CHAPTERS.rows(noted))
 
-    def judged(session: Callable[[], SparkSession]) -> tuple[JudgeSummary, dict[str, list[Row]]]:
-        summary = judge(chosen, catalog, session)
+    def judged(engine: Engine) -> tuple[JudgeSummary, dict[str, list[Row]]]:
+        summary = judge(chosen, catalog, lambda *_: engine)
         found = {each.name: catalog.load_table(each.name).scan().to_arrow() for each in VERDICTS}
         return summary, {name: ordered(rows) for name, rows in found.items()}
 
-    def none() -> SparkSession:
-        raise AssertionError("a small lake needs no session")
-
-    here = judged(none)
-    assert here == judged(none)
-    monkeypatch.setattr(engines, "LARGEST", 0)
-    # noted twice, a chapter does not stand
-    lake.append(catalog, JUDGED, JUDGED.rows([(each, 20, "first", None, None, None) for each in CLUSTERS]))
-    there = judged(lambda **_: spark)
-    assert here[0] == there[0]
-    for table in VERDICTS:
-        assert here[1][table.name] == there[1][table.name]
-
-
-def test_spark_is_chosen_where_the_cluster_or_the_size_asks_for_it() -> None:
-    local = settings()
-    remote = replace(local, spark={**local.spark, "spark.master": "k8s://https://cluster"})
-    assert choose(local, engines.LARGEST).engine == "duckdb"
-    assert choose(local, engines.LARGEST + 1).engine == "spark"
-    assert choose(remote, 1).engine == "spark"
-    assert "k8s" in choose(remote, 1).reason
+    here = judged(ProcessEngine(catalog))
+    assert here == judged(ProcessEngine(catalog))
+    scratches = Scratches(catalog)
+    for name in ("processes", "spark"):
+        # noted twice, a chapter does not stand
+        lake.append(
+            catalog, JUDGED, JUDGED.rows([(each, 20, "first", None, None, None) for each in CLUSTERS])
+        )
+        summary, found = judged(TaskEngine(backend_for(name), scratches, catalog))
+        assert summary == here[0]
+        for table in VERDICTS:
+            assert found[table.name] == here[1][table.name]

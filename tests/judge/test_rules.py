@@ -8,14 +8,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
 
 from fencepost.judge.chapters import whole_places
 from fencepost.judge.duckdb_engine import DuckEngine
 from fencepost.judge.engine import Engine
 from fencepost.judge.episodes import TIMES
 from fencepost.judge.rules import rule
-from fencepost.judge.spark_engine import SparkEngine
 from fencepost.tables import UNKNOWN_REASONS, VERDICT_COVERAGE, WINDOWS
 
 START = 1_767_225_600  # 2026-01-01
@@ -283,14 +281,6 @@ def test_ids_do_not_depend_on_settings_or_on_lines_of_the_specification(
     found = by_id(apply(engine, rows))
     assert by_id(apply(engine, rows, severity="info")).keys() == found.keys()
     assert by_id(apply(engine, moved)).keys() == found.keys()
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_both_engines_give_the_same_rows(engine: DuckEngine, spark: SparkSession, seed: int) -> None:
-    rows = random_rows(seed)
-    here, there = apply(engine, rows), apply(SparkEngine(spark), rows)
-    assert by_id(here) == by_id(there)
-    assert here["coverage"] == there["coverage"]
 
 
 STATUSES: dict[str, list[Row]] = {

@@ -1,4 +1,4 @@
-"""Spark rebuilds what this process does, of every protocol: from logs of real brokers and applications, and
+"""Tasks rebuild what one process does, of every protocol: from logs of real brokers and applications, and
 of a generated group whose records are large.
 """
 
@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from fencepost import lake, pipeline
 from fencepost.capture import capture
+from fencepost.engines import tasks
 from fencepost.protocols import protocols
 from fencepost.replay.run import rebuild
 from fencepost.settings import Settings, load
@@ -35,8 +36,8 @@ def rebuilt(
     empty_lake: Callable[[], Settings],
     spark: SparkSession,
     tmp_path_factory: pytest.TempPathFactory,
-) -> tuple[Silver, Silver]:
-    """The rows of each table of silver as this process makes them, and as Spark does."""
+) -> dict[str, Silver]:
+    """The rows of each table of silver, by where they were made."""
     generated = tmp_path_factory.mktemp("generated")
     generate(generated, Size(members=110, partitions=160, rebalances=10, logged=2))
     folders = [*(captures / name for name in CAPTURES), generated]
@@ -44,7 +45,11 @@ def rebuilt(
     here = replace(empty_lake(), clusters=tuple(clusters))
     with pipeline.Run(here) as run:
         capture(here, run.catalog, run.engine_for, run.run_id, lambda line: None)
-    return _silver(here), _silver(replace(here, in_process_mb=-1))
+    silver = {"process": _silver(here)}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tasks, "SMALL_BYTES", -1)
+        patch.setattr(tasks, "TASK_BYTES", 1 << 14)
+        return silver | {name: _silver(replace(here, run_on=name)) for name in ("processes", "spark")}
 
 
 def _silver(settings: Settings) -> Silver:
@@ -55,8 +60,9 @@ def _silver(settings: Settings) -> Silver:
 
 
 @pytest.mark.parametrize("protocol", TABLES)
-def test_both_engines_rebuild_the_same_rows(rebuilt: tuple[Silver, Silver], protocol: str) -> None:
-    here, by_spark = rebuilt
+def test_tasks_rebuild_the_same_rows(rebuilt: dict[str, Silver], protocol: str) -> None:
+    here = rebuilt["process"]
     names = [table.name for table in TABLES[protocol]]
-    assert [name for name in names if by_spark[name] != here[name]] == []
+    for found in rebuilt.values():
+        assert [name for name in names if found[name] != here[name]] == []
     assert sum(bool(here[name]) for name in names) > 0.6 * len(names)

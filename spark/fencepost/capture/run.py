@@ -58,9 +58,6 @@ _log = logging.getLogger(__name__)
 
 # Conditions for each topic leave out more of a large table, but thousands of them could not be planned.
 _FEW_TOPICS = 32
-# One process reads logs in bounded memory, with half of Spark's CPU: Spark is worth it where several cores
-# have minutes of work.
-_ONE_PROCESS_READS = 8
 
 
 @dataclass(frozen=True)
@@ -98,7 +95,7 @@ def capture(
     notes = Notes(settings, catalog, plan, run_id, now)
     targets = [_target(kind, table, some) for kind, some in _of_kinds(plan) for table in kind.tables]
     if targets:
-        engine = engine_for(sum(source.cost for source in plan.sources) // _ONE_PROCESS_READS, "capture")
+        engine = engine_for(sum(source.cost for source in plan.sources), "capture")
         for done in engine.spread_into(_tasks(plan), readers.read_all, targets, OUTCOME):
             notes.add(done.reported.to_pylist())
             added |= {name: added[name] + count for name, count in done.added.items()}

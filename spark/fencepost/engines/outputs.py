@@ -22,8 +22,6 @@ from fencepost.formats.arrow_stream import written
 from fencepost.iceberg.data_files import DataFiles
 from fencepost.tables import Table
 
-FEW_BYTES = 256 << 10
-"""A task returns so many bytes of the rows of a table; for more it writes a file."""
 PIECE_BYTES = 32 << 20
 """So many bytes of rows are written at a time."""
 
@@ -47,11 +45,12 @@ class Scratch:
 @dataclass(frozen=True)
 class Place:
     """Where tasks write rows of ``schema``: into data files of ``table``, which ``metadata`` describes;
-    without a table into temporary files.
+    without a table into temporary files. Rows of at most ``few_bytes`` a task returns.
     """
 
     schema: pa.Schema
     scratch: Scratch
+    few_bytes: int
     table: Table | None = None
     metadata: TableMetadata | None = None
     io: FileIO | None = None
@@ -71,8 +70,8 @@ class Output:
 class Staging:
     """Takes rows of one place in a task."""
 
-    def __init__(self, place: Place, *, few_bytes: int = FEW_BYTES) -> None:
-        self._place, self._few_bytes = place, few_bytes
+    def __init__(self, place: Place) -> None:
+        self._place = place
         self._waiting: list[pa.Table] = []
         self._bytes = 0
         self._files: DataFiles | None = None
@@ -89,7 +88,7 @@ class Staging:
     def close(self) -> Output:
         """Write what waits; returns where all rows are."""
         nothing_written = self._files is None and not self._done.temporary
-        if nothing_written and self._bytes <= self._few_bytes:
+        if nothing_written and self._bytes <= self._place.few_bytes:
             few = pa.concat_tables([self._place.schema.empty_table(), *self._waiting])
             self._done.rows = written(few.combine_chunks())
             return self._done

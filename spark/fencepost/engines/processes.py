@@ -22,7 +22,7 @@ PRELOADED = "fencepost.engines.forked"
 
 
 class Processes:
-    """See :class:`fencepost.engines.backends.Backend`; rows are shuffled through temporary files."""
+    """See :class:`fencepost.engines.backends.Backend`. Rows are shuffled through temporary files."""
 
     name = "processes"
 

@@ -1,8 +1,8 @@
 """The temporary files of runs, and data files that no run has committed: they are removed when a run ends, or
 by the run after one that was killed.
 
-Each run has a folder beside the data of ``bronze.files``, where a task notes the name of each data file before
-it begins it. So whatever ends a task or a run, the files that it leaves are known by name.
+Each run has a folder beside the data of ``bronze.files``. A task notes there the name of each data file
+before the file exists. So whatever ends a task or a run, the files that it leaves are known by name.
 """
 
 from __future__ import annotations

@@ -2,12 +2,13 @@
 
 A task does what the engine of one process does, over its part of the rows, and returns descriptions of the
 files that it wrote. The driver commits them: one commit for each table. What is small the driver does itself,
-without a job. The back end says where tasks run: in processes of this machine, or on Spark's executors.
+without a job. Where tasks run is the affair of the back end: in processes of this machine, or on Spark.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 from zlib import crc32
 
@@ -58,9 +59,13 @@ much.
 """
 SHUFFLED_BYTES = 8 << 20
 """Rows are shuffled in pieces of about so many bytes."""
+FEW_BYTES = 256 << 10
+"""A task returns so many bytes of the rows of a table; for more it writes a file."""
 _TASKS_PER_CORE = 4
 _TASKS_AT_ONCE = 64
-"""After so many tasks for each core their rows are committed, which a killed run then need not read again."""
+"""After so many tasks for each core their rows are committed: the run after a killed one has only to do the
+rest.
+"""
 
 
 class TaskEngine:
@@ -73,7 +78,7 @@ class TaskEngine:
         self._driver = ProcessEngine(catalog, parts)
 
     def spread(self, tasks: Sequence[T], work: Work[T], tables: Sequence[Table]) -> Mapping[str, Rows]:
-        """The rows that all tasks yield, by the table's name. The driver does these tasks."""
+        """The rows that all tasks yield, by the table's name: in the driver, since all are in memory."""
         return self._driver.spread(tasks, work, tables)
 
     def spread_into(
@@ -119,13 +124,14 @@ class TaskEngine:
         table = target.table
         place = self._place(table, table.arrow_schema)
         known: Hashes = np.empty(0, dtype=np.uint64)
-        files, few, unsure = [], Staging(place, few_bytes=-1), list[Parts | pa.Table]()
+        files, few, unsure = [], Staging(replace(place, few_bytes=-1)), list[Parts | pa.Table]()
         for output, hashes_of_task in outputs:
             hashes = np.unique(np.concatenate([np.empty(0, dtype=np.uint64), *hashes_of_task]))
-            if is_in(hashes, known).any():
+            is_unsure = is_in(hashes, known).any()
+            known = np.sort(np.concatenate([known, hashes]), kind="stable")
+            if is_unsure:
                 unsure.append(self._rows_of(place, [output]))
                 continue
-            known = np.sort(np.concatenate([known, hashes]), kind="stable")
             files += output.files
             if output.rows is not None:
                 few.add(read(output.rows))
@@ -239,9 +245,8 @@ class TaskEngine:
             return self._driver.replace(table, rows, where)
         files, others = _files_of(table, rows)
         if others.parts:
-            staged = self._staged(
-                f"write {table.name}", others, self._place(table, rows.schema), few_bytes=-1
-            )
+            place = replace(self._place(table, rows.schema), few_bytes=-1)
+            staged = self._staged(f"write {table.name}", others, place)
             files += [file for output in staged for file in output.files]
         if not lake.replace_by_files(self._catalog, table, files, where):
             lake.replace_by_pieces(self._catalog, table, rows, where)
@@ -254,11 +259,11 @@ class TaskEngine:
         for_cores = min(2 * self._backend.cores, 1 + size // TASK_BYTES)
         return max(1, min(self.parallelism, max(for_cores, size // BUCKET_BYTES)))
 
-    def _staged(self, what: str, rows: Parts, place: Place, **options: int) -> list[Output]:
+    def _staged(self, what: str, rows: Parts, place: Place) -> list[Output]:
         """Write rows to files."""
 
         def stage(parts: Sequence[Part]) -> Output:
-            staging = Staging(place, **options)
+            staging = Staging(place)
             for part in parts:
                 for piece in part.pieces():
                     staging.add(piece)
@@ -283,7 +288,9 @@ class TaskEngine:
 
     def _place(self, table: Table, schema: pa.Schema) -> Place:
         stored = self._catalog.load_table(table.name)
-        return Place(schema, self._scratch, table, lake.without_history(stored.metadata), stored.io)
+        return Place(
+            schema, self._scratch, FEW_BYTES, table, lake.without_history(stored.metadata), stored.io
+        )
 
     def _place_of_replay(self, table: Table) -> Place:
         """Rows of silver go to data files of their table, which ``replace`` then only commits."""
@@ -292,7 +299,7 @@ class TaskEngine:
         return self._kept(table.arrow_schema)
 
     def _kept(self, schema: pa.Schema) -> Place:
-        return Place(schema, self._scratch)
+        return Place(schema, self._scratch, FEW_BYTES)
 
     @property
     def _scratch(self) -> Scratch:

@@ -28,7 +28,9 @@ _COLUMNS = {
 
 @dataclass(frozen=True)
 class Given:
-    """What queries are evaluated with beside silver; ``windows`` and ``unread`` are rows of these tables."""
+    """What queries are evaluated with beside silver. ``windows``: rows of WINDOWS; ``unread``: rows of
+    UNREAD.
+    """
 
     settings: Settings
     windows: pa.Table

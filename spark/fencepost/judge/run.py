@@ -68,9 +68,9 @@ def judge(settings: Settings, catalog: Catalog, engine_for: EngineFor) -> JudgeS
     where_to = engine_for(sum(sizes.values()), "judge", LARGEST, "rows of silver")
     apart: Evaluate | None = None
     if not isinstance(where_to, ProcessEngine):
-        from fencepost.judge.tasks import InTasks
+        from fencepost.judge.tasks import TaskEvaluation
 
-        apart = InTasks(where_to, catalog, sizes)
+        apart = TaskEvaluation(where_to, catalog, sizes).evaluate
     with DuckEngine.over(settings.lake, catalog) as engine:
         summary = run(
             engine, settings, compiled, windows, history, unread=unread_by_module(catalog), evaluate=apart

@@ -47,38 +47,37 @@ class _Item:
     by_chapter: tuple[Query, ...]
 
 
-class InTasks:
-    """Evaluates in tasks of an engine; ``sizes``: the rows of each table of silver."""
+@dataclass(frozen=True)
+class TaskEvaluation:
+    """Evaluates queries in tasks; ``sizes``: the rows of each table of silver."""
 
-    def __init__(self, tasks: TaskEngine, catalog: Catalog, sizes: Mapping[str, int]) -> None:
-        self._tasks, self._catalog, self._sizes = tasks, catalog, sizes
+    tasks: TaskEngine
+    catalog: Catalog
+    sizes: Mapping[str, int]
 
-    def __call__(
+    def evaluate(
         self, engine: Engine, over_all_history: Sequence[Query], by_chapter: Sequence[Query], given: Given
     ) -> None:
-        """As ``evaluate_here``."""
-        of_silver = [table.name for table in tables() if table.name.startswith("silver.")]
-        work = partial(_evaluate, lake.frozen(self._catalog, of_silver), given)
-        items = self._items(over_all_history, by_chapter)
-        found = self._tasks.in_tasks("judge", items, work, [DECISIONS], _KEPT)
-        self._tasks.replace(DECISIONS, found[DECISIONS.name], replaced_decisions(given.history))
+        """As ``evaluate_here``, but in tasks."""
+        names = [table.name for table in tables() if table.name.startswith("silver.")]
+        frozen = lake.frozen(self.catalog, names)
+        whole = {id(each) for each in over_all_history}
+        most = _TASKS_PER_CORE * self.tasks.cores
+        items = [
+            _Item(
+                tuple(each for each in some if id(each) in whole),
+                tuple(each for each in some if id(each) not in whole),
+            )
+            for some in _cut([*over_all_history, *by_chapter], self.sizes, most)
+        ]
+        found = self.tasks.in_tasks("judge", items, partial(_evaluate, frozen, given), [DECISIONS], _KEPT)
+        self.tasks.replace(DECISIONS, found[DECISIONS.name], replaced_decisions(given.history))
         for name in _KEPT:
             for piece in pieces_of(found[name]):
                 engine.give("evaluated", piece)
                 engine.add(name, "SELECT * FROM evaluated")
         # the chapters that are judged are noted by it
         engine.give("places", given.history.places)
-
-    def _items(self, over_all_history: Sequence[Query], by_chapter: Sequence[Query]) -> list[_Item]:
-        whole = {id(each) for each in over_all_history}
-        most = _TASKS_PER_CORE * self._tasks.cores
-        return [
-            _Item(
-                tuple(each for each in part if id(each) in whole),
-                tuple(each for each in part if id(each) not in whole),
-            )
-            for part in _cut([*over_all_history, *by_chapter], self._sizes, most)
-        ]
 
 
 def _evaluate(frozen: Catalog, given: Given, item: _Item, add: Add) -> None:

@@ -1,4 +1,6 @@
-"""The tables of the lake as they were at one moment, for tasks in other processes, which only read."""
+"""The tables of the lake as they were at one moment, for tasks in other processes: they read, and cannot
+commit.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ class _FrozenCatalog:
 
 
 def frozen(catalog: Catalog, names: Iterable[str]) -> Catalog:
-    """A catalog of these tables as they are now, for the lake's functions that read; it can be pickled."""
+    """A catalog of these tables as they are now, which can be pickled. Functions of the lake that read
+    take it.
+    """
     return cast(Catalog, _FrozenCatalog(map(catalog.load_table, names)))
 
 
