@@ -22,7 +22,9 @@ select
         fencings.client_id,
         fencings.connection,
         -- where a broker asked for the producer, the client is another one
-        clients.client_id as victim_client_id,
+        if(
+            fencings.client_id like 'AddPartitionsManager-client-%', clients.only_client_id, fencings.client_id
+        ) as victim_client_id,
         fencings.current_producer_id,
         fencings.caused_by_client_id,
         fencings.caused_by_connection,
