@@ -65,7 +65,8 @@ class Due:
     type; ``due_marker``: the place in ``markers`` of the first of them that no operator sent, UNKNOWN without
     one; ``in_order``: the place of its marker in an epoch of several; ``batches_at``: the number of the key
     of its batches; ``epoch_is_whole``: compaction and holes have removed no other transaction with the epoch
-    of its batches. ``wrong``: WrongMarkers.
+    of its batches. ``ended_at``: for each row of ``markers``, the number of the key of the batches that it
+    ended. ``wrong``: WrongMarkers.
     """
 
     def __init__(
@@ -85,7 +86,8 @@ class Due:
         self.order = order = np.lexsort((longs(rows["prepared_position"]), at))
         self.rows, at, self.batches_at = rows.take(pa.array(order)), at[order], batches_at[order]
         order = np.lexsort((longs(markers["timestamp_ms"]), longs(markers["offset"]), marked_at))
-        self.markers, marked_at, ended_at = markers.take(pa.array(order)), marked_at[order], ended_at[order]
+        self.markers, marked_at = markers.take(pa.array(order)), marked_at[order]
+        self.ended_at = ended_at = ended_at[order]
         first_due = np.searchsorted(at, at)
         self.of_epoch = np.searchsorted(at, at, side="right") - first_due
         self.number = np.arange(len(at)) - first_due
