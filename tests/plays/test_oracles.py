@@ -246,6 +246,8 @@ UNSURE = {
         ([], {}, ["O3:dangling_missed"]),
         ([], {"verdicts": [UNSURE]}, []),
         ([transaction("Ongoing")], {"dangling": [DANGLING]}, ["O3:dangling_by_marts_only"]),
+        ([transaction("PrepareAbort")], {"dangling": [DANGLING]}, []),
+        ([transaction("PrepareAbort", epoch=2)], {"dangling": [DANGLING]}, ["O3:dangling_by_marts_only"]),
     ],
     ids=[
         "a coordinator has it",
@@ -254,6 +256,8 @@ UNSURE = {
         "missed",
         "unknown is only counted",
         "too many",
+        "the partition refuses the marker",
+        "the marker has yet to come",
     ],
 )
 def test_dangling_transactions(transactions: list[Row], rows: Any, found: list[str]) -> None:
