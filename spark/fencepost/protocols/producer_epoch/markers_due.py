@@ -126,6 +126,8 @@ class Due:
         complete_from = [each.compacted_epoch if each.whole else ANY_EPOCH for each in coverages]
         self.epoch_is_whole: Flags = longs(self.rows["producer_epoch"]) > np.array(complete_from, np.int64)
         self.wrong = wrong_markers(self, ended_at, before, tolerance_ms)
+        is_alike = ~self.is_only & (self.due_marker != UNKNOWN)
+        self.due_count = self.due_count + np.where(is_alike, self.wrong.alike, 0)
 
     def row_of_marker(self) -> Longs:
         """For each marker, the place of the first row of its epoch; -1 without one."""

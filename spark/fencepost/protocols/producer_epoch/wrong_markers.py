@@ -30,13 +30,15 @@ class WrongMarkers(NamedTuple):
     ``found``: how many there are; UNKNOWN if a hole may hide one, or if one may concern another transaction.
     ``first``: the place of the first of them, UNKNOWN without one. ``interrupts``: for each marker, whether
     an operator ended with it what no coordinator has prepared so far; ``ends_part``: whether it ended a part
-    of such a transaction, 1 or 0, UNKNOWN if that may have been outside of it.
+    of such a transaction, 1 or 0, UNKNOWN if that may have been outside of it. ``alike``: for each row, how
+    many other markers of the due type surely ended its transaction, too.
     """
 
     found: Longs
     first: Longs
     interrupts: Flags
     ends_part: Longs
+    alike: Longs
 
 
 def wrong_markers(due: Due, ended_at: Longs, before: Counts, tolerance_ms: int) -> WrongMarkers:
@@ -71,7 +73,10 @@ def wrong_markers(due: Due, ended_at: Longs, before: Counts, tolerance_ms: int) 
     concerned, may_concern, interrupts, ends_part = _concerned(due, ended_at, others, before, tolerance_ms)
     add(concerned[concerned != UNKNOWN], others[concerned != UNKNOWN])
     doubtful = may_concern != UNKNOWN
-    ends_part[others[concerned != UNKNOWN]] = 1
+    sure = concerned != UNKNOWN
+    ends_part[others[sure]] = 1
+    is_alike = due.types[others[sure]] == due.type[concerned[sure]]
+    alike = np.bincount(concerned[sure][is_alike], minlength=len(due.type))
     hidden[may_concern[doubtful][due.types[others[doubtful]] != due.type[may_concern[doubtful]]]] = True
     first_known = taken(longs(due.markers["first_known"]), due.due_marker)
     hidden |= (due.due_marker != UNKNOWN) & (first_known != 1)
@@ -81,7 +86,8 @@ def wrong_markers(due: Due, ended_at: Longs, before: Counts, tolerance_ms: int) 
     is_first[order[np.unique(batches_at[order], return_index=True)[1]]] = True
     hidden |= is_first & (sums_at(before.at, before.interrupted, batches_at) > 0)
     count = np.where(hidden & (count == 0), UNKNOWN, count)
-    return WrongMarkers(count, np.where(first == _NEVER, UNKNOWN, first), interrupts, ends_part)
+    first = np.where(first == _NEVER, UNKNOWN, first)
+    return WrongMarkers(count, first, interrupts, ends_part, alike)
 
 
 def _concerned(
