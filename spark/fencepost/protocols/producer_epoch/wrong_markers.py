@@ -31,7 +31,7 @@ class WrongMarkers(NamedTuple):
     ``first``: the place of the first of them, UNKNOWN without one. ``interrupts``: for each marker, whether
     an operator ended with it what no coordinator has prepared so far; ``ends_part``: whether it ended a part
     of such a transaction, 1 or 0, UNKNOWN if that may have been outside of it. ``alike``: for each row, how
-    many other markers of the due type surely ended its transaction, too.
+    many other markers of the due type ended its transaction, too, UNKNOWN if one may have.
     """
 
     found: Longs
@@ -77,6 +77,9 @@ def wrong_markers(due: Due, ended_at: Longs, before: Counts, tolerance_ms: int) 
     ends_part[others[sure]] = 1
     is_alike = due.types[others[sure]] == due.type[concerned[sure]]
     alike = np.bincount(concerned[sure][is_alike], minlength=len(due.type))
+    may_be_part = doubtful & (ends_part[others] == UNKNOWN)
+    is_alike = due.types[others[may_be_part]] == due.type[may_concern[may_be_part]]
+    alike[may_concern[may_be_part][is_alike]] = UNKNOWN
     hidden[may_concern[doubtful][due.types[others[doubtful]] != due.type[may_concern[doubtful]]]] = True
     first_known = taken(longs(due.markers["first_known"]), due.due_marker)
     hidden |= (due.due_marker != UNKNOWN) & (first_known != 1)
