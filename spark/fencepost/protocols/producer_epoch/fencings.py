@@ -119,12 +119,14 @@ class Fences:
         """The number of the last state with the epoch that a request presented, and what fenced it, where no
         line tells the epoch.
 
-        A client presents the newest epoch that it was given, unless it is known to go back to older ones. If
-        nothing had ended that one by then, it presented an older one, which is known if only one of the id
-        was over.
+        A client presents the newest epoch that it was given, unless it is known to go back to older ones and
+        its connection did not have one epoch before and after. If nothing had ended that one by then, it
+        presented an older one, which is known if only one of the id was over.
         """
-        goes_back = self._moves_of(refusal.request.client_id).goes_back
-        newest = None if goes_back else self._earlier_identity(refusal, span)
+        before, later = refusal.known_before, refusal.presented_later
+        is_between = before is not None and later is not None and before[1:] == later[1:]
+        is_newest = is_between or not self._moves_of(refusal.request.client_id).goes_back
+        newest = self._earlier_identity(refusal, span) if is_newest else None
         candidates = (newest, self._only_fenced_identity(span))
         for number, identity in enumerate(candidates):
             last = None if identity is None else self._last_of(*identity)
