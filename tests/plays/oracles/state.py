@@ -161,7 +161,8 @@ def _dangling(case: Case, last: Fact) -> Iterator[Fault]:
         {(row["topic"], row["partition"], row["producer_id"]) for row in case.rows["dangling"]},
     )
     missed = hangs - listed - unsure_of_hanging(case).keys()
-    for name, places in (("dangling_by_marts_only", listed - hangs), ("dangling_missed", missed)):
+    told_only = listed - hangs - _given_up(last)
+    for name, places in (("dangling_by_marts_only", told_only), ("dangling_missed", missed)):
         if places:
             yield {"fault": f"O3:{name}", "places": sorted(places)}
 
@@ -176,6 +177,20 @@ def hanging(last: Fact) -> set[tuple[str, int, int]]:
     }
     open_ones = [(t, p, pid, epoch) for t, p, pid, epoch, first in last["producers"] if first >= 0]
     return {(t, p, pid) for t, p, pid, epoch in open_ones if known.get((pid, f"{t}:{p}"), -1) < epoch}
+
+
+def _given_up(last: Fact) -> set[tuple[str, int, int]]:
+    """What is open at the epoch with which its coordinator has prepared the end: from 4.2 on the partition
+    refuses that marker, and the coordinator sends it no more.
+    """
+    prepared = {
+        (t["pid"], t["epoch"], place)
+        for t in last["transactions"]
+        if t["state"].startswith("Prepare")
+        for place in t["partitions"]
+    }
+    open_ones = [(t, p, pid, epoch) for t, p, pid, epoch, first in last["producers"] if first >= 0]
+    return {(t, p, pid) for t, p, pid, epoch in open_ones if (pid, epoch, f"{t}:{p}") in prepared}
 
 
 def unsure_of_hanging(case: Case) -> dict[tuple[str, int, int], str]:
