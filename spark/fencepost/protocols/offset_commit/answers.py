@@ -7,7 +7,7 @@ by the most that the line may be late.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -36,15 +36,23 @@ class Arrival(NamedTuple):
         return self.ms <= request.responded_ms if is_later is None else not is_later
 
 
+def _is_before(line: MemberLine, request: CommitRequest, start_ms: int) -> bool:
+    """Whether a member was answered before a commit was decided that did not arrive before ``start_ms``."""
+    is_later = is_behind(line, request)
+    return line.responded_ms < start_ms if is_later is None else not is_later
+
+
 class Join(NamedTuple):
     """A JoinGroup that may have made its member one from its arrival on, before any record or answer says so.
 
     ``waits``: no line has it: its member was given an id to join with (``arrival``), and nothing shows what
-    became of that.
+    became of that before ``until``, the next answer to the member. The JoinGroup may wait for its answer, or
+    its line is missing.
     """
 
     arrival: Arrival
     waits: bool = False
+    until: Arrival | None = None
 
     def may_precede(self, request: CommitRequest, start_ms: int, generation: int) -> bool:
         """Whether its member may have been one when a commit was decided that did not arrive before
@@ -58,10 +66,19 @@ class Join(NamedTuple):
             return False
         if line.fine:
             return line.generation is None or line.generation > generation
-        if self.waits or line.error is None:
-            return True
+        if self.waits:
+            return self.until is None or not _is_before(self.until.line, request, start_ms)
         # a broker takes the next request of a connection when it has answered the one before
-        return is_behind(line, request) is None and line.responded_ms >= start_ms
+        return line.error is None or not _is_before(line, request, start_ms)
+
+
+class Since(NamedTuple):
+    """From when on answers tell more than the records before a commit: these have the ``generation``, or end
+    a life of the group at ``ms``.
+    """
+
+    generation: int = 0
+    ms: int = 0
 
 
 @dataclass(slots=True)
@@ -100,6 +117,19 @@ class Signs:
         first = None if connection is None else self.unknown.get(connection)
         return first is not None and first < responded_ms and self.seen is not None and self.seen.ms < first
 
+    def outlast(self, request: CommitRequest, start_ms: int, since: Since) -> bool:
+        """Whether they show the member after a commit that did not arrive before ``start_ms``, or in a later
+        generation than the newest that was written.
+        """
+        return any(
+            sign.line.responded_ms >= since.ms
+            and (
+                (sign.line.generation or 0) > since.generation or not _is_before(sign.line, request, start_ms)
+            )
+            for sign in (self.left, self.seen)
+            if sign is not None
+        )
+
 
 @dataclass(slots=True, frozen=True)
 class Bounds:
@@ -131,8 +161,8 @@ class Answers:
         self._joins: dict[int, list[Join]] = {}
         self._joins_of: dict[tuple[int, str], list[Join]] = {}
         self._joins_as: dict[tuple[int, str], list[Join]] = {}
-        given: dict[tuple[int, str], Arrival] = {}
-        told = set()
+        self._given: dict[tuple[int, str], Arrival] = {}
+        told: dict[tuple[int, str], Arrival] = {}
         for line in lines:
             start_ms = line.requested_ms - lateness.of(line)
             own_ms = line.requested_ms - lateness.shown_at(line.broker_id, line.responded_ms)
@@ -140,19 +170,40 @@ class Answers:
             self._note_sign(arrival)
             if line.api_key == JOIN_GROUP:
                 self._note_join(Join(arrival))
-            if line.gives_id:
-                given[line.broker_id, line.member_id] = arrival
-            else:
-                told.add(line.member_id)
+            member = (line.broker_id, line.member_id)
+            if line.gives_id or (line.fine and not line.named):
+                self._given[member] = min(self._given.get(member, arrival), arrival, key=_when_answered)
+            if not line.gives_id:
+                told[member] = min(told.get(member, arrival), arrival, key=_when_answered)
             if line.api_key != LEAVE_GROUP and line.generation is not None:
                 self._note_answer(arrival, line.generation)
-        for (_, member_id), arrival in given.items():
-            if member_id not in told:
-                self._note_join(Join(arrival, waits=True))
+        for member, arrival in self._given.items():
+            if arrival.line.gives_id:
+                self._note_join(Join(arrival, waits=True, until=told.get(member)))
 
     def joins(self, broker_id: int) -> Sequence[Join]:
         """The JoinGroups that a broker answered, or may not have answered yet."""
         return self._joins.get(broker_id, ())
+
+    def may_have_joined(
+        self, request: CommitRequest, start_ms: int, since: Since, next_member_ids: Collection[str]
+    ) -> bool:
+        """Whether a commit's member may be one that no record has yet: a coordinator has it from its
+        JoinGroup on. The line of that may be missing where later evidence has the member: an answer, or the
+        next record (``next_member_ids``). But not if it was given its id after the commit. Commits are no
+        evidence: they are what is judged.
+        """
+        member = (request.broker_id, request.member_id)
+        if any(
+            each.arrival.line.responded_ms >= since.ms
+            and each.may_precede(request, start_ms, since.generation)
+            for each in self.joins_of(*member)
+        ):
+            return True
+        given = self._given.get(member)
+        if given is not None and not given.may_precede(request):
+            return False
+        return request.member_id in next_member_ids or self.signs(*member).outlast(request, start_ms, since)
 
     def joins_of(self, broker_id: int, member_id: str) -> Sequence[Join]:
         """Those of one member."""
@@ -239,6 +290,11 @@ class Answers:
             and (begun is None or each.arrival.line.responded_ms >= begun)
         )
         return min(arrivals, default=None)
+
+
+def _when_answered(arrival: Arrival) -> tuple[int, str, int]:
+    line = arrival.line
+    return line.responded_ms, line.file, line.position
 
 
 def least(*values: int | None) -> int | None:

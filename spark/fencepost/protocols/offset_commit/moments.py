@@ -22,9 +22,10 @@ class Moment:
     ``own``: the generation that its member certainly had, by the order of the member's own requests; None if
     they do not show it. ``unknown``: by the same order, the coordinator certainly had removed the member.
     ``unread``: lines of its file could not be read. ``joins``: the JoinGroups of the commit's member;
-    ``replacements``: those of others with the instance id that it presents. ``start_ms`` to ``end_ms``: when
-    the commit was decided. ``next_from`` to ``next_by``: when the group's next record was written; None if
-    another broker's clock dated it.
+    ``replacements``: those of others with the instance id that it presents. ``may_have_joined``: the
+    member may be one that no record has yet. ``start_ms`` to ``end_ms``: when the commit was decided.
+    ``next_from`` to ``next_by``: when the group's next record was written; None if another broker's clock
+    dated it.
 
     A request of the commit's own member is after the commit if its line comes later on the same connection.
     If it is on another connection and began after the answer to the commit, it is after it, too, although it
@@ -42,6 +43,7 @@ class Moment:
     own: int | None
     unread: bool
     unknown: bool
+    may_have_joined: bool
     start_ms: int
     end_ms: int
     next_from: int | None
@@ -152,27 +154,13 @@ def _last_arrival(at: Moment) -> int | None:
     return max(arrived) if len(arrived) == len(members) else None
 
 
-def may_have_joined(at: Moment) -> bool:
-    """Whether the member may be one that has no record yet: a coordinator has it from its JoinGroup on, which
-    is missing in the request log if only the next record has the member. One that was removed never joins
-    again: member ids are given once.
-    """
-    request, newest = at.commit.request, at.generation.generation
-    if at.state.was_member:
-        return False
-    if any(join.may_precede(request, at.start_ms, newest) for join in at.joins):
-        return True
-    is_missing = not any(join.arrival.line.fine for join in at.joins)
-    return is_missing and request.member_id in (at.generation.next_member_ids or ())
-
-
 def member_as_written(at: Moment) -> bool | None:
     """Whether the coordinator had the commit's member before the next generation began, if it was not removed
     since; None if it may have joined.
     """
     if at.state.member_known is not False and not asks_for_another_instance(at):
         return at.state.member_known
-    return None if may_have_joined(at) else False
+    return None if at.may_have_joined else False
 
 
 def may_be_replaced(at: Moment) -> bool:
@@ -222,7 +210,7 @@ def stays_member(at: Moment) -> bool | None:
         return True if at.was_written or at.generation.is_followed_by_next else None
     if at.generation.is_followed_by_next:
         return False
-    return None if at.was_written or may_have_joined(at) else False
+    return None if at.was_written or at.may_have_joined else False
 
 
 def member_removed(at: Moment) -> tuple[bool, bool]:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from fencepost.protocols.offset_commit.answered_epochs import AnsweredEpoch
-from fencepost.protocols.offset_commit.answers import Answers
+from fencepost.protocols.offset_commit.answers import Answers, Since
 from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.moments import (
     Moment,
@@ -116,10 +116,20 @@ class UnwrittenStates:
             # a new coordinator loads the log, in which the member is still one
             generation.leader_epoch == epoch
             and signs.was_answered_unknown(request.connection, request.responded_ms),
+            # one that was removed never joins again: member ids are given once
+            not state.was_member and self._may_have_joined(request, generation),
             request.requested_ms - late_ms,
             request.responded_ms,
             None if next_ms is None else next_range.low_ms - late_ms,
             None if next_ms is None else next_range.high_ms + late_ms,
+        )
+
+    def _may_have_joined(self, request: CommitRequest, generation: Generation) -> bool:
+        return self.answers.may_have_joined(
+            request,
+            request.requested_ms - self.lateness.of(request),
+            Since(generation.generation),
+            generation.next_member_ids or (),
         )
 
     def _own(
