@@ -185,21 +185,25 @@ class Answers:
         """The JoinGroups that a broker answered, or may not have answered yet."""
         return self._joins.get(broker_id, ())
 
+    def shows_join(self, request: CommitRequest, start_ms: int, since: Since) -> bool:
+        """Whether a commit's member may have joined before it, after what the records have."""
+        return any(
+            each.arrival.line.responded_ms >= since.ms
+            and each.may_precede(request, start_ms, since.generation)
+            for each in self.joins_of(request.broker_id, request.member_id)
+        )
+
     def may_have_joined(
         self, request: CommitRequest, start_ms: int, since: Since, next_member_ids: Collection[str]
     ) -> bool:
-        """Whether a commit's member may be one that no record has yet: a coordinator has it from its
+        """Whether a commit's member, which no record has yet, may be one: a coordinator has it from its
         JoinGroup on. The line of that may be missing where later evidence has the member: an answer, or the
         next record (``next_member_ids``). But not if it was given its id after the commit. Commits are no
         evidence: they are what is judged.
         """
-        member = (request.broker_id, request.member_id)
-        if any(
-            each.arrival.line.responded_ms >= since.ms
-            and each.may_precede(request, start_ms, since.generation)
-            for each in self.joins_of(*member)
-        ):
+        if self.shows_join(request, start_ms, since):
             return True
+        member = (request.broker_id, request.member_id)
         given = self._given.get(member)
         if given is not None and not given.may_precede(request):
             return False

@@ -23,7 +23,7 @@ class Moment:
     they do not show it. ``unknown``: by the same order, the coordinator certainly had removed the member.
     ``unread``: lines of its file could not be read. ``joins``: the JoinGroups of the commit's member;
     ``replacements``: those of others with the instance id that it presents. ``may_have_joined``: the
-    member may be one that no record has yet. ``start_ms`` to ``end_ms``: when the commit was decided.
+    member may have joined since the newest record. ``start_ms`` to ``end_ms``: when the commit was decided.
     ``next_from`` to ``next_by``: when the group's next record was written; None if another broker's clock
     dated it.
 
@@ -150,8 +150,10 @@ def _last_arrival(at: Moment) -> int | None:
         return None
     if not members:
         return at.next_from
-    arrived = [ms for ms in map(at.arrival, members) if ms is not None]
-    return max(arrived) if len(arrived) == len(members) else None
+    # a member that may have joined before it may have done so earlier than its lines show
+    own = at.commit.request.member_id if member_as_written(at) is None else None
+    arrivals = [at.arrival(member_id) for member_id in members if member_id != own]
+    return greatest(*arrivals) if None not in arrivals else None
 
 
 def member_as_written(at: Moment) -> bool | None:

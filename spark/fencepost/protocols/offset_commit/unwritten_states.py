@@ -116,21 +116,23 @@ class UnwrittenStates:
             # a new coordinator loads the log, in which the member is still one
             generation.leader_epoch == epoch
             and signs.was_answered_unknown(request.connection, request.responded_ms),
-            # one that was removed never joins again: member ids are given once
-            not state.was_member and self._may_have_joined(request, generation),
+            self._may_have_joined(request, state, generation),
             request.requested_ms - late_ms,
             request.responded_ms,
             None if next_ms is None else next_range.low_ms - late_ms,
             None if next_ms is None else next_range.high_ms + late_ms,
         )
 
-    def _may_have_joined(self, request: CommitRequest, generation: Generation) -> bool:
-        return self.answers.may_have_joined(
-            request,
-            request.requested_ms - self.lateness.of(request),
-            Since(generation.generation),
-            generation.next_member_ids or (),
-        )
+    def _may_have_joined(self, request: CommitRequest, state: State, generation: Generation) -> bool:
+        if state.was_member:
+            # one that was removed never joins again: member ids are given once
+            return False
+        start_ms = request.requested_ms - self.lateness.of(request)
+        since = Since(generation.generation)
+        if state.member_known:
+            return self.answers.shows_join(request, start_ms, since)
+        following = generation.next_member_ids or ()
+        return self.answers.may_have_joined(request, start_ms, since, following)
 
     def _own(
         self, request: CommitRequest, state: State, generation: Generation, next_ms: int | None
