@@ -7,9 +7,11 @@ by the most that the line may be late.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
+
+import numpy as np
 
 from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.member_lines import MemberLine
@@ -17,6 +19,9 @@ from fencepost.protocols.offset_commit.order import is_behind
 from fencepost.protocols.offset_commit.requests import CommitRequest
 from fencepost.protocols.offset_commit.spans import Generation
 from fencepost.replay.group_coordinator.requests import JOIN_GROUP, LEAVE_GROUP
+from fencepost.replay.logs import Longs
+
+_ANY = 1 << 62
 
 
 class Arrival(NamedTuple):
@@ -53,6 +58,20 @@ class Join(NamedTuple):
     arrival: Arrival
     waits: bool = False
     until: Arrival | None = None
+
+    @property
+    def generation(self) -> int:
+        """Its member may be one as long as this generation is not written; -1 if only until ``ends_ms``."""
+        line = self.arrival.line
+        lasts = line.error is None or (self.waits and self.until is None)
+        if lasts or (line.fine and line.generation is None):
+            return _ANY
+        return line.generation or 0 if line.fine else -1
+
+    @property
+    def ends_ms(self) -> int:
+        """When it was answered; if it waits, when its member was answered next."""
+        return (self.until or self.arrival).line.responded_ms
 
     def may_precede(self, request: CommitRequest, start_ms: int, generation: int) -> bool:
         """Whether its member may have been one when a commit was decided that did not arrive before
@@ -148,6 +167,43 @@ class Bounds:
     beyond: int | None
 
 
+class Joins:
+    """The JoinGroups that one broker answered to a group, or may not have answered yet: perhaps thousands, of
+    which each commit looks only at some.
+    """
+
+    def __init__(self, joins: Iterable[Join]) -> None:
+        self._joins = sorted(joins, key=lambda each: each.arrival.line.responded_ms)
+        self._answered = self._column(each.arrival.line.responded_ms for each in self._joins)
+        self._arrived = self._column(each.arrival.ms for each in self._joins)
+        self._generation = self._column(each.generation for each in self._joins)
+        self._ends = self._column(each.ends_ms for each in self._joins)
+
+    def may_have_arrived(self, request: CommitRequest, since: Since) -> bool:
+        """Whether one may have arrived before a commit was answered."""
+        return any(each.arrival.may_precede(request) for each in self._arrived_before(request, since, None))
+
+    def may_precede(self, request: CommitRequest, start_ms: int, since: Since) -> bool:
+        """Whether the member of one may have been one when a commit was decided (Join.may_precede)."""
+        return any(
+            each.may_precede(request, start_ms, since.generation)
+            for each in self._arrived_before(request, since, start_ms)
+        )
+
+    def _arrived_before(self, request: CommitRequest, since: Since, start_ms: int | None) -> Iterator[Join]:
+        """Those that may have arrived before a commit. With ``start_ms`` only those that tell of a generation
+        which is not written, or end later.
+        """
+        first = int(np.searchsorted(self._answered, since.ms))
+        found = self._arrived[first:] <= request.responded_ms
+        if start_ms is not None:
+            found &= (self._generation[first:] > since.generation) | (self._ends[first:] >= start_ms)
+        return (self._joins[at] for at in (np.flatnonzero(found) + first).tolist())
+
+    def _column(self, values: Iterable[int]) -> Longs:
+        return np.fromiter(values, np.int64, len(self._joins))
+
+
 class Answers:
     """The answers to the members of one classic group, by broker, because two brokers have two clocks.
 
@@ -159,6 +215,7 @@ class Answers:
         self._signs: dict[tuple[int, str], Signs] = {}
         self._bounds: dict[tuple[Generation, int], Bounds] = {}
         self._joins: dict[int, list[Join]] = {}
+        self._joins_by_time: dict[int, Joins] = {}
         self._joins_of: dict[tuple[int, str], list[Join]] = {}
         self._joins_as: dict[tuple[int, str], list[Join]] = {}
         self._given: dict[tuple[int, str], Arrival] = {}
@@ -181,9 +238,11 @@ class Answers:
             if arrival.line.gives_id:
                 self._note_join(Join(arrival, waits=True, until=told.get(member)))
 
-    def joins(self, broker_id: int) -> Sequence[Join]:
+    def joins(self, broker_id: int) -> Joins:
         """The JoinGroups that a broker answered, or may not have answered yet."""
-        return self._joins.get(broker_id, ())
+        if broker_id not in self._joins_by_time:
+            self._joins_by_time[broker_id] = Joins(self._joins.get(broker_id, ()))
+        return self._joins_by_time[broker_id]
 
     def shows_join(self, request: CommitRequest, start_ms: int, since: Since) -> bool:
         """Whether a commit's member may have joined before it, after what the records have."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from fencepost.protocols.offset_commit.answered_epochs import AnsweredEpoch
-from fencepost.protocols.offset_commit.answers import Answers, Join, Since
+from fencepost.protocols.offset_commit.answers import Answers, Since
 from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.requests import CommitRequest
 from fencepost.protocols.offset_commit.states import State
@@ -48,13 +48,14 @@ class UnrecordedGroups:
         following = self._records[no] if no < len(self._records) else None
         since = Since(ms=self._since_ms(ended, request))
         start_ms = request.requested_ms - self._lateness.of(request)
-        joins = self._joins(since, request)
+        joins = self._answers.joins(request.broker_id)
         members = () if following is None else following.classic_members or ()
         is_member = self._answers.may_have_joined(
             request, start_ms, since, [member.member_id for member in members]
         )
-        state.group_known = None if joins or is_member or self._has_commits(ended, following) else False
-        if not is_member and not any(each.may_precede(request, start_ms, 0) for each in joins):
+        may_exist = is_member or joins.may_have_arrived(request, since) or self._has_commits(ended, following)
+        state.group_known = None if may_exist else False
+        if not is_member and not joins.may_precede(request, start_ms, since):
             return
         state.empty = None
         if request.instance_id is not None:
@@ -72,16 +73,8 @@ class UnrecordedGroups:
         return place < len(self._commits) and (following is None or self._commits[place] < following.offset)
 
     def _since_ms(self, ended: GroupRecord | None, request: CommitRequest) -> int:
-        """Two brokers have two clocks: 0 if another one ended the life before."""
+        """When the life before had ended, by the clock of the request's broker, whose memory has the group; 0
+        if another one ended it.
+        """
         same_clock = ended is not None and self._leaders.get(ended.leader_epoch) == request.broker_id
         return ended.timestamp_ms - self._lateness.of(request) if ended is not None and same_clock else 0
-
-    def _joins(self, since: Since, request: CommitRequest) -> Sequence[Join]:
-        """The JoinGroups to the same broker, whose memory has the group, that may have come between the end
-        of the life before and the request.
-        """
-        return [
-            join
-            for join in self._answers.joins(request.broker_id)
-            if join.arrival.line.responded_ms >= since.ms and join.arrival.may_precede(request)
-        ]

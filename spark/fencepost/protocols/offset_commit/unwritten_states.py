@@ -72,13 +72,10 @@ class UnwrittenStates:
         member.
         """
         request, state, empty = at.commit.request, at.state, at.state.empty
-        newest = at.generation.generation
+        since = Since(at.generation.generation)
         if empty and (
             at.is_refused_last
-            or any(
-                each.may_precede(request, at.start_ms, newest)
-                for each in self.answers.joins(request.broker_id)
-            )
+            or self.answers.joins(request.broker_id).may_precede(request, at.start_ms, since)
         ):
             empty = None
         state = replace(state, empty=empty)
