@@ -1,4 +1,4 @@
-"""A group of which the log shows nothing, with many JoinGroups and commits: each commit looks at few of them."""
+"""A group of which the log shows nothing, with many JoinGroups and commits: each commit looks at few."""
 
 from __future__ import annotations
 
