@@ -289,7 +289,9 @@ class Fences:
         move = None if last_presented is None else moves.next_after(last_presented)
         while move is not None and not move.hidden:
             following = moves.next_after(move.number)
-            if following is None or not _up_to(following.number, span):
+            # a hole may hide one that followed
+            is_last = not self._before_hole if following is None else not following.hidden
+            if is_last and (following is None or not _up_to(following.number, span)):
                 # if it had been given this epoch, too, nothing would have refused it
                 return move.number - 1
             is_later_older = later is not None and (later.producer_id, later.epoch) < _identity(move)
@@ -301,12 +303,14 @@ class Fences:
             move = following
         return None
 
-    def _presents_older(self, moves: ClientMoves, move: Transition, following: Transition) -> bool:
+    def _presents_older(self, moves: ClientMoves, move: Transition, following: Transition | None) -> bool:
         """Whether a client presented an older epoch than that of a move when it could not be given that any
         more, since another move had followed.
         """
         coordinator = self._met_states.coordinator
-        led_by = None if coordinator is None else coordinator.leaders.get(following.record.leader_epoch)
+        if coordinator is None or following is None:
+            return False
+        led_by = coordinator.leaders.get(following.record.leader_epoch)
         return led_by is not None and moves.presents_older(move, following.record.timestamp_ms, led_by)
 
     def _state_after(self, number: int | None) -> Transition | None:
