@@ -110,6 +110,8 @@ def next_generation_begun(at: Moment) -> tuple[bool, bool]:
         moves = generation.next_generation > generation.generation
     else:
         moves = bounds.begun_by is not None or generation.next_lost or bounds.beyond is not None
+        # a member without a record may have begun one with a JoinGroup whose line is missing
+        moves = moves or member_as_written(at) is None
     begun_by = least(bounds.begun_by, at.next_by)
     last_arrival = _last_arrival(at)
     if last_arrival is not None and (begun_by is None or last_arrival > begun_by):
