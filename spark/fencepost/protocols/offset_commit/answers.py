@@ -183,6 +183,13 @@ class Joins:
         """Whether one may have arrived before a commit was answered."""
         return any(each.arrival.may_precede(request) for each in self._arrived_before(request, since, None))
 
+    def may_have_been_refused(self, request: CommitRequest, since: Since) -> bool:
+        """Whether one that was answered UNKNOWN_MEMBER_ID may have arrived before a commit was answered."""
+        return any(
+            each.arrival.line.is_unknown_join and each.arrival.may_precede(request)
+            for each in self._arrived_before(request, since, None)
+        )
+
     def may_precede(self, request: CommitRequest, start_ms: int, since: Since) -> bool:
         """Whether the member of one may have been one when a commit was decided (Join.may_precede)."""
         return any(

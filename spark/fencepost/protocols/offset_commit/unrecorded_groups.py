@@ -67,6 +67,16 @@ class UnrecordedGroups:
                 state.group_known = state.member_known = True
                 state.member_epoch, state.instance_fenced = answered.epoch, False
 
+    def note_forgotten(self, state: State, no: int, request: CommitRequest) -> None:
+        """Note in the state of an empty consumer group, of which the last record is ``no``, that the
+        coordinator may have forgotten it: as a JoinGroup makes it do, also one that is then refused
+        (conversions.with_unwritten_ends).
+        """
+        since = Since(ms=self._since_ms(self._records[no - 1], request))
+        if self._answers.joins(request.broker_id).may_have_been_refused(request, since):
+            self.note_in(state, no, request)
+            state.group_known = None
+
     def _has_commits(self, ended: GroupRecord | None, following: GroupRecord | None) -> bool:
         after = -1 if ended is None else ended.offset
         place = int(np.searchsorted(self._commits, after, side="right"))
