@@ -106,15 +106,7 @@ def cluster_outcomes(
     by_cluster: dict[str, list[Outcome]] = defaultdict(list)
     for each in all_outcomes:
         by_cluster[each.cluster].append(each)
-    return [
-        ClusterOutcome(
-            name,
-            _violated(by_cluster[name]),
-            (*blind.get(name, ()), *_judged_nowhere(by_cluster[name])),
-            tuple(sorted({each.reason for each in _nowhere(by_cluster[name]) if each.reason is not None})),
-        )
-        for name in clusters
-    ]
+    return [_cluster_outcome(name, by_cluster[name], blind.get(name, ())) for name in clusters]
 
 
 def headline(of_clusters: Sequence[ClusterOutcome]) -> str:
@@ -131,24 +123,26 @@ def headline(of_clusters: Sequence[ClusterOutcome]) -> str:
     return ". ".join(parts) or f"{PASSED}: nothing critical is violated"
 
 
+def _cluster_outcome(cluster: str, of_cluster: Sequence[Outcome], blind: Sequence[str]) -> ClusterOutcome:
+    gating = [each for each in of_cluster if each.is_critical] or of_cluster
+    nowhere = [each for each in gating if each.is_judged_nowhere]
+    return ClusterOutcome(
+        cluster,
+        _violated(of_cluster),
+        (*blind, *_not_judged(gating, nowhere)),
+        tuple(sorted({each.reason for each in nowhere if each.reason is not None})),
+    )
+
+
 def _violated(of_cluster: Sequence[Outcome]) -> tuple[Outcome, ...]:
     violated = [each for each in of_cluster if each.is_critical and each.violated]
     return tuple(sorted(violated, key=lambda each: -each.violated))
 
 
-def _judged_nowhere(of_cluster: Sequence[Outcome]) -> tuple[str, ...]:
-    if not any(each.is_judged for each in _gating(of_cluster)):
+def _not_judged(gating: Sequence[Outcome], nowhere: Sequence[Outcome]) -> tuple[str, ...]:
+    if not any(each.is_judged for each in gating):
         return ("no critical invariant could be judged anywhere",)
-    nowhere = _nowhere(of_cluster)
     if not nowhere:
         return ()
     names = ", ".join(f"{each.invariant} ({each.exercised}, {each.reason})" for each in nowhere)
     return (f"put to the test, and unknown each time: {names}",)
-
-
-def _nowhere(of_cluster: Sequence[Outcome]) -> list[Outcome]:
-    return [each for each in _gating(of_cluster) if each.is_judged_nowhere]
-
-
-def _gating(of_cluster: Sequence[Outcome]) -> Sequence[Outcome]:
-    return [each for each in of_cluster if each.is_critical] or of_cluster

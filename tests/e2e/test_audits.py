@@ -31,7 +31,7 @@ ANOTHERS = {"no_commit_for_anothers_partition"}
 WITHOUT_MEMBERS = (
     *("producers", "exhausted", "ends", "markers", "idempotent", "incarnations", "natural", "days"),
     *("operators", "makers", "platformatic", "upgraded"),
-    *("rebalances", "streams", "lags", "by-hand"),
+    *("rebalances", "streams", "lags", "by-hand", "unclean"),
 )
 """Captures whose drivers commit as no member: about something else, or of ordinary clients only."""
 
@@ -84,6 +84,8 @@ CRITICAL: dict[str, set[str]] = {
         *("marker_of_the_right_type", "every_marker_is_written", "no_dangling_transaction"),
         *("no_write_outside_transaction", "no_sequence_gap"),
     },
+    # an unclean election loses a marker (KAFKA-20716)
+    "unclean": {"every_marker_is_written", "no_dangling_transaction"},
     "incarnations": {"committed_leader_epoch_bound", "no_offset_of_earlier_incarnation"},
     "producers": {"no_dangling_transaction", "no_write_outside_transaction"},
     "producers-failover": set(),

@@ -43,7 +43,7 @@ ENDS = {"ends-4.3.1": 8, "ends-4.2.1": 7, "ends-4.0.2": 7}
 MARKERS = ("markers-4.0.2", "markers-4.1.2", "markers-4.3.1")
 """Nobody is fenced there."""
 
-OPERATED = "operators-4.3.1"
+OPERATED, UNCLEAN = "operators-4.3.1", "unclean-4.3.1"
 """Nobody is fenced there either."""
 
 IDEMPOTENT = "idempotent-4.3.1"
@@ -70,7 +70,7 @@ def test_every_victim_is_told_with_its_cause_and_what_was_in_flight(audit: Any, 
     found = {(row["client_id"], row["correlation_id"]): row for row in events}
     assert len(found) == len(events)
     victims = [row for row in told(name, "producer") if row["victim"]]
-    assert bool(victims) == (name not in (*MARKERS, OPERATED))
+    assert bool(victims) == (name not in (*MARKERS, OPERATED, UNCLEAN))
     unknown = 0
     for row in victims:
         event = found.pop((row["client_id"], row["correlation_id"]))
@@ -249,6 +249,8 @@ def test_epochs_and_sequences_hold_wherever_brokers_kept_them(audit: Any) -> Non
         *("marker_of_the_right_type", "every_marker_is_written", "one_marker_each", "no_sequence_gap"),
         "transaction_ended_by_its_producer",
     }
+    # an election lost a marker (KAFKA-20716)
+    expected[UNCLEAN] = {*hanging, "every_marker_is_written"}
     # sent again after a local bump; and what a partition takes that has forgotten the producer
     expected[IDEMPOTENT] = {
         *("no_records_written_twice", "no_sequence_gap", "no_sequence_reset", "no_write_after_fence")
@@ -295,12 +297,21 @@ def test_a_marker_that_was_skipped_is_told_with_what_the_coordinator_had_decided
     assert "abort --topic" not in remedies[0, "committed"]
 
 
-def test_readers_are_held_back_where_their_broker_says_so(audit: Any) -> None:
+def test_an_abort_is_not_advised_where_an_election_lost_the_marker_of_a_commit(audit: Any) -> None:
+    (row,) = audit.rows(f"SELECT * FROM marts.fct_dangling_transactions WHERE cluster = '{UNCLEAN}'")
+    assert (row["topic"], row["coordinator_outcome"]) == ("unclean", "committed")
+    assert row["remedy"].startswith("its records were committed, ")
+    elections = audit.rows(f"SELECT how FROM marts.fct_leader_epochs WHERE cluster = '{UNCLEAN}'")
+    assert [row["how"] for row in elections].count("unclean") == 1
+
+
+@pytest.mark.parametrize("name", [OPERATED, UNCLEAN])
+def test_readers_are_held_back_where_their_broker_says_so(audit: Any, name: str) -> None:
     """ListOffsets with read_committed told the driver the same."""
-    mart = audit.rows(f"SELECT * FROM marts.fct_last_stable_offsets WHERE cluster = '{OPERATED}'")
+    mart = audit.rows(f"SELECT * FROM marts.fct_last_stable_offsets WHERE cluster = '{name}'")
     names = ("topic", "partition", "last_stable_offset", "log_start_offset")
     found = {tuple(row[name] for name in names) for row in mart if not row["topic"].startswith("__")}
-    assert found == {tuple(row[name] for name in names) for row in told(OPERATED, "read_committed")}
+    assert found == {tuple(row[name] for name in names) for row in told(name, "read_committed")}
 
 
 def test_who_ends_anothers_transaction_is_told(audit: Any) -> None:

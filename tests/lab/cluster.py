@@ -85,11 +85,16 @@ class Cluster:
                 continue
         raise LabError("no broker answers")
 
-    def create_topic(self, name: str, partitions: int, replicas: int = 1, brokers: Sequence[int] = ()) -> str:
-        """Create a topic; returns its id. ``brokers``: partition N is on the Nth of them alone."""
+    def create_topic(
+        self, name: str, partitions: int, replicas: int = 1, brokers: Sequence[int | Sequence[int]] = ()
+    ) -> str:
+        """Create a topic; returns its id. ``brokers``: partition N is on the Nth of them alone, or on all of
+        the Nth.
+        """
         topic = {"Name": name, "NumPartitions": partitions, "ReplicationFactor": replicas}
         if brokers:
-            placed = [{"PartitionIndex": n, "BrokerIds": [each]} for n, each in enumerate(brokers)]
+            of_each = [[each] if isinstance(each, int) else list(each) for each in brokers]
+            placed = [{"PartitionIndex": n, "BrokerIds": each} for n, each in enumerate(of_each)]
             topic |= {"NumPartitions": -1, "ReplicationFactor": -1, "Assignments": placed}
         with self.admin() as admin:
             answer = admin.call("CreateTopics", 7, {"Topics": [topic], "timeoutMs": 15_000})["Topics"][0]

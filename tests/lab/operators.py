@@ -49,7 +49,7 @@ def play(stage: Stage) -> None:
     stage.say("last stable offsets")
     for topic, partitions in ((TOPIC, _PARTITIONS), (LOST, 3)):
         for partition in range(partitions):
-            _note_offsets(bench, (topic, partition))
+            note_offsets(bench, (topic, partition))
     bench.epochs.end_of_recording()
 
 
@@ -203,7 +203,7 @@ def _abort_by_tool(bench: Workbench, producer: Producer, place: Partition) -> No
     note(bench, TOPIC, "WriteTxnMarkers", told)
 
 
-def _note_offsets(bench: Workbench, place: Partition) -> None:
+def note_offsets(bench: Workbench, place: Partition) -> None:
     """What a consumer that reads committed records is told: the end of what it gets, and the begin."""
     connection = bench.cluster.connect("lab-reader", bench.leader(*place))
     told = {}

@@ -43,6 +43,7 @@ STORED = {
     "operators": ("4.3.1",),
     "incarnations": ("4.3.1", "4.2.1", "4.1.2", "3.9.2"),
     "by-hand": ("4.3.1",),
+    "unclean": ("4.3.1",),
     "natural": ("4.3.1",),
     "makers": ("4.3.1",),
     "platformatic": ("4.3.1",),

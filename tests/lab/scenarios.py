@@ -28,6 +28,7 @@ import recreated
 import streams_lags
 import streams_runs
 import subscriptions
+import unclean
 import upgraded
 from brokers import Plan
 from cases import CASES, OTHER_TOPIC, TOPIC
@@ -209,6 +210,7 @@ SCENARIOS: dict[str, Scenario] = {
     "upgraded": upgraded.SCENARIO,
     "incarnations": incarnations.SCENARIO,
     "by-hand": by_hand.SCENARIO,
+    "unclean": unclean.SCENARIO,
     "rebalances": rebalances.SCENARIO,
     "recreated": recreated.SCENARIO,
     "streams": streams_runs.SCENARIO,

@@ -17,7 +17,7 @@ from truth import error_name
 
 FOLDERS = [CAPTURES / f"{name}-{version}" for name, versions in STORED.items() for version in versions]
 VERSIONS = STORED["troubled"]
-OF_PRODUCERS = ("producers", "exhausted", "ends", "markers", "idempotent", "operators")
+OF_PRODUCERS = ("producers", "exhausted", "ends", "markers", "idempotent", "operators", "unclean")
 """Captures about producers, which have no commits outside of transactions; see test_producer_captures.py."""
 WITHOUT_MEMBERS = (
     *(*OF_PRODUCERS, "incarnations", "natural", "makers", "platformatic", "days", "rebalances", "streams"),
@@ -27,7 +27,7 @@ WITHOUT_MEMBERS = (
 WRITTEN_BY_A_CLIENT = re.compile(
     r'"name":|ProducerId set to|\[Consumer (instanceId|clientId)=|stream-client \['
 )
-BRIEF = ("markers", "idempotent", "operators", "expired", "by-hand")
+BRIEF = ("markers", "idempotent", "operators", "expired", "by-hand", "unclean")
 """Recordings of seconds, in which no segment is closed."""
 LIMIT_BYTES = 1_500_000
 """Of one capture."""

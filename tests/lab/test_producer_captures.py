@@ -25,7 +25,7 @@ from record import CAPTURES, STORED
 
 SCENARIOS = (
     "producers", "producers-tv1", "producers-failover", "exhausted", "ends", "markers", "fencings",
-    "idempotent", "operators", "expired",
+    "idempotent", "operators", "expired", "unclean",
 )  # fmt: skip
 FOLDERS = [CAPTURES / f"{name}-{version}" for name in SCENARIOS for version in STORED[name]]
 SINGLE = [

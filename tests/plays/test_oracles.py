@@ -246,6 +246,8 @@ UNSURE = {
         ([], {}, ["O3:dangling_missed"]),
         ([], {"verdicts": [UNSURE]}, []),
         ([transaction("Ongoing")], {"dangling": [DANGLING]}, ["O3:dangling_by_marts_only"]),
+        ([transaction("PrepareAbort")], {"dangling": [DANGLING]}, []),
+        ([transaction("PrepareAbort", epoch=2)], {"dangling": [DANGLING]}, ["O3:dangling_by_marts_only"]),
     ],
     ids=[
         "a coordinator has it",
@@ -254,6 +256,8 @@ UNSURE = {
         "missed",
         "unknown is only counted",
         "too many",
+        "the partition refuses the marker",
+        "the marker has yet to come",
     ],
 )
 def test_dangling_transactions(transactions: list[Row], rows: Any, found: list[str]) -> None:
@@ -269,9 +273,16 @@ LINE = {"client_id": "c-p1", "correlation_id": 7, "file": "f", "position": 70, "
 
 
 def refused(
-    error: str, cause: str | None, by: str | None = None, fenced: int | None = None, position: int = 70
+    error: str,
+    cause: str | None,
+    by: str | None = None,
+    fenced: int | None = None,
+    *,
+    position: int = 70,
+    epoch: int | None = 0,
+    victim: str | None = None,
 ) -> Row:
-    told = {"file": "f", "position": position, "caused_by_client_id": by}
+    told = {"file": "f", "position": position, "caused_by_client_id": by, "victim_client_id": victim}
     told |= {} if fenced is None else {"fenced_at": at(fenced).isoformat()}
     row = {
         "protocol": "producer_epoch",
@@ -279,6 +290,7 @@ def refused(
         "error": error,
         "cause": cause,
         "victim": "x0-p1",
+        "victim_epoch": epoch,
     }
     return {**row, "evidence": json.dumps(told)}
 
@@ -289,6 +301,12 @@ def init(ms: int, epoch: int, client: str, error: int = 0, **more: Any) -> Row:
     errors = "NONE" if error == 0 else "CONCURRENT_TRANSACTIONS"
     numbered = {"correlation_id": 1, "pid": -1, "epoch": -1}
     return request("InitProducerId", ms, errors, client, request=asked, answer=answer, **numbered, **more)
+
+
+def end(ms: int, epoch: int, client: str) -> Row:
+    answer = {"ErrorCode": 0, "ProducerId": 5, "ProducerEpoch": epoch}
+    asked = {"TransactionalId": "x0-p1", "ProducerId": 5}
+    return request("EndTxn", ms, client=client, request=asked, answer=answer, pid=5, epoch=epoch - 1)
 
 
 def write(ms: int, epoch: int) -> Row:
@@ -341,6 +359,66 @@ def test_refusals(facts: list[Row], rows: list[Row], found: list[str]) -> None:
     assert names(refusals(made(facts, events=rows, lines=[LINE]))) == found
 
 
+ENDED = [init(0, 0, "c-p1"), end(50, 1, "recovery-p1"), init(150, 2, "other-p1")]
+BUSY = init(40, -1, "other-p1", 51)
+
+
+@pytest.mark.parametrize(
+    ("facts", "row", "found"),
+    [
+        ([*ENDED, write(100, 0)], ("end_txn", "recovery-p1"), []),
+        ([*ENDED, write(100, 0)], ("new_instance", "other-p1"), ["O4:cause:Produce:{0}:end_txn"]),
+        (
+            [init(0, 0, "c-p1"), init(50, 1, "c-p1"), write(100, 0)],
+            ("timeout", None),
+            [],
+        ),
+        (
+            [init(0, 0, "c-p1"), BUSY, init(50, 2, "other-p1"), write(100, 0)],
+            ("new_instance", "other-p1"),
+            [],
+        ),
+        (
+            [init(0, 0, "c-p1"), BUSY, init(50, 2, "other-p1"), write(100, 0)],
+            ("timeout", None),
+            ["O4:cause:Produce:{0}:new_instance"],
+        ),
+        (
+            [init(0, 0, "c-p1"), BUSY, init(50, 2, "third-p1"), write(100, 0)],
+            ("new_instance", "other-p1"),
+            [],
+        ),
+    ],
+    ids=[
+        "another client ended it",
+        "what came next",
+        "an epoch older than the one given is in no line",
+        "its own refused request moved it first",
+        "nothing else moved it",
+        "another's refused request may have",
+    ],
+)
+def test_who_moved_the_epoch_first(facts: list[Row], row: tuple[str, str | None], found: list[str]) -> None:
+    error = "INVALID_PRODUCER_EPOCH"
+    rows = [refused(error, *row, 50, epoch=1 if row[0] == "timeout" and len(facts) == 3 else 0)]
+    faults = names(refusals(made(facts, events=rows, lines=[LINE])))
+    assert faults == [each.format(error) for each in found]
+
+
+@pytest.mark.parametrize(
+    ("told", "found"),
+    [
+        ({"epoch": 1}, ["O4:victim_epoch:Produce"]),
+        ({"epoch": None}, []),
+        ({"victim": "c-p1"}, []),
+        ({"victim": "recovery-p1"}, ["O4:victim_client:Produce"]),
+    ],
+)
+def test_the_victim_is_who_was_refused(told: Row, found: list[str]) -> None:
+    rows = [refused("INVALID_PRODUCER_EPOCH", None, **told)]
+    assert names(refusals(made([*OTHER, write(100, 0)], events=rows, lines=[LINE]))) == found
+
+
 def test_producers_without_an_id_have_nothing_in_common() -> None:
     """What moved one idempotent producer is no cause of another's refusal."""
     one, other = (init(ms, 0, f"i{ms}-p1") | {"request": {"ProducerId": -1}} for ms in (0, 50))
@@ -367,10 +445,12 @@ def test_an_administrator_is_the_operator_whatever_its_client_id() -> None:
     ]
 
 
-def test_causes_are_not_compared_where_epochs_move_by_themselves() -> None:
+@pytest.mark.parametrize(("epoch", "found"), [(1, 1), (2, 0)], ids=["the next", "one may lie between"])
+def test_where_epochs_move_by_themselves_only_the_next_one_has_a_cause(epoch: int, found: int) -> None:
     rows = [refused("INVALID_PRODUCER_EPOCH", "timeout")]
-    case = made([*OTHER, write(100, 0)], options=("short_timeouts",), events=rows, lines=[LINE])
-    assert names(refusals(case)) == []
+    facts = [init(0, 0, "c-p1"), init(50, epoch, "other-p1"), write(100, 0)]
+    case = made(facts, options=("short_timeouts",), events=rows, lines=[LINE])
+    assert names(refusals(case)) == found * ["O4:cause:Produce:INVALID_PRODUCER_EPOCH:new_instance"]
 
 
 def commit(ms: int = 100, errors: str = "NONE", epoch: int = 3, **more: Any) -> Row:

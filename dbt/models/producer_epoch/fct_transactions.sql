@@ -10,7 +10,8 @@ markers as (
         count(*) as due,
         count_if(found > 0) as found,
         count_if(found = 0) as missing,
-        count_if(wrong > 0) as wrong
+        -- none is known only if every partition is
+        case when count_if(wrong > 0) > 0 or count(wrong) = count(*) then count_if(wrong > 0) end as wrong
     from {{ source('silver', 'transaction_markers') }}
     group by cluster, partition_key, transactional_id, from_position
 ),
@@ -65,7 +66,8 @@ select
     transactions.transaction_partitions,
     -- what a hole hides is not known to be nothing
     {%- for count in ['due', 'found', 'missing', 'wrong'] %}
-    coalesce(markers.{{ count }}, if(transactions.outcome is null, null, 0)) as markers_{{ count }},
+    if(markers.due is not null, markers.{{ count }}, if(transactions.outcome is null, null, 0))
+        as markers_{{ count }},
     {%- endfor %}
     transactions.partition as coordinator_partition,
     transactions.started_position,

@@ -33,10 +33,27 @@ presented as (
         and (api_key in (25, 26, 28) or (api_key = 24 and api_version <= 3))
 ),
 
+-- an EndTxn that asks again for what has been done returns the epoch, too
+told as (
+    select
+        cluster,
+        transactional_id,
+        returned_producer_id as producer_id,
+        returned_producer_epoch as producer_epoch,
+        client_id,
+        connection,
+        1 as is_presented,
+        responded_at as seen_at
+    from {{ source('silver', 'producer_requests') }}
+    where error = 'NONE' and api_key = 26 and returned_producer_epoch >= 0
+),
+
 held as (
     select * from given
     union all
     select * from presented
+    union all
+    select * from told
 )
 
 select
@@ -45,6 +62,7 @@ select
     producer_id,
     producer_epoch,
     min_by(client_id, struct(is_presented, seen_at, client_id)) as client_id,
+    if(count(distinct client_id) = 1, min(client_id), null) as only_client_id,
     min_by(connection, struct(is_presented, seen_at, client_id)) as connection
 from held
 where client_id is not null and transactional_id is not null

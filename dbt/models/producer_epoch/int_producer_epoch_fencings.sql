@@ -22,7 +22,10 @@ select
         fencings.client_id,
         fencings.connection,
         -- where a broker asked for the producer, the client is another one
-        clients.client_id as victim_client_id,
+        case
+            when fencings.client_id like 'AddPartitionsManager-client-%' then clients.only_client_id
+            else fencings.client_id
+        end as victim_client_id,
         fencings.current_producer_id,
         fencings.caused_by_client_id,
         fencings.caused_by_connection,

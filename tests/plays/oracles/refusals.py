@@ -19,6 +19,7 @@ GROUP = {
 }
 PRODUCER = {"INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED", "INVALID_PRODUCER_ID_MAPPING"}
 _ASKS = ("lab-tools", "lab-admin")
+_NEW_INSTANCE, _OPERATOR = "new_instance", "operator"
 
 
 Event = tuple[dict[str, Any], dict[str, Any]]
@@ -32,28 +33,48 @@ class Bump:
     kind: str
     client: str
     identity: tuple[int, int]
+    refused: frozenset[tuple[str, str]] = frozenset()
+    """The InitProducerId requests that were refused before it, since the bump before: kinds and clients. Such
+    a request may have aborted a transaction, and so moved the epoch.
+    """
+
+    def moves(self, identity: tuple[int, int], *, by_itself: bool) -> bool:
+        """Whether it surely was the first to move the id beyond an identity.
+
+        A new instance always makes the next epoch. Other requests are granted, too, if somebody else has
+        done what they ask for.
+        """
+        pid, epoch = self.identity
+        if (pid, epoch) == (identity[0], identity[1] + 1) and self.kind in (_NEW_INSTANCE, _OPERATOR):
+            return True
+        return not by_itself and self.refused <= {(self.kind, self.client)}
 
 
 @dataclass
 class History:
     """What moved one transactional id.
 
-    It is not sure once an InitProducerId was refused: that may have aborted a transaction, and so moved the
-    epoch.
+    ``moves_by_itself``: whether transactions may time out, which moves the epoch without a request.
     """
 
+    moves_by_itself: bool = False
     bumps: list[Bump] = field(default_factory=list)
-    is_sure: bool = True
+    refused: set[tuple[str, str]] = field(default_factory=set)
 
     def follow(self, fact: Fact) -> None:
         """The next answer to the id's InitProducerId or EndTxn."""
         answer = fact["answer"]
         if answer.get("ErrorCode") == 0 and answer.get("ProducerId", -1) >= 0:
-            self.bumps.append(
-                Bump(_kind(fact), fact["client"], (answer["ProducerId"], answer["ProducerEpoch"]))
-            )
+            identity = (answer["ProducerId"], answer["ProducerEpoch"])
+            self.bumps.append(Bump(_kind(fact), fact["client"], identity, frozenset(self.refused)))
+            self.refused = set()
         elif fact["api"] == "InitProducerId":
-            self.is_sure = False
+            self.refused.add((_kind(fact), fact["client"]))
+
+    def is_back(self, fact: Fact) -> bool:
+        """Whether a Produce presents an older epoch than its client was given: its line does not tell."""
+        given = (bump.identity for bump in self.bumps if bump.client == fact["client"])
+        return fact["api"] == "Produce" and _identity(fact) < max(given, default=(-1, -1))
 
     def is_future(self, fact: Fact) -> bool:
         """Whether a request presents what nobody had been given."""
@@ -61,9 +82,11 @@ class History:
 
     def cause(self, fact: Fact) -> Bump | None:
         """What first moved the id beyond what a request presents; None if that is not sure."""
-        pid, epoch = _identity(fact)
-        later = (b for b in self.bumps if b.identity[0] != pid or b.identity[1] > epoch)
-        return next(later, None) if self.is_sure and not self.is_future(fact) else None
+        pid, epoch = identity = _identity(fact)
+        later = next((b for b in self.bumps if b.identity[0] != pid or b.identity[1] > epoch), None)
+        if later is None or self.is_future(fact):
+            return None
+        return later if later.moves(identity, by_itself=self.moves_by_itself) else None
 
 
 @dataclass(frozen=True)
@@ -74,6 +97,7 @@ class Refusal:
     found: Event | None
     cause: Bump | None
     is_future: bool
+    is_back: bool
     is_captured: bool
 
     @property
@@ -97,13 +121,15 @@ def refused(case: Case) -> Iterator[Refusal]:
     }
     histories: dict[str | None, History] = {}
     for fact in case.requests():
-        history, is_producers = histories.setdefault(_transactional_id(fact), History()), "pid" in fact
+        history = histories.setdefault(_transactional_id(fact), History(_moves_by_itself(case)))
+        is_producers = "pid" in fact
         if set(fact["errors"]) & (PRODUCER if is_producers else GROUP) and _must_have_row(case, fact):
             line = case.lines.get(request_of(fact))
-            is_told = is_producers and _transactional_id(fact) is not None and not _moves_by_itself(case)
+            is_told = is_producers and _transactional_id(fact) is not None and "lose" not in case.done([])
             cause = history.cause(fact) if is_told else None
             is_future = is_producers and history.is_future(fact)
-            yield Refusal(fact, events.get(line), cause, is_future, line is not None)
+            is_back = is_producers and history.is_back(fact)
+            yield Refusal(fact, events.get(line), cause, is_future, is_back, line is not None)
         if fact["api"] in ("InitProducerId", "EndTxn"):
             history.follow(fact)
 
@@ -145,6 +171,12 @@ def _wrong(refusal: Refusal) -> Iterator[Fault]:
     row, details = refusal.found
     if row["error"] != error:
         yield {"fault": f"O4:error:{fact['api']}", **told, "marts": row["error"]}
+    if refusal.is_back and row["victim_epoch"] != fact["epoch"]:
+        return
+    if "pid" in fact and row["victim_epoch"] not in (None, fact["epoch"]):
+        yield {"fault": f"O4:victim_epoch:{fact['api']}", **told, "marts": row["victim_epoch"]}
+    if details.get("victim_client_id") not in (None, fact["client"]):
+        yield {"fault": f"O4:victim_client:{fact['api']}", **told, "marts": details["victim_client_id"]}
     if cause is not None and row["cause"] is not None:
         by = details.get("caused_by_client_id") or cause.client
         if (row["cause"], by) != (cause.kind, cause.client):
@@ -153,8 +185,8 @@ def _wrong(refusal: Refusal) -> Iterator[Fault]:
 
 
 def _moves_by_itself(case: Case) -> bool:
-    """Whether transactions time out, ids expire, or a coordinator's log was lost."""
-    return bool({"short_timeouts", "expiring_ids", "lose"} & case.done([]))
+    """Whether transactions time out, or ids expire."""
+    return bool({"short_timeouts", "expiring_ids"} & case.done([]))
 
 
 def _identity(fact: Fact) -> tuple[int, int]:
@@ -166,4 +198,4 @@ def _kind(fact: Fact) -> str:
         return "end_txn"
     if fact["request"].get("ProducerId", -1) >= 0:
         return "client_bump"
-    return "operator" if fact.get("by") == "operator" else "new_instance"
+    return _OPERATOR if fact.get("by") == "operator" else _NEW_INSTANCE

@@ -117,14 +117,28 @@ def _epoch(case: Case, told: dict[str, Any]) -> Iterator[Fault]:
 
 
 def _offsets(case: Case, last: Fact) -> Iterator[Fault]:
+    told = {tuple(row) for row in last["offsets"]}
+    hidden = _forgotten(case) - {group["id"] for group in last["groups"]} - {row[0] for row in told}
     found = {
         (r["group_id"], r["topic"], r["partition"], r["committed_offset"])
         for r in case.rows["offsets"]
-        if r["is_stored"]
+        if r["is_stored"] and r["group_id"] not in hidden
     }
-    yield from differ("O3:offsets", {tuple(row) for row in last["offsets"]}, found)
+    yield from differ("O3:offsets", told, found)
     live = {(row["topic"], row["topic_id"]) for row in case.rows["topics"] if row["is_live"]}
     yield from differ("O3:topics", set(last["topics"].items()), live)
+
+
+def _forgotten(case: Case) -> set[str]:
+    """Groups of which a coordinator has no memory until it reads its log again: a refused JoinGroup makes it
+    forget an empty consumer group, without a record.
+    """
+    refused = (
+        fact["request"]["GroupId"]
+        for fact in case.requests()
+        if fact["api"] == "JoinGroup" and "UNKNOWN_MEMBER_ID" in fact["errors"]
+    )
+    return set(refused)
 
 
 def _partitions(case: Case, last: Fact) -> Iterator[Fault]:
@@ -161,7 +175,8 @@ def _dangling(case: Case, last: Fact) -> Iterator[Fault]:
         {(row["topic"], row["partition"], row["producer_id"]) for row in case.rows["dangling"]},
     )
     missed = hangs - listed - unsure_of_hanging(case).keys()
-    for name, places in (("dangling_by_marts_only", listed - hangs), ("dangling_missed", missed)):
+    told_only = listed - hangs - _given_up(last)
+    for name, places in (("dangling_by_marts_only", told_only), ("dangling_missed", missed)):
         if places:
             yield {"fault": f"O3:{name}", "places": sorted(places)}
 
@@ -178,6 +193,20 @@ def hanging(last: Fact) -> set[tuple[str, int, int]]:
     return {(t, p, pid) for t, p, pid, epoch in open_ones if known.get((pid, f"{t}:{p}"), -1) < epoch}
 
 
+def _given_up(last: Fact) -> set[tuple[str, int, int]]:
+    """What is open at the epoch with which its coordinator has prepared the end: from 4.2 on the partition
+    refuses that marker, and the coordinator sends it no more.
+    """
+    prepared = {
+        (t["pid"], t["epoch"], place)
+        for t in last["transactions"]
+        if t["state"].startswith("Prepare")
+        for place in t["partitions"]
+    }
+    open_ones = [(t, p, pid, epoch) for t, p, pid, epoch, first in last["producers"] if first >= 0]
+    return {(t, p, pid) for t, p, pid, epoch in open_ones if (pid, epoch, f"{t}:{p}") in prepared}
+
+
 def unsure_of_hanging(case: Case) -> dict[tuple[str, int, int], str]:
     """Of which of them the audit does not know whether they hang, and why."""
     unknown = [
@@ -191,6 +220,14 @@ def unsure_of_hanging(case: Case) -> dict[tuple[str, int, int], str]:
     }
 
 
+def _lost_ms(case: Case) -> int:
+    """When a coordinators' log was deleted last; 0 if none was."""
+    steps = case.script.steps
+    at = (fact["step"] for fact in case.facts if fact["step"] < len(steps))
+    lost = {step for step in at if steps[step]["op"] == "lose"}
+    return max((fact["ts_ms"] for fact in case.facts if fact["step"] in lost), default=0)
+
+
 def _transactions(case: Case, last: Fact) -> Iterator[Fault]:
     """How the last transaction of each id ended, as of the question."""
     newest: dict[str, dict[str, Any]] = {}
@@ -198,8 +235,11 @@ def _transactions(case: Case, last: Fact) -> Iterator[Fault]:
         other = newest.get(row["transactional_id"])
         if other is None or (millis(row["started_at"]) or 0) >= (millis(other["started_at"]) or 0):
             newest[row["transactional_id"]] = row
+    lost = _lost_ms(case)
     for told in last["transactions"]:
         row = newest.get(told["id"], {})
+        if row.get("outcome") == "open" and (millis(row["started_at"]) or 0) < lost:
+            continue  # no coordinator lists it
         ended = millis(row.get("prepared_at"))
         outcome = "open" if ended is not None and ended > told["asked"][1] else row.get("outcome")
         if outcome not in _OUTCOMES.get(told["state"], {"open"}) and not (row and outcome is None):

@@ -17,7 +17,7 @@ Case = dict[str, Any]
 COMPLETE = (
     "retry_after_failover", "new_instance_fences", "timeout", "client_bump", "exhausted", "hanging",
     "idempotent", "written_twice", "end_txn", "ended_by_another", "idle_coordinator", "known_past",
-    "verified", "verified_offsets", "operator", "lost_marker",
+    "verified", "verified_offsets", "operator", "lost_marker", "ended_by_others", "operator_between_writes",
 )  # fmt: skip
 COMBINATIONS = 25
 

@@ -7,9 +7,11 @@ by the most that the line may be late.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
+
+import numpy as np
 
 from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.member_lines import MemberLine
@@ -17,6 +19,9 @@ from fencepost.protocols.offset_commit.order import is_behind
 from fencepost.protocols.offset_commit.requests import CommitRequest
 from fencepost.protocols.offset_commit.spans import Generation
 from fencepost.replay.group_coordinator.requests import JOIN_GROUP, LEAVE_GROUP
+from fencepost.replay.logs import Longs
+
+_ANY = 1 << 62
 
 
 class Arrival(NamedTuple):
@@ -36,15 +41,37 @@ class Arrival(NamedTuple):
         return self.ms <= request.responded_ms if is_later is None else not is_later
 
 
+def _is_before(line: MemberLine, request: CommitRequest, start_ms: int) -> bool:
+    """Whether a member was answered before a commit was decided that did not arrive before ``start_ms``."""
+    is_later = is_behind(line, request)
+    return line.responded_ms < start_ms if is_later is None else not is_later
+
+
 class Join(NamedTuple):
     """A JoinGroup that may have made its member one from its arrival on, before any record or answer says so.
 
     ``waits``: no line has it: its member was given an id to join with (``arrival``), and nothing shows what
-    became of that.
+    became of that before ``until``, the next answer to the member. The JoinGroup may wait for its answer, or
+    its line is missing.
     """
 
     arrival: Arrival
     waits: bool = False
+    until: Arrival | None = None
+
+    @property
+    def generation(self) -> int:
+        """Its member may be one as long as this generation is not written; -1 if only until ``ends_ms``."""
+        line = self.arrival.line
+        lasts = line.error is None or (self.waits and self.until is None)
+        if lasts or (line.fine and line.generation is None):
+            return _ANY
+        return line.generation or 0 if line.fine else -1
+
+    @property
+    def ends_ms(self) -> int:
+        """When it was answered; if it waits, when its member was answered next."""
+        return (self.until or self.arrival).line.responded_ms
 
     def may_precede(self, request: CommitRequest, start_ms: int, generation: int) -> bool:
         """Whether its member may have been one when a commit was decided that did not arrive before
@@ -58,10 +85,19 @@ class Join(NamedTuple):
             return False
         if line.fine:
             return line.generation is None or line.generation > generation
-        if self.waits or line.error is None:
-            return True
+        if self.waits:
+            return self.until is None or not _is_before(self.until.line, request, start_ms)
         # a broker takes the next request of a connection when it has answered the one before
-        return is_behind(line, request) is None and line.responded_ms >= start_ms
+        return line.error is None or not _is_before(line, request, start_ms)
+
+
+class Since(NamedTuple):
+    """From when on answers tell more than the records before a commit: these have the ``generation``, or end
+    a life of the group at ``ms``.
+    """
+
+    generation: int = 0
+    ms: int = 0
 
 
 @dataclass(slots=True)
@@ -100,6 +136,19 @@ class Signs:
         first = None if connection is None else self.unknown.get(connection)
         return first is not None and first < responded_ms and self.seen is not None and self.seen.ms < first
 
+    def outlast(self, request: CommitRequest, start_ms: int, since: Since) -> bool:
+        """Whether they show the member after a commit that did not arrive before ``start_ms``, or in a later
+        generation than the newest that was written.
+        """
+        return any(
+            sign.line.responded_ms >= since.ms
+            and (
+                (sign.line.generation or 0) > since.generation or not _is_before(sign.line, request, start_ms)
+            )
+            for sign in (self.left, self.seen)
+            if sign is not None
+        )
+
 
 @dataclass(slots=True, frozen=True)
 class Bounds:
@@ -118,6 +167,50 @@ class Bounds:
     beyond: int | None
 
 
+class Joins:
+    """The JoinGroups that one broker answered to a group, or may not have answered yet: perhaps thousands, of
+    which each commit looks only at some.
+    """
+
+    def __init__(self, joins: Iterable[Join]) -> None:
+        self._joins = sorted(joins, key=lambda each: each.arrival.line.responded_ms)
+        self._answered = self._column(each.arrival.line.responded_ms for each in self._joins)
+        self._arrived = self._column(each.arrival.ms for each in self._joins)
+        self._generation = self._column(each.generation for each in self._joins)
+        self._ends = self._column(each.ends_ms for each in self._joins)
+
+    def may_have_arrived(self, request: CommitRequest, since: Since) -> bool:
+        """Whether one may have arrived before a commit was answered."""
+        return any(each.arrival.may_precede(request) for each in self._arrived_before(request, since, None))
+
+    def may_have_been_refused(self, request: CommitRequest, since: Since) -> bool:
+        """Whether one that was answered UNKNOWN_MEMBER_ID may have arrived before a commit was answered."""
+        return any(
+            each.arrival.line.is_unknown_join and each.arrival.may_precede(request)
+            for each in self._arrived_before(request, since, None)
+        )
+
+    def may_precede(self, request: CommitRequest, start_ms: int, since: Since) -> bool:
+        """Whether the member of one may have been one when a commit was decided (Join.may_precede)."""
+        return any(
+            each.may_precede(request, start_ms, since.generation)
+            for each in self._arrived_before(request, since, start_ms)
+        )
+
+    def _arrived_before(self, request: CommitRequest, since: Since, start_ms: int | None) -> Iterator[Join]:
+        """Those that may have arrived before a commit. With ``start_ms`` only those that tell of a generation
+        which is not written, or end later.
+        """
+        first = int(np.searchsorted(self._answered, since.ms))
+        found = self._arrived[first:] <= request.responded_ms
+        if start_ms is not None:
+            found &= (self._generation[first:] > since.generation) | (self._ends[first:] >= start_ms)
+        return (self._joins[at] for at in (np.flatnonzero(found) + first).tolist())
+
+    def _column(self, values: Iterable[int]) -> Longs:
+        return np.fromiter(values, np.int64, len(self._joins))
+
+
 class Answers:
     """The answers to the members of one classic group, by broker, because two brokers have two clocks.
 
@@ -129,10 +222,11 @@ class Answers:
         self._signs: dict[tuple[int, str], Signs] = {}
         self._bounds: dict[tuple[Generation, int], Bounds] = {}
         self._joins: dict[int, list[Join]] = {}
+        self._joins_by_time: dict[int, Joins] = {}
         self._joins_of: dict[tuple[int, str], list[Join]] = {}
         self._joins_as: dict[tuple[int, str], list[Join]] = {}
-        given: dict[tuple[int, str], Arrival] = {}
-        told = set()
+        self._given: dict[tuple[int, str], Arrival] = {}
+        told: dict[tuple[int, str], Arrival] = {}
         for line in lines:
             start_ms = line.requested_ms - lateness.of(line)
             own_ms = line.requested_ms - lateness.shown_at(line.broker_id, line.responded_ms)
@@ -140,19 +234,46 @@ class Answers:
             self._note_sign(arrival)
             if line.api_key == JOIN_GROUP:
                 self._note_join(Join(arrival))
-            if line.gives_id:
-                given[line.broker_id, line.member_id] = arrival
-            else:
-                told.add(line.member_id)
+            member = (line.broker_id, line.member_id)
+            if line.gives_id or (line.fine and not line.named):
+                self._given[member] = min(self._given.get(member, arrival), arrival, key=_when_answered)
+            if not line.gives_id:
+                told[member] = min(told.get(member, arrival), arrival, key=_when_answered)
             if line.api_key != LEAVE_GROUP and line.generation is not None:
                 self._note_answer(arrival, line.generation)
-        for (_, member_id), arrival in given.items():
-            if member_id not in told:
-                self._note_join(Join(arrival, waits=True))
+        for member, arrival in self._given.items():
+            if arrival.line.gives_id:
+                self._note_join(Join(arrival, waits=True, until=told.get(member)))
 
-    def joins(self, broker_id: int) -> Sequence[Join]:
+    def joins(self, broker_id: int) -> Joins:
         """The JoinGroups that a broker answered, or may not have answered yet."""
-        return self._joins.get(broker_id, ())
+        if broker_id not in self._joins_by_time:
+            self._joins_by_time[broker_id] = Joins(self._joins.get(broker_id, ()))
+        return self._joins_by_time[broker_id]
+
+    def shows_join(self, request: CommitRequest, start_ms: int, since: Since) -> bool:
+        """Whether a commit's member may have joined before it, after what the records have."""
+        return any(
+            each.arrival.line.responded_ms >= since.ms
+            and each.may_precede(request, start_ms, since.generation)
+            for each in self.joins_of(request.broker_id, request.member_id)
+        )
+
+    def may_have_joined(
+        self, request: CommitRequest, start_ms: int, since: Since, next_member_ids: Collection[str]
+    ) -> bool:
+        """Whether a commit's member, which no record has yet, may be one: a coordinator has it from its
+        JoinGroup on. The line of that may be missing where later evidence has the member: an answer, or the
+        next record (``next_member_ids``). But not if it was given its id after the commit. Commits are no
+        evidence: they are what is judged.
+        """
+        if self.shows_join(request, start_ms, since):
+            return True
+        member = (request.broker_id, request.member_id)
+        given = self._given.get(member)
+        if given is not None and not given.may_precede(request):
+            return False
+        return request.member_id in next_member_ids or self.signs(*member).outlast(request, start_ms, since)
 
     def joins_of(self, broker_id: int, member_id: str) -> Sequence[Join]:
         """Those of one member."""
@@ -239,6 +360,11 @@ class Answers:
             and (begun is None or each.arrival.line.responded_ms >= begun)
         )
         return min(arrivals, default=None)
+
+
+def _when_answered(arrival: Arrival) -> tuple[int, str, int]:
+    line = arrival.line
+    return line.responded_ms, line.file, line.position
 
 
 def least(*values: int | None) -> int | None:

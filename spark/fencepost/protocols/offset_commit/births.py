@@ -11,14 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fencepost.protocols.offset_commit.member_lines import MemberLine
-from fencepost.replay.group_coordinator.evidence import UnreadLines
+from fencepost.replay.group_coordinator.evidence import UnreadLines, are_read
 from fencepost.replay.group_coordinator.requests import JOIN_GROUP
 
 
 def births(lines: Iterable[MemberLine], unread_lines: UnreadLines) -> dict[str, int]:
     """{member id: its first generation}, of those members that a line gives their id, and whose first
-    generation is in the same file: a file of a request log has all lines of its time, except those that could
-    not be read.
+    generation is in the same file, which has all lines in between.
     """
     given: dict[str, MemberLine] = {}
     first: dict[str, MemberLine] = {}
@@ -43,10 +42,9 @@ def _order(line: MemberLine) -> tuple[int, bool]:
 
 def _follows(line: MemberLine, given: MemberLine, unread_lines: UnreadLines) -> bool:
     """Whether ``line`` is of a JoinGroup, and one file of a request log has both and all in between."""
-    between = range(given.position, line.position + 1)
     return (
         line.api_key == JOIN_GROUP
         and given.file == line.file
-        and line.position in between
-        and not any(at in between for at in unread_lines.get(given.file, ()))
+        and given.position <= line.position
+        and are_read(unread_lines, given.file, given.position, line.position)
     )

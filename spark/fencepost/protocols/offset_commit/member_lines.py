@@ -73,6 +73,11 @@ class MemberLine:
         return self.error == _UNKNOWN and self.api_key != JOIN_GROUP
 
     @property
+    def is_unknown_join(self) -> bool:
+        """A JoinGroup of a member that the coordinator does not have."""
+        return self.error == _UNKNOWN and self.api_key == JOIN_GROUP
+
+    @property
     def gives_id(self) -> bool:
         """A JoinGroup that was answered with the member id to join with: no member yet."""
         return self.error == _ID_REQUIRED

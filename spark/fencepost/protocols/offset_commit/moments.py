@@ -22,9 +22,10 @@ class Moment:
     ``own``: the generation that its member certainly had, by the order of the member's own requests; None if
     they do not show it. ``unknown``: by the same order, the coordinator certainly had removed the member.
     ``unread``: lines of its file could not be read. ``joins``: the JoinGroups of the commit's member;
-    ``replacements``: those of others with the instance id that it presents. ``start_ms`` to ``end_ms``: when
-    the commit was decided. ``next_from`` to ``next_by``: when the group's next record was written; None if
-    another broker's clock dated it.
+    ``replacements``: those of others with the instance id that it presents. ``may_have_joined``: the
+    member may have joined since the newest record. ``start_ms`` to ``end_ms``: when the commit was decided.
+    ``next_from`` to ``next_by``: when the group's next record was written; None if another broker's clock
+    dated it.
 
     A request of the commit's own member is after the commit if its line comes later on the same connection.
     If it is on another connection and began after the answer to the commit, it is after it, too, although it
@@ -42,6 +43,7 @@ class Moment:
     own: int | None
     unread: bool
     unknown: bool
+    may_have_joined: bool
     start_ms: int
     end_ms: int
     next_from: int | None
@@ -108,6 +110,8 @@ def next_generation_begun(at: Moment) -> tuple[bool, bool]:
         moves = generation.next_generation > generation.generation
     else:
         moves = bounds.begun_by is not None or generation.next_lost or bounds.beyond is not None
+        # a member without a record may have begun one with a JoinGroup whose line is missing
+        moves = moves or member_as_written(at) is None
     begun_by = least(bounds.begun_by, at.next_by)
     last_arrival = _last_arrival(at)
     if last_arrival is not None and (begun_by is None or last_arrival > begun_by):
@@ -148,22 +152,10 @@ def _last_arrival(at: Moment) -> int | None:
         return None
     if not members:
         return at.next_from
-    arrived = [ms for ms in map(at.arrival, members) if ms is not None]
-    return max(arrived) if len(arrived) == len(members) else None
-
-
-def may_have_joined(at: Moment) -> bool:
-    """Whether the member may be one that has no record yet: a coordinator has it from its JoinGroup on, which
-    is missing in the request log if only the next record has the member. One that was removed never joins
-    again: member ids are given once.
-    """
-    request, newest = at.commit.request, at.generation.generation
-    if at.state.was_member:
-        return False
-    if any(join.may_precede(request, at.start_ms, newest) for join in at.joins):
-        return True
-    is_missing = not any(join.arrival.line.fine for join in at.joins)
-    return is_missing and request.member_id in (at.generation.next_member_ids or ())
+    # a member that may have joined before it may have done so earlier than its lines show
+    own = at.commit.request.member_id if member_as_written(at) is None else None
+    arrivals = [at.arrival(member_id) for member_id in members if member_id != own]
+    return greatest(*arrivals) if None not in arrivals else None
 
 
 def member_as_written(at: Moment) -> bool | None:
@@ -172,7 +164,7 @@ def member_as_written(at: Moment) -> bool | None:
     """
     if at.state.member_known is not False and not asks_for_another_instance(at):
         return at.state.member_known
-    return None if may_have_joined(at) else False
+    return None if at.may_have_joined else False
 
 
 def may_be_replaced(at: Moment) -> bool:
@@ -222,7 +214,7 @@ def stays_member(at: Moment) -> bool | None:
         return True if at.was_written or at.generation.is_followed_by_next else None
     if at.generation.is_followed_by_next:
         return False
-    return None if at.was_written or may_have_joined(at) else False
+    return None if at.was_written or at.may_have_joined else False
 
 
 def member_removed(at: Moment) -> tuple[bool, bool]:

@@ -13,7 +13,7 @@ from fencepost.protocols.offset_commit.groups import Group
 from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.request_states import RequestStates
 from fencepost.protocols.offset_commit.requests import CommitRequest
-from fencepost.protocols.offset_commit.states import note_revocations, state_met
+from fencepost.protocols.offset_commit.states import State, is_empty, note_revocations, state_met
 from fencepost.protocols.offset_commit.unrecorded_groups import UnrecordedGroups
 from fencepost.protocols.offset_commit.unwritten_states import UnwrittenStates
 
@@ -116,6 +116,8 @@ class PendingRequests:
             state = state_met(group, commit, stretch)
             if state.known and not state.alive:
                 self._presence.note_in(state, group.no, pending.request)
+            elif _is_empty_consumer_group(group, stretch, state):
+                self._presence.note_forgotten(state, group.no, pending.request)
             elif state.member_known and state.revocation_epoch is None:
                 revocations = self._revocations_before(pending.request, state.member_epoch)
                 if revocations is not None:
@@ -155,3 +157,8 @@ class PendingRequests:
         pending.request.commits = []
         if self._open:
             self._open.pop(pending.request.number, None)
+
+
+def _is_empty_consumer_group(group: Group, stretch: int, state: State) -> bool:
+    is_consumers = state.alive and group.group_type == "consumer"
+    return is_consumers and is_empty(group, stretch, known=state.known) is True

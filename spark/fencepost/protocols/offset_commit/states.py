@@ -67,7 +67,7 @@ def state_met(group: Group, commit: Commit, stretch: int) -> State:
         known,
         group.alive,
         # only for commits without an epoch does it matter whether the group is empty
-        _is_empty(group, stretch, known=known) if commit.request.client_epoch < 0 else None,
+        is_empty(group, stretch, known=known) if commit.request.client_epoch < 0 else None,
         group.position,
         _owned_key(group, commit, stretch, known=known),
         group.written if group.stretch == stretch else None,
@@ -151,7 +151,7 @@ def note_revocations(state: State, commit: Commit, revocations: Revocations) -> 
         state.partition_revocation_epoch = last
 
 
-def _is_empty(group: Group, stretch: int, *, known: bool) -> bool | None:
+def is_empty(group: Group, stretch: int, *, known: bool) -> bool | None:
     if known:
         if not group.alive:
             return True

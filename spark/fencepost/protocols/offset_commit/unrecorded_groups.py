@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from fencepost.protocols.offset_commit.answered_epochs import AnsweredEpoch
-from fencepost.protocols.offset_commit.answers import Answers, Join
+from fencepost.protocols.offset_commit.answers import Answers, Since
 from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.requests import CommitRequest
 from fencepost.protocols.offset_commit.states import State
@@ -45,36 +45,46 @@ class UnrecordedGroups:
         ended a life (0: before the first record): the group, and members that had joined it.
         """
         ended = self._records[no - 1] if no else None
-        joins = self._joins(ended, request)
+        following = self._records[no] if no < len(self._records) else None
+        since = Since(ms=self._since_ms(ended, request))
         start_ms = request.requested_ms - self._lateness.of(request)
-        joined = [each.arrival.line for each in joins if each.may_precede(request, start_ms, 0)]
-        state.group_known = None if joins or self._has_commits(no, ended) else False
-        if not joined:
+        joins = self._answers.joins(request.broker_id)
+        members = () if following is None else following.classic_members or ()
+        is_member = self._answers.may_have_joined(
+            request, start_ms, since, [member.member_id for member in members]
+        )
+        may_exist = is_member or joins.may_have_arrived(request, since) or self._has_commits(ended, following)
+        state.group_known = None if may_exist else False
+        if not is_member and not joins.may_precede(request, start_ms, since):
             return
         state.empty = None
         if request.instance_id is not None:
             state.instance_fenced = None
-        if any(line.member_id == request.member_id for line in joined):
+        if is_member:
             state.member_known = state.member_epoch = state.rebalancing = None
             answered = self._state_before(request)
             if answered is not None and answered.until_ms is None:
                 state.group_known = state.member_known = True
                 state.member_epoch, state.instance_fenced = answered.epoch, False
 
-    def _has_commits(self, no: int, ended: GroupRecord | None) -> bool:
-        after = -1 if ended is None else ended.offset
-        before = self._records[no].offset if no < len(self._records) else None
-        following = int(np.searchsorted(self._commits, after, side="right"))
-        return following < len(self._commits) and (before is None or self._commits[following] < before)
+    def note_forgotten(self, state: State, no: int, request: CommitRequest) -> None:
+        """Note in the state of an empty consumer group, of which the last record is ``no``, that the
+        coordinator may have forgotten it: as a JoinGroup makes it do, also one that is then refused
+        (conversions.with_unwritten_ends).
+        """
+        since = Since(ms=self._since_ms(self._records[no - 1], request))
+        if self._answers.joins(request.broker_id).may_have_been_refused(request, since):
+            self.note_in(state, no, request)
+            state.group_known = None
 
-    def _joins(self, ended: GroupRecord | None, request: CommitRequest) -> Sequence[Join]:
-        """The JoinGroups to the same broker, whose memory has the group, that may have come between the end
-        of the life before and the request. Two brokers have two clocks.
+    def _has_commits(self, ended: GroupRecord | None, following: GroupRecord | None) -> bool:
+        after = -1 if ended is None else ended.offset
+        place = int(np.searchsorted(self._commits, after, side="right"))
+        return place < len(self._commits) and (following is None or self._commits[place] < following.offset)
+
+    def _since_ms(self, ended: GroupRecord | None, request: CommitRequest) -> int:
+        """When the life before had ended, by the clock of the request's broker, whose memory has the group; 0
+        if another one ended it.
         """
         same_clock = ended is not None and self._leaders.get(ended.leader_epoch) == request.broker_id
-        since_ms = ended.timestamp_ms - self._lateness.of(request) if ended is not None and same_clock else 0
-        return [
-            join
-            for join in self._answers.joins(request.broker_id)
-            if join.arrival.line.responded_ms >= since_ms and join.arrival.may_precede(request)
-        ]
+        return ended.timestamp_ms - self._lateness.of(request) if ended is not None and same_clock else 0

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from fencepost.protocols.offset_commit.answered_epochs import AnsweredEpoch
-from fencepost.protocols.offset_commit.answers import Answers
+from fencepost.protocols.offset_commit.answers import Answers, Since
 from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.moments import (
     Moment,
@@ -72,13 +72,10 @@ class UnwrittenStates:
         member.
         """
         request, state, empty = at.commit.request, at.state, at.state.empty
-        newest = at.generation.generation
+        since = Since(at.generation.generation)
         if empty and (
             at.is_refused_last
-            or any(
-                each.may_precede(request, at.start_ms, newest)
-                for each in self.answers.joins(request.broker_id)
-            )
+            or self.answers.joins(request.broker_id).may_precede(request, at.start_ms, since)
         ):
             empty = None
         state = replace(state, empty=empty)
@@ -116,11 +113,23 @@ class UnwrittenStates:
             # a new coordinator loads the log, in which the member is still one
             generation.leader_epoch == epoch
             and signs.was_answered_unknown(request.connection, request.responded_ms),
+            self._may_have_joined(request, state, generation),
             request.requested_ms - late_ms,
             request.responded_ms,
             None if next_ms is None else next_range.low_ms - late_ms,
             None if next_ms is None else next_range.high_ms + late_ms,
         )
+
+    def _may_have_joined(self, request: CommitRequest, state: State, generation: Generation) -> bool:
+        if state.was_member:
+            # one that was removed never joins again: member ids are given once
+            return False
+        start_ms = request.requested_ms - self.lateness.of(request)
+        since = Since(generation.generation)
+        if state.member_known:
+            return self.answers.shows_join(request, start_ms, since)
+        following = generation.next_member_ids or ()
+        return self.answers.may_have_joined(request, start_ms, since, following)
 
     def _own(
         self, request: CommitRequest, state: State, generation: Generation, next_ms: int | None

@@ -32,7 +32,7 @@ from fencepost.protocols.offset_commit.order import lines_of, turns
 from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.requests import CommitRequest
 from fencepost.replay.clock_steps import StepsOfCluster
-from fencepost.replay.group_coordinator.evidence import UnreadLines
+from fencepost.replay.group_coordinator.evidence import UnreadLines, are_read
 from fencepost.replay.group_coordinator.requests import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP
 from fencepost.replay.logs import Longs
 from fencepost.replay.metadata import Topics
@@ -184,15 +184,10 @@ class Witnesses:
         return after.generation > answered.epoch + 1 or (after.member_id, after.generation) not in self._joins
 
     def _is_next(self, last: _Last, request: CommitRequest, after: Answer | None) -> bool:
-        """Whether the member sent nothing in between, on any connection, that may have changed its epoch. A
-        file of the request log has all lines of its time, except those that could not be read.
-        """
+        """Whether the member sent nothing in between, on any connection, that may have changed its epoch."""
         before = last.answer
-        unread = self._unread_lines.get(before.file, ())
         end = after.position if after is not None and after.file == before.file else None
-        if before.file != request.file or any(
-            before.position < at and (end is None or at < end) for at in unread
-        ):
+        if before.file != request.file or not are_read(self._unread_lines, before.file, before.position, end):
             return False
         moving = self._moving.get(before.member_id)
         return moving is None or moving.is_still(before, last.answered, request)

@@ -27,6 +27,7 @@ from fencepost.reasons import (
     Unknown,
 )
 from fencepost.replay.clock_steps import StepsOfCluster
+from fencepost.replay.group_coordinator.evidence import UnreadLines, are_read
 from fencepost.replay.group_coordinator.requests import ELSEWHERE
 from fencepost.replay.logs import Base
 from fencepost.replay.requests import LATEST_MS, NONE
@@ -69,7 +70,7 @@ class StatesMet:
         whole: bool,
         other_kinds: bool,
         base: Base | None,
-        unread: Mapping[str, Sequence[int]],
+        unread: UnreadLines,
     ) -> None:
         self._generations = generations
         self._tolerance_ms = tolerance_ms
@@ -192,18 +193,17 @@ class StatesMet:
         return self._follows_another_generation(join)
 
     def _follows_another_generation(self, join: Join) -> bool:
-        """Whether the member's line before this one, in the same file, is of another generation: a file has
-        all lines of its time, except those that could not be read.
-        """
+        """Whether the member's line before this one, in the same file, is of another generation."""
         lines = self._signs.lines.get(join.answered_id or join.member_id, [])
         at = bisect_left(lines, (join.line.file, join.line.position)) - 1
         if at < 0:
             return False
         file, position, generation = lines[at]
-        unread = self._unread.get(file, ())
-        if file != join.line.file or any(position < hole < join.line.position for hole in unread):
-            return False
-        return generation != join.generation
+        return (
+            file == join.line.file
+            and are_read(self._unread, file, position, join.line.position)
+            and generation != join.generation
+        )
 
     def _member_known(self, join: Join, place: Place) -> bool | None:
         if not join.member_id:
@@ -241,19 +241,17 @@ class StatesMet:
 
     def _was_just_let_in(self, join: Join) -> bool:
         """Whether the answer to an earlier JoinGroup on the same connection gave it its member id, or let it
-        in, and its session has not expired since: a file has all lines of its time, except those that could
-        not be read.
+        in, and its session has not expired since.
         """
         line, late_ms = join.line, self._tolerance_ms
         before = self._signs.let_in_before(join)
         if before is None or before.timeout_ms is None:
             return False
-        unread = self._unread.get(line.file, ())
         return (
             line.requested_ms < before.line.requested_ms - late_ms + before.timeout_ms
             and not self._signs.may_have_left(join, before, late_ms)
             and self._steps.is_steady(line.broker_id, before.line.requested_ms, line.responded_ms)
-            and not any(before.line.position < hole < line.position for hole in unread)
+            and are_read(self._unread, line.file, before.line.position, line.position)
         )
 
     def _was_removed(self, join: Join, place: Place, now: int, last: int) -> bool:

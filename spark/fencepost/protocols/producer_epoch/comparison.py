@@ -119,6 +119,22 @@ class Comparison:
         marked[prepared[self.due.order]] = self.due.due_marker != UNKNOWN
         return marked
 
+    def ends_part(self) -> Longs:
+        """WrongMarkers.ends_part of the marker that ended each row of ``transactions``; 0 without one."""
+        markers, flags = self.due.markers, self.due.wrong.ends_part
+        at = np.flatnonzero(flags)
+        logs = markers["partition_key"].take(pa.array(at)).to_pylist()
+        offsets = longs(markers["offset"])[at]
+        places = zip(self.due.ended_at[at].tolist(), logs, offsets.tolist(), strict=True)
+        found = dict(zip(places, flags[at].tolist(), strict=True))
+        parts = np.zeros(self.transactions.num_rows, dtype=np.int64)
+        ended = longs(self.transactions["ended_position"])
+        rows = np.flatnonzero(np.isin(ended, offsets))
+        logs = self.transactions["partition_key"].take(pa.array(rows)).to_pylist()
+        for row, log in zip(rows.tolist(), logs, strict=True):
+            parts[row] = found.get((int(self.transaction_keys[row]), log, int(ended[row])), 0)
+        return parts
+
     def left(self, closed: Flags, listings: Longs, created_once: Flags) -> Longs:
         """How many of the coordinator's transactions with the key of each transaction may still be this one.
 
@@ -271,6 +287,9 @@ def _partition_transactions(
         comparison, key_count, keys, longs(rows["marker_epoch"])
     )
     by_operator = np.where(may_be_of_another & (by_operator == 1), UNKNOWN, by_operator)
+    ends_part = comparison.ends_part()
+    by_operator = np.where((ends_part == UNKNOWN) & (by_operator == 0), UNKNOWN, by_operator)
+    by_operator = np.where(ends_part == 1, 1, by_operator)
     was_ended = np.where(closed_by_another, np.where(known_past, 0, UNKNOWN), was_ended)
     was_ended = np.where(
         (was_ended == UNKNOWN) & _shown_by_answers(comparison, (open_ == 0) & by_coordinator), 1, was_ended

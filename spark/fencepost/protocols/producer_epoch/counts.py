@@ -43,9 +43,15 @@ class Counts:
         self.listed, self.ended, self.markers, self.interrupted = (longs(rows[name]) for name in _COUNTS)
         self.due_type, self.completed_ms = rows["due_type"].to_pylist(), longs(rows["completed_ms"])
         # of an epoch whose transactions were counted only in part, only the count of markers can be used
-        compacted = np.array([producers[key].compacted_epoch for key in _keys(rows)], dtype=np.int64)
+        self._keys = list(_keys(rows))
+        compacted = np.array([producers[key].compacted_epoch for key in self._keys], dtype=np.int64)
         whole = longs(rows["producer_epoch"]) > compacted
         self.listed_whole, self.ended_whole = (np.where(whole, each, 0) for each in (self.listed, self.ended))
+
+    def has_listed(self, cluster: str, producer_id: int, epoch: int) -> bool:
+        """Whether a transaction of a producer epoch was counted, in whatever partition."""
+        listed = zip(self._keys, self.epochs.tolist(), self.listed.tolist(), strict=True)
+        return any(key == (cluster, producer_id) and of == epoch and count for key, of, count in listed)
 
 
 def sums_at(counted_at: Longs, counts: Longs, at: Longs) -> Longs:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from fencepost.protocols.producer_epoch.arrow import Rows
 from fencepost.protocols.producer_epoch.fencings import UNASSIGNED_EPOCH, Fencing
-from fencepost.protocols.producer_epoch.refusals import Refusal
+from fencepost.protocols.producer_epoch.refusals import Refusal, is_brokers
 from fencepost.protocols.producer_epoch.transaction_metadata import END_TXN
 from fencepost.protocols.producer_epoch.transactions import Transaction
 from fencepost.replay.logs import Log
@@ -51,9 +51,16 @@ def add_fencing(rows: Rows, cluster: str, fencing: Fencing, open_transactions: O
     fencing_request = None if fence is None else fence.request
     in_flight: list[dict[str, str | None]] | None = [] if fencing.unassigned else None
     if fence is not None:
+        open_then = open_transactions.at(fencing.producer_id, fencing.victim_epoch, fence.record.offset)
         # a producer that ended its transaction itself had no open one
-        own, at = fence.cause == END_TXN, fence.record.offset
-        in_flight = [] if own else open_transactions.at(fencing.producer_id, fencing.victim_epoch, at)
+        if fence.cause != END_TXN:
+            in_flight = open_then
+        elif fencing_request is not None and not is_brokers(request):
+            in_flight = [] if fencing_request.client_id == request.client_id else open_then
+    fenced_ms = None if fence is None else fence.record.timestamp_ms
+    if fenced_ms is not None and fenced_ms > request.responded_ms:
+        # it came before, so the coordinator's clock is ahead of that of the broker that answered
+        fenced_ms = None
     rows.add(
         cluster,
         fencing.producer_id,
@@ -71,7 +78,7 @@ def add_fencing(rows: Rows, cluster: str, fencing: Fencing, open_transactions: O
         None if fencing_request is None else fencing_request.client_id,
         None if fencing_request is None else fencing_request.connection,
         None if fence is None else fence.record.offset,
-        None if fence is None else fence.record.timestamp_ms,
+        fenced_ms,
         None if fence is None else fencing.caused_ms,
         in_flight,
         request.topic,

@@ -6,8 +6,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from fencepost.protocols.producer_epoch.client_moves import INSTANCES, ClientMoves
 from fencepost.protocols.producer_epoch.clocks import Clocks, Span
-from fencepost.protocols.producer_epoch.initialisers import INITIALISED, NEW_INSTANCE
 from fencepost.protocols.producer_epoch.producer_state import NONE
 from fencepost.protocols.producer_epoch.refusals import KnownEpoch, Refusal
 from fencepost.protocols.producer_epoch.request_rows import FENCED, OF_EPOCH, RequestRow
@@ -26,8 +26,6 @@ _OTHERS = (PRODUCE, COMMIT)
 
 UNASSIGNED_EPOCH = "unassigned_epoch"
 """The cause of a refusal whose epoch nobody had been given yet: nobody was fenced."""
-
-_INSTANCES = (NEW_INSTANCE, INITIALISED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,22 +62,21 @@ class Fences:
         self._at = {each.number: each for each in self._states}
         self._tombstones = [each for each in transitions if each.record.tombstone]
         self._before_hole = _before_hole(transitions, None if coordinator is None else coordinator.log)
-        self._foreign_moves = [
-            each.number for each in self._states if each.changes_identity and not each.keeps_instance
-        ]
+        self._requests = list(requests)
+        self._moves: dict[str | None, ClientMoves] = {}
         self._of_unknown_writer = [
             each.number for each in self._states if each.changes_identity and each.writer is None
         ]
         self._hidden = [each.number for each in self._states if each.hidden or each.record.based]
         self._new_instances: dict[str, list[Transition]] = {}
         for each in self._states:
-            if each.cause in _INSTANCES and each.request is not None and each.request.client_id is not None:
+            if each.cause in INSTANCES and each.request is not None and each.request.client_id is not None:
                 self._new_instances.setdefault(each.request.client_id, []).append(each)
         numbered = _numbered(transitions)
         self._epochs = _last_epochs(numbered)
         self._firsts = _first_epochs(numbered)
         self._granted: dict[Identity, list[RequestRow]] = {}
-        for grant in requests:
+        for grant in self._requests:
             if grant.error == GRANTED and grant.returned_producer_epoch is not None:
                 pair = (grant.returned_producer_id or 0, grant.returned_producer_epoch)
                 self._granted.setdefault(pair, []).append(grant)
@@ -95,17 +92,11 @@ class Fences:
         request = refusal.request
         span = self._span(refusal.decided)
         producer_id, epoch = _or_none(refusal.producer_id), _or_none(refusal.victim_epoch)
-        last_reached = None
-        if self._epochs:
-            earlier = self._earlier_identity(refusal, span) if epoch is None else None
-            if producer_id is None and earlier is not None:
-                presented_id = earlier[0]
-            else:
-                presented_id = producer_id if producer_id is not None else NONE
-            presented = epoch if epoch is not None else earlier[1] if earlier is not None else None
-            last_presented = self._last_of(presented_id, presented)
-            last_reached = last_presented if epoch is not None else self._last_reached(last_presented)
-        fence = self._fence_after(last_reached, refusal, span)
+        if epoch is not None:
+            last_reached = self._last_of(NONE if producer_id is None else producer_id, epoch)
+            fence = self._fence_after(last_reached, refusal, span)
+        else:
+            last_reached, fence = self._inferred(refusal, span)
         pair = None if producer_id is None or epoch is None else (producer_id, epoch)
         given = pair is None or self._was_given(pair, refusal, span)
         if not given:
@@ -123,6 +114,28 @@ class Fences:
             caused_ms = self._clocks.began_ms(request.broker_id, fence.number)
         now = _agreed(self._known(span))
         return Fencing(refusal, producer_id, epoch, fence, now, caused_ms, given is False)
+
+    def _inferred(self, refusal: Refusal, span: Span) -> tuple[int | None, Transition | None]:
+        """The number of the last state with the epoch that a request presented, and what fenced it, where no
+        line tells the epoch.
+
+        A client presents the newest epoch that it was given, unless it is known to go back to older ones and
+        its connection did not have one epoch before and after. If nothing had ended that one by then, it
+        presented an older one, which is known if only one of the id was over.
+        """
+        before, later = refusal.known_before, refusal.presented_later
+        is_between = before is not None and later is not None and before[1:] == later[1:]
+        is_newest = is_between or not self._moves_of(refusal.request.client_id).goes_back
+        newest = self._earlier_identity(refusal, span) if is_newest else None
+        candidates = (newest, self._only_fenced_identity(span))
+        for number, identity in enumerate(candidates):
+            last = None if identity is None else self._last_of(*identity)
+            reached = last if number else self._last_reached(last, refusal, span)
+            fence = self._fence_after(reached, refusal, span)
+            # no clock shows that it came before, but one may show that it came later
+            if fence is not None and fence.record.timestamp_ms <= refusal.request.responded_ms:
+                return reached, fence
+        return None, None
 
     def _span(self, request: RequestRow) -> Span:
         """The states that a request may have met.
@@ -219,20 +232,23 @@ class Fences:
         """
         if refusal.known_before is not None:
             return refusal.known_before.producer_id, refusal.known_before.epoch
-        return (
-            self._identity_by_later_epoch(refusal.presented_later)
-            or self._identity_by_client(refusal.request.client_id, span)
-            or self._only_fenced_identity(span)
+        moves = self._moves_of(refusal.request.client_id)
+        return self._identity_by_later_epoch(refusal.presented_later, moves) or self._identity_by_client(
+            moves, span
         )
 
-    def _identity_by_later_epoch(self, later: KnownEpoch | None) -> Identity | None:
+    def _moves_of(self, client_id: str | None) -> ClientMoves:
+        if client_id not in self._moves:
+            self._moves[client_id] = ClientMoves(client_id, self._states, self._requests, self._tolerance_ms)
+        return self._moves[client_id]
+
+    def _identity_by_later_epoch(self, later: KnownEpoch | None, moves: ClientMoves) -> Identity | None:
         """The first epoch of the instance that presented this epoch later: it had no other one in between."""
         last = None if later is None else self._last_of(later.producer_id, later.epoch)
-        at = 0 if last is None else bisect_right(self._foreign_moves, last)
-        first = self._at[self._foreign_moves[at - 1]] if at else None
-        return _identity(first) if first is not None and first.writer in _INSTANCES else None
+        first = None if last is None else moves.newest_until(last)
+        return _identity(first) if first is not None and first.writer in INSTANCES else None
 
-    def _identity_by_client(self, client_id: str | None, span: Span) -> Identity | None:
+    def _identity_by_client(self, moves: ClientMoves, span: Span) -> Identity | None:
         """The epoch of the instance with this client id. Instances of one application often share a client
         id: the epoch is known only if exactly one instance with it was fenced, and if it is known who wrote
         each record that moved the epoch.
@@ -240,11 +256,14 @@ class Fences:
         if any(_up_to(number, span) for number in self._of_unknown_writer):
             return None
         instances = [
-            each for each in self._new_instances.get(client_id or "", []) if _up_to(each.number, span)
+            each for each in self._new_instances.get(moves.client_id or "", []) if _up_to(each.number, span)
         ]
-        fenced_instances = [each for each in instances if self._foreign_after(each.number)]
-        may_be_fenced = any(not self._foreign_after(each.number) and self._before_hole for each in instances)
-        return _identity(fenced_instances[0]) if len(fenced_instances) == 1 and not may_be_fenced else None
+        fenced_instances = {
+            move.number: each for each in instances if (move := moves.next_after(each.number)) is not None
+        }
+        may_be_fenced = any(not moves.next_after(each.number) and self._before_hole for each in instances)
+        only = list(fenced_instances.values())
+        return _identity(only[0]) if len(only) == 1 and not may_be_fenced else None
 
     def _only_fenced_identity(self, span: Span) -> Identity | None:
         """The only epoch of an id that is over: a refused request can only have presented that."""
@@ -262,17 +281,37 @@ class Fences:
         at = bisect_right(epochs, epoch)
         return numbers[at - 1] if at else None
 
-    def _last_reached(self, last_presented: int | None) -> int | None:
-        """The number of the last state that a producer can have reached from there by bumps of its own; None
-        if it is not known who wrote the next foreign bump.
+    def _last_reached(self, last_presented: int | None, refusal: Refusal, span: Span) -> int | None:
+        """The number of the last state that a client had reached from there: the one before somebody else
+        moved the epoch on. None if it is not known whether somebody else did.
         """
-        foreign = None if last_presented is None else self._foreign_after(last_presented)
-        return None if foreign is None or foreign.writer is None else foreign.number - 1
+        moves, later = self._moves_of(refusal.request.client_id), refusal.presented_later
+        move = None if last_presented is None else moves.next_after(last_presented)
+        while move is not None and not move.hidden:
+            following = moves.next_after(move.number)
+            # a hole may hide one that followed
+            is_last = not self._before_hole if following is None else not following.hidden
+            if is_last and (following is None or not _up_to(following.number, span)):
+                # if it had been given this epoch, too, nothing would have refused it
+                return move.number - 1
+            is_later_older = later is not None and (later.producer_id, later.epoch) < _identity(move)
+            given = moves.was_given(move, refusal.decided)
+            if given is False or is_later_older or self._presents_older(moves, move, following):
+                return move.number - 1
+            if given is None:
+                return None
+            move = following
+        return None
 
-    def _foreign_after(self, number: int) -> Transition | None:
-        """The next record with a bump by somebody else."""
-        at = bisect_right(self._foreign_moves, number)
-        return self._at[self._foreign_moves[at]] if at < len(self._foreign_moves) else None
+    def _presents_older(self, moves: ClientMoves, move: Transition, following: Transition | None) -> bool:
+        """Whether a client presented an older epoch than that of a move when it could not be given that any
+        more, since another move had followed.
+        """
+        coordinator = self._met_states.coordinator
+        if coordinator is None or following is None:
+            return False
+        led_by = coordinator.leaders.get(following.record.leader_epoch)
+        return led_by is not None and moves.presents_older(move, following.record.timestamp_ms, led_by)
 
     def _state_after(self, number: int | None) -> Transition | None:
         if number is None:

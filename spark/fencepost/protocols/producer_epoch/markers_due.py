@@ -65,7 +65,9 @@ class Due:
     type; ``due_marker``: the place in ``markers`` of the first of them that no operator sent, UNKNOWN without
     one; ``in_order``: the place of its marker in an epoch of several; ``batches_at``: the number of the key
     of its batches; ``epoch_is_whole``: compaction and holes have removed no other transaction with the epoch
-    of its batches. ``wrong``: WrongMarkers.
+    of its batches. ``ended_at``: for each row of ``markers``, the number of the key of the batches that it
+    ended. ``wrong``: WrongMarkers. ``may_have_more``: whether
+    an operator may have sent another marker of the due type.
     """
 
     def __init__(
@@ -85,7 +87,8 @@ class Due:
         self.order = order = np.lexsort((longs(rows["prepared_position"]), at))
         self.rows, at, self.batches_at = rows.take(pa.array(order)), at[order], batches_at[order]
         order = np.lexsort((longs(markers["timestamp_ms"]), longs(markers["offset"]), marked_at))
-        self.markers, marked_at, ended_at = markers.take(pa.array(order)), marked_at[order], ended_at[order]
+        self.markers, marked_at = markers.take(pa.array(order)), marked_at[order]
+        self.ended_at = ended_at = ended_at[order]
         first_due = np.searchsorted(at, at)
         self.of_epoch = np.searchsorted(at, at, side="right") - first_due
         self.number = np.arange(len(at)) - first_due
@@ -124,6 +127,9 @@ class Due:
         complete_from = [each.compacted_epoch if each.whole else ANY_EPOCH for each in coverages]
         self.epoch_is_whole: Flags = longs(self.rows["producer_epoch"]) > np.array(complete_from, np.int64)
         self.wrong = wrong_markers(self, ended_at, before, tolerance_ms)
+        alike = np.where(~self.is_only & (self.due_marker != UNKNOWN), self.wrong.alike, 0)
+        self.may_have_more: Flags = alike == UNKNOWN
+        self.due_count = self.due_count + np.maximum(alike, 0)
 
     def row_of_marker(self) -> Longs:
         """For each marker, the place of the first row of its epoch; -1 without one."""
@@ -194,6 +200,7 @@ def transaction_markers(due: Due, newest: pa.Table, is_past: Flags) -> pa.Table:
     is_over = (completed != UNKNOWN) & (_newest_prepared(rows, newest) > completed)
     is_past_completion = due.whole & (is_over | is_past)
     is_certain = (due_count > 0) | is_past_completion
+    is_counted = matched & is_certain & ~due.may_have_more
     marker, wrong = due.first_due_marker(), np.where(matched, due.wrong.first, UNKNOWN)
     prepared = longs(rows["prepared_position"])
     prepared_at = nullable(longs(rows["prepared_ms"]), pa.timestamp("us", tz="UTC"))
@@ -203,7 +210,7 @@ def transaction_markers(due: Due, newest: pa.Table, is_past: Flags) -> pa.Table:
         "producer_epoch": rows["prepared_epoch"],
         "transaction_partition": rows["name"],
         "completed": pc.is_valid(rows["completed_position"]),
-        "found": nullable(np.where(matched & is_certain, due_count, UNKNOWN), pa.int64()),
+        "found": nullable(np.where(is_counted, due_count, UNKNOWN), pa.int64()),
         "wrong": nullable(
             np.where(matched & (is_certain | has_marker), due.wrong.found, UNKNOWN), pa.int64()
         ),

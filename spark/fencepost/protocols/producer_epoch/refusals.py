@@ -78,8 +78,8 @@ def refusals(
     refused = [each for each in requests if _is_refused(each)]
     if not refused:
         return []
-    of_producers = _firsts(each for each in refused if not _is_brokers(each))
-    of_brokers = _BrokersRequests((each for each in refused if _is_brokers(each)), tolerance_ms)
+    of_producers = _firsts(each for each in refused if not is_brokers(each))
+    of_brokers = _BrokersRequests((each for each in refused if is_brokers(each)), tolerance_ms)
     epochs_of_connections = _epochs_of_connections(requests, epochs_written)
     answered: set[str] = set()
     refused_requests = []
@@ -109,7 +109,8 @@ def _is_refused(request: RequestRow) -> bool:
     return request.error in FENCED or request.is_stale_end
 
 
-def _is_brokers(request: RequestRow) -> bool:
+def is_brokers(request: RequestRow) -> bool:
+    """Whether a broker asked a coordinator about a producer's transaction."""
     return request.client_id is not None and request.client_id.startswith(BROKERS_OWN)
 
 
@@ -149,11 +150,7 @@ def _with_later_epochs(refused: Sequence[Refusal]) -> list[Refusal]:
         is_known = each.producer_id is not None and each.victim_epoch is not None and each.victim_epoch >= 0
         if is_known and request.connection is not None:
             later[place] = KnownEpoch(request.requested_ms, each.producer_id or 0, each.victim_epoch or 0)
-        refusals_with_later.append(
-            each
-            if is_known or each.known_before is not None
-            else replace(each, presented_later=later.get(place))
-        )
+        refusals_with_later.append(each if is_known else replace(each, presented_later=later.get(place)))
     return refusals_with_later
 
 

@@ -320,7 +320,7 @@ PRODUCER_FENCINGS = Table(
         "caused_by_client_id": "string",
         "caused_by_connection": "string",
         "fenced_position": "bigint",  # of the record that raised it, in the coordinator's log
-        "fenced_at": "timestamp",
+        "fenced_at": "timestamp",  # null if the coordinator's clock was later than occurred_at
         # the same, by the clock that dated occurred_at; null if another broker's clock dated it
         "caused_at": "timestamp",
         # JSON list of {topic, partition, first_offset, records, outcome}: the content of the

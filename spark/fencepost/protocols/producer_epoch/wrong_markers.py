@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import pyarrow.compute as pc
 
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Flags, Longs, first_at_or_after, longs, taken
 from fencepost.protocols.producer_epoch.counts import Counts, sums_at
@@ -19,6 +20,7 @@ from fencepost.protocols.producer_epoch.producer_state import NONE
 if TYPE_CHECKING:
     from fencepost.protocols.producer_epoch.markers_due import Due
 
+_PRODUCER = ("cluster", "producer_id", "producer_epoch")
 _NEVER = np.iinfo(np.int64).max
 
 
@@ -27,12 +29,16 @@ class WrongMarkers(NamedTuple):
 
     ``found``: how many there are; UNKNOWN if a hole may hide one, or if one may concern another transaction.
     ``first``: the place of the first of them, UNKNOWN without one. ``interrupts``: for each marker, whether
-    an operator ended with it what no coordinator has prepared so far.
+    an operator ended with it what no coordinator has prepared so far; ``ends_part``: whether it ended a part
+    of such a transaction, 1 or 0, UNKNOWN if that may have been outside of it. ``alike``: for each row, how
+    many other markers of the due type ended its transaction, too, UNKNOWN if one may have.
     """
 
     found: Longs
     first: Longs
     interrupts: Flags
+    ends_part: Longs
+    alike: Longs
 
 
 def wrong_markers(due: Due, ended_at: Longs, before: Counts, tolerance_ms: int) -> WrongMarkers:
@@ -64,9 +70,16 @@ def wrong_markers(due: Due, ended_at: Longs, before: Counts, tolerance_ms: int) 
     counted[replacing] = counted[due.in_order[due.in_order != UNKNOWN]] = True
     counted[due.due_marker[due.due_marker != UNKNOWN]] = True
     others = np.flatnonzero(~counted[:-1] & (ended_epoch != NONE))
-    concerned, may_concern, interrupts = _concerned(due, ended_at, others, before, tolerance_ms)
+    concerned, may_concern, interrupts, ends_part = _concerned(due, ended_at, others, before, tolerance_ms)
     add(concerned[concerned != UNKNOWN], others[concerned != UNKNOWN])
     doubtful = may_concern != UNKNOWN
+    sure = concerned != UNKNOWN
+    ends_part[others[sure]] = 1
+    is_alike = due.types[others[sure]] == due.type[concerned[sure]]
+    alike = np.bincount(concerned[sure][is_alike], minlength=len(due.type))
+    may_be_part = doubtful & (ends_part[others] == UNKNOWN)
+    is_alike = due.types[others[may_be_part]] == due.type[may_concern[may_be_part]]
+    alike[may_concern[may_be_part][is_alike]] = UNKNOWN
     hidden[may_concern[doubtful][due.types[others[doubtful]] != due.type[may_concern[doubtful]]]] = True
     first_known = taken(longs(due.markers["first_known"]), due.due_marker)
     hidden |= (due.due_marker != UNKNOWN) & (first_known != 1)
@@ -76,21 +89,23 @@ def wrong_markers(due: Due, ended_at: Longs, before: Counts, tolerance_ms: int) 
     is_first[order[np.unique(batches_at[order], return_index=True)[1]]] = True
     hidden |= is_first & (sums_at(before.at, before.interrupted, batches_at) > 0)
     count = np.where(hidden & (count == 0), UNKNOWN, count)
-    return WrongMarkers(count, np.where(first == _NEVER, UNKNOWN, first), interrupts)
+    first = np.where(first == _NEVER, UNKNOWN, first)
+    return WrongMarkers(count, first, interrupts, ends_part, alike)
 
 
 def _concerned(
     due: Due, ended_at: Longs, markers: Longs, before: Counts, tolerance_ms: int
-) -> tuple[Longs, Longs, Flags]:
-    """For each of these markers, which ended batches and are not due: the row that it surely concerns, the
-    row that it may concern, and WrongMarkers.interrupts (of all markers).
+) -> tuple[Longs, Longs, Flags, Longs]:
+    """For each of these markers, which ended batches and are not due: the row that it surely concerns, and
+    the row that it may concern; WrongMarkers.interrupts, and ends_part where that is not known (both of all
+    markers).
     """
     batches_at = due.batches_at
     by_operator, offset, ms, ended_epoch = (
         longs(due.markers[name]) for name in ("by_operator", "offset", "timestamp_ms", "ended_epoch")
     )
     surely, perhaps = np.full(len(markers), UNKNOWN), np.full(len(markers), UNKNOWN)
-    interrupts = np.zeros(len(offset), dtype=np.bool_)
+    interrupts, ends_part = np.zeros(len(offset), dtype=np.bool_), np.zeros(len(offset), dtype=np.int64)
     until = taken(offset, np.where(due.due_marker != UNKNOWN, due.due_marker, due.in_order))
     until = np.where(until == UNKNOWN, _NEVER, until)
     order = np.lexsort((longs(due.rows["prepared_position"]), until, batches_at))
@@ -120,7 +135,20 @@ def _concerned(
         elif by_operator[marker] != 1:
             perhaps[number] = row
         elif ms[marker] >= started[row] - tolerance_ms:
-            # if it came before the transaction, it ended a hanging one
+            # if it came before the transaction, it ended a hanging one, of which the epoch had one before
             ended_rest = due.due_marker[row] != UNKNOWN and ended_epoch[due.due_marker[row]] == NONE
-            (surely if ended_rest else perhaps)[number] = row
-    return surely, perhaps, interrupts
+            is_part = ended_rest or _is_first_of_epoch(due, row, before)
+            (surely if is_part else perhaps)[number] = row
+        if row != UNKNOWN and perhaps[number] == row:
+            ends_part[marker] = UNKNOWN
+    return surely, perhaps, interrupts, ends_part
+
+
+def _is_first_of_epoch(due: Due, row: int, before: Counts) -> bool:
+    """Whether a row is of the first transaction of its producer id and epoch, in whatever partitions."""
+    rows, (cluster, producer_id, epoch) = due.rows, (due.rows[name][row].as_py() for name in _PRODUCER)
+    of_epoch = pc.and_(pc.equal(rows["producer_id"], producer_id), pc.equal(rows["producer_epoch"], epoch))
+    of_epoch = pc.and_(of_epoch, pc.equal(rows["cluster"], cluster))
+    first = pc.min(rows["prepared_position"].filter(of_epoch)).as_py()
+    is_first: bool = rows["prepared_position"][row].as_py() == first
+    return is_first and bool(due.epoch_is_whole[row]) and not before.has_listed(cluster, producer_id, epoch)

@@ -30,34 +30,43 @@ def batches_of(records: Sequence[GroupRecord]) -> Iterator[list[GroupRecord]]:
 
 
 def with_unwritten_ends(records: Sequence[R]) -> list[R | GroupRecord]:
-    """The records of a group, and a tombstone before each record of a classic group that replaces an empty
-    consumer group whose end was never written.
+    """The records of a group, and a tombstone before those of the next group of its name, if the end of an
+    empty consumer group was never written.
 
     A JoinGroup makes the coordinator forget an empty consumer group at once (GroupMetadataManager,
-    maybeDeleteEmptyConsumerGroup); if it is then refused, the tombstones are dropped with the error, and the
-    next JoinGroup creates a classic group of which generations begin anew.
+    maybeDeleteEmptyConsumerGroup); if it is then refused, the tombstones are dropped with the error. The next
+    JoinGroup creates a classic group, and the next heartbeat a consumer group: epochs begin anew.
     """
     found: list[R | GroupRecord] = []
     metadata: GroupRecord | None = None
     members: set[str | None] = set()
-    for record in records:
-        if record.type == CONSUMER_MEMBER:
-            (members.discard if record.tombstone else members.add)(record.member_id)
-        elif record.type in EPOCH_TYPES:
-            if _replaces(record, metadata) and not members:
-                found.append(_tombstone(record))
-            metadata = record
-        found.append(record)
+    for _, batch in groupby(records, key=lambda record: record.base_offset):
+        own = list(batch)
+        if metadata is not None and not members and _begins_anew(own, metadata):
+            found.append(_tombstone(own[0]))
+        for record in own:
+            if record.type == CONSUMER_MEMBER:
+                (members.discard if record.tombstone else members.add)(record.member_id)
+            elif record.type in EPOCH_TYPES:
+                metadata = record
+        found += own
     return found
 
 
-def _replaces(record: GroupRecord, before: GroupRecord | None) -> bool:
-    return (
-        before is not None
-        and (before.type, record.type) == (CONSUMER_METADATA, CLASSIC_METADATA)
-        and before.stretch == record.stretch
-        and not (before.tombstone or record.tombstone)
+def _begins_anew(batch: Sequence[GroupRecord], before: GroupRecord) -> bool:
+    """Whether a batch begins another group than the empty one whose metadata is ``before``."""
+    told = [each for each in batch if each.type in EPOCH_TYPES]
+    if before.type != CONSUMER_METADATA or before.tombstone or any(each.tombstone for each in told):
+        return False
+    return any(
+        each.stretch == before.stretch
+        and (each.type == CLASSIC_METADATA or (each.type == before.type and _falls(each, before)))
+        for each in told
     )
+
+
+def _falls(record: GroupRecord, before: GroupRecord) -> bool:
+    return record.epoch is not None and before.epoch is not None and record.epoch < before.epoch
 
 
 def _tombstone(of: GroupRecord) -> GroupRecord:

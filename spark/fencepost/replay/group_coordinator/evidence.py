@@ -21,6 +21,13 @@ UnreadLines = Mapping[str, Sequence[int]]
 """File of a request log -> positions of lines that could not be read."""
 
 
+def are_read(unread_lines: UnreadLines, file: str, after: int, before: int | None = None) -> bool:
+    """Whether all lines of a request log were read between two positions of one file; ``before`` is None for
+    its end. A file has all lines of its time, except those that could not be read.
+    """
+    return not any(after < at and (before is None or at < before) for at in unread_lines.get(file, ()))
+
+
 @dataclass(slots=True)
 class ShardRows:
     """Bronze's rows about one coordinator's log, by table, with the columns that ``spread`` reads.
