@@ -10,9 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-from pyspark import SparkContext
+from py4j.protocol import Py4JJavaError
+from pyspark import RDD, SparkContext
+from pyspark.errors import PySparkException
 
 from fencepost.engines.backends import Packed, R, T
+from fencepost.engines.errors import TaskError, carried, carrying
 from fencepost.engines.progress import Progress
 
 
@@ -38,8 +41,13 @@ class Executors:
     def run(self, what: str, items: Sequence[T], work: Callable[[T], R]) -> list[R]:
         """The results of a task for each item: a job of one stage."""
         packed = Packed(items)
-        rows = self._context.parallelize(packed.items, max(1, len(items)))
-        return self._collected(what, rows.map(packed.loading(work)), len(items))
+        work_on = packed.loading(work)
+
+        def done(item: bytes) -> R:
+            with carrying():
+                return work_on(item)
+
+        return self._collected(what, self._spread(packed).map(done), len(items))
 
     def shuffle(
         self,
@@ -51,16 +59,24 @@ class Executors:
     ) -> list[R]:
         """The results of a task for each bucket: a job of two stages."""
         packed = Packed(items)
-        rows = self._context.parallelize(packed.items, max(1, len(items))).flatMap(packed.loading(spread))
+        spread_item = packed.loading(spread)
 
-        def reduce(pairs: Iterable[tuple[int, Any]]) -> Iterable[R]:
-            yield work(value for _, value in pairs)
+        def pairs(item: bytes) -> Iterator[tuple[int, Any]]:
+            with carrying():
+                yield from spread_item(item)
 
-        shuffled = rows.partitionBy(buckets, int).mapPartitions(reduce)
+        def done(pairs: Iterable[tuple[int, Any]]) -> Iterator[R]:
+            with carrying():
+                yield work(value for _, value in pairs)
+
+        shuffled = self._spread(packed).flatMap(pairs).partitionBy(buckets, int).mapPartitions(done)
         return self._collected(what, shuffled, len(items) + buckets)
 
     def stop(self) -> None:
         """Whoever opened the context stops it."""
+
+    def _spread(self, packed: Packed) -> RDD[bytes]:
+        return self._context.parallelize(packed.items, max(1, len(packed.items)))
 
     def _collected(self, what: str, rows: Any, tasks: int) -> list[Any]:
         self._context.setJobDescription(what)
@@ -71,8 +87,19 @@ class Executors:
             return sum(each.numCompletedTasks for each in stages if each)
 
         with Progress(what, tasks, done):
-            found: list[Any] = rows.collect()
+            try:
+                found: list[Any] = rows.collect()
+            except (Py4JJavaError, PySparkException) as error:
+                told = str(error)
+                raise carried(told) or TaskError(f"{what}: {_reason(told)}") from None
         return found
+
+
+def _reason(told: str) -> str:
+    """What Spark says first, without the stack of the JVM."""
+    lines = [line.strip() for line in told.splitlines() if line.strip() and not line.startswith("\tat ")]
+    said = next((line for line in lines if "Exception: " in line), lines[0] if lines else "no reason is told")
+    return f"Spark gave the job up: {said.partition('Exception: ')[2] or said}"
 
 
 def _stages(tracker: Any) -> list[int]:
