@@ -151,3 +151,25 @@ def test_tasks_store_what_one_process_stores(
             scratches.remove()
         assert _stored(catalogs[1], clusters) == _stored(catalogs[0], clusters)
     assert left_behind(lakes[1], catalogs[1], TARGETS) == set()
+
+
+@pytest.mark.usefixtures("all_by_tasks")
+def test_a_row_behind_one_that_is_compared_again_is_not_stored_before_it(
+    empty_lake: Callable[[], Settings],
+) -> None:
+    """The second task's rows are compared again, since the first has one of them; the third waits for it."""
+    catalog = lake.ensure(empty_lake().lake)
+    keys = [("a",), ("a", "b"), ("b",)]
+    run = [
+        {
+            GROUPS.name: pa.Table.from_pylist(
+                [_row(GROUPS, "c", name, 0, number) for name in names], schema=GROUPS.arrow_schema
+            ),
+            BATCHES.name: BATCHES.arrow_schema.empty_table(),
+        }
+        for number, names in enumerate(keys)
+    ]
+    engine = TaskEngine(Inline(random.Random(0)), Scratches(catalog), catalog)
+    assert _append(engine, run, ["c"]) == 2
+    stored = lake.scan(catalog, GROUPS, ("group_id", "group_epoch")).to_pylist()
+    assert {row["group_id"]: row["group_epoch"] for row in stored} == {"a": 0, "b": 1}

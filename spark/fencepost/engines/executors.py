@@ -96,10 +96,13 @@ class Executors:
 
 
 def _reason(told: str) -> str:
-    """What Spark says first, without the stack of the JVM."""
-    lines = [line.strip() for line in told.splitlines() if line.strip() and not line.startswith("\tat ")]
-    said = next((line for line in lines if "Exception: " in line), lines[0] if lines else "no reason is told")
-    return f"Spark gave the job up: {said.partition('Exception: ')[2] or said}"
+    """Why Spark gave a job up, without the stacks of the JVM and of Python."""
+    failure = told.partition("Driver stacktrace:")[0]
+    _, _, in_python = failure.partition("Traceback (most recent call last):")
+    # a stack is indented, and its error is behind it
+    errors = [line for line in in_python.splitlines() if line and not line[0].isspace()]
+    last = failure.rpartition("most recent failure: ")[2].strip()
+    return f"Spark gave the job up: {(errors or last.splitlines() or ['it does not say why'])[0]}"
 
 
 def _stages(tracker: Any) -> list[int]:
