@@ -1,0 +1,230 @@
+"""Runs and executors that are killed at any moment: in the end the rows are those of one process that nothing
+disturbed, and no file and no process is left.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from uuid import uuid4
+
+import pyspark
+import pytest
+from audits import Found, differences, rows_in
+from inline import left_behind
+from steps import STEPS
+
+from fencepost import lake, pipeline
+from fencepost.settings import Lake, Settings, load
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = Path(__file__).with_name("support") / "steps.py"
+MARK = "FENCEPOST_TEST_RUN"
+"""A variable of the environment by which the processes of a run are found."""
+
+_LONGEST_S = 300.0
+
+
+def _rows(settings: Settings) -> Found:
+    return rows_in(lake.ensure(settings.lake), verdicts=True)
+
+
+@dataclass
+class Site:
+    """A capture and a lake for runs in processes of their own."""
+
+    config: Path
+    folder: Path
+    master: str | None = None
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of its runs."""
+        place = self.folder / "lake"
+        own = Lake(str(place / "warehouse"), f"sqlite:///{place / 'catalog.db'}")
+        return replace(load(self.config), lake=own)
+
+    @contextmanager
+    def run(self, run_on: str) -> Iterator[subprocess.Popen[bytes]]:
+        """A run; it and all that it has started have ended afterwards."""
+        mark = uuid4().hex
+        scratch = self.folder / "tmp"
+        scratch.mkdir(exist_ok=True)
+        environment = {**os.environ, "FENCEPOST_LAKE": str(self.folder / "lake"), "TMPDIR": str(scratch)}
+        conf = ["spark.executor.memory=1g", *([f"spark.master={self.master}"] if self.master else [])]
+        command = [sys.executable, str(SCRIPT), str(self.config), run_on, *conf]
+        with self.said.open("wb") as said:
+            started = subprocess.Popen(
+                command, env={**environment, MARK: mark}, stdout=said, stderr=said, cwd=ROOT
+            )
+        try:
+            yield started
+        finally:
+            started.kill()
+            started.wait()
+        ends_by = time.monotonic() + 20
+        while left := _processes_with(mark):
+            assert time.monotonic() < ends_by, left
+            time.sleep(0.1)
+
+    @property
+    def said(self) -> Path:
+        """What the last run has said."""
+        return self.folder / "said"
+
+    def kill_in(self, step: str, run_on: str, chance: random.Random) -> None:
+        """A run that is killed in the first seconds of a step, unless it has ended before."""
+        with self.run(run_on) as run:
+            while run.poll() is None and f"{step} begins" not in self.said.read_text():
+                time.sleep(0.05)
+            with suppress(subprocess.TimeoutExpired):
+                run.wait(chance.uniform(0, 6 if run_on == "spark" else 2))
+
+    def run_to_the_end(self, run_on: str) -> None:
+        """A run that nothing disturbs."""
+        with self.run(run_on) as run:
+            assert run.wait(_LONGEST_S) == 0, self.said.read_text()[-5_000:]
+
+    def check(self, expected: Found) -> None:
+        """The rows are as expected, and nothing else is left."""
+        assert differences(_rows(self.settings), expected) == {}
+        assert left_behind(self.settings, lake.ensure(self.settings.lake)) == set()
+        of_runs = [each for each in (self.folder / "tmp").iterdir() if each.name.startswith("fencepost-")]
+        assert [each for each in of_runs if each.is_dir() and each.name != "fencepost-spark-warehouse"] == []
+
+
+def _processes_with(mark: str) -> list[str]:
+    """The command lines of the processes that have it in their environment."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if mark.encode() in (folder / "environ").read_bytes():
+                found.append((folder / "cmdline").read_text().replace("\0", " "))
+    return [each for each in found if each]
+
+
+def _undisturbed(config: Path, folder: Path) -> Found:
+    settings = replace(Site(config, folder).settings, run_on="process")
+    with pipeline.Run(settings) as run:
+        for name in ("capture", "rebuild", "judge"):
+            run.step(name)
+    return _rows(settings)
+
+
+def test_the_run_after_killed_ones_leaves_what_an_undisturbed_one_does(
+    captures: Path, tmp_path: Path
+) -> None:
+    config = captures / "markers-4.3.1" / "fencepost.toml"
+    site = Site(config, tmp_path)
+    (tmp_path / "undisturbed").mkdir()
+    expected = _undisturbed(config, tmp_path / "undisturbed")
+    chance = random.Random()
+    for step in chance.sample(STEPS, 2):
+        site.kill_in(step, "processes", chance)
+    site.run_to_the_end("processes")
+    site.check(expected)
+
+
+@pytest.fixture(scope="module")
+def healthy(captures: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Found]:
+    config = captures / "healthy-4.3.1" / "fencepost.toml"
+    return config, _undisturbed(config, tmp_path_factory.mktemp("undisturbed"))
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("run_on", ["processes", "spark"])
+def test_many_killed_runs(run_on: str, healthy: tuple[Path, Found], tmp_path: Path, times: int) -> None:
+    config, expected = healthy
+    for number in range(times):
+        chance = random.Random(number)
+        (tmp_path / str(number)).mkdir()
+        site = Site(config, tmp_path / str(number))
+        for step in (*STEPS, chance.choice(STEPS)):
+            site.kill_in(step, run_on, chance)
+        site.run_to_the_end(run_on)
+        site.check(expected)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Sequence[int]]]:
+    """A standalone cluster on this machine: the master's URL, and two workers of one core, by process id."""
+    folder = tmp_path_factory.mktemp("cluster")
+    ports = _free_ports(2)
+    master = f"spark://127.0.0.1:{ports[0]}"
+    with ExitStack() as started:
+
+        def start(kind: str, *arguments: str) -> int:
+            home = Path(pyspark.__file__).parent
+            command = [home / "bin" / "spark-class", f"org.apache.spark.deploy.{kind}", *arguments]
+            environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_HOME": str(home)}
+            with (folder / "said").open("ab") as said:
+                process = subprocess.Popen(command, env=environment, stdout=said, stderr=said, cwd=ROOT)
+            started.callback(process.wait)
+            started.callback(process.terminate)
+            return process.pid
+
+        start("master.Master", "--host", "127.0.0.1", "--port", str(ports[0]), "--webui-port", str(ports[1]))
+        workers = [
+            start(
+                "worker.Worker", "-c", "1", "-m", "2g", "-d", str(folder / str(number)),
+                "--host", "127.0.0.1", "--webui-port", "0", master,
+            )
+            for number in range(2)
+        ]  # fmt: skip
+        ends_by = time.monotonic() + 60
+        while (folder / "said").read_text().count("Successfully registered with master") < 2:
+            assert time.monotonic() < ends_by, (folder / "said").read_text()
+            time.sleep(0.2)
+        yield master, workers
+
+
+def _free_ports(count: int) -> list[int]:
+    with ExitStack() as bound:
+        sockets = [bound.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+
+
+@pytest.mark.faults
+def test_a_run_survives_its_executors(
+    cluster: tuple[str, Sequence[int]], healthy: tuple[Path, Found], tmp_path: Path, times: int
+) -> None:
+    master, workers = cluster
+    config, expected = healthy
+    for number in range(times):
+        chance = random.Random(number)
+        (tmp_path / str(number)).mkdir()
+        site = Site(config, tmp_path / str(number), master)
+        killed = 0
+        begun = time.monotonic()
+        with site.run("spark") as run:
+            while run.poll() is None:
+                assert time.monotonic() - begun < _LONGEST_S, site.said.read_text()[-5_000:]
+                time.sleep(chance.uniform(2, 8))
+                executors = [pid for worker in workers for pid in _children(worker)]
+                if executors and killed < 5:
+                    os.kill(chance.choice(executors), signal.SIGKILL)
+                    killed += 1
+            assert run.returncode == 0, site.said.read_text()[-5_000:]
+        assert killed > 2
+        site.check(expected)
+
+
+def _children(parent: int) -> list[int]:
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            # behind the name, which may hold anything
+            if int((folder / "stat").read_text().rpartition(")")[2].split()[1]) == parent:
+                found.append(int(folder.name))
+    return found
