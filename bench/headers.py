@@ -58,14 +58,18 @@ SHAPES = (
     Shape("16 KiB batches", 16 << 10, 1, large=False),
     Shape("1 KiB batches", 1 << 10, 0.1, large=False),
 )
+_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds of wall clock and of CPU."""
+    """Seconds of wall clock and of CPU; what took less than a tick of the system's clock took one."""
 
     wall: float
     cpu: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cpu", max(self.cpu, _TICK_S))
 
 
 def of_children(work: Callable[[], object]) -> Cost:

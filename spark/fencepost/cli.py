@@ -14,11 +14,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import get_args
 
 from fencepost import commands
 from fencepost.output import WRITERS
 from fencepost.protocols.base import UsageError
-from fencepost.settings import Settings, load
+from fencepost.settings import RunOn, Settings, load
 
 BAD_USAGE, FAILED = 2, 70
 OUTPUT_CLOSED = 128 + 13
@@ -127,11 +128,17 @@ def _parser() -> argparse.ArgumentParser:
         added.set_defaults(run=run)
         return added
 
-    command(
+    audit = command(
         "audit",
         commands.audit,
         "read what is new in the logs and judge it; exit 1 when something critical is violated, 3 when a "
         "cluster could not be judged",
+    )
+    audit.add_argument(
+        "--run-on",
+        choices=get_args(RunOn),
+        help="one process, processes on all cores of this machine, or Spark (default: engine.run_on of the "
+        "configuration, else by the size of the evidence)",
     )
     report = command("report", commands.report, "print what the last audit found")
     report.add_argument("--all", action="store_true", help="also what is unknown, and why")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import re
 import sys
 from collections.abc import Iterator
@@ -22,12 +23,13 @@ OK, VIOLATED, NOT_JUDGED = 0, 1, 3
 VERDICTS = "marts.fct_invariant_verdicts"
 
 
-def audit(settings: Settings, _: argparse.Namespace) -> int:
+def audit(settings: Settings, arguments: argparse.Namespace) -> int:
     """Audit, and print the findings."""
     from fencepost import pipeline, report
     from fencepost.outcomes import headline
     from fencepost.reading import open_lake
 
+    settings = dataclasses.replace(settings, run_on=arguments.run_on or settings.run_on)
     with pipeline.Run(settings) as run:
         result = pipeline.audit(run)
     with open_lake(settings) as lake:

@@ -164,12 +164,14 @@ def audit(run: Run, sinks: Sequence[Sink] = ()) -> GateResult:
 
 
 def run_step(name: str, config: str | None = None, run_id: str | None = None) -> Summary:
-    """Run one step, for a scheduler; ``config``: the path of the configuration.
+    """Run one step, for a scheduler; ``config``: the path of the configuration. The step is done on Spark if
+    the configuration does not say otherwise.
 
     Returns its summary as plain values. Waits while another run writes to the lake. Raises what the step
     raises, LockError, and GateFailed if the gate is closed.
     """
     settings = load(Path(config) if config else None)
+    settings = dataclasses.replace(settings, run_on=settings.run_on or "spark")
     with locked(settings), Run(settings, run_id) as run:
         return run.step(name)
 

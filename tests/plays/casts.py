@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 import time
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from scenario import Stage as LabStage
 from truth import GroundTruth
 
 _TOPICS = {"orders": 3, "shipped": 2, "audit": 2}
+_CLEANUP_S = 60.0  # they end by themselves, and the machine may be busy
 _PYTHON = ("librdkafka", "kafka-python", "aiokafka")
 
 
@@ -32,6 +34,7 @@ class Casts:
         self._clients: Clients | None = None
         self._lab: LabStage | None = None
         self._started: set[str] = set()
+        self._running: list[subprocess.Popen[bytes]] = []
 
     def do_cast(self, step: Step) -> None:
         maker = step["maker"]
@@ -56,7 +59,7 @@ class Casts:
         elif maker in ("java-classic", "java-consumer"):
             clients.consumer(maker, maker, "orders", autocommit=True, protocol="CLASSIC")
         elif maker in _PYTHON:
-            natural.start_clients(stage, seconds, (maker,))
+            self._running += natural.start_clients(stage, seconds, (maker,))
         elif maker == "franz":
             if shutil.which("go") is None:
                 raise LabError("franz-go needs go")
@@ -79,7 +82,10 @@ class Casts:
         return self._lab
 
     def stop(self) -> None:
-        """End all clients cleanly, and wait for them."""
+        """End all clients cleanly, and wait for them: Kafka's answers at the end must be its last."""
+        for each in self._running:
+            each.wait(_CLEANUP_S)
+        self._running.clear()
         if self._clients is not None:
             self._clients.__exit__(None, None, None)
             time.sleep(0.5)

@@ -6,7 +6,7 @@ the faults and the progress of a run always agree.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import BinaryIO
 
@@ -190,15 +190,21 @@ def unread_packing(file: BinaryIO) -> str | None:
     return next((name for begin, name in _PACKINGS.items() if head.startswith(begin)), None)
 
 
-def bundles(sources: list[Source], size: int = 32 << 20) -> Iterator[list[Source]]:
-    """Sources grouped into tasks: a large file alone, small files together until they are worth a task."""
+def bundles(groups: Iterable[Sequence[Source]], size: int = 32 << 20) -> Iterator[list[Source]]:
+    """Groups of sources in tasks: a large group alone, small ones together until they are worth a task. The
+    sources of a task come in the order of their costs, the largest first.
+    """
     bundle: list[Source] = []
     weight = 0
-    for source in sorted(sources, key=lambda each: -each.cost):
-        bundle.append(source)
-        weight += source.cost
+    for group in sorted(groups, key=_cost, reverse=True):
+        bundle += group
+        weight += _cost(group)
         if weight >= size:
-            yield bundle
+            yield sorted(bundle, key=lambda each: -each.cost)
             bundle, weight = [], 0
     if bundle:
-        yield bundle
+        yield sorted(bundle, key=lambda each: -each.cost)
+
+
+def _cost(sources: Iterable[Source]) -> int:
+    return sum(each.cost for each in sources)

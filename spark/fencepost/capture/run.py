@@ -33,7 +33,16 @@ from fencepost.capture.kinds import Kind
 from fencepost.capture.log_dirs import base_offset, has_no_replicas, with_known_topic_ids
 from fencepost.capture.missing_segments import missing_segments
 from fencepost.capture.notes import Notes
-from fencepost.capture.plan import SEGMENT, Origin, Plan, Source, bundles, is_text, unread_packing
+from fencepost.capture.plan import (
+    SEGMENT,
+    Origin,
+    Partition,
+    Plan,
+    Source,
+    bundles,
+    is_text,
+    unread_packing,
+)
 from fencepost.capture.progress import Progress, planned
 from fencepost.capture.rows import OUTCOME, packed, unreadable
 from fencepost.capture.silent_logs import silent_logs
@@ -49,9 +58,6 @@ _log = logging.getLogger(__name__)
 
 # Conditions for each topic leave out more of a large table, but thousands of them could not be planned.
 _FEW_TOPICS = 32
-# One process reads logs in bounded memory, with half of Spark's CPU: Spark is worth it where several cores
-# have minutes of work.
-_ONE_PROCESS_READS = 8
 
 
 @dataclass(frozen=True)
@@ -89,7 +95,7 @@ def capture(
     notes = Notes(settings, catalog, plan, run_id, now)
     targets = [_target(kind, table, some) for kind, some in _of_kinds(plan) for table in kind.tables]
     if targets:
-        engine = engine_for(sum(source.cost for source in plan.sources) // _ONE_PROCESS_READS, "capture")
+        engine = engine_for(sum(source.cost for source in plan.sources), "capture")
         for done in engine.spread_into(_tasks(plan), readers.read_all, targets, OUTCOME):
             notes.add(done.reported.to_pylist())
             added |= {name: added[name] + count for name, count in done.added.items()}
@@ -169,15 +175,24 @@ def _target(kind: Kind, table: Table, sources: Sequence[Source]) -> Target:
 
 def _tasks(plan: Plan) -> list[list[Source]]:
     """The sources in tasks. Those that are read again are one task. Logs in text come broker by broker,
-    since they are noted that way.
+    since they are noted that way. All replicas of a partition are in one task, which then finds what they
+    have in common.
     """
     again = [source for source in plan.sources if source.origin in plan.to_read_again]
-    parts: dict[object, list[Source]] = defaultdict(list)
+    of_brokers: dict[object, list[list[Source]]] = defaultdict(list)
+    of_partitions: dict[Partition, list[Source]] = defaultdict(list)
     for source in plan.sources:
-        if source.origin not in plan.to_read_again:
-            parts[source.logs_of].append(source)
+        if source.origin in plan.to_read_again:
+            continue
+        if source.logs_of is None:
+            of_partitions[source.cluster, source.topic, source.partition].append(source)
+        else:
+            of_brokers[source.logs_of].append([source])
+    of_brokers[None] = list(of_partitions.values())
     tasks = [
-        task for _, part in sorted(parts.items(), key=lambda each: str(each[0])) for task in bundles(part)
+        task
+        for _, part in sorted(of_brokers.items(), key=lambda each: str(each[0]))
+        for task in bundles(part)
     ]
     return [*([again] if again else []), *tasks]
 

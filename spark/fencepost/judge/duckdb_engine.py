@@ -71,6 +71,8 @@ class DuckEngine:
         self._kinds: dict[str, str] = {}
         self._chosen: Where | None = None
         self.connection = duckdb.connect(config=spilling_to(scratch))
+        # a forked process has no main module, so DuckDB takes it for an interactive one
+        self.connection.execute("SET enable_progress_bar = false")
         if threads is not None:
             self.connection.execute(f"SET threads = {threads}")
         self.connection.execute("SET TimeZone = 'UTC'")

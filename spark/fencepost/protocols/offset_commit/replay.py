@@ -40,7 +40,11 @@ from fencepost.protocols.offset_commit.witnesses import Witnesses
 from fencepost.replay.columns import Columns
 from fencepost.replay.coordinator_logs import UNKNOWN, end_of_log
 from fencepost.replay.garbage_collection import collection_paused
-from fencepost.replay.group_coordinator.conversions import Endings, batches_of
+from fencepost.replay.group_coordinator.conversions import (
+    Endings,
+    batches_of,
+    with_unwritten_ends,
+)
 from fencepost.replay.group_coordinator.evidence import ShardRows, placed, placed_rows, without_compacted
 from fencepost.replay.group_coordinator.records import (
     CLASSIC_METADATA,
@@ -158,6 +162,7 @@ class GroupCoordinatorShard:
             yield from ((columns.table, rows) for rows in columns.take(at_least))
 
     def _replay_group(self, group_id: str, evidence: GroupEvidence) -> Iterator[tuple[Table, pa.Table]]:
+        evidence.records[:] = with_unwritten_ends(evidence.records)
         endings = Endings()
         batches = [(batch, endings.of(batch)) for batch in batches_of(evidence.records)]
         states = GroupStates(evidence.records, [end for _, ends in batches for end in ends])

@@ -8,7 +8,11 @@ from functools import cached_property
 
 from fencepost.protocols.ownership_claim.records import GenerationRecord
 from fencepost.replay.coordinator_logs import ONLY, Incarnation, end_of_log
-from fencepost.replay.group_coordinator.conversions import Endings, batches_of
+from fencepost.replay.group_coordinator.conversions import (
+    Endings,
+    batches_of,
+    with_unwritten_ends,
+)
 from fencepost.replay.group_coordinator.lives import Lives
 from fencepost.replay.group_coordinator.records import GroupRecord
 from fencepost.replay.histories import Interval, Point, interval
@@ -96,7 +100,7 @@ def replay(
     pieces, endings, log_end = LifePieces(), Endings(), end_of_log(stretches, incarnation)
     generations: list[Generation] = []
     newest: Generation | None = None
-    for batch in batches_of(records):
+    for batch in batches_of(with_unwritten_ends(records)):
         stretch = batch[0].stretch
         if newest is not None and newest.record.stretch != stretch:
             _close(newest, stretches)

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from itertools import groupby
+from typing import TypeVar
 
 from fencepost.replay.group_coordinator.records import (
     CLASSIC_METADATA,
+    CONSUMER_MEMBER,
     CONSUMER_METADATA,
     EPOCH_TYPES,
     GroupRecord,
+    Record,
 )
+
+R = TypeVar("R", bound=GroupRecord)
 
 _OTHER = {CLASSIC_METADATA: CONSUMER_METADATA, CONSUMER_METADATA: CLASSIC_METADATA}
 
@@ -21,6 +27,46 @@ def batches_of(records: Sequence[GroupRecord]) -> Iterator[list[GroupRecord]]:
     """
     for _, batch in groupby(records, key=lambda record: record.base_offset):
         yield list(batch)
+
+
+def with_unwritten_ends(records: Sequence[R]) -> list[R | GroupRecord]:
+    """The records of a group, and a tombstone before each record of a classic group that replaces an empty
+    consumer group whose end was never written.
+
+    A JoinGroup makes the coordinator forget an empty consumer group at once (GroupMetadataManager,
+    maybeDeleteEmptyConsumerGroup); if it is then refused, the tombstones are dropped with the error, and the
+    next JoinGroup creates a classic group of which generations begin anew.
+    """
+    found: list[R | GroupRecord] = []
+    metadata: GroupRecord | None = None
+    members: set[str | None] = set()
+    for record in records:
+        if record.type == CONSUMER_MEMBER:
+            (members.discard if record.tombstone else members.add)(record.member_id)
+        elif record.type in EPOCH_TYPES:
+            if _replaces(record, metadata) and not members:
+                found.append(_tombstone(record))
+            metadata = record
+        found.append(record)
+    return found
+
+
+def _replaces(record: GroupRecord, before: GroupRecord | None) -> bool:
+    return (
+        before is not None
+        and (before.type, record.type) == (CONSUMER_METADATA, CLASSIC_METADATA)
+        and before.stretch == record.stretch
+        and not (before.tombstone or record.tombstone)
+    )
+
+
+def _tombstone(of: GroupRecord) -> GroupRecord:
+    return GroupRecord(
+        type=CONSUMER_METADATA,
+        group_id=of.group_id,
+        tombstone=True,
+        **{each.name: getattr(of, each.name) for each in fields(Record)},
+    )
 
 
 class Endings:
