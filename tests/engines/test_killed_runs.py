@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import uuid4
 
+import psutil
 import pyspark
 import pytest
 from audits import Found, differences, rows_in
@@ -44,7 +45,7 @@ class Site:
 
     config: Path
     folder: Path
-    master: str | None = None
+    conf: Sequence[str] = ()
 
     @property
     def settings(self) -> Settings:
@@ -60,11 +61,15 @@ class Site:
         scratch = self.folder / "tmp"
         scratch.mkdir(exist_ok=True)
         environment = {**os.environ, "FENCEPOST_LAKE": str(self.folder / "lake"), "TMPDIR": str(scratch)}
-        conf = ["spark.executor.memory=1g", *([f"spark.master={self.master}"] if self.master else [])]
-        command = [sys.executable, str(SCRIPT), str(self.config), run_on, *conf]
+        command = [sys.executable, str(SCRIPT), str(self.config), run_on, *self.conf]
         with self.said.open("wb") as said:
             started = subprocess.Popen(
-                command, env={**environment, MARK: mark}, stdout=said, stderr=said, cwd=ROOT
+                command,
+                env={**environment, MARK: mark},
+                stdout=said,
+                stderr=said,
+                cwd=ROOT,
+                start_new_session=True,
             )
         try:
             yield started
@@ -81,13 +86,22 @@ class Site:
         """What the last run has said."""
         return self.folder / "said"
 
-    def kill_in(self, step: str, run_on: str, chance: random.Random) -> None:
-        """A run that is killed in the first seconds of a step, unless it has ended before."""
+    def end_in(self, step: str, run_on: str, chance: random.Random) -> None:
+        """A run that is ended in the first seconds of a step, unless it has ended before: killed, asked to
+        end, or by Ctrl-C, which all its processes get.
+        """
         with self.run(run_on) as run:
             while run.poll() is None and f"{step} begins" not in self.said.read_text():
                 time.sleep(0.05)
             with suppress(subprocess.TimeoutExpired):
                 run.wait(chance.uniform(0, 6 if run_on == "spark" else 2))
+            sent = chance.choice((signal.SIGKILL, signal.SIGTERM, signal.SIGINT))
+            if run.poll() is None and sent == signal.SIGINT:
+                os.killpg(run.pid, sent)
+                run.wait(30)
+                assert self.said.read_text().count("Traceback (most recent call last)") <= 2
+            elif run.poll() is None:
+                run.send_signal(sent)
 
     def run_to_the_end(self, run_on: str) -> None:
         """A run that nothing disturbs."""
@@ -105,11 +119,11 @@ class Site:
 def _processes_with(mark: str) -> list[str]:
     """The command lines of the processes that have it in their environment."""
     found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            if mark.encode() in (folder / "environ").read_bytes():
-                found.append((folder / "cmdline").read_text().replace("\0", " "))
-    return [each for each in found if each]
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if process.environ().get(MARK) == mark:
+                found.append(" ".join(process.cmdline()))
+    return found
 
 
 def _undisturbed(config: Path, folder: Path) -> Found:
@@ -120,7 +134,7 @@ def _undisturbed(config: Path, folder: Path) -> Found:
     return _rows(settings)
 
 
-def test_the_run_after_killed_ones_leaves_what_an_undisturbed_one_does(
+def test_the_run_after_some_that_were_ended_leaves_what_an_undisturbed_one_does(
     captures: Path, tmp_path: Path
 ) -> None:
     config = captures / "markers-4.3.1" / "fencepost.toml"
@@ -129,7 +143,7 @@ def test_the_run_after_killed_ones_leaves_what_an_undisturbed_one_does(
     expected = _undisturbed(config, tmp_path / "undisturbed")
     chance = random.Random()
     for step in chance.sample(STEPS, 2):
-        site.kill_in(step, "processes", chance)
+        site.end_in(step, "processes", chance)
     site.run_to_the_end("processes")
     site.check(expected)
 
@@ -149,7 +163,7 @@ def test_many_killed_runs(run_on: str, healthy: tuple[Path, Found], tmp_path: Pa
         (tmp_path / str(number)).mkdir()
         site = Site(config, tmp_path / str(number))
         for step in (*STEPS, chance.choice(STEPS)):
-            site.kill_in(step, run_on, chance)
+            site.end_in(step, run_on, chance)
         site.run_to_the_end(run_on)
         site.check(expected)
 
@@ -162,24 +176,35 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Seq
     master = f"spark://127.0.0.1:{ports[0]}"
     with ExitStack() as started:
 
-        def start(kind: str, *arguments: str) -> int:
+        def start(kind: str, host: str, *arguments: str) -> int:
             home = Path(pyspark.__file__).parent
-            command = [home / "bin" / "spark-class", f"org.apache.spark.deploy.{kind}", *arguments]
-            environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_HOME": str(home)}
+            name = f"org.apache.spark.deploy.{kind}"
+            command = [home / "bin" / "spark-class", name, "--host", host, *arguments]
+            environment = {**os.environ, "SPARK_LOCAL_IP": host, "SPARK_HOME": str(home)}
             with (folder / "said").open("ab") as said:
                 process = subprocess.Popen(command, env=environment, stdout=said, stderr=said, cwd=ROOT)
             started.callback(process.wait)
             started.callback(process.terminate)
             return process.pid
 
-        start("master.Master", "--host", "127.0.0.1", "--port", str(ports[0]), "--webui-port", str(ports[1]))
+        start("master.Master", "127.0.0.1", "--port", str(ports[0]), "--webui-port", str(ports[1]))
+        # a task is not run twice on one host
         workers = [
             start(
-                "worker.Worker", "-c", "1", "-m", "2g", "-d", str(folder / str(number)),
-                "--host", "127.0.0.1", "--webui-port", "0", master,
+                "worker.Worker",
+                host,
+                "-c",
+                "1",
+                "-m",
+                "2g",
+                "-d",
+                str(folder / host),
+                "--webui-port",
+                "0",
+                master,
             )
-            for number in range(2)
-        ]  # fmt: skip
+            for host in ("127.0.0.1", "127.0.0.2")
+        ]
         ends_by = time.monotonic() + 60
         while (folder / "said").read_text().count("Successfully registered with master") < 2:
             assert time.monotonic() < ends_by, (folder / "said").read_text()
@@ -204,27 +229,49 @@ def test_a_run_survives_its_executors(
     for number in range(times):
         chance = random.Random(number)
         (tmp_path / str(number)).mkdir()
-        site = Site(config, tmp_path / str(number), master)
+        site = Site(config, tmp_path / str(number), (f"spark.master={master}", "spark.executor.memory=1g"))
         killed = 0
         begun = time.monotonic()
         with site.run("spark") as run:
             while run.poll() is None:
                 assert time.monotonic() - begun < _LONGEST_S, site.said.read_text()[-5_000:]
                 time.sleep(chance.uniform(2, 8))
-                executors = [pid for worker in workers for pid in _children(worker)]
+                executors = [child for worker in workers for child in psutil.Process(worker).children()]
                 if executors and killed < 5:
-                    os.kill(chance.choice(executors), signal.SIGKILL)
+                    chance.choice(executors).kill()
                     killed += 1
             assert run.returncode == 0, site.said.read_text()[-5_000:]
         assert killed > 2
         site.check(expected)
 
 
-def _children(parent: int) -> list[int]:
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            # behind the name, which may hold anything
-            if int((folder / "stat").read_text().rpartition(")")[2].split()[1]) == parent:
-                found.append(int(folder.name))
-    return found
+@pytest.mark.faults
+def test_tasks_that_spark_runs_twice(
+    cluster: tuple[str, Sequence[int]], captures: Path, tmp_path: Path
+) -> None:
+    """Spark starts a task again that takes long, and the slower one is dropped."""
+    master, _ = cluster
+    config = captures / "markers-4.3.1" / "fencepost.toml"
+    (tmp_path / "undisturbed").mkdir()
+    expected = _undisturbed(config, tmp_path / "undisturbed")
+    events = tmp_path / "events"
+    events.mkdir()
+    conf = {
+        "spark.master": master,
+        "spark.executor.memory": "1g",
+        "spark.speculation": "true",
+        "spark.speculation.interval": "20ms",
+        "spark.speculation.minTaskRuntime": "0ms",
+        "spark.speculation.multiplier": "1.01",
+        "spark.speculation.quantile": "0.1",
+        "spark.speculation.task.duration.threshold": "50ms",
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.compress": "false",
+        "spark.eventLog.dir": events.as_uri(),
+    }
+    site = Site(config, tmp_path, [f"{name}={value}" for name, value in conf.items()])
+    site.run_to_the_end("spark")
+    lines = [line for file in events.rglob("*") if file.is_file() for line in file.read_text().splitlines()]
+    ended = [line for line in lines if line.startswith('{"Event":"SparkListenerTaskEnd"')]
+    assert sum('"Speculative":true' in line for line in ended) > 5
+    site.check(expected)
