@@ -32,7 +32,8 @@ SCRIPT = Path(__file__).with_name("support") / "steps.py"
 MARK = "FENCEPOST_TEST_RUN"
 """A variable of the environment by which the processes of a run are found."""
 
-_LONGEST_S = 300.0
+_LONGEST_S, _SLOW_S = 900.0, 240.0
+"""A machine that does other work is slow."""
 
 
 def _rows(settings: Settings) -> Found:
@@ -76,7 +77,7 @@ class Site:
         finally:
             started.kill()
             started.wait()
-        ends_by = time.monotonic() + 20
+        ends_by = time.monotonic() + _SLOW_S
         while left := _processes_with(mark):
             assert time.monotonic() < ends_by, left
             time.sleep(0.1)
@@ -98,7 +99,7 @@ class Site:
             sent = chance.choice((signal.SIGKILL, signal.SIGTERM, signal.SIGINT))
             if run.poll() is None and sent == signal.SIGINT:
                 os.killpg(run.pid, sent)
-                run.wait(30)
+                run.wait(_SLOW_S)
                 assert self.said.read_text().count("Traceback (most recent call last)") <= 2
             elif run.poll() is None:
                 run.send_signal(sent)
@@ -205,7 +206,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Seq
             )
             for host in ("127.0.0.1", "127.0.0.2")
         ]
-        ends_by = time.monotonic() + 60
+        ends_by = time.monotonic() + _SLOW_S
         while (folder / "said").read_text().count("Successfully registered with master") < 2:
             assert time.monotonic() < ends_by, (folder / "said").read_text()
             time.sleep(0.2)

@@ -173,3 +173,5 @@ def test_a_row_behind_one_that_is_compared_again_is_not_stored_before_it(
     assert _append(engine, run, ["c"]) == 2
     stored = lake.scan(catalog, GROUPS, ("group_id", "group_epoch")).to_pylist()
     assert {row["group_id"]: row["group_epoch"] for row in stored} == {"a": 0, "b": 1}
+    # one commit for the first task, and one for all whose rows were compared again
+    assert len(catalog.load_table(GROUPS.name).metadata.snapshots) == 2
