@@ -169,6 +169,20 @@ def test_many_killed_runs(run_on: str, healthy: tuple[Path, Found], tmp_path: Pa
         site.check(expected)
 
 
+@pytest.mark.faults
+def test_a_run_whose_jvm_is_killed_says_so(captures: Path, tmp_path: Path) -> None:
+    site = Site(captures / "markers-4.3.1" / "fencepost.toml", tmp_path)
+    with site.run("spark") as run:
+        while "judge begins" not in site.said.read_text():
+            assert run.poll() is None, site.said.read_text()
+            time.sleep(0.05)
+        (jvm,) = (each for each in psutil.Process(run.pid).children(recursive=True) if each.name() == "java")
+        jvm.kill()
+        assert run.wait(_SLOW_S) != 0
+    assert "Spark's JVM has ended. If the system lacks memory" in site.said.read_text()
+    site.run_to_the_end("spark")
+
+
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Sequence[int]]]:
     """A standalone cluster on this machine: the master's URL, and two workers of one core, by process id."""

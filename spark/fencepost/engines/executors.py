@@ -7,10 +7,11 @@ executors but what Spark's lineage makes again, so they may be lost at any momen
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import RDD, SparkContext
 from pyspark.errors import PySparkException
 
@@ -36,7 +37,8 @@ class Executors:
     @property
     def cores(self) -> int:
         """How many tasks run at once."""
-        return int(self._context.defaultParallelism)
+        with _in_one_sentence("cores"):
+            return int(self._context.defaultParallelism)
 
     def run(self, what: str, items: Sequence[T], work: Callable[[T], R]) -> list[R]:
         """The results of a task for each item: a job of one stage."""
@@ -47,7 +49,8 @@ class Executors:
             with carrying():
                 return work_on(item)
 
-        return self._collected(what, self._spread(packed).map(done), len(items))
+        with _in_one_sentence(what):
+            return self._collected(what, self._spread(packed).map(done), len(items))
 
     def shuffle(
         self,
@@ -69,8 +72,9 @@ class Executors:
             with carrying():
                 yield work(value for _, value in pairs)
 
-        shuffled = self._spread(packed).flatMap(pairs).partitionBy(buckets, int).mapPartitions(done)
-        return self._collected(what, shuffled, len(items) + buckets)
+        with _in_one_sentence(what):
+            shuffled = self._spread(packed).flatMap(pairs).partitionBy(buckets, int).mapPartitions(done)
+            return self._collected(what, shuffled, len(items) + buckets)
 
     def stop(self) -> None:
         """Whoever opened the context stops it."""
@@ -87,12 +91,23 @@ class Executors:
             return sum(each.numCompletedTasks for each in stages if each)
 
         with Progress(what, tasks, done):
-            try:
-                found: list[Any] = rows.collect()
-            except (Py4JJavaError, PySparkException) as error:
-                told = str(error)
-                raise carried(told) or TaskError(f"{what}: {_reason(told)}") from None
+            found: list[Any] = rows.collect()
         return found
+
+
+@contextmanager
+def _in_one_sentence(what: str) -> Iterator[None]:
+    """What Spark and its JVM raise becomes the error of the task, or one sentence."""
+    try:
+        yield
+    except (Py4JJavaError, PySparkException) as error:
+        told = str(error)
+        raise carried(told) or TaskError(f"{what}: {_reason(told)}") from None
+    except (Py4JError, OSError, EOFError):
+        raise TaskError(
+            f"{what}: Spark's JVM has ended. If the system lacks memory, it has killed it: lower "
+            "spark.driver.memory or the number of cores. Otherwise the reason is at the end of its log."
+        ) from None
 
 
 def _reason(told: str) -> str:
