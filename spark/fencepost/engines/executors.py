@@ -37,7 +37,7 @@ class Executors:
     @property
     def cores(self) -> int:
         """How many tasks run at once."""
-        with _in_one_sentence("cores"):
+        with _in_one_sentence("Spark"):
             return int(self._context.defaultParallelism)
 
     def run(self, what: str, items: Sequence[T], work: Callable[[T], R]) -> list[R]:
@@ -116,8 +116,9 @@ def _reason(told: str) -> str:
     _, _, in_python = failure.partition("Traceback (most recent call last):")
     # a stack is indented, and its error is behind it
     errors = [line for line in in_python.splitlines() if line and not line[0].isspace()]
-    last = failure.rpartition("most recent failure: ")[2].strip()
-    return f"Spark gave the job up: {(errors or last.splitlines() or ['it does not say why'])[0]}"
+    # py4j says first which function it has called
+    raised = failure.partition("\n: ")[2].rpartition("most recent failure: ")[2].splitlines()
+    return f"Spark gave the job up: {[*errors, *raised, 'it does not say why'][0]}"
 
 
 def _stages(tracker: Any) -> list[int]:
