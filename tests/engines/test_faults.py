@@ -20,6 +20,7 @@ from fencepost.engines.backends import Backend
 from fencepost.engines.processes import Processes
 from fencepost.engines.scratch import Scratches
 from fencepost.engines.tasks import TaskEngine
+from fencepost.lock import identity, locked
 from fencepost.settings import Lake, Settings
 from fencepost.tables import BATCHES, LOG_ENDS
 
@@ -99,3 +100,11 @@ def test_what_a_run_of_another_machine_may_still_write_stays_for_days(
     monkeypatch.setattr(scratch, "STALE", timedelta(seconds=-1))
     Scratches(catalog, "here").remove()
     assert left_behind(settings, catalog, [BATCHES]) == set()
+
+
+def test_runs_of_one_lake_on_one_machine_have_the_same_lock(empty_lake: Callable[[], Settings]) -> None:
+    first, second = empty_lake(), empty_lake()
+    named = identity(first)
+    with locked(first):
+        assert identity(first) == named
+    assert identity(second) != named
