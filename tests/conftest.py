@@ -190,8 +190,9 @@ WITH = {"test_cli.py": "dags"}
 
 
 SPARK = (
-    "bench/test_generated_cluster.py", "capture/*", "dbt", "e2e", "iceberg/test_catalog.py", "judge",
-    "protocols", "protocols/leader_epoch", "test_lake.py", "test_plot.py", "test_reading.py", "test_views.py",
+    "bench/test_generated_cluster.py", "capture/*", "dbt", "e2e", "engines/test_failing_tasks.py",
+    "iceberg/test_catalog.py", "judge", "protocols", "protocols/leader_epoch", "test_lake.py", "test_plot.py",
+    "test_reading.py", "test_views.py",
     "tlasql/test_agreement.py", "tlasql/test_corpus.py", "tlasql/test_generated.py", "tlasql/test_traps.py",
 )  # fmt: skip
 """Those of them that run Spark: its first queries take a process longer than all later ones."""

@@ -22,6 +22,7 @@ SMALLEST = {
     "arrivals": ("CASES=1", "PYTEST_ADDOPTS=-k grown-1"),
     "bench": ("BENCH=--smallest",),
     "captures": ("RECORD=idempotent --version 4.3.1 --out {folder}",),
+    "faults": ("KILLS=1", "PYTEST_ADDOPTS=-k processes"),
     "diff": ("TIMES=1", "PYTEST_ADDOPTS=-k agreement"),
     "search": ("SECONDS_OF_SEARCH=5",),
     "plays": ("PLAYS=1",),

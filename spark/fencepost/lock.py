@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from hashlib import sha256
 from typing import TextIO
 
 from fencepost.places import run_folder
@@ -49,6 +50,16 @@ def locked(settings: Settings, wait_s: float = WAIT_S) -> Iterator[None]:
         file.write(f"process {os.getpid()} on {socket.gethostname()}, since {datetime.now(UTC):%F %T} UTC")
         file.flush()
         yield
+
+
+def identity(settings: Settings) -> str:
+    """A name of the lake's lock that the locks of other machines do not have."""
+    path = run_folder(settings) / FILE
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    found = path.stat()
+    told = f"{socket.gethostname()} {found.st_dev} {found.st_ino}"
+    return sha256(told.encode()).hexdigest()[:12]
 
 
 def _acquire(file: TextIO, wait_s: float) -> None:

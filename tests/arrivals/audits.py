@@ -135,7 +135,7 @@ class Site:
         put(self.whole, self.logs)
         noted = lake.scan(catalog, CHAPTERS).to_pylist()
         self.chapters = {(row["cluster"], row["chapter"]): row["revision"] for row in noted}
-        return _rows(catalog, verdicts=audits[-1].judges)
+        return rows_in(catalog, verdicts=audits[-1].judges)
 
     @property
     def _settings(self) -> Settings:
@@ -186,7 +186,8 @@ def _killed_at(commit: int | None) -> Iterator[None]:
         yield
 
 
-def _rows(catalog: Catalog, *, verdicts: bool) -> Found:
+def rows_in(catalog: Catalog, *, verdicts: bool) -> Found:
+    """The rows of a lake, less what tells of the runs; ``verdicts``: those of verdicts, too."""
     bronze = (*BRONZE, *OF_PROTOCOLS)
     found = {table.name: _counted(catalog, table, OF_RUN | FOUND_AT - set(table.key)) for table in bronze}
     del found[FILES.name]

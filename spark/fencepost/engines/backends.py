@@ -16,7 +16,10 @@ R = TypeVar("R")
 
 
 class Backend(Protocol):
-    """Runs jobs. A task may be run twice, also at the same time; the result of one of them counts."""
+    """Runs jobs. A task may be run twice, also at the same time; the result of one of them counts.
+
+    An error in a task is raised by the job as the same error. Raises TaskError if the tasks cannot be run.
+    """
 
     name: str
 

@@ -7,12 +7,16 @@ executors but what Spark's lineage makes again, so they may be lost at any momen
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
-from pyspark import SparkContext
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark import RDD, SparkContext
+from pyspark.errors import PySparkException
 
 from fencepost.engines.backends import Packed, R, T
+from fencepost.engines.errors import TaskError, carried, carrying
 from fencepost.engines.progress import Progress
 
 
@@ -33,13 +37,20 @@ class Executors:
     @property
     def cores(self) -> int:
         """How many tasks run at once."""
-        return int(self._context.defaultParallelism)
+        with _in_one_sentence("Spark"):
+            return int(self._context.defaultParallelism)
 
     def run(self, what: str, items: Sequence[T], work: Callable[[T], R]) -> list[R]:
         """The results of a task for each item: a job of one stage."""
         packed = Packed(items)
-        rows = self._context.parallelize(packed.items, max(1, len(items)))
-        return self._collected(what, rows.map(packed.loading(work)), len(items))
+        work_on = packed.loading(work)
+
+        def done(item: bytes) -> R:
+            with carrying():
+                return work_on(item)
+
+        with _in_one_sentence(what):
+            return self._collected(what, self._spread(packed).map(done), len(items))
 
     def shuffle(
         self,
@@ -51,16 +62,25 @@ class Executors:
     ) -> list[R]:
         """The results of a task for each bucket: a job of two stages."""
         packed = Packed(items)
-        rows = self._context.parallelize(packed.items, max(1, len(items))).flatMap(packed.loading(spread))
+        spread_item = packed.loading(spread)
 
-        def reduce(pairs: Iterable[tuple[int, Any]]) -> Iterable[R]:
-            yield work(value for _, value in pairs)
+        def pairs(item: bytes) -> Iterator[tuple[int, Any]]:
+            with carrying():
+                yield from spread_item(item)
 
-        shuffled = rows.partitionBy(buckets, int).mapPartitions(reduce)
-        return self._collected(what, shuffled, len(items) + buckets)
+        def done(pairs: Iterable[tuple[int, Any]]) -> Iterator[R]:
+            with carrying():
+                yield work(value for _, value in pairs)
+
+        with _in_one_sentence(what):
+            shuffled = self._spread(packed).flatMap(pairs).partitionBy(buckets, int).mapPartitions(done)
+            return self._collected(what, shuffled, len(items) + buckets)
 
     def stop(self) -> None:
         """Whoever opened the context stops it."""
+
+    def _spread(self, packed: Packed) -> RDD[bytes]:
+        return self._context.parallelize(packed.items, max(1, len(packed.items)))
 
     def _collected(self, what: str, rows: Any, tasks: int) -> list[Any]:
         self._context.setJobDescription(what)
@@ -73,6 +93,32 @@ class Executors:
         with Progress(what, tasks, done):
             found: list[Any] = rows.collect()
         return found
+
+
+@contextmanager
+def _in_one_sentence(what: str) -> Iterator[None]:
+    """What Spark and its JVM raise becomes the error of the task, or one sentence."""
+    try:
+        yield
+    except (Py4JJavaError, PySparkException) as error:
+        told = str(error)
+        raise carried(told) or TaskError(f"{what}: {_reason(told)}") from None
+    except (Py4JError, OSError, EOFError):
+        raise TaskError(
+            f"{what}: Spark's JVM has ended. If the system lacks memory, it has killed it: lower "
+            "spark.driver.memory or the number of cores. Otherwise the reason is at the end of its log."
+        ) from None
+
+
+def _reason(told: str) -> str:
+    """Why Spark gave a job up, without the stacks of the JVM and of Python."""
+    failure = told.partition("Driver stacktrace:")[0]
+    _, _, in_python = failure.partition("Traceback (most recent call last):")
+    # a stack is indented, and its error is behind it
+    errors = [line for line in in_python.splitlines() if line and not line[0].isspace()]
+    # py4j says first which function it has called
+    raised = failure.partition("\n: ")[2].rpartition("most recent failure: ")[2].splitlines()
+    return f"Spark gave the job up: {[*errors, *raised, 'it does not say why'][0]}"
 
 
 def _stages(tracker: Any) -> list[int]:

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
+import os
 import pickle
+import shutil
+import signal
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import suppress
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
+from threading import Thread
 from typing import Any, BinaryIO
 
 from pyspark import cloudpickle
 
 from fencepost.engines import available_cores
 from fencepost.engines.backends import Packed, R, T
+from fencepost.engines.errors import CarriedError, TaskError, carried, carrying
 from fencepost.engines.progress import Progress
 
 PRELOADED = "fencepost.engines.forked"
+_log = logging.getLogger(__name__)
 
 
 class Processes:
@@ -48,33 +57,33 @@ class Processes:
         with tempfile.TemporaryDirectory(dir=self._folder.name) as name:
             folder = Path(name)
 
-            def store(numbered: tuple[int, bytes]) -> None:
+            def store(numbered: tuple[int, bytes]) -> Counter[int]:
                 number, item = numbered
-                files: dict[int, BinaryIO] = {}
-                try:
+                values = Counter[int]()
+                with ExitStack() as files:
+                    of_bucket: dict[int, BinaryIO] = {}
                     for bucket, value in spread_item(item):
-                        if bucket not in files:
-                            files[bucket] = (folder / f"{bucket}-{number}").open("wb")
-                        pickle.dump(value, files[bucket])
-                finally:
-                    for file in files.values():
-                        file.close()
+                        if bucket not in of_bucket:
+                            of_bucket[bucket] = files.enter_context(
+                                (folder / f"{bucket}-{number}").open("wb")
+                            )
+                        pickle.dump(value, of_bucket[bucket])
+                        values[bucket] += 1
+                return values
+
+            stored = self._all(f"{what}: shuffle", list(enumerate(packed.items)), store)
 
             def values(bucket: int) -> Iterator[Any]:
-                for number in range(len(packed.items)):
-                    path = folder / f"{bucket}-{number}"
-                    if path.exists():
-                        with path.open("rb") as file, suppress(EOFError):
-                            while True:
-                                yield pickle.load(file)
+                for number, values in enumerate(stored):
+                    if values[bucket]:
+                        with (folder / f"{bucket}-{number}").open("rb") as file:
+                            yield from (pickle.load(file) for _ in range(values[bucket]))
 
-            self._all(f"{what}: shuffle", list(enumerate(packed.items)), store)
             return self._all(what, list(range(buckets)), lambda bucket: work(values(bucket)))
 
     def stop(self) -> None:
-        """End all processes."""
-        if "_pool" in self.__dict__:
-            self._pool.shutdown(cancel_futures=True)
+        """End all processes, whatever they do."""
+        self._end_processes()
         if "_folder" in self.__dict__:
             self._folder.cleanup()
 
@@ -82,20 +91,72 @@ class Processes:
     def _pool(self) -> ProcessPoolExecutor:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload([PRELOADED])
-        return ProcessPoolExecutor(self.cores, mp_context=context)
+        folder = (self._folder.name,)
+        return ProcessPoolExecutor(self.cores, mp_context=context, initializer=_prepare, initargs=folder)
 
     @cached_property
     def _folder(self) -> tempfile.TemporaryDirectory[str]:
-        return tempfile.TemporaryDirectory(prefix="fencepost-")
+        return tempfile.TemporaryDirectory(prefix="fencepost-", ignore_cleanup_errors=True)
 
     def _all(self, what: str, items: Sequence[T], work: Callable[[T], R]) -> list[R]:
         pickled: bytes = cloudpickle.dumps(work)  # type: ignore[no-untyped-call]
-        waiting = [self._pool.submit(_call, pickled, each) for each in items]
-        with Progress(what, len(items)) as progress:
-            for each in waiting:
-                each.add_done_callback(progress.count)
-            return [each.result() for each in waiting]
+        found: dict[int, R] = {}
+        with Progress(what, len(items), lambda: len(found)):
+            try:
+                self._find(found, pickled, items)
+            except BrokenProcessPool:
+                _log.warning("%s: a process was killed; its tasks are run again", what)
+                try:
+                    self._find(found, pickled, items)
+                except BrokenProcessPool:
+                    raise TaskError(
+                        f"{what}: a process was killed, and so was the one that ran its tasks again. If the "
+                        'system lacks memory: [engine] run_on = "process" needs the least.'
+                    ) from None
+        return [found[number] for number in range(len(items))]
+
+    def _find(self, found: dict[int, R], work: bytes, items: Sequence[T]) -> None:
+        """Find the results that are not found yet. After an error no task runs any more."""
+        try:
+            waiting = {
+                self._pool.submit(_call, work, item): number
+                for number, item in enumerate(items)
+                if number not in found
+            }
+            for each in as_completed(waiting):
+                found[waiting[each]] = each.result()
+        except CarriedError as error:
+            self._end_processes()
+            raise carried(str(error)) or error from None
+        except BaseException:
+            self._end_processes()
+            raise
+
+    def _end_processes(self) -> None:
+        if "_pool" in self.__dict__:
+            pool: ProcessPoolExecutor = self.__dict__.pop("_pool")
+            for each in list((pool._processes or {}).values()):
+                each.terminate()
+            pool.shutdown(cancel_futures=True)
+
+
+def _prepare(folder: str) -> None:
+    """Prepare a process for tasks: it ends with the driver, also if that is killed, and so do its temporary
+    files. Ctrl-C is the driver's affair.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    tempfile.tempdir = folder
+    Thread(target=_end_with_driver, args=(folder,), daemon=True).start()
+
+
+def _end_with_driver(folder: str) -> None:
+    driver = multiprocessing.parent_process()
+    assert driver is not None
+    driver.join()
+    shutil.rmtree(folder, ignore_errors=True)
+    os._exit(1)
 
 
 def _call(work: bytes, item: Any) -> Any:
-    return pickle.loads(work)(item)
+    with carrying():
+        return pickle.loads(work)(item)

@@ -6,21 +6,17 @@ import logging
 from collections.abc import Callable
 from threading import Event, Thread
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 INTERVAL_S = 5.0
 _log = logging.getLogger(__name__)
 
 
 class Progress:
-    """To be used around a job as a context manager. ``done`` returns how many tasks are done; without it
-    they are counted by ``count``.
-    """
+    """To be used around a job as a context manager. ``done`` returns how many tasks are done."""
 
-    def __init__(self, what: str, tasks: int, done: Callable[[], int] | None = None) -> None:
-        self._what, self._tasks = what, tasks
-        self._counted = 0
-        self._done = done or (lambda: self._counted)
+    def __init__(self, what: str, tasks: int, done: Callable[[], int]) -> None:
+        self._what, self._tasks, self._done = what, tasks, done
         self._ended = Event()
         self._thread = Thread(target=self._tell, daemon=True)
 
@@ -33,10 +29,6 @@ class Progress:
     ) -> None:
         self._ended.set()
         self._thread.join()
-
-    def count(self, _: Any) -> None:
-        """A task is done."""
-        self._counted += 1
 
     def _tell(self) -> None:
         while not self._ended.wait(INTERVAL_S):

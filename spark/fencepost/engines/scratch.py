@@ -12,7 +12,9 @@ import logging
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from urllib.parse import urlparse
 from uuid import uuid4
 
 from pyarrow import fs
@@ -20,6 +22,7 @@ from pyiceberg.catalog import Catalog
 from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.io import FileIO
 from pyiceberg.io.pyarrow import PyArrowFileIO
+from pyiceberg.table import Table as IcebergTable
 
 from fencepost.engines.outputs import Scratch
 from fencepost.tables import FILES
@@ -27,60 +30,77 @@ from fencepost.tables import FILES
 _log = logging.getLogger(__name__)
 
 
-class Scratches:
-    """The folder of this run, and those that runs before it have left."""
+STALE = timedelta(days=3)
+"""A run that has written nothing for so long does not run any more."""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
+
+class Scratches:
+    """The folder of this run, and those that runs before it have left.
+
+    ``lock`` names the lock that this run holds: no other run with the same one is running, but those of other
+    machines, which have another one, may be.
+    """
+
+    def __init__(self, catalog: Catalog, lock: str = "") -> None:
+        self._catalog, self._lock = catalog, lock
 
     @cached_property
     def own(self) -> Scratch:
         """The folder of this run."""
         stored = self._catalog.load_table(FILES.name)
-        run = uuid4().hex
+        run = f"{self._lock}-{uuid4().hex}"
         return Scratch(run, f"{_runs(stored.location())}/{run}", stored.io)
 
     def remove(self) -> None:
         """Remove the folder of this run and of every run before it, with the data files that they began and
-        did not commit. No other run may be writing to the lake.
+        did not commit. What cannot be removed is left to the next run.
         """
         stored = self._catalog.load_table(FILES.name)
-        system, path = _file_system(stored.io, _runs(stored.location()))
-        folders = system.get_file_info(fs.FileSelector(path, allow_not_found=True))
-        for each in folders:
-            if each.type == fs.FileType.Directory:
-                self._remove_uncommitted(stored.io, system, each.path)
-                system.delete_dir(each.path)
+        try:
+            system, path = _file_system(stored.io, _runs(stored.location()))
+            folders = system.get_file_info(fs.FileSelector(path, allow_not_found=True))
+            for each in folders:
+                if each.type == fs.FileType.Directory and self._has_ended(system, each):
+                    self._remove_uncommitted(system, each.path)
+                    system.delete_dir(each.path)
+        except OSError as error:
+            _log.warning("temporary files of runs are left: %s", error)
 
-    def _remove_uncommitted(self, io: FileIO, system: fs.FileSystem, folder: str) -> None:
+    def _has_ended(self, system: fs.FileSystem, folder: fs.FileInfo) -> bool:
+        """Whether no run writes to this folder."""
+        if folder.base_name.rpartition("-")[0] == self._lock:
+            return True
+        written = [each.mtime for each in system.get_file_info(fs.FileSelector(folder.path)) if each.mtime]
+        return bool(written) and max(written) < datetime.now(UTC) - STALE
+
+    def _remove_uncommitted(self, system: fs.FileSystem, folder: str) -> None:
         begun: defaultdict[str, set[str]] = defaultdict(set)
-        for table, path in _begun(system, folder):
-            begun[table].add(path)
+        for name, path in _begun(system, folder):
+            begun[name].add(path)
         removed = 0
-        for table, paths in begun.items():
-            for path in paths - self._named(table, paths):
-                with suppress(FileNotFoundError):
-                    io.delete(path)
-                    removed += 1
+        for name, paths in begun.items():
+            with suppress(NoSuchTableError):
+                table = self._catalog.load_table(name)
+                for path in paths - _named(table, paths):
+                    with suppress(FileNotFoundError):
+                        table.io.delete(path)
+                        removed += 1
         if removed:
             _log.info("removed %d data files that no commit names", removed)
 
-    def _named(self, table: str, paths: set[str]) -> set[str]:
-        """Those of the paths that a snapshot of the table names."""
-        try:
-            stored = self._catalog.load_table(table)
-        except NoSuchTableError:
-            return set()
-        named: set[str] = set()
-        seen: set[str] = set()
-        # the newest first: most files are in it
-        for snapshot in reversed(stored.metadata.snapshots):
-            for manifest in snapshot.manifests(stored.io) if paths - named else ():
-                if manifest.manifest_path not in seen:
-                    seen.add(manifest.manifest_path)
-                    entries = manifest.fetch_manifest_entry(stored.io)
-                    named |= paths & {each.data_file.file_path for each in entries}
-        return named
+
+def _named(table: IcebergTable, paths: set[str]) -> set[str]:
+    """Those of the paths that a snapshot of the table names."""
+    named: set[str] = set()
+    seen: set[str] = set()
+    # the newest first: most files are in it
+    for snapshot in reversed(table.metadata.snapshots):
+        for manifest in snapshot.manifests(table.io) if paths - named else ():
+            if manifest.manifest_path not in seen:
+                seen.add(manifest.manifest_path)
+                entries = manifest.fetch_manifest_entry(table.io)
+                named |= paths & {each.data_file.file_path for each in entries}
+    return named
 
 
 def _runs(location: str) -> str:
@@ -88,9 +108,19 @@ def _runs(location: str) -> str:
 
 
 def _file_system(io: FileIO, location: str) -> tuple[fs.FileSystem, str]:
-    assert isinstance(io, PyArrowFileIO)
-    scheme, netloc, path = PyArrowFileIO.parse_location(location, io.properties)
-    return io.fs_by_scheme(scheme, netloc), path
+    """A file system that lists folders, which a FileIO does not, and the location in it. Raises OSError if
+    there is none.
+    """
+    if isinstance(io, PyArrowFileIO):
+        scheme, netloc, path = PyArrowFileIO.parse_location(location, io.properties)
+        return io.fs_by_scheme(scheme, netloc), path
+    # what imports fsspec, other catalogs do not need
+    from pyiceberg.io.fsspec import FsspecFileIO
+
+    if isinstance(io, FsspecFileIO):
+        system = io._get_fs_from_uri(urlparse(location), location)
+        return fs.PyFileSystem(fs.FSSpecHandler(system)), system._strip_protocol(location)
+    raise OSError(f"{type(io).__name__} cannot list {location}, so it has to be emptied by hand")
 
 
 def _begun(system: fs.FileSystem, folder: str) -> Iterator[tuple[str, str]]:

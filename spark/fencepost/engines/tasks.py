@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, TypeVar
 from zlib import crc32
 
@@ -23,7 +24,7 @@ from fencepost.engines.backends import Backend
 from fencepost.engines.entities import by_entity
 from fencepost.engines.intake import Intake, TaskRows
 from fencepost.engines.new_rows import Hashes, NewRows, is_in
-from fencepost.engines.outputs import Output, Place, Scratch, Staging, closed
+from fencepost.engines.outputs import PIECE_BYTES, Output, Place, Scratch, Staging, closed
 from fencepost.engines.parts import (
     Part,
     Parts,
@@ -124,7 +125,7 @@ class TaskEngine:
         table = target.table
         place = self._place(table, table.arrow_schema)
         known: Hashes = np.empty(0, dtype=np.uint64)
-        files, few, unsure = [], Staging(replace(place, few_bytes=-1)), list[Parts | pa.Table]()
+        files, few, unsure = [], Staging(replace(place, few_bytes=-1)), list[Rows]()
         for output, hashes_of_task in outputs:
             hashes = np.unique(np.concatenate([np.empty(0, dtype=np.uint64), *hashes_of_task]))
             is_unsure = is_in(hashes, known).any()
@@ -138,7 +139,8 @@ class TaskEngine:
         files += few.close().files
         count = lake.append_files(self._catalog, table, files)
         again = NewRows(self._catalog, table, target.within(tasks))
-        return count + sum(again.append(piece) for rows in unsure for piece in pieces_of(rows))
+        pieces = chain.from_iterable(map(pieces_of, unsure))
+        return count + sum(map(again.append, _together(pieces)))
 
     @property
     def cores(self) -> int:
@@ -316,6 +318,18 @@ class TaskEngine:
             groups[lightest].append(item)
             weights[lightest] += size(item)
         return groups
+
+
+def _together(pieces: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """The rows in as few pieces as memory allows: each becomes a commit."""
+    waiting: list[pa.Table] = []
+    for piece in pieces:
+        waiting.append(piece)
+        if sum(each.nbytes for each in waiting) >= PIECE_BYTES:
+            yield pa.concat_tables(waiting)
+            waiting = []
+    if waiting:
+        yield pa.concat_tables(waiting)
 
 
 def _bytes_of(part: Part) -> int:
