@@ -71,7 +71,7 @@ def test_everything_is_read_and_made_absolute(tmp_path: Path) -> None:
     assert read.not_judged_passes
     assert read.spark["spark.driver.memory"] == "3g"
     assert read.spark["spark.ui.enabled"] == "true"
-    assert read.spark["spark.master"] == "local[2]"
+    assert read.spark["spark.master"] == "local[*,4]"
     (cluster,) = read.clusters
     assert cluster.name == 'ma\'in "☃"'
     assert cluster.checksums

@@ -10,6 +10,7 @@ import dataclasses
 import logging
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +23,7 @@ from fencepost import engines, lake
 from fencepost.gate import GateFailed, GateResult, run_gate
 from fencepost.gate.notify import Sink, task_failed
 from fencepost.jars import spark_jars
-from fencepost.lock import locked
+from fencepost.lock import identity, locked
 from fencepost.settings import Settings, SettingsError, load
 
 if TYPE_CHECKING:
@@ -57,12 +58,13 @@ class Run:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._backends:
-            self._scratches.remove()
         for each in self._backends.values():
             each.stop()
         if self._started is not None:
-            self._started.stop()
+            _stop(self._started)
+        # now that no task runs; also what a killed run has left, if this one had nothing to do
+        if "catalog" in self.__dict__:
+            self._scratches.remove()
 
     @cached_property
     def catalog(self) -> Catalog:
@@ -127,9 +129,7 @@ class Run:
     def _scratches(self) -> Scratches:
         from fencepost.engines.scratch import Scratches
 
-        scratches = Scratches(self.catalog)
-        scratches.remove()
-        return scratches
+        return Scratches(self.catalog, identity(self.settings))
 
     def _backend(self, run_on: str) -> Backend:
         if run_on not in self._backends:
@@ -142,6 +142,14 @@ class Run:
 
                 self._backends[run_on] = Processes()
         return self._backends[run_on]
+
+
+def _stop(context: SparkContext) -> None:
+    from py4j.protocol import Py4JError
+
+    # a JVM that was killed cannot be stopped
+    with suppress(Py4JError, OSError):
+        context.stop()
 
 
 def audit(run: Run, sinks: Sequence[Sink] = ()) -> GateResult:

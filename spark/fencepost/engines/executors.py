@@ -36,9 +36,13 @@ class Executors:
 
     @property
     def cores(self) -> int:
-        """How many tasks run at once."""
+        """How many tasks run at once: also before executors have told how many cores they have."""
         with _in_one_sentence("Spark"):
-            return int(self._context.defaultParallelism)
+            conf = self._context.getConf()
+            wanted = int(conf.get("spark.executor.instances", "0")) * int(
+                conf.get("spark.executor.cores", "1")
+            )
+            return max(self._context.defaultParallelism, wanted)
 
     def run(self, what: str, items: Sequence[T], work: Callable[[T], R]) -> list[R]:
         """The results of a task for each item: a job of one stage."""

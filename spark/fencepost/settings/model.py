@@ -16,7 +16,7 @@ SEVERITIES = ("critical", "warning", "info")
 SQLITE = "sqlite:///"
 
 DEFAULT_SPARK = {
-    "spark.master": "local[*]",
+    "spark.master": "local[*,4]",
     "spark.driver.memory": "2g",
     "spark.ui.enabled": "false",
 }
