@@ -253,6 +253,8 @@ def _partition_transactions(
     completed, may_be_hidden = longs(comparison.listed["completed_position"]), longs(comparison.listed["cut"])
     # a transaction that a hole follows may have been completed in the hole
     is_open_at_coordinator = (completed == UNKNOWN) & (may_be_hidden == 0)
+    # nor does the coordinator, until it starts again, write another marker where it has written one
+    is_open_at_coordinator &= ~comparison.has_marker()
     unfinished = np.bincount(comparison.listed_keys[is_open_at_coordinator], minlength=key_count)[keys]
     begins_since, known_past = moments.begins_since, moments.known_past
     unmatched = listings - closed
