@@ -785,8 +785,8 @@ NoRecordsWrittenTwice == \A b \in localBumps : b.batches >= 1 => ~b.writtenTwice
 (* batch to the marker.                                                    *)
 (***************************************************************************)
 
-\* A transaction is dangling: it is open in a partition, and the coordinator does not list it there as one that it has
-\* not completed, nor a later one of its producer with that partition, which would end it too.
+\* A transaction is dangling: it is open in a partition, and the coordinator does not list it there as one whose marker
+\* has yet to come, nor a later one of its producer with that partition, which would end it too.
 \*
 \* Where it does not hold: where the coordinator's log is not known past the transaction's begin it is unknown. So it is
 \* where the partition's log may have been captured before the marker of a completed transaction was written.

@@ -89,6 +89,9 @@ def test_a_topic_of_the_same_name_is_another_one(site: Site) -> None:
     partition(site, topic_id=other)
     partition(site, f"{folder.name}.{'b0' * 16}-stray", "RSvpru7T6iKzcADdw-lUwg")
     (partition(site, "broken-0") / "partition.metadata").write_text("version: 0\n")
+    # of a topic with a long name: there was no room for all of it
+    suffix = f"-0.{'c0' * 16}-delete"
+    partition(site, "a" * (255 - len(suffix)) + suffix, "TSvpru7T6iKzcADdw-lUwg")
     site.capture(broker)
     names = ("topic", "partition", "state", "topic_id")
     found = {tuple(row[name] for name in names) for row in site.rows(PARTITION_FOLDERS)}

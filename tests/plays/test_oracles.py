@@ -74,6 +74,21 @@ def test_what_kafka_itself_says_dangles_is_no_false_alarm(pid: int, found: list[
     assert names(rules(made([last], verdicts=[row]))) == found
 
 
+@pytest.mark.parametrize(
+    ("partition", "found"),
+    [(0, []), (1, []), (2, ["O2:every_marker_is_written"]), (3, ["O2:every_marker_is_written"])],
+    ids=["hangs", "open since before the end", "open since after it", "not open"],
+)
+def test_a_marker_is_lost_if_kafka_itself_has_its_transaction_open(partition: int, found: list[str]) -> None:
+    going_on = {"id": "x0-p1", "pid": 5, "epoch": 1, "state": "Ongoing", "partitions": ["a-p1:1", "a-p1:2"]}
+    producers = [["a-p1", 0, 5, 1, 2], ["a-p1", 1, 5, 1, 4], ["a-p1", 2, 5, 1, 6], ["a-p1", 3, 5, 1, -1]]
+    last = answered(of=None, producers=producers, transactions=[going_on])
+    written = [produced(base=4, p=1, ms=50), produced(base=6, p=2, ms=150)]
+    row = violated("every_marker_is_written", 100)
+    row["evidence"] = json.dumps({"producer_id": 5, "transaction_partition": f"a-p1:{partition}"})
+    assert names(rules(made([*written, last], verdicts=[row]))) == found
+
+
 @pytest.mark.parametrize(("ms", "found"), [(2000, []), (60_000, ["O2:one_marker_each"])])
 def test_a_restart_breaks_rules_at_its_time_only(ms: int, found: list[str]) -> None:
     facts = [{"event": "down", "ts_ms": BEGIN_MS, "how": "kill"}, {"event": "up", "ts_ms": BEGIN_MS + 5000}]
@@ -84,7 +99,7 @@ def test_a_restart_breaks_rules_at_its_time_only(ms: int, found: list[str]) -> N
 
 
 def answered(ms: int = 1000, of: str | None = "p1", **told: Any) -> Row:
-    fact = {"event": "answers", "ts_ms": BEGIN_MS + ms, "of": of, "groups": [], "transactions": []}
+    fact = {"event": "answers", "ts_ms": BEGIN_MS + ms, "step": 9, "of": of, "groups": [], "transactions": []}
     empty: Row = {"offsets": [], "topics": {}, "partitions": [], "producers": []}
     return fact | (empty if of is None else {}) | told
 
@@ -388,6 +403,16 @@ BUSY = init(40, -1, "other-p1", 51)
             ("new_instance", "other-p1"),
             [],
         ),
+        (
+            [init(0, 0, "c-p1"), init(50, 1, "other-p1"), end(60, 2, "other-p1"), write(100, 1)],
+            ("new_instance", "other-p1"),
+            [],
+        ),
+        (
+            [init(0, 0, "c-p1"), write(30, 0), init(50, 2, "other-p1"), write(100, 0)],
+            ("timeout", None),
+            [],
+        ),
     ],
     ids=[
         "another client ended it",
@@ -396,6 +421,8 @@ BUSY = init(40, -1, "other-p1", 51)
         "its own refused request moved it first",
         "nothing else moved it",
         "another's refused request may have",
+        "nor is the epoch of another client in any line",
+        "it had been refused before",
     ],
 )
 def test_who_moved_the_epoch_first(facts: list[Row], row: tuple[str, str | None], found: list[str]) -> None:
@@ -507,6 +534,25 @@ def test_pieces_have_the_rows_of_the_whole() -> None:
     other = whole | {"commits": [{"truth": "unknown", "file": "a", "position": 1}]}
     assert names(compare(whole, same)) == []
     assert names(compare(whole, other)) == ["O6:commits"]
+
+
+@pytest.mark.parametrize(
+    ("invariant", "checked", "found"),
+    [
+        ("producer_state_is_kept", 158, []),
+        ("producer_state_is_kept", 147, ["O6:producer_state_is_kept"]),
+        ("status_transitions", 158, ["O6:coverage"]),
+    ],
+)
+def test_snapshots_that_are_removed_between_two_copies_are_in_pieces_only(
+    invariant: str, checked: int, found: list[str]
+) -> None:
+    whole, pieces = (
+        {table: [] for table in TABLES}
+        | {"coverage": [{"invariant": invariant, "checked": each, "exercised": each, "holds": each}]}
+        for each in (148, checked)
+    )
+    assert names(compare(whole, pieces)) == found
 
 
 def produced(sequence: int = 0, base: int = 0, **more: Any) -> Row:

@@ -16,6 +16,8 @@ from fencepost.settings import Broker, Cluster
 
 # LocalLog: deleted, stray and future folders carry a suffix; future ones are copies on their way to a disk
 _FOLDER = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)(\.[0-9a-f]{32}-(?P<state>delete|future|stray))?")
+# LocalLog.logDirNameWithSuffixCappedLength cuts the topic's name where a suffix would make it longer
+_CUT = 255
 _OFFSET = re.compile(r"\d{20}\D")
 _LIVE, _DELETED = "live", ".deleted"
 PARTITION_METADATA = "partition.metadata"
@@ -117,6 +119,8 @@ def _log_dir(
         faults.append(_fault(cluster.name, broker, path, "missing", detail))
     for name, match in folders:
         if (match["topic"] in READ_WHOLE) != internal or match["state"] == "future":
+            continue
+        if match["state"] and len(name) == _CUT:  # of which topic is not told: as if it had been deleted
             continue
         folder = Path(path, name)
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,6 +23,9 @@ _TABLES = (
 )
 _PLACES = ("evidence", "verdict_id", "file", "position", "age")  # a file has another name in a copy
 _BOTH_VERSIONS = "checkpoint_agrees"  # a checkpoint that was read twice counts twice
+_REMOVED = (
+    "producer_state_is_kept"  # a snapshot that a broker removed between the copies is only in the first
+)
 
 
 def compare(whole: Rows, pieces: Rows) -> Iterator[Fault]:
@@ -36,10 +40,19 @@ def compare(whole: Rows, pieces: Rows) -> Iterator[Fault]:
                 "in_two": others[:4],
                 "counts": [len(at_once), len(in_two)],
             }
+    at_once, in_two = (_of_removed(rows["coverage"]) for rows in (whole, pieces))
+    if any(in_two[name] < count for name, count in at_once.items()):
+        yield {"fault": f"O6:{_REMOVED}", "at_once": dict(at_once), "in_two": dict(in_two)}
 
 
 def _counted(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [row for row in rows if row.get("invariant") != _BOTH_VERSIONS]
+    return [row for row in rows if row.get("invariant") not in (_BOTH_VERSIONS, _REMOVED)]
+
+
+def _of_removed(rows: list[dict[str, Any]]) -> Counter[str]:
+    """What was checked of snapshots: in pieces it may be more, but not less."""
+    found = (row for row in rows if row.get("invariant") == _REMOVED)
+    return Counter({name: row[name] for row in found for name in ("checked", "exercised", "holds")})
 
 
 def _text(row: dict[str, Any]) -> str:

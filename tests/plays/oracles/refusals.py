@@ -37,6 +37,8 @@ class Bump:
     """The InitProducerId requests that were refused before it, since the bump before: kinds and clients. Such
     a request may have aborted a transaction, and so moved the epoch.
     """
+    fenced: frozenset[tuple[int, int]] = frozenset()
+    """What was refused before it: something else had moved the id beyond that."""
 
     def moves(self, identity: tuple[int, int], *, by_itself: bool) -> bool:
         """Whether it surely was the first to move the id beyond an identity.
@@ -60,21 +62,25 @@ class History:
     moves_by_itself: bool = False
     bumps: list[Bump] = field(default_factory=list)
     refused: set[tuple[str, str]] = field(default_factory=set)
+    fenced: set[tuple[int, int]] = field(default_factory=set)
 
     def follow(self, fact: Fact) -> None:
         """The next answer to the id's InitProducerId or EndTxn."""
         answer = fact["answer"]
         if answer.get("ErrorCode") == 0 and answer.get("ProducerId", -1) >= 0:
             identity = (answer["ProducerId"], answer["ProducerEpoch"])
-            self.bumps.append(Bump(_kind(fact), fact["client"], identity, frozenset(self.refused)))
+            before = frozenset(self.refused), frozenset(self.fenced)
+            self.bumps.append(Bump(_kind(fact), fact["client"], identity, *before))
             self.refused = set()
         elif fact["api"] == "InitProducerId":
             self.refused.add((_kind(fact), fact["client"]))
 
-    def is_back(self, fact: Fact) -> bool:
-        """Whether a Produce presents an older epoch than its client was given: its line does not tell."""
+    def is_of_another(self, fact: Fact) -> bool:
+        """Whether a Produce presents another epoch than the newest that its client was given: its line does
+        not tell.
+        """
         given = (bump.identity for bump in self.bumps if bump.client == fact["client"])
-        return fact["api"] == "Produce" and _identity(fact) < max(given, default=(-1, -1))
+        return fact["api"] == "Produce" and _identity(fact) != max(given, default=_identity(fact))
 
     def is_future(self, fact: Fact) -> bool:
         """Whether a request presents what nobody had been given."""
@@ -84,7 +90,7 @@ class History:
         """What first moved the id beyond what a request presents; None if that is not sure."""
         pid, epoch = identity = _identity(fact)
         later = next((b for b in self.bumps if b.identity[0] != pid or b.identity[1] > epoch), None)
-        if later is None or self.is_future(fact):
+        if later is None or self.is_future(fact) or identity in later.fenced:
             return None
         return later if later.moves(identity, by_itself=self.moves_by_itself) else None
 
@@ -97,7 +103,7 @@ class Refusal:
     found: Event | None
     cause: Bump | None
     is_future: bool
-    is_back: bool
+    is_of_another: bool
     is_captured: bool
 
     @property
@@ -128,8 +134,10 @@ def refused(case: Case) -> Iterator[Refusal]:
             is_told = is_producers and _transactional_id(fact) is not None and "lose" not in case.done([])
             cause = history.cause(fact) if is_told else None
             is_future = is_producers and history.is_future(fact)
-            is_back = is_producers and history.is_back(fact)
-            yield Refusal(fact, events.get(line), cause, is_future, is_back, line is not None)
+            is_of_another = is_producers and history.is_of_another(fact)
+            yield Refusal(fact, events.get(line), cause, is_future, is_of_another, line is not None)
+            if is_producers:
+                history.fenced.add(_identity(fact))
         if fact["api"] in ("InitProducerId", "EndTxn"):
             history.follow(fact)
 
@@ -171,7 +179,7 @@ def _wrong(refusal: Refusal) -> Iterator[Fault]:
     row, details = refusal.found
     if row["error"] != error:
         yield {"fault": f"O4:error:{fact['api']}", **told, "marts": row["error"]}
-    if refusal.is_back and row["victim_epoch"] != fact["epoch"]:
+    if refusal.is_of_another and row["victim_epoch"] != fact["epoch"]:
         return
     if "pid" in fact and row["victim_epoch"] not in (None, fact["epoch"]):
         yield {"fault": f"O4:victim_epoch:{fact['api']}", **told, "marts": row["victim_epoch"]}

@@ -223,9 +223,8 @@ def unsure_of_hanging(case: Case) -> dict[tuple[str, int, int], str]:
 def _lost_ms(case: Case) -> int:
     """When a coordinators' log was deleted last; 0 if none was."""
     steps = case.script.steps
-    at = (fact["step"] for fact in case.facts if fact["step"] < len(steps))
-    lost = {step for step in at if steps[step]["op"] == "lose"}
-    return max((fact["ts_ms"] for fact in case.facts if fact["step"] in lost), default=0)
+    lost = {number for number, step in enumerate(steps) if step["op"] == "lose"}
+    return max((fact["ts_ms"] for fact in case.facts if fact.get("step") in lost), default=0)
 
 
 def _transactions(case: Case, last: Fact) -> Iterator[Fault]:

@@ -24,6 +24,8 @@ _KEEPS_LAST_EPOCH = 2
 _Identity = tuple[int, int]
 """Producer id and epoch."""
 
+_NOBODY: _Identity = (-1, -1)
+
 
 class ClientMoves:
     """The records that gave a transactional id another producer id or epoch, and that one client is not known
@@ -44,8 +46,6 @@ class ClientMoves:
         self.client_id = client_id
         self.goes_back = False
         self._tolerance_ms = tolerance_ms
-        self._moves = _others(client_id, states)
-        self._numbers = [each.number for each in self._moves]
         self._presented: list[tuple[RequestRow, _Identity]] = []
         self._given: dict[_Identity, list[RequestRow]] = {}
         newest: dict[tuple[int, str | None], _Identity] = {}
@@ -59,6 +59,8 @@ class ClientMoves:
             epoch = each.returned_producer_epoch
             if each.api_key in (END, INIT) and each.error == NONE and epoch is not None:
                 self._given.setdefault((each.returned_producer_id or 0, epoch), []).append(each)
+        self._moves = _others(client_id, states, max(self._given, default=_NOBODY))
+        self._numbers = [each.number for each in self._moves]
 
     def next_after(self, number: int) -> Transition | None:
         """The first such record after a state."""
@@ -106,8 +108,10 @@ class ClientMoves:
         return False if answer.responded_ms > request.responded_ms else None
 
 
-def _others(client_id: str | None, states: Sequence[Transition]) -> list[Transition]:
-    """The states with another identity that the client is not known to have requested."""
+def _others(client_id: str | None, states: Sequence[Transition], newest_given: _Identity) -> list[Transition]:
+    """The states with another identity that the client is not known to have requested, or was not given: an
+    InitProducerId that meets an open transaction moves the epoch, and may be refused when it is sent again.
+    """
     moves, asked_on = [], None
     for each in states:
         if not each.changes_identity:
@@ -119,7 +123,8 @@ def _others(client_id: str | None, states: Sequence[Transition]) -> list[Transit
             goes_on = connection is not None and None not in connection and connection == asked_on
             asked_on = connection
         else:
-            goes_on = each.keeps_instance
+            is_given = request is None or request.error == NONE or newest_given >= _identity(each)
+            goes_on = each.keeps_instance and is_given
         is_own = request is not None and request.client_id == client_id and not each.hidden
         if not (is_own and goes_on):
             moves.append(each)

@@ -252,7 +252,8 @@ def _partition_transactions(
     listings = np.bincount(comparison.listed_keys, minlength=key_count)[keys] + listed_before
     completed, may_be_hidden = longs(comparison.listed["completed_position"]), longs(comparison.listed["cut"])
     # a transaction that a hole follows may have been completed in the hole
-    is_open_at_coordinator = (completed == UNKNOWN) & (may_be_hidden == 0)
+    # where it has written its marker, the coordinator writes no other, unless it starts again
+    is_open_at_coordinator = (completed == UNKNOWN) & (may_be_hidden == 0) & ~comparison.has_marker()
     unfinished = np.bincount(comparison.listed_keys[is_open_at_coordinator], minlength=key_count)[keys]
     begins_since, known_past = moments.begins_since, moments.known_past
     unmatched = listings - closed

@@ -121,8 +121,11 @@ class Fences:
 
         A client presents the newest epoch that it was given, unless it is known to go back to older ones and
         its connection did not have one epoch before and after. If nothing had ended that one by then, it
-        presented an older one, which is known if only one of the id was over.
+        presented an older one, which is known if only one of the id was over. Nothing is known of a client
+        that has written with an epoch that nobody had been given: the partition may refuse all others since.
         """
+        if self._is_above_all(refusal.highest_before, span):
+            return None, None
         before, later = refusal.known_before, refusal.presented_later
         is_between = before is not None and later is not None and before[1:] == later[1:]
         is_newest = is_between or not self._moves_of(refusal.request.client_id).goes_back
@@ -220,6 +223,13 @@ class Fences:
             for grant in grants
         )
         return False if states and lower and later else None
+
+    def _is_above_all(self, known: KnownEpoch | None, span: Span) -> bool:
+        """Whether an epoch is higher than each that its producer id is known to have had."""
+        if known is None or known[1:] in self._granted:
+            return False
+        firsts = self._firsts.get(known.producer_id, [])
+        return not any(epoch >= known.epoch and _up_to(number, span) for epoch, number in firsts)
 
     def _known(self, span: Span) -> Sequence[Transition]:
         """The states of a span; none if one of them is not known, or the id may not have existed yet."""

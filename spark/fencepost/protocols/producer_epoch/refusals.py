@@ -34,9 +34,10 @@ Connection = tuple[int, str]
 class Refusal:
     """A refused request, with the producer id and epoch that it presented, None if not known.
 
-    ``known_before`` is the newest epoch that its connection is known to have had before, ``presented_later``
-    the epoch of the connection's next request. ``asked`` is the request by which the broker asked the
-    coordinator meanwhile, which refused it: None if no line shows it, or if the coordinator itself answered.
+    ``known_before`` is the last epoch that its connection is known to have had before, ``highest_before`` the
+    highest one, ``presented_later`` the epoch of the connection's next request. ``asked`` is the request by
+    which the broker asked the coordinator meanwhile, which refused it: None if no line shows it, or if the
+    coordinator itself answered.
     """
 
     request: RequestRow
@@ -45,6 +46,7 @@ class Refusal:
     known_before: KnownEpoch | None = None
     presented_later: KnownEpoch | None = None
     asked: RequestRow | None = None
+    highest_before: KnownEpoch | None = None
 
     @property
     def decided(self) -> RequestRow:
@@ -137,7 +139,8 @@ def _refusal(
     producer_id, epoch = presented.pop() if len(presented) == 1 else (None, None)
     if producer_id is None and known_before is not None:
         producer_id = known_before.producer_id
-    return Refusal(request, producer_id, epoch, known_before, asked=last)
+    highest = max(known_epochs[:at], key=lambda each: each[1:], default=None)
+    return Refusal(request, producer_id, epoch, known_before, asked=last, highest_before=highest)
 
 
 def _with_later_epochs(refused: Sequence[Refusal]) -> list[Refusal]:
