@@ -117,7 +117,7 @@ def test_what_spark_says_of_a_lost_task_is_one_sentence(backend_for: Callable[[s
     with pytest.raises(TaskError) as failed:
         backend_for("spark").run("try", [1], lambda _: os.kill(os.getpid(), signal.SIGKILL))
     said = str(failed.value)
-    assert said.startswith("try: Spark gave the job up: Lost task 0.0 in stage ")
+    assert said.startswith("try: Spark gave the job up: Lost task 0.")
     assert "Python worker exited unexpectedly" in said
     assert "\n" not in said
     assert "\tat " not in said

@@ -20,15 +20,15 @@ from uuid import uuid4
 import psutil
 import pyspark
 import pytest
+from audit_steps import STEPS
 from audits import Found, differences, rows_in
 from inline import left_behind
-from steps import STEPS
 
 from fencepost import lake, pipeline
 from fencepost.settings import Lake, Settings, load
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPT = Path(__file__).with_name("support") / "steps.py"
+SCRIPT = Path(__file__).with_name("support") / "audit_steps.py"
 MARK = "FENCEPOST_TEST_RUN"
 """A variable of the environment by which the processes of a run are found."""
 

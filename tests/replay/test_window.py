@@ -20,7 +20,7 @@ from fencepost.capture.run import capture
 from fencepost.definitions import queries
 from fencepost.engines.process import ProcessEngine
 from fencepost.judge.duckdb_engine import DuckEngine
-from fencepost.judge.run import rule
+from fencepost.judge.rules import rule
 from fencepost.protocols.offset_commit.commit_records import CommitRecords
 from fencepost.protocols.offset_commit.offsets import OffsetMetadataManager
 from fencepost.protocols.offset_commit.tables import COMMITS, GROUPS

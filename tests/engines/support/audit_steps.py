@@ -1,6 +1,6 @@
 """Capture, rebuild and judge, in a process of its own that can be killed, or whose executors can.
 
-    python steps.py CONFIG RUN_ON [NAME=VALUE of Spark's configuration ...]
+    python audit_steps.py CONFIG RUN_ON [NAME=VALUE of Spark's configuration ...]
 
 The lake is that of FENCEPOST_LAKE. However few rows are, tasks do the work.
 """
