@@ -219,7 +219,7 @@ def _partition_transactions(
     completed with that partition: if it has one more, that one was never part of a coordinator's
     transaction. A transaction that was closed at an epoch at which the coordinator prepared none was closed
     by the marker of another transaction. An open one is listed as long as the coordinator has a transaction
-    with the partition that it has not completed, or one of a later epoch (later_transactions). If that was
+    whose marker has yet to come in the partition, or one of a later epoch (later_transactions). If that was
     open when the coordinator's log was deleted, no coordinator has it. Where compaction removed records of
     the coordinator, answers may show the transactions; those before this chapter were counted by earlier
     chapters. What was open when the topic was deleted was not listed if no coordinator ever had it.
