@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import tempfile
 import threading
 import time
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -35,6 +37,29 @@ def _fail_plainly(number: int) -> int:
 
 def _fail_oddly(number: int) -> int:
     raise TwoPartsError("one", "two")
+
+
+class Trap:
+    """Evidence that would run code if it were unpickled."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        return os.mkdir, (self.folder,)
+
+
+def _fail_with_hostile_evidence(folder: str) -> int:
+    raise LookupError(f"no group named [carried {b64encode(pickle.dumps(Trap(folder))).decode()}]")
+
+
+@BACKENDS
+def test_what_an_error_says_of_evidence_is_never_unpickled(
+    name: str, backend_for: Callable[[str], Backend], tmp_path: Path
+) -> None:
+    with pytest.raises(LookupError, match="no group named"):
+        backend_for(name).run("try", [str(tmp_path / "trapped")], _fail_with_hostile_evidence)
+    assert not list(tmp_path.iterdir())
 
 
 @BACKENDS

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pickle
 import re
+import secrets
 import traceback
 from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
-
-_CARRIED = re.compile(r"\[carried ([A-Za-z0-9+/=]+)\]")
 
 
 class TaskError(Exception):
@@ -20,19 +19,26 @@ class CarriedError(Exception):
     """An error of a task. Its text holds the error itself, since a text is all that passes a JVM."""
 
 
+def new_key() -> str:
+    """A key that a driver and its tasks share. What an error says of evidence may be anything, also what
+    looks like a carried error: only what has the key is one.
+    """
+    return secrets.token_hex(16)
+
+
 @contextmanager
-def carrying() -> Iterator[None]:
+def carrying(key: str) -> Iterator[None]:
     """Around the work of a task: its errors become CarriedErrors."""
     try:
         yield
     except Exception as error:
         told = "".join(traceback.format_exception(error))
-        raise CarriedError(f"{_in_words(error)} [carried {_packed(error, told)}]") from None
+        raise CarriedError(f"{_in_words(error)} [carried {key} {_packed(error, told)}]") from None
 
 
-def carried(text: str) -> Exception | None:
+def carried(text: str, key: str) -> Exception | None:
     """The error that a text holds, with the task's traceback as a note."""
-    found = _CARRIED.search(text)
+    found = re.search(rf"\[carried {key} ([A-Za-z0-9+/=]+)\]", text)
     if found is None:
         return None
     error, told = pickle.loads(b64decode(found[1]))

@@ -16,7 +16,7 @@ from pyspark import RDD, SparkContext
 from pyspark.errors import PySparkException
 
 from fencepost.engines.backends import Packed, R, T
-from fencepost.engines.errors import TaskError, carried, carrying
+from fencepost.engines.errors import TaskError, carried, carrying, new_key
 from fencepost.engines.progress import Progress
 
 
@@ -29,6 +29,7 @@ class Executors:
 
     def __init__(self, open_context: Callable[[], SparkContext]) -> None:
         self._open_context = open_context
+        self._key = new_key()
 
     @cached_property
     def _context(self) -> SparkContext:
@@ -37,7 +38,7 @@ class Executors:
     @property
     def cores(self) -> int:
         """How many tasks run at once: also before executors have told how many cores they have."""
-        with _in_one_sentence("Spark"):
+        with _in_one_sentence("Spark", self._key):
             conf = self._context.getConf()
             wanted = int(conf.get("spark.executor.instances", "0")) * int(
                 conf.get("spark.executor.cores", "1")
@@ -47,13 +48,13 @@ class Executors:
     def run(self, what: str, items: Sequence[T], work: Callable[[T], R]) -> list[R]:
         """The results of a task for each item: a job of one stage."""
         packed = Packed(items)
-        work_on = packed.loading(work)
+        work_on, key = packed.loading(work), self._key
 
         def done(item: bytes) -> R:
-            with carrying():
+            with carrying(key):
                 return work_on(item)
 
-        with _in_one_sentence(what):
+        with _in_one_sentence(what, key):
             return self._collected(what, self._spread(packed).map(done), len(items))
 
     def shuffle(
@@ -66,17 +67,17 @@ class Executors:
     ) -> list[R]:
         """The results of a task for each bucket: a job of two stages."""
         packed = Packed(items)
-        spread_item = packed.loading(spread)
+        spread_item, key = packed.loading(spread), self._key
 
         def pairs(item: bytes) -> Iterator[tuple[int, Any]]:
-            with carrying():
+            with carrying(key):
                 yield from spread_item(item)
 
         def done(pairs: Iterable[tuple[int, Any]]) -> Iterator[R]:
-            with carrying():
+            with carrying(key):
                 yield work(value for _, value in pairs)
 
-        with _in_one_sentence(what):
+        with _in_one_sentence(what, key):
             shuffled = self._spread(packed).flatMap(pairs).partitionBy(buckets, int).mapPartitions(done)
             return self._collected(what, shuffled, len(items) + buckets)
 
@@ -100,13 +101,13 @@ class Executors:
 
 
 @contextmanager
-def _in_one_sentence(what: str) -> Iterator[None]:
+def _in_one_sentence(what: str, key: str) -> Iterator[None]:
     """What Spark and its JVM raise becomes the error of the task, or one sentence."""
     try:
         yield
     except (Py4JJavaError, PySparkException) as error:
         told = str(error)
-        raise carried(told) or TaskError(f"{what}: {_reason(told)}") from None
+        raise carried(told, key) or TaskError(f"{what}: {_reason(told)}") from None
     except (Py4JError, OSError, EOFError):
         raise TaskError(
             f"{what}: Spark's JVM has ended. If the system lacks memory, it has killed it: lower "

@@ -23,7 +23,7 @@ from pyspark import cloudpickle
 
 from fencepost.engines import available_cores
 from fencepost.engines.backends import Packed, R, T
-from fencepost.engines.errors import CarriedError, TaskError, carried, carrying
+from fencepost.engines.errors import CarriedError, TaskError, carried, carrying, new_key
 from fencepost.engines.progress import Progress
 
 PRELOADED = "fencepost.engines.forked"
@@ -37,6 +37,7 @@ class Processes:
 
     def __init__(self, cores: int | None = None) -> None:
         self.cores = cores or available_cores()
+        self._key = new_key()
 
     def run(self, what: str, items: Sequence[T], work: Callable[[T], R]) -> list[R]:
         """The results of a task for each item, in their order."""
@@ -119,7 +120,7 @@ class Processes:
         """Find the results that are not found yet. After an error no task runs any more."""
         try:
             waiting = {
-                self._pool.submit(_call, work, item): number
+                self._pool.submit(_call, self._key, work, item): number
                 for number, item in enumerate(items)
                 if number not in found
             }
@@ -127,7 +128,7 @@ class Processes:
                 found[waiting[each]] = each.result()
         except CarriedError as error:
             self._end_processes()
-            raise carried(str(error)) or error from None
+            raise carried(str(error), self._key) or error from None
         except BaseException:
             self._end_processes()
             raise
@@ -157,6 +158,6 @@ def _end_with_driver(folder: str) -> None:
     os._exit(1)
 
 
-def _call(work: bytes, item: Any) -> Any:
-    with carrying():
+def _call(key: str, work: bytes, item: Any) -> Any:
+    with carrying(key):
         return pickle.loads(work)(item)
