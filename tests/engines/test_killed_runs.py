@@ -28,6 +28,7 @@ from fencepost import lake, pipeline
 from fencepost.settings import Lake, Settings, load
 
 ROOT = Path(__file__).resolve().parents[2]
+TEMPORARY = "temporary files in a folder whose name is longer than the path of a socket may be" + 30 * "."
 SCRIPT = Path(__file__).with_name("support") / "audit_steps.py"
 MARK = "FENCEPOST_TEST_RUN"
 """A variable of the environment by which the processes of a run are found."""
@@ -59,7 +60,7 @@ class Site:
     def run(self, run_on: str) -> Iterator[subprocess.Popen[bytes]]:
         """A run; it and all that it has started have ended afterwards."""
         mark = uuid4().hex
-        scratch = self.folder / "tmp"
+        scratch = self.folder / TEMPORARY
         scratch.mkdir(exist_ok=True)
         environment = {**os.environ, "FENCEPOST_LAKE": str(self.folder / "lake"), "TMPDIR": str(scratch)}
         command = [sys.executable, str(SCRIPT), str(self.config), run_on, *self.conf]
@@ -114,7 +115,7 @@ class Site:
         assert differences(_rows(self.settings), expected) == {}
         catalog = lake.ensure(self.settings.lake)
         assert left_behind(self.settings, catalog) == set()
-        of_runs = [each for each in (self.folder / "tmp").iterdir() if each.name.startswith("fencepost-")]
+        of_runs = [each for each in (self.folder / TEMPORARY).iterdir() if each.name.startswith("fencepost-")]
         assert [each for each in of_runs if each.is_dir() and each.name != "fencepost-spark-warehouse"] == []
 
 

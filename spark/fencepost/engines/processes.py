@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import multiprocessing
 import os
@@ -27,6 +28,9 @@ from fencepost.engines.errors import CarriedError, TaskError, carried, carrying,
 from fencepost.engines.progress import Progress
 
 PRELOADED = "fencepost.engines.forked"
+_LONGEST_FOLDER = 70
+"""The path of a socket has at most 107 bytes, of which multiprocessing's own names take some 35."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -90,6 +94,7 @@ class Processes:
 
     @cached_property
     def _pool(self) -> ProcessPoolExecutor:
+        _shorten_sockets()
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload([PRELOADED])
         folder = (self._folder.name,)
@@ -141,6 +146,24 @@ class Processes:
             pool.shutdown(cancel_futures=True)
 
 
+def _shorten_sockets() -> None:
+    """Have multiprocessing put its sockets where their paths are not too long for the system.
+
+    Python 3.11 puts them into the folder for temporary files, whatever the length of its name. To be removed
+    when Python 3.14 is the oldest that is supported: it does not.
+    """
+    if len(os.fsencode(tempfile.gettempdir())) > _LONGEST_FOLDER:
+        folder = tempfile.mkdtemp(prefix="pymp-", dir="/tmp")
+        _sockets().setdefault("tempdir", folder)
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+
+
+def _sockets() -> dict[str, Any]:
+    """Where multiprocessing notes, as ``tempdir``, the folder of its sockets: forked processes have it, too."""
+    noted: dict[str, Any] = multiprocessing.current_process()._config  # type: ignore[attr-defined]
+    return noted
+
+
 def _prepare(folder: str) -> None:
     """Prepare a process for tasks: it ends with the driver, also if that is killed, and so do its temporary
     files. Ctrl-C is the driver's affair.
@@ -154,7 +177,8 @@ def _end_with_driver(folder: str) -> None:
     driver = multiprocessing.parent_process()
     assert driver is not None
     driver.join()
-    shutil.rmtree(folder, ignore_errors=True)
+    for each in (folder, _sockets().get("tempdir", folder)):
+        shutil.rmtree(each, ignore_errors=True)
     os._exit(1)
 
 
