@@ -10,15 +10,17 @@ import pickle
 import shutil
 import signal
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
 from threading import Thread
 from typing import Any, BinaryIO
+from uuid import uuid4
 
 from pyspark import cloudpickle
 
@@ -59,12 +61,12 @@ class Processes:
         """The results of a task for each bucket."""
         packed = Packed(items)
         spread_item = packed.loading(spread)
-        with tempfile.TemporaryDirectory(dir=self._folder.name) as name:
-            folder = Path(name)
+        with self._folder_of_job() as folder:
 
             def store(numbered: tuple[int, bytes]) -> Counter[int]:
                 number, item = numbered
                 values = Counter[int]()
+                folder.mkdir(exist_ok=True)
                 with ExitStack() as files:
                     of_bucket: dict[int, BinaryIO] = {}
                     for bucket, value in spread_item(item):
@@ -89,20 +91,28 @@ class Processes:
     def stop(self) -> None:
         """End all processes, whatever they do."""
         self._end_processes()
-        if "_folder" in self.__dict__:
-            self._folder.cleanup()
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     @cached_property
     def _pool(self) -> ProcessPoolExecutor:
         _shorten_sockets()
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload([PRELOADED])
-        folder = (self._folder.name,)
+        folder = (str(self._folder),)
         return ProcessPoolExecutor(self.cores, mp_context=context, initializer=_prepare, initargs=folder)
 
     @cached_property
-    def _folder(self) -> tempfile.TemporaryDirectory[str]:
-        return tempfile.TemporaryDirectory(prefix="fencepost-", ignore_cleanup_errors=True)
+    def _folder(self) -> Path:
+        """For temporary files. The processes make it, since they remove it if the driver is killed."""
+        return Path(tempfile.gettempdir()) / f"fencepost-{uuid4().hex}"
+
+    @contextmanager
+    def _folder_of_job(self) -> Iterator[Path]:
+        folder = self._folder / uuid4().hex
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _all(self, what: str, items: Sequence[T], work: Callable[[T], R]) -> list[R]:
         pickled: bytes = cloudpickle.dumps(work)  # type: ignore[no-untyped-call]
@@ -159,7 +169,7 @@ def _shorten_sockets() -> None:
 
 
 def _sockets() -> dict[str, Any]:
-    """Where multiprocessing notes, as ``tempdir``, the folder of its sockets: forked processes have it, too."""
+    """Where multiprocessing notes the folder of its sockets, as ``tempdir``; forked processes know it."""
     noted: dict[str, Any] = multiprocessing.current_process()._config  # type: ignore[attr-defined]
     return noted
 
@@ -170,6 +180,7 @@ def _prepare(folder: str) -> None:
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     tempfile.tempdir = folder
+    Path(folder).mkdir(mode=0o700, exist_ok=True)
     Thread(target=_end_with_driver, args=(folder,), daemon=True).start()
 
 
@@ -177,8 +188,12 @@ def _end_with_driver(folder: str) -> None:
     driver = multiprocessing.parent_process()
     assert driver is not None
     driver.join()
-    for each in (folder, _sockets().get("tempdir", folder)):
-        shutil.rmtree(each, ignore_errors=True)
+    shutil.rmtree(_sockets().get("tempdir", folder), ignore_errors=True)
+    for _ in range(50):  # as long as the task goes on, it may write another file
+        shutil.rmtree(folder, ignore_errors=True)
+        if not Path(folder).exists():
+            break
+        time.sleep(0.1)
     os._exit(1)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -14,6 +15,9 @@ from fencepost.engines.backends import Packed, R, T
 from fencepost.protocols import tables
 from fencepost.settings import Settings
 from fencepost.tables import Table
+
+_OF_DRIVERS = re.compile(r"\d+-\d+-[0-9a-f-]{36}\.parquet")
+"""The names of files that a driver writes: those of tasks have the run's name, too."""
 
 
 class Inline:
@@ -58,7 +62,9 @@ class Inline:
 
 
 def left_behind(settings: Settings, catalog: Catalog, of: Sequence[Table] = ()) -> set[Path]:
-    """Data files of these tables (of all, if none is named) that no snapshot names, and folders of runs."""
+    """Data files of these tables (of all, if none is named) that tasks wrote and no snapshot names, and
+    folders of runs. A driver that is killed between a small file of its own and the commit leaves that file.
+    """
     warehouse = Path(settings.lake.warehouse)
     named, data = set[Path](), set[Path]()
     for table in of or tables():
@@ -67,6 +73,7 @@ def left_behind(settings: Settings, catalog: Catalog, of: Sequence[Table] = ()) 
             for manifest in snapshot.manifests(stored.io):
                 entries = manifest.fetch_manifest_entry(stored.io, discard_deleted=False)
                 named |= {Path(each.data_file.file_path) for each in entries}
-        data |= {file for file in Path(stored.location()).rglob("data/**/*") if file.is_file()}
-    assert not named or named & data
+        files = (file for file in Path(stored.location()).rglob("data/**/*") if file.is_file())
+        data |= {file for file in files if not _OF_DRIVERS.fullmatch(file.name)}
+    assert data or not any(not _OF_DRIVERS.fullmatch(each.name) for each in named)
     return (data - named) | set(warehouse.rglob("runs/*"))
