@@ -9,7 +9,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,6 @@ from fencepost.definitions import definitions
 from fencepost.iceberg.catalog import open_catalog
 from fencepost.jars import JARS_ENV
 from fencepost.lake import AtLeast, Where
-from fencepost.marts import run
 from fencepost.marts.compiled import rows_built
 from fencepost.marts.in_spark import run_dbt
 from fencepost.protocols.offset_commit.report import POLICIES
@@ -70,13 +69,14 @@ VIEWS = sorted(
 @pytest.fixture(scope="module", params=ENGINES)
 def filled(
     request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[SparkSession, Settings]]:
+) -> tuple[SparkSession, Settings]:
     """A lake of its own with the golden input, not yet built; an engine builds it."""
     folder = tmp_path_factory.mktemp(f"marts-{request.param}")
     settings = Settings(
         path=folder / "fencepost.toml",
         lake=Lake(str(folder / "warehouse"), f"sqlite:///{folder / 'catalog.db'}"),
         clusters=(Cluster("prod", (Broker(1),)),),
+        run_on="spark" if request.param == "spark" else None,
     )
     catalog = lake.ensure(settings.lake)
     session = spark_session(settings)
@@ -84,10 +84,7 @@ def filled(
         rows, twins = _input(path.stem)
         there = {**dict.fromkeys(LATE, 0), **dict.fromkeys(GROWN, len(twins) // 2)}.get(path.stem, len(twins))
         _write(catalog, path.stem, [*rows, *twins[:there]])
-    with pytest.MonkeyPatch.context() as patch:
-        if request.param == "spark":
-            patch.setattr(run, "LARGEST", 0)
-        yield session, settings
+    return session, settings
 
 
 def _input(name: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -121,7 +118,15 @@ def _column(values: list[Any], kind: pa.DataType) -> pa.Array:
 def first(filled: tuple[SparkSession, Settings]) -> marts.MartsResult:
     """The build of a first run, before the twin's rows of LATE are there."""
     session, settings = filled
-    return marts.build(settings, open_catalog(settings.lake), lambda **_: session)
+    opened = list[dict[str, Any]]()
+
+    def open_session(**options: Any) -> SparkSession:
+        opened.append(options)
+        return session
+
+    result = marts.build(settings, open_catalog(settings.lake), open_session)
+    assert bool(opened) == (settings.run_on == "spark")
+    return result
 
 
 @pytest.fixture(scope="module")
