@@ -18,12 +18,10 @@ from pyiceberg.table.metadata import TableMetadata
 
 from fencepost import lake
 from fencepost.engines.parts import ROWS_AT_ONCE
+from fencepost.engines.pieces import PIECE_BYTES
 from fencepost.formats.arrow_stream import written
 from fencepost.iceberg.data_files import DataFiles
 from fencepost.tables import Table
-
-PIECE_BYTES = 32 << 20
-"""So many bytes of rows are written at a time."""
 
 _LZ4 = pa.ipc.IpcWriteOptions(compression="lz4")
 

@@ -24,7 +24,7 @@ from fencepost.engines.backends import Backend
 from fencepost.engines.entities import by_entity
 from fencepost.engines.intake import Intake, TaskRows
 from fencepost.engines.new_rows import Hashes, NewRows, is_in
-from fencepost.engines.outputs import PIECE_BYTES, Output, Place, Scratch, Staging, closed
+from fencepost.engines.outputs import Output, Place, Scratch, Staging, closed
 from fencepost.engines.parts import (
     Part,
     Parts,
@@ -38,7 +38,7 @@ from fencepost.engines.parts import (
     union,
     whole,
 )
-from fencepost.engines.pieces import PieceBuffer
+from fencepost.engines.pieces import PIECE_BYTES, PieceBuffer
 from fencepost.engines.process import ProcessEngine
 from fencepost.engines.scratch import Scratches
 from fencepost.formats.arrow_stream import read, written

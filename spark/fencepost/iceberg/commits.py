@@ -124,12 +124,7 @@ def exchange_files(listing: Listing, old_files: Sequence[DataFile], new_files: S
     if not old_files and not new_files:
         return
     with Change(listing.table) as change:
-        files = Exchange(change, listing) if old_files else Append(change)
-        with files:
-            for old in old_files:
-                files.delete_data_file(old)
-            for new in new_files:
-                files.append_data_file(new)
+        _put(Exchange(change, listing) if old_files else Append(change), old_files, new_files)
 
 
 def compact_files(table: IcebergTable) -> None:
@@ -216,12 +211,16 @@ def _exchange(
     old_files: Iterable[DataFile],
     pieces: Iterable[pa.Table],
 ) -> None:
-    table = change._table
+    data_files = DataFiles(change.table_metadata, change._table.io, files.commit_uuid)
+    _put(files, old_files, data_files.write(pieces))
+
+
+def _put(files: Exchange | Append, old_files: Iterable[DataFile], new_files: Iterable[DataFile]) -> None:
     with files:
         for old in old_files:
             files.delete_data_file(old)
-        for file in DataFiles(change.table_metadata, table.io, files.commit_uuid).write(pieces):
-            files.append_data_file(file)
+        for new in new_files:
+            files.append_data_file(new)
 
 
 def is_chosen_whole(task: FileScanTask) -> bool:

@@ -15,7 +15,7 @@ import duckdb
 import pyarrow as pa
 
 from fencepost import lake
-from fencepost.definitions import Dialect, Query, queries, tables_in
+from fencepost.definitions import Query, queries, tables_in
 from fencepost.iceberg.commits import is_chosen_whole
 from fencepost.judge.conditions import in_duckdb
 from fencepost.judge.engine import semi_join
@@ -57,8 +57,6 @@ class DuckEngine:
     memory.
     """
 
-    dialect: Dialect = "duckdb"
-
     def __init__(
         self, read: Read, write: Write, scratch: Path, compiled: Iterable[Query], threads: int | None = None
     ) -> None:
@@ -86,7 +84,7 @@ class DuckEngine:
         """An engine on the lake. What it spills lies beside the lake, and is deleted afterwards."""
         with tempfile.TemporaryDirectory(prefix="judge-", dir=place.folder) as scratch:
             read, write = partial(read_rows, catalog), partial(lake.replace_by_batches, catalog)
-            engine = cls(read, write, Path(scratch), queries(cls.dialect))
+            engine = cls(read, write, Path(scratch), queries("duckdb"))
             with engine.connection:
                 yield engine
 

@@ -7,17 +7,13 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from fencepost.definitions import Dialect, Query
+from fencepost.definitions import Query
 from fencepost.lake import Where
 from fencepost.tables import Table
 
 
 class Engine(Protocol):
     """Runs queries over silver, and over results that were stored under a name."""
-
-    @property
-    def dialect(self) -> Dialect:
-        """The SQL dialect of the compiled queries that it runs."""
 
     def together(self, queries: Sequence[Query]) -> Iterator[Sequence[Query]]:
         """The queries in groups; the queries of a group are run as one."""
