@@ -21,7 +21,7 @@ from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
 from fencepost import cli, lake
-from fencepost.engines import tasks
+from fencepost.engines import places, tasks
 from fencepost.engines.backends import Backend
 from fencepost.engines.executors import Executors
 from fencepost.engines.processes import Processes
@@ -151,8 +151,8 @@ def backend_for(request: pytest.FixtureRequest) -> Callable[[str], Backend]:
 @pytest.fixture
 def all_by_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     """However few rows are, tasks do the work, and write files."""
-    for name in ("SMALL_BYTES", "FEW_BYTES"):
-        monkeypatch.setattr(tasks, name, -1)
+    monkeypatch.setattr(tasks, "SMALL_BYTES", -1)
+    monkeypatch.setattr(places, "FEW_BYTES", -1)
     for name in ("TASK_BYTES", "BUCKET_BYTES"):
         monkeypatch.setattr(tasks, name, 1)
 

@@ -15,11 +15,9 @@ from pyiceberg.types import BooleanType
 from pyspark.sql import SparkSession
 
 from fencepost import engines, jars, lake, protocols, session
-from fencepost.engines import Target, entities, new_rows, pieces, process
+from fencepost.engines import Target, entities, new_rows, parts, piece_files, tasks
 from fencepost.engines.backends import Backend
 from fencepost.engines.parts import parts_of
-from fencepost.engines.pieces import Pieces
-from fencepost.engines.process import ProcessEngine
 from fencepost.engines.scratch import Scratches
 from fencepost.engines.tasks import TaskEngine
 from fencepost.protocols.offset_commit import tables as offset_commit
@@ -59,19 +57,16 @@ def engine(
     settings = empty_lake()
     catalog = lake.ensure(settings.lake)
     if request.param == "process":
-        return ProcessEngine(catalog), lambda rows: rows
+        return TaskEngine(catalog), lambda rows: rows
     if request.param == "process, in pieces":
-        monkeypatch.setattr(process, "_READ_BYTES", 0)
-        monkeypatch.setattr(pieces, "HELD_BYTES", 0)
-        monkeypatch.setattr(pieces, "PIECE_BYTES", 0)
+        monkeypatch.setattr(tasks, "READ_BYTES", 0)
+        monkeypatch.setattr(parts, "HELD_BYTES", 1)
+        monkeypatch.setattr(piece_files, "HELD_BYTES", 0)
+        monkeypatch.setattr(piece_files, "PIECE_BYTES", 0)
         monkeypatch.setattr(entities, "HELD_BYTES", 0)
-        return ProcessEngine(catalog), _in_pieces
+        return TaskEngine(catalog), parts_of
     request.getfixturevalue("all_by_tasks")
-    return TaskEngine(backend_for(request.param), Scratches(catalog), catalog, parts=3), parts_of
-
-
-def _in_pieces(rows: pa.Table) -> Pieces:
-    return Pieces(rows.schema, lambda: (rows.slice(at, 1) for at in range(rows.num_rows)))
+    return TaskEngine(catalog, 3, backend_for(request.param), Scratches(catalog)), parts_of
 
 
 def test_a_lake_of_an_older_release_gets_the_columns_it_lacks(empty_lake: Callable[[], Settings]) -> None:
@@ -100,8 +95,8 @@ def test_a_lake_of_an_older_release_is_partitioned_anew_from_now_on(
     lake.append(catalog, BATCHES, batches("c", "d"))
     files = catalog.load_table(BATCHES.name).inspect.files()
     assert sorted(files["record_count"].to_pylist()) == [1, 1, 2]
-    in_tasks = TaskEngine(processes, Scratches(catalog), catalog)
-    for engine in (ProcessEngine(catalog), in_tasks):
+    in_tasks = TaskEngine(catalog, 3, processes, Scratches(catalog))
+    for engine in (TaskEngine(catalog), in_tasks):
         found = engine.collect(engine.scan(BATCHES, where=[{"topic": frozenset({"a", "d"})}]))
         assert sorted(found["topic"].to_pylist()) == ["a", "d"]
         assert engine.collect(engine.scan(BATCHES)).num_rows == 4

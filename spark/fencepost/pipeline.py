@@ -115,15 +115,11 @@ class Run:
         limit = self.settings.in_process_mb << 20 if limit is None else limit
         choice = engines.choose(self.settings, size, limit, unit)
         parts = 1 + size // engines.PART_BYTES
-        if choice.run_on == "process":
-            from fencepost.engines.process import ProcessEngine
-
-            logger.debug("%s: in this process, because %s", what, choice.reason)
-            return ProcessEngine(self.catalog, parts)
         from fencepost.engines.tasks import TaskEngine
 
-        logger.info("%s: by %s, because %s", what, choice.run_on, choice.reason)
-        return TaskEngine(self._backend(choice.run_on), self._scratches, self.catalog, parts)
+        level = logging.DEBUG if choice.run_on == "process" else logging.INFO
+        logger.log(level, "%s: by %s, because %s", what, choice.run_on, choice.reason)
+        return TaskEngine(self.catalog, parts, self._backend(choice.run_on), self._scratches)
 
     @cached_property
     def _scratches(self) -> Scratches:
@@ -137,10 +133,14 @@ class Run:
                 from fencepost.engines.executors import Executors
 
                 self._backends[run_on] = Executors(self.spark_context)
-            else:
+            elif run_on == "processes":
                 from fencepost.engines.processes import Processes
 
                 self._backends[run_on] = Processes()
+            else:
+                from fencepost.engines.this_process import ThisProcess
+
+                self._backends[run_on] = ThisProcess()
         return self._backends[run_on]
 
 

@@ -18,7 +18,7 @@ from trees import CUTS, Tree, put
 
 from fencepost import lake
 from fencepost.capture import capture
-from fencepost.engines.process import ProcessEngine
+from fencepost.engines.tasks import TaskEngine
 from fencepost.judge import judge
 from fencepost.protocols import protocols
 from fencepost.protocols.leader_epoch.bronze import PARTITION_FOLDERS
@@ -155,7 +155,7 @@ class Site:
 
 
 def _run(audit: Audit, settings: Settings, catalog: Catalog, run_id: str) -> None:
-    here = ProcessEngine(catalog)
+    here = TaskEngine(catalog)
     with suppress(KilledError):
         capture(settings, catalog, lambda *_: here, run_id, lambda line: None)
         if audit.rebuilds:
@@ -181,7 +181,7 @@ def _killed_at(commit: int | None) -> Iterator[None]:
         return write_until
 
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("append", "delete", "replace", "replace_by_batches"):
+        for name in ("append", "append_files", "delete", "replace", "replace_by_batches"):
             patch.setattr(lake, name, until(getattr(lake, name)))
         yield
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fencepost import lake, tables
-from fencepost.engines.process import ProcessEngine
+from fencepost.engines.tasks import TaskEngine
 from fencepost.replay.log_names import with_current_names
 from fencepost.settings import Broker
 
@@ -76,7 +76,7 @@ def test_a_hole_stays_where_the_log_is_nowhere_until_it_is_found(
     assert _holes(site) == {(log.name, at), (log.name, behind)}
     # a rebuild sees lines and holes of the log that is gone in one file
     catalog = lake.ensure(site.settings.lake)
-    named = with_current_names(ProcessEngine(catalog))
+    named = with_current_names(TaskEngine(catalog))
     of_cluster = [{"cluster": site.cluster}]
     scanned = [named.scan(table, ("file",), of_cluster) for table in (tables.REQUESTS, tables.QUARANTINE)]
     lines, holes = (set(each["file"].to_pylist()) for each in scanned)

@@ -11,7 +11,7 @@ import pytest
 
 from fencepost import lake
 from fencepost.capture import capture
-from fencepost.engines.process import ProcessEngine
+from fencepost.engines.tasks import TaskEngine
 from fencepost.settings import Broker, Cluster, Settings
 from fencepost.tables import QUARANTINE, REQUESTS
 
@@ -22,7 +22,7 @@ def _captured(settings: Settings, *brokers: Broker) -> dict[int | None, tuple[st
     """Reason and detail of each broker's fault, after a run with these brokers."""
     settings = replace(settings, clusters=(Cluster("test", brokers),))
     catalog = lake.ensure(settings.lake)
-    capture(settings, catalog, lambda *_: ProcessEngine(catalog), "run", lambda line: None)
+    capture(settings, catalog, lambda *_: TaskEngine(catalog), "run", lambda line: None)
     return {
         row["broker_id"]: (row["reason"], row["detail"]) for row in lake.scan(catalog, QUARANTINE).to_pylist()
     }

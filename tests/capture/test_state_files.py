@@ -6,11 +6,11 @@ import gzip
 import json
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from fencepost import lake, tables
+from fencepost import tables
 from fencepost.protocols.leader_epoch.bronze import LEADER_EPOCH_CHECKPOINTS, PARTITION_FOLDERS
 from fencepost.settings import Broker, load
 
@@ -107,26 +107,12 @@ def test_a_topic_of_the_same_name_is_another_one(site: Site) -> None:
 @pytest.mark.parametrize(
     "killed", ["leader_epoch_checkpoints", "partition_folders", "metadata_snapshots", "files"]
 )
-def test_a_run_killed_at_a_commit_is_repeated_without_loss(
-    site: Site, captures: Path, monkeypatch: pytest.MonkeyPatch, killed: str
-) -> None:
+def test_a_run_killed_at_a_commit_is_repeated_without_loss(site: Site, captures: Path, killed: str) -> None:
     (partition(site) / "leader-epoch-checkpoint").write_text(checkpoint((0, 0), (4, 17)))
     snapshot(site, captures, 1)
     brokers = [Broker(1, log_dirs=site.glob("data")), Broker(2, log_dirs=site.glob("1"))]
 
-    class KilledError(Exception):
-        pass
-
-    append = lake.append
-
-    def append_until(catalog: Any, table: tables.Table, rows: Any) -> int:
-        if table.name == f"bronze.{killed}":
-            raise KilledError
-        return append(catalog, table, rows)
-
-    with monkeypatch.context() as patch, pytest.raises(KilledError):
-        patch.setattr(lake, "append", append_until)
-        site.capture(*brokers)
+    site.capture_until(f"bronze.{killed}", *brokers)
     site.capture(*brokers)
     assert epochs(site) == [("live", 0, 0), ("live", 4, 17)]
     assert len(site.rows(PARTITION_FOLDERS)) == 1

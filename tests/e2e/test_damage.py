@@ -18,7 +18,7 @@ from altered_files import segments
 
 from fencepost import lake
 from fencepost.capture import capture
-from fencepost.engines.process import ProcessEngine
+from fencepost.engines.tasks import TaskEngine
 from fencepost.judge import judge
 from fencepost.protocols import protocols
 from fencepost.replay.run import rebuild
@@ -103,7 +103,7 @@ def found(captures: Path, tmp_path_factory: pytest.TempPathFactory) -> Found:
         clusters=tuple(dataclasses.replace(each.clusters[0], name=name) for name, each in read.items()),
     )
     catalog = lake.ensure(settings.lake)
-    here = ProcessEngine(catalog)
+    here = TaskEngine(catalog)
     capture(settings, catalog, lambda *_: here, "run", lambda line: None)
     rebuild(settings, catalog, lambda *_: here)
     judge(settings, catalog, lambda *_: here)

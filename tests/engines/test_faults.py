@@ -46,7 +46,7 @@ def test_of_a_task_that_runs_twice_at_the_same_time_one_result_counts(
     settings = empty_lake()
     catalog = lake.ensure(settings.lake)
     scratches = Scratches(catalog)
-    engine = TaskEngine(Twice(), scratches, catalog)
+    engine = TaskEngine(catalog, 1, Twice(), scratches)
 
     def work(rows: pa.Table) -> Iterator[tuple[Any, pa.RecordBatch]]:
         yield BATCHES, rows.to_batches()[0]
@@ -75,7 +75,7 @@ def test_what_runs_leave_is_removed_whatever_lists_it(
     place = Lake(settings.lake.warehouse, settings.lake.catalog, {"py-io-impl": f"pyiceberg.io.{io}"})
     catalog = lake.ensure(place)
     lake.append(catalog, BATCHES, _rows("a"))
-    engine = TaskEngine(processes, Scratches(catalog), catalog)
+    engine = TaskEngine(catalog, 1, processes, Scratches(catalog))
     kept = engine.keep(engine.scan(BATCHES))
     engine.in_tasks("try", [1], lambda _, add: add(BATCHES.name, _rows("b")), [BATCHES], {})
     assert engine.collect(kept).num_rows == 100
@@ -91,7 +91,7 @@ def test_what_a_run_of_another_machine_may_still_write_stays_for_days(
 ) -> None:
     settings = empty_lake()
     catalog = lake.ensure(settings.lake)
-    engine = TaskEngine(processes, Scratches(catalog, "there"), catalog)
+    engine = TaskEngine(catalog, 1, processes, Scratches(catalog, "there"))
     engine.in_tasks("try", [1], lambda _, add: add(BATCHES.name, _rows("b")), [BATCHES], {})
     left = left_behind(settings, catalog, [BATCHES])
     assert len(left) == 2

@@ -15,9 +15,8 @@ from inline import Inline, left_behind
 from pyiceberg.catalog import Catalog
 
 from fencepost import lake
-from fencepost.engines import Engine, Target, intake, new_rows, tasks
+from fencepost.engines import Engine, Target, intake, new_rows, places, tasks
 from fencepost.engines.new_rows import hashes_of
-from fencepost.engines.process import ProcessEngine
 from fencepost.engines.scratch import Scratches
 from fencepost.engines.tasks import TaskEngine
 from fencepost.protocols.offset_commit.tables import GROUPS
@@ -48,7 +47,7 @@ def _row(table: Table, cluster: str, name: str | None, place: int, number: int) 
 def _runs(chance: random.Random, clusters: Sequence[str]) -> list[list[dict[str, pa.Table]]]:
     """The tasks of some runs, each with its rows by the table's name: most keys are in several of them."""
     numbers = iter(range(1 << 20))
-    places = chance.choice((1, 3, 30))
+    most = chance.choice((1, 3, 30))
 
     def rows(table: Table) -> pa.Table:
         found = [
@@ -56,7 +55,7 @@ def _runs(chance: random.Random, clusters: Sequence[str]) -> list[list[dict[str,
                 table,
                 chance.choice(clusters),
                 chance.choice(NAMES),
-                chance.randrange(places),
+                chance.randrange(most),
                 next(numbers),
             )
             for _ in range(chance.choice((0, 1, 4, 12)))
@@ -127,15 +126,15 @@ def test_tasks_store_what_one_process_stores(
         with monkeypatch.context() as patch:
             for module in (new_rows, intake):
                 patch.setattr(module, "hashes_of", HASHES[hashed])
-            patch.setattr(tasks, "FEW_BYTES", chance.choice((-1, 1 << 20)))
+            patch.setattr(places, "FEW_BYTES", chance.choice((-1, 1 << 20)))
             patch.setattr(tasks, "_TASKS_AT_ONCE", chance.choice((1, 64)))
             # rows are appended in the middle of a task
             patch.setattr(intake, "HELD_BYTES", chance.choice((2_000, 1 << 20)))
-            one = ProcessEngine(catalogs[0])
+            one = TaskEngine(catalogs[0])
             for run in runs:
                 added = _append(one, run, clusters)
                 scratches = Scratches(catalogs[1])
-                in_tasks = TaskEngine(Inline(chance), scratches, catalogs[1])
+                in_tasks = TaskEngine(catalogs[1], 3, Inline(chance), scratches)
                 was_cut_off = chance.random() < 0.5
                 if was_cut_off:
                     with pytest.MonkeyPatch.context() as cut, pytest.raises(KilledError):
@@ -144,7 +143,7 @@ def test_tasks_store_what_one_process_stores(
                     # what a killed run leaves is removed by the next one
                     scratches = Scratches(catalogs[1])
                     scratches.remove()
-                    in_tasks = TaskEngine(Inline(chance), scratches, catalogs[1])
+                    in_tasks = TaskEngine(catalogs[1], 3, Inline(chance), scratches)
                 assert _append(in_tasks, run, clusters) == added or was_cut_off
                 scratches.remove()
             assert _append(in_tasks, runs[0], clusters) == 0
@@ -169,7 +168,7 @@ def test_a_row_behind_one_that_is_compared_again_is_not_stored_before_it(
         }
         for number, names in enumerate(keys)
     ]
-    engine = TaskEngine(Inline(random.Random(0)), Scratches(catalog), catalog)
+    engine = TaskEngine(catalog, 3, Inline(random.Random(0)), Scratches(catalog))
     assert _append(engine, run, ["c"]) == 2
     stored = lake.scan(catalog, GROUPS, ("group_id", "group_epoch")).to_pylist()
     assert {row["group_id"]: row["group_epoch"] for row in stored} == {"a": 0, "b": 1}

@@ -18,7 +18,6 @@ from fencepost import lake
 from fencepost.definitions import Query, definitions
 from fencepost.engines import Engine
 from fencepost.engines.backends import Backend
-from fencepost.engines.process import ProcessEngine
 from fencepost.engines.scratch import Scratches
 from fencepost.engines.tasks import TaskEngine
 from fencepost.iceberg.catalog import open_catalog
@@ -127,15 +126,15 @@ def test_tasks_write_the_same_rows(
         found = {each.name: catalog.load_table(each.name).scan().to_arrow() for each in VERDICTS}
         return summary, {name: ordered(rows) for name, rows in found.items()}
 
-    here = judged(ProcessEngine(catalog))
-    assert here == judged(ProcessEngine(catalog))
+    here = judged(TaskEngine(catalog))
+    assert here == judged(TaskEngine(catalog))
     scratches = Scratches(catalog)
     for name in ("processes", "spark"):
         # noted twice, a chapter does not stand
         lake.append(
             catalog, JUDGED, JUDGED.rows([(each, 20, "first", None, None, None) for each in CLUSTERS])
         )
-        summary, found = judged(TaskEngine(backend_for(name), scratches, catalog))
+        summary, found = judged(TaskEngine(catalog, 3, backend_for(name), scratches))
         assert summary == here[0]
         for table in VERDICTS:
             assert found[table.name] == here[1][table.name]

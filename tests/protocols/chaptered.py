@@ -15,7 +15,7 @@ from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.capture.run import capture
-from fencepost.engines.process import ProcessEngine
+from fencepost.engines.tasks import TaskEngine
 from fencepost.protocols import protocols
 from fencepost.replay import run
 from fencepost.settings import Lake, Settings, load
@@ -39,7 +39,7 @@ class Audit(NamedTuple):
         of_lake = Lake(str(home / "warehouse"), f"sqlite:///{home / 'catalog.db'}")
         settings = dataclasses.replace(load(capture_folder / "fencepost.toml"), lake=of_lake)
         catalog = lake.ensure(of_lake)
-        engine = ProcessEngine(catalog)
+        engine = TaskEngine(catalog)
         capture(settings, catalog, lambda size, what: engine, "run")
         audit = cls(settings, catalog, protocols, {})
         return audit._replace(whole=audit.rebuilt(None))
@@ -60,7 +60,7 @@ class Audit(NamedTuple):
         settings = dataclasses.replace(self.settings, chapter_ms=chapter_ms)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(run, "protocols", lambda: [each for each in protocols() if each.name in names])
-            run.rebuild(settings, self.catalog, lambda size, what: ProcessEngine(self.catalog))
+            run.rebuild(settings, self.catalog, lambda size, what: TaskEngine(self.catalog))
         return {
             table.name: Counter(map(_row, lake.scan(self.catalog, table, tuple(table.columns)).to_pylist()))
             for table in self.tables

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from chaptered import Audit
 
-from fencepost.engines import entities, pieces, process
+from fencepost.engines import entities, parts, piece_files, tasks
 from fencepost.protocols import protocols
 from fencepost.protocols.leader_epoch import committed_offset_rows
 from fencepost.replay import chapter_notes
@@ -19,11 +19,11 @@ def test_rows_in_pieces_make_the_same_silver(
 ) -> None:
     audit = Audit.of(captures / "fencings-4.3.1", tmp_path, [each.name for each in protocols()])
     expected = audit.whole if chapter_ms is None else audit.rebuilt(chapter_ms)
-    monkeypatch.setattr(process, "_READ_BYTES", 0)
-    monkeypatch.setattr(process, "_ROWS_AT_ONCE", 500)
+    monkeypatch.setattr(tasks, "READ_BYTES", 0)
+    monkeypatch.setattr(parts, "ROWS_AT_ONCE", 500)
     monkeypatch.setattr(committed_offset_rows, "_ROWS_AT_ONCE", 7)
-    monkeypatch.setattr(pieces, "HELD_BYTES", 100_000)
-    monkeypatch.setattr(pieces, "PIECE_BYTES", 10_000)
+    monkeypatch.setattr(piece_files, "HELD_BYTES", 100_000)
+    monkeypatch.setattr(piece_files, "PIECE_BYTES", 10_000)
     monkeypatch.setattr(entities, "HELD_BYTES", 10_000)
     # as where evidence is large
     monkeypatch.setattr("fencepost.replay.evidence.with_table_cache", lambda engine, size: engine)

@@ -18,7 +18,7 @@ TOLERANCE_MS = 25
 class _Engine:
     """Rows of ``bronze.requests``, in pieces of as many lines; changes are applied to each piece alone."""
 
-    name, parallelism = "process", 1
+    name, is_here, parallelism = "process", True, 1
 
     def __init__(self, lines: Sequence[Mapping[str, Any]], size: int) -> None:
         rows = pa.Table.from_pylist(list(lines), REQUESTS.arrow_schema)

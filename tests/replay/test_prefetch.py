@@ -12,7 +12,7 @@ from pyiceberg.catalog import Catalog
 from fencepost import lake
 from fencepost.engines import Engine, Rows
 from fencepost.engines.delegating import DelegatingEngine
-from fencepost.engines.process import ProcessEngine
+from fencepost.engines.tasks import TaskEngine
 from fencepost.lake import AtLeast, Below, Where
 from fencepost.replay import prefetch
 from fencepost.replay.prefetch import PrefetchingEngine
@@ -74,7 +74,7 @@ def asked() -> Iterator[Where | None]:
 
 
 def test_each_chapter_finds_what_the_lake_has(catalog: Catalog) -> None:
-    engine = Counted(ProcessEngine(catalog))
+    engine = Counted(TaskEngine(catalog))
     read = PrefetchingEngine(engine, catalog)
     questions = list(asked())
     for where in questions:
@@ -84,7 +84,7 @@ def test_each_chapter_finds_what_the_lake_has(catalog: Catalog) -> None:
 
 
 def test_what_has_no_dates_is_read_once(catalog: Catalog) -> None:
-    engine = Counted(ProcessEngine(catalog))
+    engine = Counted(TaskEngine(catalog))
     read = PrefetchingEngine(engine, catalog)
     for where in (None, [{"partition": 1}], [{"partition": 5}]):
         assert _sorted(read.scan(CLEANED, (), where)) == _sorted(lake.scan(catalog, CLEANED, (), where))
@@ -93,7 +93,7 @@ def test_what_has_no_dates_is_read_once(catalog: Catalog) -> None:
 
 def test_what_is_too_much_is_not_held(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prefetch, "FILES_BYTES", 0)
-    engine = Counted(ProcessEngine(catalog))
+    engine = Counted(TaskEngine(catalog))
     read = PrefetchingEngine(engine, catalog)
     where: Where = [{"logged_at_ms": Below(2 * DAY_MS, DAY_MS)}]
     assert [read.scan(REQUESTS, COLUMNS, where).num_rows for _ in range(2)] == [OF_DAY, OF_DAY]

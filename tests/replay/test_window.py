@@ -18,7 +18,7 @@ from pyiceberg.catalog import Catalog
 from fencepost import lake
 from fencepost.capture.run import capture
 from fencepost.definitions import queries
-from fencepost.engines.process import ProcessEngine
+from fencepost.engines.tasks import TaskEngine
 from fencepost.judge.duckdb_engine import DuckEngine
 from fencepost.judge.rules import rule
 from fencepost.protocols.offset_commit.commit_records import CommitRecords
@@ -71,7 +71,7 @@ class Audits(NamedTuple):
     def of(self, window_ms: int | None) -> Said:
         """Rebuild and judge, in this process."""
         settings = dataclasses.replace(self.settings, window_ms=window_ms)
-        rebuild(settings, self.catalog, lambda size, what: ProcessEngine(self.catalog))
+        rebuild(settings, self.catalog, lambda size, what: TaskEngine(self.catalog))
         windows = lake.scan(self.catalog, WINDOWS)
         decided, judged = {}, []
         with DuckEngine.over(settings.lake, self.catalog) as engine:
@@ -106,7 +106,7 @@ def audits(captures: Path, tmp_path_factory: pytest.TempPathFactory) -> Audits:
         clusters=tuple(cluster for each in loaded for cluster in each.clusters),
     )
     catalog = lake.ensure(settings.lake)
-    capture(settings, catalog, lambda size, what: ProcessEngine(catalog), "run")
+    capture(settings, catalog, lambda size, what: TaskEngine(catalog), "run")
     return Audits(settings, catalog)
 
 
@@ -259,7 +259,7 @@ def test_what_is_left_of_the_metadata_log_says_the_same(audits: Audits) -> None:
 def test_what_a_run_left_is_carried_forward(audits: Audits, monkeypatch: pytest.MonkeyPatch) -> None:
     """From one window to a later one, unless evidence was found that lies before."""
     monkeypatch.setattr(window, "LATEST_MS", LATE_MS)
-    engine, catalog = ProcessEngine(audits.catalog), audits.catalog
+    engine, catalog = TaskEngine(audits.catalog), audits.catalog
     given = window.windows(catalog, audits.settings).newest
     earlier, later = (
         window.cuts(engine, Windows(given, ms).logs_since_ms) for ms in (2 * WINDOW_MS, WINDOW_MS)

@@ -1,4 +1,4 @@
-"""The engines that do the work of a run: in this process, or in tasks on this machine's cores or on Spark.
+"""The engine that does the work of a run: in this process, or in tasks on this machine's cores or on Spark.
 
 The work itself is the same functions over Arrow everywhere, and all give the same rows. Spark costs more CPU
 before its first task than an hour of a small cluster's logs; those of a large cluster are more than one
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Rows = Any
-"""Rows of one table on an engine: an Arrow table in this process, or pieces or parts that are read later."""
+"""Rows of one table on an engine: an Arrow table in this process, or parts of files that are read later."""
 
 Work = Callable[[T], Iterator[tuple[Table, pa.RecordBatch]]]
 """The work on one task: it yields rows of tables, in any order."""
@@ -71,6 +71,8 @@ class Engine(Protocol):
     """The operations on rows that the steps of a run need."""
 
     name: str
+    is_here: bool
+    """Whether all is done in this process."""
     parallelism: int
     """Into how many parts work should be cut: all of a part is in memory at once."""
 

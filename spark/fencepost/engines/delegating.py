@@ -16,7 +16,7 @@ class DelegatingEngine:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self.name, self.parallelism = engine.name, engine.parallelism
+        self.name, self.is_here, self.parallelism = engine.name, engine.is_here, engine.parallelism
 
     def spread(self, tasks: Sequence[T], work: Work[T], tables: Sequence[Table]) -> Mapping[str, Rows]:
         """The rows that all tasks yield, by the table's name."""

@@ -9,14 +9,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.engines.pieces import PieceFile, Pieces, Some, pieces_of, union
+from fencepost.engines.parts import Parts, Rows, union, whole
+from fencepost.engines.piece_files import PieceFile
 
 HELD_BYTES = 32 << 20
 """So many bytes of the rows of all entities but the largest are kept in memory."""
 _ROWS_AT_ONCE = 1 << 16
 
 
-def by_entity(evidence: dict[str, list[Some]]) -> Iterator[tuple[str, dict[str, pa.Table]]]:
+def by_entity(evidence: dict[str, list[Rows]]) -> Iterator[tuple[str, dict[str, pa.Table]]]:
     """Each entity, in the order of names, with its rows by name: in their order, without the column
     ``entity``.
 
@@ -28,9 +29,9 @@ def by_entity(evidence: dict[str, list[Some]]) -> Iterator[tuple[str, dict[str, 
         yield entity, {name: places.take(entity) for name, places in by_name.items()}
 
 
-def _of_each(parts: Sequence[Some]) -> _Places | _Shuffled:
+def _of_each(parts: Sequence[Rows]) -> _Places | _Shuffled:
     rows = union(parts)
-    return _Shuffled(rows) if isinstance(rows, Pieces) else _Places(rows)
+    return _Shuffled(rows) if isinstance(rows, Parts) else _Places(rows)
 
 
 class _Places:
@@ -69,14 +70,14 @@ class _Shuffled:
     many.
     """
 
-    def __init__(self, rows: Pieces) -> None:
+    def __init__(self, rows: Parts) -> None:
         self._schema = rows.schema.remove(rows.schema.get_field_index("entity"))
         self._in_memory: defaultdict[str, list[pa.Table]] = defaultdict(list)
         self._file: PieceFile | None = None
         self._numbers: defaultdict[str, list[int]] = defaultdict(list)
         sizes: Counter[str] = Counter()
         bytes_in_memory: Counter[str] = Counter()
-        for piece in pieces_of(rows):
+        for piece in rows:
             for entity, own in by_entity({"": [piece]}):
                 self._in_memory[entity].append(own[""])
                 added = own[""].nbytes
@@ -91,7 +92,7 @@ class _Shuffled:
     def take(self, entity: str) -> pa.Table:
         """The rows of an entity, which are forgotten here."""
         stored = [] if self._file is None else [self._file.read(self._numbers.pop(entity, ()))]
-        return pa.concat_tables([self._schema.empty_table(), *stored, *self._in_memory.pop(entity, ())])
+        return whole([*stored, *self._in_memory.pop(entity, ())], self._schema)
 
     def _store(self, entities: Iterable[str]) -> None:
         if self._file is None:

@@ -15,8 +15,9 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import RDD, SparkContext
 from pyspark.errors import PySparkException
 
-from fencepost.engines.backends import Packed, R, T
+from fencepost.engines.backends import R, T
 from fencepost.engines.errors import TaskError, carried, carrying, new_key
+from fencepost.engines.packed import Packed
 from fencepost.engines.progress import Progress
 
 
@@ -26,6 +27,7 @@ class Executors:
     """
 
     name = "spark"
+    is_here = False
 
     def __init__(self, open_context: Callable[[], SparkContext]) -> None:
         self._open_context = open_context

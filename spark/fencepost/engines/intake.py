@@ -11,7 +11,7 @@ from pyiceberg.catalog import Catalog
 from fencepost import lake
 from fencepost.engines.new_rows import Hashes, KnownKeys, by_date, hashes_of
 from fencepost.engines.outputs import Output, Place, Staging
-from fencepost.engines.pieces import HELD_BYTES
+from fencepost.engines.piece_files import HELD_BYTES
 from fencepost.lake import Where
 from fencepost.tables import Table
 

@@ -17,9 +17,9 @@ from pyiceberg.manifest import DataFile
 from pyiceberg.table.metadata import TableMetadata
 
 from fencepost import lake
-from fencepost.engines.parts import ROWS_AT_ONCE
-from fencepost.engines.pieces import PIECE_BYTES
-from fencepost.formats.arrow_stream import written
+from fencepost.engines import piece_files
+from fencepost.engines.parts import ROWS_AT_ONCE, Held, Part, Source, Temporary, WrittenFile, whole
+from fencepost.engines.piece_files import PieceFile
 from fencepost.iceberg.data_files import DataFiles
 from fencepost.tables import Table
 
@@ -43,12 +43,13 @@ class Scratch:
 @dataclass(frozen=True)
 class Place:
     """Where tasks write rows of ``schema``: into data files of ``table``, which ``metadata`` describes;
-    without a table into temporary files. Rows of at most ``few_bytes`` a task returns.
+    without a table into temporary files, in the folder ``scratch`` or, without one, of this process. Rows of
+    at most ``few_bytes`` a task returns.
     """
 
     schema: pa.Schema
-    scratch: Scratch
     few_bytes: int
+    scratch: Scratch | None = None
     table: Table | None = None
     metadata: TableMetadata | None = None
     io: FileIO | None = None
@@ -56,13 +57,19 @@ class Place:
 
 @dataclass
 class Output:
-    """What a task has made of rows: ``rows`` if they are few, data files, or temporary files and their
-    sizes.
-    """
+    """What a task has made of rows: ``rows`` if they are few, data files, or temporary files."""
 
-    rows: bytes | None = None
+    rows: Held | None = None
     files: list[DataFile] = field(default_factory=list)
-    temporary: list[tuple[str, int]] = field(default_factory=list)
+    temporary: list[Source] = field(default_factory=list)
+
+    def parts(self, place: Place) -> list[Part]:
+        """The rows in files; ``place``: where the task wrote them."""
+        found = [Part(each) for each in self.temporary]
+        if place.table is not None and place.io is not None:
+            name, schema, io = place.table.name, place.schema, place.io
+            found += [Part(WrittenFile(name, each, io, schema)) for each in self.files]
+        return found
 
 
 class Staging:
@@ -73,6 +80,7 @@ class Staging:
         self._waiting: list[pa.Table] = []
         self._bytes = 0
         self._files: DataFiles | None = None
+        self._pieces: PieceFile | None = None
         self._done = Output()
 
     def add(self, rows: pa.Table) -> None:
@@ -80,15 +88,14 @@ class Staging:
         if rows.num_rows:
             self._waiting.append(rows)
             self._bytes += rows.nbytes
-            if self._bytes >= PIECE_BYTES:
+            if self._bytes >= piece_files.PIECE_BYTES:
                 self._write()
 
     def close(self) -> Output:
         """Write what waits; returns where all rows are."""
         nothing_written = self._files is None and not self._done.temporary
         if nothing_written and self._bytes <= self._place.few_bytes:
-            few = pa.concat_tables([self._place.schema.empty_table(), *self._waiting])
-            self._done.rows = written(few.combine_chunks())
+            self._done.rows = Held(whole(self._waiting, self._place.schema))
             return self._done
         self._write()
         if self._files is not None:
@@ -100,33 +107,36 @@ class Staging:
             return
         piece = pa.concat_tables(self._waiting)
         self._waiting, self._bytes = [], 0
-        if self._place.table is None:
-            self._done.temporary.append(_temporary(self._place.scratch, piece))
-        else:
+        if self._place.table is not None:
             self._files = self._files or _data_files(self._place)
             self._done.files += self._files.add(lake.aligned(piece, self._place.table))
+        elif self._place.scratch is not None:
+            self._done.temporary.append(_temporary(self._place.scratch, piece))
+        else:
+            if self._pieces is None:
+                self._pieces = PieceFile(self._place.schema)
+                self._done.temporary.append(self._pieces)
+            self._pieces.write(piece)
 
 
-def _temporary(scratch: Scratch, rows: pa.Table) -> tuple[str, int]:
+def _temporary(scratch: Scratch, rows: pa.Table) -> Temporary:
     path = f"{scratch.folder}/{uuid4()}.arrow"
     with (
         scratch.io.new_output(path).create() as stream,
         pa.ipc.new_file(stream, rows.schema, options=_LZ4) as file,
     ):
         file.write_table(rows, ROWS_AT_ONCE)
-    return path, rows.nbytes
+    return Temporary(path, rows.nbytes, scratch.io)
 
 
 def _data_files(place: Place) -> DataFiles:
     assert place.table is not None
     assert place.metadata is not None
     assert place.io is not None
-    name = place.table.name
+    assert place.scratch is not None
+    name, scratch = place.table.name, place.scratch
     return DataFiles(
-        place.metadata,
-        place.io,
-        f"{place.scratch.run}-{uuid4()}",
-        lambda path: place.scratch.note(name, path),
+        place.metadata, place.io, f"{scratch.run}-{uuid4()}", lambda path: scratch.note(name, path)
     )
 
 

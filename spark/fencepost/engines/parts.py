@@ -1,4 +1,4 @@
-"""Rows that tasks compute: files, and the changes of what they hold.
+"""Rows that are not in memory: files, and the changes of what they hold.
 
 A part is read only where it is used, in a task or in the driver, and again each time. Nothing is kept on
 executors, so a task that is lost can be run again anywhere.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import pyarrow as pa
 from pyarrow import parquet
@@ -18,7 +18,6 @@ from pyiceberg.manifest import DataFile
 from pyiceberg.table import FileScanTask
 
 from fencepost.engines import Change
-from fencepost.engines.pieces import sliced
 from fencepost.formats.arrow_stream import read, written
 
 T = TypeVar("T")
@@ -26,6 +25,17 @@ T = TypeVar("T")
 HELD_BYTES = 8 << 20
 """Rows of the driver travel to tasks in parts of about so many bytes."""
 ROWS_AT_ONCE = 1 << 16
+
+
+class Source(Protocol):
+    """Where the rows of a part are read."""
+
+    @property
+    def bytes(self) -> int:
+        """About the size of the rows, or of the file that has them."""
+
+    def tables(self) -> Iterator[pa.Table]:
+        """The rows, some at a time."""
 
 
 class Shared(Generic[T]):
@@ -37,18 +47,26 @@ class Shared(Generic[T]):
 
 @dataclass(frozen=True)
 class Held:
-    """Rows that travel with their task."""
+    """Rows in memory; they travel with their task."""
 
-    rows: bytes
+    rows: pa.Table
 
     @property
     def bytes(self) -> int:
         """The size of the rows."""
-        return len(self.rows)
+        return int(self.rows.nbytes)
 
     def tables(self) -> Iterator[pa.Table]:
         """The rows."""
-        yield read(self.rows)
+        yield self.rows
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Arrow's own way copies all of a table of which this is a slice
+        return _held, (written(self.rows.combine_chunks()),)
+
+
+def _held(rows: bytes) -> Held:
+    return Held(read(rows))
 
 
 @dataclass(frozen=True)
@@ -105,7 +123,6 @@ class Temporary:
                 yield pa.Table.from_batches([file.get_batch(number)])
 
 
-Source: TypeAlias = Held | Scanned | WrittenFile | Temporary
 Changes: TypeAlias = Shared[tuple[tuple[Change, pa.Schema], ...]]
 
 _NONE: Changes = Shared(())
@@ -153,10 +170,10 @@ Rows: TypeAlias = pa.Table | Parts
 
 
 def parts_of(rows: Rows) -> Parts:
-    """The rows as parts; those of the driver are copied."""
+    """The rows as parts."""
     if isinstance(rows, Parts):
         return rows
-    return Parts(rows.schema, tuple(Part(Held(written(each))) for each in sliced(rows, HELD_BYTES)))
+    return Parts(rows.schema, tuple(Part(Held(each)) for each in sliced(rows, HELD_BYTES)))
 
 
 def pieces_of(rows: Rows) -> Iterable[pa.Table]:
@@ -174,3 +191,10 @@ def union(rows: Sequence[Rows]) -> Rows:
 def whole(rows: Iterable[pa.Table], schema: pa.Schema) -> pa.Table:
     """Pieces of rows as one table."""
     return pa.concat_tables([schema.empty_table(), *rows])
+
+
+def sliced(rows: pa.Table, size: int) -> Iterator[pa.Table]:
+    """The rows in slices of about ``size`` bytes."""
+    count = max(1, rows.num_rows * size // max(rows.nbytes, 1))
+    for first in range(0, rows.num_rows, count):
+        yield rows.slice(first, count)

@@ -25,8 +25,9 @@ from uuid import uuid4
 from pyspark import cloudpickle
 
 from fencepost.engines import available_cores
-from fencepost.engines.backends import Packed, R, T
+from fencepost.engines.backends import R, T
 from fencepost.engines.errors import CarriedError, TaskError, carried, carrying, new_key
+from fencepost.engines.packed import Packed
 from fencepost.engines.progress import Progress
 
 PRELOADED = "fencepost.engines.forked"
@@ -40,6 +41,7 @@ class Processes:
     """See :class:`fencepost.engines.backends.Backend`. Rows are shuffled through temporary files."""
 
     name = "processes"
+    is_here = False
 
     def __init__(self, cores: int | None = None) -> None:
         self.cores = cores or available_cores()

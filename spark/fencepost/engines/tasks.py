@@ -1,47 +1,41 @@
-"""The engine whose tasks write the files of the lake themselves.
+"""The engine: it does the work of a run in tasks, which write the files of the lake themselves.
 
-A task does what the engine of one process does, over its part of the rows, and returns descriptions of the
-files that it wrote. The driver commits them: one commit for each table. What is small the driver does itself,
-without a job. Where tasks run is the affair of the back end: in processes of this machine, or on Spark.
+A task works on its part of the rows, and returns descriptions of the files that it wrote. The driver commits
+them: one commit for each table. What is small the driver does itself, without a job. Where tasks run is the
+affair of the back end: in this process, in others of this machine, or on Spark.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from itertools import chain
-from typing import Any, TypeVar
-from zlib import crc32
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
-import numpy as np
 import pyarrow as pa
 from pyiceberg.catalog import Catalog
 from pyiceberg.manifest import DataFile
 
 from fencepost import lake
 from fencepost.engines import AppendResult, Change, Replay, T, Target, Work
+from fencepost.engines.appending import Appending
 from fencepost.engines.backends import Backend
-from fencepost.engines.entities import by_entity
-from fencepost.engines.intake import Intake, TaskRows
-from fencepost.engines.new_rows import Hashes, NewRows, is_in
-from fencepost.engines.outputs import Output, Place, Scratch, Staging, closed
+from fencepost.engines.outputs import Output, Place, Staging, closed
 from fencepost.engines.parts import (
+    Held,
     Part,
     Parts,
     Rows,
     Scanned,
     Shared,
-    Temporary,
     WrittenFile,
     parts_of,
     pieces_of,
     union,
     whole,
 )
-from fencepost.engines.pieces import PIECE_BYTES, PieceBuffer
-from fencepost.engines.process import ProcessEngine
+from fencepost.engines.places import Places, rows_of
+from fencepost.engines.replaying import Shuffled, gathered, into_buckets, replay_all
 from fencepost.engines.scratch import Scratches
-from fencepost.formats.arrow_stream import read, written
+from fencepost.engines.this_process import ThisProcess
 from fencepost.lake import Where
 from fencepost.tables import Table
 
@@ -50,18 +44,18 @@ K = TypeVar("K")
 Add = Callable[[str, pa.Table], None]
 """Adds rows to those of a name, in a task."""
 
+READ_BYTES = 16 << 20
+"""In one process, files of at most so many bytes are read at once; as Arrow tables they take up to ten times
+as much.
+"""
 SMALL_BYTES = 4 << 20
-"""Files of at most so many bytes the driver reads itself."""
+"""Files of at most so many bytes the driver reads itself where tasks run in other processes."""
 TASK_BYTES = 8 << 20
 """About so many bytes of files are worth a task."""
 BUCKET_BYTES = 32 << 20
 """About so many bytes of files are replayed by one task at most; as Arrow tables they take ten times as
 much.
 """
-SHUFFLED_BYTES = 8 << 20
-"""Rows are shuffled in pieces of about so many bytes."""
-FEW_BYTES = 256 << 10
-"""A task returns so many bytes of the rows of a table; for more it writes a file."""
 _TASKS_PER_CORE = 4
 _TASKS_AT_ONCE = 64
 """After so many tasks for each core their rows are committed: the run after a killed one has only to do the
@@ -72,80 +66,45 @@ rest.
 class TaskEngine:
     """See :class:`fencepost.engines.Engine`; rows are Arrow tables of the driver, or ``Parts``."""
 
-    def __init__(self, backend: Backend, scratches: Scratches, catalog: Catalog, parts: int = 1) -> None:
-        self.name = backend.name
-        self.parallelism = parts
-        self._backend, self._scratches, self._catalog = backend, scratches, catalog
-        self._driver = ProcessEngine(catalog, parts)
-
-    def spread(self, tasks: Sequence[T], work: Work[T], tables: Sequence[Table]) -> Mapping[str, Rows]:
-        """The rows that all tasks yield, by the table's name: in the driver, since all are in memory."""
-        return self._driver.spread(tasks, work, tables)
-
-    def spread_into(
-        self, tasks: Sequence[T], work: Work[T], targets: Sequence[Target], report: Table
-    ) -> Iterator[AppendResult]:
-        """Append the new rows that all tasks yield; returns those of ``report`` once the others
-        are stored.
-        """
-        at_once = _TASKS_AT_ONCE * self._backend.cores
-        for first in range(0, len(tasks), at_once):
-            yield self._appended(tasks[first : first + at_once], work, targets, report)
-
-    def _appended(
-        self, tasks: Sequence[T], work: Work[T], targets: Sequence[Target], report: Table
-    ) -> AppendResult:
-        places = [self._place(each.table, each.table.arrow_schema) for each in targets]
-        stored = lake.frozen(self._catalog, [each.table.name for each in targets])
-
-        def read_task(task: T) -> tuple[bytes, list[tuple[Output, list[Hashes]]]]:
-            rows = [
-                (target.table, TaskRows(place, stored, target.within([task]), distinct=target.distinct))
-                for target, place in zip(targets, places, strict=True)
-            ]
-            intake = Intake(rows, report)
-            for table, some in work(task):
-                intake.take(table, some)
-            reported = written(intake.append_all())
-            return reported, [each.close() for _, each in rows]
-
-        done = self._backend.run("capture", tasks, read_task)
-        added = {
-            target.table.name: self._append(target, tasks, [outputs[number] for _, outputs in done])
-            for number, target in enumerate(targets)
-        }
-        return AppendResult(added, whole([read(each) for each, _ in done], report.arrow_schema))
-
-    def _append(
-        self, target: Target, tasks: Sequence[T], outputs: Sequence[tuple[Output, list[Hashes]]]
-    ) -> int:
-        """Commit the rows of tasks, each of which has left out what the table had. Of rows that several tasks
-        may have, the first one's are committed, and the others' are compared with the table again.
-        """
-        table = target.table
-        place = self._place(table, table.arrow_schema)
-        known: Hashes = np.empty(0, dtype=np.uint64)
-        files, few, unsure = [], Staging(replace(place, few_bytes=-1)), list[Rows]()
-        for output, hashes_of_task in outputs:
-            hashes = np.unique(np.concatenate([np.empty(0, dtype=np.uint64), *hashes_of_task]))
-            is_unsure = is_in(hashes, known).any()
-            known = np.sort(np.concatenate([known, hashes]), kind="stable")
-            if is_unsure:
-                unsure.append(self._rows_of(place, [output]))
-                continue
-            files += output.files
-            if output.rows is not None:
-                few.add(read(output.rows))
-        files += few.close().files
-        count = lake.append_files(self._catalog, table, files)
-        again = NewRows(self._catalog, table, target.within(tasks))
-        pieces = chain.from_iterable(map(pieces_of, unsure))
-        return count + sum(map(again.append, _together(pieces)))
+    def __init__(
+        self,
+        catalog: Catalog,
+        parts: int = 1,
+        backend: Backend | None = None,
+        scratches: Scratches | None = None,
+    ) -> None:
+        """``backend``: this process, if none is given."""
+        self._catalog, self.parallelism = catalog, parts
+        self._backend = backend or ThisProcess()
+        self.name, self.is_here = self._backend.name, self._backend.is_here
+        self._places = Places(catalog, scratches or Scratches(catalog), is_here=self.is_here)
 
     @property
     def cores(self) -> int:
         """How many tasks run at once."""
         return self._backend.cores
+
+    def spread(self, tasks: Sequence[T], work: Work[T], tables: Sequence[Table]) -> Mapping[str, Rows]:
+        """The rows that all tasks yield, by the table's name: in the driver, which has the tasks."""
+        places = {table.name: self._places.temporary(table.arrow_schema) for table in tables}
+        staged = {name: Staging(place) for name, place in places.items()}
+        for task in tasks:
+            for table, rows in work(task):
+                staged[table.name].add(pa.Table.from_batches([rows]))
+        return _rows_of_all(places, [closed(staged)])
+
+    def spread_into(
+        self, tasks: Sequence[T], work: Work[T], targets: Sequence[Target], report: Table
+    ) -> Iterator[AppendResult]:
+        """Append the new rows that all tasks yield; returns those of ``report`` once the others are
+        stored.
+        """
+        appending = Appending(self._catalog, self._backend, self._places, targets, report)
+        at_once = _TASKS_AT_ONCE * self.cores
+        for first in range(0, len(tasks), at_once):
+            some = tasks[first : first + at_once]
+            groups = [some] if self.is_here else [[each] for each in some]
+            yield appending.done(groups, work)
 
     def in_tasks(
         self,
@@ -154,25 +113,24 @@ class TaskEngine:
         work: Callable[[T, Add], None],
         tables: Sequence[Table],
         kept: Mapping[str, pa.Schema],
-    ) -> dict[str, Rows]:
+    ) -> Mapping[str, Rows]:
         """The rows that a task for each item adds, by name: those of ``tables`` in data files of them, which
         ``replace`` commits, those of ``kept`` for this run only.
         """
-        places = {table.name: self._place(table, table.arrow_schema) for table in tables}
-        places |= {name: self._kept(schema) for name, schema in kept.items()}
+        places = {table.name: self._places.of_table(table) for table in tables}
+        places |= {name: self._places.temporary(schema) for name, schema in kept.items()}
 
         def stage(item: T) -> dict[str, Output]:
             staged = {name: Staging(place) for name, place in places.items()}
             work(item, lambda name, rows: staged[name].add(rows))
             return closed(staged)
 
-        done = self._backend.run(what, items, stage)
-        return {name: self._rows_of(place, [each[name] for each in done]) for name, place in places.items()}
+        return _rows_of_all(places, self._backend.run(what, items, stage))
 
     def scan(self, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> Rows:
         """Rows of a table."""
         files = lake.files(self._catalog, table, columns, where)
-        if files.bytes <= SMALL_BYTES or files.arrow_scan is None:
+        if files.arrow_scan is None or files.bytes <= self._small_bytes:
             return files.read()
         scan = files.arrow_scan
         scan._table_metadata = lake.without_history(scan._table_metadata)
@@ -180,12 +138,10 @@ class TaskEngine:
         return Parts(files.schema, tuple(Part(Scanned(shared, each, files.schema)) for each in files.tasks))
 
     def map(self, rows: Rows, change: Change, schema: pa.Schema) -> Rows:
-        """The rows that ``change`` makes of these rows."""
-        return (
-            rows.changed(change, schema)
-            if isinstance(rows, Parts)
-            else self._driver.map(rows, change, schema)
-        )
+        """The rows that ``change`` makes of these rows; it gets few at a time, so it needs little memory."""
+        if isinstance(rows, Parts):
+            return rows.changed(change, schema)
+        return whole(Parts(rows.schema, (Part(Held(rows)),)).changed(change, schema), schema)
 
     def union(self, parts: Sequence[Rows]) -> Rows:
         """The rows of all parts."""
@@ -195,70 +151,74 @@ class TaskEngine:
         """The rows, in the driver."""
         if not isinstance(rows, Parts):
             return rows
-        if rows.bytes <= SMALL_BYTES:
+        if self.is_here or rows.bytes <= SMALL_BYTES:
             return whole(rows, rows.schema)
         schema = rows.schema
 
-        def collected(parts: Sequence[Part]) -> bytes:
-            return written(whole(Parts(schema, tuple(parts)), schema).combine_chunks())
+        def collected(parts: Sequence[Part]) -> Held:
+            return Held(whole(Parts(schema, tuple(parts)), schema))
 
         found = self._backend.run("collect", self._grouped(rows.parts, _bytes_of), collected)
-        return whole(map(read, found), schema)
+        return whole((each.rows for each in found), schema)
 
     def keep(self, rows: Rows) -> Rows:
         """The same rows, in temporary files."""
         if not isinstance(rows, Parts):
             return rows
-        return self._rows_of(place := self._kept(rows.schema), self._staged("keep", rows, place))
+        place = self._places.temporary(rows.schema)
+        return rows_of(place, self._staged("keep", rows, place))
 
     def replay(
         self, evidence: dict[str, list[Rows]], replay: Replay, tables: Sequence[Table]
     ) -> Mapping[str, Rows]:
         """The rows that ``replay`` yields for all entities, by the table's name."""
-        if not any(isinstance(each, Parts) for rows in evidence.values() for each in rows):
-            return self._driver.replay(evidence, replay, tables)
-        named = [(name, part) for name, rows in evidence.items() for part in parts_of(union(rows)).parts]
-        schemas = {name: rows[0].schema for name, rows in evidence.items()}
-        evidence.clear()
-        places = {table.name: self._place_of_replay(table) for table in tables}
+        places = {table.name: self._places.of_replay(table) for table in tables}
+        if self.is_here or not any(isinstance(each, Parts) for rows in evidence.values() for each in rows):
+            return _rows_of_all(places, [replay_all(evidence, replay, places)])
         what = f"replay {tables[0].name}"
-        size = sum(part.source.bytes for _, part in named)
-        buckets = self._buckets(size)
-
-        def replay_rows(rows: Iterable[tuple[str, pa.Table]]) -> dict[str, Output]:
-            return _replayed(rows, schemas, replay, places)
-
-        def replay_parts(parts: Sequence[tuple[str, Part]]) -> dict[str, Output]:
-            return replay_rows((name, piece) for name, part in parts for piece in part.pieces())
-
-        def replay_bucket(values: Iterator[tuple[str, bytes]]) -> dict[str, Output]:
-            return replay_rows((name, read(rows)) for name, rows in values)
-
+        parts = {name: parts_of(union(rows)) for name, rows in evidence.items()}
+        evidence.clear()
+        buckets = self._buckets(sum(each.bytes for each in parts.values()))
         if buckets == 1:
-            done = self._backend.run(what, [named], replay_parts)
-        else:
-            groups = self._grouped(named, lambda each: each[1].source.bytes)
-            done = self._backend.shuffle(what, groups, _spread_into(buckets), replay_bucket, buckets)
-        return {name: self._rows_of(place, [each[name] for each in done]) for name, place in places.items()}
+            whole_evidence = {name: [each] for name, each in parts.items()}
+            done = self._backend.run(what, [whole_evidence], lambda all_: replay_all(all_, replay, places))
+            return _rows_of_all(places, done)
+        schemas = {name: each.schema for name, each in parts.items()}
+        named = [(name, part) for name, each in parts.items() for part in each.parts]
+
+        def spread(some: Sequence[tuple[str, Part]]) -> Iterator[tuple[int, Shuffled]]:
+            return into_buckets(some, buckets)
+
+        def replay_bucket(values: Iterator[Shuffled]) -> dict[str, Output]:
+            return replay_all(gathered(values, schemas), replay, places)
+
+        groups = self._grouped(named, lambda each: each[1].source.bytes)
+        return _rows_of_all(places, self._backend.shuffle(what, groups, spread, replay_bucket, buckets))
 
     def replace(self, table: Table, rows: Rows, where: Where | None = None) -> int:
         """Make ``rows`` the content of the table, or of what ``where`` chooses of it."""
-        if not isinstance(rows, Parts):
-            return self._driver.replace(table, rows, where)
+        if self.is_here or not isinstance(rows, Parts):
+            lake.replace_by_pieces(self._catalog, table, pieces_of(rows), where)
+            return lake.count(self._catalog, table)
         files, others = _files_of(table, rows)
         if others.parts:
-            place = replace(self._place(table, rows.schema), few_bytes=-1)
-            staged = self._staged(f"write {table.name}", others, place)
-            files += [file for output in staged for file in output.files]
+            place = self._places.of_table(table, few_bytes=-1)
+            files += [
+                file for each in self._staged(f"write {table.name}", others, place) for file in each.files
+            ]
         if not lake.replace_by_files(self._catalog, table, files, where):
             lake.replace_by_pieces(self._catalog, table, rows, where)
         return lake.count(self._catalog, table)
+
+    @property
+    def _small_bytes(self) -> int:
+        return READ_BYTES if self.is_here else SMALL_BYTES
 
     def _buckets(self, size: int) -> int:
         """Into how many tasks a replay is cut: as many as cores need, or as memory needs."""
         if size <= TASK_BYTES:
             return 1
-        for_cores = min(2 * self._backend.cores, 1 + size // TASK_BYTES)
+        for_cores = min(2 * self.cores, 1 + size // TASK_BYTES)
         return max(1, min(self.parallelism, max(for_cores, size // BUCKET_BYTES)))
 
     def _staged(self, what: str, rows: Parts, place: Place) -> list[Output]:
@@ -271,45 +231,13 @@ class TaskEngine:
                     staging.add(piece)
             return staging.close()
 
-        if rows.bytes <= SMALL_BYTES:
+        if self.is_here or rows.bytes <= SMALL_BYTES:
             return [stage(rows.parts)]
         return self._backend.run(what, self._grouped(rows.parts, _bytes_of), stage)
 
-    def _rows_of(self, place: Place, outputs: Iterable[Output]) -> Rows:
-        """The rows that tasks wrote to a place."""
-        few, parts = [], list[Part]()
-        for output in outputs:
-            if output.rows is not None:
-                few.append(read(output.rows))
-            if place.table is not None and place.io is not None:
-                name, schema, io = place.table.name, place.schema, place.io
-                parts += [Part(WrittenFile(name, each, io, schema)) for each in output.files]
-            parts += [Part(Temporary(path, size, place.scratch.io)) for path, size in output.temporary]
-        in_driver = whole(few, place.schema)
-        return Parts(place.schema, (*parts, *parts_of(in_driver).parts)) if parts else in_driver
-
-    def _place(self, table: Table, schema: pa.Schema) -> Place:
-        stored = self._catalog.load_table(table.name)
-        return Place(
-            schema, self._scratch, FEW_BYTES, table, lake.without_history(stored.metadata), stored.io
-        )
-
-    def _place_of_replay(self, table: Table) -> Place:
-        """Rows of silver go to data files of their table, which ``replace`` then only commits."""
-        if table.name.startswith("silver.") and self._catalog.table_exists(table.name):
-            return self._place(table, table.arrow_schema)
-        return self._kept(table.arrow_schema)
-
-    def _kept(self, schema: pa.Schema) -> Place:
-        return Place(schema, self._scratch, FEW_BYTES)
-
-    @property
-    def _scratch(self) -> Scratch:
-        return self._scratches.own
-
     def _grouped(self, items: Sequence[K], size: Callable[[K], int]) -> list[list[K]]:
         """The items of tasks of about TASK_BYTES: the largest first, each into the lightest."""
-        most = _TASKS_PER_CORE * self._backend.cores
+        most = _TASKS_PER_CORE * self.cores
         count = max(1, min(most, len(items), -(-sum(map(size, items)) // TASK_BYTES)))
         groups: list[list[K]] = [[] for _ in range(count)]
         weights = [0] * count
@@ -320,16 +248,8 @@ class TaskEngine:
         return groups
 
 
-def _together(pieces: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """The rows in as few pieces as memory allows: each becomes a commit."""
-    waiting: list[pa.Table] = []
-    for piece in pieces:
-        waiting.append(piece)
-        if sum(each.nbytes for each in waiting) >= PIECE_BYTES:
-            yield pa.concat_tables(waiting)
-            waiting = []
-    if waiting:
-        yield pa.concat_tables(waiting)
+def _rows_of_all(places: Mapping[str, Place], done: Sequence[Mapping[str, Output]]) -> dict[str, Rows]:
+    return {name: rows_of(place, [each[name] for each in done]) for name, place in places.items()}
 
 
 def _bytes_of(part: Part) -> int:
@@ -346,59 +266,3 @@ def _files_of(table: Table, rows: Parts) -> tuple[list[DataFile], Parts]:
         else:
             others.append(part)
     return files, Parts(rows.schema, tuple(others))
-
-
-def _spread_into(
-    buckets: int,
-) -> Callable[[Sequence[tuple[str, Part]]], Iterator[tuple[int, tuple[str, bytes]]]]:
-    """Spreads rows into buckets by their entity; rows without one are left out."""
-
-    def spread(parts: Sequence[tuple[str, Part]]) -> Iterator[tuple[int, tuple[str, bytes]]]:
-        waiting: dict[tuple[int, str], list[pa.Table]] = {}
-        for name, part in parts:
-            for piece in part.pieces():
-                for bucket, rows in _by_bucket(piece, buckets):
-                    own = waiting.setdefault((bucket, name), [])
-                    own.append(rows)
-                    if sum(each.nbytes for each in own) >= SHUFFLED_BYTES:
-                        yield bucket, (name, _packed(waiting.pop((bucket, name))))
-        for (bucket, name), own in waiting.items():
-            yield bucket, (name, _packed(own))
-
-    return spread
-
-
-def _packed(rows: Sequence[pa.Table]) -> bytes:
-    return written(pa.concat_tables(rows).combine_chunks())
-
-
-def _by_bucket(rows: pa.Table, buckets: int) -> Iterator[tuple[int, pa.Table]]:
-    coded = rows["entity"].combine_chunks().dictionary_encode()
-    if isinstance(coded, pa.ChunkedArray):
-        coded = coded.combine_chunks()
-    of_code = np.array([crc32(name.encode()) % buckets for name in coded.dictionary.to_pylist()], np.int64)
-    codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    bucket = np.where(codes < 0, -1, of_code[codes] if len(of_code) else -1)
-    for each in np.unique(bucket):
-        if each >= 0:
-            places = np.flatnonzero(bucket == each)
-            yield int(each), rows if len(places) == rows.num_rows else rows.take(pa.array(places))
-
-
-def _replayed(
-    rows: Iterable[tuple[str, pa.Table]],
-    schemas: Mapping[str, pa.Schema],
-    replay: Replay,
-    places: Mapping[str, Place],
-) -> dict[str, Output]:
-    """Replay each entity of these rows, of which none has rows elsewhere."""
-    buffer = PieceBuffer(schemas)
-    for name, piece in rows:
-        buffer.add(name, piece)
-    evidence: dict[str, list[Any]] = {name: [each] for name, each in buffer.rows().items()}
-    del buffer
-    staged = {name: Staging(place) for name, place in places.items()}
-    for entity, own in by_entity(evidence):
-        for table, made in replay(entity, own):
-            staged[table.name].add(made if isinstance(made, pa.Table) else pa.Table.from_batches([made]))
-    return closed(staged)

@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from fencepost import lake
 from fencepost.definitions import Query, definitions, queries
-from fencepost.engines.process import ProcessEngine
 from fencepost.judge.chapters import WHOLE, Chapters, chapters, where
 from fencepost.judge.duckdb_engine import DuckEngine
 from fencepost.judge.engine import Engine
@@ -67,7 +66,7 @@ def judge(settings: Settings, catalog: Catalog, engine_for: EngineFor) -> JudgeS
         log.info("%d chapters stand, %d are judged", len(history.standing), judged)
     where_to = engine_for(sum(sizes.values()), "judge", LARGEST, "rows of silver")
     apart: Evaluate | None = None
-    if not isinstance(where_to, ProcessEngine):
+    if not where_to.is_here:
         from fencepost.judge.tasks import TaskEvaluation
 
         apart = TaskEvaluation(where_to, catalog, sizes).evaluate

@@ -16,9 +16,8 @@ import pyarrow as pa
 from pyiceberg.catalog import Catalog
 
 from fencepost import lake
-from fencepost.engines import Engine, Rows
+from fencepost.engines import Engine, Rows, tasks
 from fencepost.engines.delegating import DelegatingEngine
-from fencepost.engines.process import ProcessEngine
 from fencepost.lake import AtLeast, Below, Where
 from fencepost.protocols import captured
 from fencepost.replay.logs import Longs
@@ -69,7 +68,7 @@ class _KeptRows:
 
 
 class PrefetchingEngine(DelegatingEngine):
-    """Wraps the engine of this process only. Nothing writes to bronze while chapters are rebuilt."""
+    """Nothing writes to bronze while chapters are rebuilt."""
 
     def __init__(self, engine: Engine, catalog: Catalog) -> None:
         super().__init__(engine)
@@ -95,15 +94,10 @@ class PrefetchingEngine(DelegatingEngine):
         """Read the rows to keep from now on; None if their files are too large."""
         for each in dict.fromkeys((_wider(dates, before), dates)):
             where = _where(table.dated_by, each)
-            if lake.size(self._catalog, table, where) <= FILES_BYTES:
+            if lake.size(self._catalog, table, where) <= (FILES_BYTES if self.is_here else tasks.TASK_BYTES):
                 rows = self.collect(super().scan(table, (), where))
                 return _in_order(table.dated_by, each, rows)
         return None
-
-
-def prefetch(engine: Engine, catalog: Catalog) -> Engine:
-    """The engine for many chapters."""
-    return PrefetchingEngine(engine, catalog) if engine.name == ProcessEngine.name else engine
 
 
 def _in_order(dated_by: str | None, dates: _Dates, rows: pa.Table) -> _KeptRows:

@@ -32,7 +32,7 @@ from fencepost.replay.kept_rows import KeptRows
 from fencepost.replay.line_counts import line_counts
 from fencepost.replay.log_names import current_names
 from fencepost.replay.new_evidence import Seen, newest_snapshots, note_read
-from fencepost.replay.prefetch import prefetch
+from fencepost.replay.prefetch import PrefetchingEngine
 from fencepost.replay.silver_writer import SilverWriter
 from fencepost.replay.unread_evidence import READ, unread_evidence
 from fencepost.replay.window import EvidenceSizes, Windows, windows
@@ -78,7 +78,7 @@ def rebuild(settings: Settings, catalog: Catalog, engine_for: EngineFor) -> dict
         counts = _replaced(engine, evidence(engine, catalog, settings))
     else:
         source = Source(
-            prefetch(engine, catalog),
+            PrefetchingEngine(engine, catalog),
             catalog,
             settings,
             sizes,

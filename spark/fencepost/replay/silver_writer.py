@@ -13,7 +13,7 @@ from fencepost.replay.chapters import Chapter
 from fencepost.tables import CHAPTER, Table
 
 HELD_BYTES = 256 << 20
-"""Rows are written to their tables when there are so many bytes of them in memory."""
+"""Rows are written to their tables when there are so many bytes of them."""
 
 
 class SilverWriter:
@@ -44,7 +44,7 @@ class SilverWriter:
 
     @property
     def is_full(self) -> bool:
-        """Whether enough rows are in memory for a commit."""
+        """Whether enough rows wait for a commit."""
         return self._held >= HELD_BYTES
 
     def commit(self, following: Chapter | None) -> dict[str, int]:
@@ -65,7 +65,5 @@ class SilverWriter:
 
 
 def _bytes(rows: Rows) -> int:
-    """The bytes of rows. Rows of Spark are not computed yet, and planning many chapters at once is
-    expensive, so they count as enough for a commit.
-    """
-    return rows.nbytes if isinstance(rows, pa.Table) else HELD_BYTES
+    """The bytes of rows: those in files do not fill memory, but they are lost if the run is killed."""
+    return int(rows.nbytes if isinstance(rows, pa.Table) else rows.bytes)

@@ -13,9 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from fencepost.engines import Engine, Rows
+from fencepost.engines import Engine, Rows, tasks
 from fencepost.engines.delegating import DelegatingEngine
-from fencepost.engines.process import ProcessEngine
 from fencepost.lake import Where
 from fencepost.replay.keys import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from fencepost.replay.row_filter import filter_rows
@@ -30,7 +29,7 @@ of the work.
 
 
 class CachingEngine(DelegatingEngine):
-    """Wraps the engine of this process only, whose rows are Arrow's."""
+    """The rows that it reads are in this process."""
 
     def __init__(self, engine: Engine) -> None:
         super().__init__(engine)
@@ -55,7 +54,7 @@ class CachingEngine(DelegatingEngine):
 
 def with_table_cache(engine: Engine, size: int) -> Engine:
     """The engine for a chapter whose evidence takes ``size`` bytes of files."""
-    return CachingEngine(engine) if engine.name == ProcessEngine.name and size <= HELD_BYTES else engine
+    return CachingEngine(engine) if size <= (HELD_BYTES if engine.is_here else tasks.TASK_BYTES) else engine
 
 
 def _names_coordinators(where: Where | None) -> bool | None:

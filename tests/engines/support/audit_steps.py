@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fencepost import pipeline
-from fencepost.engines import tasks
+from fencepost.engines import places, tasks
 from fencepost.lock import locked
 from fencepost.settings import load
 
@@ -27,7 +27,7 @@ def main() -> None:
     settings = load(Path(config))
     spark = {**settings.spark, **dict(each.split("=", 1) for each in conf)}
     settings = replace(settings, run_on=chosen, spark=spark)
-    tasks.SMALL_BYTES, tasks.FEW_BYTES, tasks.TASK_BYTES = -1, 1 << 10, 1 << 14
+    tasks.SMALL_BYTES, places.FEW_BYTES, tasks.TASK_BYTES = -1, 1 << 10, 1 << 14
     with locked(settings), pipeline.Run(settings) as run:
         for name in STEPS:
             sys.stdout.write(f"{name} begins\n")

@@ -11,7 +11,8 @@ from typing import Any
 
 from pyiceberg.catalog import Catalog
 
-from fencepost.engines.backends import Packed, R, T
+from fencepost.engines.backends import R, T
+from fencepost.engines.packed import Packed
 from fencepost.protocols import tables
 from fencepost.settings import Settings
 from fencepost.tables import Table
@@ -24,6 +25,7 @@ class Inline:
     """Tasks run in any order, and some of them twice; chance says which result counts."""
 
     name = "inline"
+    is_here = False
     cores = 2
 
     def __init__(self, chance: random.Random) -> None:

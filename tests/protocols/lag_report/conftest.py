@@ -16,7 +16,7 @@ import pytest
 from fencepost import lake
 from fencepost.capture.run import capture
 from fencepost.definitions import queries
-from fencepost.engines.process import ProcessEngine
+from fencepost.engines.tasks import TaskEngine
 from fencepost.formats.clock import LogClock
 from fencepost.formats.log_entries import entries
 from fencepost.judge.duckdb_engine import DuckEngine
@@ -220,7 +220,7 @@ def streams_bronze(captures: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         clusters=tuple(load(captures / name / "fencepost.toml").clusters[0] for name in CLUSTERS),
     )
     catalog = lake.ensure(settings.lake)
-    capture(settings, catalog, lambda size, what: ProcessEngine(catalog), "test")
+    capture(settings, catalog, lambda size, what: TaskEngine(catalog), "test")
     return {table.name: lake.scan(catalog, table) for table in (RECORDS, REQUESTS, STREAMS_LINES)}
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from fencepost import lake
 from fencepost.capture.run import capture
-from fencepost.engines.process import ProcessEngine
+from fencepost.engines.tasks import TaskEngine
 from fencepost.protocols.lag_report.bronze import STREAMS_LINES
 from fencepost.settings import Broker, load
 from fencepost.settings import Lake as Place
@@ -169,7 +169,7 @@ def test_a_log_that_is_rolled_while_it_is_read_is_the_same_log(
                     older.rename(log.with_name(f"{log.name}.{number + 1}"))
         with log.open("a", encoding="utf-8") as file:
             file.writelines(entries[len(entries) * part // 6 : len(entries) * (part + 1) // 6])
-        capture(settings, catalog, lambda size, what: ProcessEngine(catalog), "test")
+        capture(settings, catalog, lambda size, what: TaskEngine(catalog), "test")
     read = lake.scan(catalog, STREAMS_LINES).to_pylist()
     assert len(read) == len(lines)
     assert len({row["file_begins"] for row in read}) == 3

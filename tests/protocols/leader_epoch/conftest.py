@@ -8,16 +8,17 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.capture.run import capture
 from fencepost.definitions import queries
-from fencepost.engines.process import ProcessEngine
+from fencepost.engines.tasks import TaskEngine
 from fencepost.judge.duckdb_engine import DuckEngine
 from fencepost.lake import Where
 from fencepost.protocols.leader_epoch import bronze as own
@@ -58,12 +59,11 @@ Silver = dict[str, list[dict[str, Any]]]
 Rebuilt = Callable[[Bronze], Silver]
 
 
-class InMemory(ProcessEngine):
+class InMemory(TaskEngine):
     """The engine in this process, over tables that are in no lake."""
 
-    parallelism = 1
-
     def __init__(self, bronze: Bronze) -> None:
+        super().__init__(cast(Catalog, None))
         self._bronze = bronze
 
     def scan(self, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> pa.Table:
@@ -153,7 +153,7 @@ def bronze_of(folders: Sequence[Path], home: Path) -> Bronze:
         clusters=tuple(cluster for each in loaded for cluster in each.clusters),
     )
     catalog = lake.ensure(settings.lake)
-    capture(settings, catalog, lambda size, what: ProcessEngine(catalog), "test")
+    capture(settings, catalog, lambda size, what: TaskEngine(catalog), "test")
     return {table.name: lake.scan(catalog, table) for table in TABLES}
 
 

@@ -21,7 +21,7 @@ from segments import encoded
 
 from fencepost import lake
 from fencepost.capture.run import capture
-from fencepost.engines.process import ProcessEngine
+from fencepost.engines.tasks import TaskEngine
 from fencepost.formats.batches import records, walk
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
 from fencepost.protocols.leader_epoch.cluster_replay import replay
@@ -147,7 +147,7 @@ def replayed(jars: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
 
 def _bronze(settings: Settings) -> list[object]:
     catalog = lake.ensure(settings.lake)
-    capture(settings, catalog, lambda size, what: ProcessEngine(catalog), "test")
+    capture(settings, catalog, lambda size, what: TaskEngine(catalog), "test")
     return [lake.scan(catalog, table) for table in (BATCHES, RECORDS, QUARANTINE, METADATA_SNAPSHOTS)]
 
 

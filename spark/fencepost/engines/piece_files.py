@@ -1,14 +1,15 @@
-"""Rows that may not fit into memory: Arrow tables one after the other, which can be read several times."""
+"""Rows of this process that may not fit into memory, in temporary files without names."""
 
 from __future__ import annotations
 
 import tempfile
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from mmap import ACCESS_READ, mmap
-from typing import TypeAlias
 
 import pyarrow as pa
+
+from fencepost.engines.parts import Part, Parts, Rows, sliced, whole
 
 HELD_BYTES = 128 << 20
 """So many bytes of new rows are kept in memory; beyond that they go to files."""
@@ -19,47 +20,10 @@ _MOST_BATCHES = 8
 """A piece in more batches is copied into one before it is written: each batch costs something to read."""
 
 
-class Pieces:
-    """Rows of a schema, piece by piece. Each iteration computes them anew, or reads them from a file."""
-
-    def __init__(self, schema: pa.Schema, pieces: Callable[[], Iterable[pa.Table]]) -> None:
-        self.schema, self._pieces = schema, pieces
-
-    def __iter__(self) -> Iterator[pa.Table]:
-        return iter(self._pieces())
-
-
-Some: TypeAlias = pa.Table | Pieces
-"""Rows, all in memory or not."""
-
-
-def pieces_of(rows: Some) -> Iterable[pa.Table]:
-    """The rows, a piece at a time."""
-    return [rows] if isinstance(rows, pa.Table) else rows
-
-
-def whole(rows: Some) -> pa.Table:
-    """The rows, all in memory."""
-    return rows if isinstance(rows, pa.Table) else pa.concat_tables([rows.schema.empty_table(), *rows])
-
-
-def union(parts: Sequence[Some]) -> Some:
-    """The rows of all parts, which have one schema."""
-    if all(isinstance(part, pa.Table) for part in parts):
-        return pa.concat_tables(parts)
-    return Pieces(parts[0].schema, lambda: (piece for part in parts for piece in pieces_of(part)))
-
-
-def sliced(rows: pa.Table, size: int) -> Iterator[pa.Table]:
-    """The rows in slices of about ``size`` bytes."""
-    count = max(1, rows.num_rows * size // max(rows.nbytes, 1))
-    for first in range(0, rows.num_rows, count):
-        yield rows.slice(first, count)
-
-
 class PieceFile:
     """Rows of a schema in a temporary file without a name: the system deletes it with this object, even if
-    the process is killed. All rows must be written before any is read.
+    the process is killed. All rows must be written before any is read. It is a source of parts, for this
+    process only.
     """
 
     def __init__(self, schema: pa.Schema) -> None:
@@ -94,7 +58,12 @@ class PieceFile:
         assert self._reader is not None
         return pa.Table.from_batches(map(self._reader.get_batch, numbers), self.schema)
 
-    def pieces(self) -> Iterator[pa.Table]:
+    @property
+    def bytes(self) -> int:
+        """The size of all rows."""
+        return sum(self._sizes)
+
+    def tables(self) -> Iterator[pa.Table]:
         """All rows, in the order in which they were written."""
         numbers, size = [], 0
         for number, each in enumerate(self._sizes):
@@ -123,19 +92,20 @@ class PieceBuffer:
         if sum(self._bytes.values()) > HELD_BYTES:
             self._store(max(self._bytes, key=lambda each: self._bytes[each]))
 
-    def rows(self) -> dict[str, Some]:
+    def rows(self) -> dict[str, Rows]:
         """The rows of each table, by its name."""
         return {name: self._rows(name) for name in self._schemas}
 
-    def _rows(self, name: str) -> Some:
+    def _rows(self, name: str) -> Rows:
+        schema = self._schemas[name]
         if name not in self._stored:
-            return pa.concat_tables([self._schemas[name].empty_table(), *self._in_memory.pop(name)])
+            return whole(self._in_memory.pop(name), schema)
         self._store(name)
-        return Pieces(self._schemas[name], self._stored[name].pieces)
+        return Parts(schema, (Part(self._stored[name]),))
 
     def _store(self, name: str) -> None:
         schema = self._schemas[name]
         if name not in self._stored:
             self._stored[name] = PieceFile(schema)
-        self._stored[name].write(pa.concat_tables([schema.empty_table(), *self._in_memory[name]]))
+        self._stored[name].write(whole(self._in_memory[name], schema))
         self._in_memory[name], self._bytes[name] = [], 0
