@@ -78,7 +78,7 @@ def test_windows_of_a_request_log(captures: Path, monkeypatch: pytest.MonkeyPatc
         source = Source("c", 1, REQUEST_LOG, str(file), 0, file.stat().st_size)
         expected, noted = read(source, REQUESTS, TOPIC_LISTS, TOPIC_ANSWERS), ids(source)
         with monkeypatch.context() as patch:
-            patch.setattr(text, "_CHUNK", size)
+            patch.setattr(text, "CHUNK", size)
             patch.setattr(text, "_PACKED", size)
             assert read(source, REQUESTS, TOPIC_LISTS, TOPIC_ANSWERS) == expected
             assert ids(source) == noted

@@ -5,8 +5,8 @@ were read.
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -37,8 +37,15 @@ class Notes:
         self._unread: Counter[tuple[str, int | None] | None] = Counter(
             source.logs_of for source in plan.sources if source.logs_of
         )
+        # by file: in how many parts it is read, and the outcomes of those that were
+        self._parts: Counter[Origin] = Counter()
+        self._read_parts: defaultdict[Origin, list[Outcome]] = defaultdict(list)
         self._waiting: list[Outcome] = []
         self.skipped = self.quarantined = 0
+
+    def expect(self, tasks: Iterable[Iterable[Source]]) -> None:
+        """Expect outcomes of these sources. A file of which some are parts is noted when all are read."""
+        self._parts.update(source.origin for task in tasks for source in task)
 
     def add(self, outcomes: Sequence[Outcome]) -> None:
         """Note the outcomes of more files.
@@ -47,11 +54,12 @@ class Notes:
         the same time, so if two of them begin alike, neither is the other one renamed (``replay.log_names``).
         """
         self._outcomes += outcomes
-        read = [row for row in outcomes if row["reason"] is None]
+        read = self._whole([row for row in outcomes if row["reason"] is None])
         self.skipped += sum(row["skipped"] for row in read)
         origins = dict.fromkeys(map(_origin_of, self._outcomes))
         self._quarantine(Plan([self._sources[each] for each in origins], faults=self._plan.faults))
-        self._unread.subtract(self._sources[each].logs_of for each in set(map(_origin_of, outcomes)))
+        done = {each for each in map(_origin_of, outcomes) if self._parts[each] <= 1}
+        self._unread.subtract(self._sources[each].logs_of for each in done | set(map(_origin_of, read)))
         self._waiting += read
         self._note(
             [row for row in self._waiting if self._unread[self._sources[_origin_of(row)].logs_of] <= 0]
@@ -67,6 +75,18 @@ class Notes:
         origins = {_origin_of(row) for row in read}
         self._waiting = [row for row in self._waiting if _origin_of(row) not in origins]
         _note_progress(self._catalog, _unchanged(self._sources, read), [], self._run_id, self._now)
+
+    def _whole(self, read: Iterable[Outcome]) -> list[Outcome]:
+        """The outcomes of files of which all parts have been read."""
+        whole = []
+        for row in read:
+            parts = self._read_parts[_origin_of(row)]
+            parts.append(row)
+            if len(parts) >= self._parts[_origin_of(row)]:
+                last = max(parts, key=lambda each: (each["consumed_to"], each["size"]))
+                sums = {name: sum(each[name] for each in parts) for name in ("entries", "skipped", "faults")}
+                whole.append({**last, **sums})
+        return whole
 
     def _quarantine(self, part: Plan) -> None:
         begins_read = {_origin_of(row): row["file_begins"] for row in self._outcomes if row["reason"] is None}

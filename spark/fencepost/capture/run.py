@@ -27,6 +27,7 @@ from fencepost.capture.checkpoints import (
     unreadable_checkpoints,
 )
 from fencepost.capture.copies import copies
+from fencepost.capture.cuts import cut
 from fencepost.capture.files import opened
 from fencepost.capture.identities import check_identities
 from fencepost.capture.kinds import Kind
@@ -96,7 +97,9 @@ def capture(
     targets = [_target(kind, table, some) for kind, some in _of_kinds(plan) for table in kind.tables]
     if targets:
         engine = engine_for(sum(source.cost for source in plan.sources), "capture")
-        for done in engine.spread_into(_tasks(plan), readers.read_all, targets, OUTCOME):
+        tasks = _tasks(plan)
+        notes.expect(tasks)
+        for done in engine.spread_into(tasks, readers.read_all, targets, OUTCOME):
             notes.add(done.reported.to_pylist())
             added |= {name: added[name] + count for name, count in done.added.items()}
     note_cleaned(catalog, settings.clusters, run_id, now)
@@ -175,11 +178,12 @@ def _target(kind: Kind, table: Table, sources: Sequence[Source]) -> Target:
 
 def _tasks(plan: Plan) -> list[list[Source]]:
     """The sources in tasks. Those that are read again are one task. Logs in text come broker by broker,
-    since they are noted that way. All replicas of a partition are in one task, which then finds what they
-    have in common.
+    since they are noted that way; large ones are cut. All replicas of a partition are in one task, which then
+    finds what they have in common.
     """
     again = [source for source in plan.sources if source.origin in plan.to_read_again]
     of_brokers: dict[object, list[list[Source]]] = defaultdict(list)
+    cut_logs: dict[object, list[list[Source]]] = defaultdict(list)
     of_partitions: dict[Partition, list[Source]] = defaultdict(list)
     for source in plan.sources:
         if source.origin in plan.to_read_again:
@@ -187,14 +191,24 @@ def _tasks(plan: Plan) -> list[list[Source]]:
         if source.logs_of is None:
             of_partitions[source.cluster, source.topic, source.partition].append(source)
         else:
-            of_brokers[source.logs_of].append([source])
+            parts = _cut(source)
+            (of_brokers if len(parts) == 1 else cut_logs)[source.logs_of] += [[each] for each in parts]
     of_brokers[None] = list(of_partitions.values())
     tasks = [
         task
-        for _, part in sorted(of_brokers.items(), key=lambda each: str(each[0]))
-        for task in bundles(part)
+        for name in sorted({*of_brokers, *cut_logs}, key=str)
+        # the parts of a log in order: of equal rows the first is kept
+        for task in (*cut_logs[name], *bundles(of_brokers[name]))
     ]
     return [*([again] if again else []), *tasks]
+
+
+def _cut(source: Source) -> list[Source]:
+    try:
+        return cut(source)
+    except OSError:
+        # whoever reads it says so
+        return [source]
 
 
 def _within(kind: str, table: Table, offset: str | None, tasks: Sequence[Sequence[Source]]) -> Where:

@@ -21,7 +21,8 @@ from fencepost.formats.lines import Parsed
 from fencepost.formats.log_entries import begins_entry, first_line
 from fencepost.tables import Table
 
-_CHUNK = 8 << 20
+CHUNK = 8 << 20
+"""A log is read in pieces that end at the last line ends before multiples of so many bytes."""
 # the most that is lost of damaged data
 _PACKED = 16 << 10
 _MAX_LINE = 64 << 20
@@ -231,7 +232,7 @@ def _chunks(file: BinaryIO, source: Source) -> Iterator[bytes]:
     if not is_compressed(file):
         file.seek(source.start)
         remaining = source.end - source.start
-        while remaining > 0 and (data := file.read(min(_CHUNK, remaining))):
+        while remaining > 0 and (data := file.read(min(CHUNK - file.tell() % CHUNK, remaining))):
             remaining -= len(data)
             yield data
         return
@@ -242,7 +243,7 @@ def _chunks(file: BinaryIO, source: Source) -> Iterator[bytes]:
             packed = packed.lstrip(b"\0")
             inflate = zlib.decompressobj(wbits=31) if packed else inflate
         else:
-            yield inflate.decompress(packed, _CHUNK)
+            yield inflate.decompress(packed, CHUNK)
             packed = inflate.unconsumed_tail or inflate.unused_data
     yield inflate.flush()
     if not inflate.eof:

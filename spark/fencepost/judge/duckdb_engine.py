@@ -23,7 +23,7 @@ from fencepost.lake import Where
 from fencepost.protocols import tables
 from fencepost.reading.parquet import from_files
 from fencepost.reading.quoting import quoted
-from fencepost.reading.spilling import BATCH, spilling_to
+from fencepost.reading.spilling import BATCH, MEMORY_OF_TASK, spilling_to
 from fencepost.settings import Lake
 from fencepost.tables import CHAPTER, Table
 
@@ -49,16 +49,17 @@ Write = Callable[[Table, Iterable[pa.RecordBatch], Where | None], None]
 class DuckEngine:
     """An :class:`~fencepost.judge.engine.Engine` that runs a few queries at a time.
 
-    ``read`` returns the named columns of the chosen rows of a table, or a query for them; ``write`` replaces
-    the chosen rows of a table; ``scratch`` is a folder for what does not fit into memory; ``compiled`` are
-    all queries that will be run. A table of silver is loaded when the first query names it and dropped after
-    the last one. Where ``read`` returns a query for all rows of files, the table becomes a view, so that each
-    query reads only the columns that it needs: that costs less than to read all columns once and keep them in
+    ``read`` returns the named columns of the chosen rows of a table, or a query for them; ``write``
+    replaces the chosen rows of a table; ``scratch`` is a folder for what does not fit into memory;
+    ``compiled`` are all queries that will be run; ``in_task``: other tasks run beside it on the same
+    machine. A table of silver is loaded when the first query names it and dropped after the last one.
+    Where ``read`` returns a query for all rows of files, the table becomes a view, so that each query
+    reads only the columns that it needs: that costs less than to read all columns once and keep them in
     memory.
     """
 
     def __init__(
-        self, read: Read, write: Write, scratch: Path, compiled: Iterable[Query], threads: int | None = None
+        self, read: Read, write: Write, scratch: Path, compiled: Iterable[Query], *, in_task: bool = False
     ) -> None:
         self._read, self._write = read, write
         self._tables = {table.name: table for table in tables()}
@@ -71,8 +72,8 @@ class DuckEngine:
         self.connection = duckdb.connect(config=spilling_to(scratch))
         # a forked process has no main module, so DuckDB takes it for an interactive one
         self.connection.execute("SET enable_progress_bar = false")
-        if threads is not None:
-            self.connection.execute(f"SET threads = {threads}")
+        if in_task:
+            self.connection.execute(f"SET threads = 1; SET memory_limit = '{MEMORY_OF_TASK}'")
         self.connection.execute("SET TimeZone = 'UTC'")
         self.connection.execute("CREATE SCHEMA silver")
         # the one function in the rules that DuckDB calls otherwise

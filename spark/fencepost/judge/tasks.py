@@ -21,6 +21,7 @@ from fencepost.judge.evaluation import Given, evaluate_here, give, replaced_deci
 from fencepost.lake import Where
 from fencepost.protocols import tables
 from fencepost.reading.quoting import quoted
+from fencepost.replay.garbage_collection import give_all_back
 from fencepost.tables import DECISIONS, PIECES, Table
 from fencepost.tables.table import ARROW
 
@@ -85,9 +86,11 @@ def _evaluate(frozen: Catalog, given: Given, item: _Item, add: Add) -> None:
         for batch in rows:
             add(table.name, pa.Table.from_batches([batch]))
 
+    # what the tasks of other steps have used in this process
+    give_all_back()
     compiled = [*item.over_all_history, *item.by_chapter]
     with tempfile.TemporaryDirectory(prefix="judge-") as scratch:
-        engine = DuckEngine(partial(read_rows, frozen), write, Path(scratch), compiled, threads=1)
+        engine = DuckEngine(partial(read_rows, frozen), write, Path(scratch), compiled, in_task=True)
         with engine.connection:
             give(engine, given)
             evaluate_here(engine, item.over_all_history, item.by_chapter, given)

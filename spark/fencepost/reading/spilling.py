@@ -8,6 +8,9 @@ from typing import Any
 MEMORY = "1GB"
 """The most memory that DuckDB uses; beyond that it spills to disk."""
 
+MEMORY_OF_TASK = "512MB"
+"""As MEMORY, for a task: with one thread that is enough."""
+
 BATCH = 50_000
 """The number of rows that are written at a time."""
 

@@ -1,0 +1,55 @@
+"""Cuts large request logs at line ends, so that several tasks can read one file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from typing import BinaryIO
+
+from fencepost.capture.files import opened
+from fencepost.capture.plan import REQUEST_LOG, Source, is_compressed
+from fencepost.capture.text import CHUNK
+from fencepost.formats.clock import zone_of
+from fencepost.formats.request_ids import RequestIds
+from fencepost.formats.request_log import parse_lines
+
+PART = 4 * CHUNK
+"""The bytes of a part: a multiple of CHUNK, so that the pieces of a log are the same however it is cut."""
+_SAMPLE = 64 << 10
+
+
+def cut(source: Source) -> list[Source]:
+    """The source in parts that can be read in any order. Only request logs are cut, whose lines do not depend
+    on each other, and only where no clock is set back for winter: there the time of a line depends on the
+    lines before it. Raises OSError.
+    """
+    if source.kind != REQUEST_LOG or source.end - source.start < 2 * PART:
+        return [source]
+    with opened(source.file) as file:
+        if is_compressed(file):
+            return [source]
+        places = [source.start, *_places(file, source), source.end]
+    return [replace(source, start=start, end=end) for start, end in pairwise(places)]
+
+
+def _places(file: BinaryIO, source: Source) -> Iterator[int]:
+    first = -(-(source.start + PART) // PART) * PART
+    for end in range(first, source.end - PART + 1, PART):
+        file.seek(end - CHUNK)
+        place = end - CHUNK + file.read(CHUNK).rfind(b"\n") + 1
+        if source.start < place and place > end - CHUNK and _is_plain(file, place, source.timezone):
+            yield place
+
+
+def _is_plain(file: BinaryIO, place: int, timezone: str) -> bool:
+    """Whether the lines here have times that mean one moment each."""
+    file.seek(place)
+    lines = file.read(_SAMPLE)
+    newest = parse_lines(lines, {}, place, timezone, ids=RequestIds()).last_ms
+    if newest is None:
+        return False
+    zone, at = zone_of(timezone), datetime.fromtimestamp(newest / 1000, UTC)
+    days = (at + timedelta(days=each) for each in (-1, 1))
+    return len({day.astimezone(zone).utcoffset() for day in days}) == 1
