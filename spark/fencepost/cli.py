@@ -140,6 +140,11 @@ def _parser() -> argparse.ArgumentParser:
         help="one process, processes on all cores of this machine, or Spark (default: engine.run_on of the "
         "configuration, else by the size of the evidence)",
     )
+    command(
+        "maintain",
+        commands.maintain,
+        "delete files of the lake that no table needs any more and that are older than three days",
+    )
     report = command("report", commands.report, "print what the last audit found")
     report.add_argument("--all", action="store_true", help="also what is unknown, and why")
     explain = command(

@@ -41,6 +41,18 @@ def audit(settings: Settings, arguments: argparse.Namespace) -> int:
     return VIOLATED if result.critical else NOT_JUDGED
 
 
+def maintain(settings: Settings, arguments: argparse.Namespace) -> int:
+    """Delete files that no table needs any more, and say how many."""
+    from fencepost import lake
+    from fencepost.lock import locked
+    from fencepost.maintenance import maintain
+
+    with locked(settings):
+        removed = maintain(lake.ensure(settings.lake))
+    print(f"removed {removed.files:,} files that no table needs ({removed.bytes / 1e6:,.1f} MB)")
+    return OK
+
+
 def report(settings: Settings, arguments: argparse.Namespace) -> int:
     """Print the findings of the last audit."""
     from fencepost import report

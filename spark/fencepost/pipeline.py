@@ -184,6 +184,17 @@ def run_step(name: str, config: str | None = None, run_id: str | None = None) ->
         return run.step(name)
 
 
+def maintain(config: str | None = None) -> Summary:
+    """Delete files of the lake that no table needs any more, for a scheduler; ``config``: the path of the
+    configuration. Raises LockError and SettingsError.
+    """
+    from fencepost.maintenance import maintain
+
+    settings = load(Path(config) if config else None)
+    with locked(settings):
+        return dataclasses.asdict(maintain(lake.ensure(settings.lake)))
+
+
 def report_failure(step: str, error: BaseException | None, config: str | None, run_id: str) -> None:
     """Send an alert that a step failed. Not for a closed gate, which sends its own alert with its
     findings.

@@ -14,17 +14,15 @@ from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from urllib.parse import urlparse
 from uuid import uuid4
 
 from pyarrow import fs
 from pyiceberg.catalog import Catalog
 from pyiceberg.exceptions import NoSuchTableError
-from pyiceberg.io import FileIO
-from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.table import Table as IcebergTable
 
 from fencepost.engines.outputs import Scratch
+from fencepost.iceberg.file_systems import file_system
 from fencepost.tables import FILES
 
 _log = logging.getLogger(__name__)
@@ -57,7 +55,7 @@ class Scratches:
         """
         stored = self._catalog.load_table(FILES.name)
         try:
-            system, path = _file_system(stored.io, _runs(stored.location()))
+            system, path = file_system(stored.io, _runs(stored.location()))
             folders = system.get_file_info(fs.FileSelector(path, allow_not_found=True))
             for each in folders:
                 if each.type == fs.FileType.Directory and self._has_ended(system, each):
@@ -105,22 +103,6 @@ def _named(table: IcebergTable, paths: set[str]) -> set[str]:
 
 def _runs(location: str) -> str:
     return f"{location.rstrip('/')}/runs"
-
-
-def _file_system(io: FileIO, location: str) -> tuple[fs.FileSystem, str]:
-    """A file system that lists folders, which a FileIO does not, and the location in it. Raises OSError if
-    there is none.
-    """
-    if isinstance(io, PyArrowFileIO):
-        scheme, netloc, path = PyArrowFileIO.parse_location(location, io.properties)
-        return io.fs_by_scheme(scheme, netloc), path
-    # what imports fsspec, other catalogs do not need
-    from pyiceberg.io.fsspec import FsspecFileIO
-
-    if isinstance(io, FsspecFileIO):
-        system = io._get_fs_from_uri(urlparse(location), location)
-        return fs.PyFileSystem(fs.FSSpecHandler(system)), system._strip_protocol(location)
-    raise OSError(f"{type(io).__name__} cannot list {location}, so it has to be emptied by hand")
 
 
 def _begun(system: fs.FileSystem, folder: str) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""The DAG file: what it may import, what every task must have, and how its runs end on real captures."""
+"""The DAG files: what they may import, what every task must have, and how runs end on real captures."""
 
 from __future__ import annotations
 
@@ -52,15 +52,15 @@ print(json.dumps({
 }))
 """
 
-# A process that runs the DAG in each of these environments: to start Airflow takes longer than an
+# A process that runs DAGs, each in its environment: to start Airflow takes longer than an
 # audit. It writes what `airflow dags test` ended with: null, or the error that is printed before exit code 1.
 RUN = """
 import json, os, sys
 from airflow.__main__ import main
 
 file, errors = sys.argv[1], []
-sys.argv = ["airflow", "dags", "test", "epoch_audit"]
-for environment in json.load(sys.stdin):
+for dag, environment in json.load(sys.stdin):
+    sys.argv = ["airflow", "dags", "test", dag]
     os.environ.update(environment)
     try:
         errors.append(main())
@@ -121,8 +121,11 @@ def runs(
     }
     lakes = {"healthy": tmp_path_factory.mktemp("lake"), "troubled": troubled.lake, "blind": blind / "lake"}
     environments = [
-        {"FENCEPOST_CONFIG": str(configs[name]), "FENCEPOST_LAKE": str(lakes[name])} for name in lakes
+        ("epoch_audit", {"FENCEPOST_CONFIG": str(configs[name]), "FENCEPOST_LAKE": str(lakes[name])})
+        for name in lakes
     ]
+    environments.append(("lake_maintenance", environments[-1][1]))
+    lakes["maintained"] = lakes["blind"]
     alerts_before = [alerts(lake) for lake in lakes.values()]
     environment, errors = airflow_environment(airflow_home), airflow_home / "errors.json"
     python = partial(subprocess.run, env=environment, text=True, check=True)
@@ -213,3 +216,9 @@ def test_a_run_fails_at_the_gate_where_nothing_could_be_judged(runs: dict[str, E
     assert blind.error == "DagRun failed"
     assert blind.states == {**dict.fromkeys(STEPS, "success"), "gate": "failed"}
     assert blind.new_alerts == 1
+
+
+@pytest.mark.slow
+def test_the_lake_is_maintained(runs: dict[str, Ended]) -> None:
+    maintained = runs["maintained"]
+    assert (maintained.error, maintained.states) == (None, {"maintain": "success"})

@@ -1,0 +1,62 @@
+"""### Lake maintenance
+
+Every day: deletes files of the lake that no snapshot of a table names, once they are three days old. Commits
+replace files and do not delete them, so a lake without maintenance grows with every run.
+
+| task | reads | deletes | can be repeated |
+|---|---|---|---|
+| maintain | the metadata of all tables | files that no table needs | yes |
+
+#### Triage notes
+
+* **maintain failed**: the configuration or the lake; nothing else depends on it. Read the end of the log, and
+  clear the task. A table whose files cannot be listed is a warning in the log.
+* **it waits**: an audit is writing to the lake. It begins when that has ended.
+
+Configuration: the parameter `config`, or else the environment variable `FENCEPOST_CONFIG`.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from airflow.sdk import Param, dag, get_current_context, task
+
+
+def _alert(context: Any) -> None:
+    """Alert that the task failed."""
+    from fencepost.pipeline import report_failure
+
+    report_failure(
+        context["ti"].task_id, context.get("exception"), context["params"]["config"], context["run_id"]
+    )
+
+
+@dag(
+    schedule="@daily",
+    start_date=datetime(2026, 1, 1),
+    catchup=False,
+    max_active_runs=1,
+    dagrun_timeout=timedelta(hours=3),
+    doc_md=__doc__,
+    tags=["kafka", "audit"],
+    params={"config": Param("", type="string", title="Configuration", description="Path of fencepost.toml.")},
+    default_args={
+        "owner": "kafka-platform",
+        "retries": 2,
+        "retry_delay": timedelta(minutes=2),
+        "on_failure_callback": _alert,
+    },
+)
+def lake_maintenance() -> None:
+    @task
+    def maintain() -> dict[str, Any]:
+        from fencepost import pipeline
+
+        return pipeline.maintain(get_current_context()["params"]["config"])
+
+    maintain()
+
+
+lake_maintenance()
