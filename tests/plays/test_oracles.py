@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import gzip
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +21,7 @@ from plays.oracles.rules import rules
 from plays.oracles.state import state
 from plays.oracles.unknowns import Unknowns
 from plays.script import Script, Setting, Step
+from plays.server_logs import skipped_markers
 
 BEGIN_MS = 1_800_000_000_000
 Row = dict[str, Any]
@@ -87,6 +90,53 @@ def test_a_marker_is_lost_if_kafka_itself_has_its_transaction_open(partition: in
     row = violated("every_marker_is_written", 100)
     row["evidence"] = json.dumps({"producer_id": 5, "transaction_partition": f"a-p1:{partition}"})
     assert names(rules(made([*written, last], verdicts=[row]))) == found
+
+
+SKIPPED = """[2027-01-15 08:00:00,020] INFO [Transaction Marker Channel Manager 1]: Couldn't find leader endpoint for partitions Set(b-p1-0, a-p1-2) while trying to send transaction markers for x, ]0-p1, these partitions are likely deleted already and hence can be skipped (kafka.coordinator.transaction.TransactionMarkerChannelManager)
+[2027-01-15 08:00:00,030] INFO Started (kafka.server.KafkaServer)
+"""  # noqa: E501
+
+
+@pytest.fixture(params=["server.log", "server.log.1.gz"])
+def server_log(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A server.log, as it is written and as it is kept."""
+    file = tmp_path / request.param
+    file.write_bytes(gzip.compress(SKIPPED.encode()) if file.suffix == ".gz" else SKIPPED.encode())
+    return file
+
+
+@pytest.mark.parametrize(
+    ("invariant", "of", "deleted", "is_found"),
+    [
+        ("every_marker_is_written", "a-p1:2 x, ]0-p1", None, False),
+        ("every_marker_is_written", "a-p1:2 x, ]0-p1", "b-p1", False),
+        ("every_marker_is_written", "b-p1:0 x, ]0-p1", "b-p1", True),
+        ("every_marker_is_written", "a-p1:1 x, ]0-p1", None, True),
+        ("every_marker_is_written", "a-p1:2 x1-p1", None, True),
+        ("no_write_outside_transaction", "b-p1:0 x, ]0-p1", None, False),
+        ("no_write_outside_transaction", "b-p1:0 x, ]0-p1", "b-p1", True),
+        ("no_write_outside_transaction", "b-p1:1 x, ]0-p1", None, True),
+        ("status_transitions", "b-p1:0 x, ]0-p1", None, True),
+    ],
+)
+def test_a_marker_is_lost_if_the_coordinator_says_that_it_skipped_it(
+    server_log: Path, invariant: str, of: str, deleted: str | None, is_found: bool
+) -> None:
+    """The next transaction of the producer has ended what the marker was due for, so nothing is open."""
+    place, transactional_id = of.split(" ", 1)
+    deletion = request("DeleteTopics", request={"Topics": [{"Name": deleted}]}, sent_ms=BEGIN_MS + 10)
+    topic, _, p = place.partition(":")
+    row = violated(invariant, 10, json.dumps({"topic": topic, "partition": int(p)}))
+    told = {"producer_id": 5, "transactional_id": transactional_id}
+    named = {} if invariant == "no_write_outside_transaction" else {"transaction_partition": place}
+    row["evidence"] = json.dumps(told | named)
+    facts = [*([deletion] if deleted else []), *skipped_markers([server_log])]
+    assert names(rules(made(facts, verdicts=[row]))) == is_found * [f"O2:{invariant}"]
+
+
+def test_an_empty_server_log_says_nothing(tmp_path: Path) -> None:
+    (tmp_path / "server.log").touch()
+    assert list(skipped_markers([tmp_path / "server.log"])) == []
 
 
 @pytest.mark.parametrize(("ms", "found"), [(2000, []), (60_000, ["O2:one_marker_each"])])
@@ -636,6 +686,32 @@ def test_an_operators_marker_in_a_live_transaction_must_be_violated(
     told = json.dumps({"producer_id": 5, "transaction_partition": "a-p1:0"})
     verdicts = [violated(blamed) | {"evidence": told}] if blamed else []
     assert names(mirrors(made(facts, verdicts=verdicts))) == found
+
+
+@pytest.mark.parametrize(
+    ("order", "found"),
+    [
+        ("write cut delete", 0),
+        ("write delete cut", 0),
+        ("write delete write cut", 1),
+        ("write delete cut write", 0),
+        ("delete write cut", 1),
+        ("write delete_other cut", 1),
+    ],
+)
+def test_a_marker_halves_nothing_in_the_log_of_another_incarnation(order: str, found: int) -> None:
+    """What was written before a topic was deleted is gone, and a marker in the next one ends none of it."""
+    known: Row = {"pid": 5, "epoch": 0}
+    marker = {"Topics": [{"Name": "a-p1", "PartitionIndexes": [0]}], "TransactionResult": True}
+    done = {
+        "write": produced(txn="x0-p1", version=13, **known),
+        "cut": request("WriteTxnMarkers", client="ops-laptop", request={"Markers": [marker]}, **known),
+        "delete": request("DeleteTopics", request={"Topics": [{"Name": "a-p1"}]}),
+        "delete_other": request("DeleteTopics", request={"Topics": [{"Name": "b-p1"}]}),
+    }
+    ends = request("EndTxn", request={"Committed": False}, version=5, **known)
+    facts = [*(done[each] for each in order.split()), ends]
+    assert names(mirrors(made(facts))) == found * ["O7:half_committed"]
 
 
 @pytest.mark.parametrize(
