@@ -761,7 +761,7 @@ O8 = "O8:status_transitions:"
         ("cleaned_away", 0, [], []),
         ("cleaned_away", 3, [], []),
         ("cleaned_away", 4, [], [f"{O8}cleaned_away"]),
-        ("not_captured", 1, [], [f"{O8}not_captured"] * 2),
+        ("not_captured", 1, [], [f"{O8}not_captured"] * 12),
         ("no_coordinator", 9, [], []),
         ("not_captured", 1, [{"event": "down", "ts_ms": BEGIN_MS, "how": "kill"}], []),
     ],
@@ -781,19 +781,42 @@ def test_what_was_captured_is_known(
     monkeypatch.setattr(unknowns, "MOST", LISTED)
     checked = {"invariant": "status_transitions", "checked": 300}
     reasons = [{"invariant": "status_transitions", "reason": reason, "unknown": unknown}] if unknown else []
-    cases = [made([*facts, answered(of=None)], coverage=[checked], reasons=reasons)] * 2
+    cases = [made([*facts, answered(of=None)], coverage=[checked], reasons=reasons)] * 12
     counted = Unknowns()
     assert names([*counted.add(cases), *counted.faults()]) == found
 
 
-def test_few_events_have_no_share(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("unknown", "found"),
+    [
+        ([300] * 9, []),
+        ([300] * 10, [f"{O8}cleaned_away"]),
+        ([300, *[0] * 60], []),
+        ([300, *[4] * 60], []),
+        ([30, *[4] * 60], [f"{O8}cleaned_away"]),
+        ([4, 2] * 30, []),
+        ([4, 3] * 30, [f"{O8}cleaned_away"]),
+    ],
+    ids=[
+        "few clusters",
+        "enough of them",
+        "one cluster of many",
+        "one that hides the others",
+        "all, one of them more",
+        "as many as may be",
+        "a little more",
+    ],
+)
+def test_clusters_have_a_share_not_events(
+    unknown: list[int], found: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 300 events in each cluster three may be unknown."""
     monkeypatch.setattr(unknowns, "MOST", LISTED)
-    rows = {
-        "coverage": [{"invariant": "status_transitions", "checked": 300}],
-        "reasons": [{"invariant": "status_transitions", "reason": "cleaned_away", "unknown": 300}],
-    }
+    rows = {"coverage": [{"invariant": "status_transitions", "checked": 300}]}
+    told = {"invariant": "status_transitions", "reason": "cleaned_away"}
+    cases = [made([answered(of=None)], **rows, reasons=[told | {"unknown": each}]) for each in unknown]
     counted = Unknowns()
-    assert names([*counted.add([made([answered(of=None)], **rows)]), *counted.faults()]) == []
+    assert names([*counted.add(cases), *counted.faults()]) == found
 
 
 def test_a_reason_counts_where_the_players_know_the_truth() -> None:
