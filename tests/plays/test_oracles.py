@@ -738,17 +738,34 @@ def test_a_write_outside_of_a_transaction_must_be_violated(
 def test_missing_lines_only_make_unknown() -> None:
     empty: Row = {table: [] for table in TABLES}
     commit_row = {**LINE, "topic": "a-p1", "partition": 0, "broker_error": "NONE", "outcome": "committed"}
+    aborted = {
+        "transactional_id": "x",
+        "coordinator_partition": 0,
+        "started_position": 1,
+        "outcome": "aborted",
+    }
+    aborted |= {"markers_wrong": 0}
     whole = empty | {
         "commits": [commit_row | {"truth": "owner"}],
+        "transactions": [aborted | {"abort_cause": "end_txn"}],
         "verdicts": [violated("status_transitions")],
     }
     less = empty | {
         "commits": [commit_row | {"truth": "unknown"}],
+        "transactions": [aborted | {"abort_cause": None}],
         "verdicts": [violated("status_transitions")],
     }
-    other = empty | {"commits": [commit_row | {"truth": "zombie"}], "verdicts": [violated("epoch_order")]}
+    other = empty | {
+        "commits": [commit_row | {"truth": "zombie"}],
+        "transactions": [aborted | {"abort_cause": "timeout"}],
+        "verdicts": [violated("epoch_order")],
+    }
     assert names(holes(whole, less)) == []
-    assert names(holes(whole, other)) == ["O9:epoch_order", "O9:commits.truth"]
+    assert names(holes(whole, other)) == [
+        "O9:epoch_order",
+        "O9:commits.truth",
+        "O9:transactions.abort_cause",
+    ]
 
 
 LISTED = {"status_transitions:cleaned_away": 0.01}
