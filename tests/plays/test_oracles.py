@@ -744,7 +744,7 @@ def test_missing_lines_only_make_unknown() -> None:
         "started_position": 1,
         "outcome": "aborted",
     }
-    aborted |= {"markers_wrong": 0}
+    aborted |= {"markers_wrong": 0, "client_id": "c"}
     whole = empty | {
         "commits": [commit_row | {"truth": "owner"}],
         "transactions": [aborted | {"abort_cause": "end_txn"}],
