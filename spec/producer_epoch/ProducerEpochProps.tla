@@ -589,8 +589,10 @@ BrokerKeepsItsAddPartitionsRule ==
 \* do not abort: readers would lose the records. Copy them first (fct_dangling_transactions has the command), and write
 \* them again. If it is ABORT, end it with `kafka-transactions.sh abort --topic T --partition P --start-offset N`, but
 \* only if fct_dangling_transactions has it: else the topic is gone, or the producer's next transaction has the
-\* partition, and an abort would end that too. Look in the coordinator's server.log for "Couldn't find leader endpoint
-\* for partitions", and for an unclean election of the partition at that time.
+\* partition, and an abort would end that too. The marker of that one ends these records as well, as
+\* no_write_outside_transaction then says: if due_type is COMMIT and that marker is an ABORT, write them again. Look in the
+\* coordinator's server.log for "Couldn't find leader endpoint for partitions", and for an unclean election of the
+\* partition at that time.
 \* @invariant("every_marker_is_written", "critical", "marker")
 EveryMarkerIsWritten == \A m \in transactionMarkers : m.completed => m.found >= 1
 
@@ -824,13 +826,14 @@ NoDanglingTransaction == \A x \in partitionTransactions : x.open => ~Dangling(x)
 \*
 \* Where it does not hold: as for no_dangling_transaction. A hanging transaction that an operator has ended stays a
 \* violation. Before 4.2 a marker that comes twice ends the next transaction (MCProducerEpoch_4_1_version_2_equal_epochs);
-\* without transaction version 2 both have one epoch, and it is unknown which of them was ended too early. A
+\* without transaction version 2 both have one epoch, and it is unknown which of them was ended too early. Where a marker
+\* was lost (every_marker_is_written), that of the producer's next transaction ends both: no harm if both ended alike. A
 \* coordinator's log that does not reach so far back makes it unknown.
 \*
 \* On call: whether its records are visible was decided by accident. Compare them with what the producer meant: if the
 \* marker was a COMMIT, readers saw records that the application believes aborted; if an ABORT, none were seen. Find out
-\* how it came: a late batch (its timestamp is older than the marker before it), a zombie, or a marker that came twice
-\* (one_marker_each names the transaction that it belongs to).
+\* how it came: a late batch (its timestamp is older than the marker before it), a zombie, a marker that came twice
+\* (one_marker_each names the transaction that it belongs to), or one that never came (every_marker_is_written).
 \* @invariant("no_write_outside_transaction", "critical", "transaction")
 NoWriteOutsideTransaction == \A x \in partitionTransactions : ~x.open => x.listed
 

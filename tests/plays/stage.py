@@ -22,6 +22,7 @@ from plays.members import Members
 from plays.producers import Producers
 from plays.questions import Questions
 from plays.script import Script, Setting, Step, read
+from plays.server_logs import skipped_markers
 
 _SCRIPT, _FACTS = "script.jsonl", "facts.jsonl"
 
@@ -39,8 +40,9 @@ class Performance:
 
     @property
     def facts(self) -> list[Fact]:
-        """What the players know."""
-        return [json.loads(line) for line in (self.home / _FACTS).read_text().splitlines()]
+        """What the players know, and which markers the coordinators say that they never wrote."""
+        known = [json.loads(line) for line in (self.home / _FACTS).read_text().splitlines()]
+        return known + list(skipped_markers(self.home.glob("broker-*/server.log*")))
 
 
 def perform(script: Script, home: Path) -> Performance:
@@ -64,7 +66,8 @@ def _plan(setting: Setting) -> Plan:
         setting.release,
         brokers=setting.brokers,
         session_timeout_ms=2500 if "short_sessions" in setting.options else 45_000,
-        unlogged=("BROKER_HEARTBEAT", "FETCH_SNAPSHOT"),
+        # of several brokers the heartbeats show by how much their clocks differ
+        unlogged=("FETCH_SNAPSHOT",) if setting.brokers > 1 else ("BROKER_HEARTBEAT", "FETCH_SNAPSHOT"),
         features=(f"transaction.version={setting.transaction_version}",) if setting.is_new else (),
         settings=setting.settings,
     )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import gzip
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +21,7 @@ from plays.oracles.rules import rules
 from plays.oracles.state import state
 from plays.oracles.unknowns import Unknowns
 from plays.script import Script, Setting, Step
+from plays.server_logs import skipped_markers
 
 BEGIN_MS = 1_800_000_000_000
 Row = dict[str, Any]
@@ -87,6 +90,53 @@ def test_a_marker_is_lost_if_kafka_itself_has_its_transaction_open(partition: in
     row = violated("every_marker_is_written", 100)
     row["evidence"] = json.dumps({"producer_id": 5, "transaction_partition": f"a-p1:{partition}"})
     assert names(rules(made([*written, last], verdicts=[row]))) == found
+
+
+SKIPPED = """[2027-01-15 08:00:00,020] INFO [Transaction Marker Channel Manager 1]: Couldn't find leader endpoint for partitions Set(b-p1-0, a-p1-2) while trying to send transaction markers for x, ]0-p1, these partitions are likely deleted already and hence can be skipped (kafka.coordinator.transaction.TransactionMarkerChannelManager)
+[2027-01-15 08:00:00,030] INFO Started (kafka.server.KafkaServer)
+"""  # noqa: E501
+
+
+@pytest.fixture(params=["server.log", "server.log.1.gz"])
+def server_log(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A server.log, as it is written and as it is kept."""
+    file = tmp_path / request.param
+    file.write_bytes(gzip.compress(SKIPPED.encode()) if file.suffix == ".gz" else SKIPPED.encode())
+    return file
+
+
+@pytest.mark.parametrize(
+    ("invariant", "of", "deleted", "is_found"),
+    [
+        ("every_marker_is_written", "a-p1:2 x, ]0-p1", None, False),
+        ("every_marker_is_written", "a-p1:2 x, ]0-p1", "b-p1", False),
+        ("every_marker_is_written", "b-p1:0 x, ]0-p1", "b-p1", True),
+        ("every_marker_is_written", "a-p1:1 x, ]0-p1", None, True),
+        ("every_marker_is_written", "a-p1:2 x1-p1", None, True),
+        ("no_write_outside_transaction", "b-p1:0 x, ]0-p1", None, False),
+        ("no_write_outside_transaction", "b-p1:0 x, ]0-p1", "b-p1", True),
+        ("no_write_outside_transaction", "b-p1:1 x, ]0-p1", None, True),
+        ("status_transitions", "b-p1:0 x, ]0-p1", None, True),
+    ],
+)
+def test_a_marker_is_lost_if_the_coordinator_says_that_it_skipped_it(
+    server_log: Path, invariant: str, of: str, deleted: str | None, is_found: bool
+) -> None:
+    """The next transaction of the producer has ended what the marker was due for, so nothing is open."""
+    place, transactional_id = of.split(" ", 1)
+    deletion = request("DeleteTopics", request={"Topics": [{"Name": deleted}]}, sent_ms=BEGIN_MS + 10)
+    topic, _, p = place.partition(":")
+    row = violated(invariant, 10, json.dumps({"topic": topic, "partition": int(p)}))
+    told = {"producer_id": 5, "transactional_id": transactional_id}
+    named = {} if invariant == "no_write_outside_transaction" else {"transaction_partition": place}
+    row["evidence"] = json.dumps(told | named)
+    facts = [*([deletion] if deleted else []), *skipped_markers([server_log])]
+    assert names(rules(made(facts, verdicts=[row]))) == is_found * [f"O2:{invariant}"]
+
+
+def test_an_empty_server_log_says_nothing(tmp_path: Path) -> None:
+    (tmp_path / "server.log").touch()
+    assert list(skipped_markers([tmp_path / "server.log"])) == []
 
 
 @pytest.mark.parametrize(("ms", "found"), [(2000, []), (60_000, ["O2:one_marker_each"])])
@@ -639,6 +689,32 @@ def test_an_operators_marker_in_a_live_transaction_must_be_violated(
 
 
 @pytest.mark.parametrize(
+    ("order", "found"),
+    [
+        ("write cut delete", 0),
+        ("write delete cut", 0),
+        ("write delete write cut", 1),
+        ("write delete cut write", 0),
+        ("delete write cut", 1),
+        ("write delete_other cut", 1),
+    ],
+)
+def test_a_marker_halves_nothing_in_the_log_of_another_incarnation(order: str, found: int) -> None:
+    """What was written before a topic was deleted is gone, and a marker in the next one ends none of it."""
+    known: Row = {"pid": 5, "epoch": 0}
+    marker = {"Topics": [{"Name": "a-p1", "PartitionIndexes": [0]}], "TransactionResult": True}
+    done = {
+        "write": produced(txn="x0-p1", version=13, **known),
+        "cut": request("WriteTxnMarkers", client="ops-laptop", request={"Markers": [marker]}, **known),
+        "delete": request("DeleteTopics", request={"Topics": [{"Name": "a-p1"}]}),
+        "delete_other": request("DeleteTopics", request={"Topics": [{"Name": "b-p1"}]}),
+    }
+    ends = request("EndTxn", request={"Committed": False}, version=5, **known)
+    facts = [*(done[each] for each in order.split()), ends]
+    assert names(mirrors(made(facts))) == found * ["O7:half_committed"]
+
+
+@pytest.mark.parametrize(
     ("version", "topic_id", "blamed", "found"),
     [
         (11, "A", None, ["O7:outside"]),
@@ -662,17 +738,34 @@ def test_a_write_outside_of_a_transaction_must_be_violated(
 def test_missing_lines_only_make_unknown() -> None:
     empty: Row = {table: [] for table in TABLES}
     commit_row = {**LINE, "topic": "a-p1", "partition": 0, "broker_error": "NONE", "outcome": "committed"}
+    aborted = {
+        "transactional_id": "x",
+        "coordinator_partition": 0,
+        "started_position": 1,
+        "outcome": "aborted",
+    }
+    aborted |= {"markers_wrong": 0, "client_id": "c"}
     whole = empty | {
         "commits": [commit_row | {"truth": "owner"}],
+        "transactions": [aborted | {"abort_cause": "end_txn"}],
         "verdicts": [violated("status_transitions")],
     }
     less = empty | {
         "commits": [commit_row | {"truth": "unknown"}],
+        "transactions": [aborted | {"abort_cause": None}],
         "verdicts": [violated("status_transitions")],
     }
-    other = empty | {"commits": [commit_row | {"truth": "zombie"}], "verdicts": [violated("epoch_order")]}
+    other = empty | {
+        "commits": [commit_row | {"truth": "zombie"}],
+        "transactions": [aborted | {"abort_cause": "timeout"}],
+        "verdicts": [violated("epoch_order")],
+    }
     assert names(holes(whole, less)) == []
-    assert names(holes(whole, other)) == ["O9:epoch_order", "O9:commits.truth"]
+    assert names(holes(whole, other)) == [
+        "O9:epoch_order",
+        "O9:commits.truth",
+        "O9:transactions.abort_cause",
+    ]
 
 
 LISTED = {"status_transitions:cleaned_away": 0.01}
@@ -685,7 +778,7 @@ O8 = "O8:status_transitions:"
         ("cleaned_away", 0, [], []),
         ("cleaned_away", 3, [], []),
         ("cleaned_away", 4, [], [f"{O8}cleaned_away"]),
-        ("not_captured", 1, [], [f"{O8}not_captured"] * 2),
+        ("not_captured", 1, [], [f"{O8}not_captured"] * 12),
         ("no_coordinator", 9, [], []),
         ("not_captured", 1, [{"event": "down", "ts_ms": BEGIN_MS, "how": "kill"}], []),
     ],
@@ -705,19 +798,42 @@ def test_what_was_captured_is_known(
     monkeypatch.setattr(unknowns, "MOST", LISTED)
     checked = {"invariant": "status_transitions", "checked": 300}
     reasons = [{"invariant": "status_transitions", "reason": reason, "unknown": unknown}] if unknown else []
-    cases = [made([*facts, answered(of=None)], coverage=[checked], reasons=reasons)] * 2
+    cases = [made([*facts, answered(of=None)], coverage=[checked], reasons=reasons)] * 12
     counted = Unknowns()
     assert names([*counted.add(cases), *counted.faults()]) == found
 
 
-def test_few_events_have_no_share(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("unknown", "found"),
+    [
+        ([300] * 9, []),
+        ([300] * 10, [f"{O8}cleaned_away"]),
+        ([300, *[0] * 60], []),
+        ([300, *[4] * 60], []),
+        ([30, *[4] * 60], [f"{O8}cleaned_away"]),
+        ([4, 2] * 30, []),
+        ([4, 3] * 30, [f"{O8}cleaned_away"]),
+    ],
+    ids=[
+        "few clusters",
+        "enough of them",
+        "one cluster of many",
+        "one that hides the others",
+        "all, one of them more",
+        "as many as may be",
+        "a little more",
+    ],
+)
+def test_clusters_have_a_share_not_events(
+    unknown: list[int], found: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 300 events in each cluster three may be unknown."""
     monkeypatch.setattr(unknowns, "MOST", LISTED)
-    rows = {
-        "coverage": [{"invariant": "status_transitions", "checked": 300}],
-        "reasons": [{"invariant": "status_transitions", "reason": "cleaned_away", "unknown": 300}],
-    }
+    rows = {"coverage": [{"invariant": "status_transitions", "checked": 300}]}
+    told = {"invariant": "status_transitions", "reason": "cleaned_away"}
+    cases = [made([answered(of=None)], **rows, reasons=[told | {"unknown": each}]) for each in unknown]
     counted = Unknowns()
-    assert names([*counted.add([made([answered(of=None)], **rows)]), *counted.faults()]) == []
+    assert names([*counted.add(cases), *counted.faults()]) == found
 
 
 def test_a_reason_counts_where_the_players_know_the_truth() -> None:

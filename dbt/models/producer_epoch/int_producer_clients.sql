@@ -1,4 +1,5 @@
--- Which client held a producer epoch: the one it was given to, else the first that presented it.
+-- Which client held a producer epoch: the one it was given to, else the first that presented it. An EndTxn
+-- alone does not tell: a recovered job sends it with the epoch of its predecessor.
 with
 
 given as (
@@ -25,7 +26,7 @@ presented as (
         producer_epoch,
         client_id,
         connection,
-        1 as is_presented,
+        if(api_key = 26, 2, 1) as is_presented,
         requested_at as seen_at
     from {{ source('silver', 'producer_requests') }}
     where
@@ -33,7 +34,7 @@ presented as (
         and (api_key in (25, 26, 28) or (api_key = 24 and api_version <= 3))
 ),
 
--- an EndTxn that asks again for what has been done returns the epoch, too
+-- an InitProducerId or EndTxn that asks again for what has been done returns the epoch, too
 told as (
     select
         cluster,
@@ -45,7 +46,7 @@ told as (
         1 as is_presented,
         responded_at as seen_at
     from {{ source('silver', 'producer_requests') }}
-    where error = 'NONE' and api_key = 26 and returned_producer_epoch >= 0
+    where error = 'NONE' and api_key in (22, 26) and returned_producer_epoch >= 0
 ),
 
 held as (
@@ -67,3 +68,4 @@ select
 from held
 where client_id is not null and transactional_id is not null
 group by cluster, transactional_id, producer_id, producer_epoch
+having min(is_presented) < 2

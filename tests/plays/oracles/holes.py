@@ -12,7 +12,7 @@ _FACTS = {
     "commits": (("client_id", "correlation_id", "topic", "partition"), ("truth", "broker_error", "outcome")),
     "transactions": (
         ("transactional_id", "coordinator_partition", "started_position"),
-        ("outcome", "markers_wrong"),
+        ("client_id", "outcome", "abort_cause", "markers_wrong"),
     ),
     "members": (("group_id", "life", "member_id", "from_position"), ("member_epoch", "protocol")),
     "topics": (("topic_id",), ("is_live", "incarnation")),

@@ -41,8 +41,25 @@ def _halves(case: Case) -> Iterator[Fault]:
         }
         for invariant in ("marker_of_the_right_type", "one_marker_each")
     )
+    for fact, place, commit in _cut(case):
+        told = {"producer_id": fact["pid"], "epoch": fact["epoch"], "marker_commits": commit, "place": place}
+        told |= {"play": fact["play"], "step": fact["step"]}
+        if commit != fact["request"]["Committed"] and (fact["pid"], place) not in wrong:
+            yield {"fault": "O7:half_committed", **told}
+        is_twice = commit == fact["request"]["Committed"] and fact["version"] < _MOVES_EPOCH
+        if is_twice and (fact["pid"], place) not in twice:
+            yield {"fault": "O7:two_markers", **told}
+
+
+def _cut(case: Case) -> Iterator[tuple[Fact, str, bool]]:
+    """Each EndTxn with a partition in which an operator had ended a part of the transaction before, and
+    whether that was a commit.
+    """
     open_ones: dict[tuple[int, int], _Open] = {}
     for fact in case.requests():
+        for topic in fact["request"]["Topics"] if fact["api"] == "DeleteTopics" else ():
+            for each in open_ones.values():
+                each.deleted(topic["Name"])
         key = (fact.get("pid", -1), fact.get("epoch", -1))
         if fact["api"] == "AddPartitionsToTxn" and set(fact["errors"]) == {"NONE"}:
             open_ones.setdefault(key, _Open()).added(fact)
@@ -55,14 +72,7 @@ def _halves(case: Case) -> Iterator[Fault]:
         ):
             open_ones.setdefault(key, _Open()).cut(fact)
         elif fact["api"] == "EndTxn" and fact["errors"] == ["NONE"]:
-            for place, commit in open_ones.pop(key, _Open()).cuts:
-                told = {"producer_id": key[0], "epoch": key[1], "marker_commits": commit, "place": place}
-                told |= {"play": fact["play"], "step": fact["step"]}
-                if commit != fact["request"]["Committed"] and (key[0], place) not in wrong:
-                    yield {"fault": "O7:half_committed", **told}
-                is_twice = commit == fact["request"]["Committed"] and fact["version"] < _MOVES_EPOCH
-                if is_twice and (key[0], place) not in twice:
-                    yield {"fault": "O7:two_markers", **told}
+            yield from ((fact, *cut) for cut in open_ones.pop(key, _Open()).cuts)
 
 
 def _outside(case: Case) -> Iterator[Fault]:
@@ -157,6 +167,11 @@ class _Open:
         place = f"{fact['topic']}:{fact['p']}"
         if fact["version"] >= _ADDS_ITSELF or place in self.known:
             self.places.add(place)
+
+    def deleted(self, topic: str) -> None:
+        """What was written there is gone, and no marker ends it; the transaction still has the name."""
+        self.places = {place for place in self.places if place.rpartition(":")[0] != topic}
+        self.cuts = [cut for cut in self.cuts if cut[0].rpartition(":")[0] != topic]
 
     def cut(self, fact: Fact) -> None:
         (marker,) = fact["request"]["Markers"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from plays.oracles.case import Case, Fault, evidence, millis
@@ -64,13 +64,11 @@ def rules(case: Case) -> Iterator[Fault]:
 def _may_be(case: Case, invariant: str, row: dict[str, Any]) -> bool:
     if case.script.setting.brokers > 1 and invariant in AFTER_LOSS:
         return True
-    if invariant == "every_marker_is_written":
-        return _is_open_still(case, row)
+    if any(is_true(case, row) for is_true in _KAFKA_SAYS.get(invariant, ())):
+        return True
     if invariant in ALWAYS:
         return False
     if invariant not in UNLESS:
-        return True
-    if invariant == "no_dangling_transaction" and _hangs(case, row):
         return True
     at = millis(row["from_time"])
     down = {"down"} if case.is_near_down(at) else set()
@@ -97,8 +95,39 @@ def _is_open_still(case: Case, row: dict[str, Any]) -> bool:
     )
 
 
+def _was_skipped(case: Case, row: dict[str, Any]) -> bool:
+    """Whether a coordinator says that it skipped the marker, though the topic had not been deleted."""
+    scope, told = json.loads(row["scope"]), evidence(row)
+    place = told.get("transaction_partition") or f"{scope['topic']}:{scope['partition']}"
+    skipped = [
+        fact
+        for fact in case.facts
+        if fact["event"] == "marker_skipped"
+        and (fact["txn"], f"{fact['topic']}:{fact['p']}") == (told.get("transactional_id"), place)
+    ]
+    return any(not _was_deleted(case, fact["topic"], fact["ts_ms"]) for fact in skipped)
+
+
+def _was_deleted(case: Case, topic: str, before_ms: int) -> bool:
+    """Whether somebody had asked for the deletion of a topic before."""
+    return any(
+        fact["api"] == "DeleteTopics"
+        and fact["sent_ms"] <= before_ms
+        and topic in {each["Name"] for each in fact["request"]["Topics"]}
+        for fact in case.requests()
+    )
+
+
 def _hangs(case: Case, row: dict[str, Any]) -> bool:
     """Whether Kafka itself says that the transaction dangles: some releases lose markers when they start."""
     scope, told = json.loads(row["scope"]), evidence(row)
     place = (scope["topic"], scope["partition"], told.get("producer_id"))
     return case.last_answers is not None and place in hanging(case.last_answers)
+
+
+_KAFKA_SAYS: Mapping[str, tuple[Callable[[Case, dict[str, Any]], bool], ...]] = {
+    "every_marker_is_written": (_is_open_still, _was_skipped),
+    "no_dangling_transaction": (_hangs,),
+    "no_write_outside_transaction": (_was_skipped,),  # the marker of the next transaction ends this one, too
+}
+"""What of Kafka's own words shows that a violation is true."""

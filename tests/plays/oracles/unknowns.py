@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -13,8 +14,8 @@ from plays.oracles.owners import is_sure, judged_commits
 from plays.oracles.refusals import refused
 from plays.oracles.state import hanging, unsure_of_hanging
 
-ENOUGH = 500
-"""Of fewer events a share says nothing."""
+SURE = 3
+"""By how many standard errors a share is above what it may be, before that is no chance."""
 
 _MOST = Path(__file__).with_name("most_unknown.json")
 
@@ -39,36 +40,45 @@ class Unknowns:
     says are open.
     """
 
-    checked: Counter[str] = field(default_factory=Counter)
-    unknown: Counter[tuple[str, str]] = field(default_factory=Counter)
+    clusters: list[tuple[Counter[str], Counter[tuple[str, str]]]] = field(default_factory=list)
+    """By cluster: how many were checked, by definition, and are unknown, by definition and reason."""
 
     def add(self, cases: Iterable[Case]) -> Iterator[Fault]:
         """Count these clusters, too; what is unknown there for a reason that is not listed is a fault."""
         for case in filter(is_complete, cases):
-            for row in case.rows["coverage"]:
-                self.checked[row["invariant"]] += row["checked"] or 0
+            checked = Counter({row["invariant"]: row["checked"] or 0 for row in case.rows["coverage"]})
             told = [row for row in case.rows["reasons"] if row["reason"] not in NOTHING_DECIDED]
-            found = Counter({(row["invariant"], row["reason"]): row["unknown"] for row in told})
+            unknown = Counter({(row["invariant"], row["reason"]): row["unknown"] for row in told})
             for definition, reason in _known_by_players(case):
-                self.checked[definition] += 1
-                found.update([(definition, reason)] if reason else [])
-            for (definition, reason), count in found.items():
-                self.unknown[definition, reason] += count
+                checked[definition] += 1
+                unknown.update([(definition, reason)] if reason else [])
+            self.clusters.append((checked, unknown))
+            for (definition, reason), count in unknown.items():
                 if f"{definition}:{reason}" not in MOST:
                     where = {"cluster": case.script.name, "unknown": count}
                     yield {"fault": f"O8:{definition}:{reason}", **where}
 
     def faults(self) -> Iterator[Fault]:
-        """What is unknown more often than ``MOST`` says."""
-        for (definition, reason), unknown in self.unknown.items():
-            checked, most = self.checked[definition], MOST.get(f"{definition}:{reason}")
-            if most is not None and checked >= ENOUGH and unknown > most * checked:
-                yield {"fault": f"O8:{definition}:{reason}", "most": most, **share(unknown, checked)}
+        """What is unknown more often than ``MOST`` says.
+
+        The events of one cluster are alike: a clock or a setting that is not known makes all of them unknown.
+        So clusters are the sample, not events: few of them, or one unlike all others, show no share.
+        """
+        for name, told in self.shares().items():
+            definition, reason = name.split(":")
+            most = MOST.get(name, 1.0)
+            above = [
+                unknown[definition, reason] - most * checked[definition] for checked, unknown in self.clusters
+            ]
+            if sum(above) > SURE * math.hypot(*above):
+                yield {"fault": f"O8:{name}", "most": most, **told}
 
     def shares(self) -> dict[str, dict[str, float]]:
         """What was counted, as ``MOST`` has it."""
-        found = sorted(self.unknown.items())
-        return {f"{name}:{reason}": share(count, self.checked[name]) for (name, reason), count in found}
+        checked: Counter[str] = sum((each for each, _ in self.clusters), Counter())
+        unknown: Counter[tuple[str, str]] = sum((each for _, each in self.clusters), Counter())
+        found = sorted(unknown.items())
+        return {f"{name}:{reason}": share(count, checked[name]) for (name, reason), count in found}
 
 
 def share(unknown: int, checked: int) -> dict[str, float]:

@@ -12,8 +12,8 @@ from fencepost.protocols.leader_epoch.answers import END, ListAnswer, PartitionA
 from fencepost.protocols.leader_epoch.client import Client
 from fencepost.protocols.leader_epoch.client_cache import ClientCache
 from fencepost.protocols.leader_epoch.client_requests import ClientRequest
-from fencepost.protocols.leader_epoch.correlation_ids import Connection, ConnectionIds, CorrelationIds
 from fencepost.protocols.leader_epoch.instances import sent_by, software_of
+from fencepost.replay.correlation_ids import Connection, ConnectionIds, CorrelationIds
 from fencepost.tables import REQUESTS
 
 JAVA, V12 = "apache-kafka-java", 12

@@ -20,6 +20,7 @@ import pytest
 
 from fencepost.formats.crc32c import crc32c
 from fencepost.formats.errors import error_names
+from fencepost.formats.request_ids import text_of
 from fencepost.protocols.producer_epoch import account
 from fencepost.protocols.producer_epoch.client_events import client_events
 from fencepost.protocols.producer_epoch.comparison import compare_logs, newest_markers
@@ -28,6 +29,7 @@ from fencepost.protocols.producer_epoch.expiration import expirations
 from fencepost.protocols.producer_epoch.facts import collect_facts, topics_created_once
 from fencepost.protocols.producer_epoch.homes import homes, placement_of, with_homes
 from fencepost.protocols.producer_epoch.marker_senders import accepted_markers
+from fencepost.protocols.producer_epoch.missing_lines import clients_of, numbers_of
 from fencepost.protocols.producer_epoch.partitions import Partitions, replay_partitions
 from fencepost.protocols.producer_epoch.producer_requests import producer_requests
 from fencepost.protocols.producer_epoch.refusals import connections_refused_produce
@@ -60,6 +62,7 @@ from fencepost.tables import (
     PRODUCER_SNAPSHOT_ENTRIES,
     QUARANTINE,
     RECORDS,
+    REQUEST_IDS,
     REQUESTS,
     Table,
 )
@@ -74,7 +77,7 @@ TOLERANCE_MS = 5
 BROKER_EPOCH = 3
 _BRONZE = (
     ABORTED_TRANSACTIONS, BATCHES, CLEANED, CLIENT_LINES, FILES, LOG_ENDS, LOG_STARTS,
-    PRODUCER_SNAPSHOT_ENTRIES, QUARANTINE, RECORDS, REQUESTS,
+    PRODUCER_SNAPSHOT_ENTRIES, QUARANTINE, RECORDS, REQUEST_IDS, REQUESTS,
 )  # fmt: skip
 _CODES = {name: code for code, name in error_names().items()}
 _STATUS = {name: number for number, name in STATUSES.items()}
@@ -170,6 +173,7 @@ def _replay(
         with_homes(placement, connection_epochs),
         final_ends(bronze[LOG_ENDS.name], metadata, TRANSACTIONS_TOPIC),
         logs=logs,
+        request_ids=numbers_of(bronze[REQUEST_IDS.name], clients_of(requests)),
     )
     of_coordinators = replay_coordinators(coordinators, metadata, TOLERANCE_MS)
     accounts = account.concatenate([accounts, of_coordinators.account])
@@ -246,6 +250,7 @@ def bronze_of(case: Case) -> Bronze:
     for number, request in enumerate(case.get("requests", [])):
         if not request.get("lost"):
             bronze[REQUESTS.name].append(_request(number, request))
+    _number(bronze, case.get("requests", []))
     file = {"broker_id": 1, "kind": "segment", "file": _file(COORDINATOR)}
     bronze[FILES.name].append({**file, "topic_id": _place(COORDINATOR)["topic_id"]})
     if "recreated" in case:
@@ -437,6 +442,23 @@ def _request(number: int, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 Body = tuple[dict[str, Any], dict[str, Any]]
+
+
+def _number(bronze: Bronze, requests: list[dict[str, Any]]) -> None:
+    """Every client has lines with all numbers, as if other APIs had the others', but not with those of its
+    lost lines.
+    """
+    lines = [_request(number, request) for number, request in enumerate(requests)]
+    for client, connection in sorted({(line["client_id"], line["connection"]) for line in lines}):
+        lost = {
+            number
+            for number, request in enumerate(requests)
+            if request.get("lost") and lines[number]["client_id"] == client
+        }
+        ids = text_of([number for number in range(len(requests)) if number not in lost])
+        times = {"first_logged_at_ms": 0, "last_logged_at_ms": 0}
+        row = {"broker_id": 1, "client_id": client, "connection": connection, "correlation_ids": ids, **times}
+        bronze[REQUEST_IDS.name] += [{**row, "ids_digest": f"{client} {connection}"}] if ids else []
 
 
 def _producer(request: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from fencepost.protocols.leader_epoch.client_cache import ClientCache
 from fencepost.protocols.leader_epoch.client_requests import ClientRequest
-from fencepost.protocols.leader_epoch.correlation_ids import CorrelationIds
+from fencepost.replay.correlation_ids import CorrelationIds
 
 COMMITTED, RESET, READ, ELSEWHERE = "committed", "reset", "read", "elsewhere"
 """Where an offset comes from (silver.fetch_positions, ``origin``): an answer to OffsetFetch; an answer to

@@ -11,7 +11,6 @@ from fencepost.protocols.leader_epoch.client import Client
 from fencepost.protocols.leader_epoch.client_requests import ClientRequest
 from fencepost.protocols.leader_epoch.clocks import Window
 from fencepost.protocols.leader_epoch.cluster_evidence import ClusterEvidence
-from fencepost.protocols.leader_epoch.correlation_ids import Connection
 from fencepost.protocols.leader_epoch.instances import Software
 from fencepost.protocols.leader_epoch.lines import APIS, FETCH, PartitionLine
 from fencepost.protocols.leader_epoch.live_partitions import (
@@ -20,6 +19,7 @@ from fencepost.protocols.leader_epoch.live_partitions import (
     candidates,
     live_partition,
 )
+from fencepost.replay.correlation_ids import Connection
 from fencepost.replay.requests import NONE, error_name, host_of
 
 

@@ -21,12 +21,6 @@ from fencepost.protocols.leader_epoch.commit_lines import (
     ReadPositions,
     commit_lines,
 )
-from fencepost.protocols.leader_epoch.correlation_ids import (
-    Connection,
-    ConnectionIds,
-    CorrelationIds,
-    sent_of,
-)
 from fencepost.protocols.leader_epoch.fetch_positions import FetchPositions, note_answered_offset
 from fencepost.protocols.leader_epoch.handed_down_tables import HANDED_CLIENTS
 from fencepost.protocols.leader_epoch.instances import (
@@ -52,6 +46,12 @@ from fencepost.protocols.leader_epoch.metadata_answers import MetadataAnswers
 from fencepost.protocols.leader_epoch.states import MET_FETCHES
 from fencepost.protocols.leader_epoch.tables import METADATA_ANSWER_PARTITIONS, METADATA_ANSWERS
 from fencepost.replay.columns import Columns
+from fencepost.replay.correlation_ids import (
+    Connection,
+    ConnectionIds,
+    CorrelationIds,
+    sent_of,
+)
 from fencepost.replay.entities import tuples
 from fencepost.replay.garbage_collection import collection_paused
 from fencepost.replay.logs import by_log

@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 
 from fencepost.formats.request_ids import merged
 from fencepost.protocols.leader_epoch.client_requests import ClientRequest, each_request
-from fencepost.protocols.leader_epoch.correlation_ids import Connection, ConnectionIds, count, overlap
 from fencepost.replay.arrow_slices import filtered
+from fencepost.replay.correlation_ids import Connection, ConnectionIds, count, overlap
 from fencepost.replay.entities import distinct, tuples
 from fencepost.replay.keys import digest_of
 from fencepost.replay.logs import longs

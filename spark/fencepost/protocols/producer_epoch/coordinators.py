@@ -16,6 +16,7 @@ from fencepost.protocols.producer_epoch.coordinator_rows import CoordinatorRows
 from fencepost.protocols.producer_epoch.forgotten import Forgotten
 from fencepost.protocols.producer_epoch.handed_down_ids import handed_down_ids
 from fencepost.protocols.producer_epoch.homes import PARTITION, TOPIC_ID
+from fencepost.protocols.producer_epoch.missing_lines import Numbering
 from fencepost.protocols.producer_epoch.refusals import Connection, KnownEpoch
 from fencepost.protocols.producer_epoch.tables import CARRIED_IDS
 from fencepost.protocols.producer_epoch.transaction_state_manager import TransactionStateManager
@@ -28,6 +29,7 @@ from fencepost.replay.keys import TRANSACTIONS_TOPIC, topic_key
 from fencepost.replay.log_ends import Ends
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.replay.placement import UNTOLD
+from fencepost.tables import REQUEST_IDS
 
 Shard = tuple[str, int | None]
 """A cluster and a partition of ``__transaction_state``, None if it is not known."""
@@ -56,7 +58,7 @@ class Coordinators:
     that an earlier chapter handed down; ``began``: by cluster and partition_key, the offsets from and to
     which that chapter knew the log. ``next_ms``: by cluster that has a next chapter, the time from which
     that reads logs. ``clock_steps``: the times that passed twice by a broker's clock. ``logs``: by cluster,
-    the incarnations of ``__transaction_state``.
+    the incarnations of ``__transaction_state``. ``request_ids``: rows of bronze of the ids' clients.
     """
 
     batches: pa.Table
@@ -71,10 +73,15 @@ class Coordinators:
     next_ms: Mapping[str, int] = field(default_factory=dict)
     clock_steps: ClockSteps = field(default_factory=ClockSteps)
     logs: Mapping[str, CoordinatorLogs] = field(default_factory=dict)
+    request_ids: pa.Table = field(default_factory=REQUEST_IDS.arrow_schema.empty_table)
 
     def logs_of(self, cluster: str) -> CoordinatorLogs:
         """The incarnations of ``__transaction_state`` in a cluster."""
         return self.logs.get(cluster, CoordinatorLogs())
+
+    def numbering_of(self, cluster: str) -> Numbering:
+        """The correlation ids of the clients of a cluster."""
+        return Numbering(self.request_ids.filter(pc.equal(self.request_ids["cluster"], cluster)))
 
 
 @collection_paused()
@@ -101,11 +108,18 @@ def replay_coordinators(
         of_metadata = metadata.get(shard[0], ClusterMetadata())
         steps = coordinators.clock_steps.of(shard[0])
         epochs, forgotten = connection_epochs.get(shard[0], {}), Forgotten()
+        numbering = coordinators.numbering_of(shard[0])
         topic_ids = [topic_id for cluster, partition, topic_id in requests if (cluster, partition) == shard]
         for evidence, of in _with_requests(coordinators, shard, found.get(shard, []), topic_ids):
             own = [request_rows.read_request_rows(requests[*shard, topic_id]) for topic_id in of]
             manager = TransactionStateManager(
-                evidence, of_metadata, list(chain(*own)), epochs, tolerance_ms, steps=steps
+                evidence,
+                of_metadata,
+                list(chain(*own)),
+                epochs,
+                tolerance_ms,
+                steps=steps,
+                numbering=numbering,
             )
             manager.add_to(rows, forgotten)
     return rows.replayed()

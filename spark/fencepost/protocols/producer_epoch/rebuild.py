@@ -30,6 +30,7 @@ from fencepost.protocols.producer_epoch.homes import (
 )
 from fencepost.protocols.producer_epoch.marker_senders import accepted_markers
 from fencepost.protocols.producer_epoch.markers_due import newest_of
+from fencepost.protocols.producer_epoch.missing_lines import CLIENTS, clients_of, numbers_of
 from fencepost.protocols.producer_epoch.producer_requests import LINE_COLUMNS, producer_requests
 from fencepost.protocols.producer_epoch.refusals import connections_refused_produce
 from fencepost.protocols.producer_epoch.request_rows import concerns_coordinators
@@ -70,6 +71,7 @@ from fencepost.tables import (
     PRODUCER_SNAPSHOT_ENTRIES,
     QUARANTINE,
     RECORDS,
+    REQUEST_IDS,
     REQUESTS,
     Table,
 )
@@ -195,6 +197,10 @@ def _replayed_coordinators(
         engine.map(requests, lambda rows: with_home(committed(rows, verified_ids)), with_home_columns),
         engine.map(partition_rows[BEGAN.name], with_home, with_home_columns),
     ]
+    clients = engine.collect(engine.map(requests, clients_of, CLIENTS)).group_by(CLIENTS.names).aggregate([])
+    request_ids = engine.map(
+        engine.scan(REQUEST_IDS), partial(numbers_of, clients=clients), REQUEST_IDS.arrow_schema
+    )
     cleaned = engine.collect(engine.scan(CLEANED, where=_COORDINATORS))
     log_ends = engine.collect(engine.scan(LOG_ENDS, where=_COORDINATORS))
     return engine.replay(
@@ -217,6 +223,7 @@ def _replayed_coordinators(
                 "logs": logs,
                 "next_ms": dict(evidence.next_ms),
                 "clock_steps": evidence.clock_steps,
+                "request_ids": engine.collect(request_ids),
             },
             final_ends(log_ends, metadata, TRANSACTIONS_TOPIC),
             metadata,

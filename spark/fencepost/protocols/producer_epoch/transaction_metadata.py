@@ -16,6 +16,7 @@ from fencepost.protocols.producer_epoch.initialisers import (
     OPERATOR,
     Initialisers,
 )
+from fencepost.protocols.producer_epoch.missing_lines import MissingLines
 from fencepost.protocols.producer_epoch.producer_state import NONE
 from fencepost.protocols.producer_epoch.request_rows import RequestRow
 from fencepost.protocols.producer_epoch.transaction_log import EMPTY, PREPARE_COMMIT, TransactionRecord
@@ -94,11 +95,16 @@ class Transition(NamedTuple):
 class TransactionMetadata:
     """The state of one transactional id at its coordinator after the records replayed so far."""
 
-    def __init__(self, enders: Enders, initialisers: Initialisers | None = None) -> None:
+    def __init__(
+        self,
+        enders: Enders,
+        initialisers: Initialisers | None = None,
+        missing_lines: MissingLines | None = None,
+    ) -> None:
         """``enders``: the requests that may have ended its transactions; ``initialisers``: who asked for its
-        epochs.
+        epochs; ``missing_lines``: of which requests there is no line.
         """
-        self._enders = enders
+        self._enders, self._missing_lines = enders, missing_lines
         self._initialisers = initialisers or Initialisers((), ())
         self._number = 0
         self._forget(None)
@@ -215,9 +221,12 @@ class TransactionMetadata:
             return END_TXN
         if fence is not None:
             return self._initialisers.of(fence)
-        if record.started_ms is not None and record.timeout_ms is not None:
-            return TIMEOUT if record.timestamp_ms - record.started_ms >= record.timeout_ms else None
-        return None
+        if record.started_ms is None or record.timeout_ms is None:
+            return None
+        is_over = record.timestamp_ms - record.started_ms >= record.timeout_ms
+        # nothing asked for it, unless that line is missing
+        is_silent = self._missing_lines is None or not self._missing_lines.around(record.timestamp_ms)
+        return TIMEOUT if is_over and is_silent else None
 
     def _remember(self, transition: Transition) -> Transition:
         """Update the last epochs and the previous producer id, and return the transition with them."""

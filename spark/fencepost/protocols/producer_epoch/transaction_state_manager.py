@@ -32,6 +32,7 @@ from fencepost.protocols.producer_epoch.forgotten import Forgotten, add_forgotte
 from fencepost.protocols.producer_epoch.given_epochs import GivenEpochs, given_epochs
 from fencepost.protocols.producer_epoch.handed_down_ids import HandedDownId, hand_down_id
 from fencepost.protocols.producer_epoch.initialisers import Initialisers, producers_connections
+from fencepost.protocols.producer_epoch.missing_lines import MissingLines, Numbering
 from fencepost.protocols.producer_epoch.refusals import Connection, KnownEpoch, refusals
 from fencepost.protocols.producer_epoch.request_rows import RequestRow, granted_inits
 from fencepost.protocols.producer_epoch.request_targets import END, INIT
@@ -89,8 +90,9 @@ class TransactionStateManager:
         tolerance_ms: int,
         *,
         steps: StepsOfCluster,
+        numbering: Numbering,
     ) -> None:
-        self._tolerance_ms, self._steps = tolerance_ms, steps
+        self._tolerance_ms, self._steps, self._numbering = tolerance_ms, steps, numbering
         self._incarnation = evidence.incarnation
         self._connection_epochs = connection_epochs
         self._unread = unread_lines(evidence.quarantine)
@@ -284,7 +286,11 @@ class TransactionStateManager:
             if request.api_key in (INIT, END) and self._is_timed(request)
         ]
         initialisers = Initialisers(each.requests, each.records, self._producers)
-        metadata = TransactionMetadata(Enders(epoch_requests, self._tolerance_ms), initialisers)
+        metadata = TransactionMetadata(
+            Enders(epoch_requests, self._tolerance_ms),
+            initialisers,
+            MissingLines(each.timed_requests, self._numbering, self._tolerance_ms),
+        )
         inits = {pair.record.offset: pair.request for pair in each.pairs if pair.sure}
         replayed = [
             metadata.replay(record, None if record.based else inits.get(record.offset))

@@ -257,7 +257,7 @@ FROM (
             'failed_conjunct',
             CASE
               WHEN NOT verdict_1
-              THEN CASE WHEN NOT c1_1 THEN 'appendedEpoch\'[p][k] >= appendedEpoch[p][k] (ProducerEpochProps:685)' END
+              THEN CASE WHEN NOT c1_1 THEN 'appendedEpoch\'[p][k] >= appendedEpoch[p][k] (ProducerEpochProps:687)' END
             END,
             'reason',
             CASE WHEN verdict_1 IS NULL THEN 'not_captured' END,
@@ -287,7 +287,7 @@ FROM (
             'failed_conjunct',
             CASE
               WHEN NOT verdict_2
-              THEN CASE WHEN antecedent_2 AND NOT c1_2 THEN 'firstSequence\'[p][k] = 0 (ProducerEpochProps:704)' END
+              THEN CASE WHEN antecedent_2 AND NOT c1_2 THEN 'firstSequence\'[p][k] = 0 (ProducerEpochProps:706)' END
             END,
             'reason',
             CASE WHEN verdict_2 IS NULL THEN 'not_captured' END,
@@ -333,7 +333,7 @@ FROM (
               WHEN NOT verdict_3
               THEN CASE
                 WHEN antecedent_3 AND NOT c1_3
-                THEN '~Ahead(firstSequence\'[p][k], SequenceAfter(lastSequence[p][k])) (ProducerEpochProps:723)'
+                THEN '~Ahead(firstSequence\'[p][k], SequenceAfter(lastSequence[p][k])) (ProducerEpochProps:725)'
               END
             END,
             'reason',
@@ -380,7 +380,7 @@ FROM (
               WHEN NOT verdict_4
               THEN CASE
                 WHEN antecedent_4 AND NOT c1_4
-                THEN '~Behind(firstSequence\'[p][k], SequenceAfter(lastSequence[p][k])) (ProducerEpochProps:742)'
+                THEN '~Behind(firstSequence\'[p][k], SequenceAfter(lastSequence[p][k])) (ProducerEpochProps:744)'
               END
             END,
             'reason',
@@ -427,7 +427,7 @@ FROM (
               WHEN NOT verdict_5
               THEN CASE
                 WHEN NOT c1_5
-                THEN 'markerCoordinatorEpoch\'[p][k] >= markerCoordinatorEpoch[p][k] (ProducerEpochProps:757)'
+                THEN 'markerCoordinatorEpoch\'[p][k] >= markerCoordinatorEpoch[p][k] (ProducerEpochProps:759)'
               END
             END,
             'reason',

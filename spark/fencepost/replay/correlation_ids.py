@@ -78,6 +78,10 @@ class CorrelationIds:
         at = bisect_right(self._ranges, after + 1, key=lambda each: each[0]) - 1
         return at >= 0 and before - 1 <= self._ranges[at][1]
 
+    def first(self) -> int:
+        """The lowest id; 0 where none is known."""
+        return self._ranges[0][0] if self._ranges else 0
+
     def last(self, connection: Connection) -> int:
         """The last id on a connection; -1 where none is known."""
         return self._last.get(connection, -1)
