@@ -42,6 +42,8 @@ _FOR_FEW_ROWS = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    # each broadcast is a job of its own, and takes more memory than to sort few rows
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
 }
 # Whole stages are not compiled: their code is so large that compiling takes more time than it saves.
 _FOR_MANY_ROWS = {
@@ -50,6 +52,7 @@ _FOR_MANY_ROWS = {
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "FALLBACK",
+    "spark.sql.autoBroadcastJoinThreshold": "10m",
 }
 
 
