@@ -40,10 +40,11 @@ class AnsweredEpoch(NamedTuple):
         """Whether the broker refused a request that this state would have it accept as its member's, or as
         one of its current epoch.
         """
-        errors = {commit.broker_error for commit in request.commits}
-        if self.until_ms is not None and errors & _NO_MEMBER:
+        # a member of a classic group never gets its id again
+        stays = self.until_ms is None and self.group_type == "classic"
+        if not stays and request.answers & _NO_MEMBER:
             return True
-        return request.client_epoch == self.epoch and bool(errors & _WRONG_EPOCH)
+        return request.client_epoch == self.epoch and bool(request.answers & _WRONG_EPOCH)
 
 
 def answered_epoch(line: Answer, before: AnsweredEpoch | None) -> AnsweredEpoch | None:

@@ -262,12 +262,18 @@ class Answers:
         )
 
     def may_have_joined(
-        self, request: CommitRequest, start_ms: int, since: Since, next_member_ids: Collection[str]
+        self,
+        request: CommitRequest,
+        start_ms: int,
+        since: Since,
+        next_member_ids: Collection[str],
+        *,
+        told: bool,
     ) -> bool:
         """Whether a commit's member, which no record has yet, may be one: a coordinator has it from its
         JoinGroup on. The line of that may be missing where later evidence has the member: an answer, or the
-        next record (``next_member_ids``). But not if it was given its id after the commit. Commits are no
-        evidence: they are what is judged.
+        next record (``next_member_ids``). But not if it was given its id after the commit. That a commit was
+        accepted is no evidence: it is what is judged. ``told``: it was refused as a member's.
         """
         if self.shows_join(request, start_ms, since):
             return True
@@ -275,7 +281,11 @@ class Answers:
         given = self._given.get(member)
         if given is not None and not given.may_precede(request):
             return False
-        return request.member_id in next_member_ids or self.signs(*member).outlast(request, start_ms, since)
+        return (
+            told
+            or request.member_id in next_member_ids
+            or self.signs(*member).outlast(request, start_ms, since)
+        )
 
     def joins_of(self, broker_id: int, member_id: str) -> Sequence[Join]:
         """Those of one member."""

@@ -249,7 +249,9 @@ def stays_member(at: Moment) -> bool | None:
         return True if at.was_written or at.generation.is_followed_by_next else None
     if at.generation.is_followed_by_next:
         return False
-    return None if at.was_written or at.may_have_joined else False
+    # one that left before a record has it, and whose lines are missing, is accepted as well
+    may_be_one = at.was_written or at.may_have_joined or (at.is_against and not at.state.was_member)
+    return None if may_be_one else False
 
 
 def member_removed(at: Moment) -> tuple[bool, bool]:
