@@ -129,7 +129,8 @@ class UnwrittenStates:
         if state.member_known:
             return self.answers.shows_join(request, start_ms, since)
         following = generation.next_member_ids or ()
-        told = request.is_answered_as_member
+        # the record of the next generation would have it
+        told = request.is_answered_as_member and not generation.is_followed_by_next
         return self.answers.may_have_joined(request, start_ms, since, following, told=told)
 
     def _own(
