@@ -382,6 +382,7 @@ _APIS = {"join": 11, "heartbeat": 12, "leave": 13, "sync": 14, "commit": 8, "txn
 
 def _line(cluster: str, number: int, request: Mapping[str, Any]) -> RequestLine:
     start, end = request["ms"]
+    number = request.get("number", number)
     api, broker = request.get("api", "commit"), request.get("broker", 1)
     body, answer = _commit(request) if api.endswith("commit") else _of_member(api, request)
     return RequestLine(

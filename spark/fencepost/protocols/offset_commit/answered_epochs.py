@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from fencepost.protocols.offset_commit.member_lines import HeartbeatAnswer, MemberLine
+from fencepost.protocols.offset_commit.requests import CommitRequest
 from fencepost.replay.group_coordinator.requests import JOIN_GROUP, LEAVE_GROUP, SYNC_GROUP
 
 Answer = HeartbeatAnswer | MemberLine
+
+_NO_MEMBER = frozenset({"UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID"})
+_WRONG_EPOCH = frozenset({"ILLEGAL_GENERATION", "STALE_MEMBER_EPOCH", "FENCED_MEMBER_EPOCH"})
 
 
 class AnsweredEpoch(NamedTuple):
@@ -20,6 +24,7 @@ class AnsweredEpoch(NamedTuple):
 
     ``until_ms``: None if a later line shows that it is still a member; otherwise the earliest moment, by its
     broker's clock, at which its session may expire. The next record shows whether it left before that.
+    ``shown``: whether a later line shows that it had this epoch still; otherwise only no line shows another.
     """
 
     group_type: str
@@ -29,6 +34,17 @@ class AnsweredEpoch(NamedTuple):
     consumer: bool = True
     instance_id: str | None = None
     until_ms: int | None = None
+    shown: bool = False
+
+    def is_against(self, request: CommitRequest) -> bool:
+        """Whether the broker refused a request that this state would have it accept as its member's, or as
+        one of its current epoch.
+        """
+        # a member of a classic group never gets its id again
+        stays = self.until_ms is None and self.group_type == "classic"
+        if not stays and request.answers & _NO_MEMBER:
+            return True
+        return request.client_epoch == self.epoch and bool(request.answers & _WRONG_EPOCH)
 
 
 def answered_epoch(line: Answer, before: AnsweredEpoch | None) -> AnsweredEpoch | None:

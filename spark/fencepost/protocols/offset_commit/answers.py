@@ -105,12 +105,14 @@ class _Answers:
     """The answers of one broker to one member in one generation.
 
     ``joined`` and ``joined_by``: the earliest arrival and the earliest answer of a JoinGroup for the
-    generation. ``settled_by``: the earliest successful answer to a SyncGroup or Heartbeat in it. ``current``:
-    the latest arrival of one, also of a Heartbeat that was answered REBALANCE_IN_PROGRESS.
+    generation; ``waited``: the latest arrival of one that waited for it to begin. ``settled_by``: the
+    earliest successful answer to a SyncGroup or Heartbeat in it. ``current``: the latest arrival of a request
+    in it, also of a Heartbeat that was answered REBALANCE_IN_PROGRESS.
     """
 
     joined: Arrival | None = None
     joined_by: int | None = None
+    waited: int | None = None
     settled_by: int | None = None
     current: int | None = None
 
@@ -155,15 +157,15 @@ class Bounds:
     """Times that one broker's answers show of a generation and the next.
 
     ``joined``: member id -> its earliest JoinGroup for the next generation. The next generation had begun by
-    ``begun_by``. This generation had its assignment by ``stable_by``, and was still current at ``current``.
-    ``beyond``: the earliest arrival of a JoinGroup that was answered with a later generation, also of a
-    member that no record has; None if the next record is of the next generation.
+    ``begun_by``, and not before ``begun_from``, by lines that are there. This generation had its assignment
+    by ``stable_by``. ``beyond``: the earliest arrival of a JoinGroup that was answered with a later
+    generation, also of a member that no record has; None if the next record is of the next generation.
     """
 
     joined: Mapping[str, Arrival]
     begun_by: int | None
+    begun_from: int | None
     stable_by: int | None
-    current: int | None
     beyond: int | None
 
 
@@ -260,12 +262,18 @@ class Answers:
         )
 
     def may_have_joined(
-        self, request: CommitRequest, start_ms: int, since: Since, next_member_ids: Collection[str]
+        self,
+        request: CommitRequest,
+        start_ms: int,
+        since: Since,
+        next_member_ids: Collection[str],
+        *,
+        told: bool,
     ) -> bool:
         """Whether a commit's member, which no record has yet, may be one: a coordinator has it from its
         JoinGroup on. The line of that may be missing where later evidence has the member: an answer, or the
-        next record (``next_member_ids``). But not if it was given its id after the commit. Commits are no
-        evidence: they are what is judged.
+        next record (``next_member_ids``). But not if it was given its id after the commit. That a commit was
+        accepted is no evidence: it is what is judged. ``told``: it was refused as a member's.
         """
         if self.shows_join(request, start_ms, since):
             return True
@@ -273,7 +281,11 @@ class Answers:
         given = self._given.get(member)
         if given is not None and not given.may_precede(request):
             return False
-        return request.member_id in next_member_ids or self.signs(*member).outlast(request, start_ms, since)
+        return (
+            told
+            or request.member_id in next_member_ids
+            or self.signs(*member).outlast(request, start_ms, since)
+        )
 
     def joins_of(self, broker_id: int, member_id: str) -> Sequence[Join]:
         """Those of one member."""
@@ -323,32 +335,39 @@ class Answers:
         line = arrival.line
         key = (line.broker_id, line.member_id, generation)
         answers = self._of_generation.setdefault(key, _Answers())
+        # a Heartbeat that is answered REBALANCE_IN_PROGRESS is of the current generation too
+        answers.current = greatest(answers.current, arrival.ms)
         if line.api_key != JOIN_GROUP:
-            # a Heartbeat that is answered REBALANCE_IN_PROGRESS is of the current generation too
-            answers.current = greatest(answers.current, arrival.ms)
             if line.fine:
                 answers.settled_by = least(answers.settled_by, line.responded_ms)
         else:
             if answers.joined is None or arrival.ms < answers.joined.ms:
                 answers.joined = arrival
             answers.joined_by = least(answers.joined_by, line.responded_ms)
+            if line.waited:
+                answers.waited = greatest(answers.waited, arrival.ms)
 
     def _find_bounds(self, generation: Generation, broker_id: int) -> Bounds:
-        joined, begun_by, stable_by, current = {}, None, None, None
+        joined, begun_by, begun_from, stable_by = {}, None, None, None
         begun = None
         for member_id in {*generation.member_ids, *(generation.next_member_ids or ())}:
             of_this = self._of_generation.get((broker_id, member_id, generation.generation))
             if of_this is not None:
                 stable_by = least(stable_by, of_this.settled_by)
-                current = greatest(current, of_this.current)
+                begun_from = greatest(begun_from, of_this.current)
                 begun = greatest(begun, of_this.joined_by)
             of_next = self._of_generation.get((broker_id, member_id, generation.generation + 1))
             if of_next is not None and of_next.joined is not None:
                 joined[member_id] = of_next.joined
                 begun_by = least(begun_by, of_next.joined_by)
+                begun_from = greatest(begun_from, of_next.waited)
+        if generation.is_followed_by_next:
+            # a member joins after it was given its id
+            given = (self._given.get((broker_id, each)) for each in generation.next_member_ids or ())
+            begun_from = greatest(begun_from, *(each.ms for each in given if each is not None))
         # this reads all JoinGroups of the group, so it is left out where no generation can lie in between
         beyond = None if generation.is_followed_by_next else self._beyond(generation, broker_id, begun)
-        return Bounds(joined, begun_by, stable_by, current, beyond)
+        return Bounds(joined, begun_by, begun_from, stable_by, beyond)
 
     def _beyond(self, generation: Generation, broker_id: int, begun: int | None) -> int | None:
         """``begun``: when this generation had begun. In a life before, later ones may have had the number."""

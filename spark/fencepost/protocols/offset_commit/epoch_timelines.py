@@ -113,7 +113,8 @@ class EpochTimelines:
                 return None
             changed |= isinstance(later, HeartbeatAnswer) and later.assigned is not None
             if self._is_after(later, request):
-                return answered._replace(assigned_by=None) if changed else answered
+                assigned_by = None if changed else answered.assigned_by
+                return answered._replace(assigned_by=assigned_by, shown=True)
         return None
 
     def _timeline(self, member_id: str) -> tuple[list[Answer], list[AnsweredEpoch | None]]:

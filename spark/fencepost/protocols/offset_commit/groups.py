@@ -80,12 +80,20 @@ class Group(Lives[Histories]):
         """The generation in the newest record, if that is of a classic group."""
         self.span: Span | None = None
         self._topics = topics
+        self._former: set[str] = set()
 
     def span_in(self, stretch: int) -> Span | None:
         """What the group's records in this stretch show of its life; None if that life is over, or if the
         newest record is in another stretch.
         """
         return self.span if self.stretch == stretch and not self._over else None
+
+    def was_member(self, member_id: str, stretch: int) -> bool:
+        """Whether the group had a member of this id and removed it, as far as this stretch shows, or in an
+        earlier life.
+        """
+        span = self.span_in(stretch)
+        return member_id in self._former or (span is not None and member_id in span.gone)
 
     def size(self) -> int | None:
         """How many members the group has, as far as this stretch shows; None if it does not show it."""
@@ -260,6 +268,8 @@ class Group(Lives[Histories]):
         for member_id, member in span.members.items():
             self._close_member(member_id, member, span, end, out)
         self._write_epochs(span, end, out)
+        if not lost:
+            self._former.update(span.members, span.gone)
         self.span = None
 
     def _close_member(

@@ -23,6 +23,7 @@ HEARTBEAT_APIS = {CONSUMER_GROUP_HEARTBEAT: "consumer", STREAMS_GROUP_HEARTBEAT:
 """The heartbeats that are answered with a member epoch, and the type of group that answers them."""
 
 _UNKNOWN, _REBALANCING, _ID_REQUIRED = "UNKNOWN_MEMBER_ID", "REBALANCE_IN_PROGRESS", "MEMBER_ID_REQUIRED"
+_AT_ONCE_MS = 100
 _TELLING = {(HEARTBEAT, _REBALANCING), (HEARTBEAT, _UNKNOWN), (SYNC_GROUP, _UNKNOWN)}
 """The errors, by API, that show whether the member exists."""
 
@@ -46,6 +47,7 @@ class MemberLine:
 
     broker_id: int
     connection: str | None
+    correlation_id: int
     api_key: int
     group_id: str
     member_id: str
@@ -76,6 +78,11 @@ class MemberLine:
     def is_unknown_join(self) -> bool:
         """A JoinGroup of a member that the coordinator does not have."""
         return self.error == _UNKNOWN and self.api_key == JOIN_GROUP
+
+    @property
+    def waited(self) -> bool:
+        """It took so long that it waited for a generation to begin."""
+        return self.responded_ms - self.requested_ms > _AT_ONCE_MS
 
     @property
     def gives_id(self) -> bool:
@@ -171,6 +178,7 @@ def member_lines(line: RequestLine, *, with_assignments: bool = False) -> list[M
                 MemberLine(
                     line.broker_id,
                     line.connection,
+                    line.correlation_id,
                     line.api_key,
                     text(group_id),
                     text(member_id),

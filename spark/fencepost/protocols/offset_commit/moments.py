@@ -1,4 +1,11 @@
-"""One commit at one state of a classic group: whether the next state, not yet written, had already begun."""
+"""One commit at one state of a classic group: whether the next state, not yet written, had already begun.
+
+A coordinator's memory is known to be as its newest record has it if lines show it, or if no line shows a
+request that changed it since. Lines that are there are certain. That a line is not there is not: a request
+log may lack some, and nothing need tell so. What follows only from lines that are not there is therefore
+concluded where the broker's answer agrees, and never counts against a broker (``Moment.is_against``,
+``AnsweredEpoch.is_against``).
+"""
 
 from __future__ import annotations
 
@@ -13,6 +20,7 @@ from fencepost.protocols.offset_commit.states import State
 from fencepost.replay.requests import NONE
 
 _NO_MEMBER = ("UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID")
+_OF_GENERATION = (NONE, "ILLEGAL_GENERATION", "REBALANCE_IN_PROGRESS")
 
 
 @dataclass(slots=True, frozen=True)
@@ -30,7 +38,7 @@ class Moment:
     A request of the commit's own member is after the commit if its line comes later on the same connection.
     If it is on another connection and began after the answer to the commit, it is after it, too, although it
     may have begun within the tolerance: a client goes on when it has its answer. This is concluded only where
-    it explains the answer (``explains``), so it never counts against a broker.
+    it explains the answer (``explains``).
     """
 
     commit: Commit
@@ -54,10 +62,19 @@ class Moment:
         """Whether the broker gave the answer that the state as written has: accepted at its generation,
         ILLEGAL_GENERATION at another.
         """
-        current = self.commit.request.client_epoch == self.generation.generation
-        return self.state.member_known is True and self.commit.broker_error == (
-            NONE if current else "ILLEGAL_GENERATION"
-        )
+        return self.state.member_known is True and self.commit.broker_error == self._answer
+
+    @property
+    def is_against(self) -> bool:
+        """Whether the broker gave an answer about the generation that the state as written does not have."""
+        error = NONE if self.commit.accepted else self.commit.broker_error
+        may_be_member = self.state.member_known is not False or self.may_have_joined
+        return error in _OF_GENERATION and not (may_be_member and error == self._answer)
+
+    @property
+    def _answer(self) -> str:
+        is_current = self.commit.request.client_epoch == self.generation.generation
+        return NONE if is_current else "ILLEGAL_GENERATION"
 
     def arrival(self, member_id: str) -> int | None:
         """The earliest moment at which a member's JoinGroup for the next generation arrived."""
@@ -81,10 +98,12 @@ class Moment:
 
     @property
     def is_followed_unwritten(self) -> bool:
-        """Whether a generation may have begun before the one that is written next: no record has the members
-        of a generation that never had an assignment.
+        """Whether a generation has begun before the one that is written next, or may have: no record has the
+        members of a generation that never had an assignment.
         """
-        return self.bounds.beyond is not None and not self.generation.is_followed_by_next
+        following = self.generation.next_generation
+        skips = following is not None and following > self.generation.generation + 1
+        return skips or (self.bounds.beyond is not None and not self.generation.is_followed_by_next)
 
     @property
     def lasts(self) -> bool:
@@ -106,22 +125,31 @@ def next_generation_begun(at: Moment) -> tuple[bool, bool]:
         return has_begun, has_begun
     if _joins_later(at):
         return False, False
-    if generation.next_generation is not None:
-        moves = generation.next_generation > generation.generation
-    else:
-        moves = bounds.begun_by is not None or generation.next_lost or bounds.beyond is not None
-        # a member without a record may have begun one with a JoinGroup whose line is missing
-        moves = moves or member_as_written(at) is None
-    begun_by = least(bounds.begun_by, at.next_by)
-    last_arrival = _last_arrival(at)
-    if last_arrival is not None and (begun_by is None or last_arrival > begun_by):
-        last_arrival = None
-    begun_from = greatest(last_arrival, bounds.current)
-    if at.is_followed_unwritten:
-        begun_from = greatest(bounds.beyond, bounds.current)
+    begun_by, begun_from = least(bounds.begun_by, at.next_by), _begun_from(at)
+    moves = _moves(at)
     may = moves and (begun_from is None or begun_from <= at.end_ms)
     must = moves and begun_by is not None and begun_by <= at.start_ms
     return may, must
+
+
+def _moves(at: Moment) -> bool:
+    """Whether a generation may have begun after this one and before the next record."""
+    generation, bounds = at.generation, at.bounds
+    if generation.next_generation is not None:
+        return generation.next_generation > generation.generation
+    shown = bounds.begun_by is not None or generation.next_lost or bounds.beyond is not None
+    # a member without a record may have begun one with a JoinGroup whose line is missing
+    return shown or member_as_written(at) is None or at.is_against
+
+
+def _begun_from(at: Moment) -> int | None:
+    """When the next generation began, at the earliest; None if that is not known."""
+    generation, shown = at.generation, at.bounds.begun_from
+    if generation.is_followed_by_next and not generation.next_member_ids:
+        shown = greatest(shown, at.next_from)
+    if at.is_against:
+        return shown
+    return greatest(at.bounds.beyond if at.is_followed_unwritten else _last_arrival(at), shown)
 
 
 def _joins_later(at: Moment) -> bool:
@@ -141,21 +169,28 @@ def _joins_later(at: Moment) -> bool:
     later = [
         line for line in joins if line.generation is not None and line.generation > generation.generation
     ]
-    return any(line.position < request.position for line in of_this) and all(
-        is_behind(line, request) for line in later
+    seen = 0 if at.signs.seen is None else at.signs.seen.line.generation or 0
+    # it joins each generation that it is in
+    skips = seen > generation.generation and generation.generation + 1 not in {
+        line.generation for line in later
+    }
+    return (
+        not skips
+        and any(line.position < request.position for line in of_this)
+        and all(is_behind(line, request) for line in later)
     )
 
 
 def _last_arrival(at: Moment) -> int | None:
-    members = at.generation.next_member_ids
-    if members is None:
-        return None
-    if not members:
-        return at.next_from
+    """When the last member of the next generation joined, if no line of an earlier JoinGroup is missing."""
     # a member that may have joined before it may have done so earlier than its lines show
     own = at.commit.request.member_id if member_as_written(at) is None else None
+    members = at.generation.next_member_ids or ()
     arrivals = [at.arrival(member_id) for member_id in members if member_id != own]
-    return greatest(*arrivals) if None not in arrivals else None
+    last, begun_by = greatest(*arrivals), least(at.bounds.begun_by, at.next_by)
+    if last is None or None in arrivals or (begun_by is not None and last > begun_by):
+        return None
+    return last
 
 
 def member_as_written(at: Moment) -> bool | None:
@@ -214,7 +249,9 @@ def stays_member(at: Moment) -> bool | None:
         return True if at.was_written or at.generation.is_followed_by_next else None
     if at.generation.is_followed_by_next:
         return False
-    return None if at.was_written or at.may_have_joined else False
+    # one that left before a record has it, and whose lines are missing, is accepted as well
+    may_be_one = at.was_written or at.may_have_joined or (at.is_against and not at.state.was_member)
+    return None if may_be_one else False
 
 
 def member_removed(at: Moment) -> tuple[bool, bool]:

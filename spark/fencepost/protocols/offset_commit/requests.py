@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from fencepost.replay.group_coordinator.requests import OFFSET_COMMIT, TXN_OFFSET_COMMIT
+from fencepost.replay.requests import NONE
 
 COMMIT_APIS = (OFFSET_COMMIT, TXN_OFFSET_COMMIT)
 FENCING = frozenset(
@@ -22,6 +23,7 @@ FENCING = frozenset(
 """The errors by which a coordinator fences: it is the group's coordinator and refuses this member
 or epoch.
 """
+_OF_MEMBERS = frozenset({"ILLEGAL_GENERATION", "REBALANCE_IN_PROGRESS"})
 
 
 class Columns(Protocol):
@@ -92,6 +94,21 @@ class CommitRequest:
     def position(self) -> int:
         """The place of its line in the file."""
         return int(self.columns.value("position", self.number))
+
+    @property
+    def api_version(self) -> int:
+        """The version of the API."""
+        return int(self.columns.value("api_version", self.number))
+
+    @property
+    def answers(self) -> set[str | None]:
+        """What it was answered for its partitions: Kafka's names of errors, NONE for one that was stored."""
+        return {NONE if commit.accepted else commit.broker_error for commit in self.commits}
+
+    @property
+    def is_answered_as_member(self) -> bool:
+        """Whether a coordinator refused it with an error that it has only for a member of its group."""
+        return self.member_id != "" and bool(self.answers & _OF_MEMBERS)
 
 
 @dataclass(slots=True, eq=False)

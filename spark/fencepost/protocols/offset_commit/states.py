@@ -84,7 +84,7 @@ def state_met(group: Group, commit: Commit, stretch: int) -> State:
         state.classic_member = _speaks_classic(group, span, member_id)
     elif known or (span is not None and member_id in span.gone):
         _set_no_member(state)
-        state.was_member = span is not None and member_id in span.gone
+        state.was_member = group.was_member(member_id, stretch)
     state.instance_fenced = _instance_fenced(span, commit.request, known=known)
     _set_ownership(state, group, span, member, commit)
     return state

@@ -15,8 +15,13 @@ from fencepost.protocols.offset_commit.answers import Answers, Since
 from fencepost.protocols.offset_commit.lateness import Lateness
 from fencepost.protocols.offset_commit.requests import CommitRequest
 from fencepost.protocols.offset_commit.states import State
-from fencepost.replay.group_coordinator.records import GroupRecord
+from fencepost.replay.group_coordinator.records import CONSUMER_METADATA, GroupRecord
 from fencepost.replay.logs import Longs
+from fencepost.replay.requests import NONE
+
+_NO_GROUP = frozenset({"GROUP_ID_NOT_FOUND", "ILLEGAL_GENERATION"})
+_OF_GROUPS_WITH_MEMBERS = frozenset({"UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID", "REBALANCE_IN_PROGRESS"})
+_NAMES_MISSING_GROUP = 9
 
 
 class UnrecordedGroups:
@@ -50,15 +55,17 @@ class UnrecordedGroups:
         start_ms = request.requested_ms - self._lateness.of(request)
         joins = self._answers.joins(request.broker_id)
         members = () if following is None else following.classic_members or ()
+        next_member_ids = [member.member_id for member in members]
         is_member = self._answers.may_have_joined(
-            request, start_ms, since, [member.member_id for member in members]
+            request, start_ms, since, next_member_ids, told=_is_told_as_member(request, following)
         )
+        has_members = is_member or joins.may_precede(request, start_ms, since)
         may_exist = is_member or joins.may_have_arrived(request, since) or self._has_commits(ended, following)
-        state.group_known = None if may_exist else False
-        if not is_member and not joins.may_precede(request, start_ms, since):
-            return
-        state.empty = None
-        if request.instance_id is not None:
+        told_of_members = bool(request.answers & _OF_GROUPS_WITH_MEMBERS)
+        state.group_known = None if may_exist or told_of_members else False
+        if has_members or told_of_members:
+            state.empty = None
+        if request.instance_id is not None and (has_members or "FENCED_INSTANCE_ID" in request.answers):
             state.instance_fenced = None
         if is_member:
             state.member_known = state.member_epoch = state.rebalancing = None
@@ -73,7 +80,11 @@ class UnrecordedGroups:
         (conversions.with_unwritten_ends).
         """
         since = Since(ms=self._since_ms(self._records[no - 1], request))
-        if self._answers.joins(request.broker_id).may_have_been_refused(request, since):
+        following = self._records[no] if no < len(self._records) else None
+        ends = following is None or (following.tombstone and following.type == CONSUMER_METADATA)
+        if (ends and request.answers & _NO_GROUP) or self._answers.joins(
+            request.broker_id
+        ).may_have_been_refused(request, since):
             self.note_in(state, no, request)
             state.group_known = None
 
@@ -88,3 +99,16 @@ class UnrecordedGroups:
         """
         same_clock = ended is not None and self._leaders.get(ended.leader_epoch) == request.broker_id
         return ended.timestamp_ms - self._lateness.of(request) if ended is not None and same_clock else 0
+
+
+def _is_told_as_member(request: CommitRequest, following: GroupRecord | None) -> bool:
+    """Whether a commit to a group without a record got an answer that only a member gets: the line of its
+    JoinGroup may be missing. ``following``: the group's next record.
+    """
+    if request.is_answered_as_member:
+        # before this version the same error says that the group is missing
+        names_missing = not request.is_transactional and request.api_version >= _NAMES_MISSING_GROUP
+        return names_missing or "ILLEGAL_GENERATION" not in request.answers
+    # the first generation's record has all its members
+    is_first = following is not None and (following.classic_members is None or (following.epoch or 0) <= 1)
+    return NONE in request.answers and request.client_epoch > 0 and not is_first

@@ -74,7 +74,7 @@ class UnwrittenStates:
         request, state, empty = at.commit.request, at.state, at.state.empty
         since = Since(at.generation.generation)
         if empty and (
-            at.is_refused_last
+            not at.commit.accepted
             or self.answers.joins(request.broker_id).may_precede(request, at.start_ms, since)
         ):
             empty = None
@@ -129,7 +129,9 @@ class UnwrittenStates:
         if state.member_known:
             return self.answers.shows_join(request, start_ms, since)
         following = generation.next_member_ids or ()
-        return self.answers.may_have_joined(request, start_ms, since, following)
+        # the record of the next generation would have it
+        told = request.is_answered_as_member and not generation.is_followed_by_next
+        return self.answers.may_have_joined(request, start_ms, since, following, told=told)
 
     def _own(
         self, request: CommitRequest, state: State, generation: Generation, next_ms: int | None

@@ -100,13 +100,17 @@ class Witnesses:
         self._assignments = AnsweredAssignments(answers, topics)
 
     def state_before(self, request: CommitRequest) -> AnsweredEpoch | None:
-        """The state that the member of a request certainly had when it was decided; None if unknown."""
+        """The state that the member of a request had when it was decided; None if unknown.
+
+        It is certain if a later line shows it. Otherwise it follows from lines that are not there, and a log
+        may lack lines: it is told only if the broker's answer agrees.
+        """
         answered = self._answered.get(request.number)
-        if answered is None or answered.until_ms is not None:
+        if answered is None or not answered.shown:
             answered = self._timelines.answered_epoch_at(request) or answered
-        if answered is None or request.instance_id in (None, answered.instance_id):
-            return answered
-        return None
+        if answered is None or request.instance_id not in (None, answered.instance_id):
+            return None
+        return answered if answered.shown or not answered.is_against(request) else None
 
     def assignment_before(self, request: CommitRequest, answered: AnsweredEpoch) -> Assignment:
         """What the answers show of the assignment of a request's member, which had the state ``answered``."""
@@ -153,14 +157,15 @@ class Witnesses:
         for member_id, requests in waiting.items():
             self._settle(requests, newest[member_id], None)
 
-    def _settle(self, requests: Iterable[CommitRequest], before: _Last, after: Answer | None) -> None:
+    def _settle(self, requests: Sequence[CommitRequest], before: _Last, after: Answer | None) -> None:
         """Note that requests met the state after the answer ``before``, if the member certainly kept it."""
         answered = before.answered
         lasts = after is not None and epoch_of(after) == answered.epoch and not joins(after)
         if after is not None and self._skips(answered, after):
             return
         kept = answered._replace(
-            until_ms=None if after is not None and (lasts or stays(after)) else self._until(before)
+            until_ms=None if after is not None and (lasts or stays(after)) else self._until(before),
+            shown=lasts or _begins_next(before, len(requests), after),
         )
         for request in requests:
             # a request with a later epoch shows that an answer is missing in the log
@@ -217,6 +222,21 @@ class Witnesses:
         start_ms = firm.requested_ms - self._lateness.of(firm)
         until_ms = start_ms + min(timeouts)
         return until_ms if self._steps.is_steady(firm.broker_id, start_ms, until_ms) else None
+
+
+def _begins_next(before: _Last, count: int, after: Answer | None) -> bool:
+    """Whether the next generation had not begun before the JoinGroup that ``after`` answers: it waited for
+    that generation, or it is the member's first one for it. One that is sent again is answered at once.
+
+    ``count``: the commits between the two answers. A client numbers its requests one by one, so that the
+    numbers (correlation ids) show whether a line is missing.
+    """
+    answer, answered = before.answer, before.answered
+    if not (isinstance(answer, MemberLine) and isinstance(after, MemberLine) and joins(after)):
+        return False
+    if after.generation != answered.epoch + 1:
+        return False
+    return after.waited or after.correlation_id - answer.correlation_id == count + 1
 
 
 def _lines(chain: Longs, requests: Requests, numbers: Longs, answers: Sequence[Answer]) -> Iterator[_Line]:
