@@ -187,6 +187,26 @@ def test_a_member_that_is_away_is_described_and_has_no_row() -> None:
     assert names(state(made([answered(groups=[group({"m": {"epoch": -2, "has": ["a-p1:0"]}})])]))) == []
 
 
+@pytest.mark.parametrize(
+    ("release", "deleted_ms", "found"),
+    [("3.9.2", 50, []), ("4.3.1", 50, ["O3:offsets"]), ("3.9.2", 5, ["O3:offsets"])],
+    ids=["pending", "newer coordinators say so", "deleted before"],
+)
+def test_an_old_coordinator_forgets_what_is_pending_for_a_deleted_topic(
+    release: str, deleted_ms: int, found: list[str]
+) -> None:
+    sent = {"GroupId": "k0-p1", "Topics": [{"Name": "a-p1", "Partitions": [{"PartitionIndex": 0}]}]}
+    facts = [
+        request("TxnOffsetCommit", 10, request=sent),
+        request("DeleteTopics", deleted_ms, request={"Topics": [{"Name": "a-p1"}]}),
+        answered(of=None),
+    ]
+    row = {"group_id": "k0-p1", "topic": "a-p1", "partition": 0, "committed_offset": 7, "is_stored": True}
+    case = made(sorted(facts, key=lambda fact: fact["ts_ms"]), offsets=[row])
+    case.script = Script("made", Setting(release, 0), [])
+    assert names(state(case)) == found
+
+
 def owned(topic: str | None = "a-p1", topic_id: str | None = "A", pending: bool = False, **more: Any) -> Row:
     times = {"from_time": at(0), "to_time": None, "pending_revocation_since": at(1) if pending else None}
     row = {"group_id": "c0-p1", "member_id": "m", "topic": topic, "topic_id": topic_id, "partition": 0}
@@ -496,6 +516,12 @@ def test_the_victim_is_who_was_refused(told: Row, found: list[str]) -> None:
     assert names(refusals(made([*OTHER, write(100, 0)], events=rows, lines=[LINE]))) == found
 
 
+def test_whose_client_goes_back_to_an_older_epoch_cannot_be_told() -> None:
+    facts = [*OTHER[:1], write(20, 1) | {"errors": ["NONE"]}, *OTHER[1:], write(100, 0)]
+    rows = [refused("INVALID_PRODUCER_EPOCH", None, epoch=1)]
+    assert names(refusals(made(facts, events=rows, lines=[LINE]))) == []
+
+
 def test_producers_without_an_id_have_nothing_in_common() -> None:
     """What moved one idempotent producer is no cause of another's refusal."""
     one, other = (init(ms, 0, f"i{ms}-p1") | {"request": {"ProducerId": -1}} for ms in (0, 50))
@@ -624,12 +650,13 @@ def test_a_gap_that_was_accepted_must_be_violated(
     sequences: list[int], blamed: bool, found: list[str]
 ) -> None:
     told = violated("no_sequence_gap", scope='{"topic": "a-p1", "partition": 0}')
-    verdicts = [told | {"evidence": '{"producer_id": 5}'}] if blamed else []
+    verdicts = [told | {"witness": '{"p": "A:0", "k": 5}'}] if blamed else []
     assert names(mirrors(made([produced(each) for each in sequences], verdicts=verdicts))) == found
 
 
-def test_a_gap_is_not_found_by_a_verdict_that_names_no_producer() -> None:
-    verdict = violated("no_sequence_gap", scope='{"topic": "a-p1", "partition": 0}')
+def test_a_gap_is_not_found_by_a_verdict_about_another_producer() -> None:
+    told = violated("no_sequence_gap", scope='{"topic": "a-p1", "partition": 0}')
+    verdict = told | {"witness": '{"p": "A:0", "k": 6}'}
     assert names(mirrors(made([produced(0), produced(6)], verdicts=[verdict]))) == ["O7:gap"]
 
 

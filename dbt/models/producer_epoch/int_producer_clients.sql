@@ -1,5 +1,6 @@
--- Which client held a producer epoch: the one it was given to, else the first that presented it. An EndTxn
--- alone does not tell: a recovered job sends it with the epoch of its predecessor.
+-- Which client held a producer epoch: the one that asked for it, else the first that presented it, else the
+-- one that an EndTxn gave it to. An EndTxn alone does not tell: a recovered job sends it with the epoch of its
+-- predecessor, and is given the next one.
 with
 
 given as (
@@ -10,7 +11,7 @@ given as (
         producer_epoch,
         caused_by_client_id as client_id,
         caused_by_connection as connection,
-        0 as is_presented,
+        if(cause = 'end_txn', 2, 0) as rank,
         from_time as seen_at
     from {{ source('silver', 'transactional_ids') }}
     where cause in ('new_instance', 'client_bump', 'end_txn')
@@ -26,7 +27,7 @@ presented as (
         producer_epoch,
         client_id,
         connection,
-        if(api_key = 26, 2, 1) as is_presented,
+        if(api_key = 26, 3, 1) as rank,
         requested_at as seen_at
     from {{ source('silver', 'producer_requests') }}
     where
@@ -43,18 +44,54 @@ told as (
         returned_producer_epoch as producer_epoch,
         client_id,
         connection,
-        1 as is_presented,
+        if(api_key = 26, 2, 1) as rank,
         responded_at as seen_at
     from {{ source('silver', 'producer_requests') }}
     where error = 'NONE' and api_key in (22, 26) and returned_producer_epoch >= 0
 ),
 
-held as (
+-- those that did not only end transactions
+producers as (
+    select
+        cluster,
+        transactional_id,
+        client_id
+    from {{ source('silver', 'producer_requests') }}
+    where error = 'NONE' and api_key <> 26
+    union
+    select
+        cluster,
+        transactional_id,
+        client_id
+    from given
+    where rank = 0
+),
+
+found as (
     select * from given
     union all
     select * from presented
     union all
     select * from told
+),
+
+held as (
+    select
+        found.cluster,
+        found.transactional_id,
+        found.producer_id,
+        found.producer_epoch,
+        found.client_id,
+        found.connection,
+        found.seen_at,
+        if(found.rank = 2 and producers.client_id is null, 3, found.rank) as rank
+    from found
+    left join producers
+        on
+            found.cluster = producers.cluster
+            and found.transactional_id = producers.transactional_id
+            and found.client_id = producers.client_id
+    where found.client_id is not null and found.transactional_id is not null
 )
 
 select
@@ -62,10 +99,9 @@ select
     transactional_id,
     producer_id,
     producer_epoch,
-    min_by(client_id, struct(is_presented, seen_at, client_id)) as client_id,
+    min_by(client_id, struct(rank, seen_at, client_id)) as client_id,
     if(count(distinct client_id) = 1, min(client_id), null) as only_client_id,
-    min_by(connection, struct(is_presented, seen_at, client_id)) as connection
+    min_by(connection, struct(rank, seen_at, client_id)) as connection
 from held
-where client_id is not null and transactional_id is not null
 group by cluster, transactional_id, producer_id, producer_epoch
-having min(is_presented) < 2
+having min(rank) < 3

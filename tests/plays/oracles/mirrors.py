@@ -26,9 +26,15 @@ def mirrors(case: Case) -> Iterator[Fault]:
 
 
 def _blamed(case: Case, invariant: str) -> list[dict[str, Any]]:
-    """Scope and evidence of what violates an invariant, or may do so."""
+    """Scope, witness and evidence of what violates an invariant, or may do so."""
     rows = [row for row in case.rows["verdicts"] if row["invariant"] == invariant]
-    return [json.loads(row["scope"]) | evidence(row) | {"verdict": row["verdict"]} for row in rows]
+    return [
+        json.loads(row["scope"])
+        | json.loads(row["witness"] or "{}")
+        | evidence(row)
+        | {"verdict": row["verdict"]}
+        for row in rows
+    ]
 
 
 def _halves(case: Case) -> Iterator[Fault]:
@@ -104,10 +110,7 @@ def _outside(case: Case) -> Iterator[Fault]:
 
 def _gaps(case: Case) -> Iterator[Fault]:
     """A leader that has lost the producer's state takes any sequence: after an expiration, say."""
-    blamed = {
-        (told.get("producer_id"), told["topic"], told["partition"])
-        for told in _blamed(case, "no_sequence_gap")
-    }
+    blamed = {(told["k"], told["topic"], told["partition"]) for told in _blamed(case, "no_sequence_gap")}
     expected: dict[tuple[Any, ...], int] = {}
     for fact in case.requests():
         if fact["api"] != "Produce" or fact["errors"] != ["NONE"] or "pid" not in fact:

@@ -63,6 +63,8 @@ class History:
     bumps: list[Bump] = field(default_factory=list)
     refused: set[tuple[str, str]] = field(default_factory=set)
     fenced: set[tuple[int, int]] = field(default_factory=set)
+    written: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """By client, the newest epoch that it wrote with."""
 
     def follow(self, fact: Fact) -> None:
         """The next answer to the id's InitProducerId or EndTxn."""
@@ -76,11 +78,12 @@ class History:
             self.refused.add((_kind(fact), fact["client"]))
 
     def is_of_another(self, fact: Fact) -> bool:
-        """Whether a Produce presents another epoch than the newest that its client was given: its line does
-        not tell.
+        """Whether a Produce presents another epoch than the newest that its client was given or wrote with:
+        its line does not tell.
         """
-        given = (bump.identity for bump in self.bumps if bump.client == fact["client"])
-        return fact["api"] == "Produce" and _identity(fact) != max(given, default=_identity(fact))
+        known = [bump.identity for bump in self.bumps if bump.client == fact["client"]]
+        known += [self.written[fact["client"]]] if fact["client"] in self.written else []
+        return fact["api"] == "Produce" and _identity(fact) != max(known, default=_identity(fact))
 
     def is_future(self, fact: Fact) -> bool:
         """Whether a request presents what nobody had been given."""
@@ -140,6 +143,9 @@ def refused(case: Case) -> Iterator[Refusal]:
                 history.fenced.add(_identity(fact))
         if fact["api"] in ("InitProducerId", "EndTxn"):
             history.follow(fact)
+        if fact["api"] == "Produce" and is_producers and fact["errors"] == ["NONE"]:
+            newest = max(_identity(fact), history.written.get(fact["client"], _identity(fact)))
+            history.written[fact["client"]] = newest
 
 
 def _late_causes(case: Case) -> Iterator[Fault]:
