@@ -72,7 +72,7 @@ def rebuild(run: pipeline.Run) -> dict[str, int]:
 def judge(run: pipeline.Run) -> dict[str, Any]:
     """Judge the definitions of this protocol."""
     own = {table.name for table in TABLES}
-    own_queries = [query for query in queries("duckdb") if own.issuperset(query.tables)]
+    own_queries = [query for query in queries() if own.issuperset(query.tables)]
     with DuckEngine.over(run.settings.lake, run.catalog) as engine:
         return vars(judge_all(engine, run.settings, own_queries))
 

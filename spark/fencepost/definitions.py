@@ -1,6 +1,6 @@
 """What ``tlasql compile`` made of the specifications: committed in the folder ``compiled`` of each protocol.
 
-The queries are there twice, under the same names: for Spark, and in ``duckdb`` for DuckDB.
+Each definition is there as Spark's SQL, to be read and run by itself; what the judge runs is in ``duckdb``.
 """
 
 from __future__ import annotations
@@ -11,11 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from fencepost.protocols import protocols
-
-Dialect = Literal["spark", "duckdb"]
 
 RESULT = (
     "definition, cluster, scope, witness, from_position, to_position, from_time, to_time, verdict, "
@@ -26,7 +24,7 @@ RESULT = (
 
 @dataclass(frozen=True)
 class Definition:
-    """One marked definition: its mark, where it stands in the specification, and the Spark SQL it became.
+    """One marked definition: its mark, and where it stands in the specification.
 
     ``kind`` is invariant, step or decision; ``severity`` and ``grain`` are None for a decision. ``looks_at``
     is how far it looks (:mod:`tlasql.reach`): row, step, overlap or all, ``because`` why; ``beside`` names
@@ -46,7 +44,6 @@ class Definition:
     looks_at: str
     because: str
     beside: dict[str, Any] | None
-    sql: str
 
 
 @dataclass(frozen=True)
@@ -104,26 +101,25 @@ def definitions() -> list[Definition]:
     """
     found: list[Definition] = []
     modules: dict[str, str] = {}
-    for path, manifest in _manifests():
+    for _, manifest in _manifests():
         for entry in manifest["definitions"]:
-            fields = {name: entry.get(name) for name in Definition.__dataclass_fields__ if name != "sql"}
+            fields = {name: entry.get(name) for name in Definition.__dataclass_fields__}
             fields["module"] = manifest["module"]
             other = modules.setdefault(entry["id"], manifest["module"])
             if other != manifest["module"]:
                 raise ValueError(
                     f"{entry['id']} is marked in {other} and in {manifest['module']}: rename one of them"
                 )
-            sql = (path.parent / entry["sql"]).read_text(encoding="utf-8")
-            found.append(Definition(**fields, sql=sql))
+            found.append(Definition(**fields))
     return found
 
 
 @cache
-def queries(dialect: Dialect = "spark") -> list[Query]:
-    """Queries that together judge every definition once: several over one table in one pass."""
+def queries() -> list[Query]:
+    """Queries for DuckDB that together judge every definition once: several over one table in one pass."""
     found, known = [], {(each.module, each.id): each for each in definitions()}
     for path, manifest in _manifests():
-        folder = path.parent if dialect == "spark" else path.parent / dialect
+        folder = path.parent / "duckdb"
         alone = {entry["id"]: entry["sql"] for entry in manifest["definitions"]}
         for entry in manifest["passes"]:
             for each in entry["definitions"]:

@@ -225,7 +225,7 @@ def _leftovers(files: Mapping[str, str], compiled: CompiledModule, root: Path) -
     """Generated files of definitions that are gone: those that name this module as their origin."""
     origin = f"generated from {compiled.file.as_posix()}:"
     found = []
-    for kind in ("sql", "duckdb", "dbt_tests", "pages"):
+    for kind in ("sql", "passes", "duckdb", "dbt_tests", "pages"):
         folder = compiled.mapping.outputs.get(kind)
         for path in sorted((root / folder).glob("*")) if folder is not None else []:
             if path.is_file() and str(path.relative_to(root).as_posix()) not in files:

@@ -40,7 +40,7 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., dict[str
         silver: Tables, chosen: Settings | None = None, compiled: Sequence[Query] | None = None
     ) -> dict[str, list[Row]]:
         lake = Lakeless(silver)
-        compiled = queries("duckdb") if compiled is None else compiled
+        compiled = queries() if compiled is None else compiled
         run(DuckEngine(lake.read, lake.write, spilled, compiled), chosen or settings(), compiled)
         return {name: ordered(rows) for name, rows in lake.written.items()}
 

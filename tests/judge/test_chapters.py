@@ -13,12 +13,11 @@ import pytest
 from judge_silver import CLUSTERS, SILVER, Lakeless, Row, Tables, in_chapters, moment, ordered, random_silver
 from judge_silver import settings as some_settings
 
-from fencepost.definitions import Query, definitions
+from fencepost.definitions import Query, queries
 from fencepost.judge.chapters import WHOLE, Chapter, Chapters, compared
 from fencepost.judge.duckdb_engine import DuckEngine
 from fencepost.judge.run import run
 from fencepost.lake import Condition
-from fencepost.protocols import protocols
 from fencepost.tables import DECISIONS, EPISODES, JUDGED, PIECES, VERDICTS, WINDOWS
 from tlasql.reach import ROW
 
@@ -38,13 +37,12 @@ Revisions = dict[Chapter, str]
 
 def compiled() -> list[Query]:
     """The queries of IDS, each by itself."""
-    (folder,) = {each.compiled / "duckdb" for each in protocols() if each.name == "offset_commit"}
-    found = []
-    for each in definitions():
-        if each.id in IDS:
-            sql = (folder / f"{each.id}.sql").read_text(encoding="utf-8")
-            found.append(Query((each,), f"SELECT '{each.id}' AS definition, * FROM (\n{sql}\n)"))
-    return found
+    return [
+        Query((each,), f"SELECT * FROM (\n{query.sql}\n) WHERE definition = '{each.id}'")
+        for query in queries()
+        for each in query.definitions
+        if each.id in IDS
+    ]
 
 
 COMPILED = compiled()

@@ -76,7 +76,7 @@ class Audits(NamedTuple):
         decided, judged = {}, []
         with DuckEngine.over(settings.lake, self.catalog) as engine:
             engine.give("places", windows.rename_columns({"cluster": "place"}))
-            for query in queries("duckdb"):
+            for query in queries():
                 if query.decides:
                     engine.view("found", query.sql)
                     for row in engine.rows("SELECT definition, cluster, subject, outcome FROM found"):

@@ -85,7 +85,7 @@ class DuckEngine:
         """An engine on the lake. What it spills lies beside the lake, and is deleted afterwards."""
         with tempfile.TemporaryDirectory(prefix="judge-", dir=place.folder) as scratch:
             read, write = partial(read_rows, catalog), partial(lake.replace_by_batches, catalog)
-            engine = cls(read, write, Path(scratch), queries("duckdb"))
+            engine = cls(read, write, Path(scratch), queries())
             with engine.connection:
                 yield engine
 

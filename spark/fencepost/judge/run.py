@@ -56,7 +56,7 @@ def judge(settings: Settings, catalog: Catalog, engine_for: EngineFor) -> JudgeS
     other chapters stand; all other definitions are evaluated over all of history. ``engine_for`` chooses
     where they are evaluated. Severities that the configuration overrides are written as overridden.
     """
-    compiled = queries("duckdb")
+    compiled = queries()
     names = set().union(*(query.tables for query in compiled))
     sizes = {table.name: lake.count(catalog, table) for table in tables() if table.name in names}
     windows = lake.scan(catalog, WINDOWS)

@@ -12,12 +12,13 @@ from tlasql.compiler import CompiledModule
 from tlasql.emit.expectations import suite
 from tlasql.emit.pages import pages
 from tlasql.emit.singular_tests import dbt_tests
-from tlasql.emit.sql_files import duckdb_files, sql_files
+from tlasql.emit.sql_files import duckdb_files, pass_files, sql_files
 from tlasql.emit.tlc_files import tlc_files
 
 Files = Mapping[str, str]
 EMITTERS: Mapping[str, Callable[[CompiledModule, str], Files]] = {
     "sql": sql_files,
+    "passes": pass_files,
     "duckdb": duckdb_files,
     "suite": suite,
     "dbt_tests": dbt_tests,

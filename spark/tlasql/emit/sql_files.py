@@ -1,8 +1,9 @@
-"""One SQL file per definition, one per pass that judges several, and the manifest that lists them."""
+"""SQL files: one per definition, one per pass that judges several, and the manifest that lists them."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from pathlib import Path, PurePosixPath
 
 from tlasql.compiler import Compiled, CompiledModule
@@ -10,25 +11,36 @@ from tlasql.emit.origin import generated_from, generated_from_module
 
 
 def sql_files(compiled: CompiledModule, target: str) -> dict[str, str]:
-    """``<id>.sql`` for each definition, ``pass_<n>.sql`` for several over one table, and ``manifest.json``,
-    in the folder ``target``.
-    """
+    """``<id>.sql`` for each definition, and ``manifest.json``, in the folder ``target``."""
     manifest = json.dumps(_manifest(compiled), indent=2, ensure_ascii=False) + "\n"
-    return {**_queries(compiled, target), str(PurePosixPath(target) / "manifest.json"): manifest}
-
-
-def duckdb_files(compiled: CompiledModule, target: str) -> dict[str, str]:
-    """The same queries for DuckDB, in files of the same names; the manifest is beside the first ones."""
-    return _queries(compiled.in_dialect("duckdb"), target)
-
-
-def _queries(compiled: CompiledModule, target: str) -> dict[str, str]:
     folder = PurePosixPath(target)
-    found = {str(folder / _file(each)): _text(each) for each in compiled.definitions}
+    return {**_alone(compiled, folder), str(folder / "manifest.json"): manifest}
+
+
+def pass_files(compiled: CompiledModule, target: str) -> dict[str, str]:
+    """``pass_<n>.sql`` for several definitions over one table."""
+    folder = PurePosixPath(target)
+    found = {}
     for number, each in enumerate(compiled.passes, start=1):
         comment = [f"-- {generated_from_module(compiled)}", f"-- one pass for {', '.join(each.ids)}"]
         found[str(folder / _pass_file(number))] = "\n".join([*comment, each.sql, ""])
     return found
+
+
+def duckdb_files(compiled: CompiledModule, target: str) -> dict[str, str]:
+    """What DuckDB has to run to judge all definitions: the passes, and the definitions that are in none. The
+    manifest that ``sql_files`` writes lists them.
+    """
+    in_duckdb = compiled.in_dialect("duckdb")
+    in_passes = {name for each in in_duckdb.passes for name in each.ids}
+    alone = _alone(in_duckdb, PurePosixPath(target), in_passes)
+    return {**alone, **pass_files(in_duckdb, target)}
+
+
+def _alone(compiled: CompiledModule, folder: PurePosixPath, without: Collection[str] = ()) -> dict[str, str]:
+    return {
+        str(folder / _file(each)): _text(each) for each in compiled.definitions if each.mark.id not in without
+    }
 
 
 def _file(each: Compiled) -> str:

@@ -250,7 +250,7 @@ def _rebuilt(bronze: Lake) -> Lake:
 def _judged(silver: Lake, scratch: Path) -> Judged:
     """Judge tables of silver."""
     names = {table.name for table in TABLES}
-    compiled = [query for query in queries("duckdb") if query.tables <= names]
+    compiled = [query for query in queries() if query.tables <= names]
     engine = DuckEngine(
         lambda table, columns, _: silver[table.name].select(list(columns)).to_reader(),
         _nowhere,

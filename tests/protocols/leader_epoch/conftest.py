@@ -116,7 +116,7 @@ ELEMENTS = {
 def judged_of(silver: Bronze, scratch: Path) -> Judged:
     """Judge tables of silver."""
     names = {table.name for table in SILVER}
-    compiled = [query for query in queries("duckdb") if query.tables <= names]
+    compiled = [query for query in queries() if query.tables <= names]
     engine = DuckEngine(
         lambda table, columns, _: silver[table.name].select(list(columns)).to_reader(),
         _nowhere,

@@ -141,7 +141,7 @@ def _violated(found: list[dict[str, pa.Table]]) -> Verdicts:
             connection.execute(f"CREATE TABLE {table.name} AS SELECT * FROM rows")
     return {
         definition: {row["witness"] for row in rows}
-        for query in queries("duckdb")
+        for query in queries()
         if not query.decides and "silver.offset_commits" in query.sql
         for definition, rows in _by_definition(connection.sql(query.sql).to_arrow_table().to_pylist())
     }

@@ -36,7 +36,7 @@ def _decided(decision: str, rows: Rows) -> Iterator[tuple[str, Any]]:
         given = pa.Table.from_pylist(list(map(vars, rows[table.name])), table.arrow_schema)
         connection.register("given", given)
         connection.execute(f"CREATE TABLE {table.name} AS SELECT * FROM given")
-    (query,) = (each for each in queries("duckdb") if decision in [one.id for one in each.definitions])
+    (query,) = (each for each in queries() if decision in [one.id for one in each.definitions])
     commits = {row.commit_id: row for row in rows[COMMITS.name]}
     for outcome in connection.sql(query.sql).to_arrow_table().to_pylist():
         if outcome["definition"] != decision:

@@ -67,7 +67,7 @@ def _told(replays: Mapping[str, Mapping[str, pa.Table]]) -> dict[str, Told]:
         for row in each[COMMITS.name].to_pylist()
     }
     found: dict[str, Told] = defaultdict(dict)
-    for query in queries("duckdb"):
+    for query in queries():
         if not any(table.name in query.sql for table in (COMMITS, COMMIT_STATES)):
             continue
         if not query.decides:

@@ -60,7 +60,7 @@ def judge() -> Callable[[Rows], Verdicts]:
     definition_ids = {each.id for each in definitions() if each.module == MODULE}
     chosen_queries = [
         query
-        for query in queries("duckdb")
+        for query in queries()
         if not query.decides and {each.id for each in query.definitions} <= definition_ids
     ]
 
