@@ -112,7 +112,7 @@ def test_a_name_that_can_be_cut_in_two_ways_is_not_known() -> None:
 
 
 def test_pieces_of_a_file_begin_where_entries_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fencepost.capture.text._CHUNK", 50)
+    monkeypatch.setattr("fencepost.capture.text.CHUNK", 50)
     text = "".join(f"[2026-11-20 22:02:4{n},000] INFO a\n  {n}\n  z (C)\n" for n in range(9)) + "[2026-11"
     file = tmp_path / "log"
     file.write_text(text, encoding="utf-8")

@@ -1,6 +1,6 @@
 -- Which client held a producer epoch: the one that asked for it, else the first that presented it, else the
--- one that an EndTxn gave it to. An EndTxn alone does not tell: a recovered job sends it with the epoch of its
--- predecessor, and is given the next one.
+-- one that an EndTxn gave it to. An EndTxn alone does not tell: a recovered job sends it with the epoch of
+-- its predecessor, and is given the next one.
 with
 
 given as (
