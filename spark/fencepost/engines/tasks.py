@@ -218,7 +218,7 @@ class TaskEngine:
         """Into how many tasks a replay is cut: as many as cores need, or as memory needs."""
         if size <= TASK_BYTES:
             return 1
-        for_cores = min(4 * self.cores, 1 + size // TASK_BYTES)
+        for_cores = min(2 * self.cores, 1 + size // TASK_BYTES)
         return max(1, min(self.parallelism, max(for_cores, size // BUCKET_BYTES)))
 
     def _staged(self, what: str, rows: Parts, place: Place) -> list[Output]:
