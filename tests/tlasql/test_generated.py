@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import shutil
@@ -93,6 +94,13 @@ def test_every_definition_has_its_files(compiled: CompiledModule) -> None:
     assert [each["id"] for each in manifest["definitions"]] == ids
     assert {f"{outputs['sql']}/{each}.sql" for each in ids} <= files.keys()
     assert {f"{outputs['pages']}/{each}.md" for each in ids} <= files.keys()
+    # what DuckDB runs has each definition once, in a pass or alone
+    run = {name.removeprefix(f"{outputs['duckdb']}/") for name in files if outputs["duckdb"] in name}
+    passes = {each["sql"]: each["definitions"] for each in manifest["passes"]}
+    alone = {f"{each}.sql" for each in set(ids) - set().union(*passes.values())}
+    assert run == passes.keys() | alone
+    in_spark = dataclasses.replace(compiled.mapping, outputs={"passes": "p"})
+    assert emit(dataclasses.replace(compiled, mapping=in_spark)).keys() == {f"p/{each}" for each in passes}
     assert {f"{outputs['dbt_tests']}/{each}.sql" for each in judged} <= files.keys()
     suite = json.loads(files[outputs["suite"]])
     assert [each["meta"]["invariant"] for each in suite["expectations"]] == judged
