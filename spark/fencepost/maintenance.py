@@ -34,7 +34,7 @@ def maintain(catalog: Catalog, kept: timedelta = KEPT) -> MaintenanceSummary:
         for name in catalog.list_tables(schema):
             try:
                 removed, freed = remove_orphans(catalog.load_table(name), before)
-            except OSError as error:
+            except (OSError, ValueError) as error:
                 log.warning("%s: old files are left: %s", ".".join(name), error)
                 continue
             files, size = files + removed, size + freed

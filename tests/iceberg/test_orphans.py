@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -67,6 +69,29 @@ def test_what_no_snapshot_names_is_deleted_once_it_is_old(
     assert seen[-1] == ["7", HOSTILE]
     lake.append(catalog, BATCHES, _rows("8"))
     assert lake.count(catalog, BATCHES) == 3
+
+
+def test_what_another_catalog_names_stays(
+    empty_lake: Callable[[], Settings], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A copied lake names the files of the original, which goes on; and the copy goes on, too."""
+    monkeypatch.setattr(commits, "SNAPSHOTS_KEPT", 2)
+    settings = empty_lake()
+    catalog, warehouse = lake.ensure(settings.lake), Path(settings.lake.warehouse)
+    lake.append(catalog, BATCHES, _rows("a"))
+    copied = shutil.copytree(warehouse.parent, tmp_path / "copy")
+    other = lake.ensure(replace(settings.lake, catalog=f"sqlite:///{copied / 'catalog.db'}"))
+    for number in range(4):
+        lake.replace(catalog, BATCHES, _rows(f"original {number}"))
+    lake.replace(other, BATCHES, _rows("copy"))
+    _aged(warehouse, 9)
+    for each in (other, catalog):
+        maintain(each)
+        for one, topic in ((catalog, "original 3"), (other, "copy")):
+            assert lake.scan(one, BATCHES)["topic"].to_pylist() == [topic]
+        table = catalog.load_table(BATCHES.name)
+        for snapshot in table.metadata.snapshots:
+            assert table.scan(snapshot_id=snapshot.snapshot_id).to_arrow().num_rows == 1
 
 
 def test_nothing_is_deleted_where_a_table_is_not_in_its_folder(

@@ -11,40 +11,56 @@ from datetime import datetime
 from itertools import chain
 
 from pyarrow import fs
+from pyiceberg.serializers import FromInputFile
 from pyiceberg.table import Table
+from pyiceberg.table.metadata import TableMetadata
 
 from fencepost.iceberg.file_systems import file_system
 
-_FOLDERS = ("data", "metadata")
+_METADATA = ".metadata.json"
 
 
 def remove_orphans(table: Table, before: datetime) -> tuple[int, int]:
     """Delete the files of a table that were last written before a moment, and that no snapshot of the table
-    names. Returns how many they were, and their bytes. Raises OSError if its folders cannot be listed.
+    names. Returns how many they were, and their bytes. Raises OSError if its folders cannot be read.
 
-    A moment of some days ago leaves out what a run is writing now.
+    A moment of some days ago leaves out what a run is writing now. Another catalog may have a table in the
+    same folder: a copy of the catalog names the folder of the original, and so does one that was restored.
+    So what any metadata file in the folder names is kept, and the metadata files are. Raises ValueError if
+    one of them cannot be understood.
     """
     system, folder = file_system(table.io, table.location())
-    selectors = (fs.FileSelector(f"{folder}/{each}", True, recursive=True) for each in _FOLDERS)
+    selectors = (fs.FileSelector(f"{folder}/{each}", True, recursive=True) for each in ("data", "metadata"))
     files = [each for each in chain.from_iterable(map(system.get_file_info, selectors)) if each.is_file]
     # names are compared, not locations, which can be written in several ways: each has a UUID
-    if _name(table.metadata_location) not in {each.base_name for each in files}:
+    heads = {each.base_name for each in files if each.base_name.endswith(_METADATA)}
+    if _name(table.metadata_location) not in heads:
         raise OSError(f"{folder} is not where {table.metadata_location} is")
     old = [each for each in files if each.mtime is not None and each.mtime < before]
-    named = set(map(_name, _named(table))) if old else set()
-    orphans = [each for each in old if each.base_name not in named]
-    for each in orphans:
+    orphans = {each.base_name: each for each in old if each.base_name not in heads}
+    if orphans:
+        for name in map(_name, _named(table, heads)):
+            orphans.pop(name, None)
+    for each in orphans.values():
         system.delete_file(each.path)
-    return len(orphans), sum(each.size for each in orphans)
+    return len(orphans), sum(each.size for each in orphans.values())
 
 
-def _named(table: Table) -> Iterator[str]:
-    """The locations of all files that the table's metadata names, itself or by its snapshots."""
-    metadata = table.metadata
-    yield table.metadata_location
-    yield from (each.metadata_file for each in metadata.metadata_log)
-    yield from (each.statistics_path for each in (*metadata.statistics, *metadata.partition_statistics))
+def _named(table: Table, heads: set[str]) -> Iterator[str]:
+    """The locations of all files that the table's metadata names, and those of the other metadata files in
+    its folder that it does not know.
+    """
+    own = table.metadata
+    known = {_name(table.metadata_location), *(_name(each.metadata_file) for each in own.metadata_log)}
+    others = (f"{table.location().rstrip('/')}/metadata/{each}" for each in sorted(heads - known))
     read = set[str]()
+    yield from _named_by(table, own, read)
+    for each in others:
+        yield from _named_by(table, FromInputFile.table_metadata(table.io.new_input(each)), read)
+
+
+def _named_by(table: Table, metadata: TableMetadata, read: set[str]) -> Iterator[str]:
+    yield from (each.statistics_path for each in (*metadata.statistics, *metadata.partition_statistics))
     for snapshot in metadata.snapshots:
         yield snapshot.manifest_list
         for manifest in snapshot.manifests(table.io):
