@@ -52,9 +52,9 @@ def _alert(context: Any) -> None:
 def lake_maintenance() -> None:
     @task
     def maintain() -> dict[str, Any]:
-        from fencepost import pipeline
+        from fencepost.pipeline import run_maintenance
 
-        return pipeline.maintain(get_current_context()["params"]["config"])
+        return run_maintenance(get_current_context()["params"]["config"])
 
     maintain()
 

@@ -43,12 +43,9 @@ def audit(settings: Settings, arguments: argparse.Namespace) -> int:
 
 def maintain(settings: Settings, arguments: argparse.Namespace) -> int:
     """Delete files that no table needs any more, and say how many."""
-    from fencepost import lake
-    from fencepost.lock import locked
-    from fencepost.maintenance import maintain
+    from fencepost import pipeline
 
-    with locked(settings):
-        removed = maintain(lake.ensure(settings.lake))
+    removed = pipeline.maintain(settings)
     print(f"removed {removed.files:,} files that no table needs ({removed.bytes / 1e6:,.1f} MB)")
     return OK
 

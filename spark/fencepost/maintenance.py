@@ -25,7 +25,7 @@ class MaintenanceSummary:
     bytes: int
 
 
-def maintain(catalog: Catalog, kept: timedelta = KEPT) -> MaintenanceSummary:
+def remove_old_files(catalog: Catalog, kept: timedelta = KEPT) -> MaintenanceSummary:
     """Delete the files of all tables that no snapshot names, and that are older than ``kept``. What cannot be
     listed or deleted is left to the next time, with a warning.
     """

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from fencepost.engines.backends import Backend
     from fencepost.engines.scratch import Scratches
+    from fencepost.maintenance import MaintenanceSummary
 
 logger = logging.getLogger(__name__)
 
@@ -184,15 +185,19 @@ def run_step(name: str, config: str | None = None, run_id: str | None = None) ->
         return run.step(name)
 
 
-def maintain(config: str | None = None) -> Summary:
-    """Delete files of the lake that no table needs any more, for a scheduler; ``config``: the path of the
-    configuration. Raises LockError and SettingsError.
+def maintain(settings: Settings) -> MaintenanceSummary:
+    """Delete files of the lake that no table needs any more. Waits while a run writes to the lake. Raises
+    LockError.
     """
-    from fencepost.maintenance import maintain
+    from fencepost.maintenance import remove_old_files
 
-    settings = load(Path(config) if config else None)
     with locked(settings):
-        return dataclasses.asdict(maintain(lake.ensure(settings.lake)))
+        return remove_old_files(lake.ensure(settings.lake))
+
+
+def run_maintenance(config: str | None = None) -> Summary:
+    """``maintain``, for a scheduler; ``config``: the path of the configuration. Raises SettingsError, too."""
+    return dataclasses.asdict(maintain(load(Path(config) if config else None)))
 
 
 def report_failure(step: str, error: BaseException | None, config: str | None, run_id: str) -> None:

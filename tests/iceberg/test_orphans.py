@@ -15,7 +15,7 @@ import pytest
 
 from fencepost import lake
 from fencepost.iceberg import commits
-from fencepost.maintenance import KEPT, MaintenanceSummary, maintain
+from fencepost.maintenance import KEPT, MaintenanceSummary, remove_old_files
 from fencepost.settings import Settings
 from fencepost.tables import BATCHES
 
@@ -49,17 +49,17 @@ def test_what_no_snapshot_names_is_deleted_once_it_is_old(
     # as a run leaves it that is killed before its commit; of an older release, which named no run
     orphan = folder / "data" / "00000-0-11111111-2222-3333-4444-555555555555.parquet"
     orphan.write_bytes(b"PAR1")
-    assert maintain(catalog) == MaintenanceSummary(0, 0)
+    assert remove_old_files(catalog) == MaintenanceSummary(0, 0)
     _aged(warehouse, KEPT / timedelta(days=1) + 1)
     young = orphan.with_name("00000-0-61111111-2222-3333-4444-555555555555.parquet")
     young.write_bytes(b"PAR1")
     before = _files(folder)
-    removed = maintain(catalog)
+    removed = remove_old_files(catalog)
     gone = before - _files(folder)
     assert removed.files == len(gone) > 5
     assert orphan in gone
     assert young not in gone
-    assert maintain(catalog) == MaintenanceSummary(0, 0)
+    assert remove_old_files(catalog) == MaintenanceSummary(0, 0)
     table = catalog.load_table(BATCHES.name)
     seen = [
         sorted(table.scan(snapshot_id=each.snapshot_id).to_arrow()["topic"].to_pylist())
@@ -86,7 +86,7 @@ def test_what_another_catalog_names_stays(
     lake.replace(other, BATCHES, _rows("copy"))
     _aged(warehouse, 9)
     for each in (other, catalog):
-        maintain(each)
+        remove_old_files(each)
         for one, topic in ((catalog, "original 3"), (other, "copy")):
             assert lake.scan(one, BATCHES)["topic"].to_pylist() == [topic]
         table = catalog.load_table(BATCHES.name)
@@ -104,5 +104,5 @@ def test_nothing_is_deleted_where_a_table_is_not_in_its_folder(
     with catalog.load_table(BATCHES.name).transaction() as change:
         change.set_properties({"write.metadata.path": str(folder / "elsewhere")})
     _aged(Path(settings.lake.warehouse), 9)
-    assert maintain(catalog).files == 0
+    assert remove_old_files(catalog).files == 0
     assert "old files are left" in caplog.text

@@ -16,13 +16,10 @@ from fencepost.engines import AppendResult, T, Target, Work, piece_files
 from fencepost.engines.backends import Backend
 from fencepost.engines.intake import Intake, TaskRows
 from fencepost.engines.new_rows import Hashes, NewRows, is_in
-from fencepost.engines.outputs import Output, Staging
+from fencepost.engines.outputs import Output, Place, Staging
 from fencepost.engines.parts import Held, Rows, pieces_of, whole
 from fencepost.engines.places import Places, rows_of
 from fencepost.tables import Table
-
-_NO_BYTES = -1
-"""However few the rows are, a file is made of them."""
 
 
 @dataclass(frozen=True)
@@ -56,20 +53,23 @@ class Appending:
         found = self.backend.run("capture", groups, read_group)
         tasks = list(chain.from_iterable(groups))
         added = {
-            target.table.name: self._commit(target, tasks, [outputs[number] for _, outputs in found])
-            for number, target in enumerate(targets)
+            target.table.name: self._commit(target, place, tasks, [outputs[number] for _, outputs in found])
+            for number, (target, place) in enumerate(zip(targets, of_tables, strict=True))
         }
         return AppendResult(added, whole((each.rows for each, _ in found), report.arrow_schema))
 
     def _commit(
-        self, target: Target, tasks: Sequence[Any], outputs: Sequence[tuple[Output, list[Hashes]]]
+        self,
+        target: Target,
+        place: Place,
+        tasks: Sequence[Any],
+        outputs: Sequence[tuple[Output, list[Hashes]]],
     ) -> int:
         """Commit the rows of tasks, each of which has left out what the table had. Of rows that several tasks
         may have, the first one's are committed, and the others' are compared with the table again.
         """
-        place = self.places.of_table(target.table, _NO_BYTES)
         known: Hashes = np.empty(0, dtype=np.uint64)
-        files, few, unsure = [], Staging(place), list[Rows]()
+        files, few, unsure = [], Staging(place.in_files()), list[Rows]()
         for output, hashes_of_task in outputs:
             hashes = np.unique(np.concatenate([np.empty(0, dtype=np.uint64), *hashes_of_task]))
             is_unsure = is_in(hashes, known).any()

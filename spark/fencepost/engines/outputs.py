@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
 import pyarrow as pa
@@ -53,6 +53,10 @@ class Place:
     table: Table | None = None
     metadata: TableMetadata | None = None
     io: FileIO | None = None
+
+    def in_files(self) -> Place:
+        """The same place, where a file is made however few the rows are."""
+        return replace(self, few_bytes=-1)
 
 
 @dataclass

@@ -24,12 +24,11 @@ class Places:
     def __init__(self, catalog: Catalog, scratches: Scratches, *, is_here: bool) -> None:
         self._catalog, self._scratches, self._is_here = catalog, scratches, is_here
 
-    def of_table(self, table: Table, few_bytes: int | None = None) -> Place:
-        """Data files of a table, to be committed; ``few_bytes``: of so many bytes of rows none are made."""
+    def of_table(self, table: Table) -> Place:
+        """Data files of a table, to be committed."""
         stored = self._catalog.load_table(table.name)
         metadata = lake.without_history(stored.metadata)
-        few_bytes = self._few_bytes if few_bytes is None else few_bytes
-        return Place(table.arrow_schema, few_bytes, self._scratches.own, table, metadata, stored.io)
+        return Place(table.arrow_schema, self._few_bytes, self._scratches.own, table, metadata, stored.io)
 
     def of_replay(self, table: Table) -> Place:
         """For rows that are made of evidence. Those of silver go to data files of their table, which

@@ -202,7 +202,7 @@ class TaskEngine:
             return lake.count(self._catalog, table)
         files, others = _files_of(table, rows)
         if others.parts:
-            place = self._places.of_table(table, few_bytes=-1)
+            place = self._places.of_table(table).in_files()
             files += [
                 file for each in self._staged(f"write {table.name}", others, place) for file in each.files
             ]
