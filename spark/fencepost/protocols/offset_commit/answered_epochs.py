@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from fencepost.protocols.offset_commit.member_lines import HeartbeatAnswer, MemberLine
-from fencepost.protocols.offset_commit.requests import CommitRequest
+from fencepost.protocols.offset_commit.requests import NO_MEMBER, CommitRequest
 from fencepost.replay.group_coordinator.requests import JOIN_GROUP, LEAVE_GROUP, SYNC_GROUP
 
 Answer = HeartbeatAnswer | MemberLine
 
-_NO_MEMBER = frozenset({"UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID"})
 _WRONG_EPOCH = frozenset({"ILLEGAL_GENERATION", "STALE_MEMBER_EPOCH", "FENCED_MEMBER_EPOCH"})
 
 
@@ -42,7 +41,7 @@ class AnsweredEpoch(NamedTuple):
         """
         # a member of a classic group never gets its id again
         stays = self.until_ms is None and self.group_type == "classic"
-        if not stays and request.answers & _NO_MEMBER:
+        if not stays and request.answers & NO_MEMBER:
             return True
         return request.client_epoch == self.epoch and bool(request.answers & _WRONG_EPOCH)
 

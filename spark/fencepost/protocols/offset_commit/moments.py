@@ -14,12 +14,11 @@ from dataclasses import dataclass
 
 from fencepost.protocols.offset_commit.answers import Bounds, Join, Signs, greatest, least
 from fencepost.protocols.offset_commit.order import is_behind
-from fencepost.protocols.offset_commit.requests import Commit
+from fencepost.protocols.offset_commit.requests import NO_MEMBER, Commit
 from fencepost.protocols.offset_commit.spans import Generation
 from fencepost.protocols.offset_commit.states import State
 from fencepost.replay.requests import NONE
 
-_NO_MEMBER = ("UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID")
 _OF_GENERATION = (NONE, "ILLEGAL_GENERATION", "REBALANCE_IN_PROGRESS")
 
 
@@ -89,7 +88,7 @@ class Moment:
         """Whether the commit was refused as a stranger's, and the group has no later record: a JoinGroup that
         still waits is not in the request log.
         """
-        return self.commit.broker_error in _NO_MEMBER and not self.generation.followed
+        return self.commit.broker_error in NO_MEMBER and not self.generation.followed
 
     @property
     def was_written(self) -> bool:

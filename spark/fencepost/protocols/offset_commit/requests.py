@@ -23,6 +23,8 @@ FENCING = frozenset(
 """The errors by which a coordinator fences: it is the group's coordinator and refuses this member
 or epoch.
 """
+NO_MEMBER = frozenset({"UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID"})
+"""The errors by which a coordinator says that the group has no such member."""
 _OF_MEMBERS = frozenset({"ILLEGAL_GENERATION", "REBALANCE_IN_PROGRESS"})
 
 
