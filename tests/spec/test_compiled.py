@@ -45,16 +45,13 @@ SCOPES: dict[str, Row] = {
 Row = dict[str, Any]
 
 
-def traces_of(folder: Path) -> list[Path]:
-    return sorted((folder / "traces").glob("*/*.json"))
-
-
-def name_of(trace: Path) -> str:
-    return f"{trace.parent.name}/{trace.stem}"
-
-
-def read(trace: Path) -> dict[str, Any]:
-    return dict(json.loads(trace.read_text(encoding="utf-8")))
+def traces_of(folder: Path) -> dict[str, dict[str, Any]]:
+    """Every stored trace, named by its definition and by whether it holds."""
+    return {
+        f"{path.stem}/{kind}": trace
+        for path in sorted((folder / "traces").glob("*.json"))
+        for kind, trace in json.loads(path.read_text(encoding="utf-8")).items()
+    }
 
 
 @pytest.fixture(scope="module")
@@ -93,11 +90,11 @@ def values_of(state: Row, name: str) -> list[tuple[str, Any]]:
     return [(key, value) for key, value in values.items() if not isinstance(value, list)]
 
 
-def rows_of(compiled: CompiledModule, trace: Path) -> Iterator[tuple[str, Row]]:
+def rows_of(
+    compiled: CompiledModule, protocol: str, trace: str, states: list[Row]
+) -> Iterator[tuple[str, Row]]:
     """(table, row): the trace as one log, named as it is; every state as far as the next one."""
-    states = read(trace)["states"]
-    protocol = trace.parents[2].name
-    scope: Row = {**SCOPES[protocol], NAMED[protocol]: name_of(trace)}
+    scope: Row = {**SCOPES[protocol], NAMED[protocol]: trace}
     yield compiled.mapping.coverage, {**scope, "covered": True, "from_position": states[0]["position"]}
     ends = [each["position"] for each in states[1:]] + [None]
     for state, end in zip(states, ends, strict=True):
@@ -116,7 +113,7 @@ def rows_of(compiled: CompiledModule, trace: Path) -> Iterator[tuple[str, Row]]:
                 case Records(name=name):
                     for number, element in enumerate(state.get(name, [])):
                         row = {column: element[field] for field, column in each.fields.items()}
-                        identity = f"{name_of(trace)}/{state['position']}" + ("+" * number)
+                        identity = f"{trace}/{state['position']}" + ("+" * number)
                         row |= dict.fromkeys(each.identity, identity)
                         yield each.table, {**row, **where, "candidate": 0}
                         yield each.universe.table, {**row, **where, "candidates": 1}
@@ -135,7 +132,11 @@ def data(
     with duckdb.connect(str(path)) as connection:
         create_tables(connection, schemas)
         seen = set()
-        for table, row in (each for trace in traces_of(folder) for each in rows_of(compiled, trace)):
+        for table, row in (
+            each
+            for name, trace in traces_of(folder).items()
+            for each in rows_of(compiled, folder.name, name, trace["states"])
+        ):
             known = {column: row[column] for column in schemas[table] if column in row}
             # a set of records that is its own universe has one row for each
             if (table, str(known)) not in seen:
@@ -148,7 +149,7 @@ def data(
 
 def test_sql_finds_in_each_trace_what_tlc_finds(folder: Path, compiled: CompiledModule, data: Data) -> None:
     traces = traces_of(folder)
-    found: dict[str, set[str]] = {name_of(trace): set() for trace in traces}
+    found: dict[str, set[str]] = {name: set() for name in traces}
     exercised: set[tuple[str, str]] = set()
     unknown = []
     for each in compiled.definitions:
@@ -161,14 +162,14 @@ def test_sql_finds_in_each_trace_what_tlc_finds(folder: Path, compiled: Compiled
                     found[name].add(each.mark.id)
                 if row["exercised"]:
                     exercised.add((name, each.mark.id))
+    about = {name: name.partition("/")[0] for name in traces}
     expected = {
-        name_of(trace): set(read(trace)["also"])
-        | ({trace.parent.name} if trace.stem == "violated" else set())
-        for trace in traces
+        name: set(trace["also"]) | ({about[name]} if name.endswith("violated") else set())
+        for name, trace in traces.items()
     }
     assert found == expected
     assert unknown == []
-    assert {(name_of(trace), trace.parent.name) for trace in traces} <= exercised
+    assert about.items() <= exercised
 
 
 def test_tlc_confirms_what_sql_finds(compiled: CompiledModule, data: Data) -> None:
@@ -359,4 +360,6 @@ def test_each_rule_gives_the_answers_of_a_trace_in_their_order(
                 of_trace = answers.setdefault(definition, {}).setdefault(verdict, {})
                 before = of_trace.get(each.mark.id)
                 of_trace[each.mark.id] = f"{before}, {row['outcome']}" if before else row["outcome"]
-    assert answers == {each: said for each, said in ANSWERS.items() if (folder / "traces" / each).is_dir()}
+    assert answers == {
+        each: said for each, said in ANSWERS.items() if (folder / "traces" / f"{each}.json").is_file()
+    }

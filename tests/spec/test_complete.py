@@ -6,9 +6,13 @@ import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
+
+from fencepost.definitions import definitions, modules
+from fencepost.spec.manifest import Run, runs
+from fencepost.spec.manifest import read as read_manifest
+from fencepost.spec.readme import readme
 
 ROOT = Path(__file__).resolve().parents[2]
 MARK = re.compile(
@@ -16,11 +20,6 @@ MARK = re.compile(
     r"(?P<name>\w+)(?:\(\w+\))? ==(?P<formula>(?: .+\n|\n(?= ))+)",
     re.MULTILINE,
 )
-# the section of each protocol, by the name of its folder
-SECTIONS = {
-    text.partition("/")[0]: text
-    for text in (ROOT / "spec" / "README.md").read_text(encoding="utf-8").split("\n## `")[1:]
-}
 
 
 @dataclass(frozen=True)
@@ -29,16 +28,11 @@ class Protocol:
 
     folder: Path
     source: str
-    runs: tuple[dict[str, Any], ...]
+    runs: tuple[Run, ...]
 
-    @property
-    def readme(self) -> str:
-        return SECTIONS[self.folder.name]
-
-    def healthy(self) -> list[str]:
-        """The configurations of the models in which everything holds that they list."""
-        found = [each for each in self.runs if each["kind"] == "model" and each["result"] == "success"]
-        return [(self.folder / each["cfg"]).read_text(encoding="utf-8") for each in found]
+    def healthy(self) -> list[Run]:
+        """The models: everything holds that they list."""
+        return [each for each in self.runs if each.kind == "model"]
 
 
 @dataclass(frozen=True)
@@ -52,31 +46,16 @@ class Marked:
     prose: str
     formula: str
 
-    def violated_by(self, kind: str) -> list[str]:
+    def violated_by(self, kind: str) -> set[str | None]:
         """What the runs of this kind violate that are about this definition."""
-        found = [
-            each for each in self.protocol.runs if each["kind"] == kind and each["definition"] == self.id
-        ]
-        return [each["violates"] for each in found]
-
-
-@dataclass(frozen=True)
-class Run:
-    """A run of TLC as the manifest has it."""
-
-    protocol: Protocol
-    entry: dict[str, Any]
-
-    @property
-    def states(self) -> str:
-        """Distinct states; of a temporal property TLC stops at no certain one."""
-        return "–" if self.entry["distinct"] is None else f"{self.entry['distinct']:,}"
+        return {
+            each.violates for each in self.protocol.runs if each.kind == kind and each.definition == self.name
+        }
 
 
 def read(folder: Path) -> Protocol:
     (props,) = folder.glob("*Props.tla")
-    runs = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["runs"]
-    return Protocol(folder, props.read_text(encoding="utf-8"), tuple(runs))
+    return Protocol(folder, props.read_text(encoding="utf-8"), tuple(runs(folder)))
 
 
 PROTOCOLS = [read(path.parent) for path in sorted((ROOT / "spec").glob("*/manifest.json"))]
@@ -86,24 +65,19 @@ MARKED = [
     for found in MARK.finditer(each.source)
 ]
 CHECKED = [each for each in MARKED if each.kind != "decision"]
-RUNS = [Run(each, entry) for each in PROTOCOLS for entry in each.runs]
-FINDINGS = [run for run in RUNS if run.entry["kind"] in ("model", "finding")]
-MUTANTS = [run for run in RUNS if run.entry["kind"] == "mutant"]
 
 
-def ident(value: Protocol | Marked | Run) -> str:
+def ident(value: Protocol | Marked) -> str:
     match value:
         case Protocol(folder=folder):
             return folder.name
         case Marked(protocol=protocol, id=identifier):
             return f"{protocol.folder.name}-{identifier}"
-        case Run(protocol=protocol, entry=entry):
-            return f"{protocol.folder.name}-{entry['cfg']}"
 
 
 def test_every_protocol_is_here() -> None:
     folders = {path.name for path in (ROOT / "spec").iterdir() if path.is_dir()}
-    assert {each.folder.name for each in PROTOCOLS} == folders == SECTIONS.keys()
+    assert {each.folder.name for each in PROTOCOLS} == folders == modules().keys()
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=ident)
@@ -129,52 +103,54 @@ def test_it_has_a_formula_and_prose_in_three_paragraphs(marked: Marked) -> None:
 
 @pytest.mark.parametrize("marked", MARKED, ids=ident)
 def test_what_its_prose_refers_to_exists(marked: Marked) -> None:
-    folder = marked.protocol.folder
-    for name in re.findall(r"\b(MC\w+_\w+)", marked.prose):
-        assert (folder / f"{name}.cfg").is_file()
+    models = {each.name for each in marked.protocol.runs}
+    assert set(re.findall(r"\b(MC\w+_\w+)", marked.prose)) <= models
 
 
 @pytest.mark.parametrize("marked", CHECKED, ids=ident)
 def test_a_broken_model_violates_it(marked: Marked) -> None:
-    names = (marked.name, f"{marked.name}Prop")
-    assert any(violated in names for violated in marked.violated_by("mutant"))
+    assert marked.violated_by("mutant")
 
 
 @pytest.mark.parametrize("marked", CHECKED, ids=ident)
 def test_the_healthy_model_reaches_what_it_speaks_of(marked: Marked) -> None:
-    assert marked.violated_by("twin") == [f"{marked.name}Reach"]
+    assert marked.violated_by("twin") == {f"{marked.name}Reach"}
 
 
 @pytest.mark.parametrize("marked", CHECKED, ids=ident)
 def test_a_model_checks_it_and_it_holds(marked: Marked) -> None:
-    listed = re.compile(rf"^    {marked.name}(Prop)?$", re.MULTILINE)
-    assert any(listed.search(text) for text in marked.protocol.healthy())
+    listed = {name for run in marked.protocol.healthy() for name in (*run.invariants, *run.properties)}
+    assert listed & {marked.name, f"{marked.name}Prop"}
 
 
 @pytest.mark.parametrize(
-    ("folder", "constant", "safe"),
+    ("folder", "constant", "values", "safe"),
     [
-        ("offset_commit", 'Rule = "generation"', "NoZombieAccepted"),
-        ("offset_commit", 'Rule = "strict"', "NoZombieAccepted"),
-        ("offset_commit", 'Rule = "member_revocation"', "NoZombieAccepted"),
-        ("offset_commit", 'Rule = "partition_revocation"', "NoZombieAccepted"),
-        ("offset_commit", 'Rule = "assignment_epoch"', "NoZombieAccepted"),
-        *(
-            ("producer_epoch", f'Release = "{release}"', "StaleEpochNeverBumped")
-            for release in ("kip_360", "3.9", "4.0", "4.1", "4.2", "4.3")
+        (
+            *("offset_commit", "Rule"),
+            {"generation", "strict", "member_revocation", "partition_revocation", "assignment_epoch"},
+            "NoZombieAccepted",
+        ),
+        (
+            *("producer_epoch", "Release"),
+            {"kip_360", "3.9", "4.0", "4.1", "4.2", "4.3"},
+            "StaleEpochNeverBumped",
         ),
     ],
 )
-def test_a_coordinator_with_each_rule_lets_no_zombie_through(folder: str, constant: str, safe: str) -> None:
+def test_a_coordinator_with_each_rule_lets_no_zombie_through(
+    folder: str, constant: str, values: set[str], safe: str
+) -> None:
     (protocol,) = (each for each in PROTOCOLS if each.folder.name == folder)
-    assert any(f"    {constant}\n" in text and f"\n    {safe}\n" in text for text in protocol.healthy())
+    assert values <= {each.constants.get(constant) for each in protocol.healthy() if safe in each.invariants}
 
 
 @pytest.mark.parametrize("marked", CHECKED, ids=ident)
 def test_a_trace_satisfies_it_and_a_planted_violation_breaks_it(marked: Marked) -> None:
-    for verdict in ("holds", "violated"):
-        path = marked.protocol.folder / "traces" / marked.id / f"{verdict}.json"
-        trace = json.loads(path.read_text(encoding="utf-8"))
+    path = marked.protocol.folder / "traces" / f"{marked.id}.json"
+    traces = json.loads(path.read_text(encoding="utf-8"))
+    assert list(traces) == ["holds", "violated"]
+    for trace in traces.values():
         positions = [state["position"] for state in trace["states"]]
         assert trace["about"]
         assert 2 <= len(positions) <= 5
@@ -188,20 +164,44 @@ def test_the_person_on_call_has_a_page(marked: Marked) -> None:
     assert "On call" in page
 
 
-@pytest.mark.parametrize("marked", MARKED, ids=ident)
-def test_the_readme_lists_it(marked: Marked) -> None:
-    assert f"| `{marked.id}` | `{marked.name}` |" in marked.protocol.readme
+@pytest.mark.parametrize("protocol", PROTOCOLS, ids=ident)
+def test_the_tables_of_its_readme_are_current(protocol: Protocol) -> None:
+    folder = protocol.folder
+    marked = [each for each in definitions() if each.module == modules()[folder.name]]
+    written = (folder / "README.md").read_text(encoding="utf-8")
+    assert written == readme(folder, marked), "`make compile` writes the tables"
 
 
-@pytest.mark.parametrize("listed", FINDINGS, ids=ident)
-def test_the_readme_states_what_tlc_found(listed: Run) -> None:
-    found = listed.entry
-    said = f"violates `{found['violates']}`" if found["violates"] else "holds"
-    assert f"| `{found['cfg']}` | {said} | {listed.states} |" in listed.protocol.readme
+@pytest.mark.parametrize("protocol", PROTOCOLS, ids=ident)
+def test_every_planted_fault_is_run(protocol: Protocol) -> None:
+    defined = {
+        (path.stem, name)
+        for path in protocol.folder.glob("Broken*.tla")
+        for name in re.findall(r"^(\w+)(?:\([^)]*\))? ==", path.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    used = {(each.module, name) for each in protocol.runs for name in each.overrides.values()}
+    helpers = {("BrokenProducerEpoch", "Recover")}
+    assert defined - helpers == used
 
 
-@pytest.mark.parametrize("listed", MUTANTS, ids=ident)
-def test_the_readme_lists_every_planted_fault(listed: Run) -> None:
-    found = listed.entry
-    row = f"| `{found['cfg']}` | `{found['violates']}` | {listed.states} | {found['about']} |"
-    assert row in listed.protocol.readme
+@pytest.mark.parametrize("protocol", PROTOCOLS, ids=ident)
+def test_of_each_bound_it_is_said_what_it_hides(protocol: Protocol) -> None:
+    manifest = read_manifest(protocol.folder)
+    constants = {
+        name: value for base in manifest["bases"].values() for name, value in base["constants"].items()
+    }
+    bounds = {name for name, value in constants.items() if isinstance(value, list) or type(value) is int}
+    assert manifest["bounds"].keys() == bounds
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS, ids=ident)
+def test_a_folder_can_be_looked_over(protocol: Protocol) -> None:
+    """Beyond this, only the manifest could say what is there."""
+    files = [path for path in protocol.folder.rglob("*") if path.is_file()]
+    assert len(files) <= 100
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS, ids=ident)
+def test_no_name_stands_for_two_runs_or_bases(protocol: Protocol) -> None:
+    names = [*read_manifest(protocol.folder)["bases"], *(each.name for each in protocol.runs)]
+    assert len(set(names)) == len(names)

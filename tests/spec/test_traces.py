@@ -57,8 +57,8 @@ class Protocol:
 
     def stored(self, identifier: str, kind: str) -> dict[str, Any]:
         """One of them."""
-        text = (self.folder / "traces" / identifier / f"{kind}.json").read_text(encoding="utf-8")
-        return dict(json.loads(text))
+        text = (self.folder / "traces" / f"{identifier}.json").read_text(encoding="utf-8")
+        return dict(json.loads(text)[kind])
 
 
 OFFSET_COMMIT = Protocol(

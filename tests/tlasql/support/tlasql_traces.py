@@ -108,8 +108,9 @@ class Tables:
 def stored_traces(folder: Path) -> dict[str, list[State]]:
     """``<id>/<holds or violated>`` -> states, for every trace below ``folder``."""
     return {
-        f"{path.parent.name}/{path.stem}": json.loads(path.read_text(encoding="utf-8"))["states"]
-        for path in sorted(folder.glob("*/*.json"))
+        f"{path.stem}/{kind}": trace["states"]
+        for path in sorted(folder.glob("*.json"))
+        for kind, trace in json.loads(path.read_text(encoding="utf-8")).items()
     }
 
 

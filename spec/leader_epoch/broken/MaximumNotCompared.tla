@@ -1,7 +1,0 @@
-------------------------- MODULE MaximumNotCompared -------------------------
-\* A client of the proposal does not look at the maximum.
-EXTENDS MCLeaderEpoch
-
-BrokenOlderMaximum(w) == FALSE
-
-=============================================================================

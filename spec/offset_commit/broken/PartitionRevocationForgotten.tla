@@ -1,7 +1,0 @@
--------------------- MODULE PartitionRevocationForgotten --------------------
-\* Nothing remembers at which epoch a partition was revoked.
-EXTENDS MCOffsetCommit
-
-BrokenPartitionRevocationEpochsAfter(m) == partitionRevocationEpoch[m]
-
-=============================================================================

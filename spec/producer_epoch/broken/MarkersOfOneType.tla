@@ -1,7 +1,0 @@
--------------------------- MODULE MarkersOfOneType --------------------------
-\* Every marker is a COMMIT.
-EXTENDS MCProducerEpoch
-
-BrokenMarkerFor(p) == [Marker(p) EXCEPT !.type = "COMMIT"]
-
-=============================================================================

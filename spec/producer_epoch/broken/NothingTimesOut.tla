@@ -1,7 +1,0 @@
-------------------------- MODULE NothingTimesOut -------------------------
-\* The coordinator aborts nothing for its age.
-EXTENDS MCProducerEpoch
-
-BrokenTimeOut == FALSE
-
-==========================================================================

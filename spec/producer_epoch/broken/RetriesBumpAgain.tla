@@ -1,7 +1,0 @@
--------------------------- MODULE RetriesBumpAgain --------------------------
-\* A retry is given a further epoch.
-EXTENDS MCProducerEpoch
-
-BrokenRetriedEpoch == Epoch + 1
-
-=============================================================================

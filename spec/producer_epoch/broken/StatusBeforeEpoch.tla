@@ -1,7 +1,0 @@
-------------------------- MODULE StatusBeforeEpoch --------------------------
-\* A coordinator of the proposal looks at the status before it compares epochs.
-EXTENDS MCProducerEpoch
-
-BrokenDecide(q) == IF Closed THEN DecideAsProposed(q) ELSE Waiting("")
-
-=============================================================================
