@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 
 from fencepost.spec.manifest import Run, runs
 
+SPEC = Path(__file__).resolve().parents[2] / "spec"
 BASE = {
     "specification": "Spec",
     "constants": {
@@ -95,3 +98,16 @@ def test_an_entry_that_says_nonsense_is_refused(tmp_path: Path, entry: dict[str,
     (tmp_path / "M.tla").write_text("", encoding="utf-8")
     with pytest.raises(ValueError, match=r"manifest\.json: " + said):
         read(tmp_path, entry)
+
+
+def test_one_run_is_printed_by_its_name() -> None:
+    (run,) = (each for each in runs(SPEC / "producer_epoch") if each.name == "AnswersByTheProposal")
+    printed = [
+        subprocess.run(
+            [sys.executable, "-m", "fencepost.spec", "cfg", name], capture_output=True, text=True, check=False
+        )
+        for name in ("producer_epoch/AnswersByTheProposal", "AnswersByTheProposal")
+    ]
+    assert [each.returncode for each in printed] == [0, 1]
+    assert printed[0].stdout == run.configuration()
+    assert "one of ownership_claim/AnswersByTheProposal, producer_epoch/AnswersBy" in printed[1].stderr

@@ -7,15 +7,13 @@ A NAME that two protocols have is written PROTOCOL/NAME.
 
 import sys
 
-from fencepost.definitions import definitions, modules
 from fencepost.places import project_folder
 from fencepost.spec.check import check
 from fencepost.spec.manifest import Run, runs
-from fencepost.spec.readme import readme
 from tlasql.tlc import TlcError
 
-SPEC = project_folder("spec")
-RUNS = {f"{name}/{run.name}": run for name in modules() for run in runs(SPEC / name)}
+FOLDERS = [path.parent for path in sorted(project_folder("spec").glob("*/manifest.json"))]
+RUNS = {f"{folder.name}/{run.name}": run for folder in FOLDERS for run in runs(folder)}
 
 
 def called(name: str) -> Run:
@@ -42,9 +40,11 @@ match sys.argv[1:]:
         if result.violated != run.violates:
             sys.exit(f"{name}: the manifest says: {run.violates or 'nothing'} is violated")
     case ["readme"]:
-        for name, module in modules().items():
-            marked = [each for each in definitions() if each.module == module]
-            text = readme(SPEC / name, marked)
-            (SPEC / name / "README.md").write_text(text, encoding="utf-8")
+        # this imports every protocol
+        from fencepost.spec.readme import readme
+
+        for folder in FOLDERS:
+            text = readme(folder)
+            (folder / "README.md").write_text(text, encoding="utf-8")
     case _:
         sys.exit(f"usage: {__doc__}")

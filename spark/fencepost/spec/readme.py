@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fencepost.definitions import Definition
+from fencepost.definitions import Definition, definitions, modules
 from fencepost.spec.manifest import Run, read, runs
 
 GENERATED = (
@@ -15,7 +15,7 @@ GENERATED = (
 )
 
 
-def readme(folder: Path, definitions: list[Definition]) -> str:
+def readme(folder: Path) -> str:
     """The README of the specification in ``folder``: what is written by hand there, and the tables after it.
 
     Raises ValueError where the line GENERATED is missing.
@@ -25,13 +25,14 @@ def readme(folder: Path, definitions: list[Definition]) -> str:
     if not line:
         raise ValueError(f"{path}: the tables come after this line, which is missing: {GENERATED}")
     found = runs(folder)
-    parts = [_marked(definitions, found), _bounds(read(folder), found), _models(found), _faults(found)]
+    marked = [each for each in definitions() if each.module == modules()[folder.name]]
+    parts = [_marked(marked, found), _bounds(read(folder), found), _models(found), _faults(found)]
     return told + line + "".join(f"\n{part}" for part in parts)
 
 
-def _marked(definitions: list[Definition], found: list[Run]) -> str:
+def _marked(marked: list[Definition], found: list[Run]) -> str:
     rows: list[tuple[str, ...]] = []
-    for each in definitions:
+    for each in marked:
         faults = [run.name for run in found if run.kind == "mutant" and run.definition == each.name]
         page = f"[`{each.id}`](../../docs/invariants/{each.id}.md)"
         cells = (page, f"`{each.name}`", each.kind, each.severity or "", _names(faults))
