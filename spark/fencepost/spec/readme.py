@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,9 @@ def readme(folder: Path) -> str:
     told, line, _ = path.read_text(encoding="utf-8").partition(GENERATED)
     if not line:
         raise ValueError(f"{path}: the tables come after this line, which is missing: {GENERATED}")
-    found = runs(folder)
+    manifest, found = read(folder), runs(folder)
     marked = [each for each in definitions() if each.module == modules()[folder.name]]
-    parts = [_marked(marked, found), _bounds(read(folder), found), _models(found), _faults(found)]
+    parts = [_marked(marked, found), _bounds(manifest, found), _models(manifest, found), _faults(found)]
     return told + line + "".join(f"\n{part}" for part in parts)
 
 
@@ -41,24 +42,41 @@ def _marked(marked: list[Definition], found: list[Run]) -> str:
 
 
 def _bounds(manifest: dict[str, Any], found: list[Run]) -> str:
-    """Sets are counted."""
     rows: list[tuple[str, ...]] = []
     for constant, hides in manifest["bounds"].items():
-        values = [run.constants[constant] for run in _explored(found) if constant in run.constants]
-        sizes = sorted({len(value) if isinstance(value, list) else value for value in values})
-        rows.append((f"`{constant}`", ", ".join(map(str, sizes)), hides))
+        sizes = [str(size) for size, _ in _sizes(constant, found).most_common()]
+        rows.append((f"`{constant}`", ", ".join(sizes), hides))
     rows += [("–", "", each) for each in manifest["beyond"]]
-    return _table("What the bounds hide", ("constant", "in the models", "what no model shows"), rows)
+    head = ("constant", "in the models, the commonest first", "what no model shows")
+    return _table("What the bounds hide", head, rows)
 
 
-def _models(found: list[Run]) -> str:
+def _models(manifest: dict[str, Any], found: list[Run]) -> str:
     rows: list[tuple[str, ...]] = []
     for run in _explored(found):
         result = f"violates `{run.violates}`" if run.violates else "holds"
         seconds = f"{run.seconds:.0f}" + (" (`make large`)" if run.large else "")
-        rows.append((f"`{run.name}`", result, _distinct(run), seconds, run.about))
-    head = ("model", "result", "distinct states", "seconds", "what it shows")
+        bounds = _unusual(run, [each for each in found if each.module == run.module], manifest["bounds"])
+        rows.append((f"`{run.name}`", result, _distinct(run), seconds, bounds, run.about))
+    head = ("model", "result", "distinct states", "seconds", "bounds that differ from most", "what it shows")
     return _table("What TLC finds", head, rows)
+
+
+def _unusual(run: Run, found: list[Run], bounds: Iterable[str]) -> str:
+    """The bounds of a model, where most models of its module have others."""
+    said = []
+    for constant in bounds:
+        if constant in run.constants:
+            ((usual, _),) = _sizes(constant, found).most_common(1)
+            (size,) = _sizes(constant, [run])
+            said += [f"`{constant}` {size}"] if size != usual else []
+    return ", ".join(said)
+
+
+def _sizes(constant: str, found: list[Run]) -> Counter[int]:
+    """How many models have which value; of sets, which size."""
+    values = [run.constants[constant] for run in _explored(found) if constant in run.constants]
+    return Counter(len(value) if isinstance(value, list) else value for value in values)
 
 
 def _faults(found: list[Run]) -> str:
@@ -84,5 +102,5 @@ def _names(names: list[str]) -> str:
 
 
 def _table(title: str, head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    lines = [head, ("---",) * len(head), *rows]
-    return f"## {title}\n\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    cells = [[cell.replace("|", "\\|") for cell in line] for line in (head, ("---",) * len(head), *rows)]
+    return f"## {title}\n\n" + "".join(f"| {' | '.join(line)} |\n" for line in cells)
