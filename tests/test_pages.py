@@ -11,6 +11,8 @@ from urllib.parse import unquote
 
 import pytest
 
+from fencepost.marts.page import with_list
+
 ROOT = Path(__file__).resolve().parents[1]
 MOST_WORDS = {"docs/architecture.md": 2_500}
 _FENCED = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
@@ -72,3 +74,11 @@ def test_every_module_that_a_page_names_exists() -> None:
 def test_pages_stay_short(page: str) -> None:
     """What only the reader of one folder needs belongs into the README of that folder."""
     assert len((ROOT / page).read_text(encoding="utf-8").split()) <= MOST_WORDS[page]
+
+
+def test_the_list_of_marts_is_what_their_yaml_says() -> None:
+    """`make compile` writes it."""
+    page = (ROOT / "docs" / "marts.md").read_text(encoding="utf-8")
+    assert with_list(page, ROOT / "dbt" / "models") == page
+    models = {path.stem for path in (ROOT / "dbt" / "models").glob("*/fct_*.sql")}
+    assert set(re.findall(r"^\| `marts\.(\w+)`", page, re.MULTILINE)) == models
