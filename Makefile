@@ -74,7 +74,7 @@ captures: .venv/ready java jars $(if $(RECORD),,jars-kafka-4.1.2 jars-kafka-4.0.
 	@$(BIN)/python tests/lab/record.py $(RECORD)
 
 BENCH ?=
-bench: .venv/ready java jars ## Measure against kafka-dump-log and the machine, in one run (BENCH=--smallest to see that each measurement runs)
+bench: .venv/ready java jars ## Measure against kafka-dump-log and the machine, in one run, and write docs/performance.md (BENCH=--smallest: only to see that each runs)
 	@$(BIN)/python bench/run.py $(BENCH)
 
 targets: .venv/ready ## Start each of these targets once, at its smallest size

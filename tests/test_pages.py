@@ -11,7 +11,10 @@ from urllib.parse import unquote
 
 import pytest
 
+from fencepost.cli import EXIT_CODES
 from fencepost.marts.page import with_list
+from fencepost.settings.file import _File
+from fencepost.settings.model import Broker, Client, Cluster
 
 ROOT = Path(__file__).resolve().parents[1]
 MOST_WORDS = {"docs/architecture.md": 2_500}
@@ -82,3 +85,16 @@ def test_the_list_of_marts_is_what_their_yaml_says() -> None:
     assert with_list(page, ROOT / "dbt" / "models") == page
     models = {path.stem for path in (ROOT / "dbt" / "models").glob("*/fct_*.sql")}
     assert set(re.findall(r"^\| `marts\.(\w+)`", page, re.MULTILINE)) == models
+
+
+def test_every_key_and_every_exit_code_is_explained() -> None:
+    page = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
+    tables = [each.annotation for each in _File.model_fields.values()]
+    fields = [each.model_fields for each in tables if hasattr(each, "model_fields")]
+    fields += [each.__pydantic_fields__ for each in (Cluster, Broker, Client)]
+    keys = {field.alias or name for each in fields for name, field in each.items()} | {*_File.model_fields}
+    assert len(keys) > 20
+    assert {each for each in keys if not re.search(rf"\b{each}\b", page)} == set()
+    codes = re.findall(r"(?:^Exit codes:|;) (\d+) ", EXIT_CODES)
+    assert len(codes) == 5
+    assert {each for each in codes if not re.search(rf"^\| {each} \|", page, re.MULTILINE)} == set()
