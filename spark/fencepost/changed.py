@@ -1,4 +1,6 @@
-"""From which chapter on a table is not what it was: Iceberg's lists of files tell, and no file is opened."""
+"""Finds the first chapter in which a table has changed since a snapshot. Iceberg's lists of files are enough:
+no file is opened.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What an audit says of each definition and of each cluster, for the report, the gate and the alert alike."""
+"""Decides the outcome of an audit: PASSED, FAILED or NOT JUDGED for each cluster, from the status of each
+definition. Report, gate, alert and exit code all use it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""By how much a broker's request log has another clock than its records, in words: which zone would fit."""
+"""The difference between the clock of a broker's request log and that of its records, in words, with the time
+zone that would fit.
+"""
 
 from __future__ import annotations
 

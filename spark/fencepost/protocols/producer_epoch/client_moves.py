@@ -1,5 +1,5 @@
-"""Which records of a transactional id moved its epoch on, as one of its clients sees them: its own requests,
-or somebody else.
+"""The records that gave a transactional id another epoch, as one of its clients sees them: it requested the
+change itself, or somebody else did.
 
 A client presents the newest epoch that it was given. So where no line tells the epoch that it presented, only
 somebody else can have ended that epoch.

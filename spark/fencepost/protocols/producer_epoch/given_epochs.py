@@ -1,5 +1,5 @@
-"""Which clients were given each producer id and epoch of a transactional id, and whether another one ended a
-transaction with them.
+"""The clients that were given each producer id and epoch of a transactional id, and whether another client
+ended a transaction with them.
 """
 
 from __future__ import annotations
