@@ -76,8 +76,9 @@ class ClientMoves:
         """Whether the client had been given the epoch that a record made before it sent a request; None if
         that is not known.
 
-        Who asks for what somebody else has done already is granted it, too: an EndTxn if the transaction has
-        ended so, an InitProducerId if it presents the last epoch. That line may be missing.
+        A request for something that another client has done already is granted, too: an EndTxn if the
+        transaction has ended in that way, an InitProducerId if it presents the last epoch. Its line may be
+        missing.
         """
         answers = self._given.get(_identity(move), [])
         before = {self._was_answered_before(each, request) for each in answers}
