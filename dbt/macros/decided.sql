@@ -1,5 +1,5 @@
-{#- What decisions give for each record of the set they are about, side by side; null where that is unknown, for the
-    reason of the first of them. -#}
+{#- One row for each record that the decisions are about, with a column for each outcome: null where it is unknown.
+    `unknown_reason` is the reason of the first decision that is unknown. -#}
 {% macro decided(decisions, subject) -%}
     select
         cluster,

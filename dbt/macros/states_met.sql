@@ -1,4 +1,4 @@
-{#- What the states that a request may have met agree on: one row per request, or part of one (`key`). -#}
+{#- One row for each request, or part of one (`key`), with the values that all states have which it may have met. -#}
 {% macro states_met(table, key) -%}
     select
         cluster,

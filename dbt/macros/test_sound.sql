@@ -2,7 +2,7 @@
 
     never_null   columns without nulls
     grain        columns that no two rows share
-    conditions   {name: condition}, each true on every row (one that cannot be told is not)
+    conditions   {name: condition}, each true on every row (a null is not)
 
 Beside them, of each column whose `meta` lists `values`: it has no other, null aside. Where a column is
 'unknown' for the reason in the row's `unknown_reason`, there is one.

@@ -1,5 +1,5 @@
-{#- In words, why no decision is known about a request of which the logs tell enough to look for one. `is_judged`:
-   whether the judge has seen it; `states`: how many states of the transactional id it may have met. -#}
+{#- Why the decision about a request is unknown, in words, if the logs have the request and its states. `is_judged`:
+   whether the judge has seen the request; `states`: how many states of the transactional id it may have met. -#}
 {% macro undecided_detail(is_judged, states) -%}
     case
         when not {{ is_judged }} then 'the request has not been judged'

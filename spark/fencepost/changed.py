@@ -1,4 +1,6 @@
-"""From which chapter on a table is not what it was: Iceberg's lists of files tell, and no file is opened."""
+"""Finds the first chapter in which a table has changed since a snapshot. Iceberg's lists of files are enough:
+no file is opened.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +27,11 @@ def earliest(found: Iterable[Since]) -> Since:
 
 
 def changed_since(table: Table, before: int | None) -> Since | None:
-    """What has changed since a snapshot; None: since the table was empty.
+    """The first chapter of each cluster that has changed since a snapshot; ``before``: None for the empty
+    table.
 
-    Gives None where it cannot be told: the snapshot has expired, rows have no chapter, a file lost some, or
-    the table is not partitioned by cluster and chapter.
+    Returns None if that is not known: the snapshot has expired, rows have no chapter, rows of a file were
+    deleted, or the table is not partitioned by cluster and chapter.
     """
     if before is not None and table.snapshot_by_id(before) is None:
         return None

@@ -1,4 +1,4 @@
-"""A violated verdict, judged again by TLC on the states of the lake it is about."""
+"""Has TLC judge a violated verdict again, on the states in the lake that the verdict is about."""
 
 from __future__ import annotations
 

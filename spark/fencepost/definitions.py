@@ -1,4 +1,4 @@
-"""What ``tlasql compile`` made of the specifications: committed in the folder ``compiled`` of each protocol.
+"""The compiled definitions: ``tlasql compile`` writes them into the folder ``compiled`` of each protocol.
 
 Each definition is there as Spark's SQL, to be read and run by itself; what the judge runs is in ``duckdb``.
 """

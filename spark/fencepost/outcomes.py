@@ -1,4 +1,6 @@
-"""What an audit says of each definition and of each cluster, for the report, the gate and the alert alike."""
+"""Decides the outcome of an audit: PASSED, FAILED or NOT JUDGED for each cluster, from the status of each
+definition. Report, gate, alert and exit code all use it.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ STATUS_WORDS = {
     "unknown": "unknown: nothing could be told wherever something may have put them to the test",
     "not_exercised": "not exercised: nothing in the evidence put them to the test",
 }
-"""What each status of a definition in ``verdicts.coverage`` means; a violated one is told by itself."""
+"""The meaning of each status of a definition in ``verdicts.coverage`` but ``violated``."""
 
 PASSED, FAILED, NOT_JUDGED = "PASSED", "FAILED", "NOT JUDGED"
 
@@ -55,12 +57,12 @@ class Outcome:
 
     @property
     def is_judged(self) -> bool:
-        """Whether it could be told anywhere, where something put it to the test."""
+        """Whether it is known anywhere that it holds or that it is violated."""
         return self.holds > 0 or self.violated > 0
 
     @property
     def is_judged_nowhere(self) -> bool:
-        """Whether something put it to the test, and it could be told in no case."""
+        """Whether something put it to the test, and its value is unknown each time."""
         return self.exercised > 0 and not self.is_judged
 
 

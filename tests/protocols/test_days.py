@@ -17,7 +17,7 @@ OTHERWISE = {
     # what was long ago bounds what a broker had applied
     "silver.metadata_answers": {"max_partition_epoch", "from_position"},
 }
-"""Columns that chapters may know better or less well; docs/architecture.md says when."""
+"""Columns that chapters may know better or less well; spark/fencepost/replay/README.md says when."""
 
 
 def test_days_are_as_one_history(captures: Path, tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
-"""Collects the correlation ids of all request lines, whether the lines are kept or not: so it shows which
-requests of a client have no line.
+"""Collects the correlation ids of all request lines, also of lines that are not kept. A missing id shows that
+a line is missing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The decision of the gate: whether the run passes, and what has to be told of it."""
+"""The decision of the gate: whether the run passes, and which definitions the summary and the alert name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A query of Spark's SQL in DuckDB's."""
+"""A query in Spark's SQL, translated to DuckDB's."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ def stored_snapshots(catalog: Catalog) -> set[tuple[str, int]]:
 
 
 def _delete(catalog: Catalog, where: Where) -> None:
-    # first the rows that tell which snapshots there are: without them nobody reads the others
+    # HANDED_DOWN first: snapshots are found by its partitions, so the rest of a deleted one is not read
     for table in (HANDED_DOWN, *COMPACTED):
         lake.delete(catalog, table, where)
 

@@ -1,4 +1,6 @@
-"""The correlation ids of a client's requests that have a line in any broker's log: so missing lines show."""
+"""The correlation ids of a client's lines in the logs of all brokers. A missing id shows that a line is
+missing.
+"""
 
 from __future__ import annotations
 

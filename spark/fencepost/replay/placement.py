@@ -1,4 +1,4 @@
-"""The partition of a coordinators' topic that has a key: a group, or a transactional id."""
+"""Computes the partition of a coordinators' topic in which a group or a transactional id has its records."""
 
 from __future__ import annotations
 

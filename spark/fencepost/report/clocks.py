@@ -1,4 +1,6 @@
-"""By how much a broker's request log has another clock than its records, in words: which zone would fit."""
+"""The difference between the clock of a broker's request log and that of its records, in words, with the time
+zone that would fit.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from fencepost.report.episodes import Row
 CLOCKS = "marts.fct_request_clocks"
 _QUARTER = timedelta(minutes=15)
 _INEXACT = timedelta(seconds=30)
-"""Zones differ by quarters of an hour. What else is left is no zone's."""
+"""Zones differ by quarters of an hour. A difference further from a quarter than this has another cause."""
 _MOST = timedelta(hours=15)
 _MANY = 4
 _FEW = 20

@@ -1,4 +1,6 @@
-"""What is wrong with a cluster's evidence, in words: no finding is worth more than what it rests on."""
+"""The faults of a cluster's evidence, in words. They come before all findings, which are worth no more than
+the evidence.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Why something is unknown, in words: the longer form of the report, and a part of the story of a verdict."""
+"""The reasons why something is unknown, in words: for the longer form of the report, and for the story of a
+verdict.
+"""
 
 from __future__ import annotations
 

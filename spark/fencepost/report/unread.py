@@ -1,4 +1,4 @@
-"""Evidence of a cluster that is missing or could not be read, in words: no verdict rests on it."""
+"""The evidence of a cluster that is missing or could not be read, in words. No verdict rests on it."""
 
 from __future__ import annotations
 

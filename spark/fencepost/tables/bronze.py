@@ -1,4 +1,4 @@
-"""What was written: the logs as Arrow and Spark see them."""
+"""The tables of bronze: the logs of brokers and clients as they were written."""
 
 from __future__ import annotations
 

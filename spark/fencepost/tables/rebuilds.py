@@ -1,4 +1,6 @@
-"""What a rebuild notes of itself: the chapters of history, with what each begins, and what is missing."""
+"""The tables in which a rebuild notes its own state: the chapters, the snapshots with which they begin, and
+the evidence that is missing.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a table of the lake is, and the columns that many share."""
+"""Declares a table of the lake: its name, columns and key, and how its rows relate to chapters of history."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ARROW = {
 
 
 CHAPTER = "chapter"
-"""The column of silver that says in which chapter a row was over: its begin in ms, 0 for the first."""
+"""The column of silver with the begin of the chapter in which a row ended, in ms; 0 for the first chapter."""
 
 
 @dataclass(frozen=True)
@@ -43,29 +43,32 @@ class Table:
     offset_column: str | None = None
     """Of bronze: the column of the offset that a row tells of, in the log of its topic and partition."""
     end_columns: tuple[str, ...] = ()
-    """Of silver: the column of the time at which a row is over, null while it goes on (of several the first
-    that is not null). Where none is named, ``to_time``.
+    """Of silver: the column of the time at which a row ends, null while it goes on. Of several columns the
+    first that is not null counts. If none is named, it is ``to_time``.
     """
     ends_with: tuple[Table, str] | None = None
-    """Of silver: the table and the column of the row that this one is over with."""
+    """Of silver: another table, and a column of both. A row ends with the row of the same value there."""
 
     is_bookkeeping: bool = False
-    """Of silver: it tells how silver was rebuilt."""
+    """Of silver: its rows say how silver was rebuilt."""
     stays_open: bool = False
-    """Of silver: a row that the evidence does not mention any more has not ended."""
+    """Of silver: a row goes on although the chapter's evidence does not mention it."""
 
     begin_columns: tuple[str, ...] = ()
-    """Of silver: columns that tell how a row began. Who sees it begin knows them best: of what led to it, the
-    chapters after that see but a part.
+    """Of silver: columns about how a row began. The chapter in which the row began has the evidence about
+    that. Later chapters see only a part of it, so they take these columns from the chapter before.
     """
 
     handed_down_columns: tuple[str, ...] | None = None
-    """Of silver: the columns that only the chapter before may know of a row that goes on; None for any. All
-    else the rebuild knows, being told itself what was before (``Protocol.handed_down``).
+    """Of silver: the columns of a row that goes on which a chapter takes from the chapter before where it
+    does not know them itself; None: all columns. The rebuild computes all other columns itself, from what
+    the chapter before handed down to it (``Protocol.handed_down``).
     """
 
     open_row_columns: tuple[str, ...] = ()
-    """Of silver: columns that tell of a row that goes on; once it is over, what was known before is past."""
+    """Of silver: columns about a row that has not ended. They are not taken from the chapter before once the
+    row has ended.
+    """
 
     @property
     def dated_by(self) -> str | None:
@@ -99,12 +102,14 @@ class Table:
 
     @property
     def stored(self) -> dict[str, str]:
-        """``columns``, and CHAPTER where rows are kept by it: who does not ask for that does not see it."""
+        """``columns``, and CHAPTER where rows are kept by chapter. It is read only where it
+        is asked for by name.
+        """
         return {**self.columns, CHAPTER: "bigint"} if self.in_chapters else self.columns
 
     @property
     def stored_by(self) -> tuple[str, ...]:
-        """What it is partitioned by."""
+        """The columns by which the table is partitioned."""
         return ("cluster", CHAPTER) if self.in_chapters else self.partitioned_by
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What the specification says of it."""
+"""The tables of verdicts: what the specification says about the histories in silver."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Which offsets producers were told that their records have, in partitions whose last leader leads again."""
+"""The offsets that brokers acknowledged to producers, in partitions whose last leader leads again after an
+unclean election.
+"""
 
 from __future__ import annotations
 

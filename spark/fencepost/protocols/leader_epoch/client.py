@@ -72,7 +72,7 @@ class Position:
 @dataclass(slots=True)
 class Client:
     """One instance of a client: its cache, the newest offsets in its answers, and where it fetches. Without a
-    ``name`` it is whoever is at the other end of one connection; what it sent on others is not known.
+    ``name`` it is the client at the other end of one connection; what it sent on others is not known.
 
     ``numbering``: the correlation ids of all its lines. ``is_followed``: it counts its requests as a Java
     client does, from 0 over all its connections, so that a missing line shows. ``highest_id``: the highest

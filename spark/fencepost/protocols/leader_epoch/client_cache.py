@@ -140,13 +140,13 @@ class ClientCache:
             self.max_partition_epoch = highest if is_received and lowest == highest else None
 
     def use(self, topic: str, topic_id: str | None) -> None:
-        """Take a request that only a client that knows the topic, or this topic id, can send."""
+        """Take a request that a client sends only if it knows the topic, or this id of the topic."""
         of = self._topics.get(topic)
         if of is not None and of.in_doubt and not of.gone and of.shown_by in (ANY_USE, topic_id or NO_USE):
             of.in_doubt = of.shown_by is NO_USE
 
     def keep(self, topic: str, topic_id: str | None) -> None:
-        """Take a Fetch by topic id: only a client that keeps the topic has its id."""
+        """Take a Fetch by topic id. A client has the id of a topic only if its cache keeps the topic."""
         of = self._topics.get(topic)
         if of is not None and topic_id is not None and of.topic_id == topic_id and not of.gone:
             of.kept_in = self._answers

@@ -121,8 +121,8 @@ def replay_clients(
 
 
 def _of_readers(requests: pa.Table) -> pa.Table:
-    """The requests of client ids that sent more than commits: of the others it is not known what they
-    fetched.
+    """The requests of the client ids that sent other requests than commits. If only commits of a client id
+    are logged, no line shows what its clients fetched.
     """
     commits = pc.is_in(requests["api_key"], pa.array(COMMIT_APIS, pa.int32()))
     readers = pc.unique(requests.filter(pc.invert(commits))["client_id"])

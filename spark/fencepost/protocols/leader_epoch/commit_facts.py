@@ -1,4 +1,6 @@
-"""What the replay of groups must know of each cluster: where its metadata log was, and what lived there."""
+"""Facts about each cluster that the replay of groups needs: how far the metadata log was when offsets were
+committed, and which incarnations of topics lived then.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,8 @@ _KEPT = 1 << 14
 
 @dataclass(frozen=True)
 class Groups:
-    """What is known of the clusters of all groups. ``leaders``: by cluster, the id of the leader by
-    (topic id of ``__consumer_offsets``, partition, leader epoch).
+    """The evidence about the clusters of all groups. ``leaders``: by cluster, the id of the leader by (topic
+    id of ``__consumer_offsets``, partition, leader epoch).
     """
 
     known: Mapping[str, ClusterEvidence]
@@ -35,8 +37,8 @@ class Groups:
 
 
 class ClusterFacts:
-    """Looks up what lived in one cluster when offsets were committed. Many commits need the same result, so
-    results are cached.
+    """Looks up which incarnations lived in one cluster when offsets were committed. Many commits need the
+    same result, so results are cached.
     """
 
     def __init__(self, groups: Groups, name: str) -> None:

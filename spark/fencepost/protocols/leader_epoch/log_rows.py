@@ -38,7 +38,7 @@ class LogRows:
         answers: Sequence[Acknowledged] = (),
     ) -> None:
         """``rows`` collects the rows, by the table's name. ``cut``: what replicas truncated of the log;
-        ``answers``: what producers were told of it.
+        ``answers``: the offsets of it that brokers acknowledged to producers.
         """
         self._rows, self._log, self._metadata_epochs, self._cut = rows, log, metadata_epochs, cut
         self._answers = answers

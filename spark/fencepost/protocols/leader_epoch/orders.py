@@ -180,9 +180,9 @@ class _Closest:
 
 
 def _orders_of_answers(requests: pa.Table, known: Cluster) -> Iterator[Order | AppliedPosition]:
-    """The orders that answers about topics show. What an answer has, a controller wrote before. What it does
-    not have yet, its broker applied later, and then told the controller so in a heartbeat
-    (BrokerHeartbeatRequest.currentMetadataOffset).
+    """The orders that answers about topics show. A controller wrote a record before an answer has
+    it. If an answer lacks a record, its broker applied the record later, and said so to the controller in a
+    heartbeat (BrokerHeartbeatRequest.currentMetadataOffset).
 
     Brokers give the same answer again and again: of each broker only the first and the last time matter.
     """

@@ -199,11 +199,11 @@ class PartitionLog:
         return base is not None and offset - 1 <= base.to
 
     def has_all(self, answers: Sequence[Acknowledged], leader: int, begin: int | None) -> bool:
-        """Whether the log of a leader certainly has all that it acknowledged before it led again. What was
-        written since begins at ``begin``, None if nothing was.
+        """Whether the log of ``leader`` certainly has all records that it acknowledged before it led again.
+        ``begin``: the offset of the first batch that was written since; None if there is none.
 
-        The answer about the last records before ``begin`` shows that its request log goes so far. An offset
-        from there on that was told twice may have been given out twice.
+        The answer about the last batch before ``begin`` shows that the request log goes so far. If an offset
+        from ``begin`` on was acknowledged twice, two different batches may have had it.
         """
         if begin is None:
             begin = self._files.end_of(leader, self.place.topic, self.place.topic_id, self.place.partition)

@@ -288,11 +288,11 @@ class Answers:
         )
 
     def joins_of(self, broker_id: int, member_id: str) -> Sequence[Join]:
-        """Those of one member."""
+        """The JoinGroups of one member."""
         return self._joins_of.get((broker_id, member_id), ())
 
     def replacements(self, request: CommitRequest) -> Sequence[Join]:
-        """Those of other members with the group instance id that a commit presents."""
+        """The JoinGroups of other members with the group instance id that a commit presents."""
         if request.instance_id is None:
             return ()
         joins = self._joins_as.get((request.broker_id, request.instance_id), ())
@@ -303,7 +303,7 @@ class Answers:
         return self._signs.get((broker_id, member_id)) or Signs()
 
     def bounds(self, generation: Generation, broker_id: int) -> Bounds:
-        """What all answers of a broker show of a generation, later ones included."""
+        """The bounds on the time of a generation that all answers of a broker show, later ones included."""
         key = (generation, broker_id)
         if key not in self._bounds:
             self._bounds[key] = self._find_bounds(generation, broker_id)

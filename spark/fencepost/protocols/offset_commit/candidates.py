@@ -132,7 +132,7 @@ class RecordedRequests:
         self._places = [matches.records[name] for name in ("offset", "stretch", "leader_epoch")]
 
     def placed(self, numbers: Longs, states: GroupStates) -> tuple[PlacedRequests, Longs]:
-        """The placed ones of a group's requests (``numbers``), and the numbers of the others."""
+        """Of a group's requests (``numbers``): those with a place, and the numbers of those without one."""
         first = self._first[numbers]
         has = first < len(self._places[0])
         offset, stretch, leader_epoch = (column[first[has]] for column in self._places)

@@ -80,7 +80,7 @@ class RequestPlacement:
         """The numbers of the stored commits of which lines are missing."""
 
     def placed(self, numbers: Longs, states: GroupStates) -> tuple[PlacedRequests, Longs]:
-        """The ones of a group's requests that have a record of their own, and the numbers of the others."""
+        """Of a group's requests: those with a record of their own, and the numbers of the others."""
         return self._recorded.placed(numbers, states)
 
     def may_have_met_lost_records(self, request: CommitRequest) -> bool:

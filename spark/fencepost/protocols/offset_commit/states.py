@@ -137,9 +137,9 @@ def state_of_answers(answered: AnsweredEpoch, commit: Commit, assignment: Assign
 
 
 def note_revocations(state: State, commit: Commit, revocations: Revocations) -> None:
-    """Note what was revoked from a commit's member, by its answers. Only of a commit at the member's epoch:
-    what a member that joined again had before, answers do not tell, but it was at an earlier epoch. What it
-    was told to give up at this epoch may be pending revocation still.
+    """Note what was revoked from a commit's member, by the answers to it. This is done only for a commit at
+    the member's own epoch. Answers do not show what a member that joined again had before, but that was at an
+    earlier epoch. A partition that the member has to give up at this epoch may still be pending revocation.
     """
     epoch, key = state.member_epoch, commit.partition_key
     if key is None or commit.request.client_epoch != epoch:

@@ -1,6 +1,6 @@
-"""What a coordinator knows of a group of which its log shows no record.
+"""Groups that a coordinator has in memory although its log has no record of them.
 
-It has such a group if a member joined it (JoinGroup creates an empty classic group before anything is
+There is such a group if a member joined it (JoinGroup creates an empty classic group before anything is
 written), or if offsets were committed to it without members.
 """
 

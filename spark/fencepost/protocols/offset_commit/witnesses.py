@@ -102,8 +102,8 @@ class Witnesses:
     def state_before(self, request: CommitRequest) -> AnsweredEpoch | None:
         """The state that the member of a request had when it was decided; None if unknown.
 
-        It is certain if a later line shows it. Otherwise it follows from lines that are not there, and a log
-        may lack lines: it is told only if the broker's answer agrees.
+        It is certain if a later line shows it. Otherwise it follows from the absence of lines, and a log
+        may lack lines. Then it is returned only if the broker's answer agrees.
         """
         answered = self._answered.get(request.number)
         if answered is None or not answered.shown:

@@ -131,8 +131,8 @@ class StatesMet:
         ]
 
     def _fenced_later(self, join: Join, member_known: bool | None) -> bool | None:
-        """Whether another member took over the instance of this one while it waited for the others: then it
-        is told so in the end.
+        """Whether another member took over the instance of this one while it waited for the others. Then the
+        answer that it gets in the end says so.
         """
         if member_known:
             return False

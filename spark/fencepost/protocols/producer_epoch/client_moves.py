@@ -1,5 +1,5 @@
-"""Which records of a transactional id moved its epoch on, as one of its clients sees them: its own requests,
-or somebody else.
+"""The records that gave a transactional id another epoch, as one of its clients sees them: it requested the
+change itself, or somebody else did.
 
 A client presents the newest epoch that it was given. So where no line tells the epoch that it presented, only
 somebody else can have ended that epoch.
@@ -76,8 +76,9 @@ class ClientMoves:
         """Whether the client had been given the epoch that a record made before it sent a request; None if
         that is not known.
 
-        Who asks for what somebody else has done already is granted it, too: an EndTxn if the transaction has
-        ended so, an InitProducerId if it presents the last epoch. That line may be missing.
+        A request for something that another client has done already is granted, too: an EndTxn if the
+        transaction has ended in that way, an InitProducerId if it presents the last epoch. Its line may be
+        missing.
         """
         answers = self._given.get(_identity(move), [])
         before = {self._was_answered_before(each, request) for each in answers}

@@ -1,4 +1,4 @@
-"""What every task of the last step must know of all logs: how much of each of them is known."""
+"""Facts about all logs that every task of the last step needs: how much of each log is known."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class CoordinatorCoverage:
     counted_from: int = UNKNOWN
 
     def merge(self, other: CoordinatorCoverage) -> CoordinatorCoverage:
-        """What is known if either of two logs may be the one that counts."""
+        """The coverage that is certain if either of two logs may be that of the producer id's coordinator."""
         names = {each.transactional_id for each in (self, other) if each.transactional_id is not None}
         return CoordinatorCoverage(
             min(names, default=None),

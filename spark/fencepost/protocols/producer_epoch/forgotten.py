@@ -1,6 +1,4 @@
-"""What coordinators forgot because their log was deleted: the next coordinator refuses the producers that the
-log knew.
-"""
+"""The producers that coordinators forgot because their log was deleted: the next coordinator refuses them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Which clients were given each producer id and epoch of a transactional id, and whether another one ended a
-transaction with them.
+"""The clients that were given each producer id and epoch of a transactional id, and whether another client
+ended a transaction with them.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ _IdAndEpoch = tuple[int | None, int | None]
 _Given = dict[_IdAndEpoch, tuple[GivenEpoch, ...]]
 
 GivenEpochs = Mapping[_IdAndEpoch, tuple[GivenEpoch, ...]]
-"""By producer id and epoch the clients that were given it, in the order of the log; where the log does not
-tell who was the first, after one without a name those that answers to InitProducerId show (at offset -1).
+"""By producer id and epoch, the clients that were given it, in the order of the log. If the log does not have
+the first of them, one without a name stands first, and behind it those that answers to InitProducerId show
+(at offset -1).
 """
 
 

@@ -85,7 +85,7 @@ class Initialisers:
         return NEW_INSTANCE if init.transaction_timeout_ms in self._timeouts else INITIALISED
 
     def is_used(self, pair: _Pair) -> bool:
-        """Whether whoever was given this pair wrote with it, or had another request accepted."""
+        """Whether a client that was given this pair wrote with it, or had another request accepted."""
         return pair in self._used
 
 

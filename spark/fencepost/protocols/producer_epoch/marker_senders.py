@@ -70,7 +70,7 @@ def senders(markers: Piece, sent: Piece, tolerance_ms: int) -> Senders:
     """Who sent the markers of a partition.
 
     ``markers``: ``producer_id``, ``producer_epoch``, ``type``, ``coordinator_epoch`` and ``timestamp_ms``;
-    ``sent``: SENT. A line of somebody else surely wrote a marker that is the only one with its content while
+    ``sent``: SENT. An operator's request surely wrote a marker if no other marker has its content while
     the request was handled. No coordinator has a negative epoch.
     """
     result = Senders(*(np.full(len(markers["type"]), UNKNOWN) for _ in Senders._fields))

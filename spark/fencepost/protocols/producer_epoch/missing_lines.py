@@ -1,5 +1,5 @@
-"""Whether lines of a transactional id's clients are missing: where nothing asked for what was written, a
-request whose line is missing may have.
+"""Whether request lines of a transactional id's clients are missing. If they are, a record that no line
+explains may come from a request whose line is missing.
 """
 
 from __future__ import annotations

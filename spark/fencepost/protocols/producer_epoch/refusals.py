@@ -184,7 +184,7 @@ class _BrokersRequests:
         self._tolerance_ms = tolerance_ms
 
     def during(self, producers_request: RequestRow) -> list[RequestRow]:
-        """Those that were made while a producer waited for an answer, of all partitions."""
+        """The requests that brokers made while a producer waited for its answer, about any partition."""
         if producers_request.transactional_id is None:
             return []
         latest = producers_request.responded_ms + self._tolerance_ms

@@ -1,0 +1,67 @@
+"""``python -m fencepost.marts.page MODELS PAGE``: lists the marts in a page, as dbt's YAML describes them.
+
+The list stands between two markers of the page; everything else there is written by hand.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+MARKERS = (
+    "<!-- generated from dbt/models by `make compile`; do not edit -->",
+    "<!-- end of what is generated -->",
+)
+_BETWEEN = re.compile(f"{re.escape(MARKERS[0])}\n.*?{re.escape(MARKERS[1])}", re.DOTALL)
+_ROW = re.compile(r"Grain: one row per (.*?)(?:\. |\.?$)")
+
+
+def with_list(page: str, models: Path) -> str:
+    """The text of a page with the present list. Raises ValueError if the page has no markers for it, or if a
+    model's description does not begin with its grain.
+    """
+    if not _BETWEEN.search(page):
+        raise ValueError(f"the page needs these two lines: {MARKERS[0]} and {MARKERS[1]}")
+    text = "\n".join([MARKERS[0], "", *_list(models), MARKERS[1]])
+    return _BETWEEN.sub(lambda _: text, page)
+
+
+def _list(models: Path) -> Iterator[str]:
+    for folder in sorted(each for each in models.iterdir() if each.is_dir()):
+        files = sorted(folder.glob("fct_*.yml"))
+        if not files:
+            continue
+        title = "all protocols" if folder.name == "shared" else folder.name.replace("_", " ")
+        yield from (f"**{title}** ([dbt/models/{folder.name}](../dbt/models/{folder.name}))", "")
+        yield from ("| mart | one row per | key |", "|---|---|---|")
+        for file in files:
+            for model in yaml.safe_load(file.read_text(encoding="utf-8"))["models"]:
+                yield _line(model)
+        yield ""
+
+
+def _line(model: dict[str, Any]) -> str:
+    described = " ".join(str(model["description"]).split())
+    row = _ROW.match(described)
+    if row is None:
+        raise ValueError(f"the description of {model['name']} does not begin with 'Grain: one row per '")
+    key = ", ".join(f"`{column}`" for column in _grain(model))
+    return f"| `marts.{model['name']}` | {row[1].replace('|', chr(92) + '|')} | {key} |"
+
+
+def _grain(model: dict[str, Any]) -> list[str]:
+    """The columns that no two rows share: those that the model's test names, or its own ``meta``."""
+    for test in model.get("data_tests", ()):
+        if grain := test.get("sound", {}).get("arguments", {}).get("grain"):
+            return list(grain)
+    return list(model["config"]["meta"]["grain"])
+
+
+if __name__ == "__main__":
+    written = Path(sys.argv[2])
+    written.write_text(with_list(written.read_text(encoding="utf-8"), Path(sys.argv[1])), encoding="utf-8")
