@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from zlib import crc32
 
@@ -15,8 +16,8 @@ from fencepost.engines.parts import Part, Rows
 from fencepost.engines.piece_files import PieceBuffer
 from fencepost.formats.arrow_stream import read, written
 
-SHUFFLED_BYTES = 8 << 20
-"""Rows are shuffled in pieces of about so many bytes."""
+SHUFFLED_BYTES = 64 << 20
+"""So many bytes of rows wait in a task, for all buckets together, before they are sent to their buckets."""
 
 Shuffled = tuple[str, bytes]
 """Some rows on their way to their bucket: the name of the evidence, and the rows."""
@@ -45,16 +46,24 @@ def into_buckets(parts: Sequence[tuple[str, Part]], buckets: int) -> Iterator[tu
     """The rows of parts, each with its name, in pieces with the bucket of their entities; rows without an
     entity are left out.
     """
-    waiting: dict[tuple[int, str], list[pa.Table]] = {}
+    waiting: defaultdict[tuple[int, str], list[pa.Table]] = defaultdict(list)
+    size = 0
     for name, part in parts:
         for piece in part.pieces():
             for bucket, rows in _by_bucket(piece, buckets):
-                own = waiting.setdefault((bucket, name), [])
-                own.append(rows)
-                if sum(each.nbytes for each in own) >= SHUFFLED_BYTES:
-                    yield bucket, (name, _packed(waiting.pop((bucket, name))))
-    for (bucket, name), own in waiting.items():
-        yield bucket, (name, _packed(own))
+                waiting[bucket, name].append(rows)
+            size += piece.nbytes
+            if size >= SHUFFLED_BYTES:
+                yield from _sent(waiting)
+                size = 0
+    yield from _sent(waiting)
+
+
+def _sent(waiting: dict[tuple[int, str], list[pa.Table]]) -> Iterator[tuple[int, Shuffled]]:
+    """The rows that wait, which then wait no more."""
+    while waiting:
+        (bucket, name), rows = waiting.popitem()
+        yield bucket, (name, _packed(rows))
 
 
 def _packed(rows: Sequence[pa.Table]) -> bytes:

@@ -107,8 +107,12 @@ class DuckEngine:
             yield group
 
     def give(self, name: str, rows: pa.Table) -> None:
-        """Register a few rows under ``name``."""
-        self.connection.register(name, rows)
+        """Store a few rows under ``name``, in place of any that had this name."""
+        # stored, not registered: of Arrow's rows DuckDB does not know how few they are, and joins them with
+        # millions of others by a table of the millions
+        self.connection.register("arriving", rows)
+        self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT * FROM arriving")
+        self.connection.unregister("arriving")
 
     def view(self, name: str, sql: str) -> None:
         """Define ``name`` as the rows of ``sql``, which are computed in each query that names them."""
