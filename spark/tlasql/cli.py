@@ -223,7 +223,7 @@ def _verify(files: Mapping[str, str], compiled: CompiledModule, root: Path) -> i
 
 def _leftovers(files: Mapping[str, str], compiled: CompiledModule, root: Path) -> list[Path]:
     """Generated files of definitions that are gone: those that name this module as their origin."""
-    origin = f"generated from {compiled.file.as_posix()}:"
+    origin = f" {compiled.file.as_posix()} by `tlasql compile`"
     found = []
     for kind in ("sql", "passes", "duckdb", "dbt_tests", "pages"):
         folder = compiled.mapping.outputs.get(kind)

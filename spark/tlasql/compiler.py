@@ -27,7 +27,7 @@ from tlasql.reach import Reach, reach
 from tlasql.reader import Declaration, Definition, Module
 from tlasql.records import plan_record, plan_records, records_of
 from tlasql.sany import export_xml
-from tlasql.source import block
+from tlasql.source import block, cited
 from tlasql.sql import decision_sql, verdict_sql
 from tlasql.sql_passes import Pass, passes
 from tlasql.states import plan_state
@@ -58,6 +58,15 @@ class Compiled:
     def reach(self, mapping: Mapping) -> Reach:
         """How far it looks."""
         return reach(self.frames, mapping)
+
+    @property
+    def conjuncts(self) -> dict[str, tuple[Location, ...]]:
+        """What a violation cites -> where that stands in the specification."""
+        found: dict[str, tuple[Location, ...]] = {}
+        for conjunct in (each for frame in self.frames for each in frame.conjuncts):
+            places = found.get(cited(conjunct), ())
+            found[cited(conjunct)] = tuple(dict.fromkeys((*places, conjunct.location)))
+        return found
 
     @property
     def formula(self) -> str:

@@ -24,12 +24,6 @@ class Location:
         begin, end = (other.line, other.column), (other.end_line, other.end_column)
         return self.file == other.file and begin <= (self.line, self.column) <= end
 
-    @property
-    def short(self) -> str:
-        """``Module:line``, as verdicts cite it."""
-        name = self.file.replace("\\", "/").rsplit("/", 1)[-1]
-        return f"{name.removesuffix('.tla')}:{self.line}"
-
 
 @dataclass(frozen=True, order=True)
 class Diagnostic:

@@ -30,13 +30,18 @@ def explanation(
         f"{definition.definition.location}",
         *(f"    {line}" for line in definition.formula.split("\n")),
         "",
-        f"False: {verdict['failed_conjunct']}",
+        f"False: {_placed(definition, verdict['failed_conjunct'])}",
     ]
     lines += [f"    {name} = {_shown(value)}" for name, value in witness.items()]
     lines += [f"    {name} = {_shown(v)}" for name, v in json.loads(verdict["values"] or "{}").items()]
     lines += _states(compiled, definition, window)
     lines += ["", f"Evidence: {verdict['evidence']}"]
     return "\n".join(lines)
+
+
+def _placed(definition: Compiled, conjunct: str) -> str:
+    places = definition.conjuncts.get(conjunct, ())
+    return f"{conjunct} ({', '.join(map(str, places))})" if places else conjunct
 
 
 def _states(compiled: CompiledModule, definition: Compiled, window: Window) -> list[str]:

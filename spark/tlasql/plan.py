@@ -94,6 +94,11 @@ class HistoryFrame:
     keys: tuple[Column, ...] = ()
     persistent: bool = False
 
+    @property
+    def conjuncts(self) -> tuple[Expr, ...]:
+        """What has to be true of each row."""
+        return self.predicates.conjuncts
+
 
 @dataclass(frozen=True)
 class Aggregate:
@@ -122,6 +127,11 @@ class RecordFrame:
     predicates: Predicates
 
     @property
+    def conjuncts(self) -> tuple[Expr, ...]:
+        """What has to be true of each record."""
+        return self.predicates.conjuncts
+
+    @property
     def gives(self) -> Type | None:
         """The type of what is computed of each row: of a decision, whatever it decides by."""
         return self.predicates.conjuncts[0].type
@@ -141,6 +151,11 @@ class StateFrame:
     clause: Clause
     stepped: bool
     evaluates: Expr | None = None
+
+    @property
+    def conjuncts(self) -> tuple[Expr, ...]:
+        """What has to be true of each state, or step."""
+        return self.clause.conjuncts
 
 
 Frame = HistoryFrame | RecordFrame | StateFrame

@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
+from tlasql.comments import code
 from tlasql.errors import Location, fail
+from tlasql.ir import Expr, text
 
 
 def content(path: Path) -> str:
@@ -36,8 +38,13 @@ def lines(location: Location) -> list[str]:
 
 
 def excerpt(location: Location) -> str:
-    """The source text on one line."""
-    return " ".join(" ".join(lines(location)).split())
+    """The source text on one line, without its comments."""
+    return " ".join(" ".join(code("\n".join(lines(location)))).split())
+
+
+def cited(expr: Expr) -> str:
+    """An expression as verdicts cite it: its text alone, which stays the same when lines above it move."""
+    return excerpt(expr.location) or text(expr)
 
 
 def block(location: Location) -> str:

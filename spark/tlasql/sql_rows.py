@@ -10,11 +10,11 @@ from sqlglot import exp
 
 from tlasql import tree
 from tlasql.dialect import Dialect
-from tlasql.ir import Expr, text
+from tlasql.ir import Expr
 from tlasql.mapping import INTERVAL, Mapping
 from tlasql.normalise import Clause
 from tlasql.plan import Predicates
-from tlasql.source import excerpt
+from tlasql.source import cited
 
 INTERVAL_TYPES = dict(zip(INTERVAL, ("bigint", "bigint", "timestamp", "timestamp"), strict=True))
 OUTPUT = {
@@ -168,8 +168,3 @@ def judge(predicates: Predicates | Clause, translate: Callable[[Expr], exp.Expr]
 def _false(antecedent: exp.Expr | None, column: str) -> exp.Expr:
     wrong = tree.negation(tree.col(column))
     return wrong if antecedent is None else tree.all_of([antecedent.copy(), wrong])
-
-
-def cited(expr: Expr) -> str:
-    """A conjunct as ``failed_conjunct`` names it: its text and its place."""
-    return f"{excerpt(expr.location) or text(expr)} ({expr.location.short})"

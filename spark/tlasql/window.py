@@ -16,7 +16,8 @@ from tlasql.ir import Variable, walk
 from tlasql.mapping import INTERVAL, History, Records, Whole
 from tlasql.normalise import Clause
 from tlasql.plan import Frame, RecordFrame, StateFrame
-from tlasql.sql_rows import Names, cited
+from tlasql.source import cited
+from tlasql.sql_rows import Names
 from tlasql.sql_values import whole_values
 
 LONGEST = 50
@@ -61,8 +62,7 @@ def window(
 def _frame_of(definition: Compiled, verdict: Mapping[str, Any]) -> Frame:
     """The frame a verdict comes from: of several, the one with the conjunct that the verdict cites."""
     for frame in definition.frames:
-        clause = frame.clause if isinstance(frame, StateFrame) else frame.predicates
-        if verdict["failed_conjunct"] in map(cited, clause.conjuncts):
+        if verdict["failed_conjunct"] in map(cited, frame.conjuncts):
             return frame
     return definition.frames[0]
 

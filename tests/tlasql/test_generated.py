@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tlasql import CompiledModule
+from tlasql import CompiledModule, compile_module
 from tlasql.cli import main
 from tlasql.emit import emit
 
@@ -136,3 +136,32 @@ def test_great_expectations_judges_by_the_suite(spark: SparkSession, compiled: C
     assert failed[0].result["unexpected_count"] == 1
     assert (ROOT / failed[0].expectation_config.meta["page"]).is_file()
     assert len(result.results) == len(ids)
+
+
+def test_a_line_of_comment_changes_few_files(
+    schemas: dict[str, dict[str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Numbers of lines stand in the manifest alone; the prose and the formula of a definition also on its
+    page and in the suite.
+    """
+    monkeypatch.chdir(tmp_path)
+    source = (ROOT / "spec/lag_report/LagReportProps.tla").read_text(encoding="utf-8")
+
+    def generated(text: str) -> dict[str, str]:
+        folder = Path("spec/lag_report")
+        shutil.copytree(ROOT / folder, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("traces"))
+        (folder / "LagReportProps.tla").write_text(text, encoding="utf-8")
+        return emit(compile_module(folder / "LagReportProps.tla", folder / "mapping.toml", schemas))
+
+    before = generated(source)
+
+    def changed(below: str) -> set[str]:
+        """The files that differ with one more line of comment above the one that begins so."""
+        after = generated(source.replace(f"\n{below}", f"\n    \\* One line more.\n{below}", 1))
+        assert after.keys() == before.keys()
+        return {Path(name).name for name in before if before[name] != after[name]}
+
+    assert changed("IsSentinel(r) ==") == {"manifest.json"}
+    of_one = {"manifest.json", "assigned_directory_exists.md", "lag_report.json"}
+    assert changed('\\* @invariant("assigned_directory_exists"') == of_one
+    assert changed("    \\A a \\in assignedTasks :") == of_one

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from tlasql import tree
 from tlasql.compiler import Compiled, CompiledModule
-from tlasql.emit.origin import generated_from, source_of
+from tlasql.emit.origin import file_of, generated_from, source_of
 
 _HEADINGS = {
     "Where it does not hold:": "Where it does not hold",
@@ -98,8 +98,7 @@ def _look(each: Compiled) -> str:
 
 def _links(each: Compiled, compiled: CompiledModule, folder: PurePosixPath) -> str:
     up = "/".join([".."] * len(folder.parts))
-    source = source_of(each)
-    links = [f"Specification: [{source}]({up}/{source.rsplit(':', 1)[0]}#L{each.definition.location.line})"]
+    links = [f"Specification: [{source_of(each)}]({up}/{file_of(each)})"]
     for kind, label in (("sql", "Compiled SQL"), ("dbt_tests", "dbt test")):
         target = compiled.mapping.outputs.get(kind)
         if target is not None and not (kind == "dbt_tests" and each.mark.kind == "decision"):
