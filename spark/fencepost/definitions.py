@@ -27,9 +27,10 @@ class Definition:
     """One marked definition: its mark, and where it stands in the specification.
 
     ``kind`` is invariant, step or decision; ``severity`` and ``grain`` are None for a decision. ``looks_at``
-    is how far it looks (:mod:`tlasql.reach`): row, step, overlap or all, ``because`` why; ``beside`` names
-    the tables whose rows it looks at beside a row, and the columns that are the same in them. ``conjuncts``:
-    what its violations cite, and the places (``file:line``) of the specification where that stands.
+    is how far it looks (:mod:`tlasql.plan.reach`): row, step, overlap or all, ``because`` why; ``beside``
+    names the tables whose rows it looks at beside a row, and the columns that are the same in them.
+    ``conjuncts``: what its violations cite, and the places (``file:line``) of the specification where that
+    stands.
     """
 
     module: str

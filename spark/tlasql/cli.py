@@ -10,14 +10,15 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from tlasql.commands import differences, explain_violations
+from tlasql.commands.diff import differences
+from tlasql.commands.explain import explain_violations
+from tlasql.commands.prepare import ENGINES, installed, unprepared
 from tlasql.compiler import CompiledModule, compile_module
-from tlasql.dialect import DIALECTS
 from tlasql.emit import EMITTERS, emit
-from tlasql.errors import Location, TlaSqlError, fail
-from tlasql.mapping import Schemas
-from tlasql.prepare import ENGINES, installed, unprepared
-from tlasql.tlc import TlcError
+from tlasql.java.tlc import TlcError
+from tlasql.lang.errors import Location, TlaSqlError, fail
+from tlasql.mapping.model import Schemas
+from tlasql.sql.dialects import DIALECTS
 
 OK, STALE, BAD_INPUT = 0, 1, 2
 _SCHEMAS = (

@@ -10,29 +10,31 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from tlasql.check import Checker, declared_types, infer_types
-from tlasql.defined import always, defined, silent
-from tlasql.dialect import DIALECTS, Dialect
-from tlasql.errors import Diagnostic, Location, TlaSqlError, fail
-from tlasql.histories import plan_history
-from tlasql.inline import GIVEN_ANEW, Inliner
-from tlasql.ir import Call, Expr, Literal, Model, Op, Variable, text, walk
-from tlasql.mapping import Mapping, Records, Schemas, load_mapping, sidecar
-from tlasql.mapping_file import MappingFile
-from tlasql.marked import marked_definitions, misfits, module_annotations
-from tlasql.marks import Mark
-from tlasql.normalise import Clause, clauses, push_primes
-from tlasql.plan import Frame, Predicates, RecordFrame
-from tlasql.reach import Reach, reach
-from tlasql.reader import Declaration, Definition, Module
-from tlasql.records import plan_record, plan_records, records_of
-from tlasql.sany import export_xml
-from tlasql.source import block, cited
-from tlasql.sql import decision_sql, verdict_sql
-from tlasql.sql_passes import Pass, passes
-from tlasql.states import plan_state
-from tlasql.steps import holds_when_unchanged
-from tlasql.types import BOOL, Scalar, SetOf, Type, TypeSyntaxError, parse_type
+from tlasql.inference.check import Checker, declared_types, infer_types
+from tlasql.java.sany import export_xml
+from tlasql.lang.errors import Diagnostic, Location, TlaSqlError, fail
+from tlasql.lang.ir import Call, Expr, Literal, Model, Op, Variable, text, walk
+from tlasql.lang.source import block, cited
+from tlasql.lang.types import BOOL, Scalar, SetOf, Type, TypeSyntaxError, parse_type
+from tlasql.mapping.file import MappingFile, sidecar
+from tlasql.mapping.loader import load_mapping
+from tlasql.mapping.model import Mapping, Records, Schemas
+from tlasql.plan.clauses import Clause, clauses, push_primes
+from tlasql.plan.defined import always, defined, silent
+from tlasql.plan.exchanges import holds_when_unchanged
+from tlasql.plan.frames import Frame, Predicates, RecordFrame
+from tlasql.plan.histories import plan_history
+from tlasql.plan.reach import Reach, reach
+from tlasql.plan.records import plan_record, plan_records, records_of
+from tlasql.plan.states import plan_state
+from tlasql.read.inline import GIVEN_ANEW, Inliner
+from tlasql.read.marked import marked_definitions, misfits, module_annotations
+from tlasql.read.marks import Mark
+from tlasql.read.module import Declaration, Definition, Module
+from tlasql.sql.dialect import Dialect
+from tlasql.sql.dialects import DIALECTS
+from tlasql.sql.passes import Pass, passes
+from tlasql.sql.queries import decision_sql, verdict_sql
 
 
 @dataclass(frozen=True)

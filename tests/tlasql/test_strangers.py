@@ -13,8 +13,8 @@ from tlasql_states import Domain, State, duck, on_duckdb
 
 from tlasql import compile_module
 from tlasql.cli import main
-from tlasql.mapping import sidecar
-from tlasql.types import Function, parse_type
+from tlasql.lang.types import Function, parse_type
+from tlasql.mapping.file import sidecar
 
 FOLDER = Path(__file__).with_name("strangers")
 MODULE, MAPPING = FOLDER / "MCRing.tla", FOLDER / "mapping.toml"

@@ -6,9 +6,9 @@ from pathlib import PurePosixPath
 
 from sqlglot import exp
 
-from tlasql import tree
 from tlasql.compiler import Compiled, CompiledModule
 from tlasql.emit.origin import file_of, generated_from, source_of
+from tlasql.sql import tree
 
 _HEADINGS = {
     "Where it does not hold:": "Where it does not hold",

@@ -6,9 +6,9 @@ from pathlib import PurePosixPath
 
 from sqlglot import exp
 
-from tlasql import tree
 from tlasql.compiler import Compiled, CompiledModule
 from tlasql.emit.origin import generated_from
+from tlasql.sql import tree
 
 _MODEL = "fct_invariant_verdicts"
 _COLUMNS = (

@@ -6,9 +6,9 @@ import json
 from collections.abc import Collection
 from pathlib import Path, PurePosixPath
 
-from tlasql.comments import code
 from tlasql.compiler import Compiled, CompiledModule
 from tlasql.emit.origin import generated_from, generated_from_module
+from tlasql.lang.source import code
 
 
 def sql_files(compiled: CompiledModule, target: str) -> dict[str, str]:

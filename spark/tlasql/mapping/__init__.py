@@ -1,0 +1,1 @@
+"""The file that says where each variable of a module lives: which tables and columns hold it."""

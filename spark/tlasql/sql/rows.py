@@ -1,0 +1,170 @@
+"""The uniform row of a verdict, and what every kind of frame shares in building it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Mapping as Dict
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from tlasql.lang.ir import Expr
+from tlasql.lang.source import cited
+from tlasql.mapping.model import INTERVAL, Mapping
+from tlasql.plan.clauses import Clause
+from tlasql.plan.frames import Predicates
+from tlasql.sql import tree
+from tlasql.sql.dialect import Dialect
+
+INTERVAL_TYPES = dict(zip(INTERVAL, ("bigint", "bigint", "timestamp", "timestamp"), strict=True))
+OUTPUT = {
+    "cluster": "string", "scope": "string", "witness": "string", **INTERVAL_TYPES, "verdict": "boolean",
+    "exercised": "boolean", "failed_conjunct": "string", "reason": "string", "values": "string",
+    "evidence": "string",
+}  # fmt: skip
+
+
+Ctes = list[tuple[str, exp.Select]]
+
+
+@dataclass(frozen=True)
+class Query:
+    """Common table expressions, in order, and the SELECT over them."""
+
+    ctes: tuple[tuple[str, exp.Select], ...]
+    select: exp.Query
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The columns that judge a row: ``ctes`` columns to add to the frame, then expressions over these."""
+
+    columns: list[exp.Expr]
+    verdict: exp.Expr
+    antecedent: exp.Expr | None
+    failed: exp.Expr
+
+
+class Names:
+    """Gives each TLA+ text a column name of its own: the text itself unless that is taken (case ignored)."""
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        self._taken = {each.lower() for each in taken}
+        self.columns: dict[str, str] = {}
+
+    def add(self, label: str, wanted: str | None = None) -> str:
+        """The column for ``label``, called ``wanted`` or the label itself."""
+        if label not in self.columns:
+            found = wanted or label
+            while found.lower() in self._taken:
+                found += "_"
+            self._taken.add(found.lower())
+            self.columns[label] = found
+        return self.columns[label]
+
+
+def verdict_row(
+    mapping: Mapping,
+    *,
+    interval: Sequence[exp.Expr],
+    exercised: exp.Expr,
+    scope: Sequence[exp.Expr] | None = None,
+    witness: exp.Expr | None = None,
+    verdict: exp.Expr | None = None,
+    failed: exp.Expr | None = None,
+    reason: exp.Expr | None = None,
+    values: exp.Expr | None = None,
+    evidence: exp.Expr | None = None,
+) -> list[exp.Expr]:
+    """The output columns in their order; what is not given is null. ``reason``: of an unknown verdict."""
+    scoped = list(scope) if scope is not None else [tree.col(each) for each in mapping.scope]
+    given = {
+        "cluster": scoped[0],
+        "scope": tree.json_object(scoped[1:]),
+        "witness": witness,
+        **dict(zip(INTERVAL, interval, strict=True)),
+        "verdict": verdict,
+        "exercised": exercised,
+        "failed_conjunct": failed,
+        "reason": reason,
+        "values": values,
+        "evidence": evidence,
+    }
+    return [tree.alias(given[each] or tree.null(kind), each) for each, kind in OUTPUT.items()]
+
+
+def unless_held(row: Sequence[exp.Expr]) -> list[exp.Expr]:
+    """``row`` without its witness and evidence where it holds."""
+    verdict = next(_bare(each) for each in row if each.alias_or_name == "verdict")
+
+    def shown(column: exp.Expr) -> exp.Expr:
+        failed = tree.negation(tree.surely(verdict.copy()))
+        return tree.alias(tree.case([(failed, _bare(column))]), column.alias_or_name)
+
+    return [shown(each) if each.alias_or_name in ("witness", "evidence") else each for each in row]
+
+
+def fanned(
+    rows: Dict[str, Sequence[exp.Expr]],
+    source: exp.Select,
+    dialect: Dialect,
+    applies: Dict[str, exp.Expr] | None = None,
+) -> exp.Select:
+    """One row of ``source`` as one for each definition: its id as ``definition``, then its columns.
+
+    ``rows``: id -> columns, alike in number and names; what is the same for all is computed once.
+    ``applies``: where a definition has a row at all.
+    """
+    first, *others = rows.values()
+    shared = [column for column in first if all(column in row for row in others)]
+    structs = []
+    for identity, row in rows.items():
+        own = [("definition", tree.string(identity))]
+        own += [(each.alias_or_name, _bare(each)) for each in row if each not in shared]
+        struct = dialect.struct(own)
+        structs.append(
+            tree.case([(applies[identity], struct)]) if applies and identity in applies else struct
+        )
+    fan = dialect.rows(exp.Array(expressions=structs))
+    inner = source.select(*shared, tree.alias(fan, "each"), append=True)
+    kept = {each.alias_or_name for each in shared}
+    columns = [
+        tree.col(name) if name in kept else tree.alias(dialect.field(tree.col("each"), name), name)
+        for name in (each.alias_or_name for each in first)
+    ]
+    whose = tree.alias(dialect.field(tree.col("each"), "definition"), "definition")
+    found = exp.select(whose, *columns).from_(inner.subquery("fanned"))
+    return found.where(tree.is_known(tree.col("each"))) if applies else found
+
+
+def _bare(column: exp.Expr) -> exp.Expr:
+    return column.this if isinstance(column, exp.Alias) else column
+
+
+def judge(predicates: Predicates | Clause, translate: Callable[[Expr], exp.Expr], tag: str = "") -> Judged:
+    """``antecedent`` and ``c1``, ``c2``... once each; verdict and failed conjunct in terms of these.
+
+    ``tag`` ends the names of the columns, where several definitions are judged on one row.
+    """
+    found: list[exp.Expr] = []
+    antecedent = None
+    if predicates.antecedents:
+        parts = [translate(each) for each in predicates.antecedents]
+        found.append(tree.alias(tree.all_of(parts), f"antecedent{tag}"))
+        antecedent = tree.col(f"antecedent{tag}")
+    numbered = [(f"c{n}{tag}", each) for n, each in enumerate(predicates.conjuncts, start=1)]
+    found += [tree.alias(translate(each), column) for column, each in numbered]
+    together = tree.all_of(tree.col(column) for column, _ in numbered)
+    verdict = together
+    if antecedent is not None:
+        verdict = tree.any_of([tree.negation(antecedent.copy()), together])
+    if isinstance(predicates, Predicates) and predicates.evaluates is not None:
+        found.append(tree.alias(translate(predicates.evaluates), f"evaluates{tag}"))
+        verdict = tree.case([(tree.col(f"evaluates{tag}"), verdict)])
+    failed = [(_false(antecedent, column), tree.string(cited(each))) for column, each in numbered]
+    return Judged(found, verdict, antecedent, tree.case(failed))
+
+
+def _false(antecedent: exp.Expr | None, column: str) -> exp.Expr:
+    wrong = tree.negation(tree.col(column))
+    return wrong if antecedent is None else tree.all_of([antecedent.copy(), wrong])
