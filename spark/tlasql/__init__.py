@@ -6,7 +6,8 @@ Each package is a stage and uses those before it: :mod:`tlasql.lang` (expression
 trees). :mod:`tlasql.compiler` runs them in order.
 """
 
-from tlasql.compiler import Compiled, CompiledModule, compile_module
+from tlasql.compiler.compile import compile_module
+from tlasql.compiler.compiled import Compiled, CompiledModule
 from tlasql.lang.errors import Diagnostic, TlaSqlError
 
 __all__ = ["Compiled", "CompiledModule", "Diagnostic", "TlaSqlError", "compile_module"]

@@ -13,7 +13,8 @@ from pathlib import Path
 from tlasql.commands.diff import differences
 from tlasql.commands.explain import explain_violations
 from tlasql.commands.prepare import ENGINES, installed, unprepared
-from tlasql.compiler import CompiledModule, compile_module
+from tlasql.compiler.compile import compile_module
+from tlasql.compiler.compiled import CompiledModule
 from tlasql.emit import EMITTERS, emit
 from tlasql.java.tlc import TlcError
 from tlasql.lang.errors import Location, TlaSqlError, fail
@@ -65,7 +66,8 @@ def _check(compiled: CompiledModule, options: argparse.Namespace) -> int:
     if problems:
         raise TlaSqlError(problems)
     for each in compiled.definitions:
-        print(f"{each.definition.location}: {each.mark.kind} {each.mark.id} compiles")
+        judged = f", judged on whole states: {each.because}" if each.because else ""
+        print(f"{each.definition.location}: {each.mark.kind} {each.mark.id} compiles{judged}")
     return OK
 
 

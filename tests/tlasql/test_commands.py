@@ -107,7 +107,8 @@ def test_explain_tells_and_confirms(arguments: list[str], capsys: pytest.Capture
     said = capsys.readouterr().out
     for words in (
         "member_epoch_never_falls: violated",
-        "memberEpoch'[m] >= memberEpoch[m]",
+        "memberEpoch'[m] >= memberEpoch[m] (",
+        f"{MODULE.name}:",
         "The state before",
     ):
         assert words in said, said

@@ -11,7 +11,7 @@ from typing import Any
 
 from tlasql.commands.data import Data
 from tlasql.commands.progress import progress
-from tlasql.compiler import Compiled, CompiledModule
+from tlasql.compiler.compiled import Compiled, CompiledModule
 from tlasql.mapping.model import History, Whole
 from tlasql.replay.confirm import verdicts
 from tlasql.replay.window import state_columns, states_sql, variables_of

@@ -11,7 +11,7 @@ from typing import Any
 from tlasql.commands.data import Data
 from tlasql.commands.progress import progress
 from tlasql.commands.story import explanation
-from tlasql.compiler import Compiled, CompiledModule
+from tlasql.compiler.compiled import Compiled, CompiledModule
 from tlasql.java.tlc import TlcError, UnreadableError
 from tlasql.lang.errors import Location, TlaSqlError, fail
 from tlasql.replay.confirm import confirm, exported

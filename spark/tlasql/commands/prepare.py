@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from tlasql.commands.data import duckdb_type
-from tlasql.compiler import CompiledModule
+from tlasql.compiler.compiled import CompiledModule
 from tlasql.lang.errors import Diagnostic, Location
 from tlasql.mapping.model import History, Mapping, Records, Schemas
 from tlasql.sql import tree

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tlasql.compiler import Compiled, CompiledModule
+from tlasql.compiler.compiled import Compiled, CompiledModule
 from tlasql.lang.types import Function, Record, SetOf, Type
 from tlasql.replay.trace import entries, literal
 from tlasql.replay.window import Window

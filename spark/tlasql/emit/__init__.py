@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tlasql.compiler import CompiledModule
+from tlasql.compiler.compiled import CompiledModule
 from tlasql.emit.expectations import suite
 from tlasql.emit.pages import pages
 from tlasql.emit.singular_tests import dbt_tests

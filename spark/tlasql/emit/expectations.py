@@ -9,7 +9,7 @@ import json
 import uuid
 from pathlib import PurePosixPath
 
-from tlasql.compiler import Compiled, CompiledModule
+from tlasql.compiler.compiled import Compiled, CompiledModule
 from tlasql.emit.origin import source_of
 
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "tlasql:expectations")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tlasql.compiler import Compiled, CompiledModule
+from tlasql.compiler.compiled import Compiled, CompiledModule
 
 
 def source_of(compiled: Compiled) -> str:

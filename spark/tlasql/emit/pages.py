@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 
 from sqlglot import exp
 
-from tlasql.compiler import Compiled, CompiledModule
+from tlasql.compiler.compiled import Compiled, CompiledModule
 from tlasql.emit.origin import file_of, generated_from, source_of
 from tlasql.sql import tree
 

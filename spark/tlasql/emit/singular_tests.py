@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 
 from sqlglot import exp
 
-from tlasql.compiler import Compiled, CompiledModule
+from tlasql.compiler.compiled import Compiled, CompiledModule
 from tlasql.emit.origin import generated_from
 from tlasql.sql import tree
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection
 from pathlib import Path, PurePosixPath
 
-from tlasql.compiler import Compiled, CompiledModule
+from tlasql.compiler.compiled import Compiled, CompiledModule
 from tlasql.emit.origin import generated_from, generated_from_module
 from tlasql.lang.source import code
 

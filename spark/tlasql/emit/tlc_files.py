@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
-from tlasql.compiler import CompiledModule
+from tlasql.compiler.compiled import CompiledModule
 from tlasql.emit.origin import generated_from_module
 
 

