@@ -78,6 +78,34 @@ def test_stale_missing_and_left_over_files_are_found(
     assert not left.exists()
 
 
+def test_the_mapping_says_where_verdicts_are_kept(
+    of_one_of_each: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Pages and dbt tests ask there and nowhere else; without it a page has no query, and no dbt test is
+    written.
+    """
+    golden = (FRAGMENT / "mapping.toml").read_text(encoding="utf-8")
+    kept = golden[golden.index("[verdicts]") : golden.index("[scope]")]
+    mapping = tmp_path / "mapping.toml"
+    command = [mapping if each.endswith("mapping.toml") else each for each in of_one_of_each]
+
+    def compiled(text: str) -> int:
+        mapping.write_text(text, encoding="utf-8")
+        return main([*map(str, command), "--out", str(tmp_path)])
+
+    assert compiled(golden.replace(kept, '[verdicts]\ntable = "lake.findings"\n')) == 0
+    assert "FROM lake.findings WHERE" in _read(tmp_path / "pages" / "arithmetic.md")
+    assert "{{ ref('findings') }}" in _read(tmp_path / "dbt" / "arithmetic.sql")
+    assert compiled(golden.replace(kept, "")) == 2
+    assert "dbt tests of what?" in capsys.readouterr().err
+    assert compiled(golden.replace(kept, "").replace('dbt_tests = "dbt"\n', "")) == 0
+    assert "Where to look" not in _read(tmp_path / "pages" / "arithmetic.md")
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
 def test_one_of_each_compiles_to_the_golden_files(of_one_of_each: list[str]) -> None:
     """One file for each construct: read the difference, then set UPDATE_GOLDEN=1 to accept it."""
     update = [] if os.environ.get("UPDATE_GOLDEN") else ["--check"]

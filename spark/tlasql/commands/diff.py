@@ -79,9 +79,10 @@ def _stateful(compiled: CompiledModule, each: Compiled) -> bool:
 
 def _by_scope(compiled: CompiledModule, rows: Sequence[Row]) -> dict[tuple[Any, ...], list[Row]]:
     found: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
+    first, *others = compiled.mapping.scope
     for row in rows:
         inner = json.loads(row["scope"])
-        found[(row["cluster"], *(inner[column] for column in compiled.mapping.scope[1:]))].append(row)
+        found[(row[first], *(inner[column] for column in others))].append(row)
     return found
 
 

@@ -18,7 +18,8 @@ def explanation(
     compiled: CompiledModule, definition: Compiled, verdict: Mapping[str, Any], window: Window
 ) -> str:
     """Text for a person who reads TLA+ but no SQL. ``verdict``: a row as the compiled SQL gives it."""
-    scope = {compiled.mapping.scope[0]: verdict["cluster"], **json.loads(verdict["scope"])}
+    first = compiled.mapping.scope[0]
+    scope = {first: verdict[first], **json.loads(verdict["scope"])}
     witness = json.loads(verdict["witness"] or "{}")
     lines = [
         f"{definition.mark.id} is violated",

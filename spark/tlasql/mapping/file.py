@@ -35,6 +35,7 @@ _MAPPING = {
     "module": _TEXT,
     "decisions": _TEXT,
     "outputs": {_NAME: _TEXT},
+    "verdicts": {"table": _TEXT, "id": _TEXT, "decisions": _TEXT},
     "scope": {"columns": _TEXTS, "coverage": _TEXT, "covered": _TEXT, "only": _EXTENT, "never": _EXTENT},
     "evidence": {_NAME: _TEXTS},
     "reasons": {_NAME: {"row": _TEXT, "columns": _COLUMNS, "otherwise": _TEXT}},

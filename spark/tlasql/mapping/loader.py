@@ -11,10 +11,13 @@ from tlasql.lang.errors import Diagnostic, TlaSqlError
 from tlasql.lang.types import BOOL, INT, STR, Function, Record, SetOf, Type
 from tlasql.mapping.file import HISTORY, RECORDS, Keys, read_mapping, strange_keys
 from tlasql.mapping.model import (
+    DECISION,
     INTERVAL,
+    VERDICT,
     Extent,
     History,
     Home,
+    Kept,
     Mapping,
     Records,
     Schemas,
@@ -45,6 +48,9 @@ class _Loader:
         scope = self._toml.get("scope", {})
         coverage = str(scope.get("coverage", ""))
         columns = self._names(scope.get("columns"), ("scope",), "columns")
+        if columns[0] in (*VERDICT, *DECISION):
+            message = f"the first column of the scope is {columns[0]}, as another column of the results is"
+            self._wrong(("scope", "columns"), message, "show it under another name in a view of the tables")
         self._columns(coverage, (*columns, *INTERVAL), ("scope",))
         self._column(coverage, str(scope.get("covered", "covered")), BOOL, ("scope",))
         variables: dict[str, History | Records | Whole] = {}
@@ -66,6 +72,7 @@ class _Loader:
             variables,
             decisions,
             {key: str(value) for key, value in self._toml.get("outputs", {}).items()},
+            Kept(**self._toml.get("verdicts", {})),
             dict(self._toml.get("constants", {})),
             self._extents(scope, columns),
             self._reasons(),

@@ -31,6 +31,12 @@ Schemas = Dict[str, Dict[str, str]]
 """Table name -> column name -> Spark type."""
 
 INTERVAL = ("from_position", "to_position", "from_time", "to_time")
+VERDICT = (
+    "scope", "witness", *INTERVAL, "verdict", "exercised", "failed_conjunct", "reason", "values", "evidence"
+)  # fmt: skip
+"""The columns of a verdict, after the first of the scope."""
+DECISION = ("subject", "outcome", "reason")
+"""The columns of a decision, after the first of the scope."""
 
 
 @dataclass(frozen=True)
@@ -128,9 +134,20 @@ class TableReasons:
 
 
 @dataclass(frozen=True)
+class Kept:
+    """Where verdicts are kept, as pages and dbt tests ask for them: the table of those on invariants and
+    steps, the column that names a row of it, and the table of decisions. None: nowhere.
+    """
+
+    table: str | None = None
+    id: str | None = None
+    decisions: str | None = None
+
+
+@dataclass(frozen=True)
 class Mapping:
-    """The whole sidecar file. ``scope`` columns cut the logs into independent behaviours; the first is
-    ``cluster``.
+    """The whole sidecar file. ``scope`` columns cut the logs into independent behaviours; the first, by which
+    results are told apart too, is the first column of each result.
     """
 
     source: MappingFile
@@ -142,6 +159,7 @@ class Mapping:
     variables: Dict[str, History | Records | Whole]
     decisions: str | None  # the set that a decision is about which names none
     outputs: Dict[str, str]
+    kept: Kept
     constants: Dict[str, Any]
     extents: Dict[str, tuple[Extent, ...]]
     reasons: Dict[str, TableReasons]

@@ -40,7 +40,8 @@ def window(
 ) -> Window:
     """The states up to the one a verdict is about; None in them is what it says nothing of.
 
-    ``verdict``: cluster, scope, witness, from_position and failed_conjunct of its row.
+    ``verdict``: its row, of which the first column of the scope, scope, witness, from_position and
+    failed_conjunct are read.
     """
     frame, names = _frame_of(definition, verdict), variables_of(definition)
     others = dict.fromkeys(names)  # not known: a verdict on one set of records says nothing of another
@@ -110,7 +111,7 @@ def states_sql(
 
 
 def _in_scope(columns: tuple[str, ...], verdict: Mapping[str, Any]) -> list[exp.Expr]:
-    scope = {columns[0]: verdict["cluster"], **json.loads(verdict["scope"])}
+    scope = {columns[0]: verdict[columns[0]], **json.loads(verdict["scope"])}
     found: list[exp.Expr] = [_equals(column, value) for column, value in scope.items()]
     if verdict["from_position"] is not None:
         begin = tree.col("from_position")
@@ -137,7 +138,7 @@ def _record_window(
         shared += records.identity
     on = tree.all_of(exp.EQ(this=tree.col(c, "met"), expression=tree.col(c, "own")) for c in shared)
     columns = [tree.alias(tree.col(column, "met"), name) for name, column in records.fields.items()]
-    wanted = [exp.EQ(this=tree.col(cluster, "own"), expression=tree.string(verdict["cluster"]))]
+    wanted = [exp.EQ(this=tree.col(cluster, "own"), expression=tree.string(verdict[cluster]))]
     for column, value in identity.items():
         wanted.append(exp.EQ(this=tree.col(column, "own"), expression=tree.string(str(value))))
     if records.alternatives:

@@ -1,8 +1,8 @@
 """Frames to SQL: one SELECT for each definition, every predicate written once, printed from sqlglot trees.
 
-An invariant or step gives rows (cluster, scope, witness, from_position, to_position, from_time, to_time,
-verdict, exercised, failed_conjunct, reason, values, evidence): verdict true holds, false violated, null
-unknown, for ``reason``. A decision gives rows (cluster, subject, outcome, reason).
+An invariant or step gives rows of the first column of the scope and VERDICT (``tlasql.mapping.model``):
+verdict true holds, false violated, null unknown, for ``reason``. A decision gives rows of the first column of
+the scope and DECISION.
 """
 
 from __future__ import annotations

@@ -188,12 +188,12 @@ class _Records:
         return tree.case([(violated, self._of_first(f"failed_conjunct{part.tag}"))])
 
     def outcomes(self) -> exp.Select:
-        """``cluster, subject, outcome, reason``"""
+        """The first column of the scope, then DECISION."""
         cluster = self._mapping.scope[0]
         subject = tree.col(self._records.identity[0])
         rows = [
             [
-                tree.alias(tree.col(cluster), "cluster"),
+                tree.col(cluster),
                 tree.alias(subject, "subject"),
                 tree.alias(self._complete(part.column("verdict", self._agreed_name)), "outcome"),
                 tree.alias(self._reason(part), "reason"),

@@ -10,19 +10,15 @@ from sqlglot import exp
 
 from tlasql.lang.ir import Expr
 from tlasql.lang.source import cited
-from tlasql.mapping.model import INTERVAL, Mapping
+from tlasql.mapping.model import INTERVAL, VERDICT, Mapping
 from tlasql.plan.clauses import Clause
 from tlasql.plan.frames import Predicates
 from tlasql.sql import tree
 from tlasql.sql.dialect import Dialect
 
-INTERVAL_TYPES = dict(zip(INTERVAL, ("bigint", "bigint", "timestamp", "timestamp"), strict=True))
-OUTPUT = {
-    "cluster": "string", "scope": "string", "witness": "string", **INTERVAL_TYPES, "verdict": "boolean",
-    "exercised": "boolean", "failed_conjunct": "string", "reason": "string", "values": "string",
-    "evidence": "string",
-}  # fmt: skip
-
+_TYPES = dict(zip(INTERVAL, ("bigint", "bigint", "timestamp", "timestamp"), strict=True))
+_TYPES |= {"verdict": "boolean", "exercised": "boolean"}
+"""Of the columns of a verdict that are no text."""
 
 Ctes = list[tuple[str, exp.Select]]
 
@@ -79,7 +75,6 @@ def verdict_row(
     """The output columns in their order; what is not given is null. ``reason``: of an unknown verdict."""
     scoped = list(scope) if scope is not None else [tree.col(each) for each in mapping.scope]
     given = {
-        "cluster": scoped[0],
         "scope": tree.json_object(scoped[1:]),
         "witness": witness,
         **dict(zip(INTERVAL, interval, strict=True)),
@@ -90,7 +85,9 @@ def verdict_row(
         "values": values,
         "evidence": evidence,
     }
-    return [tree.alias(given[each] or tree.null(kind), each) for each, kind in OUTPUT.items()]
+    columns = (given[each] or tree.null(_TYPES.get(each, "string")) for each in VERDICT)
+    named = [tree.alias(column, each) for column, each in zip(columns, VERDICT, strict=True)]
+    return [tree.alias(scoped[0], mapping.scope[0]), *named]
 
 
 def unless_held(row: Sequence[exp.Expr]) -> list[exp.Expr]:
