@@ -135,7 +135,7 @@ class Data:
 
     @contextmanager
     def _failing(self, where: Location, what: str, remedy: str) -> Iterator[None]:
-        """Make an error of DuckDB's one at this place. Raises TlaSqlError."""
+        """Turns an error of DuckDB into a TlaSqlError at this place."""
         import duckdb
 
         try:

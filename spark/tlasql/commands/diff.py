@@ -1,4 +1,4 @@
-"""``tlasql diff``: the same states of data on this machine judged by SQL and by TLC."""
+"""``tlasql diff``: judges states of data on this machine by SQL and by TLC, and lists differences."""
 
 from __future__ import annotations
 

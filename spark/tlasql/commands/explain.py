@@ -1,4 +1,4 @@
-"""``tlasql explain``: compiled definitions over data on this machine, and each violation told."""
+"""``tlasql explain``: judges data on this machine by SQL and tells each violation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prepare compiled queries on empty tables: what an engine would refuse is said before there is any data."""
+"""Prepares compiled queries on empty tables: so an engine refuses a query before there is any data."""
 
 from __future__ import annotations
 

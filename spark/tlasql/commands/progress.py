@@ -1,4 +1,4 @@
-"""What a command tells whoever waits at a terminal."""
+"""The line at a terminal that says how far a command has got."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 
 def progress(words: str) -> None:
-    """One line that replaces itself, for whoever waits at a terminal."""
+    """Writes a line that replaces the last one, if there is a terminal."""
     if sys.stderr.isatty():
         sys.stderr.write(f"\r\033[K{words}")
         sys.stderr.flush()

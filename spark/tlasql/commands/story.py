@@ -71,7 +71,7 @@ def _state(title: str, position: int | None, state: Mapping[str, Any], compiled:
 
 
 def _changes(name: str, before: Any, after: Any, kind: Type) -> list[str]:
-    """What differs, as deep as functions and records go."""
+    """The differences, by arguments of functions and fields of records."""
     if _text(before, kind) == _text(after, kind):
         return []
     if isinstance(kind, Function) and before is not None and after is not None:
@@ -105,7 +105,7 @@ def _by_key(value: Any, kind: Function) -> dict[str, Any]:
 
 
 def _text(value: Any, kind: Type) -> str:
-    """As TLA+, sets in one order, what is not known as ``?``."""
+    """A value as TLA+, the elements of sets sorted; ``?`` stands for what is not known."""
     if value is None:
         return "?"
     if isinstance(kind, SetOf):

@@ -1,4 +1,4 @@
-"""What the passes over a module have found so far."""
+"""What the passes over a module have found so far, and the guard around what they do."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Compilation:
         return [pair for pair in self.marked if pair[0].id not in self.sidecar.skip]
 
     def result(self) -> CompiledModule:
-        """What all passes together have made."""
+        """The result of all passes."""
         return CompiledModule(
             self.parsed.name,
             self.file,
@@ -75,7 +75,7 @@ class Compilation:
 
 @contextmanager
 def refusing(place: Location, name: str) -> Iterator[None]:
-    """What nobody thought of is refused like all else: no module is worth a traceback."""
+    """Turns any error into a TlaSqlError at ``place``, so that no module ends in a traceback."""
     try:
         yield
     except TlaSqlError:

@@ -1,4 +1,4 @@
-"""What is made of a module: of each marked definition its frames and its SQL."""
+"""The result of compiling a module: the frames and the SQL of each marked definition."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class Compiled:
     frames: tuple[Frame, ...]
     sql: str
     variables: tuple[str, ...] = ()
-    """what it speaks of: a step that leaves all of them as they are stutters"""
+    """the variables it mentions: a step that leaves all of them as they are stutters"""
     because: str | None = None
     """why it is judged on whole states; None where rows are judged by themselves"""
 
     @property
     def claim(self) -> str:
-        """What TLC is to evaluate in each state or step."""
+        """The expression that TLC evaluates in each state or step."""
         if self.definition.always:  # a temporal formula has no value in a state
             return text(self.body)
         name = self.definition.name
@@ -52,7 +52,7 @@ class Compiled:
 
     @property
     def conjuncts(self) -> dict[str, tuple[Location, ...]]:
-        """What a violation cites -> where that stands in the specification."""
+        """The text that a violation cites -> its places in the specification."""
         found: dict[str, tuple[Location, ...]] = {}
         for conjunct in (each for frame in self.frames for each in frame.conjuncts):
             places = found.get(cited(conjunct), ())
@@ -88,7 +88,7 @@ class CompiledModule:
 
     @cached_property
     def passes(self) -> tuple[Pass, ...]:
-        """Queries that judge several definitions at once; a definition that shares nothing is in none."""
+        """Queries that judge several definitions at once. A definition that shares no table is in none."""
         every = {each.mark.id: (each.mark.kind, each.frames) for each in self.definitions}
         return passes(every, self.mapping, self.schemas, self.dialect)
 

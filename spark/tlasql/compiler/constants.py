@@ -1,4 +1,4 @@
-"""What the mapping gives CONSTANTs, and definitions in their place; and the texts that mean a model value."""
+"""The values that the mapping gives to CONSTANTs, and which texts of the log mean a model value."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def given_value(
     named: Mapping[str, Definition],
     checker: Checker,
 ) -> Expr:
-    """What ``[constants]`` of the mapping gives ``name``, of type ``kind``; without a type it takes the type
-    that it is used with. ``named``: the definitions of the module. Raises TlaSqlError.
+    """The value of ``name`` in ``[constants]`` of the mapping, of type ``kind``; without a type it takes the
+    type that it is used with. ``named``: the definitions of the module. Raises TlaSqlError.
     """
     where = source.place("constants", name)
     try:

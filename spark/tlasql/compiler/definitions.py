@@ -46,7 +46,7 @@ class Definitions:
     inliner: Inliner
 
     def compiled(self, mark: Mark, definition: Definition) -> Compiled:
-        """Raises TlaSqlError."""
+        """A marked definition with its frames and its SQL. Raises TlaSqlError."""
         if mark.kind == "decision":
             return self._decision(mark, definition)
         if mark.scope and mark.scope != self.mapping.scope:
@@ -63,7 +63,7 @@ class Definitions:
         return Compiled(mark, definition, body, plan.frames, plan.sql, tuple(sorted(names)), plan.because)
 
     def _planned(self, parts: list[Clause], body: Expr, still: Sequence[Variable], mark: Mark) -> Plan:
-        """Rows by themselves wherever that can be planned and written; else whole states, and why."""
+        """Rows by themselves wherever they can be planned and written; else whole states, with the reason."""
         step, across = mark.kind == "step", mark.transitive
         try:
             rows = by_rows(parts, body, self.mapping, step=step, transitive=across, still=still)
@@ -92,7 +92,7 @@ class Definitions:
         return [self.checker.variable(name, definition.location) for name in sorted(written - read)]
 
     def _guard(self, mark: Mark) -> Definition | None:
-        """Where the mark applies."""
+        """The predicate of the states in which the mark applies; None for all of them."""
         if mark.when is None:
             return None
         found = self.parsed.named.get(mark.when)

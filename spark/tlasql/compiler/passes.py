@@ -60,7 +60,7 @@ def find_marked(work: Compilation) -> None:
 
 
 def check_names(work: Compilation) -> None:
-    """What the mapping names has to be there."""
+    """The module must have the names that the mapping uses."""
     names, definitions = work.sidecar, work.parsed.definitions()
     constants = {each.name for each in work.declarations if not each.is_variable} | GIVEN_ANEW
     constants |= {each.name for each in definitions if not each.parameters}
@@ -96,7 +96,7 @@ def map_variables(work: Compilation) -> None:
 
 
 def give_constants(work: Compilation) -> None:
-    """The values of CONSTANTs, and what is then needed to inline operators and to infer types."""
+    """The values of CONSTANTs, and with them the checker of types and the inliner of operators."""
 
     @cache  # it takes long, and is asked for only where a variable has no type
     def likely() -> dict[str, Type]:
@@ -112,7 +112,7 @@ def give_constants(work: Compilation) -> None:
 
 
 def compile_definitions(work: Compilation) -> None:
-    """Each marked definition by itself: what is wrong with one keeps no other from being compiled."""
+    """Compiles each marked definition by itself: an error in one leaves the others alone."""
     definitions = Definitions(
         work.parsed, work.mapping, work.schemas, work.dialect, work.checker, work.inliner
     )

@@ -29,8 +29,8 @@ def pass_files(compiled: CompiledModule, target: str) -> dict[str, str]:
 
 
 def duckdb_files(compiled: CompiledModule, target: str) -> dict[str, str]:
-    """What DuckDB has to run to judge all definitions: the passes, and the definitions that are in none. The
-    manifest that ``sql_files`` writes lists them.
+    """The queries by which DuckDB judges all definitions: the passes, and the definitions that are in none.
+    The manifest that ``sql_files`` writes lists them.
     """
     in_duckdb = compiled.in_dialect("duckdb")
     in_passes = {name for each in in_duckdb.passes for name in each.ids}
@@ -90,7 +90,7 @@ def _manifest(compiled: CompiledModule) -> dict[str, object]:
 
 
 def _conjuncts(each: Compiled) -> dict[str, list[str]]:
-    """What a violation cites -> ``file:line``, the only place where generated files have the lines."""
+    """The text that a violation cites -> ``file:line``. No other generated file has numbers of lines."""
     if each.mark.kind == "decision":
         return {}
     return {

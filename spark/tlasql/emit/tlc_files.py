@@ -1,4 +1,4 @@
-"""What TLC needs to check the marked definitions: steps as properties, and the lines of a configuration."""
+"""The files with which TLC checks the marked definitions: steps as properties, and a configuration."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-r"""The type of every part of an expression, from the types of variables and from one another.
+"""The type of every part of an expression, from the types of variables and from one another.
 
-What an operator says of its arguments is unified at once; what depends on a type that is not known yet
-(``f[x]`` of a function, sequence, tuple or record) waits until it is. ``finish`` decides what is left and
-puts the types in.
+An operator unifies the types of its arguments at once. A part whose meaning depends on a type that is not
+known yet (``f[x]`` of a function, sequence, tuple or record) waits until that type is known. ``finish``
+decides the parts that still wait, and puts the types in.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Inference:
             self._waiting = waiting
 
     def decide(self) -> None:
-        """Let everything that waits decide by what it has. Raises TlaSqlError."""
+        """Decide all parts that wait, with the types found so far. Raises TlaSqlError."""
         self._advance()
         while self._waiting:
             first, *self._waiting = self._waiting

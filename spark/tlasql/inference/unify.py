@@ -1,7 +1,7 @@
-r"""Types that are not known yet, and what makes them known: unification.
+"""Unification: types that are not known yet become known when they meet others.
 
-An ``Unknown`` may carry a *shape*, what has been seen of it so far: ``Text`` (a string literal: Str, or a
-model value), ``Row`` (a record with at least, or exactly, these fields), ``Listing`` (``<<a, b>>``:
+An ``Unknown`` may carry a *shape*, which says what has been seen of it so far: ``Text`` (a string literal:
+Str, or a model value), ``Row`` (a record with at least, or exactly, these fields), ``Listing`` (``<<a, b>>``:
 a tuple or a sequence), ``Numbered`` (a function whose domain is ``1..n``: a function of Int or a sequence).
 """
 
@@ -65,7 +65,7 @@ class MismatchError(Exception):
 
 
 class Unifier:
-    """Knows what every Unknown stands for."""
+    """The types that Unknowns stand for."""
 
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
@@ -82,7 +82,7 @@ class Unifier:
         return found
 
     def saved(self) -> Callable[[], None]:
-        """What takes everything learned from here on back."""
+        """A function that takes back all that is learned from here on."""
         mark = len(self._trail)
 
         def restore() -> None:
@@ -102,7 +102,7 @@ class Unifier:
         return kind
 
     def shape(self, kind: Type) -> Shape | None:
-        """What has been seen of a type that is still unknown."""
+        """The shape of a type that is still unknown."""
         kind = self.head(kind)
         return self._shapes.get(kind.number) if isinstance(kind, Unknown) else None
 
@@ -165,7 +165,7 @@ class Unifier:
         return isinstance(kind, Unknown) or any(self.is_open(part) for part in self._parts(kind))
 
     def _parts(self, kind: Type) -> Sequence[Type]:
-        """What a type, or the shape of an unknown, is made of."""
+        """The parts of a type, or of the shape of an unknown."""
         match self.head(kind):
             case SetOf(element=element) | SeqOf(element=element):
                 return (element,)
@@ -206,7 +206,7 @@ class Unifier:
             self._fit(shape, kind)
 
     def _put(self, open_kind: Unknown, kind: Type) -> Shape | None:
-        """What the unknown is, from now on; its shape until now."""
+        """Gives an unknown its type, and returns the shape it had."""
         shape = self._shapes.pop(open_kind.number, None)
         self._trail.append((open_kind.number, shape))
         self._bound[open_kind.number] = kind

@@ -1,8 +1,8 @@
-"""Where SANY and TLC run: each in a JVM of its own, or, within :func:`kept`, all in one.
+"""Where SANY and TLC run: each in a JVM of its own or, within :func:`kept`, all in one.
 
-What a small model takes is the start of a JVM, and code that runs for the first time. One that is kept has
-its classes ready; before each run ``Checkpoint.java`` sets back what they hold. Where threads of a run go on
-after its end, another JVM follows. Where Java does not let fields be set back, each run has its own again.
+A small model costs little but the start of a JVM and the first run of its code. A JVM that is kept has loaded
+its classes; before each run ``Checkpoint.java`` sets their static fields back. Another JVM follows where
+threads of a run go on after its end. Where Java does not let fields be set back, each run has its own again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Run SANY, the parser TLC uses, and hand back its XML: names, arities, levels and locations resolved."""
+"""Runs SANY, the parser of TLC, and gives its XML: names, arities, levels and locations resolved."""
 
 from __future__ import annotations
 

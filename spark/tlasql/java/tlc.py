@@ -1,14 +1,22 @@
-"""One run of TLC, the model checker, and what it said."""
+"""One run of TLC, the model checker, and what it printed; and an operator by which it goes on where it stops.
+
+TLC ends at the first expression that it cannot evaluate. ``Attempt(P)`` lets it judge many states in one run:
+TLC's own evaluator evaluates ``P`` as it stands in the module, and the value is "TRUE", "FALSE" or, where it
+throws, "STOPS".
+"""
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from tlasql.java import jvm
@@ -22,6 +30,10 @@ _UNREADABLE = frozenset({150, 151})
 _INVARIANT = re.compile(r"^Error: Invariant (\w+) is violated", re.MULTILINE)
 _ACTION = re.compile(r"^Error: Action property (.+?) is violated", re.MULTILINE)
 _PLACE = re.compile(r"line (\d+), col \d+ to line \d+, col \d+ of module (\w+)")
+_ATTEMPTS = """---- MODULE Attempts ----
+Attempt(P) == IF P THEN "TRUE" ELSE "FALSE"
+====
+"""
 _COUNTS = re.compile(r"^(\d+) states generated, (\d+) distinct states found", re.MULTILINE)
 
 
@@ -139,3 +151,20 @@ def _defined_at(module: str, line: int, folders: Sequence[Path]) -> str | None:
             names = [found[1] for text in before if (found := re.match(r"(\w+)\s*==", text))]
             return names[-1] if names else None
     return None
+
+
+@lru_cache(maxsize=1)
+def attempts(jar: Path) -> Path:
+    """A folder with the module ``Attempts`` and the class of its operator: ``classes``, and one of
+    ``extra_path``, for :func:`run_tlc`. A process makes it once and removes it when it ends. Raises TlcError.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="tlasql-attempt-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    try:
+        jvm.compile_java([Path(__file__).with_name("TLCOverrides.java")], folder, [jar])
+    except jvm.NoJavaError as error:
+        raise TlcError("java is not on PATH: TLC needs a Java runtime of version 17 or later") from error
+    except jvm.CompilerError as error:
+        raise TlcError(f"tlasql diff needs a compiler (Debian: openjdk-17-jdk-headless)\n{error}") from error
+    (folder / "Attempts.tla").write_text(_ATTEMPTS, encoding="utf-8")
+    return folder

@@ -1,4 +1,4 @@
-"""Positions in sources and the one error every stage raises."""
+"""Places in sources, and the one error that every stage raises."""
 
 from __future__ import annotations
 

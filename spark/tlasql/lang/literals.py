@@ -1,4 +1,4 @@
-"""What is known of numbers, texts and truths that are written out, without any state."""
+"""Constant folding: expressions of numbers, texts and truths that are written out, computed as TLC would."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What the text of an expression tells before anything is computed."""
+"""Questions about an expression that its text answers before anything is computed: is this set finite, which
+elements does it list, can this part be without a value?
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ _STRICT = {"=", "<", "<=", ">", ">=", "+", "-", "*", "-."}
 
 
 def repeats(expr: Expr) -> bool:
-    """Whether the array of a set may hold an element twice: what is made here never does."""
+    """Whether the array of a set may hold an element twice. Only arrays of tables may."""
     match expr:
         case Op(symbol="DOMAIN", arguments=(function,)):
             written = domain_of(function)
@@ -117,7 +119,7 @@ def written_out(left: Expr, right: Expr) -> list[tuple[Expr, Expr]] | None:
 
 
 def _shapes(one: RecordOf, other: Expr) -> list[tuple[Expr, Expr]]:
-    """What is equal where both have the same fields."""
+    """The equalities that hold where both records have the same fields."""
     optional = one.type.optional if isinstance(one.type, Record) else ()
     return [
         (has_field(other, name), Literal(one.location, name in one.names, type=BOOL))
@@ -165,7 +167,7 @@ def domain_of(function: Expr) -> Expr | None:
 
 
 def part_of(base: Expr) -> Expr | None:
-    """The set written out of which the text shows ``base`` to be a part, and not the whole."""
+    """The set, written out, of which ``base`` is a part but, as its text shows, not all."""
     match base:
         case Op(symbol="\\" | "\\cap", arguments=(left, _)) | Quantified(kind="filter", domain=left):
             return left if isinstance(left, Op) and left.symbol == "{}" else part_of(left)
@@ -185,8 +187,8 @@ def counts(expr: Expr) -> bool:
 
 
 def is_total(part: Expr) -> bool:
-    """Whether TLC always finds a value for it: what has none is not even equal to itself. Of a quantified
-    variable an element may not be there at all.
+    """Whether TLC always finds a value for it. An expression without a value does not equal even itself. A
+    quantified variable is not total: its element may not be there at all.
     """
     if isinstance(part, Field):
         return not may_lack(part.record, part.name)

@@ -1,5 +1,5 @@
 """Types as Apalache writes them: ``Int``, ``Bool``, ``Str``, ``SORT``, ``Set(T)``, ``Seq(T)``, ``A -> B``,
-records, tuples. ``{type: Str, bal?: Int}`` is a record of several shapes: one that has no ``bal`` is one too.
+records, tuples. ``{type: Str, bal?: Int}`` is a record of several shapes: it may lack the field ``bal``.
 """
 
 from __future__ import annotations

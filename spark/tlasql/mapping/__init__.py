@@ -1,1 +1,1 @@
-"""The file that says where each variable of a module lives: which tables and columns hold it."""
+"""The file that says which tables and columns hold each variable of a module."""

@@ -1,4 +1,4 @@
-"""A mapping as a file: what it says, on which line it says so, and whether a mapping can say that at all."""
+"""A mapping as a file: its keys and values, their lines, and which keys a mapping may have."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _LINE = re.compile(r" \(at line (\d+), column (\d+)\)$")
 
 @dataclass(frozen=True)
 class MappingFile:
-    """``content``: what TOML makes of it, of the shape that a mapping has."""
+    """``content``: the file as TOML reads it, with the keys that a mapping may have."""
 
     path: Path
     content: dict[str, Any]
@@ -59,7 +59,7 @@ class MappingFile:
     text: str
 
     def place(self, *keys: str, word: str = "") -> Location:
-        """Where it says this; ``word``: the line of that entry on which this text stands."""
+        """The place of an entry; of the line in it that has the text ``word``, if given."""
         while keys and keys not in self.lines:
             keys = keys[:-1]
         line = self.lines.get(keys, 1)
@@ -84,7 +84,8 @@ class Sidecar:
 
 
 def read_mapping(path: Path) -> MappingFile:
-    """Raises TlaSqlError where it is no TOML, or has keys or values that no mapping has."""
+    """A mapping that has been read. Raises TlaSqlError where it is no TOML, or has keys or values that no
+    mapping has."""
     try:
         text = path.read_text(encoding="utf-8")
         content = tomllib.loads(text)

@@ -250,7 +250,7 @@ class _Loader:
         return found
 
     def _without_row(self) -> set[str]:
-        """The tables of which rows are put together before their verdict is known."""
+        """The tables whose rows are joined to others before they have a verdict."""
         records = self._toml.get("variables", {}).values()
         found = {
             str(each["table"])

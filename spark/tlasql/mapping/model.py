@@ -1,21 +1,20 @@
-"""Where each variable of a specification lives: what a mapping says, once it is checked against the tables.
+"""Where each variable of a specification lives: the content of a mapping that has been checked.
 
 A function or scalar variable has *homes*: tables of history rows that hold it, true on ``[from_position,
 to_position)`` of one scope. The first home is complete: a key has a row there exactly while it is in the
 DOMAIN. Further homes hold the same value beside others, so that a rule over both is one scan.
 
-Where a table already holds one row per state, ``[states] table = "..."`` names it: each variable is a column
-with its whole value.
+``[states] table = "..."`` names a table that already holds one row per state: each variable is a column with
+its whole value.
 
-Where scopes are of several kinds, ``[scope.only]`` and ``[scope.never]`` say which of them have rows of a
-table, by the values of their columns. A scope that has none says nothing of what the table holds, whatever it
-lacks itself.
+Where scopes are of several kinds, ``[scope.only]`` and ``[scope.never]`` name those that have rows of a
+table, by the values of their columns. What is missing in another scope makes no row of the table unknown.
 
-Where something is not known, ``[reasons]`` says why: of a table, of its rows and of its columns.
+``[reasons]`` gives the reasons for which values of a table, its rows or its columns are not known.
 
-A variable that is a set of records has one table with a row per element, and a *universe*: the table that
-knows every element, also those whose fields could not be found. Where an element may have been in one of
-several states, ``alternatives`` numbers them; exactly one of them is what happened.
+A variable that is a set of records has one table with a row per element, and a *universe*: the table of every
+element, also of those whose fields could not be found. Where an element may have been in one of several
+states, ``alternatives`` numbers them; exactly one of them is what happened.
 """
 
 from __future__ import annotations
@@ -123,9 +122,9 @@ class Extent:
 
 @dataclass(frozen=True)
 class TableReasons:
-    """Why what a table's rows hold is not known, in one word. ``columns``: column -> reason, of columns that
-    are unknown for one reason only; ``row``: the column in which a row says it of all others; ``otherwise``:
-    the reason where the row says none.
+    """Why values of a table are not known, in one word. ``columns``: column -> the one reason for which it is
+    unknown; ``row``: the column with the reason for all other columns of its row; ``otherwise``: the reason
+    where the row has none.
     """
 
     row: str | None

@@ -1,1 +1,1 @@
-"""How a definition is judged over tables: which rows it needs, and what has to be true of each."""
+"""How a definition is judged over tables: the rows it needs, and what has to be true of each."""

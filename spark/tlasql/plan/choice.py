@@ -1,6 +1,6 @@
-"""The two plans that a definition may have: each row judged by itself, or each whole state.
+"""The two plans that a definition may have: it is judged row by row, or on whole states.
 
-The first is fast, and not for every definition; the second is for all.
+Rows are faster, but do not suit every definition; whole states do.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-r"""A definition's inlined body as clauses: ``\A``, ``=>`` and conjunctions taken apart; and what of the state
-they read.
+r"""A definition's inlined body as clauses: ``\A``, ``=>`` and conjunctions taken apart. And how the parts of
+a clause read the state.
 
 A clause reads: for all bindings of its ranges, if every antecedent is true then every conjunct is. A
 definition holds where all its clauses do.

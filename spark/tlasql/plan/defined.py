@@ -1,11 +1,11 @@
-r"""Where TLC finds a value at all, as a formula of the same fragment.
+r"""The states in which TLC finds a value for an expression, as a formula of the same fragment.
 
 ``defined(e)`` is true in the states in which TLC evaluates ``e`` to the end: it applies no function outside
 its DOMAIN, divides by no zero, chooses from no empty set, and so on. TLC reads connectives from left to right
 and stops reading once it knows the answer; so does the formula. Of a quantifier, a set or a function it asks
 that every part has a value, though TLC may have found its answer before it met the one that has none.
 
-What the text itself shows (``x \in DOMAIN f`` around ``f[x]``) needs no formula: most are TRUE.
+Where the text itself shows it (``x \in DOMAIN f`` around ``f[x]``) the formula is TRUE, as most are.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class _Definedness:
                 return False
 
     def _each(self, parts: Iterable[Expr], facts: Facts) -> list[Expr]:
-        """Of each part, given that those before it have a value: all of them are needed."""
+        """The conditions of all parts, each under the assumption that those before it have a value."""
         found: list[Expr] = []
         for each in parts:
             found.append(self.of(each, _known(facts, found)))
@@ -166,7 +166,7 @@ class _Definedness:
         return _and(expr, [*first, _either(expr, test, yes, no)])
 
     def _needs(self, expr: Op, facts: Facts) -> list[Expr]:  # noqa: PLR0911 (one for each operator)
-        """What an operator asks of its arguments."""
+        """The conditions on the arguments under which an operator has a value."""
         match expr.symbol, expr.arguments:
             case ("\\div" | "%") as symbol, (_, divisor):
                 zero = _literal(expr, 0)
@@ -224,7 +224,7 @@ class _Definedness:
         return Quantified(expr.location, "\\A", variable, domain, body, type=BOOL)
 
     def _container(self, expr: Expr, element: Expr, container: Expr, facts: Facts) -> Expr:
-        r"""Whether what stands to the right of ``\in`` or ``\subseteq`` has a value."""
+        r"""Where the set to the right of ``\in`` or ``\subseteq`` has a value."""
         match container:
             case Quantified(kind="filter", variable=variable, domain=domain, body=body) if not _listed(
                 domain
@@ -253,7 +253,7 @@ class _Definedness:
 
 
 def _known(facts: Facts, needed: Iterable[Expr]) -> Facts:
-    """What is true where all of ``needed`` are, too."""
+    """The formulas that are true wherever all of ``needed`` are."""
     return facts.union(*(learned(each) for each in needed if not always(each)))
 
 

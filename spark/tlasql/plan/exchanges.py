@@ -1,5 +1,5 @@
-"""What stays true of a clause when its parts are exchanged, as its text alone shows: the next state for this
-one, or one quantified variable for another.
+"""Whether a clause stays true when its parts are exchanged: the next state for this one, or one quantified
+variable for another. Its text alone decides.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-r"""What the text of a definition shows to be true at a place in it: each fact is a formula.
+r"""Formulas that are true at a place of a definition, as the text around that place shows.
 
 ``x \in DOMAIN f`` is one inside ``\A x \in DOMAIN f : ...``, as is what stands to the left in a conjunction.
 """
@@ -14,7 +14,7 @@ NOTHING: Facts = frozenset()
 
 
 def learned(test: Expr) -> Facts:
-    """What is true where ``test`` is."""
+    """The formulas that are true where ``test`` is true."""
     match test:
         case Op(symbol="/\\", arguments=arguments):
             return frozenset({test}).union(*(learned(each) for each in arguments))
@@ -24,7 +24,7 @@ def learned(test: Expr) -> Facts:
 
 
 def refuted(test: Expr) -> Facts:
-    """What is true where ``test`` is false."""
+    """The formulas that are true where ``test`` is false."""
     match test:
         case Op(symbol="\\/", arguments=arguments):
             return frozenset().union(*(refuted(each) for each in arguments))
@@ -36,7 +36,7 @@ def refuted(test: Expr) -> Facts:
 
 
 def ranged(variable: Expr, domain: Expr) -> Facts:
-    r"""What is true of ``variable \in domain``."""
+    r"""The formulas that are true of ``variable \in domain``."""
     found = frozenset({operator(domain, "\\in", (variable, domain))})
     match domain:
         case Op(symbol="\\cap", arguments=arguments):

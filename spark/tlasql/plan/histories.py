@@ -1,7 +1,7 @@
-r"""Plan a clause over histories: ranges become scans, state expressions become their columns.
+r"""Plans a clause over histories: ranges become scans, state expressions become their columns.
 
-``m \in DOMAIN f`` says nothing beyond ``p \in f[m]`` and costs no scan of its own; a value is read from a
-home that is already scanned for the same key, never by one more join.
+``m \in DOMAIN f`` adds nothing to ``p \in f[m]`` and costs no scan of its own; a value is read from a home
+that is already scanned for the same key, never by one more join.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How far a definition looks: what it needs beside a row to judge it. Told by its frames, never by hand.
+"""How far a definition looks: which rows it needs beside a row to judge it. Its frames decide that.
 
-Who judges only the part of a history that is new has to know it. A definition that looks at nothing but the
-rows of that part may be judged on them alone; what is not told here looks at everything.
+A caller that judges only the new part of a history has to know it: a definition that looks at nothing but the
+rows of that part may be judged on them alone. Where the frames show no limit, a definition looks at all rows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-r"""Plan a clause or a decision over a set of records: fields become columns of one scan.
+r"""Plans a clause or a decision over a set of records: fields become columns of one scan.
 
 A quantifier inside a predicate, ``\A d \in S : d.f = c.f => P(d)``, is grouped by the fields its equalities
 name and joined back; it may relate the two records by such equalities only.

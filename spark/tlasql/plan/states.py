@@ -1,4 +1,4 @@
-"""Plan a clause over whole states: every variable it speaks of as one value per state."""
+"""Plans a clause over whole states: each of its variables is one value per state."""
 
 from __future__ import annotations
 

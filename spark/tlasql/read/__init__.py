@@ -1,1 +1,1 @@
-"""A module as SANY parsed it, read into expressions: which definitions are marked, and what each says."""
+"""A module as SANY parsed it, read into marked definitions and their expressions."""

@@ -1,4 +1,6 @@
-r"""What binds variables, one variable each: tuples taken apart, minimum and maximum by their idiom."""
+"""Quantifiers and other binders, with one variable each: tuples of variables are taken apart, and minimum and
+maximum are recognised by their idiom.
+"""
 
 from __future__ import annotations
 

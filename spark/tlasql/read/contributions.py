@@ -1,4 +1,4 @@
-r"""What each element of a fold contributes, and the one operator that joins what all of them do."""
+"""What each element contributes to a fold, and the one operator that joins the contributions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Operators inlined: a definition as one expression, with nothing in it that the module defines."""
+"""Inlines operators: a definition becomes one expression that applies nothing the module defines."""
 
 from __future__ import annotations
 

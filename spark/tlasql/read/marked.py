@@ -1,6 +1,4 @@
-"""Which definitions of a module are marked, by annotations, headers or theorems, and what is wrong with the
-marks.
-"""
+"""The marked definitions of a module, by annotations, headers or theorems; and marks that fit none."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ Marked = list[tuple[Mark, Definition]]
 
 
 def module_annotations(parsed: Module) -> list[Annotations]:
-    """What the comments of a module, and of all that it extends or instantiates, say to the compiler."""
+    """The annotations of a module, and of all that it extends or instantiates."""
     sources = {name: parsed.source(name) for name in parsed.every}
     texts = {name: content(path) for name, path in sources.items() if path.is_file()}
     return [read_annotations(str(sources[name]), texts[name]) for name in parsed.modules if name in texts]
@@ -70,7 +68,7 @@ def _attached(parsed: Module, marks: list[Mark]) -> tuple[Marked, list[Diagnosti
 
 
 def _implied(parsed: Module, notes: list[Annotations], taken: set[int]) -> tuple[Marked, list[Diagnostic]]:
-    """What headers and theorems claim of definitions that have no mark of their own."""
+    """Marks for the definitions that headers and theorems claim and that have no mark of their own."""
     definitions = {each.name: each for each in parsed.definitions()}
     claims: dict[int, tuple[Mark, Definition]] = {}
     problems = []

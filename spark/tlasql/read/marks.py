@@ -1,12 +1,11 @@
-"""Annotations in comments, after Apalache's ADR-004: which definitions are marked, and the types of
-variables.
+"""Annotations in comments, after Apalache's ADR-004: marks of definitions, and types of variables.
 
-``@invariant("id", "severity", "grain")``, ``@step(...)`` with an optional ``@transitive``,
-``@decision("id", "records")`` before a definition; beside a mark ``@when("Predicate")``, where it
-applies, and ``@scope("column", ...)``, the columns of the mapping that tell behaviours apart; ``@type: T;``
-before a variable or constant; ``@typeAlias: name = T;`` anywhere.
+``@invariant("id", "severity", "grain")``, ``@step(...)`` with an optional ``@transitive``, ``@decision("id",
+"records")`` before a definition; beside a mark ``@when("Predicate")``, where it applies, and
+``@scope("column", ...)``, the columns of the mapping that tell behaviours apart; ``@type: T;`` before a
+variable or constant; ``@typeAlias: name = T;`` anywhere.
 
-Modules written by others say it otherwise: a header ``INV: Name`` or ``ACTION_PROP: Name`` in a comment.
+Modules written by others have a header ``INV: Name`` or ``ACTION_PROP: Name`` in a comment instead.
 """
 
 from __future__ import annotations
@@ -91,7 +90,7 @@ class TypeNote:
 
 @dataclass(frozen=True)
 class Annotations:
-    """Everything the comments of one source file say to the compiler."""
+    """The annotations in the comments of one source file."""
 
     marks: tuple[Mark, ...]
     types: tuple[TypeNote, ...]

@@ -63,7 +63,7 @@ class Module(Nodes):
         return (node for node in self.by_number.values() if node.tag == tag)
 
     def _made_in(self, module: str, found: frozenset[int]) -> frozenset[int]:
-        """What a module declares, and defines, itself: all of it is seen from a module that extends it."""
+        """The declarations of a module itself. A module that extends it sees all of them."""
         declared = [uid for uid in found if self.by_number[uid].tag == "OpDeclNode"]
         return frozenset(uid for uid in declared if file_of(self.by_number[uid]) == module)
 

@@ -1,4 +1,4 @@
-"""What the nodes of SANY's XML refer to, and where they stand in the sources."""
+"""The nodes of SANY's XML: what a reference names, and where a node stands in the sources."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Nodes:
         return Bound(self.location(node), text_of(node, "uniquename"), uid)
 
     def target(self, reference: Xml) -> tuple[int, str, Xml]:
-        """SANY's number, name and node of what a reference names."""
+        """The number, name and node that a reference leads to."""
         uid = int(text_of(reference, "UID"))
         node = self.by_number[uid]
         return uid, text_of(node, "uniquename"), node

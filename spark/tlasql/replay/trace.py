@@ -1,7 +1,7 @@
-"""States of a log as TLA+: what TLC needs to judge them again.
+"""States of a log written as TLA+, so that TLC can judge them again.
 
 A state is a mapping from variable to value: integers, booleans and strings; lists for sets and sequences;
-dicts for functions (or lists of pairs) and records; None for what is not known.
+dicts for functions (or lists of pairs) and records; None for a value that is not known.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The states around a verdict, as whole values: what a person is shown and TLC judges again."""
+"""The states around a verdict, as whole values: a person is shown them, and TLC judges them again."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Window:
 def window(
     compiled: CompiledModule, definition: Compiled, verdict: Mapping[str, Any], run: Rows, dialect: Dialect
 ) -> Window:
-    """The states up to the one a verdict is about; None in them is what it says nothing of.
+    """The states up to the one of a verdict; variables that the definition does not mention are None.
 
     ``verdict``: its row, of which the first column of the scope, scope, witness, from_position and
     failed_conjunct are read.
@@ -83,7 +83,7 @@ def _unbroken(rows: list[Mapping[str, Any]], needed: int) -> list[Mapping[str, A
 
 
 def variables_of(definition: Compiled) -> list[str]:
-    """The variables a definition speaks of."""
+    """The variables that a definition mentions."""
     if definition.mark.kind == "decision":
         return sorted({each.name for each in walk(definition.body) if isinstance(each, Variable)})
     return list(definition.variables)

@@ -1,4 +1,4 @@
-"""Sizes and sums of sets: each element counts once, and only what is known."""
+"""Sizes and sums of sets: each element counts once, and the result is known only if the set is."""
 
 from __future__ import annotations
 

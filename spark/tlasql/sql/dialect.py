@@ -1,4 +1,4 @@
-"""What compiled definitions are written with: SQL that both engines have no common word for.
+"""How values and operators of TLA+ are written in SQL, and where the engines differ in that.
 
 Values of TLA+ are columns: integers BIGINT, sets and sequences arrays, functions maps, records and tuples
 structs. NULL is a value that is not known. Among the elements of a set it is an element that may be there.
@@ -118,7 +118,8 @@ class Dialect(ABC):
         return exp.cast(tree.call(self.SIZE, array), "bigint")
 
     def rest(self, array: exp.Expr) -> exp.Expr:
-        """All elements but the first, of an array that has one; its length is more than are left."""
+        """The array without its first element; it has one at least."""
+        # a slice may ask for more elements than are left
         return tree.call(self.SLICE, array.copy(), exp.Literal.number(2), self._int(self.size(array)))
 
     @abstractmethod

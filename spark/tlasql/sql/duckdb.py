@@ -1,4 +1,4 @@
-"""Compiled definitions as DuckDB runs them."""
+"""How values and operators are written for DuckDB."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class DuckDb(Dialect):
 
 
 def _in_its_words(node: exp.Expr) -> exp.Expr:
-    """What the builders of :mod:`tlasql.sql.tree` write in Spark's words."""
+    """Translates the functions that the builders of :mod:`tlasql.sql.tree` name as Spark does."""
     if not isinstance(node, exp.Anonymous):
         return node
     match str(node.this).upper():

@@ -1,4 +1,4 @@
-"""Rows of histories: one table scanned, or several joined where their intervals overlap."""
+"""Judges rows of histories: of one table, or of several joined where their intervals overlap."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Rows in their order, judged: by one definition or by several, each row by itself or beside the next."""
+"""The query that judges rows in their order: for one definition or for several, each row by itself or beside
+the next.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,9 @@ from tlasql.plan.clauses import Clause
 from tlasql.plan.frames import HistoryFrame, Predicates, StateFrame
 from tlasql.sql import tree
 from tlasql.sql.dialect import Dialect
+from tlasql.sql.predicates import Judged, judge
 from tlasql.sql.reasons import NO_VALUE, Why, reason_uncovered
-from tlasql.sql.rows import Ctes, Judged, Names, Query, fanned, judge, verdict_row
+from tlasql.sql.rows import Ctes, Names, Query, fanned, verdict_row
 from tlasql.sql.values import value
 
 _NEXT = {each: f"next_{each}" for each in INTERVAL}
@@ -69,15 +72,15 @@ class Judging(ABC, Generic[F]):
 
     @abstractmethod
     def _add_names(self) -> None:
-        """Name every column that a predicate may speak of."""
+        """Name every column that a predicate may read."""
 
     @abstractmethod
     def _scanned(self) -> Ctes:
-        """The rows, in the last one."""
+        """Common table expressions, of which the last has the rows to judge."""
 
     @abstractmethod
     def _unchanged(self, part: Part[F]) -> exp.Expr:
-        """Whether a step leaves what it speaks of as it is."""
+        """Whether a step leaves the variables that it mentions as they are."""
 
     @abstractmethod
     def _witness(self, part: Part[F]) -> Sequence[str]:
@@ -85,7 +88,7 @@ class Judging(ABC, Generic[F]):
 
     @abstractmethod
     def _why(self, part: Part[F]) -> Why:
-        """Why what is read of its rows may not be known."""
+        """The reasons for which the values that it reads may not be known."""
 
     @abstractmethod
     def _shown(self, part: Part[F]) -> list[exp.Expr]:
@@ -137,7 +140,7 @@ class Judging(ABC, Generic[F]):
         return value(expr, columns, self._dialect)
 
     def _column(self, label: str) -> exp.Expr:
-        """What ``label`` names, called so."""
+        """The column of ``label``, under that name."""
         return tree.alias(tree.col(self._names.columns[label]), label)
 
     def _placed(self) -> list[exp.Expr]:

@@ -1,4 +1,6 @@
-"""Several definitions over one table in one pass: it is read, joined, and its rows put in order, once."""
+"""One query for several definitions over one table: it reads the table, joins it and puts its rows in order
+once.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ WIDEST = 16
 
 @dataclass(frozen=True)
 class Pass:
-    """Definitions judged by one query; its rows begin with ``definition``, whose they are."""
+    """Definitions judged by one query; the first column of a row, ``definition``, is the id of one."""
 
     ids: tuple[str, ...]
     sql: str
@@ -61,8 +63,8 @@ def passes(
 
 
 def _fits(frame: Frame, others: Iterable[Frame], mapping: Mapping) -> bool:
-    """Whether all can be columns of one scan, and look equally far: who judges a part of a history reads for
-    each query what that looks at.
+    """Whether all can be columns of one scan, and look equally far. A caller that judges a part of a history
+    reads as many rows for a query as its definitions look at.
     """
     looks_at = reach([frame], mapping).looks_at
     if any(reach([each], mapping).looks_at != looks_at for each in others):

@@ -77,7 +77,7 @@ def _inside(mapping: Mapping, table: str) -> exp.Expr:
 
 
 def union(selects: Sequence[exp.Query]) -> exp.Query:
-    """All rows of all."""
+    """The rows of all of them."""
     found: exp.Query = selects[0]
     for each in selects[1:]:
         found = exp.union(found, each, distinct=False)

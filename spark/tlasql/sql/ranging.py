@@ -1,5 +1,5 @@
-r"""Quantifiers: what they range over is followed by its text, as ``x \in {y \in S : P} \cup T``, and listed
-only where nothing else says its elements.
+r"""Quantifiers over sets. A set that is written as an expression, such as ``{y \in S : P} \cup T``, is not
+built: the quantifier ranges over ``S`` and ``T`` instead. The elements of other sets are listed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Why a verdict is unknown: one word for each unknown row, from the mapping's ``[reasons]``.
 
-The mapping says of a table why what its columns hold may not be known: of some columns always for one reason,
-of all others for that which the row itself names, else for the table's. Where it says nothing, the words are
-those below.
+The mapping may give a column the one reason for which its values are unknown, name a column in which a row
+says its own reason, and give the table a reason for all else. Where it gives none, the reasons are those
+below.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def first_of(rows: Sequence[exp.Expr], word: str) -> exp.Expr:
 
 
 def of_table(mapping: Mapping, table: str) -> TableReasons:
-    """What the mapping says of a table."""
+    """The reasons that the mapping gives for a table."""
     return mapping.reasons.get(table, TableReasons(None, {}, None))
 
 
@@ -75,7 +75,7 @@ def no_value(read: Iterable[exp.Expr]) -> tuple[exp.Expr, exp.Expr]:
 
 
 def reason_uncovered(mapping: Mapping, table: str | None = None) -> exp.Expr:
-    """The reason of a piece that is not completely known; ``table``: what its columns are called by."""
+    """The reason of a piece that is not completely known; ``table`` qualifies its columns."""
     found = of_table(mapping, mapping.coverage)
     rows = [] if found.row is None else [tree.col(found.row, table)]
     return first_of(rows, found.otherwise or NOT_COVERED)

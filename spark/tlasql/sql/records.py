@@ -1,4 +1,4 @@
-"""SQL over a set of records: judge each alternative, then say what they agree on."""
+"""Judges a set of records: each state that a record may have met, and then what these agree on."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tlasql.mapping.model import INTERVAL, Mapping, Schemas
 from tlasql.plan.frames import Aggregate, Leaf, RecordFrame
 from tlasql.sql import tree
 from tlasql.sql.dialect import Dialect
+from tlasql.sql.predicates import Judged, judge
 from tlasql.sql.reasons import (
     NO_VALUE,
     NOT_KNOWN,
@@ -24,7 +25,7 @@ from tlasql.sql.reasons import (
     of_table,
     own_reasons,
 )
-from tlasql.sql.rows import Ctes, Judged, Names, Query, fanned, judge, unless_held, verdict_row
+from tlasql.sql.rows import Ctes, Names, Query, fanned, unless_held, verdict_row
 from tlasql.sql.values import value
 
 _FIRST = "first_state"
@@ -163,8 +164,8 @@ class _Records:
         )
 
     def _unless_all_hold(self, text: exp.Expr) -> exp.Expr:
-        """``text`` where some definition does not hold of the element: of the many others nobody asks, and
-        to make their text costs more than judging.
+        """``text`` where some definition does not hold of the element. Nobody reads it of the many others,
+        and to make it costs more than to judge them.
         """
         verdicts = [
             tree.surely(self._complete(part.column("verdict", self._agreed_name))) for part in self._parts
@@ -172,7 +173,7 @@ class _Records:
         return tree.case([(tree.negation(exp.paren(tree.all_of(verdicts))), text)])
 
     def _values(self, part: _Part) -> exp.Expr:
-        """What the first state had, of an element that has one and is not known to be as it should be."""
+        """The values of the first state that the element may have met, unless the definition holds of it."""
         leaves = [(leaf.text, leaf.text) for leaf in part.frame.leaves]
         leaves += [(each.text, each.label) for each in part.frame.aggregates]
         shown = [tree.alias(self._of_first(self._names.columns[text]), label) for text, label in leaves]
@@ -252,7 +253,7 @@ class _Records:
         return found
 
     def _group(self, aggregate: Aggregate) -> list[str]:
-        """What names one possible state: within a cluster, the related fields and the alternative."""
+        """The columns that name one state: the first of the scope, related fields, the alternative."""
         fields = [self._records.fields[each] for each in aggregate.equal]
         return list(dict.fromkeys((self._mapping.scope[0], *fields, *self._state_columns())))
 
@@ -327,11 +328,11 @@ class _Records:
         return exp.select(*(tree.col(each) for each in kept), *columns).from_(tree.table(judged))
 
     def _leaf_columns(self) -> list[str]:
-        """What verdicts are explained by."""
+        """The columns whose values explain a verdict."""
         return [self._names.columns[each] for each in (*self._leaves, *self._aggregates)]
 
     def _own_reasons(self, part: _Part) -> list[tuple[exp.Expr, exp.Expr]]:
-        """(test, reason) of what one alternative of an element reads that has a reason of its own."""
+        """(test, reason) of the values in one alternative that have a reason of their own."""
         frame, names = part.frame, self._names.columns
         own = own_reasons(self._mapping, self._read(frame.leaves, self._names))
         own += [
@@ -407,7 +408,7 @@ class _Records:
         return [tree.alias(said, f"reason{part.tag}")]
 
     def _reason(self, part: _Part) -> exp.Expr:
-        """Why an element is unknown: for what its alternatives say, else for what it says itself."""
+        """Why an element is unknown: the reason of its alternatives, else its own."""
         states, universe = self._records.table, self._records.universe.table
         of_states, of_universe = of_table(self._mapping, states), of_table(self._mapping, universe)
         found: list[exp.Expr] = []
@@ -422,8 +423,8 @@ class _Records:
         return tree.case([(tree.is_null(verdict), first_of(found, of_universe.otherwise or NOT_KNOWN))])
 
     def _first(self, columns: list[str]) -> exp.Expr:
-        """The first alternative, so that one state is shown and not a mixture. As a record: its text is
-        made where a verdict needs it, which of the many that hold is nowhere.
+        """The first alternative, so that one state is shown and not a mixture. It is a record: the text of it
+        is made only for verdicts that do not hold.
         """
         state = self._dialect.struct([(each, tree.col(each)) for each in columns])
         if self._records.alternatives is None:

@@ -1,4 +1,6 @@
-r"""Sets: infinite and large ones are never built, and ``\in`` and ``\subseteq`` follow the set's own text."""
+r"""Sets. A set that is infinite or large is never built: ``\in`` and ``\subseteq`` are written from the text
+of the set.
+"""
 
 from __future__ import annotations
 
@@ -87,8 +89,8 @@ class Sets:
         return self._counting.distinct(self._images(expr), element_of(expr))
 
     def _images(self, expr: Expr) -> exp.Expr:
-        """The array of a set, for what asks neither how many elements it has nor which one is first: of
-        ``{e : x \\in S}`` an element may stand there for each x.
+        """The array of a set, for uses that allow an element to occur several times: that of
+        ``{e : x \\in S}`` has one element for each x.
         """
         if not (isinstance(expr, Quantified) and expr.kind == "map"):
             return self._values.of(expr)
@@ -465,13 +467,13 @@ class Sets:
         )
 
     def _combined(self, parts: Sequence[Expr], made: Callable[[Sequence[exp.Expr]], exp.Expr]) -> exp.Expr:
-        """What is made of each choice of one element of every part."""
+        """One result for each choice of an element of every part."""
         return self._choices([self._values.of(each) for each in parts], made)
 
     def _choices(
         self, arrays: Sequence[exp.Expr], made: Callable[[Sequence[exp.Expr]], exp.Expr]
     ) -> exp.Expr:
-        """What is made of each choice of one element of every array: nested images, made flat."""
+        """One result for each choice of an element of every array: nested images, made flat."""
         values, dialect = self._values, self._dialect
 
         def level(index: int, chosen: list[exp.Expr]) -> exp.Expr:

@@ -1,4 +1,4 @@
-"""Compiled definitions as Spark runs them."""
+"""How values and operators are written for Spark."""
 
 from __future__ import annotations
 

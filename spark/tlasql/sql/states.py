@@ -1,4 +1,4 @@
-"""Rows of whole states: each state's values rebuilt or read, one row for each binding of the ranges."""
+"""Judges whole states: a row has the values of all variables, and one binding of the ranges."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class States(Judging[StateFrame]):
         return exp.select("*", tree.alias(elements, name)).from_(tree.table(rows))
 
     def _meets(self, part: Part[StateFrame]) -> exp.Expr:
-        """Of an element that may not be there nothing is known."""
+        """The verdict of an element that may not be there is unknown."""
         clause, antecedent = part.frame.clause, part.judged.antecedent
         unknown = [
             tree.is_null(tree.col(self._names.columns[each.variable.name]))

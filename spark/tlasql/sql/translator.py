@@ -1,5 +1,5 @@
-"""What every part of the translation of one expression shares: its columns, and what its variables stand
-for.
+"""The translation of one expression: the columns it reads, and what its quantified variables stand for. All
+parts of the translation share it.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Translator(ABC):
         return Bound(location, name, next(self._uids), type=kind)
 
     def bound_to(self, variable: Bound) -> exp.Expr:
-        """What a quantified variable stands for here."""
+        """The SQL that a quantified variable stands for here."""
         return self.bound[variable.uid].copy()
 
     def inside(self, variable: Bound, element: exp.Expr, body: Callable[[], exp.Expr]) -> exp.Expr:

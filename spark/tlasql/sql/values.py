@@ -1,7 +1,7 @@
 r"""Any expression of the fragment as one SQL expression over columns, in Kleene's three values.
 
-TRUE and FALSE are said only where they are so for every completion of what is not known. What TLC would
-refuse to evaluate (``f[x]`` outside the DOMAIN, ``Head(<<>>)``, ``x \div 0``) is unknown.
+The SQL is TRUE or FALSE only where the expression is so whatever the unknown values are. Where TLC would
+refuse to evaluate it (``f[x]`` outside the DOMAIN, ``Head(<<>>)``, ``x \div 0``) it is unknown.
 """
 
 from __future__ import annotations
@@ -260,7 +260,7 @@ class Values(Translator):
     def _if(self, test: Expr, then: exp.Expr, other: exp.Expr, kind: Type | None) -> exp.Expr:
         """An unknown test decides nothing unless both branches agree.
 
-        Long branches stand in the text once: what they hold may be a choice as well, and so on inwards.
+        Long branches are written once, since a branch may be a choice as well.
         """
         if kind is None or isinstance(kind, SetOf | Function | Record | SeqOf | Tuple):
             return choice(self.of(test), then, other)
@@ -331,7 +331,7 @@ class Values(Translator):
         return self._subsequence(first, arguments[1], arguments[2], expr.type)
 
     def _at(self, sequence: exp.Expr, positions: exp.Expr) -> exp.Expr:
-        """What stands at the positions, once all of them are known."""
+        """The elements at the positions, once all of these are known."""
         dialect, fresh = self.dialect, self.fresh
         known = dialect.every(positions, fresh("e"), tree.is_known)
         here = dialect.transformed(positions.copy(), fresh("e"), lambda n: dialect.at_index(sequence, n))

@@ -1,4 +1,4 @@
-"""Whole values, state by state: the rows of every home that are true in a stretch, gathered into one value.
+"""Whole values, state by state: all rows that are true in a stretch of a log, gathered into one value.
 
 A stretch lies between two positions at which any of the rows begins or ends. Only covered stretches are
 built: there, no row for a key means that the key is not in the DOMAIN.
