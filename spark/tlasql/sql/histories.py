@@ -9,7 +9,8 @@ from sqlglot import exp
 from tlasql.mapping.model import INTERVAL
 from tlasql.plan.frames import Column, HistoryFrame, Leaf
 from tlasql.sql import tree
-from tlasql.sql.judging import Judging, Part, or_open, successor
+from tlasql.sql.judging import Judging, or_open, successor
+from tlasql.sql.predicates import Part
 from tlasql.sql.reasons import NOT_KNOWN, Why, no_value, of_table, own_reasons
 from tlasql.sql.rows import Ctes
 

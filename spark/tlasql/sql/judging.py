@@ -7,7 +7,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping as Dict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from sqlglot import exp
@@ -18,7 +17,7 @@ from tlasql.plan.clauses import Clause
 from tlasql.plan.frames import HistoryFrame, Predicates, StateFrame
 from tlasql.sql import tree
 from tlasql.sql.dialect import Dialect
-from tlasql.sql.predicates import Judged, judge
+from tlasql.sql.predicates import Part, judge
 from tlasql.sql.reasons import NO_VALUE, Why, reason_uncovered
 from tlasql.sql.rows import Ctes, Names, Query, fanned, verdict_row
 from tlasql.sql.values import value
@@ -26,24 +25,6 @@ from tlasql.sql.values import value
 _NEXT = {each: f"next_{each}" for each in INTERVAL}
 _OWN = ("antecedent", "evaluates", "unchanged", "verdict", *(f"c{n}" for n in range(1, 100)))
 F = TypeVar("F", bound=HistoryFrame | StateFrame)
-
-
-@dataclass(frozen=True)
-class Part(Generic[F]):
-    """One of the definitions judged on a row; ``tag`` ends the names of its columns."""
-
-    frame: F
-    tag: str
-    judged: Judged
-
-    @property
-    def persistent(self) -> bool:
-        """Whether its steps are also judged across a hole."""
-        return isinstance(self.frame, HistoryFrame) and self.frame.persistent
-
-    def column(self, name: str) -> exp.Column:
-        """Its column of this name."""
-        return tree.col(f"{name}{self.tag}")
 
 
 class Judging(ABC, Generic[F]):
@@ -109,7 +90,7 @@ class Judging(ABC, Generic[F]):
     def query(self) -> Query:
         """Common table expressions, and one SELECT of the rows of all."""
         ctes = self._scanned()
-        if any(part.persistent for part in self._steps):
+        if any(_persistent(part) for part in self._steps):
             ctes.append((f"seen{self._suffix}", self._seen(ctes[-1][0])))
         rows, judged, weighed = ctes[-1][0], f"judged{self._suffix}", f"weighed{self._suffix}"
         columns = [tree.alias(self._unchanged(part), f"unchanged{part.tag}") for part in self._steps]
@@ -190,7 +171,7 @@ class Judging(ABC, Generic[F]):
         """A step is a row with a next one: where they meet, or across a hole where that is sound."""
         then = tree.col(_NEXT["from_position"])
         adjacent = exp.EQ(this=then, expression=tree.col("to_position"))
-        if not part.persistent:
+        if not _persistent(part):
             return adjacent
         return tree.any_of([adjacent, tree.all_of([tree.is_known(then.copy()), tree.col("parted")])])
 
@@ -200,7 +181,7 @@ class Judging(ABC, Generic[F]):
         evaluates = self._evaluates(part)
         if evaluates is not None:
             verdict = tree.case([(evaluates, verdict)])
-        if not part.persistent:
+        if not _persistent(part):
             return verdict
         # across a gap the way between is unseen: the end may prove a fall, never that there was none
         over_gap = tree.case([(tree.negation(holds.copy()), exp.false())])
@@ -233,7 +214,7 @@ class Judging(ABC, Generic[F]):
         evaluates = self._evaluates(part)
         if evaluates is not None:
             why.own.insert(0, (tree.negation(evaluates), tree.string(NO_VALUE)))
-        if part.persistent:
+        if _persistent(part):
             why.own.insert(0, (tree.col("gap"), tree.col("gap_reason")))
         return why.said()
 
@@ -241,7 +222,7 @@ class Judging(ABC, Generic[F]):
         if not part.frame.stepped:
             return [tree.col(each) for each in INTERVAL]
         found: list[exp.Expr] = [tree.col(each) for each in _NEXT.values()]
-        if part.persistent:
+        if _persistent(part):
             adjacent = tree.case([(tree.negation(tree.col("gap")), tree.col(_NEXT["from_time"]))])
             found[0] = tree.col("to_position")
             found[2] = exp.Coalesce(this=adjacent, expressions=[tree.col("to_time")])
@@ -260,3 +241,8 @@ def or_open(before_end: exp.LT) -> exp.Expr:
 
 def _predicates(frame: HistoryFrame | StateFrame) -> Predicates | Clause:
     return frame.predicates if isinstance(frame, HistoryFrame) else frame.clause
+
+
+def _persistent(part: Part[F]) -> bool:
+    """Whether its steps are also judged across a hole."""
+    return isinstance(part.frame, HistoryFrame) and part.frame.persistent

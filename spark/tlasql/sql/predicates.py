@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from sqlglot import exp
 
@@ -12,6 +13,8 @@ from tlasql.lang.source import cited
 from tlasql.plan.clauses import Clause
 from tlasql.plan.frames import Predicates
 from tlasql.sql import tree
+
+F = TypeVar("F")
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,19 @@ class Judged:
     verdict: exp.Expr
     antecedent: exp.Expr | None
     failed: exp.Expr
+
+
+@dataclass(frozen=True)
+class Part(Generic[F]):
+    """One of the definitions judged on a row; ``tag`` ends the names of its columns."""
+
+    frame: F
+    tag: str
+    judged: Judged
+
+    def column(self, name: str, table: str | None = None) -> exp.Column:
+        """Its column of this name."""
+        return tree.col(f"{name}{self.tag}", table)
 
 
 def judge(predicates: Predicates | Clause, translate: Callable[[Expr], exp.Expr], tag: str = "") -> Judged:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Mapping as Dict
-from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -14,7 +13,7 @@ from tlasql.mapping.model import INTERVAL, Mapping, Schemas
 from tlasql.plan.frames import Aggregate, Leaf, RecordFrame
 from tlasql.sql import tree
 from tlasql.sql.dialect import Dialect
-from tlasql.sql.predicates import Judged, judge
+from tlasql.sql.predicates import Part, judge
 from tlasql.sql.reasons import (
     NO_VALUE,
     NOT_KNOWN,
@@ -48,18 +47,6 @@ def decision_query(
     """One row per element: the outcome all its alternatives agree on; ``frames`` as above."""
     build = _Records(frames, mapping, schemas, dialect, "")
     return Query(tuple(build.decided()), build.outcomes())
-
-
-@dataclass(frozen=True)
-class _Part:
-    """One of the definitions judged on a row; ``tag`` ends the names of its columns."""
-
-    frame: RecordFrame
-    tag: str
-    judged: Judged
-
-    def column(self, name: str, table: str | None = None) -> exp.Column:
-        return tree.col(f"{name}{self.tag}", table)
 
 
 class _Records:
@@ -105,7 +92,7 @@ class _Records:
             if own_reasons(mapping, self._read(each.leaves, self._names))
         }
         self._parts = [
-            _Part(frame, tag, judge(frame.predicates, lambda each: self._value(each, self._names), tag))
+            Part(frame, tag, judge(frame.predicates, lambda each: self._value(each, self._names), tag))
             for frame, tag in zip(frames.values(), tags, strict=True)
         ]
 
@@ -149,7 +136,7 @@ class _Records:
         rows = [self._row(part, interval) for part in self._parts]
         return self._beside_the_universe(rows, explained=True)
 
-    def _row(self, part: _Part, interval: list[exp.Column]) -> list[exp.Expr]:
+    def _row(self, part: Part[RecordFrame], interval: list[exp.Column]) -> list[exp.Expr]:
         return verdict_row(
             self._mapping,
             scope=[tree.alias(self._scope_column(each), each) for each in self._mapping.scope],
@@ -172,7 +159,7 @@ class _Records:
         ]
         return tree.case([(tree.negation(exp.paren(tree.all_of(verdicts))), text)])
 
-    def _values(self, part: _Part) -> exp.Expr:
+    def _values(self, part: Part[RecordFrame]) -> exp.Expr:
         """The values of the first state that the element may have met, unless the definition holds of it."""
         leaves = [(leaf.text, leaf.text) for leaf in part.frame.leaves]
         leaves += [(each.text, each.label) for each in part.frame.aggregates]
@@ -183,7 +170,7 @@ class _Records:
             [(tree.all_of([agreed, tree.negation(tree.surely(holds))]), tree.json_object(shown))]
         )
 
-    def _failed(self, part: _Part) -> exp.Expr:
+    def _failed(self, part: Part[RecordFrame]) -> exp.Expr:
         """The conjunct of one alternative explains a verdict only where all alternatives are violated."""
         violated = tree.negation(part.column("verdict", self._agreed_name))
         return tree.case([(violated, self._of_first(f"failed_conjunct{part.tag}"))])
@@ -331,7 +318,7 @@ class _Records:
         """The columns whose values explain a verdict."""
         return [self._names.columns[each] for each in (*self._leaves, *self._aggregates)]
 
-    def _own_reasons(self, part: _Part) -> list[tuple[exp.Expr, exp.Expr]]:
+    def _own_reasons(self, part: Part[RecordFrame]) -> list[tuple[exp.Expr, exp.Expr]]:
         """(test, reason) of the values in one alternative that have a reason of their own."""
         frame, names = part.frame, self._names.columns
         own = own_reasons(self._mapping, self._read(frame.leaves, self._names))
@@ -347,7 +334,7 @@ class _Records:
             own.append(no_value(tree.col(names[each]) for each in read))
         return own
 
-    def _weight(self, part: _Part) -> list[exp.Expr]:
+    def _weight(self, part: Part[RecordFrame]) -> list[exp.Expr]:
         antecedent = part.judged.antecedent
         exercised = exp.true() if antecedent is None else tree.surely(antecedent.copy())
         kept = [] if part.frame.predicates.evaluates is None else [part.column("evaluates")]
@@ -389,10 +376,12 @@ class _Records:
             columns += self._agreed_reason(part, part.judged.verdict, part.frame.gives)
         return exp.select(*key, *columns).from_(tree.table(judged)).group_by(*(each.copy() for each in key))
 
-    def _outcome(self, part: _Part) -> exp.Expr:
+    def _outcome(self, part: Part[RecordFrame]) -> exp.Expr:
         return (_unanimous if part.frame.gives == BOOL else _alike)(part.judged.verdict)
 
-    def _agreed_reason(self, part: _Part, verdict: exp.Expr, gives: Type | None) -> list[exp.Expr]:
+    def _agreed_reason(
+        self, part: Part[RecordFrame], verdict: exp.Expr, gives: Type | None
+    ) -> list[exp.Expr]:
         """The column with the reason that the alternatives give together, if they can: that they differ,
         else the first word of those that are unknown.
         """
@@ -407,7 +396,7 @@ class _Records:
             said = exp.Case(ifs=[exp.If(this=test, true=then) for test, then in branches], default=said)
         return [tree.alias(said, f"reason{part.tag}")]
 
-    def _reason(self, part: _Part) -> exp.Expr:
+    def _reason(self, part: Part[RecordFrame]) -> exp.Expr:
         """Why an element is unknown: the reason of its alternatives, else its own."""
         states, universe = self._records.table, self._records.universe.table
         of_states, of_universe = of_table(self._mapping, states), of_table(self._mapping, universe)
@@ -442,7 +431,7 @@ class _Records:
             return value
         return tree.case([(exp.EQ(this=known, expression=tree.col(count, self._universe_name)), value)])
 
-    def _identity_witness(self, part: _Part) -> exp.Expr:
+    def _identity_witness(self, part: Part[RecordFrame]) -> exp.Expr:
         identity = [tree.col(each) for each in self._records.identity]
         whole = identity[0] if len(identity) == 1 else tree.call("STRUCT", *identity)
         return tree.alias(whole, part.frame.witness)

@@ -89,9 +89,7 @@ class Sets:
         return self._counting.distinct(self._images(expr), element_of(expr))
 
     def _images(self, expr: Expr) -> exp.Expr:
-        """The array of a set, for uses that allow an element to occur several times: that of
-        ``{e : x \\in S}`` has one element for each x.
-        """
+        """The array of a set, in which elements may repeat: ``{e : x \\in S}`` has one for each x."""
         if not (isinstance(expr, Quantified) and expr.kind == "map"):
             return self._values.of(expr)
 

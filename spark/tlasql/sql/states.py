@@ -16,7 +16,8 @@ from tlasql.plan.clauses import Clause, Range, leaves
 from tlasql.plan.exchanges import holds_when_unchanged
 from tlasql.plan.frames import StateFrame
 from tlasql.sql import tree
-from tlasql.sql.judging import Judging, Part, successor
+from tlasql.sql.judging import Judging, successor
+from tlasql.sql.predicates import Part
 from tlasql.sql.reasons import NOT_KNOWN, Why, of_table
 from tlasql.sql.rows import Ctes
 from tlasql.sql.whole_values import whole_values
