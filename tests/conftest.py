@@ -27,7 +27,7 @@ from fencepost.engines.executors import Executors
 from fencepost.engines.processes import Processes
 from fencepost.session import spark_session
 from fencepost.settings import DEFAULT_SPARK, Broker, Cluster, Lake, Settings
-from tlasql import jvm
+from tlasql.java import jvm
 
 ROOT = Path(__file__).resolve().parents[1]
 collect_ignore = ["captures"]

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -152,6 +153,7 @@ def test_what_an_audit_found_is_read_without_a_jvm(
     )
     assert told.returncode == 0, told.stderr
     assert "The specification says (spec/" in told.stdout
+    assert re.search(r"^  false: .+ \(spec/\w+/\w+\.tla:\d+\)$", told.stdout, re.MULTILINE), told.stdout
 
     assert drawn.returncode == 0, drawn.stderr
     assert out.read_bytes().startswith(b"<?xml")

@@ -13,7 +13,7 @@ import yaml
 
 from fencepost.protocols import tables
 from fencepost.reasons import REASONS
-from tlasql.reasons import WORDS
+from tlasql.sql.reasons import WORDS
 
 ROOT = Path(__file__).resolve().parents[1]
 MAPPINGS = {path.parent.name: path for path in sorted((ROOT / "spec").glob("*/mapping.toml"))}

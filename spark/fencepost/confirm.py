@@ -10,10 +10,10 @@ from fencepost.places import project_folder
 from fencepost.protocols import tables
 from fencepost.reading import Reader, rows
 from tlasql import compile_module
-from tlasql.dialect import DUCKDB
-from tlasql.replay import confirm
-from tlasql.trace import TooLargeError
-from tlasql.window import window
+from tlasql.replay.confirm import confirm
+from tlasql.replay.trace import TooLargeError
+from tlasql.replay.window import window
+from tlasql.sql.duckdb import DUCKDB
 
 
 def confirmation(reader: Reader, verdict: Mapping[str, Any]) -> str:

@@ -27,8 +27,10 @@ class Definition:
     """One marked definition: its mark, and where it stands in the specification.
 
     ``kind`` is invariant, step or decision; ``severity`` and ``grain`` are None for a decision. ``looks_at``
-    is how far it looks (:mod:`tlasql.reach`): row, step, overlap or all, ``because`` why; ``beside`` names
-    the tables whose rows it looks at beside a row, and the columns that are the same in them.
+    is how far it looks (:mod:`tlasql.plan.reach`): row, step, overlap or all, ``because`` why; ``beside``
+    names the tables whose rows it looks at beside a row, and the columns that are the same in them.
+    ``conjuncts``: what its violations cite, and the places (``file:line``) of the specification where that
+    stands.
     """
 
     module: str
@@ -39,11 +41,17 @@ class Definition:
     grain: str | None
     file: str
     line: int
+    conjuncts: dict[str, list[str]]
     formula: str
     prose: str
     looks_at: str
     because: str
     beside: dict[str, Any] | None
+
+    def cited(self, conjunct: str) -> str:
+        """A conjunct with its places; alone, if the definition has changed since it was judged."""
+        places = self.conjuncts.get(conjunct)
+        return f"{conjunct} ({', '.join(places)})" if places else conjunct
 
 
 @dataclass(frozen=True)

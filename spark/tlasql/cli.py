@@ -10,14 +10,16 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from tlasql.commands import differences, explain_violations
-from tlasql.compiler import CompiledModule, compile_module
-from tlasql.dialect import DIALECTS
+from tlasql.commands.diff import differences
+from tlasql.commands.explain import explain_violations
+from tlasql.commands.prepare import ENGINES, installed, unprepared
+from tlasql.compiler.compile import compile_module
+from tlasql.compiler.compiled import CompiledModule
 from tlasql.emit import EMITTERS, emit
-from tlasql.errors import Location, TlaSqlError, fail
-from tlasql.mapping import Schemas
-from tlasql.prepare import ENGINES, installed, unprepared
-from tlasql.tlc import TlcError
+from tlasql.java.tlc import TlcError
+from tlasql.lang.errors import Location, TlaSqlError, fail
+from tlasql.mapping.model import Schemas
+from tlasql.sql.dialects import DIALECTS
 
 OK, STALE, BAD_INPUT = 0, 1, 2
 _SCHEMAS = (
@@ -64,7 +66,8 @@ def _check(compiled: CompiledModule, options: argparse.Namespace) -> int:
     if problems:
         raise TlaSqlError(problems)
     for each in compiled.definitions:
-        print(f"{each.definition.location}: {each.mark.kind} {each.mark.id} compiles")
+        judged = f", judged on whole states: {each.because}" if each.because else ""
+        print(f"{each.definition.location}: {each.mark.kind} {each.mark.id} compiles{judged}")
     return OK
 
 
@@ -223,7 +226,7 @@ def _verify(files: Mapping[str, str], compiled: CompiledModule, root: Path) -> i
 
 def _leftovers(files: Mapping[str, str], compiled: CompiledModule, root: Path) -> list[Path]:
     """Generated files of definitions that are gone: those that name this module as their origin."""
-    origin = f"generated from {compiled.file.as_posix()}:"
+    origin = f" {compiled.file.as_posix()} by `tlasql compile`"
     found = []
     for kind in ("sql", "passes", "duckdb", "dbt_tests", "pages"):
         folder = compiled.mapping.outputs.get(kind)

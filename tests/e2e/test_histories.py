@@ -8,7 +8,7 @@ import duckdb
 
 from fencepost.definitions import definitions
 from fencepost.reading import open_lake
-from tlasql.reach import STEP
+from tlasql.plan.reach import STEP
 
 STEPPED = {
     table: each.beside["columns"]

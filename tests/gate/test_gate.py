@@ -168,7 +168,7 @@ def test_a_critical_violation_closes_the_gate_and_alerts(publish: Publish) -> No
         "m2",
         "the broker accepted it",
         "2026-01-02 00:00:02",
-        "False: ~c.ownedByAnother",
+        f"False: ~c.ownedByAnother ({MARKED[CRITICAL].file}:",
         "/logs/kafka-request.log at byte 200",
         f"fencepost explain {CRITICAL}-0",
         "fencepost sql",

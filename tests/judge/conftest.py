@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from fencepost.definitions import Query, queries
+from fencepost.definitions import queries
 from fencepost.judge.duckdb_engine import DuckEngine
 from fencepost.judge.run import run
 from fencepost.settings import Settings
@@ -36,12 +36,9 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., dict[str
 
     spilled = tmp_path_factory.mktemp("spilled")
 
-    def judged(
-        silver: Tables, chosen: Settings | None = None, compiled: Sequence[Query] | None = None
-    ) -> dict[str, list[Row]]:
+    def judged(silver: Tables, chosen: Settings | None = None) -> dict[str, list[Row]]:
         lake = Lakeless(silver)
-        compiled = queries() if compiled is None else compiled
-        run(DuckEngine(lake.read, lake.write, spilled, compiled), chosen or settings(), compiled)
+        run(DuckEngine(lake.read, lake.write, spilled, queries()), chosen or settings(), queries())
         return {name: ordered(rows) for name, rows in lake.written.items()}
 
     return judged

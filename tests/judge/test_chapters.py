@@ -19,7 +19,7 @@ from fencepost.judge.duckdb_engine import DuckEngine
 from fencepost.judge.run import run
 from fencepost.lake import Condition
 from fencepost.tables import DECISIONS, EPISODES, JUDGED, PIECES, VERDICTS, WINDOWS
-from tlasql.reach import ROW
+from tlasql.plan.reach import ROW
 
 BEGINS = (0, 12, 25)
 """Positions at which chapters begin."""

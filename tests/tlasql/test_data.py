@@ -10,8 +10,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from tlasql.data import Data
-from tlasql.errors import TlaSqlError
+from tlasql.commands.data import Data
+from tlasql.lang.errors import TlaSqlError
 
 Write = Callable[[Path], Path]
 

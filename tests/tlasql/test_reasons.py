@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from tlasql import compile_module
-from tlasql.data import Data
-from tlasql.errors import TlaSqlError
-from tlasql.reasons import NO_VALUE, NOT_COVERED, NOT_KNOWN, SEVERAL_STATES
+from tlasql.commands.data import Data
+from tlasql.lang.errors import TlaSqlError
+from tlasql.sql.reasons import NO_VALUE, NOT_COVERED, NOT_KNOWN, SEVERAL_STATES
 
 MODULE = r"""---- MODULE Why ----
 EXTENDS Integers

@@ -11,10 +11,10 @@ import pytest
 from tlasql_judge import ModelValue
 from tlasql_states import Domain, State, duck, on_duckdb
 
-from tlasql import compile_module
+from tlasql import CompiledModule, compile_module
 from tlasql.cli import main
-from tlasql.mapping import sidecar
-from tlasql.types import Function, parse_type
+from tlasql.lang.types import Function, parse_type
+from tlasql.mapping.file import sidecar
 
 FOLDER = Path(__file__).with_name("strangers")
 MODULE, MAPPING = FOLDER / "MCRing.tla", FOLDER / "mapping.toml"
@@ -57,6 +57,21 @@ def test_theorems_claim(states: list[State]) -> None:
     for (identity, _), verdict in on_duckdb(duck(DOMAIN, states), module.definitions, STATES).items():
         said[identity].add(verdict)
     assert {each for each, verdicts in said.items() if not {True, False} <= verdicts} == set()
+
+
+def test_whole_states_have_a_reason(
+    one_of_each: CompiledModule, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They cost more than rows. Of each definition that needs them `check` says why; of others nothing."""
+    assert {each.because for each in one_of_each.definitions} == {None}
+    path = tmp_path / "schemas.json"
+    path.write_text(json.dumps(DOMAIN.schemas()), encoding="utf-8")
+    files = ["--mapping", str(MAPPING), "--schemas", str(path)]
+    assert main(["check", str(MODULE), *files, "--engine", "duckdb"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    compiled = [line for line in said if " compiles" in line]
+    assert len(compiled) == len(CLAIMED)
+    assert [line for line in compiled if not re.search("judged on whole states: .*[a-z]", line)] == []
 
 
 def test_tlc_says_the_same(states: list[State], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

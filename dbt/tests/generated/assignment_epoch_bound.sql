@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:276 by `tlasql compile`; do not edit
+-- generated from AssignmentEpochBound in spec/offset_commit/OffsetCommitProps.tla by `tlasql compile`; do not edit
 {{ config(severity='error', tags=['generated', 'invariant']) }}
 
 select

@@ -1,4 +1,4 @@
--- generated from spec/ownership_claim/OwnershipClaimProps.tla:243 by `tlasql compile`; do not edit
+-- generated from CommitOfCurrentGeneration in spec/ownership_claim/OwnershipClaimProps.tla by `tlasql compile`; do not edit
 {{ config(severity='error', tags=['generated', 'invariant']) }}
 
 select

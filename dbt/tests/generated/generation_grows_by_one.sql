@@ -1,4 +1,4 @@
--- generated from spec/ownership_claim/OwnershipClaimProps.tla:231 by `tlasql compile`; do not edit
+-- generated from GenerationGrowsByOne in spec/ownership_claim/OwnershipClaimProps.tla by `tlasql compile`; do not edit
 {{ config(severity='error', tags=['generated', 'step']) }}
 
 select

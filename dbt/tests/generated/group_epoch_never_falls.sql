@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:315 by `tlasql compile`; do not edit
+-- generated from GroupEpochNeverFalls in spec/offset_commit/OffsetCommitProps.tla by `tlasql compile`; do not edit
 {{ config(severity='error', tags=['generated', 'step']) }}
 
 select

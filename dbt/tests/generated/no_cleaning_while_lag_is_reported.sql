@@ -1,4 +1,4 @@
--- generated from spec/lag_report/LagReportProps.tla:111 by `tlasql compile`; do not edit
+-- generated from NoCleaningWhileLagIsReported in spec/lag_report/LagReportProps.tla by `tlasql compile`; do not edit
 {{ config(severity='error', tags=['generated', 'invariant']) }}
 
 select

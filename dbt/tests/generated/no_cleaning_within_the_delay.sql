@@ -1,4 +1,4 @@
--- generated from spec/lag_report/LagReportProps.tla:125 by `tlasql compile`; do not edit
+-- generated from NoCleaningWithinTheDelay in spec/lag_report/LagReportProps.tla by `tlasql compile`; do not edit
 {{ config(severity='warn', tags=['generated', 'invariant']) }}
 
 select

@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:495 by `tlasql compile`; do not edit
+-- generated from NoCommitForUnownedPartition in spec/offset_commit/OffsetCommitProps.tla by `tlasql compile`; do not edit
 {{ config(severity='warn', tags=['generated', 'invariant']) }}
 
 select

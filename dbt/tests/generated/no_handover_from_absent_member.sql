@@ -1,4 +1,4 @@
--- generated from spec/ownership_claim/OwnershipClaimProps.tla:116 by `tlasql compile`; do not edit
+-- generated from NoHandoverFromAbsentMember in spec/ownership_claim/OwnershipClaimProps.tla by `tlasql compile`; do not edit
 {{ config(severity='warn', tags=['generated', 'invariant']) }}
 
 select

@@ -1,4 +1,4 @@
--- generated from spec/lag_report/LagReportProps.tla:138 by `tlasql compile`; do not edit
+-- generated from NoLockedDirectoryDeleted in spec/lag_report/LagReportProps.tla by `tlasql compile`; do not edit
 {{ config(severity='error', tags=['generated', 'step']) }}
 
 select

@@ -1,4 +1,4 @@
--- generated from spec/leader_epoch/LeaderEpochProps.tla:224 by `tlasql compile`; do not edit
+-- generated from NoOffsetOfEarlierIncarnation in spec/leader_epoch/LeaderEpochProps.tla by `tlasql compile`; do not edit
 {{ config(severity='error', tags=['generated', 'invariant']) }}
 
 select

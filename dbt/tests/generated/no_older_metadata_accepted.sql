@@ -1,4 +1,4 @@
--- generated from spec/leader_epoch/LeaderEpochProps.tla:99 by `tlasql compile`; do not edit
+-- generated from NoOlderMetadataAccepted in spec/leader_epoch/LeaderEpochProps.tla by `tlasql compile`; do not edit
 {{ config(severity='warn', tags=['generated', 'invariant']) }}
 
 select

@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:439 by `tlasql compile`; do not edit
+-- generated from PoliciesRelaxInOrder in spec/offset_commit/OffsetCommitProps.tla by `tlasql compile`; do not edit
 {{ config(severity='error', tags=['generated', 'invariant']) }}
 
 select

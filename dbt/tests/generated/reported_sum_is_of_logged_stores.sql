@@ -1,4 +1,4 @@
--- generated from spec/lag_report/LagReportProps.tla:75 by `tlasql compile`; do not edit
+-- generated from ReportedSumIsOfLoggedStores in spec/lag_report/LagReportProps.tla by `tlasql compile`; do not edit
 {{ config(severity='warn', tags=['generated', 'invariant']) }}
 
 select

@@ -104,8 +104,8 @@ def _block(outcome: Outcome, first: Sequence[Finding]) -> str:
     lines += _wrapped(outcome.description, "  ")
     for finding in first:
         lines += ["", *_wrapped(finding_sentence(finding), "  * ", "    ")]
-        if finding.verdict["failed_conjunct"]:
-            lines += _wrapped(f"False: {finding.verdict['failed_conjunct']}", "    ")
+        if finding.false_conjunct:
+            lines += _wrapped(f"False: {finding.false_conjunct}", "    ")
         if finding.explanation is not None:
             explanation = finding.explanation
             lines += _wrapped(f"Evidence: {explanation.file} at byte {explanation.position}", "    ")

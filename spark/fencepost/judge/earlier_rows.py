@@ -1,8 +1,8 @@
 """The rows of earlier chapters that the judge needs besides a chapter's own, for definitions that look at
 more than one row.
 
-Which rows these are follows from how far a definition looks (:mod:`tlasql.reach`), which its compiled plan
-says. A result that depends on rows of several chapters belongs to the last one of them.
+Which rows these are follows from how far a definition looks (:mod:`tlasql.plan.reach`), which its compiled
+plan says. A result that depends on rows of several chapters belongs to the last one of them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from fencepost.judge import overlaps, steps
 from fencepost.judge.chapters import Chapters
 from fencepost.protocols import tables
 from fencepost.tables import Table
-from tlasql.reach import OVERLAP, STEP
+from tlasql.plan.reach import OVERLAP, STEP
 
 if TYPE_CHECKING:
     from fencepost.judge.engine import Engine

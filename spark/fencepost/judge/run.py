@@ -21,7 +21,7 @@ from fencepost.judge.unread import UNREAD, unread_by_module
 from fencepost.protocols import tables
 from fencepost.settings import Settings
 from fencepost.tables import PIECES, WINDOWS
-from tlasql.reach import ALL
+from tlasql.plan.reach import ALL
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog

@@ -34,6 +34,12 @@ class Finding:
     def definition(self) -> Definition | None:
         return definition(self.verdict["invariant"])
 
+    @property
+    def false_conjunct(self) -> str | None:
+        """What of the definition is false, and where that stands in the specification."""
+        conjunct: str | None = self.verdict["failed_conjunct"]
+        return self.definition.cited(conjunct) if self.definition and conjunct else conjunct
+
 
 def findings(
     reader: Reader, of: Collection[tuple[str, str]], most: int

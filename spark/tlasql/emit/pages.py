@@ -6,9 +6,10 @@ from pathlib import PurePosixPath
 
 from sqlglot import exp
 
-from tlasql import tree
-from tlasql.compiler import Compiled, CompiledModule
-from tlasql.emit.origin import generated_from, source_of
+from tlasql.compiler.compiled import Compiled, CompiledModule
+from tlasql.emit.origin import file_of, generated_from, source_of
+from tlasql.mapping.model import Kept
+from tlasql.sql import tree
 
 _HEADINGS = {
     "Where it does not hold:": "Where it does not hold",
@@ -39,8 +40,7 @@ def _page(each: Compiled, compiled: CompiledModule, folder: PurePosixPath) -> st
         "## The rule",
         f"```tla\n{each.formula}\n```",
         _KINDS[mark.kind] + _transitive(each),
-        "## Where to look",
-        _look(each),
+        *_look(each, compiled.mapping.kept),
         _links(each, compiled, folder),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -81,25 +81,26 @@ def _transitive(each: Compiled) -> str:
     return " Across a gap in the evidence it is unknown: what it speaks of may have started anew unseen."
 
 
-def _look(each: Compiled) -> str:
+def _look(each: Compiled, kept: Kept) -> list[str]:
     mark = each.mark
     if mark.kind == "decision":
         conditions = {"decision": mark.id}
-        table = "verdicts.decisions"
+        table = kept.decisions
     else:
         conditions = {"invariant": mark.id, "verdict": "violated"}
-        table = "marts.fct_invariant_verdicts"
+        table = kept.table
+    if table is None:
+        return []
     where = tree.all_of(
         exp.EQ(this=tree.col(column), expression=tree.string(value)) for column, value in conditions.items()
     )
     query = exp.select("*").from_(tree.table(table)).where(where).sql(dialect=tree.DIALECT)
-    return f"```sql\n{query}\n```"
+    return ["## Where to look", f"```sql\n{query}\n```"]
 
 
 def _links(each: Compiled, compiled: CompiledModule, folder: PurePosixPath) -> str:
     up = "/".join([".."] * len(folder.parts))
-    source = source_of(each)
-    links = [f"Specification: [{source}]({up}/{source.rsplit(':', 1)[0]}#L{each.definition.location.line})"]
+    links = [f"Specification: [{source_of(each)}]({up}/{file_of(each)})"]
     for kind, label in (("sql", "Compiled SQL"), ("dbt_tests", "dbt test")):
         target = compiled.mapping.outputs.get(kind)
         if target is not None and not (kind == "dbt_tests" and each.mark.kind == "decision"):

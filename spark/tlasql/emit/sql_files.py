@@ -6,8 +6,9 @@ import json
 from collections.abc import Collection
 from pathlib import Path, PurePosixPath
 
-from tlasql.compiler import Compiled, CompiledModule
+from tlasql.compiler.compiled import Compiled, CompiledModule
 from tlasql.emit.origin import generated_from, generated_from_module
+from tlasql.lang.source import code
 
 
 def sql_files(compiled: CompiledModule, target: str) -> dict[str, str]:
@@ -28,8 +29,8 @@ def pass_files(compiled: CompiledModule, target: str) -> dict[str, str]:
 
 
 def duckdb_files(compiled: CompiledModule, target: str) -> dict[str, str]:
-    """What DuckDB has to run to judge all definitions: the passes, and the definitions that are in none. The
-    manifest that ``sql_files`` writes lists them.
+    """The queries by which DuckDB judges all definitions: the passes, and the definitions that are in none.
+    The manifest that ``sql_files`` writes lists them.
     """
     in_duckdb = compiled.in_dialect("duckdb")
     in_passes = {name for each in in_duckdb.passes for name in each.ids}
@@ -52,7 +53,8 @@ def _pass_file(number: int) -> str:
 
 
 def _text(each: Compiled) -> str:
-    comment = [generated_from(each), "", *each.formula.split("\n")]
+    formula = [line for line in code(each.formula) if line.strip()]
+    comment = [generated_from(each), "", *formula]
     return "\n".join([*(f"-- {line}".rstrip() for line in comment), each.sql, ""])
 
 
@@ -72,6 +74,7 @@ def _manifest(compiled: CompiledModule) -> dict[str, object]:
                 "transitive": each.mark.transitive,
                 "file": Path(each.definition.location.file).as_posix(),
                 "line": each.definition.location.line,
+                "conjuncts": _conjuncts(each),
                 "formula": each.formula,
                 "prose": "\n\n".join(each.mark.prose),
                 "sql": _file(each),
@@ -83,6 +86,16 @@ def _manifest(compiled: CompiledModule) -> dict[str, object]:
             {"definitions": list(each.ids), "sql": _pass_file(number)}
             for number, each in enumerate(compiled.passes, start=1)
         ],
+    }
+
+
+def _conjuncts(each: Compiled) -> dict[str, list[str]]:
+    """The text that a violation cites -> ``file:line``. No other generated file has numbers of lines."""
+    if each.mark.kind == "decision":
+        return {}
+    return {
+        conjunct: [f"{Path(place.file).as_posix()}:{place.line}" for place in places]
+        for conjunct, places in each.conjuncts.items()
     }
 
 

@@ -1,10 +1,11 @@
-"""What TLC needs to check the marked definitions: steps as properties, and the lines of a configuration."""
+"""The files with which TLC checks the marked definitions: steps as properties, and a configuration."""
 
 from __future__ import annotations
 
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
-from tlasql.compiler import CompiledModule
+from tlasql.compiler.compiled import CompiledModule
+from tlasql.emit.origin import generated_from_module
 
 
 def tlc_files(compiled: CompiledModule, target: str) -> dict[str, str]:
@@ -16,7 +17,7 @@ def tlc_files(compiled: CompiledModule, target: str) -> dict[str, str]:
     """
     name = f"{compiled.name}Marked"
     folder = PurePosixPath(target)
-    origin = f"generated from {Path(compiled.file).as_posix()} by `tlasql compile`; do not edit"
+    origin = generated_from_module(compiled)
     invariants, properties, written = [], [], []
     for each in (each for each in compiled.definitions if each.mark.kind != "decision"):
         own = each.definition.name

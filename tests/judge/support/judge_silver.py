@@ -17,7 +17,7 @@ from fencepost.lake import AtLeast, Below, Condition, Where
 from fencepost.protocols import tables
 from fencepost.settings import Broker, Cluster, Lake, Settings
 from fencepost.tables import Table
-from tlasql.reach import STEP
+from tlasql.plan.reach import STEP
 
 ARROW = {
     "string": pa.string(),

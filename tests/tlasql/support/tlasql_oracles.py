@@ -9,8 +9,8 @@ from typing import Any
 from tlasql_evaluator import evaluate, unchanged
 
 from tlasql import Compiled, CompiledModule
-from tlasql.ir import Expr
-from tlasql.replay import verdicts
+from tlasql.lang.ir import Expr
+from tlasql.replay.confirm import verdicts
 
 Trace = Sequence[Mapping[str, Any]]
 Traces = Mapping[str, Trace]

@@ -7,7 +7,7 @@ from typing import Any
 
 from tlasql_traces import Row, Tables, moment
 
-from tlasql.mapping import Records
+from tlasql.mapping.model import Records
 
 _NEVER = 10**9
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from tlasql_judge import Claim, ModelValue
 from tlasql_states import Domain
 
-from tlasql.types import parse_type
+from tlasql.lang.types import parse_type
 
 TYPES = {
     "n": "Int",

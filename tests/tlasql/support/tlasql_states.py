@@ -21,9 +21,9 @@ from tlasql_judge import ModelValue
 from tlasql_spark import queries
 
 from tlasql import Compiled, CompiledModule
-from tlasql.data import duckdb_type
-from tlasql.mapping import spark_type
-from tlasql.types import BOOL, INT, Function, Record, SeqOf, SetOf, Tuple, Type
+from tlasql.commands.data import duckdb_type
+from tlasql.lang.types import BOOL, INT, Function, Record, SeqOf, SetOf, Tuple, Type
+from tlasql.mapping.model import spark_type
 
 State = Mapping[str, Any]
 _FIRST = {

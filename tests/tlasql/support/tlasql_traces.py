@@ -16,9 +16,9 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from tlasql.data import duckdb_type
-from tlasql.mapping import History, Home, Records, Schemas
-from tlasql.mapping import Mapping as Sidecar
+from tlasql.commands.data import duckdb_type
+from tlasql.mapping.model import History, Home, Records, Schemas
+from tlasql.mapping.model import Mapping as Sidecar
 
 State = dict[str, Any]
 Row = dict[str, Any]

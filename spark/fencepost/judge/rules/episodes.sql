@@ -1,7 +1,6 @@
 -- unmet, met, scopes, sides, chapters, definitions -> the rows of verdicts.episodes, and the sign of their side. An id is made
--- of what the evidence says and nothing else: no severity (a setting), no line of the specification (the conjunct's own
--- text stands for it), no time (witness and position tell episodes apart: what has no position has its own identity in
--- the witness).
+-- of what the evidence says and nothing else: no severity (a setting), no time (witness and position tell episodes apart:
+-- what has no position has its own identity in the witness).
 WITH found AS (
   SELECT
     definition,
@@ -59,7 +58,7 @@ SELECT
         COALESCE(found.witness, ''),
         found.verdict,
         COALESCE(CAST(found.from_position AS STRING), ''),
-        COALESCE(REGEXP_REPLACE(found.failed_conjunct, ' [(][^()]*:[0-9]+[)]$', ''), '')
+        COALESCE(found.failed_conjunct, '')
       ),
       256
     ),

@@ -1,4 +1,4 @@
--- generated from tests/tlasql/fragment/Case.tla:25 by `tlasql compile`; do not edit
+-- generated from Filtered in tests/tlasql/fragment/Case.tla by `tlasql compile`; do not edit
 {{ config(severity='warn', tags=['generated', 'invariant']) }}
 
 select

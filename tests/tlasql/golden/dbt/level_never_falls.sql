@@ -1,4 +1,4 @@
--- generated from tests/tlasql/fragment/Case.tla:51 by `tlasql compile`; do not edit
+-- generated from LevelNeverFalls in tests/tlasql/fragment/Case.tla by `tlasql compile`; do not edit
 {{ config(severity='error', tags=['generated', 'step']) }}
 
 select

@@ -1,4 +1,4 @@
--- generated from tests/tlasql/fragment/Case.tla:58 by `tlasql compile`; do not edit
+-- generated from OldEpochsStay in tests/tlasql/fragment/Case.tla by `tlasql compile`; do not edit
 {{ config(severity='warn', tags=['generated', 'step']) }}
 
 select

@@ -1,4 +1,4 @@
--- generated from tests/tlasql/fragment/Case.tla:21 by `tlasql compile`; do not edit
+-- generated from TwoClauses in tests/tlasql/fragment/Case.tla by `tlasql compile`; do not edit
 {{ config(severity='error', tags=['generated', 'invariant']) }}
 
 select

@@ -1,4 +1,4 @@
--- generated from tests/tlasql/fragment/Case.tla:1 by `tlasql compile`; do not edit
+-- generated from tests/tlasql/fragment/Case.tla by `tlasql compile`; do not edit
 -- one pass for error, older_error
 WITH frame AS (
   SELECT

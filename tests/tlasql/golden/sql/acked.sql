@@ -1,4 +1,4 @@
--- generated from tests/tlasql/fragment/Case.tla:81 by `tlasql compile`; do not edit
+-- generated from Acked in tests/tlasql/fragment/Case.tla by `tlasql compile`; do not edit
 --
 -- Acked(a) == IF a.ok THEN a.epoch ELSE -1
 WITH frame AS (

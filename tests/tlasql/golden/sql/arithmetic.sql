@@ -1,4 +1,4 @@
--- generated from tests/tlasql/fragment/Case.tla:31 by `tlasql compile`; do not edit
+-- generated from Arithmetic in tests/tlasql/fragment/Case.tla by `tlasql compile`; do not edit
 --
 -- Arithmetic ==
 --     LET Twice(n) == 2 * n
@@ -57,7 +57,7 @@ SELECT
     WHEN NOT verdict
     THEN CASE
       WHEN NOT c1
-      THEN 'IF epoch[m] \\in {1, 2, 4} THEN -Twice(epoch[m]) + 6 > 0 ELSE (epoch[m] - 1) * 2 <= 4 (Case:34)'
+      THEN 'IF epoch[m] \\in {1, 2, 4} THEN -Twice(epoch[m]) + 6 > 0 ELSE (epoch[m] - 1) * 2 <= 4'
     END
   END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_known' END AS reason,

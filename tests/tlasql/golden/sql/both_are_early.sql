@@ -1,4 +1,4 @@
--- generated from tests/tlasql/fragment/Case.tla:66 by `tlasql compile`; do not edit
+-- generated from BothAreEarly in tests/tlasql/fragment/Case.tla by `tlasql compile`; do not edit
 --
 -- BothAreEarly == (\A r \in requests : r.ok => r.epoch < 3) /\ (\A r \in acks : r.ok => r.epoch < 2)
 WITH frame_1 AS (
@@ -36,7 +36,7 @@ WITH frame_1 AS (
     `r.epoch`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'r.epoch < 3 (Case:66)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'r.epoch < 3' END AS failed_conjunct
   FROM judged_1
 ), agreed_1 AS (
   SELECT
@@ -98,7 +98,7 @@ WITH frame_1 AS (
     `r.epoch`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'r.epoch < 2 (Case:66)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'r.epoch < 2' END AS failed_conjunct
   FROM judged_2
 ), agreed_2 AS (
   SELECT

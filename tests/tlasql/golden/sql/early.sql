@@ -1,4 +1,4 @@
--- generated from tests/tlasql/fragment/Case.tla:69 by `tlasql compile`; do not edit
+-- generated from Early in tests/tlasql/fragment/Case.tla by `tlasql compile`; do not edit
 --
 -- Early(r) == r.ok /\ \A s \in requests : s.id = r.id => s.epoch <= 2
 WITH quantified_1_rows AS (

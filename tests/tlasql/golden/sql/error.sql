@@ -1,4 +1,4 @@
--- generated from tests/tlasql/fragment/Case.tla:73 by `tlasql compile`; do not edit
+-- generated from Error in tests/tlasql/fragment/Case.tla by `tlasql compile`; do not edit
 --
 -- Error(r) == CASE ~r.ok -> "FENCED" [] r.epoch > 1 -> "STALE" [] OTHER -> "NONE"
 WITH frame AS (

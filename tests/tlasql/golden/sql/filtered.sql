@@ -1,4 +1,4 @@
--- generated from tests/tlasql/fragment/Case.tla:25 by `tlasql compile`; do not edit
+-- generated from Filtered in tests/tlasql/fragment/Case.tla by `tlasql compile`; do not edit
 --
 -- Filtered ==
 --     /\ \A m \in {n \in DOMAIN epoch : epoch[n] > 2} : epoch[m] # 5
@@ -61,7 +61,7 @@ SELECT
   to_time,
   verdict,
   COALESCE(antecedent, FALSE) AS exercised,
-  CASE WHEN NOT verdict THEN CASE WHEN antecedent AND NOT c1 THEN 'epoch[m] # 5 (Case:26)' END END AS failed_conjunct,
+  CASE WHEN NOT verdict THEN CASE WHEN antecedent AND NOT c1 THEN 'epoch[m] # 5' END END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_known' END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
@@ -80,7 +80,7 @@ SELECT
   to_time,
   verdict,
   TRUE AS exercised,
-  CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'epoch[m] = 0 (Case:27)' END END AS failed_conjunct,
+  CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'epoch[m] = 0' END END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_known' END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)

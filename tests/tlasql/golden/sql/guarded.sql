@@ -1,4 +1,4 @@
--- generated from tests/tlasql/fragment/Case.tla:48 by `tlasql compile`; do not edit
+-- generated from Guarded in tests/tlasql/fragment/Case.tla by `tlasql compile`; do not edit
 --
 -- Guarded == \A m \in DOMAIN epoch : epoch[m] > 1 => \A p \in held[m] : epoch[m] < 4 <=> epoch[m] # 3
 WITH frame AS (
@@ -62,10 +62,7 @@ SELECT
   to_time,
   verdict,
   COALESCE(antecedent, FALSE) AS exercised,
-  CASE
-    WHEN NOT verdict
-    THEN CASE WHEN antecedent AND NOT c1 THEN 'epoch[m] < 4 <=> epoch[m] # 3 (Case:48)' END
-  END AS failed_conjunct,
+  CASE WHEN NOT verdict THEN CASE WHEN antecedent AND NOT c1 THEN 'epoch[m] < 4 <=> epoch[m] # 3' END END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_known' END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)

@@ -1,4 +1,4 @@
--- generated from tests/tlasql/fragment/Case.tla:38 by `tlasql compile`; do not edit
+-- generated from Joined in tests/tlasql/fragment/Case.tla by `tlasql compile`; do not edit
 --
 -- Joined == \A m \in DOMAIN epoch : \A p \in held[m] : epoch[m] > 1
 WITH frame AS (
@@ -57,7 +57,7 @@ SELECT
   to_time,
   verdict,
   TRUE AS exercised,
-  CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'epoch[m] > 1 (Case:38)' END END AS failed_conjunct,
+  CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'epoch[m] > 1' END END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_known' END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)

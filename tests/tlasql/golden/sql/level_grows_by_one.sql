@@ -1,4 +1,4 @@
--- generated from tests/tlasql/fragment/Case.tla:55 by `tlasql compile`; do not edit
+-- generated from LevelGrowsByOne in tests/tlasql/fragment/Case.tla by `tlasql compile`; do not edit
 --
 -- LevelGrowsByOne == level' = level + 1
 WITH frame AS (
@@ -43,7 +43,7 @@ SELECT
   next_to_time AS to_time,
   verdict,
   COALESCE(NOT unchanged, FALSE) AS exercised,
-  CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'level\' = level + 1 (Case:55)' END END AS failed_conjunct,
+  CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'level\' = level + 1' END END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_known' END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)

@@ -1,4 +1,4 @@
--- generated from tests/tlasql/fragment/Case.tla:51 by `tlasql compile`; do not edit
+-- generated from LevelNeverFalls in tests/tlasql/fragment/Case.tla by `tlasql compile`; do not edit
 --
 -- LevelNeverFalls == level' >= level
 WITH frame AS (
@@ -61,7 +61,7 @@ SELECT
   next_to_time AS to_time,
   verdict,
   COALESCE(NOT unchanged, FALSE) AS exercised,
-  CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'level\' >= level (Case:51)' END END AS failed_conjunct,
+  CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'level\' >= level' END END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN CASE WHEN gap THEN gap_reason ELSE 'not_known' END END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)

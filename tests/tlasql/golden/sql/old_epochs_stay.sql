@@ -1,4 +1,4 @@
--- generated from tests/tlasql/fragment/Case.tla:58 by `tlasql compile`; do not edit
+-- generated from OldEpochsStay in tests/tlasql/fragment/Case.tla by `tlasql compile`; do not edit
 --
 -- OldEpochsStay == \A m \in DOMAIN epoch \cap DOMAIN epoch' : epoch[m] > 2 => epoch'[m] >= epoch[m]
 WITH frame AS (
@@ -47,10 +47,7 @@ SELECT
   next_to_time AS to_time,
   verdict,
   COALESCE(antecedent AND NOT unchanged, FALSE) AS exercised,
-  CASE
-    WHEN NOT verdict
-    THEN CASE WHEN antecedent AND NOT c1 THEN 'epoch\'[m] >= epoch[m] (Case:58)' END
-  END AS failed_conjunct,
+  CASE WHEN NOT verdict THEN CASE WHEN antecedent AND NOT c1 THEN 'epoch\'[m] >= epoch[m]' END END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_known' END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)

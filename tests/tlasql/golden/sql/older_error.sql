@@ -1,4 +1,4 @@
--- generated from tests/tlasql/fragment/Case.tla:77 by `tlasql compile`; do not edit
+-- generated from OlderError in tests/tlasql/fragment/Case.tla by `tlasql compile`; do not edit
 --
 -- OlderError(r) == IF r.epoch > 0 THEN "NONE" ELSE "STALE"
 WITH frame AS (

@@ -1,4 +1,4 @@
--- generated from tests/tlasql/fragment/Case.tla:17 by `tlasql compile`; do not edit
+-- generated from Scalars in tests/tlasql/fragment/Case.tla by `tlasql compile`; do not edit
 --
 -- Scalars == level >= 2 /\ level # 4
 WITH frame AS (
@@ -35,10 +35,7 @@ SELECT
   to_time,
   verdict,
   TRUE AS exercised,
-  CASE
-    WHEN NOT verdict
-    THEN CASE WHEN NOT c1 THEN 'level >= 2 (Case:17)' WHEN NOT c2 THEN 'level # 4 (Case:17)' END
-  END AS failed_conjunct,
+  CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'level >= 2' WHEN NOT c2 THEN 'level # 4' END END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_known' END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)

@@ -1,4 +1,4 @@
--- generated from tests/tlasql/fragment/Case.tla:62 by `tlasql compile`; do not edit
+-- generated from SomePartIsLate in tests/tlasql/fragment/Case.tla by `tlasql compile`; do not edit
 --
 -- SomePartIsLate == \A r \in requests : r.ok => \E s \in requests : s.id = r.id /\ s.epoch > 1
 WITH quantified_1_rows AS (
@@ -83,7 +83,7 @@ WITH quantified_1_rows AS (
     `\E s \in requests : s.id = r.id /\ s.epoch > 1`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN '\\E s \\in requests : s.id = r.id /\\ s.epoch > 1 (Case:62)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN '\\E s \\in requests : s.id = r.id /\\ s.epoch > 1' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

@@ -1,4 +1,4 @@
--- generated from tests/tlasql/fragment/Case.tla:42 by `tlasql compile`; do not edit
+-- generated from ThreeAtOnce in tests/tlasql/fragment/Case.tla by `tlasql compile`; do not edit
 --
 -- ThreeAtOnce ==
 --     \A cluster, life, n \in DOMAIN held :
@@ -87,10 +87,7 @@ SELECT
   to_time,
   verdict,
   TRUE AS exercised,
-  CASE
-    WHEN NOT verdict
-    THEN CASE WHEN NOT c1 THEN 'cluster = life \\/ life = n \\/ cluster = n (Case:44)' END
-  END AS failed_conjunct,
+  CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'cluster = life \\/ life = n \\/ cluster = n' END END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_known' END AS reason,
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN '{}' END AS `values`,
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence

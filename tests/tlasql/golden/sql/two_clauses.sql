@@ -1,4 +1,4 @@
--- generated from tests/tlasql/fragment/Case.tla:21 by `tlasql compile`; do not edit
+-- generated from TwoClauses in tests/tlasql/fragment/Case.tla by `tlasql compile`; do not edit
 --
 -- TwoClauses == level > 1 /\ \A m \in DOMAIN epoch : epoch[m] > 1
 WITH frame_1 AS (
@@ -57,7 +57,7 @@ SELECT
   to_time,
   verdict,
   TRUE AS exercised,
-  CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'level > 1 (Case:21)' END END AS failed_conjunct,
+  CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'level > 1' END END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_known' END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
@@ -76,7 +76,7 @@ SELECT
   to_time,
   verdict,
   TRUE AS exercised,
-  CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'epoch[m] > 1 (Case:21)' END END AS failed_conjunct,
+  CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'epoch[m] > 1' END END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_known' END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)

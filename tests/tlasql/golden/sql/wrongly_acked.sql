@@ -1,4 +1,4 @@
--- generated from tests/tlasql/fragment/Case.tla:84 by `tlasql compile`; do not edit
+-- generated from WronglyAcked in tests/tlasql/fragment/Case.tla by `tlasql compile`; do not edit
 --
 -- WronglyAcked(a) == a.ok /\ a.epoch > 1
 WITH frame AS (

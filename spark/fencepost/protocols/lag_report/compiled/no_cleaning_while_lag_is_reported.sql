@@ -1,4 +1,4 @@
--- generated from spec/lag_report/LagReportProps.tla:111 by `tlasql compile`; do not edit
+-- generated from NoCleaningWhileLagIsReported in spec/lag_report/LagReportProps.tla by `tlasql compile`; do not edit
 --
 -- NoCleaningWhileLagIsReported == \A d \in deletions : ByCleaner(d) => ~d.lagReported
 WITH frame AS (
@@ -36,7 +36,7 @@ WITH frame AS (
     `d.lagReported`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN '~d.lagReported (LagReportProps:111)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN '~d.lagReported' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

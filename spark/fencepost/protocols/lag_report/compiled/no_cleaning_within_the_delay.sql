@@ -1,4 +1,4 @@
--- generated from spec/lag_report/LagReportProps.tla:125 by `tlasql compile`; do not edit
+-- generated from NoCleaningWithinTheDelay in spec/lag_report/LagReportProps.tla by `tlasql compile`; do not edit
 --
 -- NoCleaningWithinTheDelay == \A d \in deletions : ByCleaner(d) => d.sinceRelease >= d.cleanupDelay
 WITH frame AS (
@@ -38,7 +38,7 @@ WITH frame AS (
     `d.cleanupDelay`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'd.sinceRelease >= d.cleanupDelay (LagReportProps:125)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'd.sinceRelease >= d.cleanupDelay' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

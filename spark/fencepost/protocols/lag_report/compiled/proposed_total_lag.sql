@@ -1,4 +1,4 @@
--- generated from spec/lag_report/LagReportProps.tla:42 by `tlasql compile`; do not edit
+-- generated from ProposedTotalLag in spec/lag_report/LagReportProps.tla by `tlasql compile`; do not edit
 --
 -- ProposedTotalLag(r) ==
 --     IF IsSentinel(r) THEN r.offsetSum

@@ -1,4 +1,4 @@
--- generated from spec/lag_report/LagReportProps.tla:59 by `tlasql compile`; do not edit
+-- generated from ShippedTotalLag in spec/lag_report/LagReportProps.tla by `tlasql compile`; do not edit
 --
 -- ShippedTotalLag(r) ==
 --     IF IsSentinel(r) THEN r.offsetSum

@@ -1,4 +1,4 @@
--- generated from spec/lag_report/LagReportProps.tla:88 by `tlasql compile`; do not edit
+-- generated from ZeroIsTheIdentity in spec/lag_report/LagReportProps.tla by `tlasql compile`; do not edit
 --
 -- ZeroIsTheIdentity ==
 --     \A r \in lagReports : r.reported /\ r.offsetSum >= 0 /\ r.nonLoggedStores > 0 => r.offsetSum = r.loggedOffsetSum
@@ -41,7 +41,7 @@ WITH frame AS (
     `r.loggedOffsetSum`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'r.offsetSum = r.loggedOffsetSum (LagReportProps:89)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'r.offsetSum = r.loggedOffsetSum' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

@@ -1,4 +1,4 @@
--- generated from spec/leader_epoch/LeaderEpochProps.tla:313 by `tlasql compile`; do not edit
+-- generated from BatchLeaderEpochKnown in spec/leader_epoch/LeaderEpochProps.tla by `tlasql compile`; do not edit
 --
 -- BatchLeaderEpochKnown ==
 --     \A p \in DOMAIN appendedLeaderEpoch : appendedLeaderEpoch[p] >= 0 => leaderEpochGiven[p]
@@ -40,10 +40,7 @@ SELECT
   to_time,
   verdict,
   COALESCE(antecedent, FALSE) AS exercised,
-  CASE
-    WHEN NOT verdict
-    THEN CASE WHEN antecedent AND NOT c1 THEN 'leaderEpochGiven[p] (LeaderEpochProps:314)' END
-  END AS failed_conjunct,
+  CASE WHEN NOT verdict THEN CASE WHEN antecedent AND NOT c1 THEN 'leaderEpochGiven[p]' END END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)

@@ -1,4 +1,4 @@
--- generated from spec/leader_epoch/LeaderEpochProps.tla:329 by `tlasql compile`; do not edit
+-- generated from CheckpointAgrees in spec/leader_epoch/LeaderEpochProps.tla by `tlasql compile`; do not edit
 --
 -- CheckpointAgrees == \A e \in checkpointEntries : e.agrees
 WITH frame AS (
@@ -29,7 +29,7 @@ WITH frame AS (
     `e.agrees`,
     c1 AS verdict,
     TRUE AS exercised,
-    CASE WHEN NOT c1 THEN 'e.agrees (LeaderEpochProps:329)' END AS failed_conjunct
+    CASE WHEN NOT c1 THEN 'e.agrees' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

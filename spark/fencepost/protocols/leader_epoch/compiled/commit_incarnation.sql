@@ -1,4 +1,4 @@
--- generated from spec/leader_epoch/LeaderEpochProps.tla:118 by `tlasql compile`; do not edit
+-- generated from CommitIncarnation in spec/leader_epoch/LeaderEpochProps.tla by `tlasql compile`; do not edit
 --
 -- CommitIncarnation(c) ==
 --     IF c.leaderEpoch = -1 \/ c.offsetPartitionEpoch = -1 THEN "NONE"

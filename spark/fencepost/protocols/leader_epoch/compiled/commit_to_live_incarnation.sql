@@ -1,4 +1,4 @@
--- generated from spec/leader_epoch/LeaderEpochProps.tla:160 by `tlasql compile`; do not edit
+-- generated from CommitToLiveIncarnation in spec/leader_epoch/LeaderEpochProps.tla by `tlasql compile`; do not edit
 --
 -- CommitToLiveIncarnation ==
 --     \A c \in committedOffsets : c.error = "NONE" /\ c.byId => c.topicId = c.liveTopicId
@@ -39,7 +39,7 @@ WITH frame AS (
     `c.liveTopicId`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'c.topicId = c.liveTopicId (LeaderEpochProps:161)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'c.topicId = c.liveTopicId' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

@@ -1,4 +1,4 @@
--- generated from spec/leader_epoch/LeaderEpochProps.tla:147 by `tlasql compile`; do not edit
+-- generated from CommittedLeaderEpochBound in spec/leader_epoch/LeaderEpochProps.tla by `tlasql compile`; do not edit
 --
 -- CommittedLeaderEpochBound ==
 --     \A c \in committedOffsets : c.error = "NONE" /\ c.leaderEpoch >= 0 => c.leaderEpoch <= c.liveLeaderEpoch
@@ -37,7 +37,7 @@ WITH frame AS (
     `c.liveLeaderEpoch`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'c.leaderEpoch <= c.liveLeaderEpoch (LeaderEpochProps:148)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'c.leaderEpoch <= c.liveLeaderEpoch' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

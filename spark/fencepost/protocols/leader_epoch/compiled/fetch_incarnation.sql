@@ -1,4 +1,4 @@
--- generated from spec/leader_epoch/LeaderEpochProps.tla:185 by `tlasql compile`; do not edit
+-- generated from FetchIncarnation in spec/leader_epoch/LeaderEpochProps.tla by `tlasql compile`; do not edit
 --
 -- FetchIncarnation(f) ==
 --     IF f.lastFetchedEpoch = -1 \/ ~OfAnIncarnation(f) THEN "NONE"

@@ -1,4 +1,4 @@
--- generated from spec/leader_epoch/LeaderEpochProps.tla:269 by `tlasql compile`; do not edit
+-- generated from LeaderEpochNeverFalls in spec/leader_epoch/LeaderEpochProps.tla by `tlasql compile`; do not edit
 --
 -- LeaderEpochNeverFalls ==
 --     \A p \in DOMAIN leaderEpoch \cap DOMAIN leaderEpoch' : leaderEpoch'[p] >= leaderEpoch[p]
@@ -47,10 +47,7 @@ SELECT
   next_to_time AS to_time,
   verdict,
   COALESCE(NOT unchanged, FALSE) AS exercised,
-  CASE
-    WHEN NOT verdict
-    THEN CASE WHEN NOT c1 THEN 'leaderEpoch\'[p] >= leaderEpoch[p] (LeaderEpochProps:270)' END
-  END AS failed_conjunct,
+  CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'leaderEpoch\'[p] >= leaderEpoch[p]' END END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)

@@ -1,4 +1,4 @@
--- generated from spec/leader_epoch/LeaderEpochProps.tla:224 by `tlasql compile`; do not edit
+-- generated from NoOffsetOfEarlierIncarnation in spec/leader_epoch/LeaderEpochProps.tla by `tlasql compile`; do not edit
 --
 -- NoOffsetOfEarlierIncarnation ==
 --     \A f \in fetchPositions :
@@ -57,10 +57,7 @@ WITH frame AS (
     `f.livePartitionEpoch`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE
-      WHEN antecedent AND NOT c1
-      THEN 'f.offsetPartitionEpoch = AnsweredFrom(f) (LeaderEpochProps:226)'
-    END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'f.offsetPartitionEpoch = AnsweredFrom(f)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

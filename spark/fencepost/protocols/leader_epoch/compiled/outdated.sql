@@ -1,4 +1,4 @@
--- generated from spec/leader_epoch/LeaderEpochProps.tla:59 by `tlasql compile`; do not edit
+-- generated from Outdated in spec/leader_epoch/LeaderEpochProps.tla by `tlasql compile`; do not edit
 --
 -- Outdated(a) == IF Comparable(a) /\ OlderEpochs(a) THEN "OUTDATED" ELSE "NONE"
 WITH frame AS (

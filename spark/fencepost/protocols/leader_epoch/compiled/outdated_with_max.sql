@@ -1,4 +1,4 @@
--- generated from spec/leader_epoch/LeaderEpochProps.tla:45 by `tlasql compile`; do not edit
+-- generated from OutdatedWithMax in spec/leader_epoch/LeaderEpochProps.tla by `tlasql compile`; do not edit
 --
 -- OutdatedWithMax(a) ==
 --     IF a.hasLeaderEpochs

@@ -1,4 +1,4 @@
--- generated from spec/leader_epoch/LeaderEpochProps.tla:242 by `tlasql compile`; do not edit
+-- generated from PartitionEpochsUnique in spec/leader_epoch/LeaderEpochProps.tla by `tlasql compile`; do not edit
 --
 -- PartitionEpochsUnique ==
 --     \A epoch \in DOMAIN partitionsWith : \A p \in partitionsWith[epoch] : \A q \in partitionsWith[epoch] : p = q
@@ -70,7 +70,7 @@ SELECT
   to_time,
   verdict,
   TRUE AS exercised,
-  CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'p = q (LeaderEpochProps:243)' END END AS failed_conjunct,
+  CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'p = q' END END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN '{}' END AS `values`,
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence

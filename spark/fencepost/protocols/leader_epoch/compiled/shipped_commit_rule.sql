@@ -1,4 +1,4 @@
--- generated from spec/leader_epoch/LeaderEpochProps.tla:133 by `tlasql compile`; do not edit
+-- generated from ShippedCommitRule in spec/leader_epoch/LeaderEpochProps.tla by `tlasql compile`; do not edit
 --
 -- ShippedCommitRule(c) ==
 --     IF c.byId /\ c.topicId # c.liveTopicId THEN "UNKNOWN_TOPIC_ID" ELSE "NONE"

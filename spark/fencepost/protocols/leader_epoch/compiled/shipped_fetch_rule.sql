@@ -1,4 +1,4 @@
--- generated from spec/leader_epoch/LeaderEpochProps.tla:203 by `tlasql compile`; do not edit
+-- generated from ShippedFetchRule in spec/leader_epoch/LeaderEpochProps.tla by `tlasql compile`; do not edit
 --
 -- ShippedFetchRule(f) ==
 --     IF f.byId /\ f.topicId # f.liveTopicId THEN "UNKNOWN_TOPIC_ID"

@@ -1,4 +1,4 @@
--- generated from spec/leader_epoch/LeaderEpochProps.tla:70 by `tlasql compile`; do not edit
+-- generated from ShippedMetadataRule in spec/leader_epoch/LeaderEpochProps.tla by `tlasql compile`; do not edit
 --
 -- ShippedMetadataRule(a) ==
 --     IF a.hasLeaderEpochs /\ a.told /\ a.cached /\ a.sameTopicId /\ a.leaderEpoch < a.cachedLeaderEpoch

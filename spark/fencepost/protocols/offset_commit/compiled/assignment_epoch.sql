@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:104 by `tlasql compile`; do not edit
+-- generated from AssignmentEpoch in spec/offset_commit/OffsetCommitProps.tla by `tlasql compile`; do not edit
 --
 -- AssignmentEpoch(c) ==
 --     /\ AcceptedByAssignmentEpoch(c)

@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:401 by `tlasql compile`; do not edit
+-- generated from BrokerKeepsItsRule in spec/offset_commit/OffsetCommitProps.tla by `tlasql compile`; do not edit
 --
 -- BrokerKeepsItsRule ==
 --     \A c \in commits : c.accepted \/ c.fenced => (c.accepted <=> BrokerRule(c))
@@ -284,7 +284,7 @@ WITH quantified_1_rows AS (
     `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'c.accepted <=> BrokerRule(c) (OffsetCommitProps:402)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'c.accepted <=> BrokerRule(c)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:416 by `tlasql compile`; do not edit
+-- generated from BrokerNamesItsError in spec/offset_commit/OffsetCommitProps.tla by `tlasql compile`; do not edit
 --
 -- BrokerNamesItsError ==
 --     \A c \in commits : c.fenced \/ (c.error = "UNSUPPORTED_VERSION" /\ ~c.transactional) => c.error = ShippedError(c)
@@ -480,7 +480,7 @@ WITH quantified_1_rows AS (
     evaluates,
     CASE WHEN evaluates THEN NOT antecedent OR c1 END AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'c.error = ShippedError(c) (OffsetCommitProps:417)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'c.error = ShippedError(c)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

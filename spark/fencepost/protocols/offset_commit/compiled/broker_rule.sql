@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:129 by `tlasql compile`; do not edit
+-- generated from BrokerRule in spec/offset_commit/OffsetCommitProps.tla by `tlasql compile`; do not edit
 --
 -- BrokerRule(c) ==
 --     CASE c.rule = "generation"       -> Generation(c)

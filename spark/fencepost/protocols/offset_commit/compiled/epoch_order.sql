@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:239 by `tlasql compile`; do not edit
+-- generated from EpochOrder in spec/offset_commit/OffsetCommitProps.tla by `tlasql compile`; do not edit
 --
 -- EpochOrder ==
 --     \A m \in DOMAIN memberEpoch :
@@ -48,11 +48,11 @@ SELECT
     WHEN NOT verdict
     THEN CASE
       WHEN NOT c1
-      THEN 'revocationEpoch[m] < memberEpoch[m] (OffsetCommitProps:241)'
+      THEN 'revocationEpoch[m] < memberEpoch[m]'
       WHEN NOT c2
-      THEN 'memberEpoch[m] <= targetAssignmentEpoch (OffsetCommitProps:242)'
+      THEN 'memberEpoch[m] <= targetAssignmentEpoch'
       WHEN NOT c3
-      THEN 'targetAssignmentEpoch <= groupEpoch (OffsetCommitProps:243)'
+      THEN 'targetAssignmentEpoch <= groupEpoch'
     END
   END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'cleaned_away' END AS reason,

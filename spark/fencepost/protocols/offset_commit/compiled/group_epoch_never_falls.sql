@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:315 by `tlasql compile`; do not edit
+-- generated from GroupEpochNeverFalls in spec/offset_commit/OffsetCommitProps.tla by `tlasql compile`; do not edit
 --
 -- GroupEpochNeverFalls == groupEpoch' >= groupEpoch
 WITH frame AS (
@@ -43,10 +43,7 @@ SELECT
   next_to_time AS to_time,
   verdict,
   COALESCE(NOT unchanged, FALSE) AS exercised,
-  CASE
-    WHEN NOT verdict
-    THEN CASE WHEN NOT c1 THEN 'groupEpoch\' >= groupEpoch (OffsetCommitProps:315)' END
-  END AS failed_conjunct,
+  CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'groupEpoch\' >= groupEpoch' END END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)

@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:54 by `tlasql compile`; do not edit
+-- generated from MemberRevocation in spec/offset_commit/OffsetCommitProps.tla by `tlasql compile`; do not edit
 --
 -- MemberRevocation(c) ==
 --     \/ c.unfenced

@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:532 by `tlasql compile`; do not edit
+-- generated from NoCommitAfterRevocation in spec/offset_commit/OffsetCommitProps.tla by `tlasql compile`; do not edit
 --
 -- NoCommitAfterRevocation ==
 --     \A c \in commits :
@@ -55,7 +55,7 @@ WITH frame AS (
     `c.revocationEpoch`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'c.revocationEpoch < c.clientEpoch (OffsetCommitProps:534)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'c.revocationEpoch < c.clientEpoch' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

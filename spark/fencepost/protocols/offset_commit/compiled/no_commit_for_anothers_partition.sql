@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:478 by `tlasql compile`; do not edit
+-- generated from NoCommitForAnothersPartition in spec/offset_commit/OffsetCommitProps.tla by `tlasql compile`; do not edit
 --
 -- NoCommitForAnothersPartition ==
 --     \A c \in commits : c.accepted /\ ~c.unfenced => ~c.ownedByAnother
@@ -39,7 +39,7 @@ WITH frame AS (
     `c.ownedByAnother`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN '~c.ownedByAnother (OffsetCommitProps:479)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN '~c.ownedByAnother' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

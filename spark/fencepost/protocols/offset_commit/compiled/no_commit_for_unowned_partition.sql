@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:495 by `tlasql compile`; do not edit
+-- generated from NoCommitForUnownedPartition in spec/offset_commit/OffsetCommitProps.tla by `tlasql compile`; do not edit
 --
 -- NoCommitForUnownedPartition ==
 --     \A c \in commits : c.accepted /\ ~c.unfenced => c.ownedBySelf \/ c.ownedByAnother
@@ -41,7 +41,7 @@ WITH frame AS (
     `c.ownedByAnother`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'c.ownedBySelf \\/ c.ownedByAnother (OffsetCommitProps:496)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'c.ownedBySelf \\/ c.ownedByAnother' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:513 by `tlasql compile`; do not edit
+-- generated from NoMemberlessCommitForOwnedPartition in spec/offset_commit/OffsetCommitProps.tla by `tlasql compile`; do not edit
 --
 -- NoMemberlessCommitForOwnedPartition ==
 --     \A c \in commits : c.accepted /\ c.unfenced /\ c.transactional => ~c.ownedByAnother
@@ -43,7 +43,7 @@ WITH frame AS (
     `c.ownedByAnother`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN '~c.ownedByAnother (OffsetCommitProps:514)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN '~c.ownedByAnother' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

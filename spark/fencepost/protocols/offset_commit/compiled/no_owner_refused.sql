@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:385 by `tlasql compile`; do not edit
+-- generated from NoOwnerRefused in spec/offset_commit/OffsetCommitProps.tla by `tlasql compile`; do not edit
 --
 -- NoOwnerRefused == \A c \in commits : Owner(c) => ~c.fenced
 WITH frame AS (
@@ -38,7 +38,7 @@ WITH frame AS (
     `c.fenced`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN '~c.fenced (OffsetCommitProps:385)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN '~c.fenced' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:457 by `tlasql compile`; do not edit
+-- generated from NoPolicyAdmitsAZombie in spec/offset_commit/OffsetCommitProps.tla by `tlasql compile`; do not edit
 --
 -- NoPolicyAdmitsAZombie ==
 --     \A c \in commits : Decided(c) /\ Zombie(c) =>
@@ -100,13 +100,13 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN '~Strict(c) (OffsetCommitProps:459)'
+      THEN '~Strict(c)'
       WHEN antecedent AND NOT c2
-      THEN '~MemberRevocation(c) (OffsetCommitProps:460)'
+      THEN '~MemberRevocation(c)'
       WHEN antecedent AND NOT c3
-      THEN '~PartitionRevocation(c) (OffsetCommitProps:461)'
+      THEN '~PartitionRevocation(c)'
       WHEN antecedent AND NOT c4
-      THEN '~AcceptedByAssignmentEpoch(c) (OffsetCommitProps:462)'
+      THEN '~AcceptedByAssignmentEpoch(c)'
     END AS failed_conjunct
   FROM judged
 ), agreed AS (

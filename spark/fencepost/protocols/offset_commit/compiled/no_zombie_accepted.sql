@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:367 by `tlasql compile`; do not edit
+-- generated from NoZombieAccepted in spec/offset_commit/OffsetCommitProps.tla by `tlasql compile`; do not edit
 --
 -- NoZombieAccepted == \A c \in commits : Zombie(c) => ~c.accepted
 WITH frame AS (
@@ -38,7 +38,7 @@ WITH frame AS (
     `c.accepted`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN '~c.accepted (OffsetCommitProps:367)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN '~c.accepted' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

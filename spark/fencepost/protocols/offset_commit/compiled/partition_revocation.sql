@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:70 by `tlasql compile`; do not edit
+-- generated from PartitionRevocation in spec/offset_commit/OffsetCommitProps.tla by `tlasql compile`; do not edit
 --
 -- PartitionRevocation(c) ==
 --     \/ c.unfenced

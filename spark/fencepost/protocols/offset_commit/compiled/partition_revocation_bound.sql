@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:294 by `tlasql compile`; do not edit
+-- generated from PartitionRevocationBound in spec/offset_commit/OffsetCommitProps.tla by `tlasql compile`; do not edit
 --
 -- PartitionRevocationBound ==
 --     \A m \in DOMAIN partitionRevocationEpoch : \A p \in DOMAIN partitionRevocationEpoch[m] :
@@ -41,10 +41,7 @@ SELECT
   TRUE AS exercised,
   CASE
     WHEN NOT verdict
-    THEN CASE
-      WHEN NOT c1
-      THEN 'partitionRevocationEpoch[m][p] <= revocationEpoch[m] (OffsetCommitProps:296)'
-    END
+    THEN CASE WHEN NOT c1 THEN 'partitionRevocationEpoch[m][p] <= revocationEpoch[m]' END
   END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,
   CASE

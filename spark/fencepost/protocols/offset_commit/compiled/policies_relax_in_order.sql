@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:439 by `tlasql compile`; do not edit
+-- generated from PoliciesRelaxInOrder in spec/offset_commit/OffsetCommitProps.tla by `tlasql compile`; do not edit
 --
 -- PoliciesRelaxInOrder ==
 --     \A c \in commits : Decided(c) /\ Owner(c) /\ ~HadBackInItsEpoch(c) =>
@@ -118,11 +118,11 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN 'Strict(c) => MemberRevocation(c) (OffsetCommitProps:441)'
+      THEN 'Strict(c) => MemberRevocation(c)'
       WHEN antecedent AND NOT c2
-      THEN 'MemberRevocation(c) => PartitionRevocation(c) (OffsetCommitProps:442)'
+      THEN 'MemberRevocation(c) => PartitionRevocation(c)'
       WHEN antecedent AND NOT c3
-      THEN 'PartitionRevocation(c) => AcceptedByAssignmentEpoch(c) (OffsetCommitProps:443)'
+      THEN 'PartitionRevocation(c) => AcceptedByAssignmentEpoch(c)'
     END AS failed_conjunct
   FROM judged
 ), agreed AS (

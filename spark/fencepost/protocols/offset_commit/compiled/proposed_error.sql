@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:191 by `tlasql compile`; do not edit
+-- generated from ProposedError in spec/offset_commit/OffsetCommitProps.tla by `tlasql compile`; do not edit
 --
 -- ProposedError(c) == IF MemberRevocation(c) /\ ~TooOld(c) THEN "NONE" ELSE RefusedWith(c)
 WITH frame AS (

@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:180 by `tlasql compile`; do not edit
+-- generated from ShippedError in spec/offset_commit/OffsetCommitProps.tla by `tlasql compile`; do not edit
 --
 -- ShippedError(c) == IF BrokerRule(c) /\ ~TooOld(c) THEN "NONE" ELSE RefusedWith(c)
 WITH quantified_1_rows AS (

@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:37 by `tlasql compile`; do not edit
+-- generated from Strict in spec/offset_commit/OffsetCommitProps.tla by `tlasql compile`; do not edit
 --
 -- Strict(c) ==
 --     \/ c.unfenced

@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:327 by `tlasql compile`; do not edit
+-- generated from TargetAssignmentEpochNeverFalls in spec/offset_commit/OffsetCommitProps.tla by `tlasql compile`; do not edit
 --
 -- TargetAssignmentEpochNeverFalls == targetAssignmentEpoch' >= targetAssignmentEpoch
 WITH frame AS (
@@ -45,7 +45,7 @@ SELECT
   COALESCE(NOT unchanged, FALSE) AS exercised,
   CASE
     WHEN NOT verdict
-    THEN CASE WHEN NOT c1 THEN 'targetAssignmentEpoch\' >= targetAssignmentEpoch (OffsetCommitProps:327)' END
+    THEN CASE WHEN NOT c1 THEN 'targetAssignmentEpoch\' >= targetAssignmentEpoch' END
   END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,
   CASE

@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:217 by `tlasql compile`; do not edit
+-- generated from Truth in spec/offset_commit/OffsetCommitProps.tla by `tlasql compile`; do not edit
 --
 -- Truth(c) == IF Zombie(c) THEN "zombie" ELSE IF Owner(c) THEN "owner" ELSE "not_owner"
 WITH frame AS (

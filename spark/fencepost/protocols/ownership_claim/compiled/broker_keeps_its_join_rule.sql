@@ -1,4 +1,4 @@
--- generated from spec/ownership_claim/OwnershipClaimProps.tla:200 by `tlasql compile`; do not edit
+-- generated from BrokerKeepsItsJoinRule in spec/ownership_claim/OwnershipClaimProps.tla by `tlasql compile`; do not edit
 --
 -- BrokerKeepsItsJoinRule == \A j \in joins : ByTheRule(j) => j.error = ShippedJoin(j)
 WITH frame AS (
@@ -193,7 +193,7 @@ WITH frame AS (
     `j.memberKnown`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'j.error = ShippedJoin(j) (OwnershipClaimProps:200)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'j.error = ShippedJoin(j)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

@@ -1,4 +1,4 @@
--- generated from spec/ownership_claim/OwnershipClaimProps.tla:42 by `tlasql compile`; do not edit
+-- generated from ClaimByGeneration in spec/ownership_claim/OwnershipClaimProps.tla by `tlasql compile`; do not edit
 --
 -- ClaimByGeneration(c) ==
 --     IF Stale(c) THEN "stale" ELSE IF Contradicted(c) THEN "contradicted" ELSE "valid"

@@ -1,4 +1,4 @@
--- generated from spec/ownership_claim/OwnershipClaimProps.tla:54 by `tlasql compile`; do not edit
+-- generated from ClaimByNewestGeneration in spec/ownership_claim/OwnershipClaimProps.tla by `tlasql compile`; do not edit
 --
 -- ClaimByNewestGeneration(c) ==
 --     IF c.claimedGeneration < c.greatestClaimedGeneration THEN "stale"

@@ -1,4 +1,4 @@
--- generated from spec/ownership_claim/OwnershipClaimProps.tla:129 by `tlasql compile`; do not edit
+-- generated from ClaimWasAssigned in spec/ownership_claim/OwnershipClaimProps.tla by `tlasql compile`; do not edit
 --
 -- ClaimWasAssigned == \A c \in claims : c.held => c.wasAssigned
 WITH frame AS (
@@ -34,7 +34,7 @@ WITH frame AS (
     `c.wasAssigned`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'c.wasAssigned (OwnershipClaimProps:129)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'c.wasAssigned' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

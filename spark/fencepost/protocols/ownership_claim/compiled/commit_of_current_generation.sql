@@ -1,4 +1,4 @@
--- generated from spec/ownership_claim/OwnershipClaimProps.tla:243 by `tlasql compile`; do not edit
+-- generated from CommitOfCurrentGeneration in spec/ownership_claim/OwnershipClaimProps.tla by `tlasql compile`; do not edit
 --
 -- CommitOfCurrentGeneration ==
 --     \A c \in commits : c.protocol = "classic" /\ c.accepted /\ ~c.unfenced => c.generation = c.currentGeneration
@@ -45,7 +45,7 @@ WITH frame AS (
     `c.currentGeneration`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'c.generation = c.currentGeneration (OwnershipClaimProps:244)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'c.generation = c.currentGeneration' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

@@ -1,4 +1,4 @@
--- generated from spec/ownership_claim/OwnershipClaimProps.tla:103 by `tlasql compile`; do not edit
+-- generated from NoHandoverBeforeRevocation in spec/ownership_claim/OwnershipClaimProps.tla by `tlasql compile`; do not edit
 --
 -- NoHandoverBeforeRevocation == \A c \in claims : c.held /\ Valid(c) => ~c.assignedToAnother
 WITH frame AS (
@@ -38,7 +38,7 @@ WITH frame AS (
     `c.assignedToAnother`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN '~c.assignedToAnother (OwnershipClaimProps:103)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN '~c.assignedToAnother' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

@@ -1,4 +1,4 @@
--- generated from spec/ownership_claim/OwnershipClaimProps.tla:87 by `tlasql compile`; do not edit
+-- generated from NoStaleClaimWins in spec/ownership_claim/OwnershipClaimProps.tla by `tlasql compile`; do not edit
 --
 -- NoStaleClaimWins == \A c \in claims : c.held /\ Stale(c) => ~c.assignedToSelf
 WITH frame AS (
@@ -38,7 +38,7 @@ WITH frame AS (
     `c.assignedToSelf`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN '~c.assignedToSelf (OwnershipClaimProps:87)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN '~c.assignedToSelf' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

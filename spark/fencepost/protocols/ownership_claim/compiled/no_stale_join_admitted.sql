@@ -1,4 +1,4 @@
--- generated from spec/ownership_claim/OwnershipClaimProps.tla:212 by `tlasql compile`; do not edit
+-- generated from NoStaleJoinAdmitted in spec/ownership_claim/OwnershipClaimProps.tla by `tlasql compile`; do not edit
 --
 -- NoStaleJoinAdmitted ==
 --     \A j \in joins : ~j.elsewhere /\ j.error = "NONE" /\ NamesGeneration(j)
@@ -346,10 +346,7 @@ WITH frame AS (
     `j.currentGeneration`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE
-      WHEN antecedent AND NOT c1
-      THEN 'ProposedJoin(j) # "ILLEGAL_GENERATION" (OwnershipClaimProps:214)'
-    END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'ProposedJoin(j) # "ILLEGAL_GENERATION"' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

@@ -1,4 +1,4 @@
--- generated from spec/ownership_claim/OwnershipClaimProps.tla:74 by `tlasql compile`; do not edit
+-- generated from NoTwoValidClaims in spec/ownership_claim/OwnershipClaimProps.tla by `tlasql compile`; do not edit
 --
 -- NoTwoValidClaims == \A c \in claims : c.held => ~Contradicted(c)
 WITH frame AS (
@@ -36,7 +36,7 @@ WITH frame AS (
     `c.greatestClaimOfOthers`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN '~Contradicted(c) (OwnershipClaimProps:74)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN '~Contradicted(c)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

@@ -1,4 +1,4 @@
--- generated from spec/ownership_claim/OwnershipClaimProps.tla:173 by `tlasql compile`; do not edit
+-- generated from ProposedJoin in spec/ownership_claim/OwnershipClaimProps.tla by `tlasql compile`; do not edit
 --
 -- ProposedJoin(j) ==
 --     IF ShippedJoin(j) # "NONE" THEN ShippedJoin(j)

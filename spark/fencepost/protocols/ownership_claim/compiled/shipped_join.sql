@@ -1,4 +1,4 @@
--- generated from spec/ownership_claim/OwnershipClaimProps.tla:150 by `tlasql compile`; do not edit
+-- generated from ShippedJoin in spec/ownership_claim/OwnershipClaimProps.tla by `tlasql compile`; do not edit
 --
 -- ShippedJoin(j) ==
 --     IF ~j.hasMemberId

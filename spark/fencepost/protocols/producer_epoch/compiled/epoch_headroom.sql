@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:386 by `tlasql compile`; do not edit
+-- generated from EpochHeadroom in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
 --
 -- EpochHeadroom ==
 --     \A t \in DOMAIN producerEpoch : producerEpoch[t] + EpochReserve < MaxEpoch
@@ -40,10 +40,7 @@ SELECT
   to_time,
   verdict,
   TRUE AS exercised,
-  CASE
-    WHEN NOT verdict
-    THEN CASE WHEN NOT c1 THEN 'producerEpoch[t] + EpochReserve < MaxEpoch (ProducerEpochProps:387)' END
-  END AS failed_conjunct,
+  CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'producerEpoch[t] + EpochReserve < MaxEpoch' END END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)

@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:62 by `tlasql compile`; do not edit
+-- generated from Kip360SameEpoch in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
 --
 -- Kip360SameEpoch(r) ==
 --     /\ r.known

@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:643 by `tlasql compile`; do not edit
+-- generated from MarkerCoordinatorEpochInOrder in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
 --
 -- MarkerCoordinatorEpochInOrder ==
 --     \A m \in transactionMarkers :
@@ -40,10 +40,7 @@ WITH frame AS (
     `m.coordinatorEpoch`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE
-      WHEN antecedent AND NOT c1
-      THEN 'm.markerCoordinatorEpoch >= m.coordinatorEpoch (ProducerEpochProps:645)'
-    END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'm.markerCoordinatorEpoch >= m.coordinatorEpoch' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

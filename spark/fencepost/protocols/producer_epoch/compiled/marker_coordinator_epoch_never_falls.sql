@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:757 by `tlasql compile`; do not edit
+-- generated from MarkerCoordinatorEpochNeverFalls in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
 --
 -- MarkerCoordinatorEpochNeverFalls ==
 --     \A p \in DOMAIN appendedEpoch : \A k \in DOMAIN appendedEpoch[p] \cap DOMAIN appendedEpoch'[p] :
@@ -53,10 +53,7 @@ SELECT
   COALESCE(NOT unchanged, FALSE) AS exercised,
   CASE
     WHEN NOT verdict
-    THEN CASE
-      WHEN NOT c1
-      THEN 'markerCoordinatorEpoch\'[p][k] >= markerCoordinatorEpoch[p][k] (ProducerEpochProps:759)'
-    END
+    THEN CASE WHEN NOT c1 THEN 'markerCoordinatorEpoch\'[p][k] >= markerCoordinatorEpoch[p][k]' END
   END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,
   CASE

@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:702 by `tlasql compile`; do not edit
+-- generated from NewEpochStartsAtSequenceZero in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
 --
 -- NewEpochStartsAtSequenceZero ==
 --     \A p \in DOMAIN appendedEpoch : \A k \in DOMAIN appendedEpoch[p] \cap DOMAIN appendedEpoch'[p] :
@@ -73,10 +73,7 @@ SELECT
   next_to_time AS to_time,
   verdict,
   COALESCE(antecedent AND NOT unchanged, FALSE) AS exercised,
-  CASE
-    WHEN NOT verdict
-    THEN CASE WHEN antecedent AND NOT c1 THEN 'firstSequence\'[p][k] = 0 (ProducerEpochProps:706)' END
-  END AS failed_conjunct,
+  CASE WHEN NOT verdict THEN CASE WHEN antecedent AND NOT c1 THEN 'firstSequence\'[p][k] = 0' END END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)

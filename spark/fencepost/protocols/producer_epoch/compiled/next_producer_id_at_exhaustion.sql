@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:362 by `tlasql compile`; do not edit
+-- generated from NextProducerIdAtExhaustion in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
 --
 -- NextProducerIdAtExhaustion ==
 --     \A t \in DOMAIN status :
@@ -54,10 +54,7 @@ SELECT
   COALESCE(antecedent, FALSE) AS exercised,
   CASE
     WHEN NOT verdict
-    THEN CASE
-      WHEN antecedent AND NOT c1
-      THEN 'nextProducerId[t] # -1 <=> producerEpoch[t] = MaxEpoch (ProducerEpochProps:365)'
-    END
+    THEN CASE WHEN antecedent AND NOT c1 THEN 'nextProducerId[t] # -1 <=> producerEpoch[t] = MaxEpoch' END
   END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,
   CASE

@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:468 by `tlasql compile`; do not edit
+-- generated from NoRetryFenced in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
 --
 -- NoRetryFenced == \A r \in initProducerIds : Kip360SameEpoch(r) => ~r.fenced /\ ~r.failed
 WITH frame AS (
@@ -64,12 +64,7 @@ WITH frame AS (
       c1 AND c2
     ) AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE
-      WHEN antecedent AND NOT c1
-      THEN '~r.fenced (ProducerEpochProps:468)'
-      WHEN antecedent AND NOT c2
-      THEN '~r.failed (ProducerEpochProps:468)'
-    END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN '~r.fenced' WHEN antecedent AND NOT c2 THEN '~r.failed' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:685 by `tlasql compile`; do not edit
+-- generated from NoWriteAfterFence in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
 --
 -- NoWriteAfterFence ==
 --     \A p \in DOMAIN appendedEpoch : \A k \in DOMAIN appendedEpoch[p] \cap DOMAIN appendedEpoch'[p] :
@@ -51,10 +51,7 @@ SELECT
   next_to_time AS to_time,
   verdict,
   COALESCE(NOT unchanged, FALSE) AS exercised,
-  CASE
-    WHEN NOT verdict
-    THEN CASE WHEN NOT c1 THEN 'appendedEpoch\'[p][k] >= appendedEpoch[p][k] (ProducerEpochProps:687)' END
-  END AS failed_conjunct,
+  CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'appendedEpoch\'[p][k] >= appendedEpoch[p][k]' END END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)

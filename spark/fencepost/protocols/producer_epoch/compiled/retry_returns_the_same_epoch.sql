@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:450 by `tlasql compile`; do not edit
+-- generated from RetryReturnsTheSameEpoch in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
 --
 -- RetryReturnsTheSameEpoch ==
 --     \A r \in initProducerIds : Kip360SameEpoch(r) /\ r.granted =>
@@ -73,9 +73,9 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN 'r.returnedId = r.producerId (ProducerEpochProps:452)'
+      THEN 'r.returnedId = r.producerId'
       WHEN antecedent AND NOT c2
-      THEN 'r.returnedEpoch = r.producerEpoch (ProducerEpochProps:452)'
+      THEN 'r.returnedEpoch = r.producerEpoch'
     END AS failed_conjunct
   FROM judged
 ), agreed AS (

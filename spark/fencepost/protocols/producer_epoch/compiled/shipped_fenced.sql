@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:139 by `tlasql compile`; do not edit
+-- generated from ShippedFenced in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
 --
 -- ShippedFenced(r) ==
 --     \/ ~PassesIdCheck(r)

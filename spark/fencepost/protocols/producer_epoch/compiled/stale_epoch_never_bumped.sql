@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:422 by `tlasql compile`; do not edit
+-- generated from StaleEpochNeverBumped in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
 --
 -- StaleEpochNeverBumped ==
 --     \A r \in initProducerIds : Kip360Fenced(r) /\ r.granted =>
@@ -76,9 +76,9 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN 'r.returnedId = r.producerId (ProducerEpochProps:424)'
+      THEN 'r.returnedId = r.producerId'
       WHEN antecedent AND NOT c2
-      THEN 'r.returnedEpoch = r.producerEpoch (ProducerEpochProps:424)'
+      THEN 'r.returnedEpoch = r.producerEpoch'
     END AS failed_conjunct
   FROM judged
 ), agreed AS (

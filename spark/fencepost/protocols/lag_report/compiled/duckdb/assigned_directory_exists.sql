@@ -1,4 +1,4 @@
--- generated from spec/lag_report/LagReportProps.tla:158 by `tlasql compile`; do not edit
+-- generated from AssignedDirectoryExists in spec/lag_report/LagReportProps.tla by `tlasql compile`; do not edit
 --
 -- AssignedDirectoryExists ==
 --     \A a \in assignedTasks : a.onReportedLag => a.directoryExists \/ a.deletedBy = "wipe"
@@ -37,10 +37,7 @@ WITH frame AS (
     "a.deletedBy",
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE
-      WHEN antecedent AND NOT c1
-      THEN 'a.directoryExists \/ a.deletedBy = "wipe" (LagReportProps:159)'
-    END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'a.directoryExists \/ a.deletedBy = "wipe"' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

@@ -1,4 +1,4 @@
--- generated from spec/lag_report/LagReportProps.tla:138 by `tlasql compile`; do not edit
+-- generated from NoLockedDirectoryDeleted in spec/lag_report/LagReportProps.tla by `tlasql compile`; do not edit
 --
 -- NoLockedDirectoryDeleted ==
 --     \A d \in DOMAIN deletedBy \cap DOMAIN deletedBy' :
@@ -66,10 +66,7 @@ SELECT
   next_to_time AS to_time,
   verdict,
   COALESCE(antecedent AND NOT unchanged, FALSE) AS exercised,
-  CASE
-    WHEN NOT verdict
-    THEN CASE WHEN antecedent AND NOT c1 THEN '~locked[d] (LagReportProps:140)' END
-  END AS failed_conjunct,
+  CASE WHEN NOT verdict THEN CASE WHEN antecedent AND NOT c1 THEN '~locked[d]' END END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_logged' END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)

@@ -1,4 +1,4 @@
--- generated from spec/lag_report/LagReportProps.tla:1 by `tlasql compile`; do not edit
+-- generated from spec/lag_report/LagReportProps.tla by `tlasql compile`; do not edit
 -- one pass for proposed_total_lag, shipped_total_lag
 WITH frame AS (
   SELECT

@@ -1,4 +1,4 @@
--- generated from spec/lag_report/LagReportProps.tla:1 by `tlasql compile`; do not edit
+-- generated from spec/lag_report/LagReportProps.tla by `tlasql compile`; do not edit
 -- one pass for reported_sum_is_of_logged_stores, zero_is_the_identity
 WITH frame AS (
   SELECT
@@ -45,10 +45,10 @@ WITH frame AS (
     "r.nonLoggedStores",
     NOT antecedent_1 OR c1_1 AS verdict_1,
     COALESCE(antecedent_1, FALSE) AS exercised_1,
-    CASE WHEN antecedent_1 AND NOT c1_1 THEN 'r.offsetSum = r.loggedOffsetSum (LagReportProps:76)' END AS failed_conjunct_1,
+    CASE WHEN antecedent_1 AND NOT c1_1 THEN 'r.offsetSum = r.loggedOffsetSum' END AS failed_conjunct_1,
     NOT antecedent_2 OR c1_2 AS verdict_2,
     COALESCE(antecedent_2, FALSE) AS exercised_2,
-    CASE WHEN antecedent_2 AND NOT c1_2 THEN 'r.offsetSum = r.loggedOffsetSum (LagReportProps:89)' END AS failed_conjunct_2
+    CASE WHEN antecedent_2 AND NOT c1_2 THEN 'r.offsetSum = r.loggedOffsetSum' END AS failed_conjunct_2
   FROM judged
 ), agreed AS (
   SELECT

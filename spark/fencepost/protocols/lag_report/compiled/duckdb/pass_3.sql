@@ -1,4 +1,4 @@
--- generated from spec/lag_report/LagReportProps.tla:1 by `tlasql compile`; do not edit
+-- generated from spec/lag_report/LagReportProps.tla by `tlasql compile`; do not edit
 -- one pass for no_cleaning_while_lag_is_reported, no_cleaning_within_the_delay
 WITH frame AS (
   SELECT
@@ -41,10 +41,10 @@ WITH frame AS (
     "d.cleanupDelay",
     NOT antecedent_1 OR c1_1 AS verdict_1,
     COALESCE(antecedent_1, FALSE) AS exercised_1,
-    CASE WHEN antecedent_1 AND NOT c1_1 THEN '~d.lagReported (LagReportProps:111)' END AS failed_conjunct_1,
+    CASE WHEN antecedent_1 AND NOT c1_1 THEN '~d.lagReported' END AS failed_conjunct_1,
     NOT antecedent_2 OR c1_2 AS verdict_2,
     COALESCE(antecedent_2, FALSE) AS exercised_2,
-    CASE WHEN antecedent_2 AND NOT c1_2 THEN 'd.sinceRelease >= d.cleanupDelay (LagReportProps:125)' END AS failed_conjunct_2
+    CASE WHEN antecedent_2 AND NOT c1_2 THEN 'd.sinceRelease >= d.cleanupDelay' END AS failed_conjunct_2
   FROM judged
 ), agreed AS (
   SELECT

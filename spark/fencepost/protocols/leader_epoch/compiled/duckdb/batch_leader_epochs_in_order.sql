@@ -1,4 +1,4 @@
--- generated from spec/leader_epoch/LeaderEpochProps.tla:299 by `tlasql compile`; do not edit
+-- generated from BatchLeaderEpochsInOrder in spec/leader_epoch/LeaderEpochProps.tla by `tlasql compile`; do not edit
 --
 -- BatchLeaderEpochsInOrder ==
 --     \A p \in DOMAIN appendedLeaderEpoch \cap DOMAIN appendedLeaderEpoch' :
@@ -60,7 +60,7 @@ SELECT
   COALESCE(NOT unchanged, FALSE) AS exercised,
   CASE
     WHEN NOT verdict
-    THEN CASE WHEN NOT c1 THEN 'appendedLeaderEpoch''[p] >= appendedLeaderEpoch[p] (LeaderEpochProps:301)' END
+    THEN CASE WHEN NOT c1 THEN 'appendedLeaderEpoch''[p] >= appendedLeaderEpoch[p]' END
   END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,
   CASE

@@ -1,4 +1,4 @@
--- generated from spec/leader_epoch/LeaderEpochProps.tla:281 by `tlasql compile`; do not edit
+-- generated from BrokerEpochNeverFalls in spec/leader_epoch/LeaderEpochProps.tla by `tlasql compile`; do not edit
 --
 -- BrokerEpochNeverFalls ==
 --     \A b \in DOMAIN brokerEpoch \cap DOMAIN brokerEpoch' : brokerEpoch'[b] >= brokerEpoch[b]
@@ -44,10 +44,7 @@ SELECT
   next_to_time AS to_time,
   verdict,
   COALESCE(NOT unchanged, FALSE) AS exercised,
-  CASE
-    WHEN NOT verdict
-    THEN CASE WHEN NOT c1 THEN 'brokerEpoch''[b] >= brokerEpoch[b] (LeaderEpochProps:282)' END
-  END AS failed_conjunct,
+  CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'brokerEpoch''[b] >= brokerEpoch[b]' END END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)

@@ -1,4 +1,4 @@
--- generated from spec/leader_epoch/LeaderEpochProps.tla:99 by `tlasql compile`; do not edit
+-- generated from NoOlderMetadataAccepted in spec/leader_epoch/LeaderEpochProps.tla by `tlasql compile`; do not edit
 --
 -- NoOlderMetadataAccepted == \A a \in metadataAnswers : OlderThanCached(a) => ~a.accepted
 WITH frame AS (
@@ -89,7 +89,7 @@ WITH frame AS (
     "a.accepted",
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN '~a.accepted (LeaderEpochProps:99)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN '~a.accepted' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

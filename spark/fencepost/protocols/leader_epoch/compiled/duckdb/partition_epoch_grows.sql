@@ -1,4 +1,4 @@
--- generated from spec/leader_epoch/LeaderEpochProps.tla:255 by `tlasql compile`; do not edit
+-- generated from PartitionEpochGrows in spec/leader_epoch/LeaderEpochProps.tla by `tlasql compile`; do not edit
 --
 -- PartitionEpochGrows ==
 --     \A t \in DOMAIN newestTopicId \cap DOMAIN newestTopicId' :
@@ -61,10 +61,7 @@ SELECT
   COALESCE(antecedent AND NOT unchanged, FALSE) AS exercised,
   CASE
     WHEN NOT verdict
-    THEN CASE
-      WHEN antecedent AND NOT c1
-      THEN 'newestPartitionEpoch''[t] > newestPartitionEpoch[t] (LeaderEpochProps:257)'
-    END
+    THEN CASE WHEN antecedent AND NOT c1 THEN 'newestPartitionEpoch''[t] > newestPartitionEpoch[t]' END
   END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,
   CASE

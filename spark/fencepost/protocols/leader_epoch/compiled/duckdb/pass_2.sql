@@ -1,4 +1,4 @@
--- generated from spec/leader_epoch/LeaderEpochProps.tla:1 by `tlasql compile`; do not edit
+-- generated from spec/leader_epoch/LeaderEpochProps.tla by `tlasql compile`; do not edit
 -- one pass for commit_incarnation, shipped_commit_rule
 WITH frame AS (
   SELECT

@@ -1,4 +1,4 @@
--- generated from spec/leader_epoch/LeaderEpochProps.tla:1 by `tlasql compile`; do not edit
+-- generated from spec/leader_epoch/LeaderEpochProps.tla by `tlasql compile`; do not edit
 -- one pass for committed_leader_epoch_bound, commit_to_live_incarnation
 WITH frame AS (
   SELECT
@@ -43,13 +43,10 @@ WITH frame AS (
     "c.liveTopicId",
     NOT antecedent_1 OR c1_1 AS verdict_1,
     COALESCE(antecedent_1, FALSE) AS exercised_1,
-    CASE
-      WHEN antecedent_1 AND NOT c1_1
-      THEN 'c.leaderEpoch <= c.liveLeaderEpoch (LeaderEpochProps:148)'
-    END AS failed_conjunct_1,
+    CASE WHEN antecedent_1 AND NOT c1_1 THEN 'c.leaderEpoch <= c.liveLeaderEpoch' END AS failed_conjunct_1,
     NOT antecedent_2 OR c1_2 AS verdict_2,
     COALESCE(antecedent_2, FALSE) AS exercised_2,
-    CASE WHEN antecedent_2 AND NOT c1_2 THEN 'c.topicId = c.liveTopicId (LeaderEpochProps:161)' END AS failed_conjunct_2
+    CASE WHEN antecedent_2 AND NOT c1_2 THEN 'c.topicId = c.liveTopicId' END AS failed_conjunct_2
   FROM judged
 ), agreed AS (
   SELECT

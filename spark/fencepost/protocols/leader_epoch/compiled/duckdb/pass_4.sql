@@ -1,4 +1,4 @@
--- generated from spec/leader_epoch/LeaderEpochProps.tla:1 by `tlasql compile`; do not edit
+-- generated from spec/leader_epoch/LeaderEpochProps.tla by `tlasql compile`; do not edit
 -- one pass for fetch_incarnation, shipped_fetch_rule
 WITH frame AS (
   SELECT

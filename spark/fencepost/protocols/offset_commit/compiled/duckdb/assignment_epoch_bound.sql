@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:276 by `tlasql compile`; do not edit
+-- generated from AssignmentEpochBound in spec/offset_commit/OffsetCommitProps.tla by `tlasql compile`; do not edit
 --
 -- AssignmentEpochBound ==
 --     \A m \in DOMAIN owned : \A p \in owned[m] :
@@ -48,10 +48,7 @@ SELECT
   to_time,
   verdict,
   TRUE AS exercised,
-  CASE
-    WHEN NOT verdict
-    THEN CASE WHEN NOT c1 THEN 'assignmentEpoch[m][p] <= memberEpoch[m] (OffsetCommitProps:278)' END
-  END AS failed_conjunct,
+  CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'assignmentEpoch[m][p] <= memberEpoch[m]' END END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)

@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:341 by `tlasql compile`; do not edit
+-- generated from MemberEpochNeverFalls in spec/offset_commit/OffsetCommitProps.tla by `tlasql compile`; do not edit
 --
 -- MemberEpochNeverFalls ==
 --     \A m \in DOMAIN memberEpoch \cap DOMAIN memberEpoch' :
@@ -55,10 +55,7 @@ SELECT
   next_to_time AS to_time,
   verdict,
   COALESCE(NOT unchanged, FALSE) AS exercised,
-  CASE
-    WHEN NOT verdict
-    THEN CASE WHEN NOT c1 THEN 'memberEpoch''[m] >= memberEpoch[m] (OffsetCommitProps:343)' END
-  END AS failed_conjunct,
+  CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'memberEpoch''[m] >= memberEpoch[m]' END END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'cleaned_away' END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)

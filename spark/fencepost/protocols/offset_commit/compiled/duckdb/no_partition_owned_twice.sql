@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:261 by `tlasql compile`; do not edit
+-- generated from NoPartitionOwnedTwice in spec/offset_commit/OffsetCommitProps.tla by `tlasql compile`; do not edit
 --
 -- NoPartitionOwnedTwice ==
 --     \A m \in DOMAIN owned : \A n \in DOMAIN owned :
@@ -71,7 +71,7 @@ SELECT
   to_time,
   verdict,
   TRUE AS exercised,
-  CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'm = n (OffsetCommitProps:263)' END END AS failed_conjunct,
+  CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'm = n' END END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN '{}' END AS "values",
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence

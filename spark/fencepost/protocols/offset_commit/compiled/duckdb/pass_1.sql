@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:1 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla by `tlasql compile`; do not edit
 -- one pass for strict, member_revocation, partition_revocation, assignment_epoch, broker_rule
 WITH quantified_1_rows AS (
   SELECT

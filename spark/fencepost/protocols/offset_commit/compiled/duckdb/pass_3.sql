@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:1 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla by `tlasql compile`; do not edit
 -- one pass for group_epoch_never_falls, target_assignment_epoch_never_falls
 WITH frame AS (
   SELECT
@@ -62,10 +62,7 @@ FROM (
       [
         CASE
           WHEN next_from_position = to_position
-          THEN {'definition': 'group_epoch_never_falls', 'witness': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN '{}' END, 'verdict': verdict_1, 'exercised': COALESCE(NOT unchanged_1, FALSE), 'failed_conjunct': CASE
-            WHEN NOT verdict_1
-            THEN CASE WHEN NOT c1_1 THEN 'groupEpoch'' >= groupEpoch (OffsetCommitProps:315)' END
-          END, 'reason': CASE WHEN verdict_1 IS NULL THEN 'not_captured' END, 'values': CASE
+          THEN {'definition': 'group_epoch_never_falls', 'witness': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN '{}' END, 'verdict': verdict_1, 'exercised': COALESCE(NOT unchanged_1, FALSE), 'failed_conjunct': CASE WHEN NOT verdict_1 THEN CASE WHEN NOT c1_1 THEN 'groupEpoch'' >= groupEpoch' END END, 'reason': CASE WHEN verdict_1 IS NULL THEN 'not_captured' END, 'values': CASE
             WHEN NOT COALESCE(verdict_1, FALSE)
             THEN CAST(JSON_OBJECT('groupEpoch', "groupEpoch", 'groupEpoch''', "groupEpoch'") AS TEXT)
           END, 'evidence': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN evidence END}
@@ -74,7 +71,7 @@ FROM (
           WHEN next_from_position = to_position
           THEN {'definition': 'target_assignment_epoch_never_falls', 'witness': CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN '{}' END, 'verdict': verdict_2, 'exercised': COALESCE(NOT unchanged_2, FALSE), 'failed_conjunct': CASE
             WHEN NOT verdict_2
-            THEN CASE WHEN NOT c1_2 THEN 'targetAssignmentEpoch'' >= targetAssignmentEpoch (OffsetCommitProps:327)' END
+            THEN CASE WHEN NOT c1_2 THEN 'targetAssignmentEpoch'' >= targetAssignmentEpoch' END
           END, 'reason': CASE WHEN verdict_2 IS NULL THEN 'not_captured' END, 'values': CASE
             WHEN NOT COALESCE(verdict_2, FALSE)
             THEN CAST(JSON_OBJECT('targetAssignmentEpoch', "targetAssignmentEpoch", 'targetAssignmentEpoch''', "targetAssignmentEpoch'") AS TEXT)

@@ -1,4 +1,4 @@
--- generated from spec/offset_commit/OffsetCommitProps.tla:1 by `tlasql compile`; do not edit
+-- generated from spec/offset_commit/OffsetCommitProps.tla by `tlasql compile`; do not edit
 -- one pass for no_zombie_accepted, no_owner_refused, broker_keeps_its_rule, broker_names_its_error, policies_relax_in_order, no_policy_admits_a_zombie, no_commit_for_anothers_partition, no_commit_for_unowned_partition, no_memberless_commit_for_owned_partition, no_commit_after_revocation
 WITH quantified_1_rows AS (
   SELECT
@@ -783,28 +783,28 @@ WITH quantified_1_rows AS (
     "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))",
     NOT antecedent_1 OR c1_1 AS verdict_1,
     COALESCE(antecedent_1, FALSE) AS exercised_1,
-    CASE WHEN antecedent_1 AND NOT c1_1 THEN '~c.accepted (OffsetCommitProps:367)' END AS failed_conjunct_1,
+    CASE WHEN antecedent_1 AND NOT c1_1 THEN '~c.accepted' END AS failed_conjunct_1,
     NOT antecedent_2 OR c1_2 AS verdict_2,
     COALESCE(antecedent_2, FALSE) AS exercised_2,
-    CASE WHEN antecedent_2 AND NOT c1_2 THEN '~c.fenced (OffsetCommitProps:385)' END AS failed_conjunct_2,
+    CASE WHEN antecedent_2 AND NOT c1_2 THEN '~c.fenced' END AS failed_conjunct_2,
     NOT antecedent_3 OR c1_3 AS verdict_3,
     COALESCE(antecedent_3, FALSE) AS exercised_3,
-    CASE WHEN antecedent_3 AND NOT c1_3 THEN 'c.accepted <=> BrokerRule(c) (OffsetCommitProps:402)' END AS failed_conjunct_3,
+    CASE WHEN antecedent_3 AND NOT c1_3 THEN 'c.accepted <=> BrokerRule(c)' END AS failed_conjunct_3,
     evaluates_4,
     CASE WHEN evaluates_4 THEN NOT antecedent_4 OR c1_4 END AS verdict_4,
     COALESCE(antecedent_4, FALSE) AS exercised_4,
-    CASE WHEN antecedent_4 AND NOT c1_4 THEN 'c.error = ShippedError(c) (OffsetCommitProps:417)' END AS failed_conjunct_4,
+    CASE WHEN antecedent_4 AND NOT c1_4 THEN 'c.error = ShippedError(c)' END AS failed_conjunct_4,
     NOT antecedent_5 OR (
       c1_5 AND c2_5 AND c3_5
     ) AS verdict_5,
     COALESCE(antecedent_5, FALSE) AS exercised_5,
     CASE
       WHEN antecedent_5 AND NOT c1_5
-      THEN 'Strict(c) => MemberRevocation(c) (OffsetCommitProps:441)'
+      THEN 'Strict(c) => MemberRevocation(c)'
       WHEN antecedent_5 AND NOT c2_5
-      THEN 'MemberRevocation(c) => PartitionRevocation(c) (OffsetCommitProps:442)'
+      THEN 'MemberRevocation(c) => PartitionRevocation(c)'
       WHEN antecedent_5 AND NOT c3_5
-      THEN 'PartitionRevocation(c) => AcceptedByAssignmentEpoch(c) (OffsetCommitProps:443)'
+      THEN 'PartitionRevocation(c) => AcceptedByAssignmentEpoch(c)'
     END AS failed_conjunct_5,
     NOT antecedent_6 OR (
       c1_6 AND c2_6 AND c3_6 AND c4_6
@@ -812,32 +812,26 @@ WITH quantified_1_rows AS (
     COALESCE(antecedent_6, FALSE) AS exercised_6,
     CASE
       WHEN antecedent_6 AND NOT c1_6
-      THEN '~Strict(c) (OffsetCommitProps:459)'
+      THEN '~Strict(c)'
       WHEN antecedent_6 AND NOT c2_6
-      THEN '~MemberRevocation(c) (OffsetCommitProps:460)'
+      THEN '~MemberRevocation(c)'
       WHEN antecedent_6 AND NOT c3_6
-      THEN '~PartitionRevocation(c) (OffsetCommitProps:461)'
+      THEN '~PartitionRevocation(c)'
       WHEN antecedent_6 AND NOT c4_6
-      THEN '~AcceptedByAssignmentEpoch(c) (OffsetCommitProps:462)'
+      THEN '~AcceptedByAssignmentEpoch(c)'
     END AS failed_conjunct_6,
     NOT antecedent_7 OR c1_7 AS verdict_7,
     COALESCE(antecedent_7, FALSE) AS exercised_7,
-    CASE WHEN antecedent_7 AND NOT c1_7 THEN '~c.ownedByAnother (OffsetCommitProps:479)' END AS failed_conjunct_7,
+    CASE WHEN antecedent_7 AND NOT c1_7 THEN '~c.ownedByAnother' END AS failed_conjunct_7,
     NOT antecedent_8 OR c1_8 AS verdict_8,
     COALESCE(antecedent_8, FALSE) AS exercised_8,
-    CASE
-      WHEN antecedent_8 AND NOT c1_8
-      THEN 'c.ownedBySelf \/ c.ownedByAnother (OffsetCommitProps:496)'
-    END AS failed_conjunct_8,
+    CASE WHEN antecedent_8 AND NOT c1_8 THEN 'c.ownedBySelf \/ c.ownedByAnother' END AS failed_conjunct_8,
     NOT antecedent_9 OR c1_9 AS verdict_9,
     COALESCE(antecedent_9, FALSE) AS exercised_9,
-    CASE WHEN antecedent_9 AND NOT c1_9 THEN '~c.ownedByAnother (OffsetCommitProps:514)' END AS failed_conjunct_9,
+    CASE WHEN antecedent_9 AND NOT c1_9 THEN '~c.ownedByAnother' END AS failed_conjunct_9,
     NOT antecedent_10 OR c1_10 AS verdict_10,
     COALESCE(antecedent_10, FALSE) AS exercised_10,
-    CASE
-      WHEN antecedent_10 AND NOT c1_10
-      THEN 'c.revocationEpoch < c.clientEpoch (OffsetCommitProps:534)'
-    END AS failed_conjunct_10
+    CASE WHEN antecedent_10 AND NOT c1_10 THEN 'c.revocationEpoch < c.clientEpoch' END AS failed_conjunct_10
   FROM judged
 ), agreed AS (
   SELECT

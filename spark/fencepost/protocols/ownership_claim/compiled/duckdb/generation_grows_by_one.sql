@@ -1,4 +1,4 @@
--- generated from spec/ownership_claim/OwnershipClaimProps.tla:231 by `tlasql compile`; do not edit
+-- generated from GenerationGrowsByOne in spec/ownership_claim/OwnershipClaimProps.tla by `tlasql compile`; do not edit
 --
 -- GenerationGrowsByOne == generation' # generation => generation' = generation + 1 + abandoned'
 WITH frame AS (
@@ -67,10 +67,7 @@ SELECT
   COALESCE(antecedent AND NOT unchanged, FALSE) AS exercised,
   CASE
     WHEN NOT verdict
-    THEN CASE
-      WHEN antecedent AND NOT c1
-      THEN 'generation'' = generation + 1 + abandoned'' (OwnershipClaimProps:231)'
-    END
+    THEN CASE WHEN antecedent AND NOT c1 THEN 'generation'' = generation + 1 + abandoned''' END
   END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,
   CASE

@@ -1,4 +1,4 @@
--- generated from spec/ownership_claim/OwnershipClaimProps.tla:116 by `tlasql compile`; do not edit
+-- generated from NoHandoverFromAbsentMember in spec/ownership_claim/OwnershipClaimProps.tla by `tlasql compile`; do not edit
 --
 -- NoHandoverFromAbsentMember == \A a \in handovers : a.previousOwnerStays => a.previousOwnerJoined
 WITH frame AS (
@@ -34,7 +34,7 @@ WITH frame AS (
     "a.previousOwnerJoined",
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'a.previousOwnerJoined (OwnershipClaimProps:116)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'a.previousOwnerJoined' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

@@ -1,4 +1,4 @@
--- generated from spec/ownership_claim/OwnershipClaimProps.tla:1 by `tlasql compile`; do not edit
+-- generated from spec/ownership_claim/OwnershipClaimProps.tla by `tlasql compile`; do not edit
 -- one pass for claim_by_generation, claim_by_newest_generation
 WITH frame AS (
   SELECT

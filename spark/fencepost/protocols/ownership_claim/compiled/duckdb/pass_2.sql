@@ -1,4 +1,4 @@
--- generated from spec/ownership_claim/OwnershipClaimProps.tla:1 by `tlasql compile`; do not edit
+-- generated from spec/ownership_claim/OwnershipClaimProps.tla by `tlasql compile`; do not edit
 -- one pass for no_two_valid_claims, no_stale_claim_wins, no_handover_before_revocation, claim_was_assigned
 WITH frame AS (
   SELECT
@@ -47,16 +47,16 @@ WITH frame AS (
     "c.wasAssigned",
     NOT antecedent_1 OR c1_1 AS verdict_1,
     COALESCE(antecedent_1, FALSE) AS exercised_1,
-    CASE WHEN antecedent_1 AND NOT c1_1 THEN '~Contradicted(c) (OwnershipClaimProps:74)' END AS failed_conjunct_1,
+    CASE WHEN antecedent_1 AND NOT c1_1 THEN '~Contradicted(c)' END AS failed_conjunct_1,
     NOT antecedent_2 OR c1_2 AS verdict_2,
     COALESCE(antecedent_2, FALSE) AS exercised_2,
-    CASE WHEN antecedent_2 AND NOT c1_2 THEN '~c.assignedToSelf (OwnershipClaimProps:87)' END AS failed_conjunct_2,
+    CASE WHEN antecedent_2 AND NOT c1_2 THEN '~c.assignedToSelf' END AS failed_conjunct_2,
     NOT antecedent_3 OR c1_3 AS verdict_3,
     COALESCE(antecedent_3, FALSE) AS exercised_3,
-    CASE WHEN antecedent_3 AND NOT c1_3 THEN '~c.assignedToAnother (OwnershipClaimProps:103)' END AS failed_conjunct_3,
+    CASE WHEN antecedent_3 AND NOT c1_3 THEN '~c.assignedToAnother' END AS failed_conjunct_3,
     NOT antecedent_4 OR c1_4 AS verdict_4,
     COALESCE(antecedent_4, FALSE) AS exercised_4,
-    CASE WHEN antecedent_4 AND NOT c1_4 THEN 'c.wasAssigned (OwnershipClaimProps:129)' END AS failed_conjunct_4
+    CASE WHEN antecedent_4 AND NOT c1_4 THEN 'c.wasAssigned' END AS failed_conjunct_4
   FROM judged
 ), agreed AS (
   SELECT

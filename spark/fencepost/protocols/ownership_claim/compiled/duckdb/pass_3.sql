@@ -1,4 +1,4 @@
--- generated from spec/ownership_claim/OwnershipClaimProps.tla:1 by `tlasql compile`; do not edit
+-- generated from spec/ownership_claim/OwnershipClaimProps.tla by `tlasql compile`; do not edit
 -- one pass for shipped_join, proposed_join
 WITH frame AS (
   SELECT

@@ -1,4 +1,4 @@
--- generated from spec/ownership_claim/OwnershipClaimProps.tla:1 by `tlasql compile`; do not edit
+-- generated from spec/ownership_claim/OwnershipClaimProps.tla by `tlasql compile`; do not edit
 -- one pass for broker_keeps_its_join_rule, no_stale_join_admitted
 WITH frame AS (
   SELECT
@@ -488,13 +488,10 @@ WITH frame AS (
     "j.currentGeneration",
     NOT antecedent_1 OR c1_1 AS verdict_1,
     COALESCE(antecedent_1, FALSE) AS exercised_1,
-    CASE WHEN antecedent_1 AND NOT c1_1 THEN 'j.error = ShippedJoin(j) (OwnershipClaimProps:200)' END AS failed_conjunct_1,
+    CASE WHEN antecedent_1 AND NOT c1_1 THEN 'j.error = ShippedJoin(j)' END AS failed_conjunct_1,
     NOT antecedent_2 OR c1_2 AS verdict_2,
     COALESCE(antecedent_2, FALSE) AS exercised_2,
-    CASE
-      WHEN antecedent_2 AND NOT c1_2
-      THEN 'ProposedJoin(j) # "ILLEGAL_GENERATION" (OwnershipClaimProps:214)'
-    END AS failed_conjunct_2
+    CASE WHEN antecedent_2 AND NOT c1_2 THEN 'ProposedJoin(j) # "ILLEGAL_GENERATION"' END AS failed_conjunct_2
   FROM judged
 ), agreed AS (
   SELECT

@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:1 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
 -- one pass for kip_360_new_epoch, kip_360_same_epoch, kip_360_fenced, shipped_new_epoch, shipped_same_epoch, shipped_fenced, shipped_fails, shipped_waits
 WITH frame AS (
   SELECT

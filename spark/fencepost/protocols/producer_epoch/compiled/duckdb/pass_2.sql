@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:1 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
 -- one pass for kip_890_end_txn, shipped_end_txn
 WITH frame AS (
   SELECT

@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:1 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
 -- one pass for status_transitions, producer_epoch_steps, end_txn_bumps_epoch
 WITH frame AS (
   SELECT
@@ -164,7 +164,7 @@ FROM (
             WHEN NOT verdict_1
             THEN CASE
               WHEN antecedent_1 AND NOT c1_1
-              THEN '\/ status[t] \in {"CompleteCommit", "CompleteAbort"} /\ status''[t] = "Empty" \/ status[t] \in {"Empty", "CompleteCommit", "CompleteAbort"} /\ status''[t] = "Ongoing" \/ status[t] = "Ongoing" /\ status''[t] = "PrepareCommit" \/ status[t] \in {"Ongoing", "Empty", "CompleteCommit", "CompleteAbort"} /\ status''[t] = "PrepareAbort" \/ status[t] = "PrepareCommit" /\ status''[t] = "CompleteCommit" \/ status[t] = "PrepareAbort" /\ status''[t] = "CompleteAbort" (ProducerEpochProps:297)'
+              THEN '\/ status[t] \in {"CompleteCommit", "CompleteAbort"} /\ status''[t] = "Empty" \/ status[t] \in {"Empty", "CompleteCommit", "CompleteAbort"} /\ status''[t] = "Ongoing" \/ status[t] = "Ongoing" /\ status''[t] = "PrepareCommit" \/ status[t] \in {"Ongoing", "Empty", "CompleteCommit", "CompleteAbort"} /\ status''[t] = "PrepareAbort" \/ status[t] = "PrepareCommit" /\ status''[t] = "CompleteCommit" \/ status[t] = "PrepareAbort" /\ status''[t] = "CompleteAbort"'
             END
           END, 'reason': CASE WHEN verdict_1 IS NULL THEN 'not_captured' END, 'values': CASE
             WHEN NOT COALESCE(verdict_1, FALSE)
@@ -177,9 +177,9 @@ FROM (
             WHEN NOT verdict_2
             THEN CASE
               WHEN NOT c1_2
-              THEN 'producerId''[t] = producerId[t] => producerEpoch''[t] = producerEpoch[t] \/ producerEpoch''[t] = producerEpoch[t] + 1 (ProducerEpochProps:317)'
+              THEN 'producerId''[t] = producerId[t] => producerEpoch''[t] = producerEpoch[t] \/ producerEpoch''[t] = producerEpoch[t] + 1'
               WHEN NOT c2_2
-              THEN 'producerId''[t] # producerId[t] => producerEpoch''[t] = 0 (ProducerEpochProps:319)'
+              THEN 'producerId''[t] # producerId[t] => producerEpoch''[t] = 0'
             END
           END, 'reason': CASE WHEN verdict_2 IS NULL THEN 'not_captured' END, 'values': CASE
             WHEN NOT COALESCE(verdict_2, FALSE)
@@ -201,7 +201,7 @@ FROM (
             WHEN NOT verdict_3
             THEN CASE
               WHEN antecedent_3 AND NOT c1_3
-              THEN '\/ /\ status''[t] \in {"PrepareCommit", "PrepareAbort"} /\ producerId''[t] = producerId[t] /\ producerEpoch''[t] = producerEpoch[t] + 1 \/ /\ status''[t] \in {"CompleteCommit", "CompleteAbort"} /\ producerId''[t] = producerId[t] /\ producerEpoch''[t] = producerEpoch[t] \/ /\ status''[t] \in {"CompleteCommit", "CompleteAbort"} /\ producerId''[t] # producerId[t] /\ producerEpoch''[t] = 0 /\ nextProducerId[t] = -1 \/ producerId''[t] = nextProducerId[t] (ProducerEpochProps:340)'
+              THEN '\/ /\ status''[t] \in {"PrepareCommit", "PrepareAbort"} /\ producerId''[t] = producerId[t] /\ producerEpoch''[t] = producerEpoch[t] + 1 \/ /\ status''[t] \in {"CompleteCommit", "CompleteAbort"} /\ producerId''[t] = producerId[t] /\ producerEpoch''[t] = producerEpoch[t] \/ /\ status''[t] \in {"CompleteCommit", "CompleteAbort"} /\ producerId''[t] # producerId[t] /\ producerEpoch''[t] = 0 /\ nextProducerId[t] = -1 \/ producerId''[t] = nextProducerId[t]'
             END
           END, 'reason': CASE WHEN verdict_3 IS NULL THEN 'not_captured' END, 'values': CASE
             WHEN NOT COALESCE(verdict_3, FALSE)

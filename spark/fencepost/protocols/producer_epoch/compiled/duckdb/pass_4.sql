@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:1 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
 -- one pass for next_producer_id_at_exhaustion, epoch_headroom
 WITH frame AS (
   SELECT
@@ -73,10 +73,7 @@ FROM (
       [
         {'definition': 'next_producer_id_at_exhaustion', 'witness': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN CAST(JSON_OBJECT('t', t) AS TEXT) END, 'verdict': verdict_1, 'exercised': COALESCE(antecedent_1, FALSE), 'failed_conjunct': CASE
           WHEN NOT verdict_1
-          THEN CASE
-            WHEN antecedent_1 AND NOT c1_1
-            THEN 'nextProducerId[t] # -1 <=> producerEpoch[t] = MaxEpoch (ProducerEpochProps:365)'
-          END
+          THEN CASE WHEN antecedent_1 AND NOT c1_1 THEN 'nextProducerId[t] # -1 <=> producerEpoch[t] = MaxEpoch' END
         END, 'reason': CASE WHEN verdict_1 IS NULL THEN 'not_captured' END, 'values': CASE
           WHEN NOT COALESCE(verdict_1, FALSE)
           THEN CAST(JSON_OBJECT(
@@ -92,7 +89,7 @@ FROM (
         END, 'evidence': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN evidence END},
         {'definition': 'epoch_headroom', 'witness': CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN CAST(JSON_OBJECT('t', t) AS TEXT) END, 'verdict': verdict_2, 'exercised': TRUE, 'failed_conjunct': CASE
           WHEN NOT verdict_2
-          THEN CASE WHEN NOT c1_2 THEN 'producerEpoch[t] + EpochReserve < MaxEpoch (ProducerEpochProps:387)' END
+          THEN CASE WHEN NOT c1_2 THEN 'producerEpoch[t] + EpochReserve < MaxEpoch' END
         END, 'reason': CASE WHEN verdict_2 IS NULL THEN 'not_captured' END, 'values': CASE
           WHEN NOT COALESCE(verdict_2, FALSE)
           THEN CAST(JSON_OBJECT('producerEpoch[t]', "producerEpoch[t]") AS TEXT)

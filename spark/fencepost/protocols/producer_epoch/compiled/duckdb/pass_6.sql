@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:1 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
 -- one pass for broker_keeps_its_end_txn_rule, no_stale_end_granted, transaction_ended_by_its_producer
 WITH frame AS (
   SELECT
@@ -785,16 +785,16 @@ WITH frame AS (
     COALESCE(antecedent_1, FALSE) AS exercised_1,
     CASE
       WHEN antecedent_1 AND NOT c1_1
-      THEN '\/ e.error = ShippedEndTxn(e) \/ /\ e.error = "PRODUCER_FENCED" /\ e.commit /\ e.status = "CompleteAbort" /\ MovesEpoch(e) /\ SaysTheEpochBefore(e) (ProducerEpochProps:513)'
+      THEN '\/ e.error = ShippedEndTxn(e) \/ /\ e.error = "PRODUCER_FENCED" /\ e.commit /\ e.status = "CompleteAbort" /\ MovesEpoch(e) /\ SaysTheEpochBefore(e)'
       WHEN antecedent_1 AND NOT c2_1
-      THEN 'e.error = "NONE" /\ MovesEpoch(e) => GivesTheRightEpoch(e) (ProducerEpochProps:517)'
+      THEN 'e.error = "NONE" /\ MovesEpoch(e) => GivesTheRightEpoch(e)'
     END AS failed_conjunct_1,
     NOT antecedent_2 OR c1_2 AS verdict_2,
     COALESCE(antecedent_2, FALSE) AS exercised_2,
-    CASE WHEN antecedent_2 AND NOT c1_2 THEN 'e.error # "NONE" (ProducerEpochProps:531)' END AS failed_conjunct_2,
+    CASE WHEN antecedent_2 AND NOT c1_2 THEN 'e.error # "NONE"' END AS failed_conjunct_2,
     NOT antecedent_3 OR c1_3 AS verdict_3,
     COALESCE(antecedent_3, FALSE) AS exercised_3,
-    CASE WHEN antecedent_3 AND NOT c1_3 THEN '~e.byAnother (ProducerEpochProps:550)' END AS failed_conjunct_3
+    CASE WHEN antecedent_3 AND NOT c1_3 THEN '~e.byAnother' END AS failed_conjunct_3
   FROM judged
 ), agreed AS (
   SELECT

@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:1 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
 -- one pass for every_marker_is_written, marker_of_the_right_type, one_marker_each, marker_coordinator_epoch_in_order
 WITH frame AS (
   SELECT
@@ -47,19 +47,16 @@ WITH frame AS (
     "m.coordinatorEpoch",
     NOT antecedent_1 OR c1_1 AS verdict_1,
     COALESCE(antecedent_1, FALSE) AS exercised_1,
-    CASE WHEN antecedent_1 AND NOT c1_1 THEN 'm.found >= 1 (ProducerEpochProps:597)' END AS failed_conjunct_1,
+    CASE WHEN antecedent_1 AND NOT c1_1 THEN 'm.found >= 1' END AS failed_conjunct_1,
     NOT antecedent_2 OR c1_2 AS verdict_2,
     COALESCE(antecedent_2, FALSE) AS exercised_2,
-    CASE WHEN antecedent_2 AND NOT c1_2 THEN 'm.wrong = 0 (ProducerEpochProps:614)' END AS failed_conjunct_2,
+    CASE WHEN antecedent_2 AND NOT c1_2 THEN 'm.wrong = 0' END AS failed_conjunct_2,
     NOT antecedent_3 OR c1_3 AS verdict_3,
     COALESCE(antecedent_3, FALSE) AS exercised_3,
-    CASE WHEN antecedent_3 AND NOT c1_3 THEN 'm.found <= 1 (ProducerEpochProps:630)' END AS failed_conjunct_3,
+    CASE WHEN antecedent_3 AND NOT c1_3 THEN 'm.found <= 1' END AS failed_conjunct_3,
     NOT antecedent_4 OR c1_4 AS verdict_4,
     COALESCE(antecedent_4, FALSE) AS exercised_4,
-    CASE
-      WHEN antecedent_4 AND NOT c1_4
-      THEN 'm.markerCoordinatorEpoch >= m.coordinatorEpoch (ProducerEpochProps:645)'
-    END AS failed_conjunct_4
+    CASE WHEN antecedent_4 AND NOT c1_4 THEN 'm.markerCoordinatorEpoch >= m.coordinatorEpoch' END AS failed_conjunct_4
   FROM judged
 ), agreed AS (
   SELECT

@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:1 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
 -- one pass for no_write_after_fence, new_epoch_starts_at_sequence_zero, no_sequence_gap, no_sequence_reset, marker_coordinator_epoch_never_falls
 WITH frame AS (
   SELECT
@@ -236,7 +236,7 @@ FROM (
           WHEN next_from_position = to_position
           THEN {'definition': 'no_write_after_fence', 'witness': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN CAST(JSON_OBJECT('p', p, 'k', k) AS TEXT) END, 'verdict': verdict_1, 'exercised': COALESCE(NOT unchanged_1, FALSE), 'failed_conjunct': CASE
             WHEN NOT verdict_1
-            THEN CASE WHEN NOT c1_1 THEN 'appendedEpoch''[p][k] >= appendedEpoch[p][k] (ProducerEpochProps:687)' END
+            THEN CASE WHEN NOT c1_1 THEN 'appendedEpoch''[p][k] >= appendedEpoch[p][k]' END
           END, 'reason': CASE WHEN verdict_1 IS NULL THEN 'not_captured' END, 'values': CASE
             WHEN NOT COALESCE(verdict_1, FALSE)
             THEN CAST(JSON_OBJECT('appendedEpoch[p][k]', "appendedEpoch[p][k]", 'appendedEpoch''[p][k]', "appendedEpoch'[p][k]") AS TEXT)
@@ -246,7 +246,7 @@ FROM (
           WHEN next_from_position = to_position
           THEN {'definition': 'new_epoch_starts_at_sequence_zero', 'witness': CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN CAST(JSON_OBJECT('p', p, 'k', k) AS TEXT) END, 'verdict': verdict_2, 'exercised': COALESCE(antecedent_2 AND NOT unchanged_2, FALSE), 'failed_conjunct': CASE
             WHEN NOT verdict_2
-            THEN CASE WHEN antecedent_2 AND NOT c1_2 THEN 'firstSequence''[p][k] = 0 (ProducerEpochProps:706)' END
+            THEN CASE WHEN antecedent_2 AND NOT c1_2 THEN 'firstSequence''[p][k] = 0' END
           END, 'reason': CASE WHEN verdict_2 IS NULL THEN 'not_captured' END, 'values': CASE
             WHEN NOT COALESCE(verdict_2, FALSE)
             THEN CAST(JSON_OBJECT(
@@ -279,7 +279,7 @@ FROM (
             WHEN NOT verdict_3
             THEN CASE
               WHEN antecedent_3 AND NOT c1_3
-              THEN '~Ahead(firstSequence''[p][k], SequenceAfter(lastSequence[p][k])) (ProducerEpochProps:725)'
+              THEN '~Ahead(firstSequence''[p][k], SequenceAfter(lastSequence[p][k]))'
             END
           END, 'reason': CASE WHEN verdict_3 IS NULL THEN 'not_captured' END, 'values': CASE
             WHEN NOT COALESCE(verdict_3, FALSE)
@@ -313,7 +313,7 @@ FROM (
             WHEN NOT verdict_4
             THEN CASE
               WHEN antecedent_4 AND NOT c1_4
-              THEN '~Behind(firstSequence''[p][k], SequenceAfter(lastSequence[p][k])) (ProducerEpochProps:744)'
+              THEN '~Behind(firstSequence''[p][k], SequenceAfter(lastSequence[p][k]))'
             END
           END, 'reason': CASE WHEN verdict_4 IS NULL THEN 'not_captured' END, 'values': CASE
             WHEN NOT COALESCE(verdict_4, FALSE)
@@ -345,10 +345,7 @@ FROM (
           WHEN next_from_position = to_position
           THEN {'definition': 'marker_coordinator_epoch_never_falls', 'witness': CASE WHEN NOT COALESCE(verdict_5, FALSE) THEN CAST(JSON_OBJECT('p', p, 'k', k) AS TEXT) END, 'verdict': verdict_5, 'exercised': COALESCE(NOT unchanged_5, FALSE), 'failed_conjunct': CASE
             WHEN NOT verdict_5
-            THEN CASE
-              WHEN NOT c1_5
-              THEN 'markerCoordinatorEpoch''[p][k] >= markerCoordinatorEpoch[p][k] (ProducerEpochProps:759)'
-            END
+            THEN CASE WHEN NOT c1_5 THEN 'markerCoordinatorEpoch''[p][k] >= markerCoordinatorEpoch[p][k]' END
           END, 'reason': CASE WHEN verdict_5 IS NULL THEN 'not_captured' END, 'values': CASE
             WHEN NOT COALESCE(verdict_5, FALSE)
             THEN CAST(JSON_OBJECT(

@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:1 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
 -- one pass for no_dangling_transaction, no_write_outside_transaction, aborted_transactions_are_indexed
 WITH frame AS (
   SELECT
@@ -45,13 +45,13 @@ WITH frame AS (
     "x.indexed",
     NOT antecedent_1 OR c1_1 AS verdict_1,
     COALESCE(antecedent_1, FALSE) AS exercised_1,
-    CASE WHEN antecedent_1 AND NOT c1_1 THEN '~Dangling(x) (ProducerEpochProps:821)' END AS failed_conjunct_1,
+    CASE WHEN antecedent_1 AND NOT c1_1 THEN '~Dangling(x)' END AS failed_conjunct_1,
     NOT antecedent_2 OR c1_2 AS verdict_2,
     COALESCE(antecedent_2, FALSE) AS exercised_2,
-    CASE WHEN antecedent_2 AND NOT c1_2 THEN 'x.listed (ProducerEpochProps:838)' END AS failed_conjunct_2,
+    CASE WHEN antecedent_2 AND NOT c1_2 THEN 'x.listed' END AS failed_conjunct_2,
     NOT antecedent_3 OR c1_3 AS verdict_3,
     COALESCE(antecedent_3, FALSE) AS exercised_3,
-    CASE WHEN antecedent_3 AND NOT c1_3 THEN 'x.indexed (ProducerEpochProps:851)' END AS failed_conjunct_3
+    CASE WHEN antecedent_3 AND NOT c1_3 THEN 'x.indexed' END AS failed_conjunct_3
   FROM judged
 ), agreed AS (
   SELECT

@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:869 by `tlasql compile`; do not edit
+-- generated from ProducerStateIsKept in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
 --
 -- ProducerStateIsKept == \A s \in producerSnapshots : s.due => s.present /\ s.agrees
 WITH frame AS (
@@ -41,12 +41,7 @@ WITH frame AS (
       c1 AND c2
     ) AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE
-      WHEN antecedent AND NOT c1
-      THEN 's.present (ProducerEpochProps:869)'
-      WHEN antecedent AND NOT c2
-      THEN 's.agrees (ProducerEpochProps:869)'
-    END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 's.present' WHEN antecedent AND NOT c2 THEN 's.agrees' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

@@ -1,0 +1,166 @@
+"""Tables on this machine, queried by DuckDB: a database file, or a folder with a file per table.
+
+Each table of the schemas is a view on what is stored, in which every column has the type that the schemas
+say. SQL is compiled for these types, and means something else with others: the text '10' is less than '9'.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tlasql.lang.errors import Location, fail
+from tlasql.mapping.model import Schemas
+
+_READERS = {".parquet": "read_parquet", ".csv": "read_csv", ".json": "read_json", ".ndjson": "read_json"}
+_FRACTIONS = {"DOUBLE", "FLOAT", "DECIMAL"}
+_WORD = re.compile(r"\w+")
+_STORED = "stored"
+_HOW = "name a DuckDB database, or a folder of <schema>.<table>.parquet, csv or json"
+
+
+class Data:
+    """``path``: a DuckDB database, or a folder of ``<schema>.<table>.parquet`` (or csv, json, ndjson).
+
+    Raises TlaSqlError when there is no such path, it cannot be read, a table of the schemas has none of its
+    columns or has values that their types cannot hold, or DuckDB is not installed.
+    """
+
+    def __init__(self, path: Path, schemas: Schemas) -> None:
+        self._where = Location(str(path), 1, 1)
+        try:
+            import duckdb
+        except ImportError as error:
+            raise fail(self._where, "DuckDB is not installed", "pip install duckdb") from error
+        if not path.exists():
+            raise fail(self._where, "no such data", _HOW)
+        self._connection = duckdb.connect()
+        self._connection.execute("SET TimeZone = 'UTC'")
+        stored = self._files(path) if path.is_dir() else self._tables(path)
+        for table, columns in schemas.items():
+            if table in stored:
+                self._show(table, columns, stored[table])
+
+    def rows(self, sql: str, asked_by: Location | None = None) -> list[Mapping[str, Any]]:
+        """The rows of a SELECT by column name.
+
+        Raises TlaSqlError at ``asked_by``, the definition, when DuckDB cannot give them.
+        """
+        with self._failing(
+            asked_by or self._where,
+            "DuckDB cannot judge it",
+            "the data may not be what the mapping says; `tlasql check` prepares every query",
+        ):
+            found = self._connection.execute(sql)
+            names = [each[0] for each in found.description or []]
+            return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+    def _files(self, folder: Path) -> dict[str, tuple[Location, str]]:
+        """Table -> the file that has it, and the file as a source of a query."""
+        return {
+            each.name.removesuffix(each.suffix): (
+                Location(str(each), 1, 1),
+                f"{_READERS[each.suffix]}({_text(str(each))})",
+            )
+            for each in sorted(folder.iterdir())
+            if each.suffix in _READERS
+        }
+
+    def _tables(self, database: Path) -> dict[str, tuple[Location, str]]:
+        """Table -> the database, and the table in it."""
+        with self._failing(self._where, "this is no DuckDB database", _HOW):
+            self._connection.execute(f"ATTACH {_text(str(database))} AS {_STORED} (READ_ONLY)")
+            found = self._connection.execute(
+                "SELECT table_schema, table_name FROM information_schema.tables WHERE table_catalog = ?",
+                [_STORED],
+            ).fetchall()
+        return {
+            name if schema == "main" else f"{schema}.{name}": (
+                self._where,
+                f"{_STORED}.{_name(schema)}.{_name(name)}",
+            )
+            for schema, name in found
+        }
+
+    def _show(self, table: str, columns: Mapping[str, str], stored: tuple[Location, str]) -> None:
+        where, source = stored
+        with self._failing(where, f"{table} cannot be read", "write it anew"):
+            described = self._connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
+        types = {row[0]: row[1] for row in described}
+        known = {column: self._type(kind) for column, kind in columns.items() if column in types}
+        if not known:
+            message = f"this has none of the columns of {table}"
+            raise fail(where, message, f"the schemas have {', '.join(columns)}; this has {', '.join(types)}")
+        for column, kind in known.items():
+            if types[column] != kind and "TIMESTAMP" not in kind:
+                self._check(table, column, types[column], kind, stored)
+        if source.startswith("read_json(") and any(kind.startswith("MAP(") for kind in known.values()):
+            # as a struct, each object would have the keys of all others, too
+            source = _json_source(source, known)
+        shown = ", ".join(f"CAST({_name(c)} AS {kind}) AS {_name(c)}" for c, kind in known.items())
+        schema, _, name = table.rpartition(".")
+        if schema:
+            self._connection.execute(f"CREATE SCHEMA IF NOT EXISTS {_name(schema)}")
+        view = f"{_name(schema)}.{_name(name)}" if schema else _name(name)
+        self._connection.execute(f"CREATE VIEW {view} AS SELECT {shown} FROM {source}")
+
+    def _type(self, spark: str) -> str:
+        """The DuckDB type of a column by its Spark type, as DuckDB prints it."""
+        described = f"DESCRIBE SELECT CAST(NULL AS {duckdb_type(spark)})"
+        return str(self._connection.execute(described).fetchall()[0][1])
+
+    def _check(self, table: str, column: str, given: str, kind: str, stored: tuple[Location, str]) -> None:
+        """Make sure that each value of a column is one of its type: a cast would round 10.4."""
+        import duckdb
+
+        where, source = stored
+        name = _name(column)
+        remedy = f"store the column as {kind}, or correct its type in the schemas"
+        again = f"CAST(CAST({name} AS {kind}) AS {given})"
+        changed_value = f"SELECT {name} FROM {source} WHERE {again} IS DISTINCT FROM {name} LIMIT 1"
+        with self._failing(where, f"{table}.{column} is {given}, which is not {kind}", remedy):
+            try:
+                changed = self._connection.execute(changed_value).fetchone()
+            except duckdb.ConversionException as error:
+                # an object of JSON becomes a map, and no map becomes an object again
+                if "Unimplemented type for cast" not in str(error) or _FRACTIONS & set(_WORD.findall(given)):
+                    raise
+                return
+        if changed is not None:
+            message = f"{table}.{column} is {given}, and the value {changed[0]!r} is no {kind}"
+            raise fail(where, message, remedy)
+
+    @contextmanager
+    def _failing(self, where: Location, what: str, remedy: str) -> Iterator[None]:
+        """Turns an error of DuckDB into a TlaSqlError at this place."""
+        import duckdb
+
+        try:
+            yield
+        except duckdb.Error as error:
+            words = next(line for line in str(error).splitlines() if line.strip())
+            raise fail(where, f"{what}: {words}", remedy) from error
+
+
+def duckdb_type(spark: str) -> str:
+    """The DuckDB type of a column by its Spark type."""
+    from sqlglot import exp
+
+    return exp.DataType.build(spark, dialect="spark").sql(dialect="duckdb")
+
+
+def _json_source(source: str, types: Mapping[str, str]) -> str:
+    """A file of JSON as a source, with these columns of these types."""
+    columns = ", ".join(f"{_name(column)}: {_text(kind)}" for column, kind in types.items())
+    return f"{source.removesuffix(')')}, columns = {{{columns}}})"
+
+
+def _name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _text(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,99 @@
+"""``tlasql explain``: judges data on this machine by SQL and tells each violation."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tlasql.commands.data import Data
+from tlasql.commands.progress import progress
+from tlasql.commands.story import explanation
+from tlasql.compiler.compiled import Compiled, CompiledModule
+from tlasql.java.tlc import TlcError, UnreadableError
+from tlasql.lang.errors import Location, TlaSqlError, fail
+from tlasql.replay.confirm import confirm, exported
+from tlasql.replay.trace import TooLargeError
+from tlasql.replay.window import window
+from tlasql.sql.duckdb import DUCKDB
+
+Row = Mapping[str, Any]
+NOTHING, FOUND, UNJUDGED = 0, 1, 2
+
+
+def explain_violations(compiled: CompiledModule, options: argparse.Namespace) -> int:
+    """Judge the data, tell the first violations of each definition; 1 when there is any, or else 2 when the
+    data of a definition cannot be judged.
+    """
+    data = Data(options.data, compiled.schemas)
+    found, unjudged = NOTHING, False
+    chosen = _chosen(compiled, options.only)
+    for place, each in enumerate(chosen, start=1):
+        progress(f"judging {each.mark.id}, {place} of {len(chosen)}")
+        try:
+            rows = data.rows(each.sql, each.definition.location)
+        except TlaSqlError as error:
+            progress("")
+            print(error, file=sys.stderr)
+            unjudged = True
+            continue
+        progress("")
+        violated = sorted((row for row in rows if row["verdict"] is False), key=_order)
+        print(f"{each.mark.id}: {_counted(rows)}")
+        found = FOUND if violated else found
+        for number, row in enumerate(violated[: options.limit], start=1):
+            around = window(compiled, each, row, data.rows, DUCKDB)
+            print(f"\n{explanation(compiled, each, row, around)}")
+            if options.confirm:
+                print(_confirmed(compiled, each, around.states))
+            if options.export is not None:
+                print(_exported(compiled, each, around.states, options.export / f"{each.mark.id}_{number}"))
+            print()
+    return UNJUDGED if unjudged and found == NOTHING else found
+
+
+def _chosen(compiled: CompiledModule, only: str | None) -> list[Compiled]:
+    judged = [each for each in compiled.definitions if each.mark.kind != "decision"]
+    chosen = [each for each in judged if only in (None, each.mark.id)]
+    if not chosen:
+        known = ", ".join(each.mark.id for each in judged)
+        raise fail(Location(str(compiled.file), 1, 1), f"no invariant or step {only}", f"known are {known}")
+    return chosen
+
+
+def _counted(rows: Sequence[Row]) -> str:
+    """Never "holds" where nothing was exercised or something is unknown."""
+    violated = sum(row["verdict"] is False for row in rows)
+    unknown = sum(row["verdict"] is None for row in rows)
+    exercised = sum(bool(row["exercised"]) for row in rows)
+    status = "violated" if violated else "unknown" if unknown else "holds" if exercised else "not exercised"
+    return f"{status} ({len(rows)} checked, {exercised} exercised, {violated} violated, {unknown} unknown)"
+
+
+def _order(row: Row) -> tuple[str, int, str]:
+    return str(row["scope"]), row["from_position"] or 0, str(row["witness"])
+
+
+def _confirmed(compiled: CompiledModule, each: Compiled, states: Sequence[Row]) -> str:
+    try:
+        outcome = confirm(compiled, each, states)
+    except TooLargeError as error:
+        return f"TLC cannot judge it: {error}, and the definition computes with them."
+    except UnreadableError as error:
+        return f"TLC cannot judge it, since it cannot read the module made for it:\n{error}"
+    except TlcError as error:
+        return f"TLC DISAGREES, it cannot evaluate it:\n{error}"
+    return "TLC confirms it." if outcome.confirmed else f"TLC DISAGREES:\n{outcome.module}\n{outcome.output}"
+
+
+def _exported(compiled: CompiledModule, each: Compiled, states: Sequence[Row], folder: Path) -> str:
+    try:
+        files = exported(compiled, each, states)
+    except TooLargeError as error:
+        return f"It cannot be written for TLC: {error}, and the definition computes with them."
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        (folder / name).write_text(content, encoding="utf-8")
+    return f"{len(states)} states in {folder}; there: java -cp tla2tools.jar tlc2.TLC Replay"

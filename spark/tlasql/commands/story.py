@@ -1,0 +1,133 @@
+"""One violated verdict as a story: the line that broke, the states, what changed, where the evidence is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from tlasql.compiler.compiled import Compiled, CompiledModule
+from tlasql.lang.types import Function, Record, SetOf, Type
+from tlasql.replay.trace import entries, literal
+from tlasql.replay.window import Window
+
+_WIDEST = 110
+
+
+def explanation(
+    compiled: CompiledModule, definition: Compiled, verdict: Mapping[str, Any], window: Window
+) -> str:
+    """Text for a person who reads TLA+ but no SQL. ``verdict``: a row as the compiled SQL gives it."""
+    first = compiled.mapping.scope[0]
+    scope = {first: verdict[first], **json.loads(verdict["scope"])}
+    witness = json.loads(verdict["witness"] or "{}")
+    lines = [
+        f"{definition.mark.id} is violated",
+        "  "
+        + ", ".join(f"{name} {value}" for name, value in scope.items())
+        + f", position {verdict['from_position']}"
+        + (f", {verdict['from_time']}" if verdict.get("from_time") else ""),
+        "",
+        f"{definition.definition.location}",
+        *(f"    {line}" for line in definition.formula.split("\n")),
+        "",
+        f"False: {_placed(definition, verdict['failed_conjunct'])}",
+    ]
+    lines += [f"    {name} = {_shown(value)}" for name, value in witness.items()]
+    lines += [f"    {name} = {_shown(v)}" for name, v in json.loads(verdict["values"] or "{}").items()]
+    lines += _states(compiled, definition, window)
+    lines += ["", f"Evidence: {verdict['evidence']}"]
+    return "\n".join(lines)
+
+
+def _placed(definition: Compiled, conjunct: str) -> str:
+    places = definition.conjuncts.get(conjunct, ())
+    return f"{conjunct} ({', '.join(map(str, places))})" if places else conjunct
+
+
+def _states(compiled: CompiledModule, definition: Compiled, window: Window) -> list[str]:
+    if not window.states:
+        return ["", "The states are not in the data given."]
+    step = definition.mark.kind == "step"
+    last = window.states[-1]
+    if len(window.states) < 2:
+        return ["", *_state("The state", window.positions[-1], last, compiled)]
+    before = window.states[-2]
+    lines = ["", *_state("The state before", window.positions[-2], before, compiled)]
+    lines += ["", *_state("The next state" if step else "The state", window.positions[-1], last, compiled)]
+    changed = [
+        line
+        for name in sorted(last)
+        for line in _changes(name, before[name], last[name], compiled.types[name])
+    ]
+    return [*lines, "", "What changed:", *(f"    {each}" for each in changed or ["nothing"])]
+
+
+def _state(title: str, position: int | None, state: Mapping[str, Any], compiled: CompiledModule) -> list[str]:
+    lines = [f"{title} (position {position}):"]
+    for name in sorted(state):
+        lines.append(f"    {name} = {_cut(_text(state[name], compiled.types[name]))}")
+    return lines
+
+
+def _changes(name: str, before: Any, after: Any, kind: Type) -> list[str]:
+    """The differences, by arguments of functions and fields of records."""
+    if _text(before, kind) == _text(after, kind):
+        return []
+    if isinstance(kind, Function) and before is not None and after is not None:
+        old, new = _by_key(before, kind), _by_key(after, kind)
+        found = []
+        for key in sorted(old.keys() | new.keys()):
+            if key not in new:
+                found.append(f"{name}[{key}]: {_text(old[key], kind.result)} -> not in the DOMAIN")
+            elif key not in old:
+                found.append(f"{name}[{key}]: not in the DOMAIN -> {_text(new[key], kind.result)}")
+            else:
+                found += _changes(f"{name}[{key}]", old[key], new[key], kind.result)
+        return found
+    if isinstance(kind, Record) and not kind.optional and before is not None and after is not None:
+        named = zip(kind.columns, kind.fields, strict=True)
+        return [
+            line
+            for column, (field, part) in named
+            for line in _changes(f"{name}.{field}", _part(before, column), _part(after, column), part)
+        ]
+    return [f"{name}: {_cut(_text(before, kind))} -> {_cut(_text(after, kind))}"]
+
+
+def _part(record: Mapping[str, Any], column: str) -> Any:
+    """A field of a struct; engines do not agree on the case of its names."""
+    return {name.lower(): value for name, value in record.items()}[column.lower()]
+
+
+def _by_key(value: Any, kind: Function) -> dict[str, Any]:
+    return {literal(key, kind.argument): found for key, found in entries(value)}
+
+
+def _text(value: Any, kind: Type) -> str:
+    """A value as TLA+, the elements of sets sorted; ``?`` stands for what is not known."""
+    if value is None:
+        return "?"
+    if isinstance(kind, SetOf):
+        return "{" + ", ".join(sorted(_text(each, kind.element) for each in value)) + "}"
+    if isinstance(kind, Function):
+        pairs = sorted(f"{_text(k, kind.argument)} :> {_text(v, kind.result)}" for k, v in entries(value))
+        return "(" + " @@ ".join(pairs) + ")" if pairs else "<<>>"
+    if isinstance(kind, Record):
+        shown = []
+        for column, (name, part) in zip(kind.columns, kind.fields, strict=True):
+            found = _part(value, column)
+            if name in kind.optional and found is not None:
+                shown += [f"{name} |-> {_text(each, part)}" for each in found]
+            else:
+                shown.append(f"{name} |-> {_text(found, part)}")
+        return "[" + ", ".join(shown) + "]"
+    return literal(value, kind) if not isinstance(value, int) or isinstance(value, bool) else str(value)
+
+
+def _shown(value: Any) -> str:
+    return _cut(json.dumps(value, ensure_ascii=False) if value is not None else "?")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"

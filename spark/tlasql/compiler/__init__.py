@@ -1,0 +1,1 @@
+"""A module and its mapping compiled: the passes in order, every diagnostic collected."""

@@ -1,0 +1,89 @@
+"""The values that the mapping gives to CONSTANTs, and which texts of the log mean a model value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from tlasql.inference.check import Checker
+from tlasql.lang.errors import Diagnostic, Location, TlaSqlError, fail
+from tlasql.lang.ir import Call, Expr, Literal, Model, Op, walk
+from tlasql.lang.types import SetOf, Type
+from tlasql.mapping.file import MappingFile
+from tlasql.read.module import Definition
+
+Models = frozenset[tuple[str, Type]]
+"""The text of each model value and the type it is used with: in the log, such a text means it."""
+
+
+def given_value(
+    name: str,
+    value: object,
+    kind: Type | None,
+    *,
+    source: MappingFile,
+    named: Mapping[str, Definition],
+    checker: Checker,
+) -> Expr:
+    """The value of ``name`` in ``[constants]`` of the mapping, of type ``kind``; without a type it takes the
+    type that it is used with. ``named``: the definitions of the module. Raises TlaSqlError.
+    """
+    where = source.place("constants", name)
+    try:
+        if isinstance(value, dict) and value.keys() == {"definition"}:
+            return replace(_definition(str(value["definition"]), name, named), type=kind)
+        found = _constant(value, where)
+        return found if kind is None else checker.check(found, {}, kind)
+    except TlaSqlError as error:
+        problem = error.diagnostics[0]
+        raise fail(where, f"[constants] {name}: {problem.message}", problem.remedy) from error
+
+
+def _definition(name: str, replaced: str, named: Mapping[str, Definition]) -> Call:
+    """The definition that takes the place of another, as ``Replaced <- Definition`` has it for TLC: of a
+    CONSTANT only one without variables.
+    """
+    nowhere = Location("", 1, 1)
+    found = named.get(name)
+    if found is None:
+        raise fail(nowhere, f"the module defines no {name}", "name one of its definitions")
+    if found.level > 0 and replaced not in named:
+        raise fail(nowhere, f"{name} is no definition of a constant", "name one without variables")
+    return Call(nowhere, name, found.uid, ())
+
+
+def _constant(value: object, where: Location) -> Expr:
+    """A value of the mapping's ``[constants]``, which stands at ``where``."""
+    match value:
+        case {"model": str() as name, **more} if not more:
+            return Model(where, name)
+        case list():
+            return Op(where, "{}", tuple(_constant(each, where) for each in value))
+        case bool() | int() | str():
+            return Literal(where, value)
+    remedy = "write a number, text, TRUE or FALSE, a list, a model value, or the name of a definition"
+    raise fail(where, f"{value!r} is no constant", remedy)
+
+
+def models_in(wholes: Iterable[Expr]) -> Models:
+    """The model values of expressions that have their types."""
+    every = (part for whole in wholes for part in walk(whole))
+    return frozenset(
+        (each.name, each.type) for each in every if isinstance(each, Model) and each.type is not None
+    )
+
+
+def ambiguous(body: Expr, models: Models, mapping: str) -> list[Diagnostic]:
+    """Model values that no text can stand for, since a string of their type is spelled the same."""
+    found, sorts = [], {kind for _, kind in models}
+    for part in walk(body):
+        match part:
+            case Literal(value=str() as value, type=kind) if (value, kind) in models:
+                message = f'in the log "{value}" means the model value, and here it is a string'
+                remedy = f"write another text for the model value in {mapping}"
+                found.append(Diagnostic(part.location, message, remedy))
+            case Op(symbol="STRING", type=SetOf(element=kind)) if kind in sorts:
+                message = "STRING beside model values of its type"
+                remedy = "quantify over the strings themselves"
+                found.append(Diagnostic(part.location, message, remedy))
+    return found

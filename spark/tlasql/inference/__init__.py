@@ -1,0 +1,1 @@
+"""The types of a module's variables, constants and expressions."""

@@ -1,0 +1,461 @@
+"""The type of every part of an expression, from the types of variables and from one another.
+
+An operator unifies the types of its arguments at once. A part whose meaning depends on a type that is not
+known yet (``f[x]`` of a function, sequence, tuple or record) waits until that type is known. ``finish``
+decides the parts that still wait, and puts the types in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from tlasql.inference.unify import Listing, MismatchError, Numbered, Row, Text, Unifier, Unknown
+from tlasql.lang.errors import TlaSqlError, fail
+from tlasql.lang.ir import (
+    Bound,
+    Constant,
+    Except,
+    Expr,
+    Field,
+    Index,
+    Literal,
+    Model,
+    Op,
+    Prime,
+    Quantified,
+    RecordOf,
+    RecordSet,
+    Variable,
+    rebuild,
+    text,
+    walk,
+)
+from tlasql.lang.types import BOOL, INT, STR, Function, Record, SeqOf, SetOf, Tuple, Type
+
+_LOGIC = {"/\\", "\\/", "~", "=>", "<=>", "AND", "OR"}
+_ORDER = {"<", "<=", ">", ">="}
+_NUMBER = {"+", "-", "*", "-.", "\\div", "%"}
+_BASE = {"Nat": INT, "Int": INT, "BOOLEAN": BOOL}
+_JOINED = {"\\cup", "\\cap", "\\"}
+_SAME = {"=", "\\subseteq", "@@", "\\o"} | _JOINED
+
+_CORRECT = "correct the expression, or the @type of a variable in it"
+_SOME_HAVE = "a type marks the fields that some records lack, {type: Str, bal?: Int}"
+
+Environment = Mapping[int, Type]
+_Wait = Callable[[bool], bool]
+
+
+class Inference:
+    """Types expressions that share their variables; ``declared`` gives the type of a VARIABLE or CONSTANT."""
+
+    def __init__(self, unifier: Unifier, declared: Callable[[Variable | Constant], Type]) -> None:
+        self._unifier, self._declared = unifier, declared
+        self._waiting: list[_Wait] = []
+
+    def of(self, expr: Expr, bound: Environment, want: Type | None = None) -> Expr:
+        """A copy of ``expr`` whose types may still hold unknowns. Raises TlaSqlError."""
+        typed = self._of(expr, bound)
+        if want is not None:
+            self._expect(typed, want)
+        if expr.type is not None:  # the declared type of a CONSTANT that was replaced by its value
+            self._expect(typed, expr.type)
+        return typed
+
+    def attempt(self, expr: Expr, bound: Environment, want: Type) -> None:
+        """Learn what ``expr`` says of types; nothing when it contradicts what is known
+        or is nested too deeply.
+        """
+        restore, waiting = self._unifier.saved(), list(self._waiting)
+        try:
+            self.of(expr, bound, want)
+            self._advance()
+        except (TlaSqlError, RecursionError):
+            restore()
+            self._waiting = waiting
+
+    def decide(self) -> None:
+        """Decide all parts that wait, with the types found so far. Raises TlaSqlError."""
+        self._advance()
+        while self._waiting:
+            first, *self._waiting = self._waiting
+            first(True)
+            self._advance()
+
+    def finish(self, expr: Expr) -> Expr:
+        """``expr`` with all its types resolved. Raises TlaSqlError where one stays unknown."""
+        self.decide()
+        return self._resolved(expr)
+
+    def _advance(self) -> None:
+        moved = True
+        while moved:
+            waiting, self._waiting = self._waiting, []
+            left = [each for each in waiting if not each(False)]
+            moved = len(left) < len(waiting) and bool(left)
+            self._waiting = left + self._waiting
+
+    def _wait(self, attempt: _Wait) -> None:
+        if not attempt(False):
+            self._waiting.append(attempt)
+
+    def _of(self, expr: Expr, bound: Environment) -> Expr:  # noqa: C901, PLR0911 (one each)
+        match expr:
+            case Literal(value=value):
+                kind = BOOL if isinstance(value, bool) else INT if isinstance(value, int) else None
+                return replace(expr, type=kind or self._unifier.unknown(Text()))
+            case Model():
+                return replace(expr, type=self._unifier.unknown(Text(model=True)))
+            case Variable() | Constant():
+                return replace(expr, type=self._declared(expr))
+            case Bound(uid=uid) if uid in bound:
+                return replace(expr, type=bound[uid])
+            case Prime(argument=argument):
+                inner = self.of(argument, bound)
+                return replace(expr, argument=inner, type=inner.type)
+            case Field():
+                return self._field(expr, bound)
+            case Index():
+                return self._index(expr, bound)
+            case Quantified():
+                return self._quantified(expr, bound)
+            case RecordOf() | RecordSet():
+                return self._record(expr, bound)
+            case Except():
+                return self._except(expr, bound)
+            case Op():
+                return self._operator(expr, bound)
+        remedy = "apply the operator to its arguments"
+        raise fail(
+            expr.location, f"{text(expr)} is outside the fragment that can be judged over logs", remedy
+        )
+
+    def _field(self, expr: Field, bound: Environment) -> Expr:
+        record, result = self.of(expr.record, bound), self._unifier.unknown()
+        row = self._unifier.unknown(Row(((expr.name, result),), closed=False))
+        if not self._fits(_type(record), row):
+            message = f"{text(record)} of type {self._shown(record)} has no field {expr.name}"
+            raise fail(expr.location, message, f"where only some of the records have it: {_SOME_HAVE}")
+        return replace(expr, record=record, type=result)
+
+    def _index(self, expr: Index, bound: Environment) -> Expr:
+        function, key = self.of(expr.function, bound), self.of(expr.key, bound)
+        result = self._unifier.unknown()
+        self._wait(lambda final: self._applied(function, key, result, final))
+        return replace(expr, function=function, key=key, type=result)
+
+    def _applied(self, function: Expr, key: Expr, result: Type, final: bool) -> bool:  # noqa: PLR0911, C901
+        """Make ``result`` the type of ``function[key]``; False while that cannot be said."""
+        unifier = self._unifier
+        match unifier.head(_type(function)):
+            case Function(argument=argument, result=image):
+                self._expect_key(function, key, argument)
+                return self._give(function, key, result, image)
+            case SeqOf(element=element):
+                self._expect_key(function, key, INT)
+                return self._give(function, key, result, element)
+            case Tuple(parts=parts):
+                if not (isinstance(key, Literal) and key.value in range(1, len(parts) + 1)):
+                    raise self._no_function(function, key)
+                return self._give(function, key, result, parts[int(key.value) - 1])
+            case Record() as record:
+                part = record.field(str(key.value)) if isinstance(key, Literal) else None
+                if part is None:
+                    raise self._no_function(function, key)
+                self._expect_key(function, key, STR)
+                return self._give(function, key, result, part)
+        match unifier.shape(_type(function)):
+            case Listing(parts=parts) if isinstance(key, Literal) and key.value in range(1, len(parts) + 1):
+                return self._give(function, key, result, parts[int(key.value) - 1])
+            case Numbered(result=image):
+                self._expect_key(function, key, INT)
+                return self._give(function, key, result, image)
+            case Row() if isinstance(key, Literal) and isinstance(key.value, str):
+                row = unifier.unknown(Row(((key.value, result),), closed=False))
+                return self._give(function, key, _type(function), row)
+            case Listing() if final:
+                self._give(function, key, _type(function), SeqOf(result))
+                self._expect_key(function, key, INT)
+                return True
+        if not final:
+            return False
+        if isinstance(key, Literal) and isinstance(key.value, str):
+            row = unifier.unknown(Row(((key.value, result),), closed=False))
+            return self._give(function, key, _type(function), row)
+        return self._give(function, key, _type(function), Function(_type(key), result))
+
+    def _fits(self, one: Type, other: Type) -> bool:
+        restore = self._unifier.saved()
+        try:
+            self._unifier.unify(one, other)
+        except MismatchError:
+            restore()
+            return False
+        return True
+
+    def _give(self, function: Expr, key: Expr, one: Type, other: Type) -> bool:
+        if not self._fits(one, other):
+            raise self._no_function(function, key)
+        return True
+
+    def _no_function(self, function: Expr, key: Expr) -> TlaSqlError:
+        message = f"{text(function)} of type {self._shown(function)} cannot be applied to {text(key)}"
+        remedy = "apply a function to an element of its DOMAIN, a tuple to a number that is written out"
+        return fail(function.location, message, remedy)
+
+    def _expect_key(self, function: Expr, key: Expr, kind: Type) -> None:
+        if not self._fits(_type(key), kind):
+            takes = self._unifier.resolve(kind)
+            message = f"{text(key)} has type {self._shown(key)}, {text(function)} takes {takes}"
+            raise fail(key.location, message, _CORRECT)
+
+    def _except(self, expr: Except, bound: Environment) -> Expr:
+        function, key = self.of(expr.function, bound), self.of(expr.key, bound)
+        value = self.of(expr.value, bound)
+        self._wait(lambda final: self._applied(function, key, _type(value), final))
+        return replace(expr, function=function, key=key, value=value, type=function.type)
+
+    def _quantified(self, expr: Quantified, bound: Environment) -> Expr:
+        domain, element = self.of(expr.domain, bound), self._unifier.unknown()
+        self._set(domain, element)
+        variable = replace(expr.variable, type=element)
+        inner = {**bound, variable.uid: element}
+        if expr.kind in ("map", "function"):
+            body = self.of(expr.body, inner)
+            kind: Type = SetOf(_type(body))
+            if expr.kind == "function":
+                kind = self._function_of(domain, element, _type(body))
+        else:
+            body = self.of(expr.body, inner, BOOL)
+            kind = _type(domain) if expr.kind == "filter" else element if expr.kind == "choose" else BOOL
+        return replace(expr, variable=variable, domain=domain, body=body, type=kind)
+
+    def _function_of(self, domain: Expr, argument: Type, result: Type) -> Type:
+        """A function over ``domain``: over 1..n, or the DOMAIN of a sequence, it may be a sequence."""
+        match domain:
+            case Op(symbol="..", arguments=(Literal(value=1), _)):
+                return self._unifier.unknown(Numbered(result))
+            case Op(symbol="DOMAIN", arguments=(other,)):
+                head, shape = self._unifier.head(_type(other)), self._unifier.shape(_type(other))
+                if isinstance(head, SeqOf) or isinstance(shape, Numbered | Listing):
+                    return self._unifier.unknown(Numbered(result))
+        return Function(argument, result)
+
+    def _record(self, expr: RecordOf | RecordSet, bound: Environment) -> Expr:
+        parts = [self.of(each, bound) for each in expr.arguments]
+        kinds = []
+        for part in parts:
+            kind: Type = _type(part)
+            if isinstance(expr, RecordSet):
+                kind = self._unifier.unknown()
+                self._set(part, kind)
+            kinds.append(kind)
+        row = self._unifier.unknown(Row(tuple(zip(expr.names, kinds, strict=True)), closed=True))
+        whole = SetOf(row) if isinstance(expr, RecordSet) else row
+        return replace(expr, arguments=tuple(parts), type=whole)
+
+    def _operator(self, expr: Op, bound: Environment) -> Expr:
+        symbol = expr.symbol
+        parts = [self.of(each, bound) for each in expr.arguments]
+        return replace(expr, arguments=tuple(parts), type=self._result(expr, symbol, parts))
+
+    def _result(self, expr: Op, symbol: str, parts: list[Expr]) -> Type:  # noqa: C901, PLR0911, PLR0912
+        if symbol in _BASE:
+            return SetOf(_BASE[symbol])
+        if symbol == "STRING":
+            return SetOf(self._unifier.unknown(Text()))
+        if symbol in _LOGIC:
+            return self._all(parts, BOOL, BOOL)
+        if symbol in _ORDER | _NUMBER | {".."}:
+            return self._all(parts, INT, BOOL if symbol in _ORDER else SetOf(INT) if symbol == ".." else INT)
+        if symbol in _SAME:
+            return self._alike(expr, symbol, parts)
+        match symbol:
+            case "IF":
+                self._expect(parts[0], BOOL)
+                return self._together(expr, parts[1:])
+            case "CASE":
+                tests = len(parts) // 2
+                self._all(parts[: 2 * tests : 2], BOOL, BOOL)
+                return self._together(expr, [*parts[1 : 2 * tests : 2], *parts[2 * tests :]])
+            case "\\in":
+                return self._membership(expr, *parts)
+            case "{}":
+                return SetOf(self._together(expr, parts) if parts else self._unifier.unknown())
+            case "<<>>":
+                return self._unifier.unknown(Listing(tuple(_type(part) for part in parts)))
+            case "SUBSET":
+                return SetOf(SetOf(self._element(parts[0])))
+            case "UNION":
+                element = self._unifier.unknown()
+                self._expect(parts[0], SetOf(SetOf(element)), "no set of sets")
+                return SetOf(element)
+            case "->":
+                domain, image = parts
+                return SetOf(self._function_of(domain, self._element(domain), self._element(image)))
+            case "\\X":
+                return SetOf(Tuple(tuple(self._element(part) for part in parts)))
+            case ":>":
+                return Function(_type(parts[0]), _type(parts[1]))
+            case "Cardinality" | "IsFiniteSet":
+                self._element(parts[0])
+                return INT if symbol == "Cardinality" else BOOL
+            case "Evaluated":
+                return BOOL
+            case "Min" | "Max" | "Sum":
+                return self._all(parts, SetOf(INT), INT)
+            case "SumOf" | "ProductOf":
+                self._wait(lambda final: self._summed(parts[0], final))
+                return INT
+            case "DOMAIN":
+                keys = self._unifier.unknown()
+                self._wait(lambda final: self._domain(parts[0], keys, final))
+                return SetOf(keys)
+        return self._sequence(symbol, parts)
+
+    def _sequence(self, symbol: str, parts: list[Expr]) -> Type:
+        if symbol == "Seq":
+            return SetOf(SeqOf(self._element(parts[0])))
+        element = self._unifier.unknown()
+        whole = SeqOf(element)
+        self._expect(parts[0], whole, "no sequence")
+        if symbol == "Append":
+            self._expect(parts[1], element)
+        if symbol == "SelectSeq":
+            self._expect(parts[1], SetOf(INT))
+        if symbol == "SubSeq":
+            self._all(parts[1:], INT, INT)
+        return INT if symbol == "Len" else element if symbol in ("Head", "Last") else whole
+
+    def _alike(self, expr: Op, symbol: str, parts: list[Expr]) -> Type:
+        kind = self._together(expr, parts)
+        if symbol == "\\o":
+            return self._all(parts, SeqOf(self._unifier.unknown()), kind, "no sequence")
+        if symbol in _JOINED or symbol == "\\subseteq":
+            for part in parts:
+                self._element(part)
+        return kind if symbol in _JOINED or symbol == "@@" else BOOL
+
+    def _membership(self, expr: Op, element: Expr, container: Expr) -> Type:
+        inner = self._element(container)
+        if not self._fits(_type(element), inner):
+            left = f"{text(element)} of type {self._shown(element)}"
+            right = f"{text(container)} of type {self._shown(container)}"
+            written = any(isinstance(each, RecordOf | RecordSet) for each in walk(expr))
+            remedy = _one_type(element, container) if written else _CORRECT
+            raise fail(expr.location, f"\\in does not fit {left}, {right}", remedy)
+        return BOOL
+
+    def _domain(self, function: Expr, keys: Type, final: bool) -> bool:
+        kind = self._unifier.head(_type(function))
+        shape = self._unifier.shape(_type(function))
+        match kind:
+            case Function(argument=argument):
+                found: Type = argument
+            case SeqOf() | Tuple():
+                found = INT
+            case Record():
+                found = STR
+            case _ if isinstance(shape, Numbered | Listing):
+                found = INT
+            case _ if isinstance(shape, Row) and final:
+                found = STR
+            case _ if final and self._fits(kind, Function(keys, self._unifier.unknown())):
+                return True
+            case _ if final or not isinstance(kind, Unknown):
+                raise fail(function.location, f"DOMAIN does not fit {text(function)} of type {kind}")
+            case _:
+                return False
+        if not self._fits(keys, found):
+            raise fail(
+                function.location, f"DOMAIN does not fit {text(function)} of type {self._shown(function)}"
+            )
+        return True
+
+    def _summed(self, function: Expr, final: bool) -> bool:
+        kind = self._unifier.head(_type(function))
+        if isinstance(kind, SeqOf) or isinstance(self._unifier.shape(kind), Listing):
+            self._expect(function, SeqOf(INT))
+            return True
+        if isinstance(kind, Function) or final:
+            self._expect(function, Function(self._unifier.unknown(), INT))
+            return True
+        return False
+
+    def _together(self, expr: Op, parts: list[Expr]) -> Type:
+        """Parts that must be of one type."""
+        first = parts[0]
+        for part in parts[1:]:
+            if not self._fits(_type(first), _type(part)):
+                left = f"{text(first)} of type {self._shown(first)}"
+                right = f"{text(part)} of type {self._shown(part)}"
+                message = f"{expr.symbol} of different types: {left} against {right}"
+                raise fail(expr.location, message, _one_type(first, part))
+        return _type(first)
+
+    def _all(self, parts: list[Expr], kind: Type, result: Type, what: str = "") -> Type:
+        for part in parts:
+            self._expect(part, kind, what)
+        return result
+
+    def _expect(self, part: Expr, kind: Type, what: str = "") -> None:
+        if self._fits(_type(part), kind):
+            return
+        shown = f"{text(part)} of type {self._shown(part)} is {what}"
+        wanted = f"{text(part)} has type {self._shown(part)}, expected {self._unifier.resolve(kind)}"
+        raise fail(part.location, shown if what else wanted, _CORRECT)
+
+    def _set(self, part: Expr, element: Type) -> None:
+        self._expect(part, SetOf(element), "no set")
+
+    def _element(self, part: Expr) -> Type:
+        element = self._unifier.unknown()
+        self._set(part, element)
+        return element
+
+    def _shown(self, part: Expr) -> Type:
+        """Its type as far as it is known; what is open is shown as the simplest that it may be."""
+        restore = self._unifier.saved()
+        self._unifier.settle(_type(part))
+        found = self._unifier.resolve(_type(part))
+        restore()
+        return found
+
+    def _resolved(self, expr: Expr) -> Expr:
+        if not self._unifier.settle(_type(expr)):
+            remedy = "compare it with something whose type is known"
+            raise fail(expr.location, f"{text(expr)} may be of any type here", remedy)
+        kind = self._unifier.resolve(_type(expr))
+        built = replace(rebuild(expr, self._resolved), type=kind)
+        match built:
+            case Quantified(variable=variable, domain=Expr(type=SetOf(element=element))):
+                return replace(built, variable=replace(variable, type=element))
+            case Index(function=Expr(type=Record()) as record, key=Literal(value=name)):
+                return Field(built.location, record, str(name), type=kind, label=built.label)
+            case Field(record=Expr(type=Function(argument=argument)) as function, name=name):
+                key = Literal(built.location, name, type=argument)
+                return Index(built.location, function, key, type=kind, label=built.label)
+            case RecordOf(type=Record(fields=fields)) | RecordSet(type=SetOf(element=Record(fields=fields))):
+                given = dict(zip(built.names, built.arguments, strict=True))
+                names = tuple(name for name, _ in fields if name in given)
+                return replace(built, names=names, arguments=tuple(given[name] for name in names))
+        return built
+
+
+def _one_type(*parts: Expr) -> str:
+    """How to give parts one type."""
+    every = [inner for part in parts for inner in walk(part)]
+    if any(isinstance(each, Model) for each in every):
+        return (
+            "in the mapping's [constants] give the model value one of the other's type that no state has: "
+            'Nil = -1, or of a record, say, Nil = { definition = "NoRecord" }'
+        )
+    if any(isinstance(each, RecordOf | RecordSet) for each in every):
+        return f"fields of one name have one type in all records; {_SOME_HAVE}"
+    return "what is compared or joined has one type: a column holds no other"
+
+
+def _type(expr: Expr) -> Type:
+    assert expr.type is not None
+    return expr.type

@@ -1,0 +1,1 @@
+"""The language between TLA+ and SQL: expressions, their types, places in the source, and errors at them."""

@@ -1,0 +1,1 @@
+"""The file that says which tables and columns hold each variable of a module."""

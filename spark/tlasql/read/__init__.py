@@ -1,0 +1,1 @@
+"""A module as SANY parsed it, read into marked definitions and their expressions."""

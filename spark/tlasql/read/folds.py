@@ -1,0 +1,366 @@
+r"""Recursion that is a fold: sums, products, unions, conjunctions, disjunctions, maxima and minima over a
+set, a sequence or a range of integers, in the usual shapes::
+
+    Sum(S) == IF S = {} THEN 0 ELSE LET x == CHOOSE x \in S : TRUE IN f(x) + Sum(S \ {x})
+    Sum(s) == IF s = <<>> THEN 0 ELSE f(Head(s)) + Sum(Tail(s))
+    Sum(n) == IF n = 0 THEN 0 ELSE f(n) + Sum(n - 1)
+    Max(S) == IF Cardinality(S) = 1 THEN f(x) ELSE LET m == Max(S \ {x}) IN IF f(x) > m THEN f(x) ELSE m
+    Has(s) == s # <<>> /\ (f(Head(s)) \/ Has(Tail(s)))
+
+or with an accumulator. The order of the elements must not matter, and neither what is folded over nor where
+it ends may move with the accumulator; everything else is no fold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from tlasql.lang.ir import Bound, Call, Expr, Index, Literal, Op, Quantified, alike, free, rebuild, walk
+from tlasql.read.contributions import joined
+
+_FLIPPED = {"=": "=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
+
+
+@dataclass(frozen=True)
+class _Loop:
+    """Each ``element`` of ``domain`` contributes, as ``value``; in a step it is every part that ``hit`` says.
+
+    ``guard``: what must be true for the recursion to end. ``last``: it ends at the last element, not behind
+    it; in what it ends with, the element is every part that ``last`` says.
+    """
+
+    element: Bound
+    domain: Expr
+    value: Expr
+    hit: Callable[[Expr], bool]
+    guard: Expr | None = None
+    last: Callable[[Expr], bool] | None = None
+
+
+def closed_form(body: Expr, own: int, parameters: Sequence[Expr], fresh: Callable[[], int]) -> Expr | None:
+    """What a definition numbered ``own`` says without applying itself; None when it is no fold.
+
+    ``body``: inlined but for its applications of itself, which are Calls. ``fresh`` numbers new variables.
+    """
+    parts = _ending(body, own)
+    if parts is None:
+        return None
+    test, base, step = parts
+    step = _one_call(step, own)
+    calls: list[Call] = []
+    for each in walk(step):
+        if isinstance(each, Call) and each.uid == own and not any(alike(each, other) for other in calls):
+            calls.append(each)
+    if len(calls) != 1 or _applied(base, own) or _applied(test, own):
+        return None
+    (call,) = calls
+    if len(call.arguments) != len(parameters):
+        return None
+    return _Fold((test, base, step), call, parameters, fresh).form()
+
+
+def _ending(body: Expr, own: int) -> tuple[Expr, Expr, Expr] | None:
+    """When the recursion ends, with what, and what it does otherwise."""
+    match _as_conditional(body, own):
+        case Op(symbol="IF", arguments=(test, base, step)):
+            pass
+        case Op(symbol="CASE", arguments=(test, base, otherwise, step)) if _opposite(test, otherwise):
+            pass
+        case _:
+            return None
+    if _applied(base, own) and not _applied(step, own):
+        return Op(test.location, "~", (test,)), step, base
+    return test, base, step
+
+
+def _as_conditional(expr: Expr, own: int) -> Expr:
+    """A CASE with OTHER as IFs; ``test /\\ F(rest)`` as ``IF test THEN F(rest) ELSE FALSE``."""
+    match expr:
+        case Op(symbol="CASE", arguments=(test, then, *others)) if len(others) % 2:
+            other = others[0] if len(others) == 1 else replace(expr, arguments=tuple(others))
+            return Op(expr.location, "IF", (test, then, _as_conditional(other, own)))
+        case Op(symbol="/\\" | "\\/" as symbol, arguments=(test, *others)) if not _applied(test, own):
+            rest = others[0] if len(others) == 1 else replace(expr, arguments=tuple(others))
+            if symbol == "/\\":
+                return Op(expr.location, "IF", (test, rest, Literal(expr.location, False)))
+            return Op(expr.location, "IF", (test, Literal(expr.location, True), rest))
+    return expr
+
+
+def _opposite(one: Expr, other: Expr) -> bool:
+    """Whether exactly one of two tests is true, as the text shows."""
+    negated = Op(one.location, "~", (one,))
+    return other in (negated, _positive(negated)) or one == Op(one.location, "~", (other,))
+
+
+def _one_call(step: Expr, own: int) -> Expr:
+    """``IF test THEN F(rest, x) ELSE F(rest, y)`` as ``F(rest, IF test THEN x ELSE y)``."""
+    match step:
+        case Op(symbol="IF", arguments=(test, then, other)) if not _applied(test, own):
+            one, two = _one_call(then, own), _one_call(other, own)
+            if isinstance(one, Call) and isinstance(two, Call) and one.uid == two.uid == own:
+                return replace(
+                    one,
+                    arguments=tuple(
+                        _either(test, *pair) for pair in zip(one.arguments, two.arguments, strict=True)
+                    ),
+                )
+    return step
+
+
+def _either(test: Expr, one: Expr, other: Expr) -> Expr:
+    return one if alike(one, other) else Op(test.location, "IF", (test, one, other))
+
+
+def _applied(expr: Expr, own: int) -> bool:
+    return any(isinstance(each, Call) and each.uid == own for each in walk(expr))
+
+
+class _Fold:
+    def __init__(
+        self, parts: tuple[Expr, Expr, Expr], call: Call, parameters: Sequence[Expr], fresh: Callable[[], int]
+    ) -> None:
+        test, self._base, self._step = parts
+        self._test, self._call, self._parameters, self._fresh = _positive(test), call, parameters, fresh
+        self._at = call.location
+
+    def form(self) -> Expr | None:
+        """The fold without recursion."""
+        changed = [
+            (p, a)
+            for p, a in zip(self._parameters, self._call.arguments, strict=True)
+            if a != p and isinstance(p, Bound)
+        ]
+        for over, argument in changed:
+            rest = [each for each in changed if each[0] != over]
+            loop = self._loop(over, argument)
+            if loop is None or len(rest) > 1 or (loop.last is None and over.uid in free(self._base)):
+                continue
+            # what moves with every call can neither be ranged over nor end the recursion
+            if any(moved.uid in free(loop.domain) | free(self._test) for moved, _ in rest):
+                continue
+            formed = self._accumulated(loop, over, rest[0]) if rest else self._direct(loop, over)
+            if formed is not None:
+                return formed if loop.guard is None else Op(self._at, "CASE", (loop.guard, formed))
+        return None
+
+    def _direct(self, loop: _Loop, over: Bound) -> Expr | None:
+        """``g(x) + F(rest)``"""
+        result = Bound(self._at, "rest", self._fresh())
+        step = _put(self._step, lambda each: alike(each, self._call), result)
+        base = self._base
+        if loop.last is not None:
+            base = _put(base, loop.last, loop.element)
+            if over.uid in free(base):
+                return None
+            base = _put(base, lambda each: each == loop.element, loop.value)
+        return self._combined(step, result, loop, over, base)
+
+    def _accumulated(self, loop: _Loop, over: Bound, moved: tuple[Bound, Expr]) -> Expr | None:
+        """``F(rest, g(x) + sum)``, where the end gives ``sum`` or something made of it."""
+        accumulator, argument = moved
+        if not alike(self._step, self._call) or loop.last is not None:
+            return None
+        total = self._combined(argument, accumulator, loop, over, accumulator)
+        if total is None:
+            return None
+        return _put(self._base, lambda each: each == accumulator, total)
+
+    def _combined(self, step: Expr, result: Bound, loop: _Loop, over: Bound, base: Expr) -> Expr | None:
+        step = _put(step, loop.hit, loop.element)
+        if over.uid in free(step):  # what is left matters, not the element alone
+            return None
+        step = _put(step, lambda each: each == loop.element, loop.value)
+        return joined(step, result, loop.element, loop.domain, base, beside=loop.last is None)
+
+    def _loop(self, over: Bound, argument: Expr) -> _Loop | None:
+        """What is folded over when ``over`` becomes ``argument``."""
+        return self._set(over, argument) or self._sequence(over, argument) or self._range(over, argument)
+
+    def _set(self, over: Bound, argument: Expr) -> _Loop | None:
+        match argument:
+            case Op(symbol="\\", arguments=(base, Op(symbol="{}", arguments=(taken,)))) if base == over:
+                pass
+            case _:
+                return None
+        match taken:
+            case Quantified(kind="choose", variable=variable, domain=domain, body=Literal(value=True)) if (
+                domain == over
+            ):
+                name = variable.name
+            case Op(symbol="Min" | "Max", arguments=(domain,)) if domain == over:
+                name = "x"
+            case _:
+                return None
+        element = Bound(self._at, name, self._fresh())
+        loop = _Loop(element, over, element, lambda each: alike(each, taken))
+        return self._until(loop, over, loop.hit)
+
+    def _sequence(self, over: Bound, argument: Expr) -> _Loop | None:
+        length = Op(self._at, "Len", (over,))
+        one = Literal(self._at, 1)
+        front = Op(self._at, "SubSeq", (over, one, Op(self._at, "-", (length, one))))
+        tail = Op(self._at, "SubSeq", (over, Literal(self._at, 2), length))
+        if argument in (Op(self._at, "Tail", (over,)), tail):
+            taken = (Op(self._at, "Head", (over,)), Index(self._at, over, one))
+        elif argument == front:
+            taken = (Op(self._at, "Last", (over,)), Index(self._at, over, length))
+        else:
+            return None
+        element = Bound(self._at, "i", self._fresh())
+        at = Index(self._at, over, element)
+        loop = _Loop(element, Op(self._at, "DOMAIN", (over,)), at, lambda each: each in taken)
+        ends = (Op(self._at, "Head", (over,)), Op(self._at, "Last", (over,)))
+        places = (Index(self._at, over, one), Index(self._at, over, length))
+        return self._until(loop, over, lambda each: each in ends or each in places)
+
+    def _until(self, loop: _Loop, over: Bound, last: Callable[[Expr], bool]) -> _Loop | None:
+        """The loop when the recursion ends with nothing left, or with one element, which ``last`` says."""
+        if _is_empty(self._test, over):
+            return loop
+        counted = _is_single(self._test, over, last)
+        if counted is None:
+            return None
+        some = Op(self._at, ">=", (Op(self._at, counted, (over,)), Literal(self._at, 1)))
+        return replace(loop, guard=some, last=last)
+
+    def _range(self, over: Bound, argument: Expr) -> _Loop | None:
+        """``n - 1`` down to, or ``n + 1`` up to, a bound that the test names."""
+        match argument:
+            case Op(symbol="-" | "+" as sign, arguments=(start, Literal(value=1))) if start == over:
+                pass
+            case _:
+                return None
+        end = _end(self._test, over)
+        if end is None or end[0] in (("<", "<=") if sign == "+" else (">", ">=")):
+            return None
+        order, bound = end
+        one, element = Literal(self._at, 1), Bound(self._at, "i", self._fresh())
+        if sign == "-":
+            low = bound if order == "<" else Op(self._at, "+", (bound, one))
+            domain, guard = Op(self._at, "..", (low, over)), Op(self._at, ">=", (over, bound))
+        else:
+            high = bound if order == ">" else Op(self._at, "-", (bound, one))
+            domain, guard = Op(self._at, "..", (over, high)), Op(self._at, "<=", (over, bound))
+        return _Loop(element, domain, element, lambda each: each == over, guard if order == "=" else None)
+
+
+def _end(test: Expr, over: Bound) -> tuple[str, Expr] | None:
+    """The test as a comparison of ``over`` with something else."""
+    match test:
+        case Op(symbol=order, arguments=(left, right)) if order in _FLIPPED:
+            if left == over and over.uid not in free(right):
+                return order, right
+            if right == over and over.uid not in free(left):
+                return _FLIPPED[order], left
+    return None
+
+
+def _positive(test: Expr) -> Expr:
+    """``~(a = b)`` and the like without the negation where that is another comparison."""
+    opposite = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+    match test:
+        case Op(symbol="~", arguments=(Op(symbol="~", arguments=(inner,)),)):
+            return _positive(inner)
+        case Op(symbol="~", arguments=(Op(symbol="<" | "<=" | ">" | ">=" as symbol) as compared,)):
+            return replace(compared, symbol=opposite[symbol])
+    return test
+
+
+def _is_empty(test: Expr, over: Bound) -> bool:
+    """``S = {}``, ``s = <<>>``, ``Cardinality(S) = 0``, ``Len(s) <= 0``"""
+    match _counted(test, over):
+        case (_, "=" | "<=", 0) | (_, "<", 1):
+            return True
+    match test:
+        case Op(symbol="=", arguments=(one, other)):
+            return any(
+                each == over
+                and isinstance(empty, Op)
+                and empty.symbol in ("{}", "<<>>")
+                and not empty.arguments
+                for each, empty in ((one, other), (other, one))
+            )
+    return False
+
+
+def _is_single(test: Expr, over: Bound, element: Callable[[Expr], bool]) -> str | None:
+    """``Cardinality(S) = 1``, ``S = {x}``, ``Len(s) = 1``: the operator that counts what ``over`` holds."""
+    counted = _counted(test, over)
+    if counted is not None and counted[1:] in (("=", 1), ("<=", 1)):
+        return counted[0]
+    match test:
+        case Op(symbol="=", arguments=(left, right)):
+            for one, other in ((left, right), (right, left)):
+                match other:
+                    case Op(symbol="{}", arguments=(only,)) if one == over and element(only):
+                        return "Cardinality"
+    return None
+
+
+def _counted(test: Expr, over: Bound) -> tuple[str, str, int] | None:
+    """What counts, how the count is compared, and with which number: ``Len(over) < n`` and the like."""
+    match test:
+        case Op(
+            symbol=order,
+            arguments=(
+                Op(symbol="Cardinality" | "Len" as operator, arguments=(inner,)),
+                Literal(value=int() as n),
+            ),
+        ):
+            return (operator, order, n) if inner == over and order in _FLIPPED else None
+        case Op(
+            symbol=order,
+            arguments=(
+                Literal(value=int() as n),
+                Op(symbol="Cardinality" | "Len" as operator, arguments=(inner,)),
+            ),
+        ):
+            return (operator, _FLIPPED[order], n) if inner == over and order in _FLIPPED else None
+    return None
+
+
+def _put(expr: Expr, hit: Callable[[Expr], bool], value: Expr) -> Expr:
+    """``value`` in place of every part that ``hit`` says."""
+    return value if hit(expr) else rebuild(expr, lambda part: _put(part, hit, value))
+
+
+def smaller_stays(  # noqa: PLR0911 (one for each domain)
+    variable: Bound, argument: Expr, domain: Expr, body: Expr
+) -> bool:
+    """Whether ``argument``, made of an element of ``domain`` that does not end the recursion, is one too."""
+    match domain:
+        case Op(symbol="SUBSET"):
+            return isinstance(argument, Op) and argument.symbol == "\\"
+        case Op(symbol="Seq"):
+            return isinstance(argument, Op) and argument.symbol in ("Tail", "SubSeq")
+        case Op(symbol="Int"):
+            return True
+    ends = None
+    if isinstance(body, Op) and body.arguments:
+        test = body.arguments[0]
+        ends = _end(_positive(test), variable) or _end(_positive(Op(test.location, "~", (test,))), variable)
+    if ends is None:
+        return False
+    order, bound = ends
+    match argument, domain:
+        case Op(symbol="+"), Op(symbol="Nat"):
+            return True
+        case Op(symbol="+"), Op(symbol="..", arguments=(_, high)):
+            return bound == high and order in ("=", ">=", "<")
+        case Op(symbol="-"), _ if isinstance(bound, Literal) and (least := _least(domain)) is not None:
+            # the last application is at the bound, or just below it
+            last = int(bound.value) if order in ("=", "<=", ">") else int(bound.value) - 1
+            return last >= least
+    return False
+
+
+def _least(domain: Expr) -> int | None:
+    """The smallest of all integers from it on."""
+    match domain:
+        case Op(symbol="Nat"):
+            return 0
+        case Op(symbol="..", arguments=(Literal(value=int() as low), _)):
+            return low
+    return None

@@ -1,0 +1,1 @@
+"""The states around a verdict, as whole values, and TLC's own verdict on them."""

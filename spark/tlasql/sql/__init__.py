@@ -1,0 +1,1 @@
+"""Plans as SQL: sqlglot trees, printed for one of the engines."""
