@@ -25,8 +25,8 @@ def from_files(table: Table, tasks: Sequence[FileScanTask]) -> str | None:
         nothing = ", ".join(f"CAST(NULL AS {kind}) AS {quoted(name)}" for _, name, kind in fields)
         return f"SELECT {nothing} WHERE false"
     if len(table.metadata.schemas) == 1:
-        # All files have the same columns. So DuckDB may take them from the first file, and knows how many rows
-        # there are; where it is told the columns, it plans joins as if the files had one row.
+        # All files have the same columns, so DuckDB may take them from the first one. Then it knows how many
+        # rows there are; where it is told the columns, it plans joins as if the files had one row.
         names = ", ".join(quoted(name) for _, name, _ in fields)
         return f"SELECT {names} FROM read_parquet([{files}], hive_partitioning = false)"
     columns = ", ".join(
