@@ -30,7 +30,7 @@ class Definition:
     is how far it looks (:mod:`tlasql.plan.reach`): row, step, overlap or all, ``because`` why; ``beside``
     names the tables whose rows it looks at beside a row, and the columns that are the same in them.
     ``conjuncts``: what its violations cite, and the places (``file:line``) of the specification where that
-    stands.
+    stands. ``scope``: the columns that are the same in all rows on which one row of its results rests.
     """
 
     module: str
@@ -47,6 +47,7 @@ class Definition:
     looks_at: str
     because: str
     beside: dict[str, Any] | None
+    scope: tuple[str, ...]
 
     def cited(self, conjunct: str) -> str:
         """A conjunct with its places; alone, if the definition has changed since it was judged."""
@@ -75,6 +76,11 @@ class Query:
     def looks_at(self) -> str:
         """How far its definitions look, which is equally far."""
         return self.definitions[0].looks_at
+
+    @property
+    def scope(self) -> tuple[str, ...]:
+        """The columns that are the same in all rows on which one row of its results rests."""
+        return self.definitions[0].scope
 
     @property
     def beside(self) -> dict[str, tuple[str, ...]]:
@@ -112,7 +118,7 @@ def definitions() -> list[Definition]:
     for _, manifest in _manifests():
         for entry in manifest["definitions"]:
             fields = {name: entry.get(name) for name in Definition.__dataclass_fields__}
-            fields["module"] = manifest["module"]
+            fields |= {"module": manifest["module"], "scope": tuple(manifest["scope"])}
             other = modules.setdefault(entry["id"], manifest["module"])
             if other != manifest["module"]:
                 raise ValueError(

@@ -19,7 +19,7 @@ from fencepost.engines.backends import Backend
 from fencepost.engines.scratch import Scratches
 from fencepost.engines.tasks import TaskEngine
 from fencepost.iceberg.catalog import open_catalog
-from fencepost.judge import JudgeSummary, judge
+from fencepost.judge import JudgeSummary, cuts, judge
 from fencepost.protocols import tables
 from fencepost.settings import Settings
 from fencepost.tables import CHAPTERS, DECISIONS, EPISODES, JUDGED, UNKNOWN_REASONS, VERDICT_COVERAGE
@@ -76,10 +76,16 @@ def test_a_severity_changes_no_id(silver: Tables, verdicts: Verdicts, found: dic
 
 
 @pytest.mark.usefixtures("all_by_tasks")
+@pytest.mark.parametrize("at_once", [cuts.AT_ONCE, 5])
 def test_tasks_write_the_same_rows(
-    silver: Tables, empty_lake: Callable[[], Settings], backend_for: Callable[[str], Backend]
+    at_once: int,
+    silver: Tables,
+    empty_lake: Callable[[], Settings],
+    backend_for: Callable[[str], Backend],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Of history in chapters, of which tasks have to judge the last."""
+    """Of history in chapters, of which tasks have to judge the last; also where each has few scopes."""
+    monkeypatch.setattr(cuts, "AT_ONCE", at_once)
     chosen = replace(empty_lake(), clusters=settings().clusters)
     catalog = open_catalog(chosen.lake)
     known = {table.name: table for table in tables()}

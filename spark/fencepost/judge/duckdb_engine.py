@@ -18,6 +18,7 @@ from fencepost import lake
 from fencepost.definitions import Query, queries, tables_in
 from fencepost.iceberg.commits import is_chosen_whole
 from fencepost.judge.conditions import in_duckdb
+from fencepost.judge.cuts import Cut
 from fencepost.judge.engine import semi_join
 from fencepost.lake import Where
 from fencepost.protocols import tables
@@ -42,6 +43,15 @@ class FilesQuery:
     rows: int | None
 
 
+@dataclass(frozen=True)
+class Task:
+    """Says that other tasks run beside this one on the same machine; ``cut``: the rows that it sees of tables
+    with the column of the cut, all if None.
+    """
+
+    cut: Cut | None = None
+
+
 Read = Callable[[Table, Sequence[str], Where | None], pa.RecordBatchReader | FilesQuery]
 Write = Callable[[Table, Iterable[pa.RecordBatch], Where | None], None]
 
@@ -51,15 +61,20 @@ class DuckEngine:
 
     ``read`` returns the named columns of the chosen rows of a table, or a query for them; ``write``
     replaces the chosen rows of a table; ``scratch`` is a folder for what does not fit into memory;
-    ``compiled`` are all queries that will be run; ``in_task``: other tasks run beside it on the same
-    machine. A table of silver is loaded when the first query names it and dropped after the last one.
-    Where ``read`` returns a query for all rows of files, the table becomes a view, so that each query
-    reads only the columns that it needs: that costs less than to read all columns once and keep them in
-    memory.
+    ``compiled`` are all queries that will be run; ``task``: it is one of several tasks. A table of silver is
+    loaded when the first query names it and dropped after the last one. Where ``read`` returns a query for
+    all rows of files, the table becomes a view, so that each query reads only the columns that it needs: that
+    costs less than to read all columns once and keep them in memory.
     """
 
     def __init__(
-        self, read: Read, write: Write, scratch: Path, compiled: Iterable[Query], *, in_task: bool = False
+        self,
+        read: Read,
+        write: Write,
+        scratch: Path,
+        compiled: Iterable[Query],
+        *,
+        task: Task | None = None,
     ) -> None:
         self._read, self._write = read, write
         self._tables = {table.name: table for table in tables()}
@@ -69,10 +84,11 @@ class DuckEngine:
         self._rows: dict[str, int] = {}
         self._kinds: dict[str, str] = {}
         self._chosen: Where | None = None
+        self._cut = task.cut if task else None
         self.connection = duckdb.connect(config=spilling_to(scratch))
         # a forked process has no main module, so DuckDB takes it for an interactive one
         self.connection.execute("SET enable_progress_bar = false")
-        if in_task:
+        if task:
             self.connection.execute(f"SET threads = 1; SET memory_limit = '{MEMORY_OF_TASK}'")
         self.connection.execute("SET TimeZone = 'UTC'")
         self.connection.execute("CREATE SCHEMA silver")
@@ -163,7 +179,7 @@ class DuckEngine:
         """
         self.connection.execute(f"DROP TABLE IF EXISTS {name}")
         rows = self._read(table, columns or tuple(table.columns), where)
-        self._register(name, f"TEMP TABLE {name}", rows, among=semi_join("arrived", among))
+        self._register(name, f"TEMP TABLE {name}", rows, condition=semi_join("arrived", among))
 
     def look_at(self, where: Where | None) -> None:
         """From now on, queries see only the rows of silver that ``where`` chooses, with each chapter as a
@@ -186,10 +202,14 @@ class DuckEngine:
             if self._chosen is not None:
                 columns.append(CHAPTER)
                 selected = f"* EXCLUDE ({CHAPTER}) REPLACE ({CHAPTER} || ' ' || cluster AS cluster)"
+            condition = ""
+            if self._cut is not None and self._cut.column in table.columns:
+                columns = list(dict.fromkeys([*columns, self._cut.column]))
+                condition = f" WHERE {self._cut.condition}"
             rows = self._read(table, columns, self._chosen)
             is_view = isinstance(rows, FilesQuery) and rows.rows is not None
             self._kinds[name] = "VIEW" if is_view else "TABLE"
-            self._register(name, f"{self._kinds[name]} {name}", rows, selected)
+            self._register(name, f"{self._kinds[name]} {name}", rows, selected, condition)
 
     def _register(
         self,
@@ -197,14 +217,14 @@ class DuckEngine:
         created: str,
         rows: pa.RecordBatchReader | FilesQuery,
         shown: str = "*",
-        among: str = "",
+        condition: str = "",
     ) -> None:
         if isinstance(rows, FilesQuery):
             self._rows[name] = rows.rows or 0
-            self._create(name, f"{created} AS SELECT {shown} FROM ({rows.sql}) AS arrived{among}")
+            self._create(name, f"{created} AS SELECT {shown} FROM ({rows.sql}) AS arrived{condition}")
         else:
             self.connection.register("rows", rows)
-            self._create(name, f"{created} AS SELECT {shown} FROM rows AS arrived{among}")
+            self._create(name, f"{created} AS SELECT {shown} FROM rows AS arrived{condition}")
             self.connection.unregister("rows")
 
     def _create(self, name: str, created: str) -> None:

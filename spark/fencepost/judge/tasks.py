@@ -1,4 +1,4 @@
-"""Evaluates queries in tasks: each takes some queries of one module, over the tables as they are."""
+"""Evaluates queries in tasks: each takes some queries of a module, and a range of scopes of large tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from fencepost import lake
 from fencepost.definitions import Query
 from fencepost.engines.parts import pieces_of
 from fencepost.engines.tasks import Add, TaskEngine
-from fencepost.judge.duckdb_engine import DuckEngine, read_rows
+from fencepost.judge.cuts import Cut, cuts
+from fencepost.judge.duckdb_engine import DuckEngine, Task, read_rows
 from fencepost.judge.evaluation import Given, evaluate_here, give, replaced_decisions
 from fencepost.lake import Where
 from fencepost.protocols import tables
@@ -42,10 +43,13 @@ _TASKS_PER_CORE = 3
 
 @dataclass(frozen=True)
 class _Item:
-    """The queries of a task; those of ``by_chapter`` are evaluated over the chapters to judge."""
+    """The queries of a task, and the rows that they see (None: all); those of ``by_chapter`` are evaluated
+    over the chapters to judge.
+    """
 
     over_all_history: tuple[Query, ...]
     by_chapter: tuple[Query, ...]
+    cut: Cut | None
 
 
 @dataclass(frozen=True)
@@ -60,16 +64,18 @@ class TaskEvaluation:
         self, engine: Engine, over_all_history: Sequence[Query], by_chapter: Sequence[Query], given: Given
     ) -> None:
         """As ``evaluate_here``, but in tasks."""
-        names = [table.name for table in tables() if table.name.startswith("silver.")]
-        frozen = lake.frozen(self.catalog, names)
+        silver = {table.name: table for table in tables() if table.name.startswith("silver.")}
+        frozen = lake.frozen(self.catalog, list(silver))
         whole = {id(each) for each in over_all_history}
         most = _TASKS_PER_CORE * self.tasks.cores
         items = [
             _Item(
                 tuple(each for each in some if id(each) in whole),
                 tuple(each for each in some if id(each) not in whole),
+                cut,
             )
-            for some in _cut([*over_all_history, *by_chapter], self.sizes, most)
+            for some in _parts([*over_all_history, *by_chapter], self.sizes, most)
+            for cut in cuts(engine, some, self.sizes, silver)
         ]
         found = self.tasks.in_tasks("judge", items, partial(_evaluate, frozen, given), [DECISIONS], _KEPT)
         self.tasks.replace(DECISIONS, found[DECISIONS.name], replaced_decisions(given.history))
@@ -90,7 +96,7 @@ def _evaluate(frozen: Catalog, given: Given, item: _Item, add: Add) -> None:
     give_all_back()
     compiled = [*item.over_all_history, *item.by_chapter]
     with tempfile.TemporaryDirectory(prefix="judge-") as scratch:
-        engine = DuckEngine(partial(read_rows, frozen), write, Path(scratch), compiled, in_task=True)
+        engine = DuckEngine(partial(read_rows, frozen), write, Path(scratch), compiled, task=Task(item.cut))
         with engine.connection:
             give(engine, given)
             evaluate_here(engine, item.over_all_history, item.by_chapter, given)
@@ -99,7 +105,7 @@ def _evaluate(frozen: Catalog, given: Given, item: _Item, add: Add) -> None:
                     add(name, pa.Table.from_batches([batch]).cast(schema))
 
 
-def _cut(compiled: Sequence[Query], sizes: Mapping[str, int], most: int) -> list[list[Query]]:
+def _parts(compiled: Sequence[Query], sizes: Mapping[str, int], most: int) -> list[list[Query]]:
     """Queries in about ``most`` parts of like weight, the heaviest first. A part is of one module, and
     queries of the same tables come one after the other.
     """

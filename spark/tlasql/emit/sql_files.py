@@ -63,6 +63,7 @@ def _manifest(compiled: CompiledModule) -> dict[str, object]:
         "module": compiled.name,
         "generated": "by `tlasql compile`; do not edit",
         "sources": compiled.digests,
+        "scope": list(compiled.mapping.scope),
         "types": {name: str(kind) for name, kind in sorted(compiled.types.items())},
         "definitions": [
             {

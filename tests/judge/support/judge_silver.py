@@ -75,6 +75,10 @@ def moment(position: int) -> dt.datetime:
     return dt.datetime(2026, 1, 1, tzinfo=dt.UTC) + dt.timedelta(milliseconds=1001 * position)
 
 
+_OF_EVENT = ("group_id", "log", "partition_key")
+"""What is the same in all rows of a request: they are of one scope."""
+
+
 def random_silver(seed: int, size: int = 300) -> Tables:
     """Tables of silver with few names and low numbers, so that much meets; one value in twenty is null."""
     chance = random.Random(seed)
@@ -84,7 +88,9 @@ def random_silver(seed: int, size: int = 300) -> Tables:
             rows = [_row(chance, table, n) for n in range(size)]
             found[table.name] = _arrow(table, _in_turn(rows, STEPPED.get(table.name)))
     for name, (universe, identity) in ELEMENTS.items():
-        shared = [each for each in ("cluster", "request_id", identity) if each in SILVER[name].columns]
+        wanted = ("cluster", "request_id", identity, *_OF_EVENT)
+        both = SILVER[name].columns.keys() & SILVER[universe].columns.keys()
+        shared = [each for each in wanted if each in both]
         elements, counts = found[universe].select(shared).to_pylist(), found[universe]["candidates"]
         rows = []
         for element, count in zip(elements, counts.to_pylist(), strict=True):
@@ -105,6 +111,9 @@ def _row(chance: random.Random, table: Table, number: int) -> Row:
     row |= {"from_position": begin, "to_position": end, "from_time": moment(begin), "to_time": moment(end)}
     if chance.random() < 0.2:
         row |= {"to_position": None, "to_time": None}
+    if "request_id" in table.columns:
+        event = random.Random(row["request_id"])
+        row |= {name: _value(event, name, "string", number) for name in _OF_EVENT}
     return {name: row[name] for name in table.columns}
 
 
