@@ -16,24 +16,24 @@
 (* every transaction. Whoever still writes at the old epoch is fenced. A   *)
 (* producer id that has used up its epochs is replaced by another.         *)
 (***************************************************************************)
-EXTENDS ProducerEpoch
+EXTENDS ProducerEpochObserved
 
 (***************************************************************************)
 (* InitProducerId. A request r carries the state it met at the             *)
-(* coordinator; each rule says what it gets: a new epoch (of the same      *)
-(* producer id or of a new one), the current epoch once more, or an error. *)
+(* coordinator. By each rule it gets a new epoch (of the same producer id  *)
+(* or of a new one), the current epoch once more, or an error.             *)
 (***************************************************************************)
 
-\* The request says which producer id and epoch its producer has. A new instance says none.
+\* The request presents the producer id and epoch of its producer. A new instance presents none.
 Provided(r) == r.providedId # -1
 
-\* KIP-360: it speaks of the current producer id, or of the one before with its last epoch.
+\* KIP-360: it presents the current producer id, or the one before with its last epoch.
 NamesTheProducer(r) ==
     \/ r.providedId = r.producerId
     \/ r.providedId = r.previousId /\ Exhausted(r.providedEpoch)
 
-\* KIP-360 as proposed: a new epoch is given to a new instance, which says none, to a transactional id that the
-\* coordinator does not know (any more), and to a producer that says the current epoch. An exhausted producer id is
+\* KIP-360 as proposed: a new epoch is given to a new instance, which presents none, to a transactional id that the
+\* coordinator does not know (any more), and to a producer that presents the current epoch. An exhausted producer id is
 \* replaced by a new one at epoch 0; that is a new epoch, too.
 \*
 \* Where it does not hold: no broker decides by it. The proposal does not say what becomes of an open transaction; here
@@ -41,14 +41,14 @@ NamesTheProducer(r) ==
 \* the producer id before with that of the current one, and grants it when that is exhausted, too
 \* (MCProducerEpoch_kip_360_exhausted_again). Where the log begins in the middle it is unknown whether the id was known.
 \*
-\* On call: nothing to do. Beside shipped_fenced it says that the proposal would have let this producer go on.
+\* On call: nothing to do. Beside shipped_fenced it shows that the proposal would have let this producer go on.
 \* @decision("kip_360_new_epoch", "initProducerIds")
 Kip360NewEpoch(r) ==
     \/ ~r.known
     \/ ~Provided(r)
     \/ NamesTheProducer(r) /\ r.providedEpoch = r.producerEpoch
 
-\* KIP-360 as proposed: a producer that says the epoch it had before its own last bump asks again for what it was
+\* KIP-360 as proposed: a producer that presents the epoch from before its own last bump asks again for what it was
 \* given already. It gets the current epoch, and nothing moves: the retry is safe. The proposal keeps that last epoch,
 \* and the producer id before the last exhausted one, in the log, so that a new coordinator knows them.
 \*
@@ -94,7 +94,7 @@ PassesIdCheck(r) ==
 Settled(r) == r.status \in {"Empty", "CompleteCommit", "CompleteAbort"}
 
 \* As shipped: between transactions a new epoch is given to a new instance, to an unknown transactional id and to a
-\* producer that says the current epoch. An exhausted producer id (epoch 32766 or 32767) is replaced by a new one.
+\* producer that presents the current epoch. An exhausted producer id (epoch 32766 or 32767) is replaced by a new one.
 \*
 \* Where it does not hold: the coordinator may answer CONCURRENT_TRANSACTIONS instead, at any time: it does so while
 \* an earlier change of the same id is being written, and the log does not show when that began. Before 4.3 a new
@@ -145,9 +145,9 @@ ShippedFenced(r) ==
        /\ r.providedEpoch # r.producerEpoch
        /\ r.providedEpoch # r.lastEpochHeld
 
-\* As shipped: at the last epoch of a producer id (32766) only who says it, or says none, gets on. Every other epoch
-\* meets an exception before it is compared, and is answered UNKNOWN_SERVER_ERROR: a zombie's as well as the retry of
-\* the bump from 32765.
+\* As shipped: at the last epoch of a producer id (32766) only two producers get on: one that presents this epoch, and a
+\* new instance, which presents none. Every other epoch meets an exception before it is compared, and is answered
+\* UNKNOWN_SERVER_ERROR: a zombie's as well as the retry of the bump from 32765.
 \*
 \* Where it does not hold: the same answer has other causes as well, which no log tells. The coordinator may answer
 \* CONCURRENT_TRANSACTIONS instead.
@@ -167,7 +167,7 @@ ShippedFails(r) ==
 \* CONCURRENT_TRANSACTIONS; while one is ending it only answers so. The producer asks again until it is over.
 \*
 \* Where it does not hold: the same answer may come at any other time, from a change that is being written. The epoch
-\* that the request says is not looked at: a zombie aborts the transaction of its successor (no_stale_abort).
+\* that the request presents is not looked at: a zombie aborts the transaction of its successor (no_stale_abort).
 \*
 \* On call: some of these at the start of an instance are how a predecessor's transaction is ended. If they go on for
 \* longer than a minute, the markers do not get through: every_marker_is_written names the partitions that lack one.
@@ -196,9 +196,9 @@ Completion(e)  == e.status \in {"CompleteCommit", "CompleteAbort"}
 \* Versions 0 and 1 of both requests have no PRODUCER_FENCED.
 Fencing(e) == IF e.apiVersion < 2 THEN "INVALID_PRODUCER_EPOCH" ELSE "PRODUCER_FENCED"
 
-\* KIP-890 as proposed: EndTxn is for the current producer of an open transaction. Who says the epoch before its own
-\* last end of a transaction, and asks for the same end, asks again: it is given the current epoch (transaction version
-\* 2). Before, the epoch does not move, and the end that the transaction has may be asked for again.
+\* KIP-890 as proposed: EndTxn is for the current producer of an open transaction. A producer that presents the epoch
+\* from before its own last end of a transaction, and asks for the same end, asks again: it is given the current epoch
+\* (transaction version 2). Before, the epoch does not move, and the end of the transaction may be asked for again.
 \*
 \* Where it does not hold: no broker decides by it. The proposal speaks of a last epoch and does not say whether an end
 \* that the coordinator decided counts; here it is KIP-360's, which a fence forgets. It knows no abort of what never
@@ -232,7 +232,7 @@ PassesEpochCheck(e) ==
 
 \* As shipped: EndTxn is for the current epoch of an open transaction, strictly before transaction version 2. There the
 \* epoch before the current one is let through as a retry when the transaction is ending or has ended: the same end is
-\* answered with the current epoch. And whoever has the current epoch may abort when nothing is open; that takes an epoch.
+\* answered with the current epoch. A producer with the current epoch may abort when nothing is open; that takes an epoch.
 \*
 \* Where it does not hold: the coordinator may answer CONCURRENT_TRANSACTIONS instead, at any time: it does so while an
 \* earlier change of the same id is being written, and the log does not show when that began. Before 4.3 a new
@@ -407,11 +407,11 @@ BrokerKeepsItsInitRule ==
         /\ r.granted => ShippedNewEpoch(r) \/ ShippedSameEpoch(r)
         /\ r.fenced => ShippedFenced(r)
 
-\* A producer that says an epoch which is neither the current one nor the one before its own last bump never moves the
+\* A producer whose epoch is neither the current one nor the one before its own last bump never moves the
 \* epoch: it is given none, or the current one as it is. This is what the epoch in the request is for: a zombie that
 \* asks for a new one must not fence its successor.
 \*
-\* Where it does not hold: a request that says no epoch is a new instance's and always gets one; two instances with one
+\* Where it does not hold: a request without an epoch is a new instance's and always gets one; two instances with one
 \* transactional id fence each other, and no rule can tell which should live. Where it is not known who asked for the
 \* last bump, an epoch that has passed is unknown. That the current epoch is given at all is no_stale_epoch_granted.
 \*
@@ -423,7 +423,7 @@ StaleEpochNeverBumped ==
     \A r \in initProducerIds : Kip360Fenced(r) /\ r.granted =>
         r.returnedId = r.producerId /\ r.returnedEpoch = r.producerEpoch
 
-\* A producer that says an epoch which is neither the current one nor the one before its own last bump is given no
+\* A producer whose epoch is neither the current one nor the one before its own last bump is given no
 \* epoch: it was fenced, and stays so.
 \*
 \* Where it does not hold: under transaction version 2 the coordinator remembers the epoch of whoever it fences as if he
@@ -440,7 +440,7 @@ NoStaleEpochGranted == \A r \in initProducerIds : Kip360Fenced(r) => ~r.granted
 \* A producer that asks again because it never got the answer is given the epoch that it was given before, and no
 \* other. A further bump would fence whatever else the first answer reached.
 \*
-\* Where it does not hold: a new instance says no epoch, and cannot be told from its own retry: each such request is a
+\* Where it does not hold: a new instance presents no epoch, and cannot be told from its own retry: each such request is a
 \* new bump, and the client takes the newest. A retry that is refused is no_retry_fenced.
 \*
 \* On call: nothing is lost if the client took this answer. Find both requests of the client (same client_id, same
@@ -467,11 +467,11 @@ RetryReturnsTheSameEpoch ==
 \* @invariant("no_retry_fenced", "warning", "request")
 NoRetryFenced == \A r \in initProducerIds : Kip360SameEpoch(r) => ~r.fenced /\ ~r.failed
 
-\* A producer that says a stale epoch is refused at once, also while a transaction is open. If it were not, a zombie
+\* A producer that presents a stale epoch is refused at once, also while a transaction is open. If it were not, a zombie
 \* would end the transaction of the producer that has replaced it.
 \*
 \* Where it does not hold: shipped brokers look at the epoch only between transactions. In Ongoing they abort the
-\* current producer's transaction, whatever epoch of its producer id the request says, and answer
+\* current producer's transaction, whatever epoch of its producer id the request presents, and answer
 \* CONCURRENT_TRANSACTIONS (MCProducerEpoch_4_3_version_1_stale_abort). The same answer without an abort comes while an
 \* earlier change is being written: the status after the request tells.
 \*

@@ -127,7 +127,7 @@ PRODUCER_EPOCH = Protocol(
             "term",
             "lastEpoch",
             "previousId",
-            "held",
+            "memory",
             "transactionPartitions",
             "pendingMarkers",
             "lateMarkers",
