@@ -15,7 +15,7 @@
 (* counted from the metadata log) names the incarnation and orders it; the *)
 (* leader epoch orders what happens within one.                            *)
 (***************************************************************************)
-EXTENDS LeaderEpoch
+EXTENDS LeaderEpochObserved
 
 (***************************************************************************)
 (* Answers to Metadata requests. An element a is what an answer says of    *)

@@ -87,8 +87,8 @@ NoReadingPastTruncation ==
 (* controller: its log is bounded.                                         *)
 (***************************************************************************)
 FairSpec ==
-    /\ Init
-    /\ [][Next /\ Bounded']_vars
+    /\ ObservedInit
+    /\ [][ObservedNext /\ Bounded']_observedVars
     /\ \A b \in Brokers : WF_vars(Apply(b))
     /\ \A c \in Clients : \A b \in Brokers : WF_vars(Refresh(c, b))
 
