@@ -1,10 +1,9 @@
 ------------------------- MODULE MCIdempotentProducer -------------------------
 (***************************************************************************)
 (* Bounds under which TLC explores every behaviour of IdempotentProducer,  *)
-(* and the marked definitions of ProducerEpochProps that speak of what a   *)
-(* partition holds: the same text, with nothing known to any coordinator.  *)
+(* and the marked definitions that speak of what a partition holds.        *)
 (***************************************************************************)
-EXTENDS IdempotentProducer, TLC
+EXTENDS IdempotentProducer, BatchRules, TLC
 
 \* Behaviours are followed up to this many records, producer ids, batches in a partition, and epoch.
 \* @type: Int;
@@ -57,23 +56,12 @@ LocalBumps ==
               p \in Partitions}
 
 -----------------------------------------------------------------------------
-Marked == INSTANCE ProducerEpochProps WITH
-    TransactionalId <- "", Instances <- {}, Release <- "4.3", TransactionVersion <- 2, ResetsSequences <- FALSE,
-    VerifiedBefore <- FALSE, RepeatedMarkers <- FALSE, RepeatedEndTxns <- FALSE, IdsExpire <- FALSE,
-    Snapshots <- FALSE, BatchSizes <- {1}, EpochReserve <- 0,
-    status <- Empty, producerId <- Empty, producerEpoch <- Empty, nextProducerId <- Empty, coordinatorEpoch <- Empty,
-    transactionVersion <- Empty, term <- 0, memory <- [lastEpoch |-> -1, previousId |-> -1, nextId |-> -1],
-    transactionPartitions <- {}, pendingMarkers <- {}, lateMarkers <- {}, instances <- Empty, added <- Empty,
-    nextSequence <- Empty, requests <- {}, lateBatches <- {}, guards <- {},
-    initProducerIds <- {}, endTxns <- {}, addPartitionsToTxns <- {}, transactionMarkers <- {},
-    partitionTransactions <- {}, producerSnapshots <- {}, localBumps <- LocalBumps, lastEpoch <- -1,
-    previousId <- -1, bumpedBy <- {}
+INSTANCE IdempotentProducerRules WITH localBumps <- LocalBumps
 
-NoWriteAfterFenceProp            == [][Marked!NoWriteAfterFence]_vars
-NewEpochStartsAtSequenceZeroProp == [][Marked!NewEpochStartsAtSequenceZero]_vars
-NoSequenceGapProp                == [][Marked!NoSequenceGap]_vars
-NoSequenceResetProp              == [][Marked!NoSequenceReset]_vars
-NoRecordsWrittenTwice            == Marked!NoRecordsWrittenTwice
+NoWriteAfterFenceProp            == [][NoWriteAfterFence]_vars
+NewEpochStartsAtSequenceZeroProp == [][NewEpochStartsAtSequenceZero]_vars
+NoSequenceGapProp                == [][NoSequenceGap]_vars
+NoSequenceResetProp              == [][NoSequenceReset]_vars
 
 \* No epoch is begun with records that an earlier one has.
 NoRecordsWrittenTwiceReach == LocalBumps = {}

@@ -8,7 +8,7 @@
 (* properties speak of: who was given an epoch, and what a coordinator     *)
 (* with the rule of KIP-360 would have in its log, whatever the release.   *)
 (***************************************************************************)
-EXTENDS ProducerEpoch
+EXTENDS ProducerEpoch, IdempotentProducerRules
 
 \* @typeAlias: initProducerId = {request: INSTANCE, transactionalId: TRANSACTIONAL_ID, providedId: Int, providedEpoch: Int, granted: Bool, fenced: Bool, busy: Bool, failed: Bool, returnedId: Int, returnedEpoch: Int, known: Bool, status: Str, producerId: Int, producerEpoch: Int, lastEpoch: Int, previousId: Int, lastEpochHeld: Int, previousIdHeld: Int};
 \* @typeAlias: endTxn = {request: INSTANCE, transactionalId: TRANSACTIONAL_ID, apiVersion: Int, commit: Bool, providedId: Int, providedEpoch: Int, error: Str, returnedId: Int, returnedEpoch: Int, known: Bool, status: Str, producerId: Int, producerEpoch: Int, lastEpoch: Int, previousId: Int, previousIdHeld: Int, byAnother: Bool};
@@ -16,17 +16,12 @@ EXTENDS ProducerEpoch
 \* @typeAlias: transactionMarker = {transactionalId: TRANSACTIONAL_ID, partition: PARTITION, producerId: Int, producerEpoch: Int, dueType: Str, completed: Bool, found: Int, wrong: Int, coordinatorEpoch: Int, markerCoordinatorEpoch: Int};
 \* @typeAlias: partitionTransaction = {partition: PARTITION, producerId: Int, producerEpoch: Int, firstOffset: Int, open: Bool, aborted: Bool, listed: Bool, indexed: Bool};
 \* @typeAlias: producerSnapshot = {partition: PARTITION, producerId: Int, snapshotOffset: Int, due: Bool, present: Bool, agrees: Bool};
-\* @typeAlias: localBump = {partition: PARTITION, producerId: Int, producerEpoch: Int, previousEpoch: Int, firstOffset: Int, batches: Int, writtenTwice: Bool};
 
 \* TRUE: partitions write snapshots of what they remember.
 \* @type: Bool;
 CONSTANT Snapshots
 
-\* How many epochs should be left before a producer id is exhausted.
-\* @type: Int;
-CONSTANT EpochReserve
-
-ASSUME Snapshots \in BOOLEAN /\ EpochReserve \in Nat
+ASSUME Snapshots \in BOOLEAN
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
@@ -61,11 +56,6 @@ VARIABLE partitionTransactions
 \* @type: Set($producerSnapshot);
 VARIABLE producerSnapshots
 
-\* The newest epoch of each producer in each partition, if the producer gave it to itself after another one there. None
-\* of a producer with a transactional id: see IdempotentProducer.
-\* @type: Set($localBump);
-VARIABLE localBumps
-
 (***************************************************************************)
 (* What only properties speak of.                                          *)
 (***************************************************************************)
@@ -90,7 +80,8 @@ observedVars == <<vars, askedVars, holdingVars, truthVars>>
 ObservedInit ==
     /\ Init
     /\ initProducerIds = {} /\ endTxns = {} /\ addPartitionsToTxns = {}
-    /\ transactionMarkers = {} /\ partitionTransactions = {} /\ producerSnapshots = {} /\ localBumps = {}
+    /\ transactionMarkers = {} /\ partitionTransactions = {} /\ producerSnapshots = {}
+    /\ localBumps = {}   \* none of a producer with a transactional id
     /\ lastEpoch = -1 /\ previousId = -1 /\ bumpedBy = {}
 
 -----------------------------------------------------------------------------

@@ -24,7 +24,7 @@ MARK = re.compile(
 
 @dataclass(frozen=True)
 class Protocol:
-    """A folder of the specification, read once."""
+    """A folder of the specification, read once. ``source``: the text of all its modules."""
 
     folder: Path
     source: str
@@ -54,8 +54,8 @@ class Marked:
 
 
 def read(folder: Path) -> Protocol:
-    (props,) = folder.glob("*Props.tla")
-    return Protocol(folder, props.read_text(encoding="utf-8"), tuple(runs(folder)))
+    modules = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.tla"))]
+    return Protocol(folder, "\n".join(modules), tuple(runs(folder)))
 
 
 PROTOCOLS = [read(path.parent) for path in sorted((ROOT / "spec").glob("*/manifest.json"))]

@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:614 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/MarkerRules.tla:43 by `tlasql compile`; do not edit
 {{ config(severity='error', tags=['generated', 'invariant']) }}
 
 select

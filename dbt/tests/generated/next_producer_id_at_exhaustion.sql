@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:362 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/TransactionLogRules.tla:95 by `tlasql compile`; do not edit
 {{ config(severity='error', tags=['generated', 'invariant']) }}
 
 select

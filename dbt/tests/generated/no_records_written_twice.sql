@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:783 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/IdempotentProducerRules.tla:31 by `tlasql compile`; do not edit
 {{ config(severity='warn', tags=['generated', 'invariant']) }}
 
 select

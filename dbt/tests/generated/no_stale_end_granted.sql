@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:530 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/EndTxnRules.tla:150 by `tlasql compile`; do not edit
 {{ config(severity='warn', tags=['generated', 'invariant']) }}
 
 select

@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:685 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/BatchRules.tla:42 by `tlasql compile`; do not edit
 {{ config(severity='error', tags=['generated', 'step']) }}
 
 select

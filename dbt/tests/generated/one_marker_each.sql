@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:630 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/MarkerRules.tla:59 by `tlasql compile`; do not edit
 {{ config(severity='warn', tags=['generated', 'invariant']) }}
 
 select

@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:315 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/TransactionLogRules.tla:48 by `tlasql compile`; do not edit
 {{ config(severity='error', tags=['generated', 'step']) }}
 
 select

@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:851 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/PartitionRules.tla:69 by `tlasql compile`; do not edit
 --
 -- AbortedTransactionsAreIndexed == \A x \in partitionTransactions : ~x.open /\ x.aborted => x.indexed
 WITH frame AS (
@@ -38,7 +38,7 @@ WITH frame AS (
     `x.indexed`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'x.indexed (ProducerEpochProps:851)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'x.indexed (PartitionRules:69)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

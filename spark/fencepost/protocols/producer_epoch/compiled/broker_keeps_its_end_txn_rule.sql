@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:509 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/EndTxnRules.tla:129 by `tlasql compile`; do not edit
 --
 -- BrokerKeepsItsEndTxnRule ==
 --     \A e \in endTxns :
@@ -369,9 +369,9 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN '\\/ e.error = ShippedEndTxn(e) \\/ /\\ e.error = "PRODUCER_FENCED" /\\ e.commit /\\ e.status = "CompleteAbort" /\\ MovesEpoch(e) /\\ SaysTheEpochBefore(e) (ProducerEpochProps:513)'
+      THEN '\\/ e.error = ShippedEndTxn(e) \\/ /\\ e.error = "PRODUCER_FENCED" /\\ e.commit /\\ e.status = "CompleteAbort" /\\ MovesEpoch(e) /\\ SaysTheEpochBefore(e) (EndTxnRules:133)'
       WHEN antecedent AND NOT c2
-      THEN 'e.error = "NONE" /\\ MovesEpoch(e) => GivesTheRightEpoch(e) (ProducerEpochProps:517)'
+      THEN 'e.error = "NONE" /\\ MovesEpoch(e) => GivesTheRightEpoch(e) (EndTxnRules:137)'
     END AS failed_conjunct
   FROM judged
 ), agreed AS (

@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:405 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/InitProducerIdRules.tla:177 by `tlasql compile`; do not edit
 --
 -- BrokerKeepsItsInitRule ==
 --     \A r \in initProducerIds : r.granted \/ r.fenced \/ r.busy =>
@@ -122,9 +122,9 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN 'r.granted => ShippedNewEpoch(r) \\/ ShippedSameEpoch(r) (ProducerEpochProps:407)'
+      THEN 'r.granted => ShippedNewEpoch(r) \\/ ShippedSameEpoch(r) (InitProducerIdRules:179)'
       WHEN antecedent AND NOT c2
-      THEN 'r.fenced => ShippedFenced(r) (ProducerEpochProps:408)'
+      THEN 'r.fenced => ShippedFenced(r) (InitProducerIdRules:180)'
     END AS failed_conjunct
   FROM judged
 ), agreed AS (

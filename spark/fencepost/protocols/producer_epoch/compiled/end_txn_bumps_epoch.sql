@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:334 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/TransactionLogRules.tla:67 by `tlasql compile`; do not edit
 --
 -- EndTxnBumpsEpoch ==
 --     \A t \in DOMAIN status \cap DOMAIN status' :
@@ -112,7 +112,7 @@ SELECT
     WHEN NOT verdict
     THEN CASE
       WHEN antecedent AND NOT c1
-      THEN '\\/ /\\ status\'[t] \\in {"PrepareCommit", "PrepareAbort"} /\\ producerId\'[t] = producerId[t] /\\ producerEpoch\'[t] = producerEpoch[t] + 1 \\/ /\\ status\'[t] \\in {"CompleteCommit", "CompleteAbort"} /\\ producerId\'[t] = producerId[t] /\\ producerEpoch\'[t] = producerEpoch[t] \\/ /\\ status\'[t] \\in {"CompleteCommit", "CompleteAbort"} /\\ producerId\'[t] # producerId[t] /\\ producerEpoch\'[t] = 0 /\\ nextProducerId[t] = -1 \\/ producerId\'[t] = nextProducerId[t] (ProducerEpochProps:340)'
+      THEN '\\/ /\\ status\'[t] \\in {"PrepareCommit", "PrepareAbort"} /\\ producerId\'[t] = producerId[t] /\\ producerEpoch\'[t] = producerEpoch[t] + 1 \\/ /\\ status\'[t] \\in {"CompleteCommit", "CompleteAbort"} /\\ producerId\'[t] = producerId[t] /\\ producerEpoch\'[t] = producerEpoch[t] \\/ /\\ status\'[t] \\in {"CompleteCommit", "CompleteAbort"} /\\ producerId\'[t] # producerId[t] /\\ producerEpoch\'[t] = 0 /\\ nextProducerId[t] = -1 \\/ producerId\'[t] = nextProducerId[t] (TransactionLogRules:73)'
     END
   END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,

@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:386 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/TransactionLogRules.tla:119 by `tlasql compile`; do not edit
 --
 -- EpochHeadroom ==
 --     \A t \in DOMAIN producerEpoch : producerEpoch[t] + EpochReserve < MaxEpoch
@@ -42,7 +42,7 @@ SELECT
   TRUE AS exercised,
   CASE
     WHEN NOT verdict
-    THEN CASE WHEN NOT c1 THEN 'producerEpoch[t] + EpochReserve < MaxEpoch (ProducerEpochProps:387)' END
+    THEN CASE WHEN NOT c1 THEN 'producerEpoch[t] + EpochReserve < MaxEpoch (TransactionLogRules:120)' END
   END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,
   CASE

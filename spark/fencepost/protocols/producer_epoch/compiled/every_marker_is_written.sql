@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:597 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/MarkerRules.tla:26 by `tlasql compile`; do not edit
 --
 -- EveryMarkerIsWritten == \A m \in transactionMarkers : m.completed => m.found >= 1
 WITH frame AS (
@@ -36,7 +36,7 @@ WITH frame AS (
     `m.found`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'm.found >= 1 (ProducerEpochProps:597)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'm.found >= 1 (MarkerRules:26)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

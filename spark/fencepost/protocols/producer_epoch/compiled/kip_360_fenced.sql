@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:79 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/InitProducerIdRules.tla:63 by `tlasql compile`; do not edit
 --
 -- Kip360Fenced(r) ==
 --     /\ r.known

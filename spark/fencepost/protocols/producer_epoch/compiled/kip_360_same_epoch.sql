@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:62 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/InitProducerIdRules.tla:46 by `tlasql compile`; do not edit
 --
 -- Kip360SameEpoch(r) ==
 --     /\ r.known

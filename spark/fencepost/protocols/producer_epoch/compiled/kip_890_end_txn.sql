@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:210 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/EndTxnRules.tla:38 by `tlasql compile`; do not edit
 --
 -- Kip890EndTxn(e) ==
 --     IF ~e.known \/ ~(e.providedId = e.producerId \/ (e.providedId = e.previousId /\ Exhausted(e.providedEpoch)))

@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:643 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/MarkerRules.tla:72 by `tlasql compile`; do not edit
 --
 -- MarkerCoordinatorEpochInOrder ==
 --     \A m \in transactionMarkers :
@@ -42,7 +42,7 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN 'm.markerCoordinatorEpoch >= m.coordinatorEpoch (ProducerEpochProps:645)'
+      THEN 'm.markerCoordinatorEpoch >= m.coordinatorEpoch (MarkerRules:74)'
     END AS failed_conjunct
   FROM judged
 ), agreed AS (

@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:757 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/MarkerRules.tla:87 by `tlasql compile`; do not edit
 --
 -- MarkerCoordinatorEpochNeverFalls ==
 --     \A p \in DOMAIN appendedEpoch : \A k \in DOMAIN appendedEpoch[p] \cap DOMAIN appendedEpoch'[p] :
@@ -55,7 +55,7 @@ SELECT
     WHEN NOT verdict
     THEN CASE
       WHEN NOT c1
-      THEN 'markerCoordinatorEpoch\'[p][k] >= markerCoordinatorEpoch[p][k] (ProducerEpochProps:759)'
+      THEN 'markerCoordinatorEpoch\'[p][k] >= markerCoordinatorEpoch[p][k] (MarkerRules:89)'
     END
   END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,

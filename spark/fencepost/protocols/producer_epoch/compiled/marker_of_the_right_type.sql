@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:614 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/MarkerRules.tla:43 by `tlasql compile`; do not edit
 --
 -- MarkerOfTheRightType == \A m \in transactionMarkers : m.found >= 1 \/ m.wrong >= 1 => m.wrong = 0
 WITH frame AS (
@@ -36,7 +36,7 @@ WITH frame AS (
     `m.wrong`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'm.wrong = 0 (ProducerEpochProps:614)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'm.wrong = 0 (MarkerRules:43)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:702 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/BatchRules.tla:59 by `tlasql compile`; do not edit
 --
 -- NewEpochStartsAtSequenceZero ==
 --     \A p \in DOMAIN appendedEpoch : \A k \in DOMAIN appendedEpoch[p] \cap DOMAIN appendedEpoch'[p] :
@@ -75,7 +75,7 @@ SELECT
   COALESCE(antecedent AND NOT unchanged, FALSE) AS exercised,
   CASE
     WHEN NOT verdict
-    THEN CASE WHEN antecedent AND NOT c1 THEN 'firstSequence\'[p][k] = 0 (ProducerEpochProps:706)' END
+    THEN CASE WHEN antecedent AND NOT c1 THEN 'firstSequence\'[p][k] = 0 (BatchRules:63)' END
   END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,
   CASE

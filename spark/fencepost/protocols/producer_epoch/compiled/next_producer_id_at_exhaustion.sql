@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:362 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/TransactionLogRules.tla:95 by `tlasql compile`; do not edit
 --
 -- NextProducerIdAtExhaustion ==
 --     \A t \in DOMAIN status :
@@ -56,7 +56,7 @@ SELECT
     WHEN NOT verdict
     THEN CASE
       WHEN antecedent AND NOT c1
-      THEN 'nextProducerId[t] # -1 <=> producerEpoch[t] = MaxEpoch (ProducerEpochProps:365)'
+      THEN 'nextProducerId[t] # -1 <=> producerEpoch[t] = MaxEpoch (TransactionLogRules:98)'
     END
   END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,

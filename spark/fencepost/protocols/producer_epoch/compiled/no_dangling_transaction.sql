@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:821 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/PartitionRules.tla:39 by `tlasql compile`; do not edit
 --
 -- NoDanglingTransaction == \A x \in partitionTransactions : x.open => ~Dangling(x)
 WITH frame AS (
@@ -38,7 +38,7 @@ WITH frame AS (
     `x.listed`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN '~Dangling(x) (ProducerEpochProps:821)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN '~Dangling(x) (PartitionRules:39)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

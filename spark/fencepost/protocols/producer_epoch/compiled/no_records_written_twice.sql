@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:783 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/IdempotentProducerRules.tla:31 by `tlasql compile`; do not edit
 --
 -- NoRecordsWrittenTwice == \A b \in localBumps : b.batches >= 1 => ~b.writtenTwice
 WITH frame AS (
@@ -36,7 +36,7 @@ WITH frame AS (
     `b.writtenTwice`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN '~b.writtenTwice (ProducerEpochProps:783)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN '~b.writtenTwice (IdempotentProducerRules:31)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:468 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/InitProducerIdRules.tla:240 by `tlasql compile`; do not edit
 --
 -- NoRetryFenced == \A r \in initProducerIds : Kip360SameEpoch(r) => ~r.fenced /\ ~r.failed
 WITH frame AS (
@@ -66,9 +66,9 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN '~r.fenced (ProducerEpochProps:468)'
+      THEN '~r.fenced (InitProducerIdRules:240)'
       WHEN antecedent AND NOT c2
-      THEN '~r.failed (ProducerEpochProps:468)'
+      THEN '~r.failed (InitProducerIdRules:240)'
     END AS failed_conjunct
   FROM judged
 ), agreed AS (

@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:723 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/BatchRules.tla:80 by `tlasql compile`; do not edit
 --
 -- NoSequenceGap ==
 --     \A p \in DOMAIN appendedEpoch : \A k \in DOMAIN appendedEpoch[p] \cap DOMAIN appendedEpoch'[p] :
@@ -130,7 +130,7 @@ SELECT
     WHEN NOT verdict
     THEN CASE
       WHEN antecedent AND NOT c1
-      THEN '~Ahead(firstSequence\'[p][k], SequenceAfter(lastSequence[p][k])) (ProducerEpochProps:725)'
+      THEN '~Ahead(firstSequence\'[p][k], SequenceAfter(lastSequence[p][k])) (BatchRules:82)'
     END
   END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,

@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:742 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/BatchRules.tla:99 by `tlasql compile`; do not edit
 --
 -- NoSequenceReset ==
 --     \A p \in DOMAIN appendedEpoch : \A k \in DOMAIN appendedEpoch[p] \cap DOMAIN appendedEpoch'[p] :
@@ -141,7 +141,7 @@ SELECT
     WHEN NOT verdict
     THEN CASE
       WHEN antecedent AND NOT c1
-      THEN '~Behind(firstSequence\'[p][k], SequenceAfter(lastSequence[p][k])) (ProducerEpochProps:744)'
+      THEN '~Behind(firstSequence\'[p][k], SequenceAfter(lastSequence[p][k])) (BatchRules:101)'
     END
   END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,

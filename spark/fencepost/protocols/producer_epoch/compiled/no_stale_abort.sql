@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:482 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/InitProducerIdRules.tla:254 by `tlasql compile`; do not edit
 --
 -- NoStaleAbort == \A r \in initProducerIds : Kip360Fenced(r) /\ r.status = "Ongoing" => ~r.busy
 WITH frame AS (
@@ -67,7 +67,7 @@ WITH frame AS (
     `r.busy`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN '~r.busy (ProducerEpochProps:482)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN '~r.busy (InitProducerIdRules:254)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

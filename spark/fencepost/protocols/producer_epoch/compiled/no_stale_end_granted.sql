@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:530 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/EndTxnRules.tla:150 by `tlasql compile`; do not edit
 --
 -- NoStaleEndGranted ==
 --     \A e \in endTxns : Kip890EndTxn(e) \in {"PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH"} => e.error # "NONE"
@@ -472,7 +472,7 @@ WITH frame AS (
     `e.error`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'e.error # "NONE" (ProducerEpochProps:531)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'e.error # "NONE" (EndTxnRules:151)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:438 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/InitProducerIdRules.tla:210 by `tlasql compile`; do not edit
 --
 -- NoStaleEpochGranted == \A r \in initProducerIds : Kip360Fenced(r) => ~r.granted
 WITH frame AS (
@@ -62,7 +62,7 @@ WITH frame AS (
     `r.granted`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN '~r.granted (ProducerEpochProps:438)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN '~r.granted (InitProducerIdRules:210)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

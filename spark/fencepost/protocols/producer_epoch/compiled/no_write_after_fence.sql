@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:685 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/BatchRules.tla:42 by `tlasql compile`; do not edit
 --
 -- NoWriteAfterFence ==
 --     \A p \in DOMAIN appendedEpoch : \A k \in DOMAIN appendedEpoch[p] \cap DOMAIN appendedEpoch'[p] :
@@ -53,7 +53,7 @@ SELECT
   COALESCE(NOT unchanged, FALSE) AS exercised,
   CASE
     WHEN NOT verdict
-    THEN CASE WHEN NOT c1 THEN 'appendedEpoch\'[p][k] >= appendedEpoch[p][k] (ProducerEpochProps:687)' END
+    THEN CASE WHEN NOT c1 THEN 'appendedEpoch\'[p][k] >= appendedEpoch[p][k] (BatchRules:44)' END
   END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,
   CASE

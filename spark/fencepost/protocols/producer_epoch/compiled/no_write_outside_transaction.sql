@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:838 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/PartitionRules.tla:56 by `tlasql compile`; do not edit
 --
 -- NoWriteOutsideTransaction == \A x \in partitionTransactions : ~x.open => x.listed
 WITH frame AS (
@@ -36,7 +36,7 @@ WITH frame AS (
     `x.listed`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'x.listed (ProducerEpochProps:838)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'x.listed (PartitionRules:56)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

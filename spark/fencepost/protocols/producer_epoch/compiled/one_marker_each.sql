@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:630 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/MarkerRules.tla:59 by `tlasql compile`; do not edit
 --
 -- OneMarkerEach == \A m \in transactionMarkers : m.found >= 1 => m.found <= 1
 WITH frame AS (
@@ -34,7 +34,7 @@ WITH frame AS (
     `m.found`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'm.found <= 1 (ProducerEpochProps:630)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'm.found <= 1 (MarkerRules:59)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:315 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/TransactionLogRules.tla:48 by `tlasql compile`; do not edit
 --
 -- ProducerEpochSteps ==
 --     \A t \in DOMAIN producerEpoch \cap DOMAIN producerEpoch' :
@@ -65,9 +65,9 @@ SELECT
     WHEN NOT verdict
     THEN CASE
       WHEN NOT c1
-      THEN 'producerId\'[t] = producerId[t] => producerEpoch\'[t] = producerEpoch[t] \\/ producerEpoch\'[t] = producerEpoch[t] + 1 (ProducerEpochProps:317)'
+      THEN 'producerId\'[t] = producerId[t] => producerEpoch\'[t] = producerEpoch[t] \\/ producerEpoch\'[t] = producerEpoch[t] + 1 (TransactionLogRules:50)'
       WHEN NOT c2
-      THEN 'producerId\'[t] # producerId[t] => producerEpoch\'[t] = 0 (ProducerEpochProps:319)'
+      THEN 'producerId\'[t] # producerId[t] => producerEpoch\'[t] = 0 (TransactionLogRules:52)'
     END
   END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,

@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:869 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/PartitionRules.tla:87 by `tlasql compile`; do not edit
 --
 -- ProducerStateIsKept == \A s \in producerSnapshots : s.due => s.present /\ s.agrees
 WITH frame AS (
@@ -43,9 +43,9 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN 's.present (ProducerEpochProps:869)'
+      THEN 's.present (PartitionRules:87)'
       WHEN antecedent AND NOT c2
-      THEN 's.agrees (ProducerEpochProps:869)'
+      THEN 's.agrees (PartitionRules:87)'
     END AS failed_conjunct
   FROM judged
 ), agreed AS (

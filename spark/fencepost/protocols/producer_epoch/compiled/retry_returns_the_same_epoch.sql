@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:450 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/InitProducerIdRules.tla:222 by `tlasql compile`; do not edit
 --
 -- RetryReturnsTheSameEpoch ==
 --     \A r \in initProducerIds : Kip360SameEpoch(r) /\ r.granted =>
@@ -73,9 +73,9 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN 'r.returnedId = r.producerId (ProducerEpochProps:452)'
+      THEN 'r.returnedId = r.producerId (InitProducerIdRules:224)'
       WHEN antecedent AND NOT c2
-      THEN 'r.returnedEpoch = r.producerEpoch (ProducerEpochProps:452)'
+      THEN 'r.returnedEpoch = r.producerEpoch (InitProducerIdRules:224)'
     END AS failed_conjunct
   FROM judged
 ), agreed AS (

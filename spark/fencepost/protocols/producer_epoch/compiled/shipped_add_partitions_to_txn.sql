@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:269 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/EndTxnRules.tla:97 by `tlasql compile`; do not edit
 --
 -- ShippedAddPartitionsToTxn(a) ==
 --     IF ~a.known \/ a.providedId # a.producerId THEN "INVALID_PRODUCER_ID_MAPPING"

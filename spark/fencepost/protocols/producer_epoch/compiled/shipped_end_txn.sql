@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:246 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/EndTxnRules.tla:74 by `tlasql compile`; do not edit
 --
 -- ShippedEndTxn(e) ==
 --     IF ~e.known \/ ~(e.providedId = e.producerId \/ (MovesEpoch(e) /\ SaysTheEpochBefore(e)))

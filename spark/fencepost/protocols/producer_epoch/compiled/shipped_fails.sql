@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:158 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/InitProducerIdRules.tla:142 by `tlasql compile`; do not edit
 --
 -- ShippedFails(r) ==
 --     /\ PassesIdCheck(r)

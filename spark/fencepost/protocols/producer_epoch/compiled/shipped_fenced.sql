@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:139 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/InitProducerIdRules.tla:123 by `tlasql compile`; do not edit
 --
 -- ShippedFenced(r) ==
 --     \/ ~PassesIdCheck(r)

@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:105 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/InitProducerIdRules.tla:89 by `tlasql compile`; do not edit
 --
 -- ShippedNewEpoch(r) ==
 --     /\ PassesIdCheck(r)

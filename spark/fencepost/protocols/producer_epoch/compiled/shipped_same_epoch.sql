@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:120 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/InitProducerIdRules.tla:104 by `tlasql compile`; do not edit
 --
 -- ShippedSameEpoch(r) ==
 --     /\ PassesIdCheck(r)

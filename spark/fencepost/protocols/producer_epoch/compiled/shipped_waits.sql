@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:175 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/InitProducerIdRules.tla:159 by `tlasql compile`; do not edit
 --
 -- ShippedWaits(r) == PassesIdCheck(r) /\ r.status \in {"Ongoing", "PrepareCommit", "PrepareAbort"}
 WITH frame AS (

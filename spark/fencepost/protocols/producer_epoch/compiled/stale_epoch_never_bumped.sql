@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:422 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/InitProducerIdRules.tla:194 by `tlasql compile`; do not edit
 --
 -- StaleEpochNeverBumped ==
 --     \A r \in initProducerIds : Kip360Fenced(r) /\ r.granted =>
@@ -76,9 +76,9 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE
       WHEN antecedent AND NOT c1
-      THEN 'r.returnedId = r.producerId (ProducerEpochProps:424)'
+      THEN 'r.returnedId = r.producerId (InitProducerIdRules:196)'
       WHEN antecedent AND NOT c2
-      THEN 'r.returnedEpoch = r.producerEpoch (ProducerEpochProps:424)'
+      THEN 'r.returnedEpoch = r.producerEpoch (InitProducerIdRules:196)'
     END AS failed_conjunct
   FROM judged
 ), agreed AS (

@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:294 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/TransactionLogRules.tla:27 by `tlasql compile`; do not edit
 --
 -- StatusTransitions ==
 --     \A t \in DOMAIN status \cap DOMAIN status' :
@@ -91,7 +91,7 @@ SELECT
     WHEN NOT verdict
     THEN CASE
       WHEN antecedent AND NOT c1
-      THEN '\\/ status[t] \\in {"CompleteCommit", "CompleteAbort"} /\\ status\'[t] = "Empty" \\/ status[t] \\in {"Empty", "CompleteCommit", "CompleteAbort"} /\\ status\'[t] = "Ongoing" \\/ status[t] = "Ongoing" /\\ status\'[t] = "PrepareCommit" \\/ status[t] \\in {"Ongoing", "Empty", "CompleteCommit", "CompleteAbort"} /\\ status\'[t] = "PrepareAbort" \\/ status[t] = "PrepareCommit" /\\ status\'[t] = "CompleteCommit" \\/ status[t] = "PrepareAbort" /\\ status\'[t] = "CompleteAbort" (ProducerEpochProps:297)'
+      THEN '\\/ status[t] \\in {"CompleteCommit", "CompleteAbort"} /\\ status\'[t] = "Empty" \\/ status[t] \\in {"Empty", "CompleteCommit", "CompleteAbort"} /\\ status\'[t] = "Ongoing" \\/ status[t] = "Ongoing" /\\ status\'[t] = "PrepareCommit" \\/ status[t] \\in {"Ongoing", "Empty", "CompleteCommit", "CompleteAbort"} /\\ status\'[t] = "PrepareAbort" \\/ status[t] = "PrepareCommit" /\\ status\'[t] = "CompleteCommit" \\/ status[t] = "PrepareAbort" /\\ status\'[t] = "CompleteAbort" (TransactionLogRules:30)'
     END
   END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,

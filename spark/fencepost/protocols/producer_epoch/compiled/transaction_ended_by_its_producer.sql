@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:550 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/EndTxnRules.tla:170 by `tlasql compile`; do not edit
 --
 -- TransactionEndedByItsProducer == \A e \in endTxns : e.error = "NONE" /\ e.status = "Ongoing" => ~e.byAnother
 WITH frame AS (
@@ -40,7 +40,7 @@ WITH frame AS (
     `e.byAnother`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN '~e.byAnother (ProducerEpochProps:550)' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN '~e.byAnother (EndTxnRules:170)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

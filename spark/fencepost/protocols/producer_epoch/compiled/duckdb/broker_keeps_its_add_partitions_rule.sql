@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:568 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/EndTxnRules.tla:188 by `tlasql compile`; do not edit
 --
 -- BrokerKeepsItsAddPartitionsRule ==
 --     \A a \in addPartitionsToTxns :
@@ -167,10 +167,7 @@ WITH frame AS (
     "a.listed",
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE
-      WHEN antecedent AND NOT c1
-      THEN 'a.error = ShippedAddPartitionsToTxn(a) (ProducerEpochProps:572)'
-    END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'a.error = ShippedAddPartitionsToTxn(a) (EndTxnRules:192)' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT

@@ -1,4 +1,4 @@
--- generated from spec/producer_epoch/ProducerEpochProps.tla:798 by `tlasql compile`; do not edit
+-- generated from spec/producer_epoch/PartitionRules.tla:16 by `tlasql compile`; do not edit
 --
 -- Dangling(x) == x.open /\ ~x.listed
 WITH frame AS (

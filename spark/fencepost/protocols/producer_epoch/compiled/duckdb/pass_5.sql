@@ -206,9 +206,9 @@ WITH frame AS (
     COALESCE(antecedent_1, FALSE) AS exercised_1,
     CASE
       WHEN antecedent_1 AND NOT c1_1
-      THEN 'r.granted => ShippedNewEpoch(r) \/ ShippedSameEpoch(r) (ProducerEpochProps:407)'
+      THEN 'r.granted => ShippedNewEpoch(r) \/ ShippedSameEpoch(r) (InitProducerIdRules:179)'
       WHEN antecedent_1 AND NOT c2_1
-      THEN 'r.fenced => ShippedFenced(r) (ProducerEpochProps:408)'
+      THEN 'r.fenced => ShippedFenced(r) (InitProducerIdRules:180)'
     END AS failed_conjunct_1,
     NOT antecedent_2 OR (
       c1_2 AND c2_2
@@ -216,22 +216,22 @@ WITH frame AS (
     COALESCE(antecedent_2, FALSE) AS exercised_2,
     CASE
       WHEN antecedent_2 AND NOT c1_2
-      THEN 'r.returnedId = r.producerId (ProducerEpochProps:424)'
+      THEN 'r.returnedId = r.producerId (InitProducerIdRules:196)'
       WHEN antecedent_2 AND NOT c2_2
-      THEN 'r.returnedEpoch = r.producerEpoch (ProducerEpochProps:424)'
+      THEN 'r.returnedEpoch = r.producerEpoch (InitProducerIdRules:196)'
     END AS failed_conjunct_2,
     NOT antecedent_3 OR c1_3 AS verdict_3,
     COALESCE(antecedent_3, FALSE) AS exercised_3,
-    CASE WHEN antecedent_3 AND NOT c1_3 THEN '~r.granted (ProducerEpochProps:438)' END AS failed_conjunct_3,
+    CASE WHEN antecedent_3 AND NOT c1_3 THEN '~r.granted (InitProducerIdRules:210)' END AS failed_conjunct_3,
     NOT antecedent_4 OR (
       c1_4 AND c2_4
     ) AS verdict_4,
     COALESCE(antecedent_4, FALSE) AS exercised_4,
     CASE
       WHEN antecedent_4 AND NOT c1_4
-      THEN 'r.returnedId = r.producerId (ProducerEpochProps:452)'
+      THEN 'r.returnedId = r.producerId (InitProducerIdRules:224)'
       WHEN antecedent_4 AND NOT c2_4
-      THEN 'r.returnedEpoch = r.producerEpoch (ProducerEpochProps:452)'
+      THEN 'r.returnedEpoch = r.producerEpoch (InitProducerIdRules:224)'
     END AS failed_conjunct_4,
     NOT antecedent_5 OR (
       c1_5 AND c2_5
@@ -239,13 +239,13 @@ WITH frame AS (
     COALESCE(antecedent_5, FALSE) AS exercised_5,
     CASE
       WHEN antecedent_5 AND NOT c1_5
-      THEN '~r.fenced (ProducerEpochProps:468)'
+      THEN '~r.fenced (InitProducerIdRules:240)'
       WHEN antecedent_5 AND NOT c2_5
-      THEN '~r.failed (ProducerEpochProps:468)'
+      THEN '~r.failed (InitProducerIdRules:240)'
     END AS failed_conjunct_5,
     NOT antecedent_6 OR c1_6 AS verdict_6,
     COALESCE(antecedent_6, FALSE) AS exercised_6,
-    CASE WHEN antecedent_6 AND NOT c1_6 THEN '~r.busy (ProducerEpochProps:482)' END AS failed_conjunct_6
+    CASE WHEN antecedent_6 AND NOT c1_6 THEN '~r.busy (InitProducerIdRules:254)' END AS failed_conjunct_6
   FROM judged
 ), agreed AS (
   SELECT
