@@ -98,8 +98,9 @@ def test_a_comment_in_the_specification_changes_no_id(
     for module in sorted(SPEC.glob("*/*Props.tla")):
         folder = tmp_path / module.parent.name
         shutil.copytree(module.parent, folder, ignore=shutil.ignore_patterns("traces", "broken"))
-        head, rest = module.read_text(encoding="utf-8").split("\n", 1)
-        (folder / module.name).write_text(f"{head}\n\\* One line more.\n{rest}", encoding="utf-8")
+        for each in folder.glob("*.tla"):
+            head, rest = each.read_text(encoding="utf-8").split("\n", 1)
+            each.write_text(f"{head}\n\\* One line more.\n{rest}", encoding="utf-8")
         commented += compiled(folder / module.name)
     there = verdicts(silver, compiled=commented)
     cited = [{row["failed_conjunct"] for row in each[EPISODES.name]} for each in (found, there)]
