@@ -222,18 +222,16 @@ Reportable(t) ==
     IF Protection = "directory_locks" THEN {k \in OnDisk(t[1]) : Free(t, k)} ELSE OnDisk(t[1])
 LockedForReport(t) == IF Protection = "directory_locks" THEN Reportable(t) ELSE {}
 
-\* What the logged stores of a task have come to, and what its stores that are not logged add.
+\* What the logged stores of a task have come to.
 LoggedOffsetSum(i, k) == IF k \in OnDisk(i) THEN offset[<<i, k>>] ELSE 0
-LagOfNonLogged(k)     == 0
 
-\* What a thread says of a task.
-SumToReport(i, k) == LoggedOffsetSum(i, k) + LagOfNonLogged(k)
+\* What a thread reports of a task. Stores that are not logged add nothing.
 OffsetSum(t, k) ==
     IF k \notin Reportable(t) \/ (LoggedStores(k) = 0 /\ ~ZeroForNonLogged) THEN NotReported
     ELSE IF k \in running[t] /\ LoggedStores(k) > 0 THEN LatestOffset
-    ELSE SumToReport(t[1], k)
+    ELSE LoggedOffsetSum(t[1], k)
 
-\* What an instance has said of a task: the newest of what its threads say.
+\* What an instance has reported of a task: the newest of its threads' reports.
 SumsOf(i, k)   == {reports[t][k] : t \in ThreadsOf(i)}
 Newest(sums)   == CHOOSE s \in sums : \A other \in sums : other <= s
 Reported(i, k) == SumsOf(i, k) # {NotReported}

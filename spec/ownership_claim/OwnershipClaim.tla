@@ -435,15 +435,12 @@ LoseAnswer(m) ==
     \* state changes
     /\ Answer(Waiting \ {m})
 
-\* Those who are not removed for that.
-MayBeAbsent == StaticMembers
-
 \* Static members have not joined in time. They stay, by the subscription they sent before.
 CompleteWithout ==
     \* enabling conditions
     /\ state = "PREPARING_REBALANCE"
     /\ joined # {}
-    /\ members \ joined # {} /\ members \ joined \subseteq MayBeAbsent
+    /\ members \ joined # {} /\ members \ joined \subseteq StaticMembers
     /\ Disturb
     \* state changes
     /\ Answer(Waiting)
@@ -585,8 +582,7 @@ LeaderIsLost ==
     /\ UNCHANGED <<clientVars, networkVars>>
     /\ Nothing
 
-\* What a client consumes once it has its assignment, and whether it has to join again because of that.
-OwnedAfter(m) == assigned[m]
+\* A client that has its assignment has to join again: it has to give something up.
 JoinsAgain(m) == Cooperative /\ (clientOwned[m] \cup remembered[m]) \ assigned[m] # {}
 
 \* The answer to SyncGroup. A cooperative member that has to give something up does, and joins again.
@@ -599,7 +595,7 @@ ReceiveAssignment(m) ==
     \* state changes
     /\ clientState' = [clientState EXCEPT ![m] = "STABLE"]
     /\ heardGeneration' = [heardGeneration EXCEPT ![m] = currentGeneration]
-    /\ clientOwned' = [clientOwned EXCEPT ![m] = OwnedAfter(m)]
+    /\ clientOwned' = [clientOwned EXCEPT ![m] = assigned[m]]
     /\ remembered' = [remembered EXCEPT ![m] = {}]
     /\ given' = [given EXCEPT ![m] = assigned[m]]
     /\ mustJoin' = IF JoinsAgain(m) THEN mustJoin \cup {m} ELSE mustJoin

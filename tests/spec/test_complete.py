@@ -189,7 +189,7 @@ def test_every_planted_fault_is_run(protocol: Protocol) -> None:
         for name in re.findall(r"^(\w+)(?:\([^)]*\))? ==", path.read_text(encoding="utf-8"), re.MULTILINE)
     }
     used = {(each.module, name) for each in protocol.runs for name in each.overrides.values()}
-    helpers = {("BrokenProducerEpoch", "Recover")}
+    helpers = {("BrokenOffsetCommit", "Reaches")}
     assert defined - helpers == used
 
 
