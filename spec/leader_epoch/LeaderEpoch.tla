@@ -358,7 +358,7 @@ Produce(p) ==
 (* Metadata.                                                               *)
 (***************************************************************************)
 
-\* KIP-232: what the image says of a partition is older than what the client has, or is older as a whole.
+\* KIP-232: the image is older than what the client has: in this partition, or as a whole.
 OlderPartition(c, image, n) ==
     LET had == cache[c][n]
     IN  /\ Has(image, n) /\ had.known /\ ~had.gone

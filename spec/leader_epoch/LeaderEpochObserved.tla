@@ -27,7 +27,7 @@ VARIABLE newestTopicId
 VARIABLE newestPartitionEpoch
 
 (***************************************************************************)
-(* What the log of a partition says.                                       *)
+(* What the log of a partition has.                                        *)
 (***************************************************************************)
 
 \* The leader epoch of the batch that was appended last.
@@ -38,7 +38,7 @@ VARIABLE appendedLeaderEpoch
 \* @type: PARTITION -> Bool;
 VARIABLE leaderEpochGiven
 
-\* What the leader-epoch-checkpoint files of the replicas say.
+\* What the leader-epoch-checkpoint files of the replicas have.
 \* @type: Set($checkpointEntry);
 VARIABLE checkpointEntries
 
@@ -46,7 +46,7 @@ VARIABLE checkpointEntries
 (* What clients were told and did in the last step. Earlier is forgotten.  *)
 (***************************************************************************)
 
-\* The answer to a Metadata request: what it says of each partition, beside what the client had.
+\* The answer to a Metadata request: what it has of each partition, beside what the client had.
 \* @type: Set($metadataAnswer);
 VARIABLE metadataAnswers
 
@@ -108,7 +108,7 @@ Told(answers, commits, fetches) ==
     /\ committedOffsets' = commits
     /\ fetchPositions' = fetches
 
-\* What the broker says of each partition, beside what the client had, and whether the client takes it.
+\* What the answer has of each partition, beside what the client had, and whether the client takes it.
 Answers(c, b) ==
     LET image  == View(b)
         had(n) == cache[c][n]

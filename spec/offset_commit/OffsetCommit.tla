@@ -306,8 +306,8 @@ Presentable(m, epoch) ==
     \/ m \in DOMAIN memberEpoch' /\ epoch > clientEpoch'[m]
     \/ \E q \in requests' : q.member = m /\ q.clientEpoch = epoch
 
-\* What a step does to it; the actions of the protocol do not speak of it. Who has a partition back in the epoch in which it
-\* gave it up owns it at that epoch.
+\* What a step does to it; the actions of the protocol do not speak of it. A member that gave a partition up and has it
+\* back in the same epoch owns it at that epoch.
 RecordTruth ==
     LET keep(triples)  == {t \in triples : Presentable(t[1], t[3])}
         broken         == {t \in held : GivesUp(t[1], t[2])}

@@ -17,7 +17,7 @@ Bounded == currentGeneration <= MaxGeneration
 Symmetry == Permutations(Members \ StaticMembers) \cup Permutations(StaticMembers) \cup Permutations(Partitions)
 
 -----------------------------------------------------------------------------
-\* Of the members of a group no two have a partition. Who was removed, and has not heard of it, is no member.
+\* Of the members of a group no two have a partition. A client that was removed, and has not heard of it, is no member.
 NoTwoOwners ==
     \A m \in members : \A n \in members : m # n => clientOwned[m] \cap clientOwned[n] = {}
 

@@ -84,7 +84,7 @@ Settled(r) == r.status \in {"Empty", "CompleteCommit", "CompleteAbort"}
 \* an earlier change of the same id is being written, and the log does not show when that began. Before 4.3 a new
 \* coordinator forgets the producer id before the last rotation. Two-phase commit (KIP-939) is not modelled.
 \*
-\* On call: nothing to do. Who is given new epochs, and how often, is in the epoch timeline of the report.
+\* On call: nothing to do. The epoch timeline of the report shows which producers are given new epochs, and how often.
 \* @decision("shipped_new_epoch", "initProducerIds")
 ShippedNewEpoch(r) ==
     /\ PassesIdCheck(r)
@@ -198,10 +198,10 @@ StaleEpochNeverBumped ==
 \* A producer whose epoch is neither the current one nor the one before its own last bump is given no
 \* epoch: it was fenced, and stays so.
 \*
-\* Where it does not hold: under transaction version 2 the coordinator remembers the epoch of whoever it fences as if he
-\* had asked for the bump. Who was timed out, or whose transaction a new instance has ended, is given the current epoch
-\* when he presents his old one (MCProducerEpoch_4_3_version_2_stale_epoch_granted). That epoch was nobody's: a new instance
-\* is given the one after it. Where it is not known who asked for the last bump it is unknown.
+\* Where it does not hold: under transaction version 2 the coordinator remembers the epoch of a producer that it
+\* fences as if that had asked for the bump. A producer that was timed out, or whose transaction a new instance has ended,
+\* presents its old epoch and is given the current one (MCProducerEpoch_4_3_version_2_stale_epoch_granted). The current one
+\* was nobody's: a new instance is given the next. Where it is not known who asked for the last bump it is unknown.
 \*
 \* On call: nothing is lost. After a timeout the producer goes on, and there is no successor. If a new instance was
 \* under way, the one before may begin another transaction and even commit it, until the new one asks again: look in

@@ -68,7 +68,7 @@ VARIABLE lastEpoch
 \* @type: Int;
 VARIABLE previousId
 
-\* Who was given the last new epoch: an instance; the empty set for a fence, which is the coordinator's own.
+\* The instance that was given the last new epoch; the empty set for a fence, whose epoch is the coordinator's own.
 \* @type: Set(INSTANCE);
 VARIABLE bumpedBy
 
