@@ -213,6 +213,8 @@ Asked(inits, ends, additions) ==
     /\ endTxns' = (IF RepeatedEndTxns THEN ends ELSE {})
     /\ addPartitionsToTxns' = (IF RepeatedEndTxns THEN additions ELSE {})
 
+AskedNothing == Asked({}, {}, {})
+
 \* The epoch moves for `who`; `last` is the one before, if its owner asked for it.
 Bumps(who, last) ==
     /\ bumpedBy' = who
@@ -255,14 +257,15 @@ ObservedAddPartition(i, p) ==
     /\ BumpsNothing
     /\ Holds({})
 
-ObservedTimeOut  == TimeOut /\ Asked({}, {}, {}) /\ Bumps({}, -1) /\ Holds({})
-ObservedExpire   == Expire /\ Asked({}, {}, {}) /\ Bumps({}, -1) /\ Holds({})
-ObservedComplete == Complete /\ Asked({}, {}, {}) /\ BumpsNothing /\ Holds({})
+ObservedTimeOut  == TimeOut /\ AskedNothing /\ Bumps({}, -1) /\ Holds({})
+ObservedExpire   == Expire /\ AskedNothing /\ Bumps({}, -1) /\ Holds({})
+ObservedComplete == Complete /\ AskedNothing /\ BumpsNothing /\ Holds({})
 
-ObservedWriteMarker(p) == WriteMarker(p) /\ Asked({}, {}, {}) /\ BumpsNothing /\ Holds({Marker(p)})
-ObservedLateMarker(m)  == LateMarker(m) /\ Asked({}, {}, {}) /\ BumpsNothing /\ Holds({m})
+ObservedWriteMarker(p) == WriteMarker(p) /\ AskedNothing /\ BumpsNothing /\ Holds({Marker(p)})
+ObservedLateMarker(m)  == LateMarker(m) /\ AskedNothing /\ BumpsNothing /\ Holds({m})
 
-ObservedRest == (Failover \/ InstanceStep \/ PartitionStep) /\ Asked({}, {}, {}) /\ BumpsNothing /\ Holds({})
+\* Nothing is asked of the coordinator, and it writes nothing.
+ObservedElsewhere == (Failover \/ InstanceStep \/ PartitionStep) /\ AskedNothing /\ BumpsNothing /\ Holds({})
 
 \* The partition writes a snapshot: a segment is rolled, or the broker shuts down. Nothing else moves.
 TakeSnapshot(p) ==
@@ -270,7 +273,7 @@ TakeSnapshot(p) ==
     /\ Snapshots
     \* state changes
     /\ UNCHANGED <<vars, truthVars, transactionMarkers, localBumps>>
-    /\ Asked({}, {}, {})
+    /\ AskedNothing
     /\ partitionTransactions' = OpenTransactions
     /\ producerSnapshots' = Snapshot(p)
 
@@ -284,7 +287,7 @@ ObservedNext ==
     \/ ObservedTimeOut
     \/ ObservedComplete
     \/ ObservedExpire
-    \/ ObservedRest
+    \/ ObservedElsewhere
 
 ObservedSpec == ObservedInit /\ [][ObservedNext]_observedVars
 

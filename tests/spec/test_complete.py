@@ -193,6 +193,19 @@ def test_every_planted_fault_is_run(protocol: Protocol) -> None:
     assert defined - helpers == used
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / "spec").glob("*/*Observed.tla")), ids=lambda path: path.stem)
+def test_every_step_of_the_behaviour_is_observed(path: Path) -> None:
+    """TLC would not miss one: it follows what is observed."""
+    observed = path.read_text(encoding="utf-8")
+    behaviour = path.with_name(path.name.replace("Observed", "")).read_text(encoding="utf-8")
+    (steps,) = re.findall(r"^Next ==\n((?: .+\n)+)", behaviour, re.MULTILINE)
+    named = {
+        name for name in re.findall(r"\w+", steps) if re.search(rf"^{name}\b.* ==", behaviour, re.MULTILINE)
+    }
+    assert len(named) > 3
+    assert {name for name in named if not re.search(rf"\b{name}\b", observed)} == set()
+
+
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=ident)
 def test_of_each_bound_it_is_said_what_it_hides(protocol: Protocol) -> None:
     manifest = read_manifest(protocol.folder)
