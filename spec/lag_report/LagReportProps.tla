@@ -13,7 +13,7 @@
 (* come in their changelogs. The leader makes lags of them. Negative       *)
 (* numbers are no lags but sentinels.                                      *)
 (***************************************************************************)
-EXTENDS LagReport
+EXTENDS LagReportObserved
 
 (***************************************************************************)
 (* Reports. An element r is what a thread reported of one task, or that it *)
