@@ -41,7 +41,6 @@ KeepsWhatItLost(m) ==
     /\ given' = [given EXCEPT ![m] = assigned[m]]
     /\ mustJoin' = IF JoinsAgain(m) THEN mustJoin \cup {m} ELSE mustJoin
     /\ UNCHANGED <<writtenVars, coordinatorVars, clientGeneration, hasMemberId, networkVars>>
-    /\ Nothing
 
 \* The check at JoinGroup compares with the last generation that was written instead of the one that has begun.
 ComparesWithTheWritten(m, s, named) ==

@@ -10,7 +10,7 @@
 (* says what it means, where it does not hold, and what the person on call *)
 (* should do when it is violated.                                          *)
 (***************************************************************************)
-EXTENDS OwnershipClaim
+EXTENDS OwnershipClaimObserved
 
 (***************************************************************************)
 (* Claims. An element c is one partition that a member claims, in the      *)
