@@ -19,10 +19,16 @@ LocksNotAsked(d) == TRUE
 ReportedWithoutLocks(t) == {}
 
 \* A thread reports the end offsets of the changelogs.
-EndsReported(i, k) == end[k]
+EndsReported(t, k) ==
+    IF k \notin Reportable(t) \/ (LoggedStores(k) = 0 /\ ~ZeroForNonLogged) THEN NotReported
+    ELSE IF k \in running[t] /\ LoggedStores(k) > 0 THEN LatestOffset
+    ELSE end[k]
 
 \* A store that is not logged counts as one.
-OneForNonLogged(k) == NonLoggedStores(k)
+OneForNonLogged(t, k) ==
+    IF k \notin Reportable(t) \/ (LoggedStores(k) = 0 /\ ~ZeroForNonLogged) THEN NotReported
+    ELSE IF k \in running[t] /\ LoggedStores(k) > 0 THEN LatestOffset
+    ELSE LoggedOffsetSum(t[1], k) + NonLoggedStores(k)
 
 \* The mutex is held by one thread alone, as in the proposal, instead of being shared.
 MutexNotShared(t) == mutex[t[1]] \subseteq {t} /\ ~cleaning[t[1]]

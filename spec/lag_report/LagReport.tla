@@ -34,12 +34,10 @@
 (* (directories on other instances, which stay as they are here), exactly- *)
 (* once, global stores, cleanUp() and the cleaning at start, the streams   *)
 (* protocol of groups (KIP-1071), which reports no lag.                    *)
+(*                                                                         *)
+(* What logs show of all this is in LagReportObserved.                     *)
 (***************************************************************************)
 EXTENDS Integers, FiniteSets
-
-\* @typeAlias: deletion = {deletion: DELETION, deletedBy: Str, hasState: Bool, lagReported: Bool, sinceRelease: Int, cleanupDelay: Int};
-\* @typeAlias: lagReport = {report: REPORT, reported: Bool, offsetSum: Int, endOffsetSum: Int, loggedStores: Int, nonLoggedStores: Int, loggedOffsetSum: Int};
-\* @typeAlias: assignedTask = {assigned: ASSIGNED, onReportedLag: Bool, directoryExists: Bool, deletedBy: Str};
 
 \* @type: Set(INSTANCE);
 CONSTANT Instances
@@ -88,35 +86,12 @@ ASSUME {ThreadsPerInstance, CleanupDelay, AcceptableRecoveryLag} \subseteq Nat
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
-(* What an instance's log shows of its directories. One is in the DOMAINs  *)
-(* from when it is created first.                                          *)
+(* The directories. One is in the DOMAIN from when it is created first.    *)
 (***************************************************************************)
-
-\* A thread has locked it: the one that has the task, or one that has reported it.
-\* @type: DIRECTORY -> Bool;
-VARIABLE locked
 
 \* Who deleted it: "cleaner", "wipe" (the thread that has the task); "" while it exists.
 \* @type: DIRECTORY -> Str;
 VARIABLE deletedBy
-
-(***************************************************************************)
-(* What happened in the last step. Earlier is forgotten.                   *)
-(***************************************************************************)
-
-\* The directory that was deleted: by whom, whether its task has stores (here all have), while a lag report of the
-\* instance had no assignment yet, how long after the thread that had the task let go of it.
-\* @type: Set($deletion);
-VARIABLE deletions
-
-\* What a thread reported of each task, beside what the changelogs and the instance's stores say.
-\* @type: Set($lagReport);
-VARIABLE lagReports
-
-\* The task that a thread took up: whether it was assigned because of a lag that its instance had reported, whether the
-\* directory was there, and who had deleted it.
-\* @type: Set($assignedTask);
-VARIABLE assignedTasks
 
 (***************************************************************************)
 (* The rest of an instance.                                                *)
@@ -129,10 +104,6 @@ VARIABLE assigned
 VARIABLE running
 \* @type: THREAD -> Set(TASK);
 VARIABLE holds
-
-\* The tasks that it was assigned because of a lag that was reported.
-\* @type: THREAD -> Set(TASK);
-VARIABLE onReport
 
 \* The threads that hold the instance's mutex, and whether its cleaner runs.
 \* @type: INSTANCE -> Set(THREAD);
@@ -179,11 +150,10 @@ VARIABLE reports
 \* @type: THREAD -> Set(TASK);
 VARIABLE plan
 
-threadVars == <<assigned, running, holds, onReport>>
+threadVars == <<assigned, running, holds>>
 diskVars   == <<modified, released, offset, end>>
 groupVars  == <<phase, rebalances, reporting, reports, plan>>
-eventVars  == <<deletions, lagReports, assignedTasks>>
-vars       == <<locked, deletedBy, threadVars, diskVars, groupVars, eventVars, mutex, cleaning, now>>
+vars       == <<deletedBy, threadVars, diskVars, groupVars, mutex, cleaning, now>>
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
@@ -222,18 +192,16 @@ Reportable(t) ==
     IF Protection = "directory_locks" THEN {k \in OnDisk(t[1]) : Free(t, k)} ELSE OnDisk(t[1])
 LockedForReport(t) == IF Protection = "directory_locks" THEN Reportable(t) ELSE {}
 
-\* What the logged stores of a task have come to, and what its stores that are not logged add.
+\* What the logged stores of a task have come to.
 LoggedOffsetSum(i, k) == IF k \in OnDisk(i) THEN offset[<<i, k>>] ELSE 0
-LagOfNonLogged(k)     == 0
 
-\* What a thread says of a task.
-SumToReport(i, k) == LoggedOffsetSum(i, k) + LagOfNonLogged(k)
+\* What a thread reports of a task. Stores that are not logged add nothing.
 OffsetSum(t, k) ==
     IF k \notin Reportable(t) \/ (LoggedStores(k) = 0 /\ ~ZeroForNonLogged) THEN NotReported
     ELSE IF k \in running[t] /\ LoggedStores(k) > 0 THEN LatestOffset
-    ELSE SumToReport(t[1], k)
+    ELSE LoggedOffsetSum(t[1], k)
 
-\* What an instance has said of a task: the newest of what its threads say.
+\* What an instance has reported of a task: the newest of its threads' reports.
 SumsOf(i, k)   == {reports[t][k] : t \in ThreadsOf(i)}
 Newest(sums)   == CHOOSE s \in sums : \A other \in sums : other <= s
 Reported(i, k) == SumsOf(i, k) # {NotReported}
@@ -255,14 +223,9 @@ Candidates(k)  ==
     ELSE {i \in Instances : \A other \in Instances : Lag(i, k) <= Lag(other, k)}
 
 -----------------------------------------------------------------------------
-\* The last conjuncts of every action.
-Observe == locked' = [d \in DOMAIN deletedBy' |-> IsLocked(d)']
-Nothing == deletions' = {} /\ lagReports' = {} /\ assignedTasks' = {}
-
 Init ==
-    /\ locked = [d \in {} |-> FALSE] /\ deletedBy = [d \in {} |-> ""]
-    /\ deletions = {} /\ lagReports = {} /\ assignedTasks = {}
-    /\ assigned = [t \in Threads |-> {}] /\ running = assigned /\ holds = assigned /\ onReport = assigned
+    /\ deletedBy = [d \in {} |-> ""]
+    /\ assigned = [t \in Threads |-> {}] /\ running = assigned /\ holds = assigned
     /\ plan = assigned
     /\ mutex = [i \in Instances |-> {}]
     /\ cleaning = [i \in Instances |-> FALSE]
@@ -284,7 +247,6 @@ BeginRebalance ==
     \* state changes
     /\ phase' = "joining" /\ rebalances' = rebalances + 1
     /\ UNCHANGED <<deletedBy, threadVars, diskVars, reporting, reports, plan, mutex, cleaning, now>>
-    /\ Nothing /\ Observe
 
 \* The mutex can be had by this thread: a mutex by one, a shared one by all threads, but not while the cleaner runs.
 MutexIsFree(t) ==
@@ -304,17 +266,7 @@ Report(t) ==
     /\ holds' = [holds EXCEPT ![t] = @ \cup LockedForReport(t)]
     /\ reporting' = reporting \cup {t}
     /\ reports' = [reports EXCEPT ![t] = [k \in Tasks |-> OffsetSum(t, k)]]
-    /\ lagReports' =
-           {[report          |-> <<t, k>>,
-             reported        |-> OffsetSum(t, k) # NotReported,
-             offsetSum       |-> IF OffsetSum(t, k) = NotReported THEN 0 ELSE OffsetSum(t, k),
-             endOffsetSum    |-> end[k],
-             loggedStores    |-> LoggedStores(k),
-             nonLoggedStores |-> NonLoggedStores(k),
-             loggedOffsetSum |-> LoggedOffsetSum(t[1], k)] : k \in Tasks}
-    /\ deletions' = {} /\ assignedTasks' = {}
-    /\ UNCHANGED <<deletedBy, assigned, running, onReport, diskVars, phase, rebalances, plan, cleaning, now>>
-    /\ Observe
+    /\ UNCHANGED <<deletedBy, assigned, running, diskVars, phase, rebalances, plan, cleaning, now>>
 
 \* The leader assigns each task to a thread of a candidate.
 Assign ==
@@ -325,10 +277,8 @@ Assign ==
     /\ \E chosen \in [Tasks -> Threads] :
         /\ \A k \in Tasks : chosen[k][1] \in Candidates(k)
         /\ plan' = [t \in Threads |-> {k \in Tasks : chosen[k] = t}]
-        /\ onReport' = [t \in Threads |-> {k \in Tasks : chosen[k] = t /\ Reported(t[1], k)}]
     /\ phase' = "assigned"
     /\ UNCHANGED <<deletedBy, assigned, running, holds, diskVars, rebalances, reporting, reports, mutex, cleaning, now>>
-    /\ Nothing /\ Observe
 
 \* The tasks that a thread closes, and what that makes of the time at which a directory was modified.
 Closed(t)           == running[t] \ plan[t]
@@ -355,8 +305,7 @@ Receive(t) ==
     /\ mutex' = [mutex EXCEPT ![t[1]] = @ \ {t}]
     /\ modified' = [d \in Directories |-> IF d[1] = t[1] /\ d[2] \in Closed(t) THEN TouchedByClosing(d) ELSE modified[d]]
     /\ released' = [d \in Directories |-> IF d[1] = t[1] /\ d[2] \in Closed(t) THEN now ELSE released[d]]
-    /\ UNCHANGED <<deletedBy, onReport, offset, end, rebalances, reports, plan, cleaning, now>>
-    /\ Nothing /\ Observe
+    /\ UNCHANGED <<deletedBy, offset, end, rebalances, reports, plan, cleaning, now>>
 
 \* A thread takes a task up: it locks the directory, creates it if there is none, and restores.
 Open(t, k) ==
@@ -370,14 +319,7 @@ Open(t, k) ==
     /\ deletedBy' = With(deletedBy, Directory(t, k), "")
     /\ modified' = IF k \in OnDisk(t[1]) THEN modified ELSE [modified EXCEPT ![Directory(t, k)] = now]
     /\ offset' = [offset EXCEPT ![Directory(t, k)] = end[k]]
-    /\ assignedTasks' = {[assigned        |-> <<t, k>>,
-                          onReportedLag   |-> k \in onReport[t],
-                          directoryExists |-> k \in OnDisk(t[1]),
-                          deletedBy       |-> IF Directory(t, k) \in DOMAIN deletedBy
-                                              THEN deletedBy[Directory(t, k)] ELSE ""]}
-    /\ deletions' = {} /\ lagReports' = {}
-    /\ UNCHANGED <<assigned, onReport, released, end, groupVars, mutex, cleaning, now>>
-    /\ Observe
+    /\ UNCHANGED <<assigned, released, end, groupVars, mutex, cleaning, now>>
 
 \* A thread processes: the task's stores and changelogs grow.
 Process(t, k) ==
@@ -388,7 +330,6 @@ Process(t, k) ==
     /\ end' = [end EXCEPT ![k] = @ + 1]
     /\ offset' = [offset EXCEPT ![Directory(t, k)] = end[k] + 1]
     /\ UNCHANGED <<deletedBy, threadVars, modified, released, groupVars, mutex, cleaning, now>>
-    /\ Nothing /\ Observe
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
@@ -409,7 +350,6 @@ BeginCleaning(i) ==
     \* state changes
     /\ cleaning' = [cleaning EXCEPT ![i] = TRUE]
     /\ UNCHANGED <<deletedBy, threadVars, diskVars, groupVars, mutex, now>>
-    /\ Nothing /\ Observe
 
 \* What it asks before it deletes: the time from a directory's last modification, and its lock.
 Age(d)       == now - modified[d]
@@ -424,15 +364,7 @@ Delete(i, k) ==
     \* state changes
     /\ deletedBy' = [deletedBy EXCEPT ![<<i, k>>] = "cleaner"]
     /\ offset' = [offset EXCEPT ![<<i, k>>] = 0]
-    /\ deletions' = {[deletion     |-> <<i, k>>,
-                      deletedBy    |-> "cleaner",
-                      hasState     |-> TRUE,
-                      lagReported  |-> ThreadsOf(i) \cap reporting # {},
-                      sinceRelease |-> now - released[<<i, k>>],
-                      cleanupDelay |-> CleanupDelay]}
-    /\ lagReports' = {} /\ assignedTasks' = {}
     /\ UNCHANGED <<threadVars, modified, released, end, groupVars, mutex, cleaning, now>>
-    /\ Observe
 
 FinishCleaning(i) ==
     \* enabling conditions
@@ -440,7 +372,6 @@ FinishCleaning(i) ==
     \* state changes
     /\ cleaning' = [cleaning EXCEPT ![i] = FALSE]
     /\ UNCHANGED <<deletedBy, threadVars, diskVars, groupVars, mutex, now>>
-    /\ Nothing /\ Observe
 
 \* Time passes. Threads take up their tasks sooner than the cleanup delay is over.
 Tick ==
@@ -449,7 +380,6 @@ Tick ==
     \* state changes
     /\ now' = now + 1
     /\ UNCHANGED <<deletedBy, threadVars, diskVars, groupVars, mutex, cleaning>>
-    /\ Nothing /\ Observe
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
@@ -470,8 +400,7 @@ Die(t) ==
     /\ modified' = [d \in Directories |->
                         IF d[1] = t[1] /\ d[2] \in running[t] THEN TouchedByDying(d) ELSE modified[d]]
     /\ released' = [d \in Directories |-> IF d[1] = t[1] /\ d[2] \in running[t] THEN now ELSE released[d]]
-    /\ UNCHANGED <<deletedBy, onReport, offset, end, groupVars, mutex, cleaning, now>>
-    /\ Nothing /\ Observe
+    /\ UNCHANGED <<deletedBy, offset, end, groupVars, mutex, cleaning, now>>
 
 \* A thread finds the state of a task corrupted: it wipes it, and takes the task up anew.
 Wipe(t, k) ==
@@ -483,29 +412,25 @@ Wipe(t, k) ==
     /\ running' = [running EXCEPT ![t] = @ \ {k}]
     /\ deletedBy' = [deletedBy EXCEPT ![Directory(t, k)] = "wipe"]
     /\ offset' = [offset EXCEPT ![Directory(t, k)] = 0]
-    /\ deletions' = {[deletion     |-> Directory(t, k),
-                      deletedBy    |-> "wipe",
-                      hasState     |-> TRUE,
-                      lagReported  |-> ThreadsOf(t[1]) \cap reporting # {},
-                      sinceRelease |-> now - released[Directory(t, k)],
-                      cleanupDelay |-> CleanupDelay]}
-    /\ lagReports' = {} /\ assignedTasks' = {}
-    /\ UNCHANGED <<assigned, holds, onReport, modified, released, end, groupVars, mutex, cleaning, now>>
-    /\ Observe
+    /\ UNCHANGED <<assigned, holds, modified, released, end, groupVars, mutex, cleaning, now>>
 
 -----------------------------------------------------------------------------
 GroupStep ==
     \/ BeginRebalance
     \/ Assign
-    \/ \E t \in Threads : Report(t) \/ Receive(t)
+    \/ \E t \in Threads : Receive(t)
 
-ThreadStep == \E t \in Threads : \/ Die(t)
-                                 \/ \E k \in Tasks : Open(t, k) \/ Process(t, k) \/ Wipe(t, k)
+ThreadStep == \E t \in Threads : Die(t) \/ \E k \in Tasks : Process(t, k)
 
-CleanerStep ==
-    \E i \in Instances : BeginCleaning(i) \/ FinishCleaning(i) \/ \E k \in Tasks : Delete(i, k)
+CleanerStep == \E i \in Instances : BeginCleaning(i) \/ FinishCleaning(i)
 
-Next == GroupStep \/ ThreadStep \/ CleanerStep \/ Tick
+Next ==
+    \/ GroupStep
+    \/ ThreadStep
+    \/ CleanerStep
+    \/ Tick
+    \/ \E t \in Threads : Report(t) \/ \E k \in Tasks : Open(t, k) \/ Wipe(t, k)
+    \/ \E i \in Instances : \E k \in Tasks : Delete(i, k)
 
 Spec == Init /\ [][Next]_vars
 
@@ -515,8 +440,8 @@ Spec == Init /\ [][Next]_vars
 (***************************************************************************)
 
 TypeOK ==
-    /\ DOMAIN deletedBy \subseteq Directories /\ DOMAIN locked = DOMAIN deletedBy
-    /\ \A d \in DOMAIN deletedBy : deletedBy[d] \in {"", "cleaner", "wipe"} /\ locked[d] = IsLocked(d)
+    /\ DOMAIN deletedBy \subseteq Directories
+    /\ \A d \in DOMAIN deletedBy : deletedBy[d] \in {"", "cleaner", "wipe"}
     /\ \A t \in Threads : running[t] \subseteq assigned[t] /\ running[t] \subseteq holds[t]
     /\ \A t \in Threads : \A other \in ThreadsOf(t[1]) : t # other => holds[t] \cap holds[other] = {}
     /\ \A d \in Directories : modified[d] \in 0..now /\ released[d] \in 0..now /\ offset[d] \in 0..end[d[2]]

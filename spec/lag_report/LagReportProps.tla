@@ -13,7 +13,7 @@
 (* come in their changelogs. The leader makes lags of them. Negative       *)
 (* numbers are no lags but sentinels.                                      *)
 (***************************************************************************)
-EXTENDS LagReport
+EXTENDS LagReportObserved
 
 (***************************************************************************)
 (* Reports. An element r is what a thread reported of one task, or that it *)
@@ -33,8 +33,8 @@ LagOfSum(r) == IF r.offsetSum > r.endOffsetSum THEN r.endOffsetSum ELSE r.endOff
 \* sentinels, and no lags.
 \*
 \* Where it does not hold: no release decides by it: stores that are not logged are not looked at. Where the ends of the
-\* changelogs, or which stores a task has, are not known, the lag is not. Stores in memory that are logged count as
-\* logged: of their offsets a report knows while the task is assigned.
+\* changelogs, or which stores a task has, are not known, the lag is not. A store in
+\* memory that is logged counts as logged: while its task is assigned, the report has its offset.
 \*
 \* On call: nothing to do by itself. Where it says 0 and shipped_total_lag -1 the task has stores without a changelog,
 \* and no assignment looks at where they are: moving the task loses them (fct_lag_reports).

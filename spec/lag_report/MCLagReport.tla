@@ -66,8 +66,8 @@ NoThreadWaitsForItsOwnRebalance ==
 (* take their tasks up, the leader assigns, and a run of the cleaner ends. *)
 (***************************************************************************)
 FairSpec ==
-    /\ Init
-    /\ [][Next /\ Bounded']_vars
+    /\ ObservedInit
+    /\ [][ObservedNext /\ Bounded']_observedVars
     /\ WF_vars(Assign)
     /\ \A t \in Threads : WF_vars(Receive(t)) /\ SF_vars(Report(t))
     /\ \A i \in Instances : WF_vars(FinishCleaning(i))

@@ -31,6 +31,8 @@
 (* BrokerStoresTopicId, DeletesById). Old clients (constant OldClients)    *)
 (* take every answer and send no epoch.                                    *)
 (*                                                                         *)
+(* What logs show of all this is in LeaderEpochObserved.                   *)
+(*                                                                         *)
 (* It follows Metadata.updateLatestMetadata, LeaderEpochFileCache,         *)
 (* Partition.readRecords, OffsetMetadataManager. Left out: which broker    *)
 (* leads and which replica has what (a log is its leader's; an unclean     *)
@@ -45,10 +47,6 @@ EXTENDS Integers, FiniteSets, Sequences
 \* @typeAlias: position = {set: Bool, offset: Int, leaderEpoch: Int, partitionEpoch: Int, incarnation: Int, record: Int};
 \* @typeAlias: storedOffset = {set: Bool, offset: Int, leaderEpoch: Int, partitionEpoch: Int, topicId: TOPIC_ID, incarnation: Int, record: Int};
 \* @typeAlias: checkpointed = {leaderEpoch: Int, startOffset: Int};
-\* @typeAlias: checkpointEntry = {partition: PARTITION, leaderEpoch: Int, startOffset: Int, agrees: Bool};
-\* @typeAlias: metadataAnswer = {answer: ANSWER, hasLeaderEpochs: Bool, told: Bool, sameTopicId: Bool, partitionEpoch: Int, leaderEpoch: Int, maxPartitionEpoch: Int, cached: Bool, cachedGone: Bool, cachedPartitionEpoch: Int, cachedLeaderEpoch: Int, cachedMaxPartitionEpoch: Int, accepted: Bool};
-\* @typeAlias: committedOffset = {commit: COMMIT, offset: Int, leaderEpoch: Int, byId: Bool, topicId: TOPIC_ID, liveTopicId: TOPIC_ID, livePartitionEpoch: Int, liveLeaderEpoch: Int, offsetPartitionEpoch: Int, error: Str};
-\* @typeAlias: fetchPosition = {fetch: FETCH, byId: Bool, topicId: TOPIC_ID, askedPartitionEpoch: Int, fetchOffset: Int, currentLeaderEpoch: Int, lastFetchedEpoch: Int, liveTopicId: TOPIC_ID, livePartitionEpoch: Int, liveLeaderEpoch: Int, offsetPartitionEpoch: Int, error: Str, divergingEpoch: Int};
 
 \* The topic's name.
 \* @type: TOPIC;
@@ -126,55 +124,12 @@ ASSUME {CommitsById, BrokerStoresTopicId, DeletesById, LaggingBrokers, Deletion,
 \* @type: PARTITION -> Int;
 VARIABLE partitionEpoch
 
-\* The same the other way round: the partitions that have a partition epoch.
-\* @type: Int -> Set(PARTITION);
-VARIABLE partitionsWith
-
 \* @type: PARTITION -> Int;
 VARIABLE leaderEpoch
-
-\* The newest incarnation of a topic, also when that is deleted: its id, and the partition epoch of its partition 0.
-\* @type: TOPIC -> TOPIC_ID;
-VARIABLE newestTopicId
-
-\* @type: TOPIC -> Int;
-VARIABLE newestPartitionEpoch
 
 \* The epoch of each broker's newest registration: the offset of its record.
 \* @type: Int -> Int;
 VARIABLE brokerEpoch
-
-(***************************************************************************)
-(* What the log of a partition says.                                       *)
-(***************************************************************************)
-
-\* The leader epoch of the batch that was appended last.
-\* @type: PARTITION -> Int;
-VARIABLE appendedLeaderEpoch
-
-\* The controller gave the partition that epoch.
-\* @type: PARTITION -> Bool;
-VARIABLE leaderEpochGiven
-
-\* What the leader-epoch-checkpoint files of the replicas say.
-\* @type: Set($checkpointEntry);
-VARIABLE checkpointEntries
-
-(***************************************************************************)
-(* What clients were told and did in the last step. Earlier is forgotten.  *)
-(***************************************************************************)
-
-\* The answer to a Metadata request: what it says of each partition, beside what the client had.
-\* @type: Set($metadataAnswer);
-VARIABLE metadataAnswers
-
-\* The offset that was committed.
-\* @type: Set($committedOffset);
-VARIABLE committedOffsets
-
-\* The fetch that was answered.
-\* @type: Set($fetchPosition);
-VARIABLE fetchPositions
 
 (***************************************************************************)
 (* The rest of controller, brokers and coordinator.                        *)
@@ -226,14 +181,11 @@ VARIABLE cachedMaxPartitionEpoch
 \* @type: CLIENT -> Int -> $position;
 VARIABLE position
 
-newestVars     == <<newestTopicId, newestPartitionEpoch>>
-controllerVars == <<partitionEpoch, partitionsWith, leaderEpoch, newestVars, brokerEpoch, metadataLog, issuedIds>>
-appendedVars   == <<appendedLeaderEpoch, leaderEpochGiven>>
-logVars        == <<appendedVars, log, checkpoint>>
+controllerVars == <<partitionEpoch, leaderEpoch, brokerEpoch, metadataLog, issuedIds>>
+logVars        == <<log, checkpoint>>
 offsetVars     == <<committed, keptElsewhere>>
 clientVars     == <<cache, cachedMaxPartitionEpoch, position>>
-answerVars     == <<metadataAnswers, committedOffsets, fetchPositions>>
-vars           == <<controllerVars, logVars, offsetVars, clientVars, answerVars, applied, checkpointEntries>>
+vars           == <<controllerVars, applied, logVars, offsetVars, clientVars>>
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
@@ -241,7 +193,6 @@ vars           == <<controllerVars, logVars, offsetVars, clientVars, answerVars,
 (***************************************************************************)
 
 Empty == [x \in {} |-> 0]
-Inverse(f) == [y \in {f[x] : x \in DOMAIN f} |-> {x \in DOMAIN f : f[x] = y}]
 With(f, x, value) == [y \in DOMAIN f \cup {x} |-> IF y = x THEN value ELSE f[y]]
 
 Newest  == metadataLog[Len(metadataLog)]
@@ -281,41 +232,20 @@ NoPosition == [set |-> FALSE, offset |-> 0, leaderEpoch |-> -1, partitionEpoch |
 Uncached   == [known |-> FALSE, gone |-> FALSE, topicId |-> 0, partitionEpoch |-> -1, leaderEpoch |-> -1]
 
 -----------------------------------------------------------------------------
-(***************************************************************************)
-(* The last conjuncts of every action: what the logs show after it.        *)
-(***************************************************************************)
-
-\* No batch from the entry's offset on is older, none before it is of its epoch or newer.
-Agrees(p, entry) ==
-    \A i \in DOMAIN log[p] : (i > entry.startOffset) <=> (log[p][i] >= entry.leaderEpoch)
-
-CheckpointedEpochs ==
-    UNION {{[partition |-> p, leaderEpoch |-> entry.leaderEpoch, startOffset |-> entry.startOffset,
-             agrees |-> Agrees(p, entry)] : entry \in {checkpoint[p][i] : i \in DOMAIN checkpoint[p]}} :
-              p \in DOMAIN leaderEpoch}
-
-Observe == checkpointEntries' = CheckpointedEpochs'
-
-Nothing == metadataAnswers' = {} /\ committedOffsets' = {} /\ fetchPositions' = {}
-
------------------------------------------------------------------------------
 NoTopic == [topicId |-> 0, partitionEpoch |-> Empty, leaderEpoch |-> Empty, maxPartitionEpoch |-> 0]
 
 Init ==
-    /\ partitionEpoch = Empty /\ partitionsWith = Empty /\ leaderEpoch = Empty
-    /\ newestTopicId = Empty /\ newestPartitionEpoch = Empty
+    /\ partitionEpoch = Empty /\ leaderEpoch = Empty
     /\ brokerEpoch = [b \in Brokers |-> 0]
     /\ metadataLog = <<NoTopic>>
     /\ issuedIds = 0
     /\ applied = [b \in Brokers |-> 1]
-    /\ log = Empty /\ checkpoint = Empty /\ appendedLeaderEpoch = Empty /\ leaderEpochGiven = Empty
+    /\ log = Empty /\ checkpoint = Empty
     /\ committed = [n \in Numbers |-> NoOffset]
     /\ keptElsewhere = [n \in Numbers |-> NoOffset]
     /\ cache = [c \in Clients |-> [n \in Numbers |-> Uncached]]
     /\ cachedMaxPartitionEpoch = [c \in Clients |-> -1]
     /\ position = [c \in Clients |-> [n \in Numbers |-> NoPosition]]
-    /\ checkpointEntries = {}
-    /\ metadataAnswers = {} /\ committedOffsets = {} /\ fetchPositions = {}
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
@@ -335,7 +265,6 @@ KeepOffsets(before, after) ==
 Write(image) ==
     /\ metadataLog' = Append(metadataLog, image)
     /\ partitionEpoch' = image.partitionEpoch
-    /\ partitionsWith' = Inverse(image.partitionEpoch)
     /\ leaderEpoch' = image.leaderEpoch
     /\ IF LaggingBrokers THEN UNCHANGED <<applied, committed>>
        ELSE /\ applied' = [b \in Brokers |-> Len(metadataLog) + 1]
@@ -352,7 +281,6 @@ Created(image, p, epoch) ==
 BeginLog(p) ==
     /\ log' = With(log, p, <<>>)
     /\ checkpoint' = With(checkpoint, p, Assigned(<<>>, 0, 0))
-    /\ UNCHANGED appendedVars
 
 CreateTopic ==
     \* enabling conditions
@@ -361,11 +289,8 @@ CreateTopic ==
     \* state changes
     /\ issuedIds' = issuedIds + 1
     /\ Write(Created([Newest EXCEPT !.topicId = issuedIds + 1], <<issuedIds + 1, 0>>, NextPartitionEpoch))
-    /\ newestTopicId' = With(newestTopicId, Topic, issuedIds + 1)
-    /\ newestPartitionEpoch' = With(newestPartitionEpoch, Topic, NextPartitionEpoch)
     /\ BeginLog(<<issuedIds + 1, 0>>)
     /\ UNCHANGED <<brokerEpoch, keptElsewhere, clientVars>>
-    /\ Nothing /\ Observe
 
 \* CreatePartitions: the topic is expanded.
 Expand(n) ==
@@ -375,25 +300,16 @@ Expand(n) ==
     \* state changes
     /\ Write(Created(Newest, Partition(Newest, n), NextPartitionEpoch))
     /\ BeginLog(Partition(Newest, n))
-    /\ UNCHANGED <<newestVars, brokerEpoch, issuedIds, keptElsewhere, clientVars>>
-    /\ Nothing /\ Observe
+    /\ UNCHANGED <<brokerEpoch, issuedIds, keptElsewhere, clientVars>>
 
-\* The maximum partition epoch after a deletion.
-MaxAfterDeletion == Newest.maxPartitionEpoch + 1
-
+\* A deletion counts, too: the maximum tells that an answer is older when the topic is gone.
 DeleteTopic ==
     \* enabling conditions
     /\ Deletion
     /\ Newest.topicId # 0
     \* state changes
-    /\ Write([NoTopic EXCEPT !.maxPartitionEpoch = MaxAfterDeletion])
-    /\ appendedLeaderEpoch' = Empty /\ leaderEpochGiven' = Empty
-    /\ UNCHANGED <<newestVars, brokerEpoch, issuedIds, log, checkpoint, keptElsewhere, clientVars>>
-    /\ Nothing /\ Observe
-
-\* The leader epoch after an election, and what the elected leader has of the log.
-ElectedEpoch(p) == leaderEpoch[p] + 1
-Kept(p, length) == SubSeq(log[p], 1, length)
+    /\ Write([NoTopic EXCEPT !.maxPartitionEpoch = Newest.maxPartitionEpoch + 1])
+    /\ UNCHANGED <<brokerEpoch, issuedIds, logVars, keptElsewhere, clientVars>>
 
 \* A leader is elected. It has the first `length` records: all of them, unless the election is unclean.
 Elect(p, length) ==
@@ -401,23 +317,19 @@ Elect(p, length) ==
     /\ p \in DOMAIN leaderEpoch
     /\ length = Len(log[p]) \/ UncleanElections
     \* state changes
-    /\ Write([Newest EXCEPT !.leaderEpoch = With(@, p, ElectedEpoch(p))])
-    /\ log' = [log EXCEPT ![p] = Kept(p, length)]
+    /\ Write([Newest EXCEPT !.leaderEpoch = With(@, p, leaderEpoch[p] + 1)])
+    /\ log' = [log EXCEPT ![p] = SubSeq(@, 1, length)]
     /\ checkpoint' = [checkpoint EXCEPT ![p] = Assigned(@, leaderEpoch'[p], length)]
-    /\ UNCHANGED <<newestVars, brokerEpoch, issuedIds, appendedVars, keptElsewhere, clientVars>>
-    /\ Nothing /\ Observe
+    /\ UNCHANGED <<brokerEpoch, issuedIds, keptElsewhere, clientVars>>
 
-\* The epoch of a registration.
-RegisteredEpoch(b) == Len(metadataLog)
-
+\* ClusterControlManager.registerBroker: the epoch is the offset of the record.
 Register(b) ==
     \* enabling conditions
     /\ BrokersRestart
     \* state changes
     /\ Write(Newest)
-    /\ brokerEpoch' = [brokerEpoch EXCEPT ![b] = RegisteredEpoch(b)]
-    /\ UNCHANGED <<newestVars, issuedIds, logVars, keptElsewhere, clientVars>>
-    /\ Nothing /\ Observe
+    /\ brokerEpoch' = [brokerEpoch EXCEPT ![b] = Len(metadataLog)]
+    /\ UNCHANGED <<issuedIds, logVars, keptElsewhere, clientVars>>
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
@@ -432,93 +344,57 @@ Apply(b) ==
     /\ applied' = [applied EXCEPT ![b] = @ + 1]
     /\ IF b = Coordinator THEN KeepOffsets(View(b), metadataLog[applied[b] + 1]) ELSE UNCHANGED committed
     /\ UNCHANGED <<controllerVars, logVars, keptElsewhere, clientVars>>
-    /\ Nothing /\ Observe
 
-\* The leader epoch that a batch gets.
-BatchLeaderEpoch(p) == leaderEpoch[p]
-
-\* The leader appends a record.
+\* The leader appends a record at its epoch.
 Produce(p) ==
     \* enabling conditions
     /\ p \in DOMAIN leaderEpoch
     \* state changes
-    /\ log' = [log EXCEPT ![p] = Append(@, BatchLeaderEpoch(p))]
-    /\ appendedLeaderEpoch' = With(appendedLeaderEpoch, p, BatchLeaderEpoch(p))
-    /\ leaderEpochGiven' = With(leaderEpochGiven, p, BatchLeaderEpoch(p) <= leaderEpoch[p])
+    /\ log' = [log EXCEPT ![p] = Append(@, leaderEpoch[p])]
     /\ UNCHANGED <<controllerVars, checkpoint, applied, offsetVars, clientVars>>
-    /\ Nothing /\ Observe
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
 (* Metadata.                                                               *)
 (***************************************************************************)
 
-\* What a broker with this image tells the client of a partition, beside what the client has.
-Word(c, image, n) ==
+\* KIP-232: the image is older than what the client has: in this partition, or as a whole.
+OlderPartition(c, image, n) ==
     LET had == cache[c][n]
-    IN  [answer                  |-> <<c, n>>,
-         hasLeaderEpochs         |-> c \notin OldClients,
-         told                    |-> Has(image, n),
-         sameTopicId             |-> Has(image, n) /\ had.topicId = image.topicId,
-         partitionEpoch          |-> PartitionEpochIn(image, n),
-         leaderEpoch             |-> LeaderEpochIn(image, n),
-         maxPartitionEpoch       |-> image.maxPartitionEpoch,
-         cached                  |-> had.known,
-         cachedGone              |-> had.gone,
-         cachedPartitionEpoch    |-> had.partitionEpoch,
-         cachedLeaderEpoch       |-> had.leaderEpoch,
-         cachedMaxPartitionEpoch |-> cachedMaxPartitionEpoch[c]]
-
-OlderPartition(w) ==
-    /\ w.told /\ w.cached /\ ~w.cachedGone
-    /\ \/ w.partitionEpoch < w.cachedPartitionEpoch
-       \/ w.partitionEpoch = w.cachedPartitionEpoch /\ w.leaderEpoch < w.cachedLeaderEpoch
-OlderMaximum(w) == w.maxPartitionEpoch < w.cachedMaxPartitionEpoch
+    IN  /\ Has(image, n) /\ had.known /\ ~had.gone
+        /\ \/ PartitionEpochIn(image, n) < had.partitionEpoch
+           \/ PartitionEpochIn(image, n) = had.partitionEpoch /\ LeaderEpochIn(image, n) < had.leaderEpoch
+OlderMaximum(c, image) == image.maxPartitionEpoch < cachedMaxPartitionEpoch[c]
 
 \* Metadata.updateLatestMetadata.
-TakenAsShipped(w) == w.told => ~w.cached \/ ~w.sameTopicId \/ w.leaderEpoch >= w.cachedLeaderEpoch
+TakenAsShipped(c, image, n) ==
+    LET had == cache[c][n]
+    IN  Has(image, n) => ~had.known \/ had.topicId # image.topicId \/ LeaderEpochIn(image, n) >= had.leaderEpoch
 
-\* The words of an answer that the client takes: KIP-232 refuses it as a whole, the shipped rule each word by itself.
-Taken(c, words) ==
-    IF c \in OldClients THEN words
-    ELSE IF Rule = "shipped" THEN {w \in words : TakenAsShipped(w)}
-    ELSE IF \E w \in words : OlderPartition(w) \/ (Rule = "kip_232" /\ OlderMaximum(w)) THEN {}
-    ELSE words
+\* The partitions of which the client takes the answer: KIP-232 refuses it as a whole, the shipped rule looks at each
+\* partition by itself.
+Taken(c, image) ==
+    IF c \in OldClients THEN Numbers
+    ELSE IF Rule = "shipped" THEN {n \in Numbers : TakenAsShipped(c, image, n)}
+    ELSE IF \E n \in Numbers : OlderPartition(c, image, n) \/ (Rule = "kip_232" /\ OlderMaximum(c, image)) THEN {}
+    ELSE Numbers
 
-\* A partition in the client's metadata after a word that it has taken.
-Heard(had, w, id) ==
-    IF w.told
-    THEN [known |-> TRUE, gone |-> FALSE, topicId |-> id, partitionEpoch |-> w.partitionEpoch,
-          leaderEpoch |-> w.leaderEpoch]
+\* A partition in the client's metadata after an answer that it has taken.
+Heard(had, image, n) ==
+    IF Has(image, n)
+    THEN [known |-> TRUE, gone |-> FALSE, topicId |-> image.topicId, partitionEpoch |-> PartitionEpochIn(image, n),
+          leaderEpoch |-> LeaderEpochIn(image, n)]
     ELSE [had EXCEPT !.gone = had.known, !.topicId = 0]
 
 \* A client asks a broker for metadata.
 Refresh(c, b) ==
-    LET words == {Word(c, View(b), n) : n \in Numbers}
-        taken == Taken(c, words)
-        WordOn(n) == CHOOSE w \in words : w.answer = <<c, n>>
-    IN  /\ cache' = [cache EXCEPT ![c] = [n \in Numbers |->
-                         IF WordOn(n) \in taken THEN Heard(@[n], WordOn(n), View(b).topicId) ELSE @[n]]]
+    LET taken == Taken(c, View(b))
+    IN  /\ cache' = [cache EXCEPT ![c] =
+                         [n \in Numbers |-> IF n \in taken THEN Heard(@[n], View(b), n) ELSE @[n]]]
         /\ cachedMaxPartitionEpoch' =
                [cachedMaxPartitionEpoch EXCEPT ![c] =
                     IF taken = {} \/ View(b).maxPartitionEpoch < @ THEN @ ELSE View(b).maxPartitionEpoch]
-        /\ metadataAnswers' =
-               {[answer                  |-> w.answer,
-                 hasLeaderEpochs         |-> w.hasLeaderEpochs,
-                 told                    |-> w.told,
-                 sameTopicId             |-> w.sameTopicId,
-                 partitionEpoch          |-> w.partitionEpoch,
-                 leaderEpoch             |-> w.leaderEpoch,
-                 maxPartitionEpoch       |-> w.maxPartitionEpoch,
-                 cached                  |-> w.cached,
-                 cachedGone              |-> w.cachedGone,
-                 cachedPartitionEpoch    |-> w.cachedPartitionEpoch,
-                 cachedLeaderEpoch       |-> w.cachedLeaderEpoch,
-                 cachedMaxPartitionEpoch |-> w.cachedMaxPartitionEpoch,
-                 accepted                |-> w \in taken] : w \in words}
-        /\ committedOffsets' = {} /\ fetchPositions' = {}
         /\ UNCHANGED <<controllerVars, logVars, applied, offsetVars, position>>
-        /\ Observe
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
@@ -555,7 +431,6 @@ Assign(c, n) ==
                         IF CommittedFor(c, n).set THEN At(CommittedFor(c, n))
                         ELSE Beginning]
     /\ UNCHANGED <<controllerVars, logVars, applied, offsetVars, cache, cachedMaxPartitionEpoch>>
-    /\ Nothing /\ Observe
 
 \* A client is started anew: it knows nothing.
 Restart(c) ==
@@ -567,7 +442,6 @@ Restart(c) ==
     /\ cachedMaxPartitionEpoch' = [cachedMaxPartitionEpoch EXCEPT ![c] = -1]
     /\ position' = [position EXCEPT ![c] = [n \in Numbers |-> NoPosition]]
     /\ UNCHANGED <<controllerVars, logVars, applied, offsetVars>>
-    /\ Nothing /\ Observe
 
 \* KIP-232: metadata that is older than the offset is not used.
 NotOlderThanPosition(c, n) ==
@@ -577,24 +451,24 @@ NotOlderThanPosition(c, n) ==
 
 \* What a broker compares before it reads: topic id and leader epoch.
 NamesTopicId(c) == Rule = "shipped" /\ c \notin OldClients
-SaidEpoch(c, n) == IF NamesTopicId(c) THEN cache[c][n].leaderEpoch ELSE -1
+CurrentLeaderEpoch(c, n) == IF NamesTopicId(c) THEN cache[c][n].leaderEpoch ELSE -1
 Refusal(c, b, n) ==
     IF NamesTopicId(c) /\ cache[c][n].topicId # View(b).topicId THEN "UNKNOWN_TOPIC_ID"
-    ELSE IF SaidEpoch(c, n) = -1 THEN "NONE"
-    ELSE IF SaidEpoch(c, n) < LeaderEpochIn(View(b), n) THEN "FENCED_LEADER_EPOCH"
-    ELSE IF SaidEpoch(c, n) > LeaderEpochIn(View(b), n) THEN "UNKNOWN_LEADER_EPOCH"
+    ELSE IF CurrentLeaderEpoch(c, n) = -1 THEN "NONE"
+    ELSE IF CurrentLeaderEpoch(c, n) < LeaderEpochIn(View(b), n) THEN "FENCED_LEADER_EPOCH"
+    ELSE IF CurrentLeaderEpoch(c, n) > LeaderEpochIn(View(b), n) THEN "UNKNOWN_LEADER_EPOCH"
     ELSE "NONE"
 
 \* KIP-320: the leader's log has, at the offset, another past than the reader. Without an epoch nothing is compared.
-SaidFetchedEpoch(c, n) == IF NamesTopicId(c) THEN position[c][n].leaderEpoch ELSE -1
-EndOfFetched(c, p, n)  == EndOffsetFor(p, SaidFetchedEpoch(c, n))
+LastFetchedEpoch(c, n) == IF NamesTopicId(c) THEN position[c][n].leaderEpoch ELSE -1
+EndOfFetched(c, p, n)  == EndOffsetFor(p, LastFetchedEpoch(c, n))
 Diverges(c, p, n) ==
-    /\ SaidFetchedEpoch(c, n) # -1
+    /\ LastFetchedEpoch(c, n) # -1
     /\ EndOfFetched(c, p, n).leaderEpoch # -1
-    /\ \/ EndOfFetched(c, p, n).leaderEpoch < SaidFetchedEpoch(c, n)
+    /\ \/ EndOfFetched(c, p, n).leaderEpoch < LastFetchedEpoch(c, n)
        \/ EndOfFetched(c, p, n).endOffset < position[c][n].offset
 OutOfRange(c, p, n) ==
-    \/ SaidFetchedEpoch(c, n) # -1 /\ EndOfFetched(c, p, n).leaderEpoch = -1
+    \/ LastFetchedEpoch(c, n) # -1 /\ EndOfFetched(c, p, n).leaderEpoch = -1
     \/ ~Diverges(c, p, n) /\ position[c][n].offset > Len(log[p])
 
 \* KIP-232: the answer is from another incarnation than the offset.
@@ -631,11 +505,6 @@ After(c, b, n) ==
                        leaderEpoch |-> CarriedLeaderEpoch(c, log[p][at.offset + 1]),
                        partitionEpoch |-> Carried(c, own), incarnation |-> own, record |-> log[p][at.offset + 1]]
 
-\* The epoch of the divergence in the answer; -1 for none.
-DivergingEpoch(c, b, n) ==
-    LET p == Partition(View(b), n)
-    IN  IF FetchError(c, b, n) = "NONE" /\ Diverges(c, p, n) THEN EndOfFetched(c, p, n).leaderEpoch ELSE -1
-
 \* A client fetches from a broker that has the partition, and is answered.
 Fetch(c, b, n) ==
     \* enabling conditions
@@ -646,23 +515,7 @@ Fetch(c, b, n) ==
     /\ Has(View(b), n)
     \* state changes
     /\ position' = [position EXCEPT ![c][n] = After(c, b, n)]
-    /\ fetchPositions' =
-           {[fetch                |-> c,
-             byId                 |-> NamesTopicId(c),
-             topicId              |-> IF NamesTopicId(c) THEN cache[c][n].topicId ELSE 0,
-             askedPartitionEpoch  |-> IF NamesTopicId(c) THEN cache[c][n].partitionEpoch ELSE -1,
-             fetchOffset          |-> position[c][n].offset,
-             currentLeaderEpoch   |-> SaidEpoch(c, n),
-             lastFetchedEpoch     |-> position[c][n].leaderEpoch,
-             liveTopicId          |-> View(b).topicId,
-             livePartitionEpoch   |-> PartitionEpochIn(View(b), n),
-             liveLeaderEpoch      |-> LeaderEpochIn(View(b), n),
-             offsetPartitionEpoch |-> position[c][n].incarnation,
-             error                |-> FetchError(c, b, n),
-             divergingEpoch       |-> DivergingEpoch(c, b, n)]}
-    /\ metadataAnswers' = {} /\ committedOffsets' = {}
     /\ UNCHANGED <<controllerVars, logVars, applied, offsetVars, cache, cachedMaxPartitionEpoch>>
-    /\ Observe
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
@@ -683,7 +536,7 @@ StoredTopicId(c, n) ==
     IF CommitsItsId(c) THEN cache[c][n].topicId
     ELSE IF BrokerStoresTopicId THEN View(Coordinator).topicId ELSE 0
 
-\* The leader epoch that a commit says: that of the last record before the offset.
+\* The leader epoch that a commit carries: that of the last record before the offset.
 CommittedLeaderEpoch(c, n) == position[c][n].leaderEpoch
 
 \* A client commits its position. The coordinator answers; it knows a topic of that name.
@@ -697,20 +550,7 @@ Commit(c, n) ==
     /\ committed' = IF CommitError(c, n) # "NONE" THEN committed
                     ELSE [committed EXCEPT ![n] =
                               Stored(c, n, StoredTopicId(c, n), CommittedLeaderEpoch(c, n))]
-    /\ committedOffsets' =
-           {[commit               |-> c,
-             offset               |-> position[c][n].offset,
-             leaderEpoch          |-> CommittedLeaderEpoch(c, n),
-             byId                 |-> StoredTopicId(c, n) # 0,
-             topicId              |-> StoredTopicId(c, n),
-             liveTopicId          |-> Newest.topicId,
-             livePartitionEpoch   |-> PartitionEpochIn(Newest, n),
-             liveLeaderEpoch      |-> LeaderEpochIn(Newest, n),
-             offsetPartitionEpoch |-> position[c][n].incarnation,
-             error                |-> CommitError(c, n)]}
-    /\ metadataAnswers' = {} /\ fetchPositions' = {}
     /\ UNCHANGED <<controllerVars, logVars, applied, keptElsewhere, clientVars>>
-    /\ Observe
 
 \* A client stores its position outside of Kafka: under KIP-232 with both epochs (offsetEpoch), else as a bare number.
 KeepElsewhere(c, n) ==
@@ -721,7 +561,6 @@ KeepElsewhere(c, n) ==
     /\ keptElsewhere' = [keptElsewhere EXCEPT ![n] =
            Stored(c, n, 0, IF Rule = "shipped" THEN -1 ELSE position[c][n].leaderEpoch)]
     /\ UNCHANGED <<controllerVars, logVars, applied, committed, clientVars>>
-    /\ Nothing /\ Observe
 
 \* It seeks to what it stored there.
 Seek(c, n) ==
@@ -732,7 +571,6 @@ Seek(c, n) ==
     \* state changes
     /\ position' = [position EXCEPT ![c][n] = At(keptElsewhere[n])]
     /\ UNCHANGED <<controllerVars, logVars, applied, offsetVars, cache, cachedMaxPartitionEpoch>>
-    /\ Nothing /\ Observe
 
 -----------------------------------------------------------------------------
 ControllerStep ==
@@ -746,18 +584,19 @@ BrokerStep ==
     \/ \E b \in Brokers : Apply(b)
     \/ \E p \in DOMAIN leaderEpoch : Produce(p)
 
+\* What a client does without a broker that answers it.
 ClientStep ==
     \E c \in Clients :
         \/ Restart(c)
-        \/ \E b \in Brokers : Refresh(c, b)
-        \/ \E n \in Numbers :
-            \/ Assign(c, n)
-            \/ Commit(c, n)
-            \/ KeepElsewhere(c, n)
-            \/ Seek(c, n)
-            \/ \E b \in Brokers : Fetch(c, b, n)
+        \/ \E n \in Numbers : Assign(c, n) \/ KeepElsewhere(c, n) \/ Seek(c, n)
 
-Next == ControllerStep \/ BrokerStep \/ ClientStep
+Next ==
+    \/ ControllerStep
+    \/ BrokerStep
+    \/ ClientStep
+    \/ \E c \in Clients :
+        \/ \E b \in Brokers : Refresh(c, b) \/ \E n \in Numbers : Fetch(c, b, n)
+        \/ \E n \in Numbers : Commit(c, n)
 
 Spec == Init /\ [][Next]_vars
 
@@ -769,8 +608,6 @@ Spec == Init /\ [][Next]_vars
 TypeOK ==
     /\ DOMAIN leaderEpoch = DOMAIN partitionEpoch
     /\ DOMAIN partitionEpoch \subseteq DOMAIN log /\ DOMAIN log = DOMAIN checkpoint
-    /\ DOMAIN appendedLeaderEpoch = DOMAIN leaderEpochGiven /\ DOMAIN leaderEpochGiven \subseteq DOMAIN leaderEpoch
-    /\ partitionsWith = Inverse(partitionEpoch)
     /\ Newest.partitionEpoch = partitionEpoch /\ Newest.leaderEpoch = leaderEpoch
     /\ Newest.topicId \in 0..issuedIds
     /\ \A b \in Brokers : applied[b] \in 1..Len(metadataLog)

@@ -15,10 +15,10 @@
 (* counted from the metadata log) names the incarnation and orders it; the *)
 (* leader epoch orders what happens within one.                            *)
 (***************************************************************************)
-EXTENDS LeaderEpoch
+EXTENDS LeaderEpochObserved
 
 (***************************************************************************)
-(* Answers to Metadata requests. An element a is what an answer says of    *)
+(* Answers to Metadata requests. An element a is what an answer has of     *)
 (* one partition, beside what the client had in its cache.                 *)
 (***************************************************************************)
 
@@ -36,7 +36,7 @@ OlderEpochs(a) ==
 \* common: after a deletion there is nothing else to compare.
 \*
 \* Where it does not hold: no client decides by it, and no answer carries a partition epoch: which image the broker
-\* answered from follows from what it says. Where several images fit it is unknown. An answer to an old client (before
+\* answered from follows from the answer. Where several images fit it is unknown. An answer to an old client (before
 \* version 9 of Metadata) carries no epoch and is not refused.
 \*
 \* On call: nothing to do by itself. Beside shipped_metadata_rule it says that the client took what the proposal would
@@ -71,8 +71,8 @@ ShippedMetadataRule(a) ==
     IF a.hasLeaderEpochs /\ a.told /\ a.cached /\ a.sameTopicId /\ a.leaderEpoch < a.cachedLeaderEpoch
     THEN "OUTDATED" ELSE "NONE"
 
-\* What the answer says of the partition is older than what the client had: an earlier incarnation, an earlier leader
-\* of the same one, the partition after it was gone, or nothing of a partition that did not exist yet.
+\* The answer is older than what the client had of the partition: it has an earlier incarnation, an earlier leader of the
+\* same one, the partition after it was gone, or nothing of a partition that did not exist yet.
 OlderThanCached(a) ==
     /\ a.cached
     /\ IF a.told
@@ -153,7 +153,7 @@ CommittedLeaderEpochBound ==
 \* (MCLeaderEpoch_coordinator_behind). Commits by name up to 4.2 have no id and are not judged. That the id is the live
 \* one does not show that the offset is: commit_incarnation does.
 \*
-\* On call: the offset is an orphan. Who asks by id is not given it; who asks by name gets it for the new topic, until
+\* On call: the offset is an orphan. An OffsetFetch by id is not given it, one by name gets it for the new topic, until
 \* offsets.retention.minutes has passed. Delete it (`kafka-consumer-groups.sh --bootstrap-server ... --delete-offsets
 \* --group G --topic T`) while the group is stopped, and see why the coordinator's broker was behind.
 \* @invariant("commit_to_live_incarnation", "critical", "commit")

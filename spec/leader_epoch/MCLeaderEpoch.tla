@@ -40,7 +40,7 @@ BrokersKeepTheirRule ==
         ELSE (f.error = "INVALID_PARTITION_EPOCH") <=> (FetchIncarnation(f) = "INVALID_PARTITION_EPOCH")
     /\ ~LaggingBrokers => \A c \in committedOffsets : Rule = "shipped" => c.error = ShippedCommitRule(c)
 
-\* Who sends no epoch meets no rule of the proposal: for old clients everything is as it was.
+\* A client that sends no epoch meets no rule of the proposal: for old clients everything is as it was.
 OldClientsAreServedAsBefore ==
     /\ \A a \in metadataAnswers : ~a.hasLeaderEpochs => a.accepted /\ OutdatedWithMax(a) = "NONE"
     /\ \A f \in fetchPositions : f.lastFetchedEpoch = -1 => FetchIncarnation(f) = "NONE"
@@ -87,8 +87,8 @@ NoReadingPastTruncation ==
 (* controller: its log is bounded.                                         *)
 (***************************************************************************)
 FairSpec ==
-    /\ Init
-    /\ [][Next /\ Bounded']_vars
+    /\ ObservedInit
+    /\ [][ObservedNext /\ Bounded']_observedVars
     /\ \A b \in Brokers : WF_vars(Apply(b))
     /\ \A c \in Clients : \A b \in Brokers : WF_vars(Refresh(c, b))
 

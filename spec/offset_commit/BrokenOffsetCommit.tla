@@ -6,11 +6,33 @@
 (***************************************************************************)
 EXTENDS MCOffsetCommit
 
+\* What HeartbeatReachesTarget does, with another epoch.
+Reaches(m, epoch) ==
+    /\ m \in Live
+    /\ HeardLastResponse(m)
+    /\ ConfirmsRevocation(m)
+    /\ memberEpoch[m] < targetAssignmentEpoch \/ Obtainable(m) # {} \/ ObtainableStandby(m) # {}
+    /\ Unwanted(m) = {} /\ UnwantedStandby(m) = {}
+    /\ Reconcile(m, Assigned(m) \cup Obtainable(m), {}, Standing(m) \cup ObtainableStandby(m), {}, epoch)
+    /\ UNCHANGED <<groupVars, clientVars, storedVars, requests>>
+
 \* A member moves to the group epoch although no assignment was computed for it yet.
-MemberEpochAheadOfTarget(m) == groupEpoch
+MemberEpochAheadOfTarget(m) == Reaches(m, groupEpoch)
 
 \* A member that releases partitions after a change of its subscription moves to the group epoch of its own change.
-UnsubscribesIntoTheNextEpoch(m) == groupEpoch + 1
+UnsubscribesIntoTheNextEpoch(m) ==
+    /\ m \in Live
+    /\ HeardLastResponse(m)
+    /\ memberEpoch[m] = targetAssignmentEpoch
+    /\ ~Revoking(m)
+    /\ \E unwanted \in SUBSET Assigned(m) \ {{}} :
+        /\ targetAssignment' = [targetAssignment EXCEPT ![m] = @ \ unwanted]
+        /\ pendingRevocation' = [pendingRevocation EXCEPT ![m] = unwanted]
+    /\ groupEpoch' = groupEpoch + 1
+    /\ memberEpoch' = [memberEpoch EXCEPT ![m] = groupEpoch + 1]
+    /\ UNCHANGED <<targetAssignmentEpoch, targetStandby>>
+    /\ UNCHANGED <<revocationEpoch, owned, assignmentEpoch, partitionRevocationEpoch, standby, pendingStandby, gone>>
+    /\ UNCHANGED <<clientVars, storedVars, requests>>
 
 \* Completing a revocation raises the revocation epoch to the new member epoch instead of the old one.
 RevocationEpochTooHigh(m, newEpoch) == IF pendingRevocation[m] # {} THEN newEpoch ELSE revocationEpoch[m]
@@ -24,14 +46,24 @@ AssignmentEpochFromGroup(m, p) == IF p \in Assigned(m) THEN assignmentEpoch[m][p
 \* Completing a revocation leaves the member's revocation epoch as it was.
 RevocationEpochForgotten(m, newEpoch) == revocationEpoch[m]
 
-\* The group epoch starts again when the last member leaves.
-GroupEpochStartsAgain(m) == IF Live = {m} THEN 1 ELSE groupEpoch + 1
+\* The group epoch starts again when the topics change.
+GroupEpochStartsAgain ==
+    /\ Live # {}
+    /\ groupEpoch' = 1
+    /\ UNCHANGED <<targetAssignmentEpoch, targetAssignment, targetStandby, memberVars>>
+    /\ UNCHANGED <<clientVars, storedVars, requests>>
 
 \* An assignor that started at an earlier group epoch installs its result over a newer one.
-LateAssignorWins == 1..groupEpoch
+LateAssignorWins ==
+    /\ targetAssignmentEpoch < groupEpoch
+    /\ targetAssignmentEpoch' \in 1..groupEpoch
+    /\ targetAssignment' \in Assignments
+    /\ targetStandby' = [m \in Live |-> Standbys(m)]
+    /\ UNCHANGED <<groupEpoch, memberVars, clientVars, storedVars, requests>>
 
 \* Confirming a revocation sets the member epoch back to the one after its last revocation.
-MemberEpochStartsAgain(m) == IF pendingRevocation[m] # {} THEN revocationEpoch[m] + 1 ELSE targetAssignmentEpoch
+MemberEpochStartsAgain(m) ==
+    Reaches(m, IF pendingRevocation[m] # {} THEN revocationEpoch[m] + 1 ELSE targetAssignmentEpoch)
 
 \* The coordinator accepts every older epoch, whatever the member owns.
 OlderEpochsAccepted(q, p) == q.clientEpoch < 0 \/ (q.member \in Live /\ q.clientEpoch <= memberEpoch[q.member])

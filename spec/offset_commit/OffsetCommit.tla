@@ -306,8 +306,8 @@ Presentable(m, epoch) ==
     \/ m \in DOMAIN memberEpoch' /\ epoch > clientEpoch'[m]
     \/ \E q \in requests' : q.member = m /\ q.clientEpoch = epoch
 
-\* What a step does to it; the actions of the protocol do not speak of it. Who has a partition back in the epoch in which it
-\* gave it up owns it at that epoch.
+\* What a step does to it; the actions of the protocol do not speak of it. A member that gave a partition up and has it
+\* back in the same epoch owns it at that epoch.
 RecordTruth ==
     LET keep(triples)  == {t \in triples : Presentable(t[1], t[3])}
         broken         == {t \in held : GivesUp(t[1], t[2])}
@@ -370,12 +370,9 @@ Join(m) ==
     /\ pendingStandby' = With(pendingStandby, m, {})
     /\ UNCHANGED <<targetAssignmentEpoch, gone, clientVars, storedVars, requests>>
 
-\* The group epoch after a member is gone.
-GroupEpochAfterRemoving(m) == groupEpoch + 1
-
 \* The coordinator forgets m; its partitions are free at once.
 Remove(m) ==
-    /\ groupEpoch' = GroupEpochAfterRemoving(m)
+    /\ groupEpoch' = groupEpoch + 1
     /\ targetAssignment' = Without(targetAssignment, m)
     /\ targetStandby' = Without(targetStandby, m)
     /\ memberEpoch' = Without(memberEpoch, m)
@@ -428,15 +425,12 @@ Assignments ==
 \* The standby tasks of m beside a new target assignment.
 Standbys(m) == {p \in Partitions : StandbyTasks /\ \E n \in Live \ {m} : p \in targetAssignment'[n]}
 
-\* The epochs for which a finished assignment may be installed.
-InstallableEpochs == {groupEpoch}
-
-\* The assignor has finished.
+\* The assignor has finished. It was started at the newest group epoch.
 UpdateTargetAssignment ==
     \* enabling conditions
     /\ targetAssignmentEpoch < groupEpoch
     \* state changes
-    /\ targetAssignmentEpoch' \in InstallableEpochs
+    /\ targetAssignmentEpoch' = groupEpoch
     /\ targetAssignment' \in Assignments
     /\ targetStandby' = [m \in Live |-> Standbys(m)]
     /\ UNCHANGED <<groupEpoch, memberVars, clientVars, storedVars, requests>>
@@ -464,9 +458,6 @@ ObtainableStandby(m) == (targetStandby[m] \ standby[m]) \ owned[m]
 
 \* The largest epoch at which p was revoked from m; 0 when it never was.
 LastRevoked(m, p) == IF p \in DOMAIN partitionRevocationEpoch[m] THEN partitionRevocationEpoch[m][p] ELSE 0
-
-\* The epoch of m when it has nothing left to revoke.
-EpochReached(m) == targetAssignmentEpoch
 
 \* The epoch of m when it has just released partitions (or tasks) and must revoke more.
 EpochWhileRevokingMore(m) ==
@@ -529,11 +520,9 @@ HeartbeatReachesTarget(m) ==
        \/ ReleasesUnsubscribed /\ Revoking(m)
     /\ Unwanted(m) = {} /\ UnwantedStandby(m) = {}
     \* state changes
-    /\ Reconcile(m, Assigned(m) \cup Obtainable(m), {}, Standing(m) \cup ObtainableStandby(m), {}, EpochReached(m))
+    /\ Reconcile(m, Assigned(m) \cup Obtainable(m), {}, Standing(m) \cup ObtainableStandby(m), {},
+                 targetAssignmentEpoch)
     /\ UNCHANGED <<groupVars, clientVars, storedVars, requests>>
-
-\* The epoch of m when it is asked to revoke what it does not subscribe to.
-EpochWhileUnsubscribing(m) == memberEpoch[m]
 
 \* The client has changed its subscription: m is asked to revoke what it does not want any more, in the epoch that it
 \* has. The group epoch moves, the target assignment for it is computed later: the one that exists is read without
@@ -550,9 +539,8 @@ HeartbeatUnsubscribes(m) ==
         /\ targetAssignment' = [targetAssignment EXCEPT ![m] = @ \ unwanted]
         /\ pendingRevocation' = [pendingRevocation EXCEPT ![m] = unwanted]
     /\ groupEpoch' = groupEpoch + 1
-    /\ memberEpoch' = [memberEpoch EXCEPT ![m] = EpochWhileUnsubscribing(m)]
     /\ UNCHANGED <<targetAssignmentEpoch, targetStandby>>
-    /\ UNCHANGED <<revocationEpoch, owned, assignmentEpoch, partitionRevocationEpoch, standby,
+    /\ UNCHANGED <<memberEpoch, revocationEpoch, owned, assignmentEpoch, partitionRevocationEpoch, standby,
                    pendingStandby, gone>>
     /\ UNCHANGED <<clientVars, storedVars, requests>>
 

@@ -21,10 +21,26 @@ OldestClaimWins(p) ==
 GivenAtOnce(f, p) == f[p] # {}
 
 \* A dynamic member that does not rejoin in time stays in the group.
-DynamicMembersStay == Members
+DynamicMembersStay ==
+    /\ state = "PREPARING_REBALANCE"
+    /\ joined # {}
+    /\ members \ joined # {}
+    /\ Disturb
+    /\ Answer(Waiting)
 
 \* A client keeps a partition that its assignment revoked.
-KeepsWhatItLost(m) == clientOwned[m] \cup assigned[m]
+KeepsWhatItLost(m) ==
+    /\ state = "STABLE"
+    /\ m \in members
+    /\ clientState[m] = "COMPLETING_REBALANCE"
+    /\ clientGeneration[m] = currentGeneration
+    /\ clientState' = [clientState EXCEPT ![m] = "STABLE"]
+    /\ heardGeneration' = [heardGeneration EXCEPT ![m] = currentGeneration]
+    /\ clientOwned' = [clientOwned EXCEPT ![m] = @ \cup assigned[m]]
+    /\ remembered' = [remembered EXCEPT ![m] = {}]
+    /\ given' = [given EXCEPT ![m] = assigned[m]]
+    /\ mustJoin' = IF JoinsAgain(m) THEN mustJoin \cup {m} ELSE mustJoin
+    /\ UNCHANGED <<writtenVars, coordinatorVars, clientGeneration, hasMemberId, networkVars>>
 
 \* The check at JoinGroup compares with the last generation that was written instead of the one that has begun.
 ComparesWithTheWritten(m, s, named) ==

@@ -17,7 +17,7 @@ Bounded == currentGeneration <= MaxGeneration
 Symmetry == Permutations(Members \ StaticMembers) \cup Permutations(StaticMembers) \cup Permutations(Partitions)
 
 -----------------------------------------------------------------------------
-\* Of the members of a group no two have a partition. Who was removed, and has not heard of it, is no member.
+\* Of the members of a group no two have a partition. A client that was removed, and has not heard of it, is no member.
 NoTwoOwners ==
     \A m \in members : \A n \in members : m # n => clientOwned[m] \cap clientOwned[n] = {}
 
@@ -36,9 +36,12 @@ NoOwnerLosesItsClaims ==
 (* What happens in the end: nothing disturbs the group any more. Whoever   *)
 (* has to act acts: nothing more is assumed.                               *)
 (***************************************************************************)
+\* What a client does by itself or when it hears of something, and the arrival of its late request.
+ClientStep(m) == JoinGroup(m) \/ Hears(m) \/ \E s \in delayed[m] : ArriveDelayed(m, s)
+
 FairSpec ==
-    /\ Init
-    /\ [][Next /\ Bounded']_vars
+    /\ ObservedInit
+    /\ [][ObservedNext /\ Bounded']_observedVars
     /\ WF_vars((CompleteJoin \/ SyncGroup \/ AssignorFails \/ LeaderIsLost) /\ Bounded')
     /\ \A m \in Members : WF_vars(ClientStep(m) /\ Bounded')
 

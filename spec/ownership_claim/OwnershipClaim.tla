@@ -36,14 +36,12 @@
 (* of MEMBER_ID_REQUIRED as a step of its own, failover of the             *)
 (* coordinator, two clients with one group instance id, subscriptions to   *)
 (* different topics but for what they change in the assignor.              *)
+(*                                                                         *)
+(* What is decided in a step is shown by OwnershipClaimObserved.           *)
 (***************************************************************************)
 EXTENDS Integers, FiniteSets
 
 \* @typeAlias: subscription = {claims: Set(PARTITION), generation: Int, given: Set(PARTITION)};
-\* @typeAlias: claim = {claim: CLAIM, member: MEMBER, partition: PARTITION, claimedGeneration: Int, greatestClaimOfOthers: Int, greatestClaimedGeneration: Int, held: Bool, wasAssigned: Bool, assignedToSelf: Bool, assignedToAnother: Bool};
-\* @typeAlias: handover = {assignment: ASSIGNMENT, member: MEMBER, partition: PARTITION, previousOwnerStays: Bool, previousOwnerJoined: Bool};
-\* @typeAlias: join = {join: JOIN, member: MEMBER, presentedGeneration: Int, currentGeneration: Int, error: Str, apiVersion: Int, hasMemberId: Bool, static: Bool, memberKnown: Bool, instanceKnown: Bool, instanceFenced: Bool, elsewhere: Bool, protocolsSupported: Bool};
-\* @typeAlias: commit = {request: REQUEST, member: MEMBER, partition: PARTITION, generation: Int, currentGeneration: Int, protocol: Str, accepted: Bool, unfenced: Bool};
 
 \* @type: Set(MEMBER);
 CONSTANT Members
@@ -129,26 +127,6 @@ VARIABLE generation
 VARIABLE abandoned
 
 (***************************************************************************)
-(* What was told and done in the last step. Earlier is forgotten.          *)
-(***************************************************************************)
-
-\* The claims that the leader assigned by, beside what it made of them.
-\* @type: Set($claim);
-VARIABLE claims
-
-\* What the leader assigned, beside who had it in the assignment before.
-\* @type: Set($handover);
-VARIABLE handovers
-
-\* The JoinGroup request that was decided.
-\* @type: Set($join);
-VARIABLE joins
-
-\* The commit that was decided.
-\* @type: Set($commit);
-VARIABLE commits
-
-(***************************************************************************)
 (* The coordinator.                                                        *)
 (***************************************************************************)
 
@@ -228,13 +206,12 @@ VARIABLE delayed
 \* @type: Int;
 VARIABLE disturbances
 
-observedVars    == <<generation, abandoned, claims, handovers, joins, commits>>
 writtenVars     == <<generation, abandoned, assigned, unwritten, rejoined>>
 coordinatorVars == <<currentGeneration, state, members, joined, subscriptions>>
 clientVars      == <<clientState, clientGeneration, heardGeneration, hasMemberId, clientOwned, remembered, given,
                      mustJoin>>
 networkVars     == <<delayed, disturbances>>
-vars            == <<observedVars, assigned, unwritten, rejoined, coordinatorVars, clientVars, networkVars>>
+vars            == <<writtenVars, coordinatorVars, clientVars, networkVars>>
 
 -----------------------------------------------------------------------------
 NoGeneration == -1
@@ -243,13 +220,10 @@ NoSubscription == [claims |-> {}, generation |-> NoGeneration, given |-> {}]
 
 Max(numbers) == CHOOSE n \in numbers : \A other \in numbers : other <= n
 
-\* Nothing of the kind was decided in this step.
-Nothing == claims' = {} /\ handovers' = {} /\ joins' = {} /\ commits' = {}
-
 Disturb == disturbances < MaxDisturbances /\ disturbances' = disturbances + 1
 
 Init ==
-    /\ generation = 0 /\ abandoned = 0 /\ claims = {} /\ handovers = {} /\ joins = {} /\ commits = {}
+    /\ generation = 0 /\ abandoned = 0
     /\ currentGeneration = 0 /\ state = "EMPTY" /\ members = {} /\ joined = {}
     /\ subscriptions = [m \in Members |-> NoSubscription]
     /\ assigned = [m \in Members |-> {}] /\ unwritten = 0 /\ rejoined = {}
@@ -282,27 +256,6 @@ Refusal(m, s, named) ==
     IF named /\ m \notin members THEN "UNKNOWN_MEMBER_ID"
     ELSE IF JoinCheck /\ s.generation # NoGeneration /\ s.generation < currentGeneration THEN "ILLEGAL_GENERATION"
     ELSE "NONE"
-
-\* The request as the log shows it. A new dynamic member is sent back for a member id first, and is known from then on.
-JoinOf(m, s, named, pending, error) ==
-    [join                |-> <<m, named>>,
-     member              |-> m,
-     presentedGeneration |-> s.generation,
-     currentGeneration   |-> currentGeneration,
-     error               |-> error,
-     apiVersion          |-> 9,
-     hasMemberId         |-> named,
-     static              |-> m \in StaticMembers,
-     memberKnown         |-> m \in members \/ pending,
-     instanceKnown       |-> m \in StaticMembers \cap members,
-     instanceFenced      |-> FALSE,
-     elsewhere           |-> FALSE,
-     protocolsSupported  |-> TRUE]
-
-Observe(m, s, named, error) ==
-    /\ joins' = IF named \/ m \in StaticMembers THEN {JoinOf(m, s, named, FALSE, error)}
-                ELSE {JoinOf(m, s, FALSE, FALSE, "MEMBER_ID_REQUIRED"), JoinOf(m, s, TRUE, TRUE, error)}
-    /\ claims' = {} /\ handovers' = {} /\ commits' = {}
 
 \* The coordinator takes the subscription, and the group rebalances.
 Rebalance(m, s) ==
@@ -352,7 +305,6 @@ JoinGroup(m) ==
     IN  \* enabling conditions
         /\ HasToJoin(m)
         \* state changes
-        /\ Observe(m, s, named, error)
         /\ IF error # "NONE"
            THEN /\ GivesUp(m, error = "ILLEGAL_GENERATION")
                 /\ UNCHANGED <<writtenVars, coordinatorVars>>
@@ -382,17 +334,17 @@ SendDelayed(m) ==
     \* state changes
     /\ delayed' = [delayed EXCEPT ![m] = {Subscription(m)}]
     /\ UNCHANGED <<writtenVars, coordinatorVars, clientVars>>
-    /\ Nothing
 
 \* It arrives after all. Nobody waits for the answer.
-ArriveDelayed(m) ==
-    \E s \in delayed[m] :
-        /\ delayed' = [delayed EXCEPT ![m] = {}]
-        /\ Observe(m, s, TRUE, Refusal(m, s, TRUE))
-        /\ IF Refusal(m, s, TRUE) # "NONE" \/ AnsweredAtOnce(m, s, TRUE)
-           THEN UNCHANGED <<writtenVars, coordinatorVars>>
-           ELSE Rebalance(m, s)
-        /\ UNCHANGED <<clientVars, disturbances>>
+ArriveDelayed(m, s) ==
+    \* enabling conditions
+    /\ s \in delayed[m]
+    \* state changes
+    /\ delayed' = [delayed EXCEPT ![m] = {}]
+    /\ IF Refusal(m, s, TRUE) # "NONE" \/ AnsweredAtOnce(m, s, TRUE)
+       THEN UNCHANGED <<writtenVars, coordinatorVars>>
+       ELSE Rebalance(m, s)
+    /\ UNCHANGED <<clientVars, disturbances>>
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
@@ -409,7 +361,6 @@ Answer(reached) ==
     /\ given' = [m \in Members |-> IF m \in reached /\ ClaimGeneration # "heard" THEN assigned[m] ELSE given[m]]
     /\ UNCHANGED <<writtenVars, members, subscriptions, heardGeneration, hasMemberId, clientOwned, remembered>>
     /\ UNCHANGED <<mustJoin, delayed>>
-    /\ Nothing
 
 \* Those who wait for the answer to the request that the coordinator has.
 Waiting == {m \in joined : clientState[m] = "PREPARING_REBALANCE"}
@@ -435,15 +386,12 @@ LoseAnswer(m) ==
     \* state changes
     /\ Answer(Waiting \ {m})
 
-\* Those who are not removed for that.
-MayBeAbsent == StaticMembers
-
 \* Static members have not joined in time. They stay, by the subscription they sent before.
 CompleteWithout ==
     \* enabling conditions
     /\ state = "PREPARING_REBALANCE"
     /\ joined # {}
-    /\ members \ joined # {} /\ members \ joined \subseteq MayBeAbsent
+    /\ members \ joined # {} /\ members \ joined \subseteq StaticMembers
     /\ Disturb
     \* state changes
     /\ Answer(Waiting)
@@ -458,7 +406,6 @@ LearnIllegalGeneration(m) ==
     \* state changes
     /\ GivesUp(m, TRUE)
     /\ UNCHANGED <<writtenVars, coordinatorVars, networkVars>>
-    /\ Nothing
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
@@ -512,28 +459,6 @@ Passes(f) == Validates => GivenUpFirst(f)
 \* A member that has heard of the generation leads.
 HasLeader == \E m \in members : clientState[m] = "COMPLETING_REBALANCE" /\ clientGeneration[m] = currentGeneration
 
-\* Other members that the assignment before gave the partition to.
-PreviousOwners(m, p) == {n \in members \ {m} : p \in assigned[n]}
-
-ClaimsMade(f) ==
-    UNION {{[claim                     |-> <<m, p>>,
-             member                    |-> m,
-             partition                 |-> p,
-             claimedGeneration         |-> subscriptions[m].generation,
-             greatestClaimOfOthers     |-> Greatest(p, members \ {m}),
-             greatestClaimedGeneration |-> NewestOfAll,
-             held                      |-> Cooperative,
-             wasAssigned               |-> p \in subscriptions[m].given,
-             assignedToSelf            |-> f[p] = {m},
-             assignedToAnother         |-> f[p] # {} /\ f[p] # {m}] : p \in subscriptions[m].claims} : m \in members}
-
-HandoversMade(f) ==
-    UNION {{[assignment          |-> <<m, p>>,
-             member              |-> m,
-             partition           |-> p,
-             previousOwnerStays  |-> PreviousOwners(m, p) # {},
-             previousOwnerJoined |-> PreviousOwners(m, p) \subseteq rejoined] : m \in f[p]} : p \in Partitions}
-
 \* The leader's assignment comes, and is written with the generation.
 SyncGroup ==
     \* enabling conditions
@@ -543,8 +468,6 @@ SyncGroup ==
     /\ \E f \in Assignments :
         /\ Passes(f)
         /\ assigned' = [m \in Members |-> To(f, m)]
-        /\ claims' = ClaimsMade(f)
-        /\ handovers' = HandoversMade(f)
         /\ given' = [m \in Members |->
                IF clientGeneration[m] = currentGeneration /\ ClaimGeneration # "heard" THEN To(f, m) ELSE given[m]]
     /\ generation' = currentGeneration
@@ -552,7 +475,6 @@ SyncGroup ==
     /\ unwritten' = 0
     /\ rejoined' = {}
     /\ state' = "STABLE"
-    /\ joins' = {} /\ commits' = {}
     /\ UNCHANGED <<currentGeneration, members, joined, subscriptions, clientState, clientGeneration>>
     /\ UNCHANGED <<heardGeneration, hasMemberId, clientOwned, remembered, mustJoin, networkVars>>
 
@@ -569,7 +491,6 @@ AssignorFails ==
     /\ unwritten' = unwritten + 1
     /\ UNCHANGED <<generation, abandoned, assigned, rejoined, currentGeneration, members, subscriptions>>
     /\ UNCHANGED <<clientVars, networkVars>>
-    /\ Nothing
 
 \* Nobody has heard of the generation, so nobody leads. The coordinator waits for the leader's SyncGroup, then prepares
 \* another rebalance.
@@ -583,10 +504,8 @@ LeaderIsLost ==
     /\ unwritten' = unwritten + 1
     /\ UNCHANGED <<generation, abandoned, assigned, rejoined, currentGeneration, members, subscriptions>>
     /\ UNCHANGED <<clientVars, networkVars>>
-    /\ Nothing
 
-\* What a client consumes once it has its assignment, and whether it has to join again because of that.
-OwnedAfter(m) == assigned[m]
+\* A client that has its assignment has to join again: it has to give something up.
 JoinsAgain(m) == Cooperative /\ (clientOwned[m] \cup remembered[m]) \ assigned[m] # {}
 
 \* The answer to SyncGroup. A cooperative member that has to give something up does, and joins again.
@@ -599,12 +518,11 @@ ReceiveAssignment(m) ==
     \* state changes
     /\ clientState' = [clientState EXCEPT ![m] = "STABLE"]
     /\ heardGeneration' = [heardGeneration EXCEPT ![m] = currentGeneration]
-    /\ clientOwned' = [clientOwned EXCEPT ![m] = OwnedAfter(m)]
+    /\ clientOwned' = [clientOwned EXCEPT ![m] = assigned[m]]
     /\ remembered' = [remembered EXCEPT ![m] = {}]
     /\ given' = [given EXCEPT ![m] = assigned[m]]
     /\ mustJoin' = IF JoinsAgain(m) THEN mustJoin \cup {m} ELSE mustJoin
     /\ UNCHANGED <<writtenVars, coordinatorVars, clientGeneration, hasMemberId, networkVars>>
-    /\ Nothing
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
@@ -637,7 +555,6 @@ RemoveMember(m, told) ==
             /\ UNCHANGED <<currentGeneration, generation, abandoned, assigned, rejoined>>
     /\ IF told THEN GivesUp(m, FALSE) ELSE UNCHANGED clientVars
     /\ UNCHANGED delayed
-    /\ Nothing
 
 \* A member wants the group to rebalance: its topics have changed, or its application says so.
 WantRebalance(m) ==
@@ -649,7 +566,6 @@ WantRebalance(m) ==
     /\ mustJoin' = mustJoin \cup {m}
     /\ UNCHANGED <<writtenVars, coordinatorVars, delayed>>
     /\ UNCHANGED <<clientState, clientGeneration, heardGeneration, hasMemberId, clientOwned, remembered, given>>
-    /\ Nothing
 
 \* A removed client hears of it with its next heartbeat.
 LearnRemoval(m) ==
@@ -659,7 +575,6 @@ LearnRemoval(m) ==
     \* state changes
     /\ GivesUp(m, FALSE)
     /\ UNCHANGED <<writtenVars, coordinatorVars, networkVars>>
-    /\ Nothing
 
 \* The process of a static member starts again.
 RestartStatic(m) ==
@@ -670,7 +585,6 @@ RestartStatic(m) ==
     \* state changes
     /\ GivesUp(m, FALSE)
     /\ UNCHANGED <<writtenVars, coordinatorVars, delayed>>
-    /\ Nothing
 
 -----------------------------------------------------------------------------
 \* ClassicGroup.validateOffsetCommit.
@@ -683,26 +597,13 @@ Commit(m, p) ==
     /\ Committing
     /\ p \in clientOwned[m]
     \* state changes
-    /\ commits' = {[request           |-> m,
-                    member            |-> m,
-                    partition         |-> p,
-                    generation        |-> clientGeneration[m],
-                    currentGeneration |-> currentGeneration,
-                    protocol          |-> "classic",
-                    accepted          |-> AdmitsCommit(m),
-                    unfenced          |-> FALSE]}
-    /\ claims' = {} /\ handovers' = {} /\ joins' = {}
-    /\ UNCHANGED <<writtenVars, coordinatorVars, clientVars, networkVars>>
+    /\ UNCHANGED vars
 
 -----------------------------------------------------------------------------
-ClientStep(m) ==
-    \/ JoinGroup(m)
-    \/ ReceiveAssignment(m)
-    \/ LearnIllegalGeneration(m)
-    \/ LearnRemoval(m)
-    \/ ArriveDelayed(m)
+\* A client hears of what was decided.
+Hears(m) == ReceiveAssignment(m) \/ LearnIllegalGeneration(m) \/ LearnRemoval(m)
 
-CoordinatorStep == CompleteJoin \/ SyncGroup \/ AssignorFails \/ LeaderIsLost
+CoordinatorStep == CompleteJoin \/ AssignorFails \/ LeaderIsLost
 
 Disturbance ==
     \/ CompleteWithout
@@ -715,8 +616,13 @@ Disturbance ==
 
 Next ==
     \/ CoordinatorStep
+    \/ SyncGroup
     \/ Disturbance
-    \/ \E m \in Members : ClientStep(m) \/ \E p \in Partitions : Commit(m, p)
+    \/ \E m \in Members :
+        \/ JoinGroup(m)
+        \/ Hears(m)
+        \/ \E s \in delayed[m] : ArriveDelayed(m, s)
+        \/ \E p \in Partitions : Commit(m, p)
 
 Spec == Init /\ [][Next]_vars
 

@@ -10,7 +10,7 @@
 (* says what it means, where it does not hold, and what the person on call *)
 (* should do when it is violated.                                          *)
 (***************************************************************************)
-EXTENDS OwnershipClaim
+EXTENDS OwnershipClaimObserved
 
 (***************************************************************************)
 (* Claims. An element c is one partition that a member claims, in the      *)
@@ -164,7 +164,7 @@ NamesGeneration(j) == j.presentedGeneration > 0
 \* (ILLEGAL_GENERATION). It keeps its member id, gives up what it has, and joins again as if it were new.
 \*
 \* Where it does not hold: no broker has it; the proposal puts the generation into JoinGroup, where it never came, and
-\* here it is that of the subscription. Who names none is let in. A generation after the current one is let in: a
+\* here it is that of the subscription. A member that names none is let in. A generation after the current one is let in: a
 \* coordinator that has moved may have lost one that it had begun.
 \*
 \* On call: nothing to do by itself. Beside shipped_join it says that the broker let in what the proposal would have

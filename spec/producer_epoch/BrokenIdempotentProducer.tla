@@ -17,8 +17,8 @@ SequenceNotCompared(b) ==
     IF Remembers(b.partition, b.id) /\ b.epoch < appendedEpoch[b.partition][b.id] THEN "INVALID_PRODUCER_EPOCH"
     ELSE IF IsDuplicate(b) THEN "DUPLICATE" ELSE "NONE"
 
-\* After a local bump a client begins the epoch at sequence 1, and the partition accepts that.
-NumberedFromOne(i, p) == 1
+\* A client begins each epoch at sequence 1, and the partition accepts that.
+NumberedFromOne == 1
 
 \* The partition appends a batch that it has already.
 DuplicateAppended(b) ==

@@ -19,7 +19,14 @@ FenceBumpsTwice == Epoch + 2
 NextIdTooEarly(epoch) == IF TransactionVersion = 2 /\ epoch = MaxEpoch - 1 THEN issuedIds + 1 ELSE -1
 
 \* A coordinator that was replaced still completes its transaction in the log.
-DeposedCoordinatorWrites == IF Preparing /\ term > 0 THEN term - 1 ELSE term
+DeposedCoordinatorWrites(newStatus, id, epoch, last, next) ==
+    /\ status' = Only(newStatus)
+    /\ producerId' = Only(id)
+    /\ producerEpoch' = Only(epoch)
+    /\ nextProducerId' = Only(IF NextIdInLog THEN next ELSE -1)
+    /\ coordinatorEpoch' = Only(IF Preparing /\ term > 0 THEN term - 1 ELSE term)
+    /\ transactionVersion' = Only(TransactionVersion)
+    /\ memory' = [lastEpoch |-> last, previousId |-> IF id = Id THEN memory.previousId ELSE Id, nextId |-> next]
 
 \* One bump uses nearly all epochs.
 EpochsLeapOver == IF Known THEN Epoch + MaxEpoch - 1 ELSE 0
@@ -28,31 +35,42 @@ EpochsLeapOver == IF Known THEN Epoch + MaxEpoch - 1 ELSE 0
 AnswersByTheProposal(q) == DecideAsProposed(q)
 
 \* The coordinator compares only producer ids.
-EpochsNotCompared(q) == IF ~Known \/ SaysNone(q) \/ q.providedId = Id THEN Waiting("new") ELSE "fenced"
+EpochsNotCompared(q) == IF ~Known \/ PresentsNone(q) \/ q.providedId = Id THEN Waiting("new") ELSE "fenced"
 
 \* A retry gets another new epoch.
-RetriesBumpAgain == Epoch + 1
+RetriesBumpAgain(q) ==
+    /\ Decide(q) = "same"
+    /\ Write("Empty", Id, Epoch + 1, memory.lastEpoch, -1)
+    /\ Grant(q, Id, Epoch + 1)
+    /\ UNCHANGED <<term, issuedIds, transactionPartitions, pendingMarkers, partitionVars, lateBatches, lateMarkers>>
 
 \* A coordinator of the proposal does not find the last epoch in the log.
-LastEpochNotInLog == [lastEpoch |-> -1, previousId |-> previousId, nextId |-> -1]
+LastEpochNotInLog == [memory EXCEPT !.lastEpoch = -1]
 
 \* A coordinator of the proposal does not find the exhausted producer id in the log.
-PreviousIdNotInLog == [lastEpoch |-> lastEpoch, previousId |-> -1, nextId |-> -1]
+PreviousIdNotInLog == [memory EXCEPT !.previousId = -1]
 
 \* A coordinator of the proposal checks the status before it compares epochs.
 StatusBeforeEpoch(q) == IF Closed THEN DecideAsProposed(q) ELSE Waiting("")
 
 \* A transaction is completed before every partition has its marker.
-CompletesTooEarly == TRUE
+CompletesTooEarly == Preparing /\ PrepareComplete
 
 \* Every marker is a COMMIT.
-MarkersOfOneType(p) == [Marker(p) EXCEPT !.type = "COMMIT"]
+MarkersOfOneType(p) == [partition |-> p, id |-> Id, epoch |-> Epoch, type |-> "COMMIT", coordinatorEpoch |-> term]
 
 \* The coordinator does not learn that a marker was written, and writes it again.
-MarkerNotAcknowledged(p) == {}
+MarkerNotAcknowledged(p) ==
+    /\ Preparing
+    /\ AcceptsMarker(Marker(p))
+    /\ AppendMarker(Marker(p))
+    /\ pendingMarkers' \in {pendingMarkers, pendingMarkers \ {p}}
+    /\ UNCHANGED <<recordVars, term, memory, transactionPartitions, issuedIds, instanceVars, networkVars>>
 
 \* A coordinator writes markers with the coordinator epoch of its predecessor.
-MarkerOfAnEarlierTerm(p) == [Marker(p) EXCEPT !.coordinatorEpoch = IF @ > 0 THEN @ - 1 ELSE @]
+MarkerOfAnEarlierTerm(p) ==
+    [partition |-> p, id |-> Id, epoch |-> Epoch, type |-> IF Status = "PrepareCommit" THEN "COMMIT" ELSE "ABORT",
+     coordinatorEpoch |-> IF term > 0 THEN term - 1 ELSE 0]
 
 \* A partition compares no epochs: a fenced instance continues its sequence.
 OlderEpochsAppended(b) ==
@@ -60,26 +78,41 @@ OlderEpochsAppended(b) ==
     ELSE b.first \in {0, Advanced(lastSequence[b.partition][b.id], 1)}
 
 \* A client continues its sequences in a new epoch, and the partition accepts that.
-SequencesCarriedOver(i) == nextSequence[i]
+SequencesCarriedOver(i) == UNCHANGED nextSequence
 
 \* Beside SequencesCarriedOver, GoesOnAfterALostBatch and BatchAppendedTwice: a partition compares epochs but no
 \* sequences.
 SequencesNotCompared(b) == Remembers(b.partition, b.id) => b.epoch >= appendedEpoch[b.partition][b.id]
 
 \* A client continues after a lost batch, and the partition does not notice the gap.
-GoesOnAfterALostBatch == "open"
+GoesOnAfterALostBatch(i, p, size) ==
+    /\ LateBatches
+    /\ instances[i].state = "open"
+    /\ p \in added[i]
+    /\ lateBatches' = lateBatches \cup {Batch(i, p, size)}
+    /\ nextSequence' = [nextSequence EXCEPT ![i][p] = Advanced(@, size)]
+    /\ UNCHANGED <<coordinatorVars, partitionVars, instances, added, requests, lateMarkers>>
 
 \* A client sends a batch again, and the partition appends it again.
-BatchAppendedTwice(i, p, size) == nextSequence[i][p]
+BatchAppendedTwice(i, p, size) ==
+    /\ instances[i].state = "open"
+    /\ p \in added[i]
+    /\ Accepts(Batch(i, p, size))
+    /\ Append(Batch(i, p, size))
+    /\ UNCHANGED <<coordinatorVars, instanceVars, networkVars>>
 
 \* A partition accepts the marker of a coordinator that was replaced.
 DeposedCoordinatorNotRefused(m) == Remembers(m.partition, m.id) => m.epoch >= appendedEpoch[m.partition][m.id]
 
 \* An aborted transaction is not written to the transaction index.
-AbortNotIndexed(type) == FALSE
+AbortNotIndexed(m) ==
+    {[OpenTransaction(m.partition, m.id) EXCEPT !.open = FALSE, !.aborted = m.type = "ABORT", !.indexed = FALSE] :
+        id \in {k \in DOMAIN appendedEpoch[m.partition] \cap {m.id} : currentTxnFirstOffset[m.partition][k] # -1}}
 
 \* A snapshot has only the producers with an open transaction.
-SnapshotLacksIdleProducers(p, id) == Remembers(p, id) /\ currentTxnFirstOffset[p][id] # -1
+SnapshotLacksIdleProducers(p) ==
+    {[partition |-> p, producerId |-> id, snapshotOffset |-> logEnd[p], due |-> TRUE,
+      present |-> currentTxnFirstOffset[p][id] # -1, agrees |-> TRUE] : id \in DOMAIN appendedEpoch[p]}
 
 \* A partition refuses a marker that it already has, and the new coordinator sends it for ever (before KAFKA-19999).
 MarkersNotTakenTwice(m) ==
@@ -88,7 +121,14 @@ MarkersNotTakenTwice(m) ==
         /\ m.epoch > appendedEpoch[m.partition][m.id]
 
 \* A new coordinator does not write the markers of transactions that its predecessor prepared.
-MarkersNotSentAgain(p) == IF coordinatorEpoch[TransactionalId] = term THEN Marker(p) ELSE [Marker(p) EXCEPT !.coordinatorEpoch = -2]
+MarkersNotSentAgain(p) ==
+    /\ Preparing
+    /\ p \in pendingMarkers
+    /\ coordinatorEpoch[TransactionalId] = term
+    /\ AcceptsMarker(Marker(p))
+    /\ AppendMarker(Marker(p))
+    /\ pendingMarkers' = pendingMarkers \ {p}
+    /\ UNCHANGED <<recordVars, term, memory, transactionPartitions, issuedIds, instanceVars, networkVars>>
 
 \* The coordinator aborts no transaction after its timeout.
 NothingTimesOut == FALSE
@@ -96,37 +136,31 @@ NothingTimesOut == FALSE
 \* Partitions do not ask the coordinator: a late batch opens a transaction that nobody ends.
 TransactionsNotVerified(b) == TRUE
 
-\* A fenced producer that sends its old epoch gets a new epoch instead of the current one.
-FencedEpochGivenOut == Epoch + 1
-
 \* A retry of EndTxn is accepted even if the transaction had the opposite outcome.
-OtherEndAccepted(id, epoch, commit) ==
-    IF Known /\ id = Id /\ epoch + 1 = Epoch THEN "NONE" ELSE "PRODUCER_FENCED"
+OtherEndAccepted(i, commit) ==
+    IF Known /\ instances[i].id = Id /\ instances[i].epoch + 1 = Epoch THEN "NONE"
+    ELSE DecideEndTxnAsShipped(instances[i].id, instances[i].epoch, commit)
 
 \* A coordinator of the proposal treats the previous epoch as a retry, whoever bumped it.
-FencedEndsAgain(id, epoch, commit) == DecideEndTxnAsShipped(id, epoch, commit)
+FencedEndsAgain(i, commit) == DecideEndTxnAsShipped(instances[i].id, instances[i].epoch, commit)
 
-\* The instance takes the producer id and epoch out of a checkpoint of its predecessor, which may still write.
-Recover(i, j) ==
-    \* enabling conditions
+\* An instance that starts may take over the producer id and epoch of its predecessor, out of a checkpoint, and end its
+\* transaction. The predecessor may still write.
+EpochTakenOver(i) ==
     /\ instances[i].state = "new"
-    /\ instances[j].state = "open"
-    \* state changes
-    /\ instances' = [instances EXCEPT ![i] = instances[j]]
-    /\ initProducerIds' = {} /\ producerSnapshots' = {}
-    /\ UNCHANGED <<coordinatorVars, partitionVars, added, nextSequence, networkVars, transactionMarkers>>
-    /\ Observe({})
-
-\* A recovered instance takes over the producer id and epoch of its predecessor, and ends its transaction.
-EpochTakenOver ==
-    \/ InitProducerIdStep \/ CoordinatorStep \/ InstanceStep \/ PartitionStep
-    \/ \E i, j \in Instances : Recover(i, j)
+    /\ \/ /\ instances' = [instances EXCEPT ![i].state = "waiting"]
+          /\ requests' = requests \cup {[instance |-> i, providedId |-> -1, providedEpoch |-> -1]}
+       \/ \E j \in Instances :
+            /\ instances[j].state = "open"
+            /\ instances' = [instances EXCEPT ![i] = instances[j]]
+            /\ UNCHANGED requests
+    /\ UNCHANGED <<coordinatorVars, partitionVars, added, nextSequence, lateBatches, lateMarkers>>
 
 \* The coordinator compares only producer ids when a partition is added.
 FencedAddsPartitions(i) == IF ~Known \/ instances[i].id # Id THEN "INVALID_PRODUCER_ID_MAPPING" ELSE "NONE"
 
 \* A verification stays valid after a marker has ended the transaction; a model that verifies in one step cannot show
 \* this.
-GuardOutlivesMarker(p, id) == guards
+GuardOutlivesMarker(p, id) == UNCHANGED guards
 
 =============================================================================

@@ -33,7 +33,6 @@
 EXTENDS ProducerState, FiniteSets, Sequences
 
 \* @typeAlias: batch = {partition: PARTITION, id: Int, epoch: Int, first: Int, last: Int, record: Int};
-\* @typeAlias: localBump = {partition: PARTITION, producerId: Int, producerEpoch: Int, previousEpoch: Int, firstOffset: Int, batches: Int, writtenTwice: Bool};
 
 \* @type: Set(PRODUCER);
 CONSTANT Producers
@@ -102,12 +101,8 @@ VARIABLE acknowledged
 \* @type: Int;
 VARIABLE issuedIds
 
-\* What partitions show of the newest epoch of a producer that it gave to itself, see ProducerEpoch.
-\* @type: Set($localBump);
-VARIABLE localBumps
-
 producerVars == <<identity, numbering, inFlight, failing, unresolved, sent, acknowledged, issuedIds>>
-vars         == <<logVars, remembered, log, network, producerVars, localBumps>>
+vars         == <<logVars, remembered, log, network, producerVars>>
 
 -----------------------------------------------------------------------------
 Init ==
@@ -120,32 +115,6 @@ Init ==
     /\ network = {}
     /\ sent = 0 /\ acknowledged = {}
     /\ issuedIds = 0
-    /\ localBumps = {}
-
-\* The epochs of which p has batches of this producer.
-EpochsIn(p, id) == {log[p][n].epoch : n \in {m \in DOMAIN log[p] : log[p][m].id = id}}
-
-Greatest(S) == CHOOSE x \in S : \A y \in S : y <= x
-
-\* The batches of an epoch, and those among them whose records an earlier epoch has, too.
-BatchesOf(p, id, epoch) == {n \in DOMAIN log[p] : log[p][n].id = id /\ log[p][n].epoch = epoch}
-BatchesAgain(p, id, epoch) ==
-    {n \in BatchesOf(p, id, epoch) :
-        \E m \in DOMAIN log[p] : log[p][m].id = id /\ log[p][m].epoch < epoch /\ log[p][m].record = log[p][n].record}
-
-LocalBump(p, id) ==
-    LET newest == Greatest(EpochsIn(p, id))
-    IN  [partition     |-> p,
-         producerId    |-> id,
-         producerEpoch |-> newest,
-         previousEpoch |-> Greatest(EpochsIn(p, id) \ {newest}),
-         firstOffset   |-> -Greatest({-n : n \in BatchesOf(p, id, newest)}) - 1,
-         batches       |-> Cardinality(BatchesOf(p, id, newest)),
-         writtenTwice  |-> BatchesAgain(p, id, newest) # {}]
-
-LocalBumps ==
-    UNION {{LocalBump(p, id) : id \in {k \in DOMAIN appendedEpoch[p] : Cardinality(EpochsIn(p, k)) > 1}} :
-              p \in Partitions}
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
@@ -159,14 +128,16 @@ Start(i) ==
     \* state changes
     /\ issuedIds' = issuedIds + 1
     /\ identity' = [identity EXCEPT ![i] = [id |-> issuedIds + 1, epoch |-> 0]]
-    /\ UNCHANGED <<logVars, remembered, log, network, numbering, inFlight, failing, unresolved, sent, acknowledged,
-                   localBumps>>
+    /\ UNCHANGED <<logVars, remembered, log, network, numbering, inFlight, failing, unresolved, sent, acknowledged>>
+
+\* The sequence at which a producer begins an epoch.
+FirstSequence == 0
 
 \* A batch of one record, with the next sequence. A partition that is behind the producer's epoch takes the new one when
 \* nothing is in flight to it.
 Send(i, p) ==
     LET current == numbering[i][p].id = identity[i].id /\ numbering[i][p].epoch = identity[i].epoch
-        first   == IF current THEN numbering[i][p].next ELSE 0
+        first   == IF current THEN numbering[i][p].next ELSE FirstSequence
         batch   == [partition |-> p, id |-> identity[i].id, epoch |-> identity[i].epoch, first |-> first,
                     last |-> first, record |-> sent + 1]
     IN  \* enabling conditions
@@ -180,7 +151,7 @@ Send(i, p) ==
         /\ network' = network \cup {batch}
         /\ numbering' = [numbering EXCEPT ![i][p] =
                             [id |-> batch.id, epoch |-> batch.epoch, next |-> Advanced(first, 1)]]
-        /\ UNCHANGED <<logVars, remembered, log, identity, failing, unresolved, acknowledged, issuedIds, localBumps>>
+        /\ UNCHANGED <<logVars, remembered, log, identity, failing, unresolved, acknowledged, issuedIds>>
 
 Without(batches, n) == SubSeq(batches, 1, n - 1) \o SubSeq(batches, n + 1, Len(batches))
 
@@ -198,7 +169,7 @@ GiveUp(i, p) ==
     /\ IF Client = "java"
        THEN unresolved' = [unresolved EXCEPT ![i] = @ \cup {p}] /\ UNCHANGED failing
        ELSE failing' = [failing EXCEPT ![i] = @ \cup {p}] /\ UNCHANGED unresolved
-    /\ UNCHANGED <<logVars, remembered, log, identity, numbering, sent, acknowledged, issuedIds, localBumps>>
+    /\ UNCHANGED <<logVars, remembered, log, identity, numbering, sent, acknowledged, issuedIds>>
 
 \* Nothing is in flight any more, and nothing has shown it.
 Resolve(i, p) ==
@@ -208,8 +179,7 @@ Resolve(i, p) ==
     \* state changes
     /\ unresolved' = [unresolved EXCEPT ![i] = @ \ {p}]
     /\ failing' = [failing EXCEPT ![i] = @ \cup {p}]
-    /\ UNCHANGED <<logVars, remembered, log, network, identity, numbering, inFlight, sent, acknowledged, issuedIds,
-                   localBumps>>
+    /\ UNCHANGED <<logVars, remembered, log, network, identity, numbering, inFlight, sent, acknowledged, issuedIds>>
 
 \* The producer id and epoch after a local bump; after the last epoch a new producer id.
 NextIdentity(i) ==
@@ -220,14 +190,11 @@ NextIdentity(i) ==
 \* The partitions whose batches in flight are numbered again. (KIP-360: those that failed have none.)
 NumberedAgain(i) == IF Client = "librdkafka" THEN Partitions ELSE failing[i]
 
-\* The sequence of the first batch in an epoch.
-FirstSequence(i, p) == 0
-
 \* The same records under another identity, from the first sequence on.
-Numbered(i, p, batches, as) ==
+Numbered(batches, as) ==
     [n \in DOMAIN batches |->
-        [batches[n] EXCEPT !.id = as.id, !.epoch = as.epoch, !.first = Advanced(FirstSequence(i, p), n - 1),
-                           !.last = Advanced(FirstSequence(i, p), n - 1)]]
+        [batches[n] EXCEPT !.id = as.id, !.epoch = as.epoch, !.first = Advanced(FirstSequence, n - 1),
+                           !.last = Advanced(FirstSequence, n - 1)]]
 
 \* KIP-360 waits for what is in flight before the batch that failed.
 MayBump(i) == failing[i] # {} /\ (Client = "kip_360" => \A p \in failing[i] : inFlight[i][p] = <<>>)
@@ -235,7 +202,7 @@ MayBump(i) == failing[i] # {} /\ (Client = "kip_360" => \A p \in failing[i] : in
 \* The producer bumps its epoch, tells nobody, and sends again what it has not given up.
 Bump(i) ==
     LET as    == NextIdentity(i)
-        again == [p \in NumberedAgain(i) |-> Numbered(i, p, inFlight[i][p], as)]
+        again == [p \in NumberedAgain(i) |-> Numbered(inFlight[i][p], as)]
     IN  \* enabling conditions
         /\ MayBump(i)
         \* state changes
@@ -245,12 +212,12 @@ Bump(i) ==
         /\ numbering' = [numbering EXCEPT ![i] =
                 [p \in Partitions |->
                     IF p \in DOMAIN again
-                    THEN [id |-> as.id, epoch |-> as.epoch, next |-> Advanced(FirstSequence(i, p), Len(again[p]))]
+                    THEN [id |-> as.id, epoch |-> as.epoch, next |-> Advanced(FirstSequence, Len(again[p]))]
                     ELSE @[p]]]
         /\ network' = network \cup UNION {{again[p][n] : n \in DOMAIN again[p]} : p \in DOMAIN again}
         /\ failing' = [failing EXCEPT ![i] = {}]
         /\ unresolved' = [unresolved EXCEPT ![i] = @ \ NumberedAgain(i)]
-        /\ UNCHANGED <<logVars, remembered, log, sent, acknowledged, localBumps>>
+        /\ UNCHANGED <<logVars, remembered, log, sent, acknowledged>>
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
@@ -290,7 +257,6 @@ Arrive(b) ==
        THEN /\ AppendBatch(b, -1)
             /\ log' = [log EXCEPT ![b.partition] = Append(@, b)]
        ELSE UNCHANGED <<logVars, remembered, log>>
-    /\ localBumps' = LocalBumps'
     /\ \/ UNCHANGED <<network, producerVars>>   \* the answer is lost, and the batch sent again
        \/ \E i \in Producers :
             /\ PlaceOf(i, b) # 0
@@ -315,8 +281,7 @@ Refuse(i, b) ==
         /\ inFlight' = [inFlight EXCEPT ![i][p] =
                 IF Client # "kip_360" /\ Decide(b) = "OUT_OF_ORDER_SEQUENCE_NUMBER" THEN @ ELSE LeftInFlight(@, n)]
         /\ failing' = [failing EXCEPT ![i] = @ \cup {p}]
-        /\ UNCHANGED <<logVars, remembered, log, identity, numbering, unresolved, sent, acknowledged, issuedIds,
-                       localBumps>>
+        /\ UNCHANGED <<logVars, remembered, log, identity, numbering, unresolved, sent, acknowledged, issuedIds>>
 
 \* A batch is refused for what it holds (INVALID_RECORD), whatever its sequence.
 RefuseRecords(i, b) ==
@@ -331,8 +296,7 @@ RefuseRecords(i, b) ==
         /\ network' = network \ {b}
         /\ inFlight' = [inFlight EXCEPT ![i][p] = LeftInFlight(@, n)]
         /\ failing' = [failing EXCEPT ![i] = @ \cup {p}]
-        /\ UNCHANGED <<logVars, remembered, log, identity, numbering, unresolved, sent, acknowledged, issuedIds,
-                       localBumps>>
+        /\ UNCHANGED <<logVars, remembered, log, identity, numbering, unresolved, sent, acknowledged, issuedIds>>
 
 \* The partition forgets a producer that has been silent for long enough.
 Forget(p, id) ==
@@ -341,7 +305,7 @@ Forget(p, id) ==
     /\ Remembers(p, id)
     \* state changes
     /\ remembered' = [remembered EXCEPT ![p] = @ \ {id}]
-    /\ UNCHANGED <<logVars, log, network, producerVars, localBumps>>
+    /\ UNCHANGED <<logVars, log, network, producerVars>>
 
 -----------------------------------------------------------------------------
 Next ==
@@ -362,6 +326,5 @@ TypeOK ==
         /\ \A p \in Partitions : numbering[i][p].next \in 0..MaxSequence /\ Len(inFlight[i][p]) <= MaxInFlight
     /\ \A p \in Partitions : logEnd[p] = Len(log[p]) /\ remembered[p] \subseteq DOMAIN appendedEpoch[p]
     /\ acknowledged \subseteq 1..sent
-    /\ localBumps = LocalBumps
 
 =============================================================================

@@ -1,10 +1,9 @@
 ------------------------- MODULE MCIdempotentProducer -------------------------
 (***************************************************************************)
 (* Bounds under which TLC explores every behaviour of IdempotentProducer,  *)
-(* and the marked definitions of ProducerEpochProps that speak of what a   *)
-(* partition holds: the same text, with nothing known to any coordinator.  *)
+(* and the marked definitions that speak of what a partition holds.        *)
 (***************************************************************************)
-EXTENDS IdempotentProducer, TLC
+EXTENDS IdempotentProducer, BatchRules, TLC
 
 \* Behaviours are followed up to this many records, producer ids, batches in a partition, and epoch.
 \* @type: Int;
@@ -26,29 +25,50 @@ Bounded ==
 Symmetry == Permutations(Producers) \cup Permutations(Partitions)
 
 -----------------------------------------------------------------------------
-Marked == INSTANCE ProducerEpochProps WITH
-    TransactionalId <- "", Instances <- {}, Release <- "4.3", TransactionVersion <- 2, ResetsSequences <- FALSE,
-    VerifiedBefore <- FALSE, RepeatedMarkers <- FALSE, RepeatedEndTxns <- FALSE, IdsExpire <- FALSE, Snapshots <- FALSE, BatchSizes <- {1},
-    EpochReserve <- 0,
-    status <- Empty, producerId <- Empty, producerEpoch <- Empty, nextProducerId <- Empty, coordinatorEpoch <- Empty,
-    transactionVersion <- Empty, initProducerIds <- {}, endTxns <- {}, addPartitionsToTxns <- {},
-    transactionMarkers <- {}, partitionTransactions <- {}, producerSnapshots <- {}, term <- 0, lastEpoch <- -1,
-    previousId <- -1, held <- [lastEpoch |-> -1, previousId |-> -1, nextId |-> -1], transactionPartitions <- {},
-    pendingMarkers <- {}, lateMarkers <- {}, bumpedBy <- {}, instances <- Empty, added <- Empty,
-    nextSequence <- Empty, requests <- {}, lateBatches <- {}, guards <- {}
+(***************************************************************************)
+(* What partitions show: the newest epoch of a producer, if it gave that   *)
+(* to itself after another one there.                                      *)
+(***************************************************************************)
 
-NoWriteAfterFenceProp            == [][Marked!NoWriteAfterFence]_vars
-NewEpochStartsAtSequenceZeroProp == [][Marked!NewEpochStartsAtSequenceZero]_vars
-NoSequenceGapProp                == [][Marked!NoSequenceGap]_vars
-NoSequenceResetProp              == [][Marked!NoSequenceReset]_vars
-NoRecordsWrittenTwice            == Marked!NoRecordsWrittenTwice
+\* The epochs of which p has batches of this producer.
+EpochsIn(p, id) == {log[p][n].epoch : n \in {m \in DOMAIN log[p] : log[p][m].id = id}}
 
-\* No epoch is begun with records that an earlier one has.
-NoRecordsWrittenTwiceReach == localBumps = {}
+Greatest(S) == CHOOSE x \in S : \A y \in S : y <= x
+
+\* The batches of an epoch, and those among them whose records an earlier epoch has, too.
+BatchesOf(p, id, epoch) == {n \in DOMAIN log[p] : log[p][n].id = id /\ log[p][n].epoch = epoch}
+BatchesAgain(p, id, epoch) ==
+    {n \in BatchesOf(p, id, epoch) :
+        \E m \in DOMAIN log[p] : log[p][m].id = id /\ log[p][m].epoch < epoch /\ log[p][m].record = log[p][n].record}
+
+LocalBump(p, id) ==
+    LET newest == Greatest(EpochsIn(p, id))
+    IN  [partition     |-> p,
+         producerId    |-> id,
+         producerEpoch |-> newest,
+         previousEpoch |-> Greatest(EpochsIn(p, id) \ {newest}),
+         firstOffset   |-> -Greatest({-n : n \in BatchesOf(p, id, newest)}) - 1,
+         batches       |-> Cardinality(BatchesOf(p, id, newest)),
+         writtenTwice  |-> BatchesAgain(p, id, newest) # {}]
+
+LocalBumps ==
+    UNION {{LocalBump(p, id) : id \in {k \in DOMAIN appendedEpoch[p] : Cardinality(EpochsIn(p, k)) > 1}} :
+              p \in Partitions}
 
 -----------------------------------------------------------------------------
-\* What a producer was told is written, is written. (Who numbers anew inside an epoch is told so of a batch that the
-\* partition takes for another one.)
+INSTANCE IdempotentProducerRules WITH localBumps <- LocalBumps
+
+NoWriteAfterFenceProp            == [][NoWriteAfterFence]_vars
+NewEpochStartsAtSequenceZeroProp == [][NewEpochStartsAtSequenceZero]_vars
+NoSequenceGapProp                == [][NoSequenceGap]_vars
+NoSequenceResetProp              == [][NoSequenceReset]_vars
+
+\* No epoch is begun with records that an earlier one has.
+NoRecordsWrittenTwiceReach == LocalBumps = {}
+
+-----------------------------------------------------------------------------
+\* A record that was acknowledged is in the partition. (A client that numbers anew inside an epoch may have a batch
+\* acknowledged that the partition takes for another one.)
 AcknowledgedIsWritten ==
     \A r \in acknowledged : \E p \in Partitions : \E n \in DOMAIN log[p] : log[p][n].record = r
 

@@ -50,7 +50,7 @@ KeepsTheProposal ==
     /\ \A e \in endTxns : e.error = Kip890EndTxn(e)
 
 \* An instance is refused only when somebody else has had the transactional id since: another instance, or the
-\* coordinator for a fence. NoRetryFenced says it by the epochs in the log, this by who asked.
+\* coordinator for a fence. NoRetryFenced judges by the epochs in the log, this by who was given them.
 NobodyFencesItself == \A r \in initProducerIds : r.fenced \/ r.failed => bumpedBy # {r.request}
 
 \* The epoch that the coordinator takes to fence somebody is nobody's: no transaction begins in it.
@@ -74,11 +74,11 @@ NobodyIsStuck == Closed => Epoch < MaxEpoch \/ TransactionVersion < 2
 (* state at which they cut off what is due would hide it, or be mistaken   *)
 (* for a fault.                                                            *)
 (***************************************************************************)
-EndsSomething == TimeOut \/ Complete \/ \E p \in Partitions : WriteMarker(p)
+EndsSomething == ObservedTimeOut \/ ObservedComplete \/ \E p \in Partitions : ObservedWriteMarker(p)
 
 FairSpec ==
-    /\ Init
-    /\ [][EndsSomething \/ (Next /\ Bounded')]_vars
+    /\ ObservedInit
+    /\ [][EndsSomething \/ (ObservedNext /\ Bounded')]_observedVars
     /\ WF_vars(TimeOut)
     /\ WF_vars(Complete)
     /\ \A p \in Partitions : WF_vars(WriteMarker(p))

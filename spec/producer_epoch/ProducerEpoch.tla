@@ -6,10 +6,10 @@
 (*                                                                         *)
 (* Several instances of a producer share one transactional id: one of them *)
 (* is rightful, the others are zombies that do not know it. An instance    *)
-(* asks for an epoch when it starts (it says none), and again after an     *)
-(* error (it says its producer id and epoch). The answer may be lost; then *)
-(* it asks again, maybe another coordinator. The coordinator decides by    *)
-(* its rule (Rule, which follows from the constant Release):               *)
+(* asks for an epoch when it starts (it presents none), and again after an *)
+(* error (it presents its producer id and epoch). The answer may be lost;  *)
+(* then it asks again, maybe another coordinator. The coordinator decides  *)
+(* by its rule (Rule, which follows from the constant Release):            *)
 (*                                                                         *)
 (*   "kip_360"  the epoch before the last bump that its owner asked for,   *)
 (*              and the producer id before the last exhausted one, are in  *)
@@ -34,6 +34,9 @@
 (* is what KIP-360 is about; a batch may arrive long after its producer    *)
 (* gave it up (constant LateBatches), which is what KIP-890 is about.      *)
 (*                                                                         *)
+(* What logs show of all this, and what only properties speak of, is in    *)
+(* ProducerEpochObserved.                                                  *)
+(*                                                                         *)
 (* It follows TransactionCoordinator, TransactionMetadata and, for what a  *)
 (* partition knows, ProducerState. Idempotent producers without            *)
 (* transactional id are IdempotentProducer's. Left out: offsets in         *)
@@ -44,18 +47,11 @@
 (***************************************************************************)
 EXTENDS ProducerState, FiniteSets
 
-\* @typeAlias: held = {lastEpoch: Int, previousId: Int, nextId: Int};
+\* @typeAlias: memory = {lastEpoch: Int, previousId: Int, nextId: Int};
 \* @typeAlias: instance = {state: Str, id: Int, epoch: Int};
 \* @typeAlias: inFlight = {instance: INSTANCE, providedId: Int, providedEpoch: Int};
 \* @typeAlias: batch = {partition: PARTITION, id: Int, epoch: Int, first: Int, last: Int};
 \* @typeAlias: marker = {partition: PARTITION, id: Int, epoch: Int, type: Str, coordinatorEpoch: Int};
-\* @typeAlias: initProducerId = {request: INSTANCE, transactionalId: TRANSACTIONAL_ID, providedId: Int, providedEpoch: Int, granted: Bool, fenced: Bool, busy: Bool, failed: Bool, returnedId: Int, returnedEpoch: Int, known: Bool, status: Str, producerId: Int, producerEpoch: Int, lastEpoch: Int, previousId: Int, lastEpochHeld: Int, previousIdHeld: Int};
-\* @typeAlias: endTxn = {request: INSTANCE, transactionalId: TRANSACTIONAL_ID, apiVersion: Int, commit: Bool, providedId: Int, providedEpoch: Int, error: Str, returnedId: Int, returnedEpoch: Int, known: Bool, status: Str, producerId: Int, producerEpoch: Int, lastEpoch: Int, previousId: Int, previousIdHeld: Int, byAnother: Bool};
-\* @typeAlias: addPartitionsToTxn = {request: INSTANCE, transactionalId: TRANSACTIONAL_ID, partition: PARTITION, apiVersion: Int, verifyOnly: Bool, providedId: Int, providedEpoch: Int, error: Str, known: Bool, status: Str, producerId: Int, producerEpoch: Int, listed: Bool};
-\* @typeAlias: transactionMarker = {transactionalId: TRANSACTIONAL_ID, partition: PARTITION, producerId: Int, producerEpoch: Int, dueType: Str, completed: Bool, found: Int, wrong: Int, coordinatorEpoch: Int, markerCoordinatorEpoch: Int};
-\* @typeAlias: partitionTransaction = {partition: PARTITION, producerId: Int, producerEpoch: Int, firstOffset: Int, open: Bool, aborted: Bool, listed: Bool, indexed: Bool};
-\* @typeAlias: producerSnapshot = {partition: PARTITION, producerId: Int, snapshotOffset: Int, due: Bool, present: Bool, agrees: Bool};
-\* @typeAlias: localBump = {partition: PARTITION, producerId: Int, producerEpoch: Int, previousEpoch: Int, firstOffset: Int, batches: Int, writtenTwice: Bool};
 
 \* The transactional id that all instances use.
 \* @type: TRANSACTIONAL_ID;
@@ -96,18 +92,14 @@ CONSTANT VerifiedBefore
 \* @type: Bool;
 CONSTANT RepeatedMarkers
 
-\* TRUE: the answer to EndTxn may be lost, and its producer asks again; fenced producers ask, too. What is asked at the
-\* ends of transactions is observed. FALSE: nothing of this, for smaller models.
+\* TRUE: the answer to EndTxn may be lost, and its producer asks again; fenced producers ask, too. FALSE: nothing of
+\* this, for smaller models.
 \* @type: Bool;
 CONSTANT RepeatedEndTxns
 
 \* TRUE: the transactional id may expire between transactions (transactional.id.expiration.ms).
 \* @type: Bool;
 CONSTANT IdsExpire
-
-\* TRUE: partitions write snapshots of what they remember.
-\* @type: Bool;
-CONSTANT Snapshots
 
 \* How many records a batch may have.
 \* @type: Set(Int);
@@ -117,15 +109,11 @@ CONSTANT BatchSizes
 \* @type: Int;
 CONSTANT MaxEpoch
 
-\* How many epochs should be left before a producer id is exhausted.
-\* @type: Int;
-CONSTANT EpochReserve
-
 ASSUME Release \in {"kip_360", "kip_890", "3.9", "4.0", "4.1", "4.2", "4.3", "trunk"}
 ASSUME TransactionVersion \in {0, 1, 2} /\ (Release \in {"kip_360", "3.9"} => TransactionVersion < 2)
 ASSUME {KeepsState, ResetsSequences, VerifiedBefore} \subseteq BOOLEAN /\ (VerifiedBefore => Release # "kip_360")
-ASSUME {LateBatches, RepeatedMarkers, RepeatedEndTxns, IdsExpire, Snapshots} \subseteq BOOLEAN
-ASSUME MaxEpoch > 1 /\ EpochReserve \in Nat /\ MaxSequence > 0
+ASSUME {LateBatches, RepeatedMarkers, RepeatedEndTxns, IdsExpire} \subseteq BOOLEAN
+ASSUME MaxEpoch > 1 /\ MaxSequence > 0
 ASSUME BatchSizes \subseteq 1..MaxSequence
 
 \* The rule by which the coordinator decides, see above.
@@ -172,39 +160,6 @@ VARIABLE coordinatorEpoch
 VARIABLE transactionVersion
 
 (***************************************************************************)
-(* What was asked, and what came of it.                                    *)
-(***************************************************************************)
-
-\* The InitProducerId decided in the last step, with the state it met and the answer. Earlier ones are forgotten.
-\* @type: Set($initProducerId);
-VARIABLE initProducerIds
-
-\* The EndTxn that was answered in the last step, in the same way.
-\* @type: Set($endTxn);
-VARIABLE endTxns
-
-\* The AddPartitionsToTxn that was answered in the last step, in the same way.
-\* @type: Set($addPartitionsToTxn);
-VARIABLE addPartitionsToTxns
-
-\* The markers that are due for the transaction prepared last, one for each of its partitions.
-\* @type: Set($transactionMarker);
-VARIABLE transactionMarkers
-
-\* The transactions that are open in a partition's log, and the one that was ended in the last step.
-\* @type: Set($partitionTransaction);
-VARIABLE partitionTransactions
-
-\* The snapshot that was written in the last step: an element for each producer in the log.
-\* @type: Set($producerSnapshot);
-VARIABLE producerSnapshots
-
-\* The newest epoch of each producer in each partition, if the producer gave it to itself after another one there. None
-\* of a producer with a transactional id: see IdempotentProducer.
-\* @type: Set($localBump);
-VARIABLE localBumps
-
-(***************************************************************************)
 (* The rest of the coordinator.                                            *)
 (***************************************************************************)
 
@@ -212,17 +167,10 @@ VARIABLE localBumps
 \* @type: Int;
 VARIABLE term
 
-\* KIP-360: the epoch before the last bump that its owner asked for; -1 after a new instance or a fence.
-\* @type: Int;
-VARIABLE lastEpoch
-
-\* KIP-360: the producer id before the last exhausted one; -1 for none.
-\* @type: Int;
-VARIABLE previousId
-
-\* What this coordinator has of these two, and of the next producer id, in its memory.
-\* @type: $held;
-VARIABLE held
+\* What this coordinator remembers beside the record, -1 for none: the epoch before the last bump (KIP-360: one that its
+\* owner asked for), the producer id before, and the one after.
+\* @type: $memory;
+VARIABLE memory
 
 \* The partitions of the transaction.
 \* @type: Set(PARTITION);
@@ -239,10 +187,6 @@ VARIABLE lateMarkers
 \* The last producer id that was given out in the cluster.
 \* @type: Int;
 VARIABLE issuedIds
-
-\* Who was given the last new epoch: an instance; the empty set for a fence, which is the coordinator's own.
-\* @type: Set(INSTANCE);
-VARIABLE bumpedBy
 
 (***************************************************************************)
 (* The instances, the network, the partitions' memory.                     *)
@@ -275,14 +219,11 @@ VARIABLE lateBatches
 VARIABLE guards
 
 recordVars      == <<status, producerId, producerEpoch, nextProducerId, coordinatorEpoch, transactionVersion>>
-coordinatorVars == <<recordVars, term, lastEpoch, previousId, held, transactionPartitions, pendingMarkers, issuedIds,
-                     bumpedBy>>
+coordinatorVars == <<recordVars, term, memory, transactionPartitions, pendingMarkers, issuedIds>>
 partitionVars   == <<logVars, remembered, guards>>
 instanceVars    == <<instances, added, nextSequence>>
 networkVars     == <<requests, lateBatches, lateMarkers>>
-observedVars    == <<initProducerIds, endTxns, addPartitionsToTxns, transactionMarkers, partitionTransactions,
-                     producerSnapshots, localBumps>>
-vars            == <<coordinatorVars, partitionVars, instanceVars, networkVars, observedVars>>
+vars            == <<coordinatorVars, partitionVars, instanceVars, networkVars>>
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
@@ -314,114 +255,51 @@ Lists(p, id, epoch) ==
     /\ \/ Status = "Ongoing" /\ Epoch = epoch
        \/ Preparing /\ Epoch \in {epoch, epoch + 1}
 
-\* The coordinator has a transaction with p that it has not completed, and its marker will end what is open there: also
-\* what was left open at an earlier epoch.
-WillEnd(p, id, epoch) ==
-    /\ Id = id
-    /\ p \in transactionPartitions
-    /\ Status = "Ongoing" \/ Preparing
-    /\ Epoch >= epoch
-
------------------------------------------------------------------------------
-(***************************************************************************)
-(* The last conjunct of every action: what the logs show after it.         *)
-(***************************************************************************)
-
-\* The transaction of this producer that is open in p.
-OpenTransaction(p, id) ==
-    [partition |-> p, producerId |-> id, producerEpoch |-> appendedEpoch[p][id],
-     firstOffset |-> currentTxnFirstOffset[p][id], open |-> TRUE, aborted |-> FALSE,
-     listed |-> WillEnd(p, id, appendedEpoch[p][id]), indexed |-> FALSE]
-
-OpenTransactions ==
-    UNION {{OpenTransaction(p, id) : id \in {k \in DOMAIN appendedEpoch[p] : currentTxnFirstOffset[p][k] # -1}} :
-              p \in Partitions}
-
-\* `ended`: the transaction that this step ended in a partition.
-Observe(ended) ==
-    /\ partitionTransactions' = OpenTransactions' \cup ended
-    /\ endTxns' = {} /\ addPartitionsToTxns' = {}
-    /\ UNCHANGED localBumps
-
-\* An EndTxn as it was met and answered.
-ObserveEndTxn(met) ==
-    /\ partitionTransactions' = OpenTransactions'
-    /\ endTxns' = (IF RepeatedEndTxns THEN {met} ELSE {})
-    /\ addPartitionsToTxns' = {}
-    /\ UNCHANGED localBumps
-
-\* An AddPartitionsToTxn as it was met and answered.
-ObserveAddPartitionsToTxn(met) ==
-    /\ partitionTransactions' = OpenTransactions'
-    /\ endTxns' = {}
-    /\ addPartitionsToTxns' = (IF RepeatedEndTxns THEN {met} ELSE {})
-    /\ UNCHANGED localBumps
-
 -----------------------------------------------------------------------------
 Init ==
     /\ status = Empty /\ producerId = Empty /\ producerEpoch = Empty
     /\ nextProducerId = Empty /\ coordinatorEpoch = Empty /\ transactionVersion = Empty
     /\ term = 0
-    /\ lastEpoch = -1 /\ previousId = -1
-    /\ held = [lastEpoch |-> -1, previousId |-> -1, nextId |-> -1]
+    /\ memory = [lastEpoch |-> -1, previousId |-> -1, nextId |-> -1]
     /\ transactionPartitions = {} /\ pendingMarkers = {} /\ lateMarkers = {}
     /\ issuedIds = 0
-    /\ bumpedBy = {}
     /\ InitLogs /\ guards = {}
     /\ instances = [i \in Instances |-> [state |-> "new", id |-> -1, epoch |-> -1]]
     /\ added = [i \in Instances |-> {}]
     /\ nextSequence = [i \in Instances |-> [p \in Partitions |-> 0]]
     /\ requests = {} /\ lateBatches = {}
-    /\ initProducerIds = {} /\ endTxns = {} /\ addPartitionsToTxns = {}
-    /\ transactionMarkers = {} /\ partitionTransactions = {} /\ producerSnapshots = {} /\ localBumps = {}
 
-\* The coordinator epoch of what is written now.
-WritingTerm == term
-
-\* A record of the transactional id.
-Write(newStatus, id, epoch, next) ==
+\* The transactional id gets a record. Beside it the coordinator remembers the last epoch and the next producer id, and
+\* the previous producer id: by the proposal the one before an exhausted one, in a broker that of the record before,
+\* whatever that was.
+Write(newStatus, id, epoch, last, next) ==
     /\ status' = Only(newStatus)
     /\ producerId' = Only(id)
     /\ producerEpoch' = Only(epoch)
-    /\ nextProducerId' = Only(next)
-    /\ coordinatorEpoch' = Only(WritingTerm)
+    /\ nextProducerId' = Only(IF NextIdInLog THEN next ELSE -1)
+    /\ coordinatorEpoch' = Only(term)
     /\ transactionVersion' = Only(TransactionVersion)
-
-\* A broker's previous producer id is that of the record before the newest one, whatever that was.
-PreviousIdHeld(proposed) == IF Rule = "kip_360" THEN proposed ELSE Id
-
-\* What the coordinator keeps beside the record: in memory all, in the log what its rule says (see Failover). The last
-\* epoch is `last` as proposed, and `shipped` in a broker's memory.
-Keep(last, shipped, previous, next) ==
-    /\ lastEpoch' = last
-    /\ previousId' = previous
-    /\ held' = [lastEpoch  |-> IF Rule = "kip_360" THEN last ELSE shipped,
-                previousId |-> PreviousIdHeld(previous),
-                nextId     |-> next]
-
-\* A record that moves nothing.
-KeepAll ==
-    /\ held' = [held EXCEPT !.previousId = PreviousIdHeld(@)]
-    /\ UNCHANGED <<lastEpoch, previousId>>
+    /\ memory' = [lastEpoch  |-> last,
+                  previousId |-> IF Rule = "kip_360" /\ id = Id THEN memory.previousId ELSE Id,
+                  nextId     |-> next]
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
 (* InitProducerId.                                                         *)
 (***************************************************************************)
 
-\* An instance starts and asks for an epoch; it says none.
+\* An instance starts and asks for an epoch; it presents none.
 Start(i) ==
     \* enabling conditions
     /\ instances[i].state = "new"
     \* state changes
     /\ instances' = [instances EXCEPT ![i].state = "waiting"]
     /\ requests' = requests \cup {[instance |-> i, providedId |-> -1, providedEpoch |-> -1]}
-    /\ initProducerIds' = {} /\ producerSnapshots' = {}
-    /\ UNCHANGED <<coordinatorVars, partitionVars, added, nextSequence, lateBatches, lateMarkers, transactionMarkers>>
-    /\ Observe({})
+    /\ UNCHANGED <<coordinatorVars, partitionVars, added, nextSequence, lateBatches, lateMarkers>>
 
-\* After an error an instance asks for a new epoch; it says which one it has. Its transaction has been aborted: by
-\* itself, or by somebody else, of which it hears when a request is refused (KIP-588: a timeout is no reason to give up).
+\* After an error an instance asks for a new epoch; it presents the one it has. Its transaction has been aborted:
+\* by itself, or by somebody else, of which it hears when a request is refused (KIP-588: a timeout is no reason to give
+\* up).
 AskForBump(i) ==
     \* enabling conditions
     /\ \/ instances[i].state \in {"ready", "failing"}
@@ -431,34 +309,32 @@ AskForBump(i) ==
     /\ added' = [added EXCEPT ![i] = {}]
     /\ requests' = requests \cup
            {[instance |-> i, providedId |-> instances[i].id, providedEpoch |-> instances[i].epoch]}
-    /\ initProducerIds' = {} /\ producerSnapshots' = {}
-    /\ UNCHANGED <<coordinatorVars, partitionVars, nextSequence, lateBatches, lateMarkers, transactionMarkers>>
-    /\ Observe({})
+    /\ UNCHANGED <<coordinatorVars, partitionVars, nextSequence, lateBatches, lateMarkers>>
 
-SaysNone(q) == q.providedId = -1
+PresentsNone(q) == q.providedId = -1
 
-\* The request speaks of the current producer id, or of `previous` with its last epoch.
-Names(q, previous) == q.providedId = Id \/ (q.providedId = previous /\ Exhausted(q.providedEpoch))
+\* The request presents the current producer id, or the one before with its last epoch.
+PresentsId(q) == q.providedId = Id \/ (q.providedId = memory.previousId /\ Exhausted(q.providedEpoch))
 
 \* An answer that would give an epoch has to wait for the open transaction.
 Waiting(answer) == IF Status = "Ongoing" THEN "abort" ELSE IF Preparing THEN "busy" ELSE answer
 
-\* KIP-360: who asks is looked at first.
+\* KIP-360: the producer id and epoch of the request are compared first, then the status.
 DecideAsProposed(q) ==
-    IF ~Known \/ SaysNone(q) THEN Waiting("new")
-    ELSE IF ~Names(q, held.previousId) THEN "fenced"
+    IF ~Known \/ PresentsNone(q) THEN Waiting("new")
+    ELSE IF ~PresentsId(q) THEN "fenced"
     ELSE IF q.providedEpoch = Epoch THEN Waiting("new")
-    ELSE IF q.providedEpoch = held.lastEpoch THEN Waiting("same")
+    ELSE IF q.providedEpoch = memory.lastEpoch THEN Waiting("same")
     ELSE "fenced"
 
 \* TransactionCoordinator.prepareInitProducerIdTransit: the status is looked at before the epoch, and whether that is
 \* exhausted before it is compared.
 DecideAsShipped(q) ==
-    IF ~SaysNone(q) /\ Epoch # -1 /\ ~Names(q, held.previousId) THEN "fenced"
+    IF ~PresentsNone(q) /\ Epoch # -1 /\ ~PresentsId(q) THEN "fenced"
     ELSE IF ~Closed THEN Waiting("")
-    ELSE IF SaysNone(q) \/ Epoch = -1 \/ q.providedEpoch = Epoch THEN "new"
+    ELSE IF PresentsNone(q) \/ Epoch = -1 \/ q.providedEpoch = Epoch THEN "new"
     ELSE IF Exhausted(Epoch) THEN "failed"
-    ELSE IF q.providedEpoch = held.lastEpoch THEN "same"
+    ELSE IF q.providedEpoch = memory.lastEpoch THEN "same"
     ELSE "fenced"
 
 Decide(q) == IF Rule = "kip_360" THEN DecideAsProposed(q) ELSE DecideAsShipped(q)
@@ -467,39 +343,18 @@ Decide(q) == IF Rule = "kip_360" THEN DecideAsProposed(q) ELSE DecideAsShipped(q
 BumpedId    == IF ~Known \/ Exhausted(Epoch) THEN issuedIds + 1 ELSE Id
 BumpedEpoch == IF ~Known \/ Exhausted(Epoch) THEN 0 ELSE Epoch + 1
 
-\* The last epoch after a bump that q asked for. Who says another epoch than the current one is not its owner.
-LastEpochAfter(q) == IF SaysNone(q) \/ q.providedEpoch # Epoch THEN -1 ELSE Epoch
+\* The last epoch after a bump that q asked for: none unless q presents the current epoch, as its owner does.
+LastEpochAfter(q) == IF PresentsNone(q) \/ q.providedEpoch # Epoch THEN -1 ELSE Epoch
 
-\* The request as it was met and answered.
-Meeting(q, answer, id, epoch) ==
-    [request         |-> q.instance,
-     transactionalId |-> TransactionalId,
-     providedId      |-> q.providedId,
-     providedEpoch   |-> q.providedEpoch,
-     granted         |-> answer \in {"new", "same"},
-     fenced          |-> answer = "fenced",
-     busy            |-> answer \in {"busy", "abort"},
-     failed          |-> answer = "failed",
-     returnedId      |-> id,
-     returnedEpoch   |-> epoch,
-     known           |-> Known,
-     status          |-> Status,
-     producerId      |-> Id,
-     producerEpoch   |-> Epoch,
-     lastEpoch       |-> lastEpoch,
-     previousId      |-> previousId,
-     lastEpochHeld   |-> held.lastEpoch,
-     previousIdHeld  |-> held.previousId]
-
-\* With a new epoch sequences begin at 0.
-FirstSequences(i) == [p \in Partitions |-> 0]
+\* TransactionManager.resetSequenceNumbers: with a new epoch sequences begin at 0.
+ResetSequenceNumbers(i) == nextSequence' = [nextSequence EXCEPT ![i] = [p \in Partitions |-> 0]]
 
 \* The answer reaches its instance, or is lost and asked for again.
 Grant(q, id, epoch) ==
     \/ UNCHANGED <<instances, added, nextSequence, requests>>
     \/ /\ instances' = [instances EXCEPT ![q.instance] = [state |-> "ready", id |-> id, epoch |-> epoch]]
        /\ added' = [added EXCEPT ![q.instance] = {}]
-       /\ nextSequence' = [nextSequence EXCEPT ![q.instance] = FirstSequences(q.instance)]
+       /\ ResetSequenceNumbers(q.instance)
        /\ requests' = requests \ {q}
 
 \* A new epoch, or a new producer id at epoch 0.
@@ -508,18 +363,10 @@ GrantNewEpoch(q) ==
     /\ q \in requests
     /\ Decide(q) = "new"
     \* state changes
-    /\ Write("Empty", BumpedId, BumpedEpoch, -1)
-    /\ Keep(LastEpochAfter(q), LastEpochAfter(q), IF ~Known THEN -1 ELSE IF Exhausted(Epoch) THEN Id ELSE previousId, -1)
+    /\ Write("Empty", BumpedId, BumpedEpoch, LastEpochAfter(q), -1)
     /\ issuedIds' = IF BumpedId = Id THEN issuedIds ELSE BumpedId
-    /\ bumpedBy' = {q.instance}
     /\ Grant(q, BumpedId, BumpedEpoch)
-    /\ initProducerIds' = {Meeting(q, "new", BumpedId, BumpedEpoch)} /\ producerSnapshots' = {}
-    /\ UNCHANGED <<term, transactionPartitions, pendingMarkers, partitionVars, lateBatches, lateMarkers,
-                   transactionMarkers>>
-    /\ Observe({})
-
-\* What a retry returns.
-RetriedEpoch == Epoch
+    /\ UNCHANGED <<term, transactionPartitions, pendingMarkers, partitionVars, lateBatches, lateMarkers>>
 
 \* A retry: the epoch that was given before.
 GrantSameEpoch(q) ==
@@ -527,13 +374,9 @@ GrantSameEpoch(q) ==
     /\ q \in requests
     /\ Decide(q) = "same"
     \* state changes
-    /\ Write("Empty", Id, RetriedEpoch, -1)
-    /\ KeepAll
-    /\ Grant(q, Id, RetriedEpoch)
-    /\ initProducerIds' = {Meeting(q, "same", Id, RetriedEpoch)} /\ producerSnapshots' = {}
-    /\ UNCHANGED <<term, issuedIds, bumpedBy, transactionPartitions, pendingMarkers, partitionVars, lateBatches,
-                   lateMarkers, transactionMarkers>>
-    /\ Observe({})
+    /\ Write("Empty", Id, Epoch, memory.lastEpoch, -1)
+    /\ Grant(q, Id, Epoch)
+    /\ UNCHANGED <<term, issuedIds, transactionPartitions, pendingMarkers, partitionVars, lateBatches, lateMarkers>>
 
 \* PRODUCER_FENCED (INVALID_PRODUCER_EPOCH in the proposal), or UNKNOWN_SERVER_ERROR: fatal for the instance.
 Refuse(q) ==
@@ -543,9 +386,7 @@ Refuse(q) ==
     \* state changes
     /\ instances' = [instances EXCEPT ![q.instance].state = "fenced"]
     /\ requests' = requests \ {q}
-    /\ initProducerIds' = {Meeting(q, Decide(q), -1, -1)} /\ producerSnapshots' = {}
-    /\ UNCHANGED <<coordinatorVars, partitionVars, added, nextSequence, lateBatches, lateMarkers, transactionMarkers>>
-    /\ Observe({})
+    /\ UNCHANGED <<coordinatorVars, partitionVars, added, nextSequence, lateBatches, lateMarkers>>
 
 \* CONCURRENT_TRANSACTIONS: the instance asks again.
 LetWait(q) ==
@@ -553,45 +394,35 @@ LetWait(q) ==
     /\ q \in requests
     /\ Decide(q) = "busy"
     \* state changes
-    /\ initProducerIds' = {Meeting(q, "busy", -1, -1)} /\ producerSnapshots' = {}
-    /\ UNCHANGED <<coordinatorVars, partitionVars, instanceVars, networkVars, transactionMarkers>>
-    /\ Observe({})
+    /\ UNCHANGED vars
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
 (* The end of a transaction.                                               *)
 (***************************************************************************)
 
-\* The markers that are due in the partitions of the transaction.
-Due(id, epoch, type) ==
-    {[transactionalId |-> TransactionalId, partition |-> p, producerId |-> id, producerEpoch |-> epoch,
-      dueType |-> type, completed |-> FALSE, found |-> 0, wrong |-> 0, coordinatorEpoch |-> term,
-      markerCoordinatorEpoch |-> -1] : p \in transactionPartitions}
-
 \* Under transaction version 2 the producer id that follows one whose last epoch is used up; -1 for none.
 NextId(epoch) == IF TransactionVersion = 2 /\ epoch = MaxEpoch THEN issuedIds + 1 ELSE -1
-
-\* What of it the record has.
-RecordedNextId(next) == IF NextIdInLog THEN next ELSE -1
 
 \* The epoch at which a transaction is prepared that its producer ends; one that is fenced always moves.
 PreparedEpoch == IF TransactionVersion = 2 THEN Epoch + 1 ELSE Epoch
 FencedEpoch   == Epoch + 1
 
 \* TransactionMetadata.prepareAbortOrCommit: what a broker remembers as the last epoch when it ends a transaction on its
-\* own. Under transaction version 2 that is the epoch of whoever is fenced, as if he had asked for the bump.
-LastEpochOfFence == IF TransactionVersion = 2 THEN Epoch ELSE -1
+\* own. Under transaction version 2 that is the epoch of the producer that is fenced, as if it had asked for the bump.
+\* By the proposal it is `asked`: the epoch of the owner, if that asked for the bump.
+LastEpochOfFence(asked) ==
+    IF Rule = "kip_360" THEN asked
+    ELSE IF TransactionVersion = 2 THEN Epoch ELSE -1
 
 \* The next producer id when the coordinator ends a transaction on its own: before 4.3 it takes none.
 NextIdOfFence == IF NextIdInLog THEN NextId(FencedEpoch) ELSE -1
 
 \* PrepareCommit or PrepareAbort is written; from here on the outcome is certain.
-Prepare(newStatus, epoch, last, shipped, next) ==
-    /\ Write(newStatus, Id, epoch, RecordedNextId(next))
-    /\ Keep(last, shipped, previousId, next)
+Prepare(newStatus, epoch, last, next) ==
+    /\ Write(newStatus, Id, epoch, last, next)
     /\ issuedIds' = IF next # -1 THEN next ELSE issuedIds
     /\ pendingMarkers' = transactionPartitions
-    /\ transactionMarkers' = Due(Id, epoch, IF newStatus = "PrepareCommit" THEN "COMMIT" ELSE "ABORT")
     /\ UNCHANGED <<term, transactionPartitions>>
 
 \* A request for an epoch meets an open transaction: it is aborted at an epoch of the coordinator's own. Under KIP-360 a
@@ -601,31 +432,24 @@ AbortForInit(q) ==
     /\ q \in requests
     /\ Decide(q) = "abort"
     \* state changes
-    /\ Prepare("PrepareAbort", FencedEpoch, LastEpochAfter(q), LastEpochOfFence, NextIdOfFence)
-    /\ bumpedBy' = {}
-    /\ initProducerIds' = {Meeting(q, "abort", -1, -1)} /\ producerSnapshots' = {}
+    /\ Prepare("PrepareAbort", FencedEpoch, LastEpochOfFence(LastEpochAfter(q)), NextIdOfFence)
     /\ UNCHANGED <<partitionVars, instanceVars, networkVars>>
-    /\ Observe({})
 
 \* The transaction was open for too long.
 TimeOut ==
     \* enabling conditions
     /\ Status = "Ongoing"
     \* state changes
-    /\ Prepare("PrepareAbort", FencedEpoch, -1, LastEpochOfFence, NextIdOfFence)
-    /\ bumpedBy' = {}
-    /\ initProducerIds' = {} /\ producerSnapshots' = {}
+    /\ Prepare("PrepareAbort", FencedEpoch, LastEpochOfFence(-1), NextIdOfFence)
     /\ UNCHANGED <<partitionVars, instanceVars, networkVars>>
-    /\ Observe({})
 
-\* The epoch that the answer to EndTxn brings the producer under transaction version 2.
-After(i) ==
+\* The producer id and epoch after an EndTxn that is answered NONE. Under transaction version 2 they are in the answer:
+\* the next ones if this EndTxn ends the transaction, the current ones if it was sent again.
+AfterEndTxn(i) ==
     IF TransactionVersion < 2 THEN [id |-> instances[i].id, epoch |-> instances[i].epoch]
+    ELSE IF ~Current(i) THEN [id |-> Id, epoch |-> Epoch]
     ELSE IF NextId(PreparedEpoch) # -1 THEN [id |-> NextId(PreparedEpoch), epoch |-> 0]
     ELSE [id |-> Id, epoch |-> PreparedEpoch]
-
-\* From version 5 on EndTxn moves the epoch.
-EndTxnVersion == IF TransactionVersion = 2 THEN 5 ELSE 4
 
 \* The transaction has the end that is asked for.
 HasEnd(commit) ==
@@ -633,18 +457,18 @@ HasEnd(commit) ==
 
 \* KIP-890: the epoch before the last end of a transaction may end it again, alike.
 DecideEndTxnAsProposed(id, epoch, commit) ==
-    IF ~Known \/ ~(id = Id \/ (id = held.previousId /\ Exhausted(epoch))) THEN "INVALID_PRODUCER_ID_MAPPING"
+    IF ~Known \/ ~(id = Id \/ (id = memory.previousId /\ Exhausted(epoch))) THEN "INVALID_PRODUCER_ID_MAPPING"
     ELSE IF id = Id /\ epoch = Epoch
     THEN IF Status = "Ongoing" THEN "NONE"
          ELSE IF ~HasEnd(commit) THEN "INVALID_TXN_STATE"
          ELSE IF Preparing THEN "CONCURRENT_TRANSACTIONS" ELSE "NONE"
-    ELSE IF TransactionVersion < 2 \/ epoch # held.lastEpoch \/ Status \in {"Empty", "Ongoing"} THEN "PRODUCER_FENCED"
+    ELSE IF TransactionVersion < 2 \/ epoch # memory.lastEpoch \/ Status \in {"Empty", "Ongoing"} THEN "PRODUCER_FENCED"
     ELSE IF HasEnd(commit) THEN "NONE" ELSE "INVALID_TXN_STATE"
 
 \* TransactionCoordinator.endTransaction: the epoch before the current one may end again what has ended, whoever ended
-\* it. Whoever has the current one may abort what is not there.
+\* it. The current one may abort what is not there.
 DecideEndTxnAsShipped(id, epoch, commit) ==
-    LET overflow == TransactionVersion = 2 /\ id = held.previousId /\ epoch = MaxEpoch - 1 /\ Epoch = 0
+    LET overflow == TransactionVersion = 2 /\ id = memory.previousId /\ epoch = MaxEpoch - 1 /\ Epoch = 0
         again    == TransactionVersion = 2 /\ (epoch + 1 = Epoch \/ overflow)
     IN  IF ~Known \/ (id # Id /\ ~overflow) THEN "INVALID_PRODUCER_ID_MAPPING"
         ELSE IF \/ Status \in {"Empty", "Ongoing"} /\ epoch # Epoch
@@ -660,46 +484,31 @@ DecideEndTxn(i, commit) ==
     IF Rule = "kip_360" THEN DecideEndTxnAsProposed(instances[i].id, instances[i].epoch, commit)
     ELSE DecideEndTxnAsShipped(instances[i].id, instances[i].epoch, commit)
 
-\* Another instance has the producer id and epoch of this one.
-HeldByAnother(i) ==
-    \E j \in Instances \ {i} : instances[j].id = instances[i].id /\ instances[j].epoch = instances[i].epoch
+\* The answer NONE reaches its instance, which is in this state from then on.
+TakeEndTxnAnswer(i, state) ==
+    /\ instances' = [instances EXCEPT ![i] =
+                         [state |-> state, id |-> AfterEndTxn(i).id, epoch |-> AfterEndTxn(i).epoch]]
+    /\ IF TransactionVersion = 2 THEN ResetSequenceNumbers(i) ELSE UNCHANGED nextSequence
 
-\* An EndTxn as it was met and answered; under transaction version 2 the answer has an epoch.
-MeetingOfEndTxn(i, commit, error, id, epoch) ==
-    LET given == error = "NONE" /\ TransactionVersion = 2
-    IN  [request |-> i, transactionalId |-> TransactionalId, apiVersion |-> EndTxnVersion, commit |-> commit,
-         providedId |-> instances[i].id, providedEpoch |-> instances[i].epoch,
-         error |-> error, returnedId |-> IF given THEN id ELSE -1, returnedEpoch |-> IF given THEN epoch ELSE -1,
-         known |-> Known, status |-> Status, producerId |-> Id, producerEpoch |-> Epoch,
-         lastEpoch |-> lastEpoch, previousId |-> previousId, previousIdHeld |-> held.previousId,
-         byAnother |-> HeldByAnother(i)]
-
-\* The answer to EndTxn reaches its instance, or is lost and asked for again.
-Answered(i, commit, state, id, epoch) ==
-    \/ /\ instances' = [instances EXCEPT ![i] = [state |-> state, id |-> id, epoch |-> epoch]]
-       /\ nextSequence' = [nextSequence EXCEPT ![i] = IF TransactionVersion = 2 THEN FirstSequences(i) ELSE @]
+\* It does, or it is lost and asked for again.
+AnswerEndTxn(i, commit, state) ==
+    \/ TakeEndTxnAnswer(i, state)
     \/ /\ RepeatedEndTxns
        /\ instances' = [instances EXCEPT ![i].state = IF commit THEN "committing" ELSE "aborting"]
        /\ UNCHANGED nextSequence
 
 \* The producer commits or aborts. A failed one aborts and then needs an epoch; under transaction version 2 it has one.
-EndTxn(i, commit) ==
+EndTransaction(i, commit) ==
     \* enabling conditions
     /\ instances[i].state \in (IF commit THEN {"open"} ELSE {"open", "failed"})
     /\ Current(i)
     /\ Status = "Ongoing"
     \* state changes
     /\ Prepare(IF commit THEN "PrepareCommit" ELSE "PrepareAbort", PreparedEpoch,
-               IF TransactionVersion = 2 THEN Epoch ELSE lastEpoch,
-               IF TransactionVersion = 2 THEN Epoch ELSE held.lastEpoch,
-               NextId(PreparedEpoch))
-    /\ bumpedBy' = IF TransactionVersion = 2 THEN {i} ELSE bumpedBy
-    /\ Answered(i, commit, IF instances[i].state = "failed" /\ TransactionVersion < 2 THEN "failing" ELSE "ready",
-                After(i).id, After(i).epoch)
+               IF TransactionVersion = 2 THEN Epoch ELSE memory.lastEpoch, NextId(PreparedEpoch))
+    /\ AnswerEndTxn(i, commit, IF instances[i].state = "failed" /\ TransactionVersion < 2 THEN "failing" ELSE "ready")
     /\ added' = [added EXCEPT ![i] = {}]
-    /\ initProducerIds' = {} /\ producerSnapshots' = {}
     /\ UNCHANGED <<partitionVars, networkVars>>
-    /\ ObserveEndTxn(MeetingOfEndTxn(i, commit, "NONE", After(i).id, After(i).epoch))
 
 \* Under transaction version 2 a producer may abort although the coordinator lists no partition: none of its batches was
 \* verified. That, too, takes an epoch, and no marker is due. (The proposal knows nothing of it.)
@@ -710,12 +519,9 @@ EndWithoutPartitions(i) ==
     /\ Current(i)
     /\ Closed
     \* state changes
-    /\ Prepare("PrepareAbort", PreparedEpoch, Epoch, Epoch, NextId(PreparedEpoch))
-    /\ bumpedBy' = {i}
-    /\ Answered(i, FALSE, "ready", After(i).id, After(i).epoch)
-    /\ initProducerIds' = {} /\ producerSnapshots' = {}
+    /\ Prepare("PrepareAbort", PreparedEpoch, Epoch, NextId(PreparedEpoch))
+    /\ AnswerEndTxn(i, FALSE, "ready")
     /\ UNCHANGED <<partitionVars, networkVars, added>>
-    /\ ObserveEndTxn(MeetingOfEndTxn(i, FALSE, "NONE", After(i).id, After(i).epoch))
 
 \* An EndTxn that ends nothing: it is sent again, or its producer has been fenced meanwhile. Only when it is answered
 \* NONE does its producer change: under transaction version 2 it takes the epoch that it is given.
@@ -726,37 +532,26 @@ EndTxnAgain(i, commit) ==
     /\ ~(Current(i) /\ Status = "Ongoing")
     \* state changes
     /\ IF DecideEndTxn(i, commit) # "NONE" THEN UNCHANGED instanceVars
-       ELSE /\ instances' = [instances EXCEPT ![i] =
-                   [state |-> IF ~commit /\ TransactionVersion < 2 THEN "failing" ELSE "ready",
-                    id |-> IF TransactionVersion = 2 THEN Id ELSE @.id,
-                    epoch |-> IF TransactionVersion = 2 THEN Epoch ELSE @.epoch]]
+       ELSE /\ TakeEndTxnAnswer(i, IF ~commit /\ TransactionVersion < 2 THEN "failing" ELSE "ready")
             /\ added' = [added EXCEPT ![i] = {}]
-            /\ nextSequence' = [nextSequence EXCEPT ![i] = IF TransactionVersion = 2 THEN FirstSequences(i) ELSE @]
-    /\ initProducerIds' = {} /\ producerSnapshots' = {}
-    /\ UNCHANGED <<coordinatorVars, partitionVars, networkVars, transactionMarkers>>
-    /\ ObserveEndTxn(MeetingOfEndTxn(i, commit, DecideEndTxn(i, commit), Id, Epoch))
+    /\ UNCHANGED <<coordinatorVars, partitionVars, networkVars>>
 
 \* The status after the markers.
 CompletedStatus == IF Status = "PrepareCommit" THEN "CompleteCommit" ELSE "CompleteAbort"
 
-\* Nothing is left to be written to partitions.
-AllAcknowledged == pendingMarkers = {}
-
-\* Every marker is acknowledged. Under transaction version 2 an exhausted producer id is replaced here.
-Complete ==
-    \* enabling conditions
-    /\ Preparing
-    /\ AllAcknowledged
-    \* state changes
-    /\ IF held.nextId = -1
-       THEN Write(CompletedStatus, Id, Epoch, -1) /\ KeepAll
-       ELSE Write(CompletedStatus, held.nextId, 0, -1) /\ Keep(lastEpoch, held.lastEpoch, Id, -1)
+\* TransactionMetadata.prepareComplete: under transaction version 2 an exhausted producer id is replaced here.
+PrepareComplete ==
+    /\ IF memory.nextId = -1 THEN Write(CompletedStatus, Id, Epoch, memory.lastEpoch, -1)
+       ELSE Write(CompletedStatus, memory.nextId, 0, memory.lastEpoch, -1)
     /\ transactionPartitions' = {}
-    /\ transactionMarkers' = {[m EXCEPT !.completed = TRUE] : m \in transactionMarkers}
-    /\ initProducerIds' = {} /\ producerSnapshots' = {}
     /\ pendingMarkers' = {}
-    /\ UNCHANGED <<term, issuedIds, bumpedBy, partitionVars, instanceVars, networkVars>>
-    /\ Observe({})
+    /\ UNCHANGED <<term, issuedIds, partitionVars, instanceVars, networkVars>>
+
+\* Every marker is acknowledged.
+Complete ==
+    /\ Preparing
+    /\ pendingMarkers = {}
+    /\ PrepareComplete
 
 \* The transactional id expires: its record is deleted.
 Expire ==
@@ -767,12 +562,8 @@ Expire ==
     \* state changes
     /\ status' = Empty /\ producerId' = Empty /\ producerEpoch' = Empty
     /\ nextProducerId' = Empty /\ coordinatorEpoch' = Empty /\ transactionVersion' = Empty
-    /\ Keep(-1, -1, -1, -1)
-    /\ bumpedBy' = {}
-    /\ initProducerIds' = {} /\ producerSnapshots' = {}
+    /\ memory' = [lastEpoch |-> -1, previousId |-> -1, nextId |-> -1]
     /\ UNCHANGED <<term, issuedIds, transactionPartitions, pendingMarkers, partitionVars, instanceVars, networkVars>>
-    /\ UNCHANGED transactionMarkers
-    /\ Observe({})
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
@@ -786,21 +577,18 @@ Marker(p) ==
 
 \* What a coordinator that loads the log knows.
 Loaded ==
-    [lastEpoch  |-> IF LastEpochInLog THEN held.lastEpoch ELSE -1,
-     previousId |-> IF NextIdInLog THEN held.previousId ELSE -1,
+    [lastEpoch  |-> IF LastEpochInLog THEN memory.lastEpoch ELSE -1,
+     previousId |-> IF NextIdInLog THEN memory.previousId ELSE -1,
      nextId     |-> IF Known /\ NextIdInLog THEN nextProducerId[TransactionalId] ELSE -1]
 
 \* Another broker becomes the coordinator. It loads the log, and writes the markers of a prepared transaction again;
 \* those that its predecessor had sent may arrive still.
 Failover ==
     /\ term' = term + 1
-    /\ held' = Loaded
+    /\ memory' = Loaded
     /\ pendingMarkers' = IF Preparing THEN transactionPartitions ELSE {}
     /\ lateMarkers' = lateMarkers \cup {Marker(p) : p \in pendingMarkers}
-    /\ initProducerIds' = {} /\ producerSnapshots' = {}
-    /\ UNCHANGED <<recordVars, lastEpoch, previousId, transactionPartitions, issuedIds, bumpedBy, partitionVars,
-                   instanceVars, requests, lateBatches, transactionMarkers>>
-    /\ Observe({})
+    /\ UNCHANGED <<recordVars, transactionPartitions, issuedIds, partitionVars, instanceVars, requests, lateBatches>>
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
@@ -814,14 +602,6 @@ DecideAddPartition(i) ==
     ELSE IF Preparing THEN "CONCURRENT_TRANSACTIONS"
     ELSE "NONE"
 
-\* Up to version 3 producers send AddPartitionsToTxn, later ones are brokers'.
-MeetingOfAddPartition(i, p, error) ==
-    [request |-> i, transactionalId |-> TransactionalId, partition |-> p,
-     apiVersion |-> IF TransactionVersion = 2 THEN 5 ELSE 3, verifyOnly |-> FALSE,
-     providedId |-> instances[i].id, providedEpoch |-> instances[i].epoch, error |-> error,
-     known |-> Known, status |-> Status, producerId |-> Id, producerEpoch |-> Epoch,
-     listed |-> p \in transactionPartitions]
-
 \* A partition is added to the transaction, which begins with the first: by the client, and under transaction version
 \* 2 by the partition's broker when a batch arrives.
 AddPartition(i, p) ==
@@ -830,15 +610,11 @@ AddPartition(i, p) ==
     /\ p \notin added[i]
     /\ DecideAddPartition(i) = "NONE"
     \* state changes
-    /\ Write("Ongoing", Id, Epoch, -1)
-    /\ KeepAll
+    /\ Write("Ongoing", Id, Epoch, memory.lastEpoch, -1)
     /\ transactionPartitions' = transactionPartitions \cup {p}
     /\ instances' = [instances EXCEPT ![i].state = "open"]
     /\ added' = [added EXCEPT ![i] = @ \cup {p}]
-    /\ initProducerIds' = {} /\ producerSnapshots' = {}
-    /\ UNCHANGED <<term, pendingMarkers, issuedIds, bumpedBy, partitionVars, nextSequence, networkVars,
-                   transactionMarkers>>
-    /\ ObserveAddPartitionsToTxn(MeetingOfAddPartition(i, p, "NONE"))
+    /\ UNCHANGED <<term, pendingMarkers, issuedIds, partitionVars, nextSequence, networkVars>>
 
 \* It is not: its producer has been fenced, or the transaction before is ending.
 AddPartitionRefused(i, p) ==
@@ -848,15 +624,13 @@ AddPartitionRefused(i, p) ==
     /\ p \notin added[i]
     /\ DecideAddPartition(i) # "NONE"
     \* state changes
-    /\ initProducerIds' = {} /\ producerSnapshots' = {}
-    /\ UNCHANGED <<coordinatorVars, partitionVars, instanceVars, networkVars, transactionMarkers>>
-    /\ ObserveAddPartitionsToTxn(MeetingOfAddPartition(i, p, DecideAddPartition(i)))
+    /\ UNCHANGED vars
 
 \* The epoch and sequence of a batch against what the partition remembers.
 InSequence(b) ==
     IF Remembers(b.partition, b.id) THEN Follows(b) ELSE ResetsSequences \/ TransactionVersion = 2 => b.first = 0
 
-\* A transaction is open in the partition, or the coordinator has just said that it may be opened.
+\* A transaction is open in the partition, or the coordinator has just let it be opened.
 Verified(b) ==
     \/ ~Verification
     \/ Remembers(b.partition, b.id) /\ currentTxnFirstOffset[b.partition][b.id] # -1
@@ -870,21 +644,18 @@ AcceptsGuarded(b) ==
     /\ \/ Remembers(b.partition, b.id) /\ currentTxnFirstOffset[b.partition][b.id] # -1
        \/ b \in guards
 
-\* The guards that are left when this producer has a batch or a marker in the partition: none of its own.
-GuardsAfter(p, id) == {b \in guards : b.partition # p \/ b.id # id}
+\* ProducerStateManager.clearVerificationStateEntry: the producer has a batch or a marker in the partition.
+ClearVerificationStateEntry(p, id) == guards' = {b \in guards : b.partition # p \/ b.id # id}
 
 Append(b) ==
     LET open == Before(currentTxnFirstOffset, b.partition, b.id)
     IN  /\ AppendBatch(b, IF open = -1 THEN logEnd[b.partition] ELSE open)
-        /\ guards' = GuardsAfter(b.partition, b.id)
+        /\ ClearVerificationStateEntry(b.partition, b.id)
 
 \* The next batch of i for p.
 Batch(i, p, size) ==
     [partition |-> p, id |-> instances[i].id, epoch |-> instances[i].epoch, first |-> nextSequence[i][p],
      last |-> Advanced(nextSequence[i][p], size - 1)]
-
-\* The sequence after a batch of this size was sent.
-SequenceAfterBatch(i, p, size) == Advanced(nextSequence[i][p], size)
 
 \* A batch is sent and appended. A fenced instance goes on sending for as long as it believes in its transaction.
 Produce(i, p, size) ==
@@ -894,13 +665,8 @@ Produce(i, p, size) ==
     /\ Accepts(Batch(i, p, size))
     \* state changes
     /\ Append(Batch(i, p, size))
-    /\ nextSequence' = [nextSequence EXCEPT ![i][p] = SequenceAfterBatch(i, p, size)]
-    /\ initProducerIds' = {} /\ producerSnapshots' = {}
-    /\ UNCHANGED <<coordinatorVars, instances, added, networkVars, transactionMarkers>>
-    /\ Observe({})
-
-\* The state of an instance that has lost a batch.
-AfterLostBatch == "failed"
+    /\ nextSequence' = [nextSequence EXCEPT ![i][p] = Advanced(@, size)]
+    /\ UNCHANGED <<coordinatorVars, instances, added, networkVars>>
 
 \* A batch is sent, and its producer waits in vain. The transaction can only be aborted.
 GiveUpBatch(i, p, size) ==
@@ -910,11 +676,9 @@ GiveUpBatch(i, p, size) ==
     /\ p \in added[i]
     \* state changes
     /\ lateBatches' = lateBatches \cup {Batch(i, p, size)}
-    /\ instances' = [instances EXCEPT ![i].state = AfterLostBatch]
-    /\ nextSequence' = [nextSequence EXCEPT ![i][p] = SequenceAfterBatch(i, p, size)]
-    /\ initProducerIds' = {} /\ producerSnapshots' = {}
-    /\ UNCHANGED <<coordinatorVars, partitionVars, added, requests, lateMarkers, transactionMarkers>>
-    /\ Observe({})
+    /\ instances' = [instances EXCEPT ![i].state = "failed"]
+    /\ nextSequence' = [nextSequence EXCEPT ![i][p] = Advanced(@, size)]
+    /\ UNCHANGED <<coordinatorVars, partitionVars, added, requests, lateMarkers>>
 
 \* It arrives after all, and the partition asks the coordinator for it.
 Verify(b) ==
@@ -924,9 +688,7 @@ Verify(b) ==
     /\ Verified(b)
     \* state changes
     /\ guards' = guards \cup {b}
-    /\ initProducerIds' = {} /\ producerSnapshots' = {}
-    /\ UNCHANGED <<coordinatorVars, logVars, remembered, instanceVars, networkVars, transactionMarkers>>
-    /\ Observe({})
+    /\ UNCHANGED <<coordinatorVars, logVars, remembered, instanceVars, networkVars>>
 
 \* It is appended. What is refused changes nothing.
 ArriveLate(b) ==
@@ -936,9 +698,7 @@ ArriveLate(b) ==
     \* state changes
     /\ Append(b)
     /\ lateBatches' = lateBatches \ {b}
-    /\ initProducerIds' = {} /\ producerSnapshots' = {}
-    /\ UNCHANGED <<coordinatorVars, instanceVars, requests, lateMarkers, transactionMarkers>>
-    /\ Observe({})
+    /\ UNCHANGED <<coordinatorVars, instanceVars, requests, lateMarkers>>
 
 \* The partition forgets a producer that has no open transaction.
 Forget(p, id) ==
@@ -948,9 +708,7 @@ Forget(p, id) ==
     /\ currentTxnFirstOffset[p][id] = -1
     \* state changes
     /\ remembered' = [remembered EXCEPT ![p] = @ \ {id}]
-    /\ initProducerIds' = {} /\ producerSnapshots' = {}
-    /\ UNCHANGED <<coordinatorVars, logVars, guards, instanceVars, networkVars, transactionMarkers>>
-    /\ Observe({})
+    /\ UNCHANGED <<coordinatorVars, logVars, guards, instanceVars, networkVars>>
 
 \* UNKNOWN_PRODUCER_ID: an old client begins again at sequence 0.
 ResetSequence(i, p) ==
@@ -961,25 +719,7 @@ ResetSequence(i, p) ==
     /\ nextSequence[i][p] # 0
     \* state changes
     /\ nextSequence' = [nextSequence EXCEPT ![i][p] = 0]
-    /\ initProducerIds' = {} /\ producerSnapshots' = {}
-    /\ UNCHANGED <<coordinatorVars, partitionVars, instances, added, networkVars, transactionMarkers>>
-    /\ Observe({})
-
-\* What a snapshot has of a producer: whether it is there, and as the log has it.
-InSnapshot(p, id)     == Remembers(p, id)
-SnapshotAgrees(p, id) == InSnapshot(p, id)
-
-\* The partition writes a snapshot: a segment is rolled, or the broker shuts down.
-TakeSnapshot(p) ==
-    \* enabling conditions
-    /\ Snapshots
-    \* state changes
-    /\ producerSnapshots' =
-           {[partition |-> p, producerId |-> id, snapshotOffset |-> logEnd[p], due |-> TRUE,
-             present |-> InSnapshot(p, id), agrees |-> SnapshotAgrees(p, id)] : id \in DOMAIN appendedEpoch[p]}
-    /\ initProducerIds' = {}
-    /\ UNCHANGED <<coordinatorVars, partitionVars, instanceVars, networkVars, transactionMarkers>>
-    /\ Observe({})
+    /\ UNCHANGED <<coordinatorVars, partitionVars, instances, added, networkVars>>
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
@@ -996,24 +736,6 @@ AcceptsMarker(m) ==
         IN  /\ m.coordinatorEpoch >= markerCoordinatorEpoch[m.partition][m.id]
             /\ IF TransactionVersion = 2 /\ StrictMarkers THEN m.epoch > epoch \/ (m.epoch = epoch /\ ~open) ELSE m.epoch >= epoch
 
-\* What the transaction index gets of an aborted transaction.
-Indexed(type) == type = "ABORT"
-
-\* The transaction that the marker ends, if one is open. It is the coordinator's if that has prepared it at this epoch.
-Ended(m) ==
-    {[OpenTransaction(m.partition, m.id) EXCEPT !.open = FALSE, !.aborted = m.type = "ABORT",
-                                                !.listed = Lists(m.partition, m.id, appendedEpoch[m.partition][m.id])
-                                                           /\ Preparing /\ m.epoch = Epoch,
-                                                !.indexed = Indexed(m.type)] :
-        id \in {k \in DOMAIN appendedEpoch[m.partition] \cap {m.id} : currentTxnFirstOffset[m.partition][k] # -1}}
-
-\* The due marker that it is.
-Counted(d, m) ==
-    IF d.partition # m.partition \/ d.producerId # m.id \/ d.producerEpoch # m.epoch THEN d
-    ELSE IF d.dueType # m.type THEN [d EXCEPT !.wrong = @ + 1]
-    ELSE [d EXCEPT !.found = @ + 1,
-                   !.markerCoordinatorEpoch = IF d.found = 0 THEN m.coordinatorEpoch ELSE @]
-
 AppendMarker(m) ==
     LET p == m.partition
         raised == Before(appendedEpoch, p, m.id) # m.epoch
@@ -1026,27 +748,19 @@ AppendMarker(m) ==
         /\ currentTxnFirstOffset' = Set(currentTxnFirstOffset, p, m.id, -1)
         /\ logEnd' = [logEnd EXCEPT ![p] = @ + 1]
         /\ remembered' = [remembered EXCEPT ![p] = @ \cup {m.id}]
-        /\ guards' = GuardsAfter(p, m.id)
-        /\ transactionMarkers' = {Counted(d, m) : d \in transactionMarkers}
-
-\* What the coordinator writes to p, and the partitions it need not write to again when that is done.
-MarkerFor(p)    == Marker(p)
-Acknowledged(p) == {p}
+        /\ ClearVerificationStateEntry(p, m.id)
 
 \* The coordinator writes the marker to one of the partitions.
 WriteMarker(p) ==
     \* enabling conditions
     /\ Preparing
     /\ p \in pendingMarkers
-    /\ AcceptsMarker(MarkerFor(p))
+    /\ AcceptsMarker(Marker(p))
     \* state changes
-    /\ AppendMarker(MarkerFor(p))
-    /\ pendingMarkers' = pendingMarkers \ Acknowledged(p)
-    /\ lateMarkers' \in {lateMarkers} \cup (IF RepeatedMarkers THEN {lateMarkers \cup {MarkerFor(p)}} ELSE {})
-    /\ initProducerIds' = {} /\ producerSnapshots' = {}
-    /\ UNCHANGED <<recordVars, term, lastEpoch, previousId, held, transactionPartitions, issuedIds, bumpedBy,
-                   instanceVars, requests, lateBatches>>
-    /\ Observe(Ended(MarkerFor(p)))
+    /\ AppendMarker(Marker(p))
+    /\ pendingMarkers' = pendingMarkers \ {p}
+    /\ lateMarkers' \in {lateMarkers} \cup (IF RepeatedMarkers THEN {lateMarkers \cup {Marker(p)}} ELSE {})
+    /\ UNCHANGED <<recordVars, term, memory, transactionPartitions, issuedIds, instanceVars, requests, lateBatches>>
 
 \* A marker of a coordinator that was replaced arrives, or a second copy. What is refused changes nothing.
 LateMarker(m) ==
@@ -1056,47 +770,50 @@ LateMarker(m) ==
     \* state changes
     /\ AppendMarker(m)
     /\ lateMarkers' = lateMarkers \ {m}
-    /\ initProducerIds' = {} /\ producerSnapshots' = {}
     /\ UNCHANGED <<coordinatorVars, instanceVars, requests, lateBatches>>
-    /\ Observe(Ended(m))
 
 -----------------------------------------------------------------------------
 
-InitProducerIdStep ==
-    \E q \in requests :
-        \/ GrantNewEpoch(q)
-        \/ GrantSameEpoch(q)
-        \/ Refuse(q)
-        \/ LetWait(q)
-        \/ AbortForInit(q)
+\* What a coordinator is asked, and answers.
+HandleInitProducerId(q) ==
+    \/ GrantNewEpoch(q)
+    \/ GrantSameEpoch(q)
+    \/ Refuse(q)
+    \/ LetWait(q)
+    \/ AbortForInit(q)
 
-CoordinatorStep ==
-    \/ TimeOut
-    \/ Complete
-    \/ Expire
-    \/ Failover
+HandleEndTxn(i, commit) ==
+    \/ EndTransaction(i, commit)
+    \/ ~commit /\ EndWithoutPartitions(i)
+    \/ EndTxnAgain(i, commit)
+
+HandleAddPartitionToTxn(i, p) == AddPartition(i, p) \/ AddPartitionRefused(i, p)
 
 InstanceStep ==
     \E i \in Instances :
         \/ Start(i)
         \/ AskForBump(i)
-        \/ EndWithoutPartitions(i)
-        \/ \E commit \in BOOLEAN : EndTxn(i, commit) \/ EndTxnAgain(i, commit)
         \/ \E p \in Partitions :
-            \/ AddPartition(i, p)
-            \/ AddPartitionRefused(i, p)
             \/ ResetSequence(i, p)
             \/ \E size \in BatchSizes : Produce(i, p, size) \/ GiveUpBatch(i, p, size)
 
 PartitionStep ==
-    \/ \E p \in Partitions :
-        \/ WriteMarker(p)
-        \/ TakeSnapshot(p)
-        \/ \E id \in remembered[p] : Forget(p, id)
+    \/ \E p \in Partitions : \E id \in remembered[p] : Forget(p, id)
     \/ \E b \in lateBatches : Verify(b) \/ ArriveLate(b)
-    \/ \E m \in lateMarkers : LateMarker(m)
 
-Next == InitProducerIdStep \/ CoordinatorStep \/ InstanceStep \/ PartitionStep
+Next ==
+    \/ \E q \in requests : HandleInitProducerId(q)
+    \/ \E i \in Instances :
+        \/ \E commit \in BOOLEAN : HandleEndTxn(i, commit)
+        \/ \E p \in Partitions : HandleAddPartitionToTxn(i, p)
+    \/ \E p \in Partitions : WriteMarker(p)
+    \/ \E m \in lateMarkers : LateMarker(m)
+    \/ TimeOut
+    \/ Complete
+    \/ Expire
+    \/ Failover
+    \/ InstanceStep
+    \/ PartitionStep
 
 Spec == Init /\ [][Next]_vars
 
@@ -1124,7 +841,5 @@ TypeOK ==
         /\ \A f \in {DOMAIN firstSequence[p], DOMAIN lastSequence[p], DOMAIN lastOffset[p], DOMAIN newestIsMarker[p],
                      DOMAIN markerCoordinatorEpoch[p], DOMAIN currentTxnFirstOffset[p]} : f = DOMAIN appendedEpoch[p]
         /\ \A id \in DOMAIN appendedEpoch[p] : lastOffset[p][id] < logEnd[p]
-    /\ \A x \in partitionTransactions : x.open => x \in OpenTransactions
-    /\ \A r \in initProducerIds : Cardinality({ok \in {"granted", "fenced", "busy", "failed"} : r[ok]}) = 1
 
 =============================================================================

@@ -2,15 +2,6 @@
 \* generated from spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
 EXTENDS ProducerEpochProps
 
-StatusTransitionsProp ==
-    [][StatusTransitions]_<<status>>
-
-ProducerEpochStepsProp ==
-    [][ProducerEpochSteps]_<<producerEpoch, producerId>>
-
-EndTxnBumpsEpochProp ==
-    [][EndTxnBumpsEpoch]_<<nextProducerId, producerEpoch, producerId, status, transactionVersion>>
-
 NoWriteAfterFenceProp ==
     [][NoWriteAfterFence]_<<appendedEpoch>>
 
@@ -25,5 +16,14 @@ NoSequenceResetProp ==
 
 MarkerCoordinatorEpochNeverFallsProp ==
     [][MarkerCoordinatorEpochNeverFalls]_<<appendedEpoch, markerCoordinatorEpoch>>
+
+StatusTransitionsProp ==
+    [][StatusTransitions]_<<status>>
+
+ProducerEpochStepsProp ==
+    [][ProducerEpochSteps]_<<producerEpoch, producerId>>
+
+EndTxnBumpsEpochProp ==
+    [][EndTxnBumpsEpoch]_<<nextProducerId, producerEpoch, producerId, status, transactionVersion>>
 
 ====

@@ -38,22 +38,22 @@ CoordinatorEpochNeverFallsReach == [][~CoordinatorEpochGrows]_vars
 \* No epoch is taken.
 EpochHeadroomReach == ~\E t \in DOMAIN producerEpoch : producerEpoch[t] > 0
 
-\* The coordinator never gives an epoch to a producer that says one.
+\* The coordinator never gives an epoch to a producer that presents one.
 BrokerKeepsItsInitRuleReach == ~\E r \in initProducerIds : r.granted /\ Provided(r)
 
-\* No stale epoch is said and given an epoch.
+\* No producer that presents a stale epoch is given one.
 StaleEpochNeverBumpedReach == ~\E r \in initProducerIds : Kip360Fenced(r) /\ r.granted
 
-\* No stale epoch is ever said.
+\* No producer ever presents a stale epoch.
 NoStaleEpochGrantedReach == ~\E r \in initProducerIds : Kip360Fenced(r)
 
 \* No retry is granted.
 RetryReturnsTheSameEpochReach == ~\E r \in initProducerIds : Kip360SameEpoch(r) /\ r.granted
 
-\* No producer says the epoch that it had before its own last bump.
+\* No producer presents the epoch that it had before its own last bump.
 NoRetryFencedReach == ~\E r \in initProducerIds : Kip360SameEpoch(r)
 
-\* No stale epoch is said while a transaction is open.
+\* No producer presents a stale epoch while a transaction is open.
 NoStaleAbortReach == ~\E r \in initProducerIds : Kip360Fenced(r) /\ r.status = "Ongoing"
 
 \* No EndTxn is sent again and accepted; none is sent by a producer that was fenced.

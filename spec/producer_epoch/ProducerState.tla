@@ -5,7 +5,7 @@
 (* ProducerEpoch writes to it in transactions, IdempotentProducer without. *)
 (*                                                                         *)
 (* It follows ProducerStateManager and ProducerAppendInfo. What its log    *)
-(* says of a producer and what it remembers are two things: it may forget. *)
+(* has of a producer and what it remembers are two things: it may forget.  *)
 (***************************************************************************)
 EXTENDS Integers
 
@@ -19,7 +19,7 @@ CONSTANT MaxSequence
 
 -----------------------------------------------------------------------------
 (***************************************************************************)
-(* What a partition's log says of each producer id in it.                  *)
+(* What a partition's log has of each producer id in it.                   *)
 (***************************************************************************)
 
 \* The epoch of the newest batch or marker.
@@ -75,7 +75,7 @@ Before(f, p, id) == IF id \in DOMAIN f[p] THEN f[p][id] ELSE -1
 \* The sequence number that is n records after s: after the largest comes 0.
 Advanced(s, n) == (s + n) % (MaxSequence + 1)
 
-\* What the partition remembers of a producer: nothing, or what its log says.
+\* What the partition remembers of a producer: nothing, or what its log has.
 Remembers(p, id) == id \in remembered[p]
 
 InitLogs ==

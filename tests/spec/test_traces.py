@@ -34,21 +34,22 @@ class Protocol:
     def folder(self) -> Path:
         return SPEC / self.name
 
-    def text(self, module: str) -> str:
-        return (self.folder / f"{self.module}{module}.tla").read_text(encoding="utf-8")
+    def text(self) -> str:
+        """All its modules."""
+        return "\n".join(path.read_text(encoding="utf-8") for path in sorted(self.folder.glob("*.tla")))
 
     def names(self) -> dict[str, str]:
         """The marked definitions that are true or false: id -> name."""
-        return dict(re.findall(r"@(?:invariant|step)\(\"(\w+)\".*\n(\w+) ==", self.text("Props")))
+        return dict(re.findall(r"@(?:invariant|step)\(\"(\w+)\".*\n(\w+) ==", self.text()))
 
     def steps(self) -> set[str]:
         """The ids of the steps among them."""
-        return set(re.findall(r"@step\(\"(\w+)\"", self.text("Props")))
+        return set(re.findall(r"@step\(\"(\w+)\"", self.text()))
 
     def exercised(self, identifier: str) -> str:
         """The situation that this definition speaks of."""
         name = self.names()[identifier]
-        reach = re.findall(r"^(\w+)Reach\s+== \[\]\[~(\w+)\]_vars", self.text("Reach"), re.MULTILINE)
+        reach = re.findall(r"^(\w+)Reach\s+== \[\]\[~(\w+)\]_vars", self.text(), re.MULTILINE)
         return dict(reach)[name] if identifier in self.steps() else f"~{name}Reach"
 
     def traces(self) -> list[tuple[str, str]]:
@@ -127,7 +128,7 @@ PRODUCER_EPOCH = Protocol(
             "term",
             "lastEpoch",
             "previousId",
-            "held",
+            "memory",
             "transactionPartitions",
             "pendingMarkers",
             "lateMarkers",

@@ -1,4 +1,4 @@
--- generated from BrokerKeepsItsEndTxnRule in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from BrokerKeepsItsEndTxnRule in spec/producer_epoch/EndTxnRules.tla by `tlasql compile`; do not edit
 {{ config(severity='error', tags=['generated', 'invariant']) }}
 
 select

@@ -1,4 +1,4 @@
--- generated from BrokerKeepsItsInitRule in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from BrokerKeepsItsInitRule in spec/producer_epoch/InitProducerIdRules.tla by `tlasql compile`; do not edit
 {{ config(severity='error', tags=['generated', 'invariant']) }}
 
 select

@@ -1,4 +1,4 @@
--- generated from EpochHeadroom in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from EpochHeadroom in spec/producer_epoch/TransactionLogRules.tla by `tlasql compile`; do not edit
 {{ config(severity='warn', tags=['generated', 'invariant']) }}
 
 select

@@ -1,4 +1,4 @@
--- generated from MarkerCoordinatorEpochInOrder in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from MarkerCoordinatorEpochInOrder in spec/producer_epoch/MarkerRules.tla by `tlasql compile`; do not edit
 {{ config(severity='error', tags=['generated', 'invariant']) }}
 
 select

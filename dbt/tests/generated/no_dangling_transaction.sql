@@ -1,4 +1,4 @@
--- generated from NoDanglingTransaction in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from NoDanglingTransaction in spec/producer_epoch/PartitionRules.tla by `tlasql compile`; do not edit
 {{ config(severity='error', tags=['generated', 'invariant']) }}
 
 select

@@ -1,4 +1,4 @@
--- generated from NoRetryFenced in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from NoRetryFenced in spec/producer_epoch/InitProducerIdRules.tla by `tlasql compile`; do not edit
 {{ config(severity='warn', tags=['generated', 'invariant']) }}
 
 select

@@ -1,4 +1,4 @@
--- generated from NoStaleEndGranted in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from NoStaleEndGranted in spec/producer_epoch/EndTxnRules.tla by `tlasql compile`; do not edit
 {{ config(severity='warn', tags=['generated', 'invariant']) }}
 
 select

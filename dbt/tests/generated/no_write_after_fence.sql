@@ -1,4 +1,4 @@
--- generated from NoWriteAfterFence in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from NoWriteAfterFence in spec/producer_epoch/BatchRules.tla by `tlasql compile`; do not edit
 {{ config(severity='error', tags=['generated', 'step']) }}
 
 select

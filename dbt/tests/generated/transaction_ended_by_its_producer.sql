@@ -1,4 +1,4 @@
--- generated from TransactionEndedByItsProducer in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from TransactionEndedByItsProducer in spec/producer_epoch/EndTxnRules.tla by `tlasql compile`; do not edit
 {{ config(severity='warn', tags=['generated', 'invariant']) }}
 
 select

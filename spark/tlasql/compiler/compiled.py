@@ -111,5 +111,7 @@ class CompiledModule:
     @property
     def digests(self) -> dict[str, str]:
         """sha256 of the files the SQL was made from."""
-        files = (self.file, Path(self.mapping.file))
+        folders = (self.file.parent, *self.libraries)
+        found = (folder / f"{name}.tla" for name in self.modules for folder in folders)
+        files = (self.file, *filter(Path.is_file, found), Path(self.mapping.file))
         return {path.as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}

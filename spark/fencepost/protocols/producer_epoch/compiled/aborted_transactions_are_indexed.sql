@@ -1,4 +1,4 @@
--- generated from AbortedTransactionsAreIndexed in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from AbortedTransactionsAreIndexed in spec/producer_epoch/PartitionRules.tla by `tlasql compile`; do not edit
 --
 -- AbortedTransactionsAreIndexed == \A x \in partitionTransactions : ~x.open /\ x.aborted => x.indexed
 WITH frame AS (

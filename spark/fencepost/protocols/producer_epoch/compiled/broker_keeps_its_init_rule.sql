@@ -1,4 +1,4 @@
--- generated from BrokerKeepsItsInitRule in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from BrokerKeepsItsInitRule in spec/producer_epoch/InitProducerIdRules.tla by `tlasql compile`; do not edit
 --
 -- BrokerKeepsItsInitRule ==
 --     \A r \in initProducerIds : r.granted \/ r.fenced \/ r.busy =>

@@ -1,4 +1,4 @@
--- generated from Dangling in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from Dangling in spec/producer_epoch/PartitionRules.tla by `tlasql compile`; do not edit
 --
 -- Dangling(x) == x.open /\ ~x.listed
 WITH frame AS (

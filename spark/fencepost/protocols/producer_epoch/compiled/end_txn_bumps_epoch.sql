@@ -1,4 +1,4 @@
--- generated from EndTxnBumpsEpoch in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from EndTxnBumpsEpoch in spec/producer_epoch/TransactionLogRules.tla by `tlasql compile`; do not edit
 --
 -- EndTxnBumpsEpoch ==
 --     \A t \in DOMAIN status \cap DOMAIN status' :

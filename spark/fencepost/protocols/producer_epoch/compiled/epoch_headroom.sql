@@ -1,4 +1,4 @@
--- generated from EpochHeadroom in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from EpochHeadroom in spec/producer_epoch/TransactionLogRules.tla by `tlasql compile`; do not edit
 --
 -- EpochHeadroom ==
 --     \A t \in DOMAIN producerEpoch : producerEpoch[t] + EpochReserve < MaxEpoch

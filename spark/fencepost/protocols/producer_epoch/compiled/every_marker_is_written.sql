@@ -1,4 +1,4 @@
--- generated from EveryMarkerIsWritten in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from EveryMarkerIsWritten in spec/producer_epoch/MarkerRules.tla by `tlasql compile`; do not edit
 --
 -- EveryMarkerIsWritten == \A m \in transactionMarkers : m.completed => m.found >= 1
 WITH frame AS (

@@ -1,4 +1,4 @@
--- generated from Kip360Fenced in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from Kip360Fenced in spec/producer_epoch/InitProducerIdRules.tla by `tlasql compile`; do not edit
 --
 -- Kip360Fenced(r) ==
 --     /\ r.known

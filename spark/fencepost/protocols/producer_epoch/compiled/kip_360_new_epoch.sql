@@ -1,4 +1,4 @@
--- generated from Kip360NewEpoch in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from Kip360NewEpoch in spec/producer_epoch/InitProducerIdRules.tla by `tlasql compile`; do not edit
 --
 -- Kip360NewEpoch(r) ==
 --     \/ ~r.known

@@ -1,4 +1,4 @@
--- generated from Kip360SameEpoch in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from Kip360SameEpoch in spec/producer_epoch/InitProducerIdRules.tla by `tlasql compile`; do not edit
 --
 -- Kip360SameEpoch(r) ==
 --     /\ r.known

@@ -1,4 +1,4 @@
--- generated from Kip890EndTxn in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from Kip890EndTxn in spec/producer_epoch/EndTxnRules.tla by `tlasql compile`; do not edit
 --
 -- Kip890EndTxn(e) ==
 --     IF ~e.known \/ ~(e.providedId = e.producerId \/ (e.providedId = e.previousId /\ Exhausted(e.providedEpoch)))

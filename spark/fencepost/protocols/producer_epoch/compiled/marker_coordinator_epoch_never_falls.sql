@@ -1,4 +1,4 @@
--- generated from MarkerCoordinatorEpochNeverFalls in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from MarkerCoordinatorEpochNeverFalls in spec/producer_epoch/MarkerRules.tla by `tlasql compile`; do not edit
 --
 -- MarkerCoordinatorEpochNeverFalls ==
 --     \A p \in DOMAIN appendedEpoch : \A k \in DOMAIN appendedEpoch[p] \cap DOMAIN appendedEpoch'[p] :

@@ -1,4 +1,4 @@
--- generated from MarkerOfTheRightType in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from MarkerOfTheRightType in spec/producer_epoch/MarkerRules.tla by `tlasql compile`; do not edit
 --
 -- MarkerOfTheRightType == \A m \in transactionMarkers : m.found >= 1 \/ m.wrong >= 1 => m.wrong = 0
 WITH frame AS (

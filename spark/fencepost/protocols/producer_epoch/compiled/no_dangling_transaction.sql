@@ -1,4 +1,4 @@
--- generated from NoDanglingTransaction in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from NoDanglingTransaction in spec/producer_epoch/PartitionRules.tla by `tlasql compile`; do not edit
 --
 -- NoDanglingTransaction == \A x \in partitionTransactions : x.open => ~Dangling(x)
 WITH frame AS (

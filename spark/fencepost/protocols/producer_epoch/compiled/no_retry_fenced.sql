@@ -1,4 +1,4 @@
--- generated from NoRetryFenced in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from NoRetryFenced in spec/producer_epoch/InitProducerIdRules.tla by `tlasql compile`; do not edit
 --
 -- NoRetryFenced == \A r \in initProducerIds : Kip360SameEpoch(r) => ~r.fenced /\ ~r.failed
 WITH frame AS (

@@ -1,4 +1,4 @@
--- generated from NoSequenceGap in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from NoSequenceGap in spec/producer_epoch/BatchRules.tla by `tlasql compile`; do not edit
 --
 -- NoSequenceGap ==
 --     \A p \in DOMAIN appendedEpoch : \A k \in DOMAIN appendedEpoch[p] \cap DOMAIN appendedEpoch'[p] :

@@ -1,4 +1,4 @@
--- generated from NoStaleAbort in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from NoStaleAbort in spec/producer_epoch/InitProducerIdRules.tla by `tlasql compile`; do not edit
 --
 -- NoStaleAbort == \A r \in initProducerIds : Kip360Fenced(r) /\ r.status = "Ongoing" => ~r.busy
 WITH frame AS (

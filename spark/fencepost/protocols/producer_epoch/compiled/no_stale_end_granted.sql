@@ -1,4 +1,4 @@
--- generated from NoStaleEndGranted in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from NoStaleEndGranted in spec/producer_epoch/EndTxnRules.tla by `tlasql compile`; do not edit
 --
 -- NoStaleEndGranted ==
 --     \A e \in endTxns : Kip890EndTxn(e) \in {"PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH"} => e.error # "NONE"

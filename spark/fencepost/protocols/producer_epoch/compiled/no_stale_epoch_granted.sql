@@ -1,4 +1,4 @@
--- generated from NoStaleEpochGranted in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from NoStaleEpochGranted in spec/producer_epoch/InitProducerIdRules.tla by `tlasql compile`; do not edit
 --
 -- NoStaleEpochGranted == \A r \in initProducerIds : Kip360Fenced(r) => ~r.granted
 WITH frame AS (

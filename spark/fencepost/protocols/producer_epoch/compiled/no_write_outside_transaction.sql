@@ -1,4 +1,4 @@
--- generated from NoWriteOutsideTransaction in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from NoWriteOutsideTransaction in spec/producer_epoch/PartitionRules.tla by `tlasql compile`; do not edit
 --
 -- NoWriteOutsideTransaction == \A x \in partitionTransactions : ~x.open => x.listed
 WITH frame AS (

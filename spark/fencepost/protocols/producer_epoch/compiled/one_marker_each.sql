@@ -1,4 +1,4 @@
--- generated from OneMarkerEach in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from OneMarkerEach in spec/producer_epoch/MarkerRules.tla by `tlasql compile`; do not edit
 --
 -- OneMarkerEach == \A m \in transactionMarkers : m.found >= 1 => m.found <= 1
 WITH frame AS (

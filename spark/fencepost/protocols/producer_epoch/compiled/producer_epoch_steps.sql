@@ -1,4 +1,4 @@
--- generated from ProducerEpochSteps in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from ProducerEpochSteps in spec/producer_epoch/TransactionLogRules.tla by `tlasql compile`; do not edit
 --
 -- ProducerEpochSteps ==
 --     \A t \in DOMAIN producerEpoch \cap DOMAIN producerEpoch' :

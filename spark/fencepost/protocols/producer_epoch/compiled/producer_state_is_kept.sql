@@ -1,4 +1,4 @@
--- generated from ProducerStateIsKept in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from ProducerStateIsKept in spec/producer_epoch/PartitionRules.tla by `tlasql compile`; do not edit
 --
 -- ProducerStateIsKept == \A s \in producerSnapshots : s.due => s.present /\ s.agrees
 WITH frame AS (

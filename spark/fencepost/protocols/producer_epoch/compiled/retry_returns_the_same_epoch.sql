@@ -1,4 +1,4 @@
--- generated from RetryReturnsTheSameEpoch in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from RetryReturnsTheSameEpoch in spec/producer_epoch/InitProducerIdRules.tla by `tlasql compile`; do not edit
 --
 -- RetryReturnsTheSameEpoch ==
 --     \A r \in initProducerIds : Kip360SameEpoch(r) /\ r.granted =>

@@ -1,4 +1,4 @@
--- generated from ShippedEndTxn in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from ShippedEndTxn in spec/producer_epoch/EndTxnRules.tla by `tlasql compile`; do not edit
 --
 -- ShippedEndTxn(e) ==
 --     IF ~e.known \/ ~(e.providedId = e.producerId \/ (MovesEpoch(e) /\ SaysTheEpochBefore(e)))

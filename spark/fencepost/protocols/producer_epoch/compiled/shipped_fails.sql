@@ -1,4 +1,4 @@
--- generated from ShippedFails in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from ShippedFails in spec/producer_epoch/InitProducerIdRules.tla by `tlasql compile`; do not edit
 --
 -- ShippedFails(r) ==
 --     /\ PassesIdCheck(r)

@@ -1,4 +1,4 @@
--- generated from ShippedFenced in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from ShippedFenced in spec/producer_epoch/InitProducerIdRules.tla by `tlasql compile`; do not edit
 --
 -- ShippedFenced(r) ==
 --     \/ ~PassesIdCheck(r)

@@ -1,4 +1,4 @@
--- generated from ShippedNewEpoch in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from ShippedNewEpoch in spec/producer_epoch/InitProducerIdRules.tla by `tlasql compile`; do not edit
 --
 -- ShippedNewEpoch(r) ==
 --     /\ PassesIdCheck(r)

@@ -1,4 +1,4 @@
--- generated from ShippedSameEpoch in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from ShippedSameEpoch in spec/producer_epoch/InitProducerIdRules.tla by `tlasql compile`; do not edit
 --
 -- ShippedSameEpoch(r) ==
 --     /\ PassesIdCheck(r)

@@ -1,4 +1,4 @@
--- generated from ShippedWaits in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from ShippedWaits in spec/producer_epoch/InitProducerIdRules.tla by `tlasql compile`; do not edit
 --
 -- ShippedWaits(r) == PassesIdCheck(r) /\ r.status \in {"Ongoing", "PrepareCommit", "PrepareAbort"}
 WITH frame AS (

@@ -1,4 +1,4 @@
--- generated from StaleEpochNeverBumped in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from StaleEpochNeverBumped in spec/producer_epoch/InitProducerIdRules.tla by `tlasql compile`; do not edit
 --
 -- StaleEpochNeverBumped ==
 --     \A r \in initProducerIds : Kip360Fenced(r) /\ r.granted =>

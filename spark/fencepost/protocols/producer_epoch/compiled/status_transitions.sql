@@ -1,4 +1,4 @@
--- generated from StatusTransitions in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from StatusTransitions in spec/producer_epoch/TransactionLogRules.tla by `tlasql compile`; do not edit
 --
 -- StatusTransitions ==
 --     \A t \in DOMAIN status \cap DOMAIN status' :

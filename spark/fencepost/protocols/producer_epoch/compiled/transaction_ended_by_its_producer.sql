@@ -1,4 +1,4 @@
--- generated from TransactionEndedByItsProducer in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from TransactionEndedByItsProducer in spec/producer_epoch/EndTxnRules.tla by `tlasql compile`; do not edit
 --
 -- TransactionEndedByItsProducer == \A e \in endTxns : e.error = "NONE" /\ e.status = "Ongoing" => ~e.byAnother
 WITH frame AS (

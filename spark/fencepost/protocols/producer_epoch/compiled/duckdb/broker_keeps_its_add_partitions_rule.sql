@@ -1,4 +1,4 @@
--- generated from BrokerKeepsItsAddPartitionsRule in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from BrokerKeepsItsAddPartitionsRule in spec/producer_epoch/EndTxnRules.tla by `tlasql compile`; do not edit
 --
 -- BrokerKeepsItsAddPartitionsRule ==
 --     \A a \in addPartitionsToTxns :

@@ -1,4 +1,4 @@
--- generated from NoRecordsWrittenTwice in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from NoRecordsWrittenTwice in spec/producer_epoch/IdempotentProducerRules.tla by `tlasql compile`; do not edit
 --
 -- NoRecordsWrittenTwice == \A b \in localBumps : b.batches >= 1 => ~b.writtenTwice
 WITH frame AS (

@@ -1,287 +1,408 @@
 -- generated from spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
--- one pass for kip_360_new_epoch, kip_360_same_epoch, kip_360_fenced, shipped_new_epoch, shipped_same_epoch, shipped_fenced, shipped_fails, shipped_waits
+-- one pass for no_write_after_fence, new_epoch_starts_at_sequence_zero, no_sequence_gap, no_sequence_reset, marker_coordinator_epoch_never_falls
 WITH frame AS (
   SELECT
     cluster,
     topic,
     "partition",
     partition_key,
-    request_id,
-    candidate,
     from_position,
     to_position,
     from_time,
     to_time,
-    known AS "r.known",
-    provided_id AS "r.providedId",
-    producer_id AS "r.producerId",
-    previous_id AS "r.previousId",
-    provided_epoch AS "r.providedEpoch",
-    producer_epoch AS "r.producerEpoch",
-    last_epoch AS "r.lastEpoch",
-    previous_id_held AS "r.previousIdHeld",
-    status AS "r.status",
-    last_epoch_held AS "r.lastEpochHeld"
-  FROM silver.init_producer_id_states
+    LEAD(from_position) OVER successive AS next_from_position,
+    LEAD(to_position) OVER successive AS next_to_position,
+    LEAD(from_time) OVER successive AS next_from_time,
+    LEAD(to_time) OVER successive AS next_to_time,
+    partition_key AS p,
+    producer_id AS k,
+    producer_epoch AS "appendedEpoch[p][k]",
+    LEAD(producer_epoch) OVER successive AS "appendedEpoch'[p][k]",
+    last_offset AS "lastOffset[p][k]",
+    LEAD(last_offset) OVER successive AS "lastOffset'[p][k]",
+    marker AS "newestIsMarker[p][k]",
+    LEAD(marker) OVER successive AS "newestIsMarker'[p][k]",
+    last_sequence AS "lastSequence[p][k]",
+    LEAD(last_sequence) OVER successive AS "lastSequence'[p][k]",
+    first_sequence AS "firstSequence[p][k]",
+    LEAD(first_sequence) OVER successive AS "firstSequence'[p][k]",
+    coordinator_epoch AS "markerCoordinatorEpoch[p][k]",
+    LEAD(coordinator_epoch) OVER successive AS "markerCoordinatorEpoch'[p][k]",
+    CAST(JSON_OBJECT('last_offset', last_offset, 'transactional', transactional, 'marker', marker, 'silent_ms', silent_ms, 'cause', cause) AS TEXT) AS evidence
+  FROM silver.producer_states
+  WINDOW successive AS (
+    PARTITION BY cluster, topic, "partition", partition_key, partition_key, producer_id
+    ORDER BY from_position NULLS FIRST
+  )
 ), judged AS (
   SELECT
     *,
-    NOT "r.known"
-    OR NOT NOT "r.providedId" = -1
-    OR (
-      (
-        "r.providedId" = "r.producerId"
-        OR (
-          "r.providedId" = "r.previousId" AND "r.providedEpoch" >= 32766
-        )
-      )
-      AND "r.providedEpoch" = "r.producerEpoch"
-    ) AS c1_1,
-    "r.known"
-    AND NOT "r.providedId" = -1
-    AND (
-      "r.providedId" = "r.producerId"
-      OR (
-        "r.providedId" = "r.previousId" AND "r.providedEpoch" >= 32766
-      )
+    "appendedEpoch'[p][k]" = "appendedEpoch[p][k]" AS unchanged_1,
+    "lastOffset'[p][k]" = "lastOffset[p][k]"
+    AND "newestIsMarker'[p][k]" = "newestIsMarker[p][k]"
+    AND "appendedEpoch'[p][k]" = "appendedEpoch[p][k]"
+    AND "lastSequence'[p][k]" = "lastSequence[p][k]"
+    AND "firstSequence'[p][k]" = "firstSequence[p][k]" AS unchanged_2,
+    "lastOffset'[p][k]" = "lastOffset[p][k]"
+    AND "newestIsMarker'[p][k]" = "newestIsMarker[p][k]"
+    AND "appendedEpoch'[p][k]" = "appendedEpoch[p][k]"
+    AND "lastSequence'[p][k]" = "lastSequence[p][k]"
+    AND "firstSequence'[p][k]" = "firstSequence[p][k]" AS unchanged_3,
+    "lastOffset'[p][k]" = "lastOffset[p][k]"
+    AND "newestIsMarker'[p][k]" = "newestIsMarker[p][k]"
+    AND "appendedEpoch'[p][k]" = "appendedEpoch[p][k]"
+    AND "lastSequence'[p][k]" = "lastSequence[p][k]"
+    AND "firstSequence'[p][k]" = "firstSequence[p][k]" AS unchanged_4,
+    "markerCoordinatorEpoch'[p][k]" = "markerCoordinatorEpoch[p][k]" AS unchanged_5,
+    "appendedEpoch'[p][k]" >= "appendedEpoch[p][k]" AS c1_1,
+    (
+      "lastOffset'[p][k]" > "lastOffset[p][k]" AND NOT "newestIsMarker'[p][k]"
     )
-    AND NOT "r.providedEpoch" = "r.producerEpoch"
-    AND "r.providedEpoch" = "r.lastEpoch" AS c1_2,
-    "r.known"
-    AND NOT "r.providedId" = -1
     AND (
-      NOT (
-        "r.providedId" = "r.producerId"
-        OR (
-          "r.providedId" = "r.previousId" AND "r.providedEpoch" >= 32766
-        )
+      "appendedEpoch'[p][k]" > "appendedEpoch[p][k]" OR "lastSequence[p][k]" = -1
+    ) AS antecedent_2,
+    "firstSequence'[p][k]" = 0 AS c1_2,
+    (
+      "lastOffset'[p][k]" > "lastOffset[p][k]" AND NOT "newestIsMarker'[p][k]"
+    )
+    AND "appendedEpoch'[p][k]" = "appendedEpoch[p][k]"
+    AND NOT "lastSequence[p][k]" = -1 AS antecedent_3,
+    NOT (
+      (
+        CASE (
+            "lastSequence[p][k]" = 2147483647
+          )
+          WHEN TRUE
+          THEN 0
+          WHEN FALSE
+          THEN TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1)
+          ELSE CASE WHEN 0 = TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1) THEN 0 END
+        END < "firstSequence'[p][k]"
+        AND TRY(
+          CAST("firstSequence'[p][k]" AS BIGINT) - CASE (
+              "lastSequence[p][k]" = 2147483647
+            )
+            WHEN TRUE
+            THEN 0
+            WHEN FALSE
+            THEN TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1)
+            ELSE CASE WHEN 0 = TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1) THEN 0 END
+          END
+        ) <= CASE (
+            CAST(2147483647 AS BIGINT) % CAST(2 AS BIGINT) < 0
+          )
+          WHEN TRUE
+          THEN CAST(2147483647 AS BIGINT) // CAST(2 AS BIGINT) - 1
+          WHEN FALSE
+          THEN CAST(2147483647 AS BIGINT) // CAST(2 AS BIGINT)
+        END
       )
-      OR (
-        NOT "r.providedEpoch" = "r.producerEpoch" AND NOT "r.providedEpoch" = "r.lastEpoch"
+      OR TRY(
+        CAST("firstSequence'[p][k]" AS BIGINT) - CASE (
+            "lastSequence[p][k]" = 2147483647
+          )
+          WHEN TRUE
+          THEN 0
+          WHEN FALSE
+          THEN TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1)
+          ELSE CASE WHEN 0 = TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1) THEN 0 END
+        END
+      ) < TRY(
+        CAST(TRY(
+          CAST(0 AS BIGINT) - CASE (
+              CAST(2147483647 AS BIGINT) % CAST(2 AS BIGINT) < 0
+            )
+            WHEN TRUE
+            THEN CAST(2147483647 AS BIGINT) // CAST(2 AS BIGINT) - 1
+            WHEN FALSE
+            THEN CAST(2147483647 AS BIGINT) // CAST(2 AS BIGINT)
+          END
+        ) AS BIGINT) - 1
       )
     ) AS c1_3,
     (
-      NOT NOT "r.providedId" = -1
-      OR "r.producerEpoch" = -1
-      OR "r.providedId" = "r.producerId"
-      OR (
-        "r.providedId" = "r.previousIdHeld" AND "r.providedEpoch" >= 32766
-      )
+      "lastOffset'[p][k]" > "lastOffset[p][k]" AND NOT "newestIsMarker'[p][k]"
     )
-    AND (
-      "r.status" = 'Empty' OR "r.status" = 'CompleteCommit' OR "r.status" = 'CompleteAbort'
-    )
-    AND (
-      (
-        NOT NOT "r.providedId" = -1 OR "r.producerEpoch" = -1
-      ) OR "r.providedEpoch" = "r.producerEpoch"
-    ) AS c1_4,
-    (
-      NOT NOT "r.providedId" = -1
-      OR "r.producerEpoch" = -1
-      OR "r.providedId" = "r.producerId"
-      OR (
-        "r.providedId" = "r.previousIdHeld" AND "r.providedEpoch" >= 32766
-      )
-    )
-    AND (
-      "r.status" = 'Empty' OR "r.status" = 'CompleteCommit' OR "r.status" = 'CompleteAbort'
-    )
-    AND NOT "r.providedId" = -1
-    AND NOT "r.producerEpoch" = -1
-    AND NOT "r.producerEpoch" >= 32766
-    AND NOT "r.providedEpoch" = "r.producerEpoch"
-    AND "r.providedEpoch" = "r.lastEpochHeld" AS c1_5,
+    AND "appendedEpoch'[p][k]" = "appendedEpoch[p][k]"
+    AND NOT "lastSequence[p][k]" = -1 AS antecedent_4,
     NOT (
-      NOT NOT "r.providedId" = -1
-      OR "r.producerEpoch" = -1
-      OR "r.providedId" = "r.producerId"
-      OR (
-        "r.providedId" = "r.previousIdHeld" AND "r.providedEpoch" >= 32766
+      NOT "firstSequence'[p][k]" = CASE (
+          "lastSequence[p][k]" = 2147483647
+        )
+        WHEN TRUE
+        THEN 0
+        WHEN FALSE
+        THEN TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1)
+        ELSE CASE WHEN 0 = TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1) THEN 0 END
+      END
+      AND NOT (
+        (
+          CASE (
+              "lastSequence[p][k]" = 2147483647
+            )
+            WHEN TRUE
+            THEN 0
+            WHEN FALSE
+            THEN TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1)
+            ELSE CASE WHEN 0 = TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1) THEN 0 END
+          END < "firstSequence'[p][k]"
+          AND TRY(
+            CAST("firstSequence'[p][k]" AS BIGINT) - CASE (
+                "lastSequence[p][k]" = 2147483647
+              )
+              WHEN TRUE
+              THEN 0
+              WHEN FALSE
+              THEN TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1)
+              ELSE CASE WHEN 0 = TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1) THEN 0 END
+            END
+          ) <= CASE (
+              CAST(2147483647 AS BIGINT) % CAST(2 AS BIGINT) < 0
+            )
+            WHEN TRUE
+            THEN CAST(2147483647 AS BIGINT) // CAST(2 AS BIGINT) - 1
+            WHEN FALSE
+            THEN CAST(2147483647 AS BIGINT) // CAST(2 AS BIGINT)
+          END
+        )
+        OR TRY(
+          CAST("firstSequence'[p][k]" AS BIGINT) - CASE (
+              "lastSequence[p][k]" = 2147483647
+            )
+            WHEN TRUE
+            THEN 0
+            WHEN FALSE
+            THEN TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1)
+            ELSE CASE WHEN 0 = TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1) THEN 0 END
+          END
+        ) < TRY(
+          CAST(TRY(
+            CAST(0 AS BIGINT) - CASE (
+                CAST(2147483647 AS BIGINT) % CAST(2 AS BIGINT) < 0
+              )
+              WHEN TRUE
+              THEN CAST(2147483647 AS BIGINT) // CAST(2 AS BIGINT) - 1
+              WHEN FALSE
+              THEN CAST(2147483647 AS BIGINT) // CAST(2 AS BIGINT)
+            END
+          ) AS BIGINT) - 1
+        )
       )
-    )
-    OR (
-      (
-        "r.status" = 'Empty' OR "r.status" = 'CompleteCommit' OR "r.status" = 'CompleteAbort'
-      )
-      AND NOT "r.providedId" = -1
-      AND NOT "r.producerEpoch" = -1
-      AND NOT "r.producerEpoch" >= 32766
-      AND NOT "r.providedEpoch" = "r.producerEpoch"
-      AND NOT "r.providedEpoch" = "r.lastEpochHeld"
-    ) AS c1_6,
-    (
-      NOT NOT "r.providedId" = -1
-      OR "r.producerEpoch" = -1
-      OR "r.providedId" = "r.producerId"
-      OR (
-        "r.providedId" = "r.previousIdHeld" AND "r.providedEpoch" >= 32766
-      )
-    )
-    AND (
-      "r.status" = 'Empty' OR "r.status" = 'CompleteCommit' OR "r.status" = 'CompleteAbort'
-    )
-    AND NOT "r.providedId" = -1
-    AND NOT "r.producerEpoch" = -1
-    AND "r.producerEpoch" >= 32766
-    AND NOT "r.providedEpoch" = "r.producerEpoch" AS c1_7,
-    (
-      NOT NOT "r.providedId" = -1
-      OR "r.producerEpoch" = -1
-      OR "r.providedId" = "r.producerId"
-      OR (
-        "r.providedId" = "r.previousIdHeld" AND "r.providedEpoch" >= 32766
-      )
-    )
-    AND (
-      "r.status" = 'Ongoing' OR "r.status" = 'PrepareCommit' OR "r.status" = 'PrepareAbort'
-    ) AS c1_8
+    ) AS c1_4,
+    "markerCoordinatorEpoch'[p][k]" >= "markerCoordinatorEpoch[p][k]" AS c1_5
   FROM frame
-), agreed AS (
+), weighed AS (
   SELECT
-    cluster,
-    request_id,
-    COUNT(*) AS states,
-    CASE
-      WHEN BOOL_AND(COALESCE(c1_1, FALSE))
-      THEN TRUE
-      WHEN BOOL_AND(COALESCE(NOT c1_1, FALSE))
-      THEN FALSE
-    END AS verdict_1,
-    CASE
-      WHEN BOOL_AND(COALESCE(c1_2, FALSE))
-      THEN TRUE
-      WHEN BOOL_AND(COALESCE(NOT c1_2, FALSE))
-      THEN FALSE
-    END AS verdict_2,
-    CASE
-      WHEN BOOL_AND(COALESCE(c1_3, FALSE))
-      THEN TRUE
-      WHEN BOOL_AND(COALESCE(NOT c1_3, FALSE))
-      THEN FALSE
-    END AS verdict_3,
-    CASE
-      WHEN BOOL_AND(COALESCE(c1_4, FALSE))
-      THEN TRUE
-      WHEN BOOL_AND(COALESCE(NOT c1_4, FALSE))
-      THEN FALSE
-    END AS verdict_4,
-    CASE
-      WHEN BOOL_AND(COALESCE(c1_5, FALSE))
-      THEN TRUE
-      WHEN BOOL_AND(COALESCE(NOT c1_5, FALSE))
-      THEN FALSE
-    END AS verdict_5,
-    CASE
-      WHEN BOOL_AND(COALESCE(c1_6, FALSE))
-      THEN TRUE
-      WHEN BOOL_AND(COALESCE(NOT c1_6, FALSE))
-      THEN FALSE
-    END AS verdict_6,
-    CASE
-      WHEN BOOL_AND(COALESCE(c1_7, FALSE))
-      THEN TRUE
-      WHEN BOOL_AND(COALESCE(NOT c1_7, FALSE))
-      THEN FALSE
-    END AS verdict_7,
-    CASE
-      WHEN BOOL_AND(COALESCE(c1_8, FALSE))
-      THEN TRUE
-      WHEN BOOL_AND(COALESCE(NOT c1_8, FALSE))
-      THEN FALSE
-    END AS verdict_8,
-    CASE WHEN BOOL_OR(c1_1) AND BOOL_OR(NOT c1_1) THEN 'several_states' END AS reason_1,
-    CASE WHEN BOOL_OR(c1_2) AND BOOL_OR(NOT c1_2) THEN 'several_states' END AS reason_2,
-    CASE WHEN BOOL_OR(c1_3) AND BOOL_OR(NOT c1_3) THEN 'several_states' END AS reason_3,
-    CASE WHEN BOOL_OR(c1_4) AND BOOL_OR(NOT c1_4) THEN 'several_states' END AS reason_4,
-    CASE WHEN BOOL_OR(c1_5) AND BOOL_OR(NOT c1_5) THEN 'several_states' END AS reason_5,
-    CASE WHEN BOOL_OR(c1_6) AND BOOL_OR(NOT c1_6) THEN 'several_states' END AS reason_6,
-    CASE WHEN BOOL_OR(c1_7) AND BOOL_OR(NOT c1_7) THEN 'several_states' END AS reason_7,
-    CASE WHEN BOOL_OR(c1_8) AND BOOL_OR(NOT c1_8) THEN 'several_states' END AS reason_8
+    *,
+    unchanged_1 OR c1_1 AS verdict_1,
+    unchanged_2 OR (
+      NOT antecedent_2 OR c1_2
+    ) AS verdict_2,
+    unchanged_3 OR (
+      NOT antecedent_3 OR c1_3
+    ) AS verdict_3,
+    unchanged_4 OR (
+      NOT antecedent_4 OR c1_4
+    ) AS verdict_4,
+    unchanged_5 OR c1_5 AS verdict_5
   FROM judged
-  GROUP BY
-    cluster,
-    request_id
 )
 SELECT
   STRUCT_EXTRACT(each, 'definition') AS definition,
   cluster,
-  subject,
-  STRUCT_EXTRACT(each, 'outcome') AS outcome,
-  STRUCT_EXTRACT(each, 'reason') AS reason
+  scope,
+  STRUCT_EXTRACT(each, 'witness') AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  STRUCT_EXTRACT(each, 'verdict') AS verdict,
+  STRUCT_EXTRACT(each, 'exercised') AS exercised,
+  STRUCT_EXTRACT(each, 'failed_conjunct') AS failed_conjunct,
+  STRUCT_EXTRACT(each, 'reason') AS reason,
+  STRUCT_EXTRACT(each, 'values') AS "values",
+  STRUCT_EXTRACT(each, 'evidence') AS evidence
 FROM (
   SELECT
     cluster,
-    request_id AS subject,
+    CAST(JSON_OBJECT('topic', topic, 'partition', "partition", 'partition_key', partition_key) AS TEXT) AS scope,
+    next_from_position AS from_position,
+    next_to_position AS to_position,
+    next_from_time AS from_time,
+    next_to_time AS to_time,
     UNNEST(
       [
-        {'definition': 'kip_360_new_epoch', 'outcome': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_1 END, 'reason': CASE
-          WHEN CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_1 END IS NULL
-          THEN COALESCE(
-            CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.reason_1 END,
-            init_producer_ids.unknown_reason,
-            'not_captured'
-          )
-        END},
-        {'definition': 'kip_360_same_epoch', 'outcome': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_2 END, 'reason': CASE
-          WHEN CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_2 END IS NULL
-          THEN COALESCE(
-            CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.reason_2 END,
-            init_producer_ids.unknown_reason,
-            'not_captured'
-          )
-        END},
-        {'definition': 'kip_360_fenced', 'outcome': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_3 END, 'reason': CASE
-          WHEN CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_3 END IS NULL
-          THEN COALESCE(
-            CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.reason_3 END,
-            init_producer_ids.unknown_reason,
-            'not_captured'
-          )
-        END},
-        {'definition': 'shipped_new_epoch', 'outcome': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_4 END, 'reason': CASE
-          WHEN CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_4 END IS NULL
-          THEN COALESCE(
-            CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.reason_4 END,
-            init_producer_ids.unknown_reason,
-            'not_captured'
-          )
-        END},
-        {'definition': 'shipped_same_epoch', 'outcome': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_5 END, 'reason': CASE
-          WHEN CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_5 END IS NULL
-          THEN COALESCE(
-            CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.reason_5 END,
-            init_producer_ids.unknown_reason,
-            'not_captured'
-          )
-        END},
-        {'definition': 'shipped_fenced', 'outcome': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_6 END, 'reason': CASE
-          WHEN CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_6 END IS NULL
-          THEN COALESCE(
-            CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.reason_6 END,
-            init_producer_ids.unknown_reason,
-            'not_captured'
-          )
-        END},
-        {'definition': 'shipped_fails', 'outcome': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_7 END, 'reason': CASE
-          WHEN CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_7 END IS NULL
-          THEN COALESCE(
-            CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.reason_7 END,
-            init_producer_ids.unknown_reason,
-            'not_captured'
-          )
-        END},
-        {'definition': 'shipped_waits', 'outcome': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_8 END, 'reason': CASE
-          WHEN CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_8 END IS NULL
-          THEN COALESCE(
-            CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.reason_8 END,
-            init_producer_ids.unknown_reason,
-            'not_captured'
-          )
-        END}
+        CASE
+          WHEN next_from_position = to_position
+          THEN {'definition': 'no_write_after_fence', 'witness': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN CAST(JSON_OBJECT('p', p, 'k', k) AS TEXT) END, 'verdict': verdict_1, 'exercised': COALESCE(NOT unchanged_1, FALSE), 'failed_conjunct': CASE
+            WHEN NOT verdict_1
+            THEN CASE WHEN NOT c1_1 THEN 'appendedEpoch''[p][k] >= appendedEpoch[p][k]' END
+          END, 'reason': CASE WHEN verdict_1 IS NULL THEN 'not_captured' END, 'values': CASE
+            WHEN NOT COALESCE(verdict_1, FALSE)
+            THEN CAST(JSON_OBJECT('appendedEpoch[p][k]', "appendedEpoch[p][k]", 'appendedEpoch''[p][k]', "appendedEpoch'[p][k]") AS TEXT)
+          END, 'evidence': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN evidence END}
+        END,
+        CASE
+          WHEN next_from_position = to_position
+          THEN {'definition': 'new_epoch_starts_at_sequence_zero', 'witness': CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN CAST(JSON_OBJECT('p', p, 'k', k) AS TEXT) END, 'verdict': verdict_2, 'exercised': COALESCE(antecedent_2 AND NOT unchanged_2, FALSE), 'failed_conjunct': CASE
+            WHEN NOT verdict_2
+            THEN CASE WHEN antecedent_2 AND NOT c1_2 THEN 'firstSequence''[p][k] = 0' END
+          END, 'reason': CASE WHEN verdict_2 IS NULL THEN 'not_captured' END, 'values': CASE
+            WHEN NOT COALESCE(verdict_2, FALSE)
+            THEN CAST(JSON_OBJECT(
+              'lastOffset[p][k]',
+              "lastOffset[p][k]",
+              'lastOffset''[p][k]',
+              "lastOffset'[p][k]",
+              'newestIsMarker[p][k]',
+              "newestIsMarker[p][k]",
+              'newestIsMarker''[p][k]',
+              "newestIsMarker'[p][k]",
+              'appendedEpoch[p][k]',
+              "appendedEpoch[p][k]",
+              'appendedEpoch''[p][k]',
+              "appendedEpoch'[p][k]",
+              'lastSequence[p][k]',
+              "lastSequence[p][k]",
+              'lastSequence''[p][k]',
+              "lastSequence'[p][k]",
+              'firstSequence[p][k]',
+              "firstSequence[p][k]",
+              'firstSequence''[p][k]',
+              "firstSequence'[p][k]"
+            ) AS TEXT)
+          END, 'evidence': CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN evidence END}
+        END,
+        CASE
+          WHEN next_from_position = to_position
+          THEN {'definition': 'no_sequence_gap', 'witness': CASE WHEN NOT COALESCE(verdict_3, FALSE) THEN CAST(JSON_OBJECT('p', p, 'k', k) AS TEXT) END, 'verdict': verdict_3, 'exercised': COALESCE(antecedent_3 AND NOT unchanged_3, FALSE), 'failed_conjunct': CASE
+            WHEN NOT verdict_3
+            THEN CASE
+              WHEN antecedent_3 AND NOT c1_3
+              THEN '~Ahead(firstSequence''[p][k], SequenceAfter(lastSequence[p][k]))'
+            END
+          END, 'reason': CASE WHEN verdict_3 IS NULL THEN 'not_captured' END, 'values': CASE
+            WHEN NOT COALESCE(verdict_3, FALSE)
+            THEN CAST(JSON_OBJECT(
+              'lastOffset[p][k]',
+              "lastOffset[p][k]",
+              'lastOffset''[p][k]',
+              "lastOffset'[p][k]",
+              'newestIsMarker[p][k]',
+              "newestIsMarker[p][k]",
+              'newestIsMarker''[p][k]',
+              "newestIsMarker'[p][k]",
+              'appendedEpoch[p][k]',
+              "appendedEpoch[p][k]",
+              'appendedEpoch''[p][k]',
+              "appendedEpoch'[p][k]",
+              'lastSequence[p][k]',
+              "lastSequence[p][k]",
+              'lastSequence''[p][k]',
+              "lastSequence'[p][k]",
+              'firstSequence[p][k]',
+              "firstSequence[p][k]",
+              'firstSequence''[p][k]',
+              "firstSequence'[p][k]"
+            ) AS TEXT)
+          END, 'evidence': CASE WHEN NOT COALESCE(verdict_3, FALSE) THEN evidence END}
+        END,
+        CASE
+          WHEN next_from_position = to_position
+          THEN {'definition': 'no_sequence_reset', 'witness': CASE WHEN NOT COALESCE(verdict_4, FALSE) THEN CAST(JSON_OBJECT('p', p, 'k', k) AS TEXT) END, 'verdict': verdict_4, 'exercised': COALESCE(antecedent_4 AND NOT unchanged_4, FALSE), 'failed_conjunct': CASE
+            WHEN NOT verdict_4
+            THEN CASE
+              WHEN antecedent_4 AND NOT c1_4
+              THEN '~Behind(firstSequence''[p][k], SequenceAfter(lastSequence[p][k]))'
+            END
+          END, 'reason': CASE WHEN verdict_4 IS NULL THEN 'not_captured' END, 'values': CASE
+            WHEN NOT COALESCE(verdict_4, FALSE)
+            THEN CAST(JSON_OBJECT(
+              'lastOffset[p][k]',
+              "lastOffset[p][k]",
+              'lastOffset''[p][k]',
+              "lastOffset'[p][k]",
+              'newestIsMarker[p][k]',
+              "newestIsMarker[p][k]",
+              'newestIsMarker''[p][k]',
+              "newestIsMarker'[p][k]",
+              'appendedEpoch[p][k]',
+              "appendedEpoch[p][k]",
+              'appendedEpoch''[p][k]',
+              "appendedEpoch'[p][k]",
+              'lastSequence[p][k]',
+              "lastSequence[p][k]",
+              'lastSequence''[p][k]',
+              "lastSequence'[p][k]",
+              'firstSequence[p][k]',
+              "firstSequence[p][k]",
+              'firstSequence''[p][k]',
+              "firstSequence'[p][k]"
+            ) AS TEXT)
+          END, 'evidence': CASE WHEN NOT COALESCE(verdict_4, FALSE) THEN evidence END}
+        END,
+        CASE
+          WHEN next_from_position = to_position
+          THEN {'definition': 'marker_coordinator_epoch_never_falls', 'witness': CASE WHEN NOT COALESCE(verdict_5, FALSE) THEN CAST(JSON_OBJECT('p', p, 'k', k) AS TEXT) END, 'verdict': verdict_5, 'exercised': COALESCE(NOT unchanged_5, FALSE), 'failed_conjunct': CASE
+            WHEN NOT verdict_5
+            THEN CASE WHEN NOT c1_5 THEN 'markerCoordinatorEpoch''[p][k] >= markerCoordinatorEpoch[p][k]' END
+          END, 'reason': CASE WHEN verdict_5 IS NULL THEN 'not_captured' END, 'values': CASE
+            WHEN NOT COALESCE(verdict_5, FALSE)
+            THEN CAST(JSON_OBJECT(
+              'markerCoordinatorEpoch[p][k]',
+              "markerCoordinatorEpoch[p][k]",
+              'markerCoordinatorEpoch''[p][k]',
+              "markerCoordinatorEpoch'[p][k]"
+            ) AS TEXT)
+          END, 'evidence': CASE WHEN NOT COALESCE(verdict_5, FALSE) THEN evidence END}
+        END
       ]
     ) AS each
-  FROM silver.init_producer_ids AS init_producer_ids
-  FULL OUTER JOIN agreed
-    USING (cluster, request_id)
+  FROM weighed
+) AS fanned
+WHERE
+  NOT each IS NULL
+UNION ALL
+SELECT
+  STRUCT_EXTRACT(each, 'definition') AS definition,
+  cluster,
+  scope,
+  witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  verdict,
+  exercised,
+  failed_conjunct,
+  reason,
+  "values",
+  evidence
+FROM (
+  SELECT
+    cluster,
+    CAST(JSON_OBJECT('topic', topic, 'partition', "partition", 'partition_key', partition_key) AS TEXT) AS scope,
+    CAST(NULL AS TEXT) AS witness,
+    from_position,
+    to_position + 1 AS to_position,
+    from_time,
+    to_time,
+    CAST(NULL AS BOOLEAN) AS verdict,
+    FALSE AS exercised,
+    CAST(NULL AS TEXT) AS failed_conjunct,
+    'not_captured' AS reason,
+    CAST(NULL AS TEXT) AS "values",
+    CAST(NULL AS TEXT) AS evidence,
+    UNNEST(
+      [
+        {'definition': 'no_write_after_fence'},
+        {'definition': 'new_epoch_starts_at_sequence_zero'},
+        {'definition': 'no_sequence_gap'},
+        {'definition': 'no_sequence_reset'},
+        {'definition': 'marker_coordinator_epoch_never_falls'}
+      ]
+    ) AS each
+  FROM silver.log_coverage
+  WHERE
+    NOT COALESCE(covered, FALSE) AND NOT topic = '__transaction_state'
 ) AS fanned

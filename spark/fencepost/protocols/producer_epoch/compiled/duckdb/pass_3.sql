@@ -1,143 +1,852 @@
 -- generated from spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
--- one pass for status_transitions, producer_epoch_steps, end_txn_bumps_epoch
+-- one pass for broker_keeps_its_end_txn_rule, no_stale_end_granted, transaction_ended_by_its_producer
 WITH frame AS (
   SELECT
     cluster,
     topic,
     "partition",
     partition_key,
+    request_id,
+    candidate,
     from_position,
     to_position,
     from_time,
     to_time,
-    LEAD(from_position) OVER successive AS next_from_position,
-    LEAD(to_position) OVER successive AS next_to_position,
-    LEAD(from_time) OVER successive AS next_from_time,
-    LEAD(to_time) OVER successive AS next_to_time,
-    transactional_id AS t,
-    status AS "status[t]",
-    LEAD(status) OVER successive AS "status'[t]",
-    producer_id AS "producerId[t]",
-    LEAD(producer_id) OVER successive AS "producerId'[t]",
-    producer_epoch AS "producerEpoch[t]",
-    LEAD(producer_epoch) OVER successive AS "producerEpoch'[t]",
-    transaction_version AS "transactionVersion[t]",
-    LEAD(transaction_version) OVER successive AS "transactionVersion'[t]",
-    next_producer_id AS "nextProducerId[t]",
-    LEAD(next_producer_id) OVER successive AS "nextProducerId'[t]",
-    CAST(JSON_OBJECT(
-      'previous_producer_id',
-      previous_producer_id,
-      'cause',
-      cause,
-      'caused_by_client_id',
-      caused_by_client_id,
-      'caused_by_connection',
-      caused_by_connection
-    ) AS TEXT) AS evidence
-  FROM silver.transactional_ids
-  WINDOW successive AS (
-    PARTITION BY cluster, topic, "partition", partition_key, transactional_id
-    ORDER BY from_position NULLS FIRST
-  )
+    error AS "e.error",
+    known AS "e.known",
+    provided_id AS "e.providedId",
+    producer_id AS "e.producerId",
+    api_version AS "e.apiVersion",
+    provided_epoch AS "e.providedEpoch",
+    producer_epoch AS "e.producerEpoch",
+    previous_id_held AS "e.previousIdHeld",
+    status AS "e.status",
+    commit AS "e.commit",
+    returned_id AS "e.returnedId",
+    returned_epoch AS "e.returnedEpoch",
+    previous_id AS "e.previousId",
+    last_epoch AS "e.lastEpoch",
+    by_another AS "e.byAnother"
+  FROM silver.end_txn_states
 ), judged AS (
   SELECT
     *,
-    "status'[t]" = "status[t]" AS unchanged_1,
-    "producerId'[t]" = "producerId[t]" AND "producerEpoch'[t]" = "producerEpoch[t]" AS unchanged_2,
-    "status'[t]" = "status[t]"
-    AND "transactionVersion'[t]" = "transactionVersion[t]"
-    AND "producerId'[t]" = "producerId[t]"
-    AND "producerEpoch'[t]" = "producerEpoch[t]"
-    AND "nextProducerId'[t]" = "nextProducerId[t]" AS unchanged_3,
-    NOT "status'[t]" = "status[t]" AS antecedent_1,
-    (
-      (
-        "status[t]" = 'CompleteCommit' OR "status[t]" = 'CompleteAbort'
-      ) AND "status'[t]" = 'Empty'
+    "e.error" = 'NONE'
+    OR "e.error" = 'PRODUCER_FENCED'
+    OR "e.error" = 'INVALID_PRODUCER_EPOCH'
+    OR "e.error" = 'INVALID_PRODUCER_ID_MAPPING'
+    OR "e.error" = 'INVALID_TXN_STATE' AS antecedent_1,
+    "e.error" = LIST_EXTRACT(
+      LIST_TRANSFORM(
+        [
+          LIST_EXTRACT(
+            LIST_TRANSFORM(
+              [
+                CASE (
+                    "e.apiVersion" < 2
+                  )
+                  WHEN TRUE
+                  THEN 'INVALID_PRODUCER_EPOCH'
+                  WHEN FALSE
+                  THEN 'PRODUCER_FENCED'
+                  ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
+                END
+              ],
+              LAMBDA then_3 : LIST_EXTRACT(
+                LIST_TRANSFORM(
+                  [
+                    LIST_EXTRACT(
+                      LIST_TRANSFORM(
+                        [
+                          CASE (
+                              "e.apiVersion" >= 5
+                              AND (
+                                "e.providedId" = "e.producerId" AND "e.providedEpoch" = "e.producerEpoch"
+                              )
+                            )
+                            WHEN TRUE
+                            THEN CASE "e.commit"
+                              WHEN TRUE
+                              THEN 'INVALID_TXN_STATE'
+                              WHEN FALSE
+                              THEN 'NONE'
+                              ELSE CASE WHEN 'INVALID_TXN_STATE' = 'NONE' THEN 'INVALID_TXN_STATE' END
+                            END
+                            WHEN FALSE
+                            THEN CASE (
+                                NOT (
+                                  (
+                                    "e.commit" AND (
+                                      "e.status" = 'PrepareCommit' OR "e.status" = 'CompleteCommit'
+                                    )
+                                  )
+                                  OR (
+                                    NOT "e.commit" AND (
+                                      "e.status" = 'PrepareAbort' OR "e.status" = 'CompleteAbort'
+                                    )
+                                  )
+                                )
+                              )
+                              WHEN TRUE
+                              THEN 'INVALID_TXN_STATE'
+                              WHEN FALSE
+                              THEN CASE (
+                                  "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
+                                )
+                                WHEN TRUE
+                                THEN 'CONCURRENT_TRANSACTIONS'
+                                WHEN FALSE
+                                THEN 'NONE'
+                                ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+                              END
+                              ELSE CASE
+                                WHEN 'INVALID_TXN_STATE' = CASE (
+                                    "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
+                                  )
+                                  WHEN TRUE
+                                  THEN 'CONCURRENT_TRANSACTIONS'
+                                  WHEN FALSE
+                                  THEN 'NONE'
+                                  ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+                                END
+                                THEN 'INVALID_TXN_STATE'
+                              END
+                            END
+                            ELSE CASE
+                              WHEN CASE "e.commit"
+                                WHEN TRUE
+                                THEN 'INVALID_TXN_STATE'
+                                WHEN FALSE
+                                THEN 'NONE'
+                                ELSE CASE WHEN 'INVALID_TXN_STATE' = 'NONE' THEN 'INVALID_TXN_STATE' END
+                              END = CASE (
+                                  NOT (
+                                    (
+                                      "e.commit" AND (
+                                        "e.status" = 'PrepareCommit' OR "e.status" = 'CompleteCommit'
+                                      )
+                                    )
+                                    OR (
+                                      NOT "e.commit" AND (
+                                        "e.status" = 'PrepareAbort' OR "e.status" = 'CompleteAbort'
+                                      )
+                                    )
+                                  )
+                                )
+                                WHEN TRUE
+                                THEN 'INVALID_TXN_STATE'
+                                WHEN FALSE
+                                THEN CASE (
+                                    "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
+                                  )
+                                  WHEN TRUE
+                                  THEN 'CONCURRENT_TRANSACTIONS'
+                                  WHEN FALSE
+                                  THEN 'NONE'
+                                  ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+                                END
+                                ELSE CASE
+                                  WHEN 'INVALID_TXN_STATE' = CASE (
+                                      "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
+                                    )
+                                    WHEN TRUE
+                                    THEN 'CONCURRENT_TRANSACTIONS'
+                                    WHEN FALSE
+                                    THEN 'NONE'
+                                    ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+                                  END
+                                  THEN 'INVALID_TXN_STATE'
+                                END
+                              END
+                              THEN CASE "e.commit"
+                                WHEN TRUE
+                                THEN 'INVALID_TXN_STATE'
+                                WHEN FALSE
+                                THEN 'NONE'
+                                ELSE CASE WHEN 'INVALID_TXN_STATE' = 'NONE' THEN 'INVALID_TXN_STATE' END
+                              END
+                            END
+                          END
+                        ],
+                        LAMBDA other_2 : CASE (
+                            "e.status" = 'Ongoing'
+                          )
+                          WHEN TRUE
+                          THEN 'NONE'
+                          WHEN FALSE
+                          THEN other_2
+                          ELSE CASE WHEN 'NONE' = other_2 THEN 'NONE' END
+                        END
+                      ),
+                      1
+                    )
+                  ],
+                  LAMBDA other_4 : CASE (
+                      NOT (
+                        (
+                          (
+                            "e.providedId" = "e.producerId" AND "e.providedEpoch" = "e.producerEpoch"
+                          )
+                          AND NOT (
+                            "e.apiVersion" >= 5 AND (
+                              "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
+                            )
+                          )
+                        )
+                        OR (
+                          (
+                            "e.apiVersion" >= 5
+                            AND (
+                              (
+                                "e.providedId" = "e.producerId" AND TRY(CAST("e.providedEpoch" AS BIGINT) + 1) = "e.producerEpoch"
+                              )
+                              OR (
+                                (
+                                  "e.providedId" = "e.previousIdHeld" AND "e.providedEpoch" = 32766
+                                ) AND "e.producerEpoch" = 0
+                              )
+                            )
+                          )
+                          AND (
+                            (
+                              "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
+                            )
+                            OR (
+                              "e.status" = 'CompleteCommit' OR "e.status" = 'CompleteAbort'
+                            )
+                          )
+                        )
+                      )
+                    )
+                    WHEN TRUE
+                    THEN then_3
+                    WHEN FALSE
+                    THEN other_4
+                    ELSE CASE WHEN then_3 = other_4 THEN then_3 END
+                  END
+                ),
+                1
+              )
+            ),
+            1
+          )
+        ],
+        LAMBDA other_6 : CASE (
+            NOT "e.known"
+            OR NOT (
+              "e.providedId" = "e.producerId"
+              OR (
+                "e.apiVersion" >= 5
+                AND (
+                  (
+                    "e.providedId" = "e.producerId" AND TRY(CAST("e.providedEpoch" AS BIGINT) + 1) = "e.producerEpoch"
+                  )
+                  OR (
+                    (
+                      "e.providedId" = "e.previousIdHeld" AND "e.providedEpoch" = 32766
+                    ) AND "e.producerEpoch" = 0
+                  )
+                )
+              )
+            )
+          )
+          WHEN TRUE
+          THEN 'INVALID_PRODUCER_ID_MAPPING'
+          WHEN FALSE
+          THEN other_6
+          ELSE CASE WHEN 'INVALID_PRODUCER_ID_MAPPING' = other_6 THEN 'INVALID_PRODUCER_ID_MAPPING' END
+        END
+      ),
+      1
     )
     OR (
-      (
-        "status[t]" = 'Empty' OR "status[t]" = 'CompleteCommit' OR "status[t]" = 'CompleteAbort'
-      )
-      AND "status'[t]" = 'Ongoing'
-    )
-    OR (
-      "status[t]" = 'Ongoing' AND "status'[t]" = 'PrepareCommit'
-    )
-    OR (
-      (
-        "status[t]" = 'Ongoing'
-        OR "status[t]" = 'Empty'
-        OR "status[t]" = 'CompleteCommit'
-        OR "status[t]" = 'CompleteAbort'
-      )
-      AND "status'[t]" = 'PrepareAbort'
-    )
-    OR (
-      "status[t]" = 'PrepareCommit' AND "status'[t]" = 'CompleteCommit'
-    )
-    OR (
-      "status[t]" = 'PrepareAbort' AND "status'[t]" = 'CompleteAbort'
-    ) AS c1_1,
-    NOT "producerId'[t]" = "producerId[t]"
-    OR (
-      "producerEpoch'[t]" = "producerEpoch[t]"
-      OR "producerEpoch'[t]" = TRY(CAST("producerEpoch[t]" AS BIGINT) + 1)
-    ) AS c1_2,
-    NOT NOT "producerId'[t]" = "producerId[t]" OR "producerEpoch'[t]" = 0 AS c2_2,
-    NOT "status'[t]" = "status[t]"
-    AND "transactionVersion'[t]" = 2
-    AND (
-      "status'[t]" = 'PrepareCommit'
-      OR "status'[t]" = 'PrepareAbort'
-      OR "status'[t]" = 'CompleteCommit'
-      OR "status'[t]" = 'CompleteAbort'
-    ) AS antecedent_3,
-    (
-      (
-        "status'[t]" = 'PrepareCommit' OR "status'[t]" = 'PrepareAbort'
-      )
-      AND "producerId'[t]" = "producerId[t]"
-      AND "producerEpoch'[t]" = TRY(CAST("producerEpoch[t]" AS BIGINT) + 1)
-    )
-    OR (
-      (
-        "status'[t]" = 'CompleteCommit' OR "status'[t]" = 'CompleteAbort'
-      )
-      AND "producerId'[t]" = "producerId[t]"
-      AND "producerEpoch'[t]" = "producerEpoch[t]"
-    )
-    OR (
-      (
-        "status'[t]" = 'CompleteCommit' OR "status'[t]" = 'CompleteAbort'
-      )
-      AND NOT "producerId'[t]" = "producerId[t]"
-      AND "producerEpoch'[t]" = 0
+      "e.error" = 'PRODUCER_FENCED'
       AND (
-        "nextProducerId[t]" = -1 OR "producerId'[t]" = "nextProducerId[t]"
+        "e.commit" AND "e.status" = 'CompleteAbort'
       )
-    ) AS c1_3
+      AND (
+        "e.apiVersion" >= 5
+        AND (
+          (
+            "e.providedId" = "e.producerId" AND TRY(CAST("e.providedEpoch" AS BIGINT) + 1) = "e.producerEpoch"
+          )
+          OR (
+            (
+              "e.providedId" = "e.previousIdHeld" AND "e.providedEpoch" = 32766
+            ) AND "e.producerEpoch" = 0
+          )
+        )
+      )
+    ) AS c1_1,
+    NOT (
+      "e.error" = 'NONE' AND "e.apiVersion" >= 5
+    )
+    OR CASE (
+        (
+          "e.providedId" = "e.producerId" AND TRY(CAST("e.providedEpoch" AS BIGINT) + 1) = "e.producerEpoch"
+        )
+        OR (
+          (
+            "e.providedId" = "e.previousIdHeld" AND "e.providedEpoch" = 32766
+          ) AND "e.producerEpoch" = 0
+        )
+      )
+      WHEN TRUE
+      THEN "e.returnedId" = "e.producerId" AND "e.returnedEpoch" = "e.producerEpoch"
+      WHEN FALSE
+      THEN CASE (
+          "e.producerEpoch" >= 32766
+        )
+        WHEN TRUE
+        THEN NOT "e.returnedId" = "e.producerId" AND "e.returnedEpoch" = 0
+        WHEN FALSE
+        THEN "e.returnedId" = "e.producerId" AND "e.returnedEpoch" = TRY(CAST("e.producerEpoch" AS BIGINT) + 1)
+        ELSE CASE
+          WHEN (
+            NOT "e.returnedId" = "e.producerId" AND "e.returnedEpoch" = 0
+          ) = (
+            "e.returnedId" = "e.producerId" AND "e.returnedEpoch" = TRY(CAST("e.producerEpoch" AS BIGINT) + 1)
+          )
+          THEN NOT "e.returnedId" = "e.producerId" AND "e.returnedEpoch" = 0
+        END
+      END
+      ELSE CASE
+        WHEN (
+          "e.returnedId" = "e.producerId" AND "e.returnedEpoch" = "e.producerEpoch"
+        ) = CASE (
+            "e.producerEpoch" >= 32766
+          )
+          WHEN TRUE
+          THEN NOT "e.returnedId" = "e.producerId" AND "e.returnedEpoch" = 0
+          WHEN FALSE
+          THEN "e.returnedId" = "e.producerId" AND "e.returnedEpoch" = TRY(CAST("e.producerEpoch" AS BIGINT) + 1)
+          ELSE CASE
+            WHEN (
+              NOT "e.returnedId" = "e.producerId" AND "e.returnedEpoch" = 0
+            ) = (
+              "e.returnedId" = "e.producerId" AND "e.returnedEpoch" = TRY(CAST("e.producerEpoch" AS BIGINT) + 1)
+            )
+            THEN NOT "e.returnedId" = "e.producerId" AND "e.returnedEpoch" = 0
+          END
+        END
+        THEN "e.returnedId" = "e.producerId" AND "e.returnedEpoch" = "e.producerEpoch"
+      END
+    END AS c2_1,
+    LIST_EXTRACT(
+      LIST_TRANSFORM(
+        [
+          LIST_EXTRACT(
+            LIST_TRANSFORM(
+              [
+                CASE (
+                    "e.status" = 'Ongoing'
+                  )
+                  WHEN TRUE
+                  THEN 'NONE'
+                  WHEN FALSE
+                  THEN CASE (
+                      NOT (
+                        (
+                          "e.commit" AND (
+                            "e.status" = 'PrepareCommit' OR "e.status" = 'CompleteCommit'
+                          )
+                        )
+                        OR (
+                          NOT "e.commit" AND (
+                            "e.status" = 'PrepareAbort' OR "e.status" = 'CompleteAbort'
+                          )
+                        )
+                      )
+                    )
+                    WHEN TRUE
+                    THEN 'INVALID_TXN_STATE'
+                    WHEN FALSE
+                    THEN CASE (
+                        "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
+                      )
+                      WHEN TRUE
+                      THEN 'CONCURRENT_TRANSACTIONS'
+                      WHEN FALSE
+                      THEN 'NONE'
+                      ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+                    END
+                    ELSE CASE
+                      WHEN 'INVALID_TXN_STATE' = CASE (
+                          "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
+                        )
+                        WHEN TRUE
+                        THEN 'CONCURRENT_TRANSACTIONS'
+                        WHEN FALSE
+                        THEN 'NONE'
+                        ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+                      END
+                      THEN 'INVALID_TXN_STATE'
+                    END
+                  END
+                  ELSE CASE
+                    WHEN 'NONE' = CASE (
+                        NOT (
+                          (
+                            "e.commit" AND (
+                              "e.status" = 'PrepareCommit' OR "e.status" = 'CompleteCommit'
+                            )
+                          )
+                          OR (
+                            NOT "e.commit" AND (
+                              "e.status" = 'PrepareAbort' OR "e.status" = 'CompleteAbort'
+                            )
+                          )
+                        )
+                      )
+                      WHEN TRUE
+                      THEN 'INVALID_TXN_STATE'
+                      WHEN FALSE
+                      THEN CASE (
+                          "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
+                        )
+                        WHEN TRUE
+                        THEN 'CONCURRENT_TRANSACTIONS'
+                        WHEN FALSE
+                        THEN 'NONE'
+                        ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+                      END
+                      ELSE CASE
+                        WHEN 'INVALID_TXN_STATE' = CASE (
+                            "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
+                          )
+                          WHEN TRUE
+                          THEN 'CONCURRENT_TRANSACTIONS'
+                          WHEN FALSE
+                          THEN 'NONE'
+                          ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+                        END
+                        THEN 'INVALID_TXN_STATE'
+                      END
+                    END
+                    THEN 'NONE'
+                  END
+                END
+              ],
+              LAMBDA then_1 : LIST_EXTRACT(
+                LIST_TRANSFORM(
+                  [
+                    CASE (
+                        (
+                          NOT "e.apiVersion" >= 5 OR NOT "e.providedEpoch" = "e.lastEpoch"
+                        )
+                        OR (
+                          "e.status" = 'Empty' OR "e.status" = 'Ongoing'
+                        )
+                      )
+                      WHEN TRUE
+                      THEN CASE (
+                          "e.apiVersion" < 2
+                        )
+                        WHEN TRUE
+                        THEN 'INVALID_PRODUCER_EPOCH'
+                        WHEN FALSE
+                        THEN 'PRODUCER_FENCED'
+                        ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
+                      END
+                      WHEN FALSE
+                      THEN CASE (
+                          (
+                            "e.commit" AND (
+                              "e.status" = 'PrepareCommit' OR "e.status" = 'CompleteCommit'
+                            )
+                          )
+                          OR (
+                            NOT "e.commit" AND (
+                              "e.status" = 'PrepareAbort' OR "e.status" = 'CompleteAbort'
+                            )
+                          )
+                        )
+                        WHEN TRUE
+                        THEN 'NONE'
+                        WHEN FALSE
+                        THEN 'INVALID_TXN_STATE'
+                        ELSE CASE WHEN 'NONE' = 'INVALID_TXN_STATE' THEN 'NONE' END
+                      END
+                      ELSE CASE
+                        WHEN CASE (
+                            "e.apiVersion" < 2
+                          )
+                          WHEN TRUE
+                          THEN 'INVALID_PRODUCER_EPOCH'
+                          WHEN FALSE
+                          THEN 'PRODUCER_FENCED'
+                          ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
+                        END = CASE (
+                            (
+                              "e.commit" AND (
+                                "e.status" = 'PrepareCommit' OR "e.status" = 'CompleteCommit'
+                              )
+                            )
+                            OR (
+                              NOT "e.commit" AND (
+                                "e.status" = 'PrepareAbort' OR "e.status" = 'CompleteAbort'
+                              )
+                            )
+                          )
+                          WHEN TRUE
+                          THEN 'NONE'
+                          WHEN FALSE
+                          THEN 'INVALID_TXN_STATE'
+                          ELSE CASE WHEN 'NONE' = 'INVALID_TXN_STATE' THEN 'NONE' END
+                        END
+                        THEN CASE (
+                            "e.apiVersion" < 2
+                          )
+                          WHEN TRUE
+                          THEN 'INVALID_PRODUCER_EPOCH'
+                          WHEN FALSE
+                          THEN 'PRODUCER_FENCED'
+                          ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
+                        END
+                      END
+                    END
+                  ],
+                  LAMBDA other_2 : CASE (
+                      "e.providedId" = "e.producerId" AND "e.providedEpoch" = "e.producerEpoch"
+                    )
+                    WHEN TRUE
+                    THEN then_1
+                    WHEN FALSE
+                    THEN other_2
+                    ELSE CASE WHEN then_1 = other_2 THEN then_1 END
+                  END
+                ),
+                1
+              )
+            ),
+            1
+          )
+        ],
+        LAMBDA other_4 : CASE (
+            NOT "e.known"
+            OR NOT (
+              "e.providedId" = "e.producerId"
+              OR (
+                "e.providedId" = "e.previousId" AND "e.providedEpoch" >= 32766
+              )
+            )
+          )
+          WHEN TRUE
+          THEN 'INVALID_PRODUCER_ID_MAPPING'
+          WHEN FALSE
+          THEN other_4
+          ELSE CASE WHEN 'INVALID_PRODUCER_ID_MAPPING' = other_4 THEN 'INVALID_PRODUCER_ID_MAPPING' END
+        END
+      ),
+      1
+    ) = 'PRODUCER_FENCED'
+    OR LIST_EXTRACT(
+      LIST_TRANSFORM(
+        [
+          LIST_EXTRACT(
+            LIST_TRANSFORM(
+              [
+                CASE (
+                    "e.status" = 'Ongoing'
+                  )
+                  WHEN TRUE
+                  THEN 'NONE'
+                  WHEN FALSE
+                  THEN CASE (
+                      NOT (
+                        (
+                          "e.commit" AND (
+                            "e.status" = 'PrepareCommit' OR "e.status" = 'CompleteCommit'
+                          )
+                        )
+                        OR (
+                          NOT "e.commit" AND (
+                            "e.status" = 'PrepareAbort' OR "e.status" = 'CompleteAbort'
+                          )
+                        )
+                      )
+                    )
+                    WHEN TRUE
+                    THEN 'INVALID_TXN_STATE'
+                    WHEN FALSE
+                    THEN CASE (
+                        "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
+                      )
+                      WHEN TRUE
+                      THEN 'CONCURRENT_TRANSACTIONS'
+                      WHEN FALSE
+                      THEN 'NONE'
+                      ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+                    END
+                    ELSE CASE
+                      WHEN 'INVALID_TXN_STATE' = CASE (
+                          "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
+                        )
+                        WHEN TRUE
+                        THEN 'CONCURRENT_TRANSACTIONS'
+                        WHEN FALSE
+                        THEN 'NONE'
+                        ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+                      END
+                      THEN 'INVALID_TXN_STATE'
+                    END
+                  END
+                  ELSE CASE
+                    WHEN 'NONE' = CASE (
+                        NOT (
+                          (
+                            "e.commit" AND (
+                              "e.status" = 'PrepareCommit' OR "e.status" = 'CompleteCommit'
+                            )
+                          )
+                          OR (
+                            NOT "e.commit" AND (
+                              "e.status" = 'PrepareAbort' OR "e.status" = 'CompleteAbort'
+                            )
+                          )
+                        )
+                      )
+                      WHEN TRUE
+                      THEN 'INVALID_TXN_STATE'
+                      WHEN FALSE
+                      THEN CASE (
+                          "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
+                        )
+                        WHEN TRUE
+                        THEN 'CONCURRENT_TRANSACTIONS'
+                        WHEN FALSE
+                        THEN 'NONE'
+                        ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+                      END
+                      ELSE CASE
+                        WHEN 'INVALID_TXN_STATE' = CASE (
+                            "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
+                          )
+                          WHEN TRUE
+                          THEN 'CONCURRENT_TRANSACTIONS'
+                          WHEN FALSE
+                          THEN 'NONE'
+                          ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+                        END
+                        THEN 'INVALID_TXN_STATE'
+                      END
+                    END
+                    THEN 'NONE'
+                  END
+                END
+              ],
+              LAMBDA then_5 : LIST_EXTRACT(
+                LIST_TRANSFORM(
+                  [
+                    CASE (
+                        (
+                          NOT "e.apiVersion" >= 5 OR NOT "e.providedEpoch" = "e.lastEpoch"
+                        )
+                        OR (
+                          "e.status" = 'Empty' OR "e.status" = 'Ongoing'
+                        )
+                      )
+                      WHEN TRUE
+                      THEN CASE (
+                          "e.apiVersion" < 2
+                        )
+                        WHEN TRUE
+                        THEN 'INVALID_PRODUCER_EPOCH'
+                        WHEN FALSE
+                        THEN 'PRODUCER_FENCED'
+                        ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
+                      END
+                      WHEN FALSE
+                      THEN CASE (
+                          (
+                            "e.commit" AND (
+                              "e.status" = 'PrepareCommit' OR "e.status" = 'CompleteCommit'
+                            )
+                          )
+                          OR (
+                            NOT "e.commit" AND (
+                              "e.status" = 'PrepareAbort' OR "e.status" = 'CompleteAbort'
+                            )
+                          )
+                        )
+                        WHEN TRUE
+                        THEN 'NONE'
+                        WHEN FALSE
+                        THEN 'INVALID_TXN_STATE'
+                        ELSE CASE WHEN 'NONE' = 'INVALID_TXN_STATE' THEN 'NONE' END
+                      END
+                      ELSE CASE
+                        WHEN CASE (
+                            "e.apiVersion" < 2
+                          )
+                          WHEN TRUE
+                          THEN 'INVALID_PRODUCER_EPOCH'
+                          WHEN FALSE
+                          THEN 'PRODUCER_FENCED'
+                          ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
+                        END = CASE (
+                            (
+                              "e.commit" AND (
+                                "e.status" = 'PrepareCommit' OR "e.status" = 'CompleteCommit'
+                              )
+                            )
+                            OR (
+                              NOT "e.commit" AND (
+                                "e.status" = 'PrepareAbort' OR "e.status" = 'CompleteAbort'
+                              )
+                            )
+                          )
+                          WHEN TRUE
+                          THEN 'NONE'
+                          WHEN FALSE
+                          THEN 'INVALID_TXN_STATE'
+                          ELSE CASE WHEN 'NONE' = 'INVALID_TXN_STATE' THEN 'NONE' END
+                        END
+                        THEN CASE (
+                            "e.apiVersion" < 2
+                          )
+                          WHEN TRUE
+                          THEN 'INVALID_PRODUCER_EPOCH'
+                          WHEN FALSE
+                          THEN 'PRODUCER_FENCED'
+                          ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
+                        END
+                      END
+                    END
+                  ],
+                  LAMBDA other_6 : CASE (
+                      "e.providedId" = "e.producerId" AND "e.providedEpoch" = "e.producerEpoch"
+                    )
+                    WHEN TRUE
+                    THEN then_5
+                    WHEN FALSE
+                    THEN other_6
+                    ELSE CASE WHEN then_5 = other_6 THEN then_5 END
+                  END
+                ),
+                1
+              )
+            ),
+            1
+          )
+        ],
+        LAMBDA other_8 : CASE (
+            NOT "e.known"
+            OR NOT (
+              "e.providedId" = "e.producerId"
+              OR (
+                "e.providedId" = "e.previousId" AND "e.providedEpoch" >= 32766
+              )
+            )
+          )
+          WHEN TRUE
+          THEN 'INVALID_PRODUCER_ID_MAPPING'
+          WHEN FALSE
+          THEN other_8
+          ELSE CASE WHEN 'INVALID_PRODUCER_ID_MAPPING' = other_8 THEN 'INVALID_PRODUCER_ID_MAPPING' END
+        END
+      ),
+      1
+    ) = 'INVALID_PRODUCER_EPOCH' AS antecedent_2,
+    NOT "e.error" = 'NONE' AS c1_2,
+    "e.error" = 'NONE' AND "e.status" = 'Ongoing' AS antecedent_3,
+    NOT "e.byAnother" AS c1_3
   FROM frame
 ), weighed AS (
   SELECT
-    *,
-    unchanged_1 OR (
-      NOT antecedent_1 OR c1_1
+    cluster,
+    topic,
+    "partition",
+    partition_key,
+    request_id,
+    candidate,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    "e.error",
+    "e.known",
+    "e.providedId",
+    "e.producerId",
+    "e.apiVersion",
+    "e.providedEpoch",
+    "e.producerEpoch",
+    "e.previousIdHeld",
+    "e.status",
+    "e.commit",
+    "e.returnedId",
+    "e.returnedEpoch",
+    "e.previousId",
+    "e.lastEpoch",
+    "e.byAnother",
+    NOT antecedent_1 OR (
+      c1_1 AND c2_1
     ) AS verdict_1,
-    unchanged_2 OR (
-      c1_2 AND c2_2
-    ) AS verdict_2,
-    unchanged_3 OR (
-      NOT antecedent_3 OR c1_3
-    ) AS verdict_3
+    COALESCE(antecedent_1, FALSE) AS exercised_1,
+    CASE
+      WHEN antecedent_1 AND NOT c1_1
+      THEN '\/ e.error = ShippedEndTxn(e) \/ /\ e.error = "PRODUCER_FENCED" /\ e.commit /\ e.status = "CompleteAbort" /\ MovesEpoch(e) /\ SaysTheEpochBefore(e)'
+      WHEN antecedent_1 AND NOT c2_1
+      THEN 'e.error = "NONE" /\ MovesEpoch(e) => GivesTheRightEpoch(e)'
+    END AS failed_conjunct_1,
+    NOT antecedent_2 OR c1_2 AS verdict_2,
+    COALESCE(antecedent_2, FALSE) AS exercised_2,
+    CASE WHEN antecedent_2 AND NOT c1_2 THEN 'e.error # "NONE"' END AS failed_conjunct_2,
+    NOT antecedent_3 OR c1_3 AS verdict_3,
+    COALESCE(antecedent_3, FALSE) AS exercised_3,
+    CASE WHEN antecedent_3 AND NOT c1_3 THEN '~e.byAnother' END AS failed_conjunct_3
   FROM judged
+), agreed AS (
+  SELECT
+    cluster,
+    request_id,
+    MIN(from_position) AS from_position,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_position) END AS to_position,
+    MIN(from_time) AS from_time,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
+    COUNT(*) AS states,
+    ARG_MIN(
+      {'topic': topic, 'partition': "partition", 'partition_key': partition_key, 'failed_conjunct_1': failed_conjunct_1, 'failed_conjunct_2': failed_conjunct_2, 'failed_conjunct_3': failed_conjunct_3, 'e.error': "e.error", 'e.known': "e.known", 'e.providedId': "e.providedId", 'e.producerId': "e.producerId", 'e.apiVersion': "e.apiVersion", 'e.providedEpoch': "e.providedEpoch", 'e.producerEpoch': "e.producerEpoch", 'e.previousIdHeld': "e.previousIdHeld", 'e.status': "e.status", 'e.commit': "e.commit", 'e.returnedId': "e.returnedId", 'e.returnedEpoch': "e.returnedEpoch", 'e.previousId': "e.previousId", 'e.lastEpoch': "e.lastEpoch", 'e.byAnother': "e.byAnother"},
+      candidate
+    ) AS first_state,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict_1, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_1, FALSE))
+      THEN FALSE
+    END AS verdict_1,
+    BOOL_AND(exercised_1) AS exercised_1,
+    CASE WHEN BOOL_OR(verdict_1) AND BOOL_OR(NOT verdict_1) THEN 'several_states' END AS reason_1,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict_2, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_2, FALSE))
+      THEN FALSE
+    END AS verdict_2,
+    BOOL_AND(exercised_2) AS exercised_2,
+    CASE WHEN BOOL_OR(verdict_2) AND BOOL_OR(NOT verdict_2) THEN 'several_states' END AS reason_2,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict_3, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_3, FALSE))
+      THEN FALSE
+    END AS verdict_3,
+    BOOL_AND(exercised_3) AS exercised_3,
+    CASE
+      WHEN BOOL_OR(verdict_3) AND BOOL_OR(NOT verdict_3)
+      THEN 'several_states'
+      ELSE MIN(CASE WHEN verdict_3 IS NULL THEN CASE WHEN "e.byAnother" IS NULL THEN 'client_unknown' END END)
+    END AS reason_3
+  FROM weighed
+  GROUP BY
+    cluster,
+    request_id
 )
 SELECT
   STRUCT_EXTRACT(each, 'definition') AS definition,
   cluster,
   scope,
-  STRUCT_EXTRACT(each, 'witness') AS witness,
+  CASE WHEN NOT COALESCE(STRUCT_EXTRACT(each, 'verdict'), FALSE) THEN witness END AS witness,
   from_position,
   to_position,
   from_time,
@@ -147,133 +856,180 @@ SELECT
   STRUCT_EXTRACT(each, 'failed_conjunct') AS failed_conjunct,
   STRUCT_EXTRACT(each, 'reason') AS reason,
   STRUCT_EXTRACT(each, 'values') AS "values",
-  STRUCT_EXTRACT(each, 'evidence') AS evidence
+  CASE WHEN NOT COALESCE(STRUCT_EXTRACT(each, 'verdict'), FALSE) THEN evidence END AS evidence
 FROM (
   SELECT
     cluster,
-    CAST(JSON_OBJECT('topic', topic, 'partition', "partition", 'partition_key', partition_key) AS TEXT) AS scope,
-    next_from_position AS from_position,
-    next_to_position AS to_position,
-    next_from_time AS from_time,
-    next_to_time AS to_time,
+    CAST(JSON_OBJECT(
+      'topic',
+      STRUCT_EXTRACT(agreed.first_state, 'topic'),
+      'partition',
+      STRUCT_EXTRACT(agreed.first_state, 'partition'),
+      'partition_key',
+      STRUCT_EXTRACT(agreed.first_state, 'partition_key')
+    ) AS TEXT) AS scope,
+    CASE
+      WHEN NOT (
+        COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_1 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_2 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_3 END, FALSE)
+      )
+      THEN CAST(JSON_OBJECT('e', request_id) AS TEXT)
+    END AS witness,
+    agreed.from_position,
+    agreed.to_position,
+    COALESCE(agreed.from_time, end_txns.requested_at) AS from_time,
+    COALESCE(agreed.to_time, end_txns.responded_at) AS to_time,
+    CASE
+      WHEN NOT (
+        COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_1 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_2 END, FALSE)
+        AND COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_3 END, FALSE)
+      )
+      THEN CAST(JSON_OBJECT(
+        'request_id',
+        request_id,
+        'broker_id',
+        end_txns.broker_id,
+        'client_id',
+        end_txns.client_id,
+        'connection',
+        end_txns.connection,
+        'given_client_id',
+        end_txns.given_client_id,
+        'given_connection',
+        end_txns.given_connection,
+        'transactional_id',
+        end_txns.transactional_id,
+        'provided_id',
+        end_txns.provided_id,
+        'provided_epoch',
+        end_txns.provided_epoch,
+        'commit',
+        end_txns.commit,
+        'error',
+        end_txns.error,
+        'returned_id',
+        end_txns.returned_id,
+        'returned_epoch',
+        end_txns.returned_epoch,
+        'record_offset',
+        end_txns.record_offset,
+        'candidates',
+        end_txns.candidates,
+        'unknown_detail',
+        end_txns.unknown_detail,
+        'file',
+        end_txns.file,
+        'position',
+        end_txns."position"
+      ) AS TEXT)
+    END AS evidence,
     UNNEST(
       [
-        CASE
-          WHEN next_from_position = to_position
-          THEN {'definition': 'status_transitions', 'witness': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN CAST(JSON_OBJECT('t', t) AS TEXT) END, 'verdict': verdict_1, 'exercised': COALESCE(antecedent_1 AND NOT unchanged_1, FALSE), 'failed_conjunct': CASE
-            WHEN NOT verdict_1
-            THEN CASE
-              WHEN antecedent_1 AND NOT c1_1
-              THEN '\/ status[t] \in {"CompleteCommit", "CompleteAbort"} /\ status''[t] = "Empty" \/ status[t] \in {"Empty", "CompleteCommit", "CompleteAbort"} /\ status''[t] = "Ongoing" \/ status[t] = "Ongoing" /\ status''[t] = "PrepareCommit" \/ status[t] \in {"Ongoing", "Empty", "CompleteCommit", "CompleteAbort"} /\ status''[t] = "PrepareAbort" \/ status[t] = "PrepareCommit" /\ status''[t] = "CompleteCommit" \/ status[t] = "PrepareAbort" /\ status''[t] = "CompleteAbort"'
-            END
-          END, 'reason': CASE WHEN verdict_1 IS NULL THEN 'not_captured' END, 'values': CASE
-            WHEN NOT COALESCE(verdict_1, FALSE)
-            THEN CAST(JSON_OBJECT('status[t]', "status[t]", 'status''[t]', "status'[t]") AS TEXT)
-          END, 'evidence': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN evidence END}
-        END,
-        CASE
-          WHEN next_from_position = to_position
-          THEN {'definition': 'producer_epoch_steps', 'witness': CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN CAST(JSON_OBJECT('t', t) AS TEXT) END, 'verdict': verdict_2, 'exercised': COALESCE(NOT unchanged_2, FALSE), 'failed_conjunct': CASE
-            WHEN NOT verdict_2
-            THEN CASE
-              WHEN NOT c1_2
-              THEN 'producerId''[t] = producerId[t] => producerEpoch''[t] = producerEpoch[t] \/ producerEpoch''[t] = producerEpoch[t] + 1'
-              WHEN NOT c2_2
-              THEN 'producerId''[t] # producerId[t] => producerEpoch''[t] = 0'
-            END
-          END, 'reason': CASE WHEN verdict_2 IS NULL THEN 'not_captured' END, 'values': CASE
-            WHEN NOT COALESCE(verdict_2, FALSE)
-            THEN CAST(JSON_OBJECT(
-              'producerId[t]',
-              "producerId[t]",
-              'producerId''[t]',
-              "producerId'[t]",
-              'producerEpoch[t]',
-              "producerEpoch[t]",
-              'producerEpoch''[t]',
-              "producerEpoch'[t]"
-            ) AS TEXT)
-          END, 'evidence': CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN evidence END}
-        END,
-        CASE
-          WHEN next_from_position = to_position
-          THEN {'definition': 'end_txn_bumps_epoch', 'witness': CASE WHEN NOT COALESCE(verdict_3, FALSE) THEN CAST(JSON_OBJECT('t', t) AS TEXT) END, 'verdict': verdict_3, 'exercised': COALESCE(antecedent_3 AND NOT unchanged_3, FALSE), 'failed_conjunct': CASE
-            WHEN NOT verdict_3
-            THEN CASE
-              WHEN antecedent_3 AND NOT c1_3
-              THEN '\/ /\ status''[t] \in {"PrepareCommit", "PrepareAbort"} /\ producerId''[t] = producerId[t] /\ producerEpoch''[t] = producerEpoch[t] + 1 \/ /\ status''[t] \in {"CompleteCommit", "CompleteAbort"} /\ producerId''[t] = producerId[t] /\ producerEpoch''[t] = producerEpoch[t] \/ /\ status''[t] \in {"CompleteCommit", "CompleteAbort"} /\ producerId''[t] # producerId[t] /\ producerEpoch''[t] = 0 /\ nextProducerId[t] = -1 \/ producerId''[t] = nextProducerId[t]'
-            END
-          END, 'reason': CASE WHEN verdict_3 IS NULL THEN 'not_captured' END, 'values': CASE
-            WHEN NOT COALESCE(verdict_3, FALSE)
-            THEN CAST(JSON_OBJECT(
-              'status[t]',
-              "status[t]",
-              'status''[t]',
-              "status'[t]",
-              'transactionVersion[t]',
-              "transactionVersion[t]",
-              'transactionVersion''[t]',
-              "transactionVersion'[t]",
-              'producerId[t]',
-              "producerId[t]",
-              'producerId''[t]',
-              "producerId'[t]",
-              'producerEpoch[t]',
-              "producerEpoch[t]",
-              'producerEpoch''[t]',
-              "producerEpoch'[t]",
-              'nextProducerId[t]',
-              "nextProducerId[t]",
-              'nextProducerId''[t]',
-              "nextProducerId'[t]"
-            ) AS TEXT)
-          END, 'evidence': CASE WHEN NOT COALESCE(verdict_3, FALSE) THEN evidence END}
-        END
+        {'definition': 'broker_keeps_its_end_txn_rule', 'verdict': CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_1 END, 'exercised': COALESCE(agreed.exercised_1, FALSE), 'failed_conjunct': CASE
+          WHEN agreed.states = end_txns.candidates
+          THEN CASE WHEN NOT agreed.verdict_1 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_1') END
+        END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_1 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = end_txns.candidates THEN agreed.reason_1 END,
+            end_txns.unknown_reason,
+            'not_captured'
+          )
+        END, 'values': CASE
+          WHEN NOT agreed.states IS NULL
+          AND NOT COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_1 END, FALSE)
+          THEN CAST(JSON_OBJECT(
+            'e.error',
+            STRUCT_EXTRACT(agreed.first_state, 'e.error'),
+            'e.known',
+            STRUCT_EXTRACT(agreed.first_state, 'e.known'),
+            'e.providedId',
+            STRUCT_EXTRACT(agreed.first_state, 'e.providedId'),
+            'e.producerId',
+            STRUCT_EXTRACT(agreed.first_state, 'e.producerId'),
+            'e.apiVersion',
+            STRUCT_EXTRACT(agreed.first_state, 'e.apiVersion'),
+            'e.providedEpoch',
+            STRUCT_EXTRACT(agreed.first_state, 'e.providedEpoch'),
+            'e.producerEpoch',
+            STRUCT_EXTRACT(agreed.first_state, 'e.producerEpoch'),
+            'e.previousIdHeld',
+            STRUCT_EXTRACT(agreed.first_state, 'e.previousIdHeld'),
+            'e.status',
+            STRUCT_EXTRACT(agreed.first_state, 'e.status'),
+            'e.commit',
+            STRUCT_EXTRACT(agreed.first_state, 'e.commit'),
+            'e.returnedId',
+            STRUCT_EXTRACT(agreed.first_state, 'e.returnedId'),
+            'e.returnedEpoch',
+            STRUCT_EXTRACT(agreed.first_state, 'e.returnedEpoch')
+          ) AS TEXT)
+        END},
+        {'definition': 'no_stale_end_granted', 'verdict': CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_2 END, 'exercised': COALESCE(agreed.exercised_2, FALSE), 'failed_conjunct': CASE
+          WHEN agreed.states = end_txns.candidates
+          THEN CASE WHEN NOT agreed.verdict_2 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_2') END
+        END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_2 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = end_txns.candidates THEN agreed.reason_2 END,
+            end_txns.unknown_reason,
+            'not_captured'
+          )
+        END, 'values': CASE
+          WHEN NOT agreed.states IS NULL
+          AND NOT COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_2 END, FALSE)
+          THEN CAST(JSON_OBJECT(
+            'e.known',
+            STRUCT_EXTRACT(agreed.first_state, 'e.known'),
+            'e.providedId',
+            STRUCT_EXTRACT(agreed.first_state, 'e.providedId'),
+            'e.producerId',
+            STRUCT_EXTRACT(agreed.first_state, 'e.producerId'),
+            'e.previousId',
+            STRUCT_EXTRACT(agreed.first_state, 'e.previousId'),
+            'e.providedEpoch',
+            STRUCT_EXTRACT(agreed.first_state, 'e.providedEpoch'),
+            'e.producerEpoch',
+            STRUCT_EXTRACT(agreed.first_state, 'e.producerEpoch'),
+            'e.status',
+            STRUCT_EXTRACT(agreed.first_state, 'e.status'),
+            'e.commit',
+            STRUCT_EXTRACT(agreed.first_state, 'e.commit'),
+            'e.apiVersion',
+            STRUCT_EXTRACT(agreed.first_state, 'e.apiVersion'),
+            'e.lastEpoch',
+            STRUCT_EXTRACT(agreed.first_state, 'e.lastEpoch'),
+            'e.error',
+            STRUCT_EXTRACT(agreed.first_state, 'e.error')
+          ) AS TEXT)
+        END},
+        {'definition': 'transaction_ended_by_its_producer', 'verdict': CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_3 END, 'exercised': COALESCE(agreed.exercised_3, FALSE), 'failed_conjunct': CASE
+          WHEN agreed.states = end_txns.candidates
+          THEN CASE WHEN NOT agreed.verdict_3 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_3') END
+        END, 'reason': CASE
+          WHEN CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_3 END IS NULL
+          THEN COALESCE(
+            CASE WHEN agreed.states = end_txns.candidates THEN agreed.reason_3 END,
+            end_txns.unknown_reason,
+            'not_captured'
+          )
+        END, 'values': CASE
+          WHEN NOT agreed.states IS NULL
+          AND NOT COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_3 END, FALSE)
+          THEN CAST(JSON_OBJECT(
+            'e.error',
+            STRUCT_EXTRACT(agreed.first_state, 'e.error'),
+            'e.status',
+            STRUCT_EXTRACT(agreed.first_state, 'e.status'),
+            'e.byAnother',
+            STRUCT_EXTRACT(agreed.first_state, 'e.byAnother')
+          ) AS TEXT)
+        END}
       ]
     ) AS each
-  FROM weighed
-) AS fanned
-WHERE
-  NOT each IS NULL
-UNION ALL
-SELECT
-  STRUCT_EXTRACT(each, 'definition') AS definition,
-  cluster,
-  scope,
-  witness,
-  from_position,
-  to_position,
-  from_time,
-  to_time,
-  verdict,
-  exercised,
-  failed_conjunct,
-  reason,
-  "values",
-  evidence
-FROM (
-  SELECT
-    cluster,
-    CAST(JSON_OBJECT('topic', topic, 'partition', "partition", 'partition_key', partition_key) AS TEXT) AS scope,
-    CAST(NULL AS TEXT) AS witness,
-    from_position,
-    to_position + 1 AS to_position,
-    from_time,
-    to_time,
-    CAST(NULL AS BOOLEAN) AS verdict,
-    FALSE AS exercised,
-    CAST(NULL AS TEXT) AS failed_conjunct,
-    'not_captured' AS reason,
-    CAST(NULL AS TEXT) AS "values",
-    CAST(NULL AS TEXT) AS evidence,
-    UNNEST(
-      [
-        {'definition': 'status_transitions'},
-        {'definition': 'producer_epoch_steps'},
-        {'definition': 'end_txn_bumps_epoch'}
-      ]
-    ) AS each
-  FROM silver.log_coverage
-  WHERE
-    NOT COALESCE(covered, FALSE) AND topic = '__transaction_state'
+  FROM silver.end_txns AS end_txns
+  FULL OUTER JOIN agreed
+    USING (cluster, request_id)
 ) AS fanned

@@ -1,756 +1,33 @@
 -- generated from spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
--- one pass for broker_keeps_its_end_txn_rule, no_stale_end_granted, transaction_ended_by_its_producer
+-- one pass for every_marker_is_written, marker_of_the_right_type, one_marker_each, marker_coordinator_epoch_in_order
 WITH frame AS (
   SELECT
     cluster,
     topic,
     "partition",
     partition_key,
-    request_id,
-    candidate,
+    marker_id,
     from_position,
     to_position,
     from_time,
     to_time,
-    error AS "e.error",
-    known AS "e.known",
-    provided_id AS "e.providedId",
-    producer_id AS "e.producerId",
-    api_version AS "e.apiVersion",
-    provided_epoch AS "e.providedEpoch",
-    producer_epoch AS "e.producerEpoch",
-    previous_id_held AS "e.previousIdHeld",
-    status AS "e.status",
-    commit AS "e.commit",
-    returned_id AS "e.returnedId",
-    returned_epoch AS "e.returnedEpoch",
-    previous_id AS "e.previousId",
-    last_epoch AS "e.lastEpoch",
-    by_another AS "e.byAnother"
-  FROM silver.end_txn_states
+    completed AS "m.completed",
+    found AS "m.found",
+    wrong AS "m.wrong",
+    marker_coordinator_epoch AS "m.markerCoordinatorEpoch",
+    coordinator_epoch AS "m.coordinatorEpoch"
+  FROM silver.transaction_markers
 ), judged AS (
   SELECT
     *,
-    "e.error" = 'NONE'
-    OR "e.error" = 'PRODUCER_FENCED'
-    OR "e.error" = 'INVALID_PRODUCER_EPOCH'
-    OR "e.error" = 'INVALID_PRODUCER_ID_MAPPING'
-    OR "e.error" = 'INVALID_TXN_STATE' AS antecedent_1,
-    "e.error" = LIST_EXTRACT(
-      LIST_TRANSFORM(
-        [
-          LIST_EXTRACT(
-            LIST_TRANSFORM(
-              [
-                CASE (
-                    "e.apiVersion" < 2
-                  )
-                  WHEN TRUE
-                  THEN 'INVALID_PRODUCER_EPOCH'
-                  WHEN FALSE
-                  THEN 'PRODUCER_FENCED'
-                  ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
-                END
-              ],
-              LAMBDA then_3 : LIST_EXTRACT(
-                LIST_TRANSFORM(
-                  [
-                    LIST_EXTRACT(
-                      LIST_TRANSFORM(
-                        [
-                          CASE (
-                              "e.apiVersion" >= 5
-                              AND (
-                                "e.providedId" = "e.producerId" AND "e.providedEpoch" = "e.producerEpoch"
-                              )
-                            )
-                            WHEN TRUE
-                            THEN CASE "e.commit"
-                              WHEN TRUE
-                              THEN 'INVALID_TXN_STATE'
-                              WHEN FALSE
-                              THEN 'NONE'
-                              ELSE CASE WHEN 'INVALID_TXN_STATE' = 'NONE' THEN 'INVALID_TXN_STATE' END
-                            END
-                            WHEN FALSE
-                            THEN CASE (
-                                NOT (
-                                  (
-                                    "e.commit" AND (
-                                      "e.status" = 'PrepareCommit' OR "e.status" = 'CompleteCommit'
-                                    )
-                                  )
-                                  OR (
-                                    NOT "e.commit" AND (
-                                      "e.status" = 'PrepareAbort' OR "e.status" = 'CompleteAbort'
-                                    )
-                                  )
-                                )
-                              )
-                              WHEN TRUE
-                              THEN 'INVALID_TXN_STATE'
-                              WHEN FALSE
-                              THEN CASE (
-                                  "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
-                                )
-                                WHEN TRUE
-                                THEN 'CONCURRENT_TRANSACTIONS'
-                                WHEN FALSE
-                                THEN 'NONE'
-                                ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
-                              END
-                              ELSE CASE
-                                WHEN 'INVALID_TXN_STATE' = CASE (
-                                    "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
-                                  )
-                                  WHEN TRUE
-                                  THEN 'CONCURRENT_TRANSACTIONS'
-                                  WHEN FALSE
-                                  THEN 'NONE'
-                                  ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
-                                END
-                                THEN 'INVALID_TXN_STATE'
-                              END
-                            END
-                            ELSE CASE
-                              WHEN CASE "e.commit"
-                                WHEN TRUE
-                                THEN 'INVALID_TXN_STATE'
-                                WHEN FALSE
-                                THEN 'NONE'
-                                ELSE CASE WHEN 'INVALID_TXN_STATE' = 'NONE' THEN 'INVALID_TXN_STATE' END
-                              END = CASE (
-                                  NOT (
-                                    (
-                                      "e.commit" AND (
-                                        "e.status" = 'PrepareCommit' OR "e.status" = 'CompleteCommit'
-                                      )
-                                    )
-                                    OR (
-                                      NOT "e.commit" AND (
-                                        "e.status" = 'PrepareAbort' OR "e.status" = 'CompleteAbort'
-                                      )
-                                    )
-                                  )
-                                )
-                                WHEN TRUE
-                                THEN 'INVALID_TXN_STATE'
-                                WHEN FALSE
-                                THEN CASE (
-                                    "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
-                                  )
-                                  WHEN TRUE
-                                  THEN 'CONCURRENT_TRANSACTIONS'
-                                  WHEN FALSE
-                                  THEN 'NONE'
-                                  ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
-                                END
-                                ELSE CASE
-                                  WHEN 'INVALID_TXN_STATE' = CASE (
-                                      "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
-                                    )
-                                    WHEN TRUE
-                                    THEN 'CONCURRENT_TRANSACTIONS'
-                                    WHEN FALSE
-                                    THEN 'NONE'
-                                    ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
-                                  END
-                                  THEN 'INVALID_TXN_STATE'
-                                END
-                              END
-                              THEN CASE "e.commit"
-                                WHEN TRUE
-                                THEN 'INVALID_TXN_STATE'
-                                WHEN FALSE
-                                THEN 'NONE'
-                                ELSE CASE WHEN 'INVALID_TXN_STATE' = 'NONE' THEN 'INVALID_TXN_STATE' END
-                              END
-                            END
-                          END
-                        ],
-                        LAMBDA other_2 : CASE (
-                            "e.status" = 'Ongoing'
-                          )
-                          WHEN TRUE
-                          THEN 'NONE'
-                          WHEN FALSE
-                          THEN other_2
-                          ELSE CASE WHEN 'NONE' = other_2 THEN 'NONE' END
-                        END
-                      ),
-                      1
-                    )
-                  ],
-                  LAMBDA other_4 : CASE (
-                      NOT (
-                        (
-                          (
-                            "e.providedId" = "e.producerId" AND "e.providedEpoch" = "e.producerEpoch"
-                          )
-                          AND NOT (
-                            "e.apiVersion" >= 5 AND (
-                              "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
-                            )
-                          )
-                        )
-                        OR (
-                          (
-                            "e.apiVersion" >= 5
-                            AND (
-                              (
-                                "e.providedId" = "e.producerId" AND TRY(CAST("e.providedEpoch" AS BIGINT) + 1) = "e.producerEpoch"
-                              )
-                              OR (
-                                (
-                                  "e.providedId" = "e.previousIdHeld" AND "e.providedEpoch" = 32766
-                                ) AND "e.producerEpoch" = 0
-                              )
-                            )
-                          )
-                          AND (
-                            (
-                              "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
-                            )
-                            OR (
-                              "e.status" = 'CompleteCommit' OR "e.status" = 'CompleteAbort'
-                            )
-                          )
-                        )
-                      )
-                    )
-                    WHEN TRUE
-                    THEN then_3
-                    WHEN FALSE
-                    THEN other_4
-                    ELSE CASE WHEN then_3 = other_4 THEN then_3 END
-                  END
-                ),
-                1
-              )
-            ),
-            1
-          )
-        ],
-        LAMBDA other_6 : CASE (
-            NOT "e.known"
-            OR NOT (
-              "e.providedId" = "e.producerId"
-              OR (
-                "e.apiVersion" >= 5
-                AND (
-                  (
-                    "e.providedId" = "e.producerId" AND TRY(CAST("e.providedEpoch" AS BIGINT) + 1) = "e.producerEpoch"
-                  )
-                  OR (
-                    (
-                      "e.providedId" = "e.previousIdHeld" AND "e.providedEpoch" = 32766
-                    ) AND "e.producerEpoch" = 0
-                  )
-                )
-              )
-            )
-          )
-          WHEN TRUE
-          THEN 'INVALID_PRODUCER_ID_MAPPING'
-          WHEN FALSE
-          THEN other_6
-          ELSE CASE WHEN 'INVALID_PRODUCER_ID_MAPPING' = other_6 THEN 'INVALID_PRODUCER_ID_MAPPING' END
-        END
-      ),
-      1
-    )
-    OR (
-      "e.error" = 'PRODUCER_FENCED'
-      AND (
-        "e.commit" AND "e.status" = 'CompleteAbort'
-      )
-      AND (
-        "e.apiVersion" >= 5
-        AND (
-          (
-            "e.providedId" = "e.producerId" AND TRY(CAST("e.providedEpoch" AS BIGINT) + 1) = "e.producerEpoch"
-          )
-          OR (
-            (
-              "e.providedId" = "e.previousIdHeld" AND "e.providedEpoch" = 32766
-            ) AND "e.producerEpoch" = 0
-          )
-        )
-      )
-    ) AS c1_1,
-    NOT (
-      "e.error" = 'NONE' AND "e.apiVersion" >= 5
-    )
-    OR CASE (
-        (
-          "e.providedId" = "e.producerId" AND TRY(CAST("e.providedEpoch" AS BIGINT) + 1) = "e.producerEpoch"
-        )
-        OR (
-          (
-            "e.providedId" = "e.previousIdHeld" AND "e.providedEpoch" = 32766
-          ) AND "e.producerEpoch" = 0
-        )
-      )
-      WHEN TRUE
-      THEN "e.returnedId" = "e.producerId" AND "e.returnedEpoch" = "e.producerEpoch"
-      WHEN FALSE
-      THEN CASE (
-          "e.producerEpoch" >= 32766
-        )
-        WHEN TRUE
-        THEN NOT "e.returnedId" = "e.producerId" AND "e.returnedEpoch" = 0
-        WHEN FALSE
-        THEN "e.returnedId" = "e.producerId" AND "e.returnedEpoch" = TRY(CAST("e.producerEpoch" AS BIGINT) + 1)
-        ELSE CASE
-          WHEN (
-            NOT "e.returnedId" = "e.producerId" AND "e.returnedEpoch" = 0
-          ) = (
-            "e.returnedId" = "e.producerId" AND "e.returnedEpoch" = TRY(CAST("e.producerEpoch" AS BIGINT) + 1)
-          )
-          THEN NOT "e.returnedId" = "e.producerId" AND "e.returnedEpoch" = 0
-        END
-      END
-      ELSE CASE
-        WHEN (
-          "e.returnedId" = "e.producerId" AND "e.returnedEpoch" = "e.producerEpoch"
-        ) = CASE (
-            "e.producerEpoch" >= 32766
-          )
-          WHEN TRUE
-          THEN NOT "e.returnedId" = "e.producerId" AND "e.returnedEpoch" = 0
-          WHEN FALSE
-          THEN "e.returnedId" = "e.producerId" AND "e.returnedEpoch" = TRY(CAST("e.producerEpoch" AS BIGINT) + 1)
-          ELSE CASE
-            WHEN (
-              NOT "e.returnedId" = "e.producerId" AND "e.returnedEpoch" = 0
-            ) = (
-              "e.returnedId" = "e.producerId" AND "e.returnedEpoch" = TRY(CAST("e.producerEpoch" AS BIGINT) + 1)
-            )
-            THEN NOT "e.returnedId" = "e.producerId" AND "e.returnedEpoch" = 0
-          END
-        END
-        THEN "e.returnedId" = "e.producerId" AND "e.returnedEpoch" = "e.producerEpoch"
-      END
-    END AS c2_1,
-    LIST_EXTRACT(
-      LIST_TRANSFORM(
-        [
-          LIST_EXTRACT(
-            LIST_TRANSFORM(
-              [
-                CASE (
-                    "e.status" = 'Ongoing'
-                  )
-                  WHEN TRUE
-                  THEN 'NONE'
-                  WHEN FALSE
-                  THEN CASE (
-                      NOT (
-                        (
-                          "e.commit" AND (
-                            "e.status" = 'PrepareCommit' OR "e.status" = 'CompleteCommit'
-                          )
-                        )
-                        OR (
-                          NOT "e.commit" AND (
-                            "e.status" = 'PrepareAbort' OR "e.status" = 'CompleteAbort'
-                          )
-                        )
-                      )
-                    )
-                    WHEN TRUE
-                    THEN 'INVALID_TXN_STATE'
-                    WHEN FALSE
-                    THEN CASE (
-                        "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
-                      )
-                      WHEN TRUE
-                      THEN 'CONCURRENT_TRANSACTIONS'
-                      WHEN FALSE
-                      THEN 'NONE'
-                      ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
-                    END
-                    ELSE CASE
-                      WHEN 'INVALID_TXN_STATE' = CASE (
-                          "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
-                        )
-                        WHEN TRUE
-                        THEN 'CONCURRENT_TRANSACTIONS'
-                        WHEN FALSE
-                        THEN 'NONE'
-                        ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
-                      END
-                      THEN 'INVALID_TXN_STATE'
-                    END
-                  END
-                  ELSE CASE
-                    WHEN 'NONE' = CASE (
-                        NOT (
-                          (
-                            "e.commit" AND (
-                              "e.status" = 'PrepareCommit' OR "e.status" = 'CompleteCommit'
-                            )
-                          )
-                          OR (
-                            NOT "e.commit" AND (
-                              "e.status" = 'PrepareAbort' OR "e.status" = 'CompleteAbort'
-                            )
-                          )
-                        )
-                      )
-                      WHEN TRUE
-                      THEN 'INVALID_TXN_STATE'
-                      WHEN FALSE
-                      THEN CASE (
-                          "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
-                        )
-                        WHEN TRUE
-                        THEN 'CONCURRENT_TRANSACTIONS'
-                        WHEN FALSE
-                        THEN 'NONE'
-                        ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
-                      END
-                      ELSE CASE
-                        WHEN 'INVALID_TXN_STATE' = CASE (
-                            "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
-                          )
-                          WHEN TRUE
-                          THEN 'CONCURRENT_TRANSACTIONS'
-                          WHEN FALSE
-                          THEN 'NONE'
-                          ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
-                        END
-                        THEN 'INVALID_TXN_STATE'
-                      END
-                    END
-                    THEN 'NONE'
-                  END
-                END
-              ],
-              LAMBDA then_1 : LIST_EXTRACT(
-                LIST_TRANSFORM(
-                  [
-                    CASE (
-                        (
-                          NOT "e.apiVersion" >= 5 OR NOT "e.providedEpoch" = "e.lastEpoch"
-                        )
-                        OR (
-                          "e.status" = 'Empty' OR "e.status" = 'Ongoing'
-                        )
-                      )
-                      WHEN TRUE
-                      THEN CASE (
-                          "e.apiVersion" < 2
-                        )
-                        WHEN TRUE
-                        THEN 'INVALID_PRODUCER_EPOCH'
-                        WHEN FALSE
-                        THEN 'PRODUCER_FENCED'
-                        ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
-                      END
-                      WHEN FALSE
-                      THEN CASE (
-                          (
-                            "e.commit" AND (
-                              "e.status" = 'PrepareCommit' OR "e.status" = 'CompleteCommit'
-                            )
-                          )
-                          OR (
-                            NOT "e.commit" AND (
-                              "e.status" = 'PrepareAbort' OR "e.status" = 'CompleteAbort'
-                            )
-                          )
-                        )
-                        WHEN TRUE
-                        THEN 'NONE'
-                        WHEN FALSE
-                        THEN 'INVALID_TXN_STATE'
-                        ELSE CASE WHEN 'NONE' = 'INVALID_TXN_STATE' THEN 'NONE' END
-                      END
-                      ELSE CASE
-                        WHEN CASE (
-                            "e.apiVersion" < 2
-                          )
-                          WHEN TRUE
-                          THEN 'INVALID_PRODUCER_EPOCH'
-                          WHEN FALSE
-                          THEN 'PRODUCER_FENCED'
-                          ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
-                        END = CASE (
-                            (
-                              "e.commit" AND (
-                                "e.status" = 'PrepareCommit' OR "e.status" = 'CompleteCommit'
-                              )
-                            )
-                            OR (
-                              NOT "e.commit" AND (
-                                "e.status" = 'PrepareAbort' OR "e.status" = 'CompleteAbort'
-                              )
-                            )
-                          )
-                          WHEN TRUE
-                          THEN 'NONE'
-                          WHEN FALSE
-                          THEN 'INVALID_TXN_STATE'
-                          ELSE CASE WHEN 'NONE' = 'INVALID_TXN_STATE' THEN 'NONE' END
-                        END
-                        THEN CASE (
-                            "e.apiVersion" < 2
-                          )
-                          WHEN TRUE
-                          THEN 'INVALID_PRODUCER_EPOCH'
-                          WHEN FALSE
-                          THEN 'PRODUCER_FENCED'
-                          ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
-                        END
-                      END
-                    END
-                  ],
-                  LAMBDA other_2 : CASE (
-                      "e.providedId" = "e.producerId" AND "e.providedEpoch" = "e.producerEpoch"
-                    )
-                    WHEN TRUE
-                    THEN then_1
-                    WHEN FALSE
-                    THEN other_2
-                    ELSE CASE WHEN then_1 = other_2 THEN then_1 END
-                  END
-                ),
-                1
-              )
-            ),
-            1
-          )
-        ],
-        LAMBDA other_4 : CASE (
-            NOT "e.known"
-            OR NOT (
-              "e.providedId" = "e.producerId"
-              OR (
-                "e.providedId" = "e.previousId" AND "e.providedEpoch" >= 32766
-              )
-            )
-          )
-          WHEN TRUE
-          THEN 'INVALID_PRODUCER_ID_MAPPING'
-          WHEN FALSE
-          THEN other_4
-          ELSE CASE WHEN 'INVALID_PRODUCER_ID_MAPPING' = other_4 THEN 'INVALID_PRODUCER_ID_MAPPING' END
-        END
-      ),
-      1
-    ) = 'PRODUCER_FENCED'
-    OR LIST_EXTRACT(
-      LIST_TRANSFORM(
-        [
-          LIST_EXTRACT(
-            LIST_TRANSFORM(
-              [
-                CASE (
-                    "e.status" = 'Ongoing'
-                  )
-                  WHEN TRUE
-                  THEN 'NONE'
-                  WHEN FALSE
-                  THEN CASE (
-                      NOT (
-                        (
-                          "e.commit" AND (
-                            "e.status" = 'PrepareCommit' OR "e.status" = 'CompleteCommit'
-                          )
-                        )
-                        OR (
-                          NOT "e.commit" AND (
-                            "e.status" = 'PrepareAbort' OR "e.status" = 'CompleteAbort'
-                          )
-                        )
-                      )
-                    )
-                    WHEN TRUE
-                    THEN 'INVALID_TXN_STATE'
-                    WHEN FALSE
-                    THEN CASE (
-                        "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
-                      )
-                      WHEN TRUE
-                      THEN 'CONCURRENT_TRANSACTIONS'
-                      WHEN FALSE
-                      THEN 'NONE'
-                      ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
-                    END
-                    ELSE CASE
-                      WHEN 'INVALID_TXN_STATE' = CASE (
-                          "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
-                        )
-                        WHEN TRUE
-                        THEN 'CONCURRENT_TRANSACTIONS'
-                        WHEN FALSE
-                        THEN 'NONE'
-                        ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
-                      END
-                      THEN 'INVALID_TXN_STATE'
-                    END
-                  END
-                  ELSE CASE
-                    WHEN 'NONE' = CASE (
-                        NOT (
-                          (
-                            "e.commit" AND (
-                              "e.status" = 'PrepareCommit' OR "e.status" = 'CompleteCommit'
-                            )
-                          )
-                          OR (
-                            NOT "e.commit" AND (
-                              "e.status" = 'PrepareAbort' OR "e.status" = 'CompleteAbort'
-                            )
-                          )
-                        )
-                      )
-                      WHEN TRUE
-                      THEN 'INVALID_TXN_STATE'
-                      WHEN FALSE
-                      THEN CASE (
-                          "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
-                        )
-                        WHEN TRUE
-                        THEN 'CONCURRENT_TRANSACTIONS'
-                        WHEN FALSE
-                        THEN 'NONE'
-                        ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
-                      END
-                      ELSE CASE
-                        WHEN 'INVALID_TXN_STATE' = CASE (
-                            "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
-                          )
-                          WHEN TRUE
-                          THEN 'CONCURRENT_TRANSACTIONS'
-                          WHEN FALSE
-                          THEN 'NONE'
-                          ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
-                        END
-                        THEN 'INVALID_TXN_STATE'
-                      END
-                    END
-                    THEN 'NONE'
-                  END
-                END
-              ],
-              LAMBDA then_5 : LIST_EXTRACT(
-                LIST_TRANSFORM(
-                  [
-                    CASE (
-                        (
-                          NOT "e.apiVersion" >= 5 OR NOT "e.providedEpoch" = "e.lastEpoch"
-                        )
-                        OR (
-                          "e.status" = 'Empty' OR "e.status" = 'Ongoing'
-                        )
-                      )
-                      WHEN TRUE
-                      THEN CASE (
-                          "e.apiVersion" < 2
-                        )
-                        WHEN TRUE
-                        THEN 'INVALID_PRODUCER_EPOCH'
-                        WHEN FALSE
-                        THEN 'PRODUCER_FENCED'
-                        ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
-                      END
-                      WHEN FALSE
-                      THEN CASE (
-                          (
-                            "e.commit" AND (
-                              "e.status" = 'PrepareCommit' OR "e.status" = 'CompleteCommit'
-                            )
-                          )
-                          OR (
-                            NOT "e.commit" AND (
-                              "e.status" = 'PrepareAbort' OR "e.status" = 'CompleteAbort'
-                            )
-                          )
-                        )
-                        WHEN TRUE
-                        THEN 'NONE'
-                        WHEN FALSE
-                        THEN 'INVALID_TXN_STATE'
-                        ELSE CASE WHEN 'NONE' = 'INVALID_TXN_STATE' THEN 'NONE' END
-                      END
-                      ELSE CASE
-                        WHEN CASE (
-                            "e.apiVersion" < 2
-                          )
-                          WHEN TRUE
-                          THEN 'INVALID_PRODUCER_EPOCH'
-                          WHEN FALSE
-                          THEN 'PRODUCER_FENCED'
-                          ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
-                        END = CASE (
-                            (
-                              "e.commit" AND (
-                                "e.status" = 'PrepareCommit' OR "e.status" = 'CompleteCommit'
-                              )
-                            )
-                            OR (
-                              NOT "e.commit" AND (
-                                "e.status" = 'PrepareAbort' OR "e.status" = 'CompleteAbort'
-                              )
-                            )
-                          )
-                          WHEN TRUE
-                          THEN 'NONE'
-                          WHEN FALSE
-                          THEN 'INVALID_TXN_STATE'
-                          ELSE CASE WHEN 'NONE' = 'INVALID_TXN_STATE' THEN 'NONE' END
-                        END
-                        THEN CASE (
-                            "e.apiVersion" < 2
-                          )
-                          WHEN TRUE
-                          THEN 'INVALID_PRODUCER_EPOCH'
-                          WHEN FALSE
-                          THEN 'PRODUCER_FENCED'
-                          ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
-                        END
-                      END
-                    END
-                  ],
-                  LAMBDA other_6 : CASE (
-                      "e.providedId" = "e.producerId" AND "e.providedEpoch" = "e.producerEpoch"
-                    )
-                    WHEN TRUE
-                    THEN then_5
-                    WHEN FALSE
-                    THEN other_6
-                    ELSE CASE WHEN then_5 = other_6 THEN then_5 END
-                  END
-                ),
-                1
-              )
-            ),
-            1
-          )
-        ],
-        LAMBDA other_8 : CASE (
-            NOT "e.known"
-            OR NOT (
-              "e.providedId" = "e.producerId"
-              OR (
-                "e.providedId" = "e.previousId" AND "e.providedEpoch" >= 32766
-              )
-            )
-          )
-          WHEN TRUE
-          THEN 'INVALID_PRODUCER_ID_MAPPING'
-          WHEN FALSE
-          THEN other_8
-          ELSE CASE WHEN 'INVALID_PRODUCER_ID_MAPPING' = other_8 THEN 'INVALID_PRODUCER_ID_MAPPING' END
-        END
-      ),
-      1
-    ) = 'INVALID_PRODUCER_EPOCH' AS antecedent_2,
-    NOT "e.error" = 'NONE' AS c1_2,
-    "e.error" = 'NONE' AND "e.status" = 'Ongoing' AS antecedent_3,
-    NOT "e.byAnother" AS c1_3
+    "m.completed" AS antecedent_1,
+    "m.found" >= 1 AS c1_1,
+    "m.found" >= 1 OR "m.wrong" >= 1 AS antecedent_2,
+    "m.wrong" = 0 AS c1_2,
+    "m.found" >= 1 AS antecedent_3,
+    "m.found" <= 1 AS c1_3,
+    "m.found" >= 1 AND NOT "m.markerCoordinatorEpoch" = -1 AS antecedent_4,
+    "m.markerCoordinatorEpoch" >= "m.coordinatorEpoch" AS c1_4
   FROM frame
 ), weighed AS (
   SELECT
@@ -758,56 +35,40 @@ WITH frame AS (
     topic,
     "partition",
     partition_key,
-    request_id,
-    candidate,
+    marker_id,
     from_position,
     to_position,
     from_time,
     to_time,
-    "e.error",
-    "e.known",
-    "e.providedId",
-    "e.producerId",
-    "e.apiVersion",
-    "e.providedEpoch",
-    "e.producerEpoch",
-    "e.previousIdHeld",
-    "e.status",
-    "e.commit",
-    "e.returnedId",
-    "e.returnedEpoch",
-    "e.previousId",
-    "e.lastEpoch",
-    "e.byAnother",
-    NOT antecedent_1 OR (
-      c1_1 AND c2_1
-    ) AS verdict_1,
+    "m.completed",
+    "m.found",
+    "m.wrong",
+    "m.markerCoordinatorEpoch",
+    "m.coordinatorEpoch",
+    NOT antecedent_1 OR c1_1 AS verdict_1,
     COALESCE(antecedent_1, FALSE) AS exercised_1,
-    CASE
-      WHEN antecedent_1 AND NOT c1_1
-      THEN '\/ e.error = ShippedEndTxn(e) \/ /\ e.error = "PRODUCER_FENCED" /\ e.commit /\ e.status = "CompleteAbort" /\ MovesEpoch(e) /\ SaysTheEpochBefore(e)'
-      WHEN antecedent_1 AND NOT c2_1
-      THEN 'e.error = "NONE" /\ MovesEpoch(e) => GivesTheRightEpoch(e)'
-    END AS failed_conjunct_1,
+    CASE WHEN antecedent_1 AND NOT c1_1 THEN 'm.found >= 1' END AS failed_conjunct_1,
     NOT antecedent_2 OR c1_2 AS verdict_2,
     COALESCE(antecedent_2, FALSE) AS exercised_2,
-    CASE WHEN antecedent_2 AND NOT c1_2 THEN 'e.error # "NONE"' END AS failed_conjunct_2,
+    CASE WHEN antecedent_2 AND NOT c1_2 THEN 'm.wrong = 0' END AS failed_conjunct_2,
     NOT antecedent_3 OR c1_3 AS verdict_3,
     COALESCE(antecedent_3, FALSE) AS exercised_3,
-    CASE WHEN antecedent_3 AND NOT c1_3 THEN '~e.byAnother' END AS failed_conjunct_3
+    CASE WHEN antecedent_3 AND NOT c1_3 THEN 'm.found <= 1' END AS failed_conjunct_3,
+    NOT antecedent_4 OR c1_4 AS verdict_4,
+    COALESCE(antecedent_4, FALSE) AS exercised_4,
+    CASE WHEN antecedent_4 AND NOT c1_4 THEN 'm.markerCoordinatorEpoch >= m.coordinatorEpoch' END AS failed_conjunct_4
   FROM judged
 ), agreed AS (
   SELECT
     cluster,
-    request_id,
+    marker_id,
     MIN(from_position) AS from_position,
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_position) END AS to_position,
     MIN(from_time) AS from_time,
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
     COUNT(*) AS states,
-    ARG_MIN(
-      {'topic': topic, 'partition': "partition", 'partition_key': partition_key, 'failed_conjunct_1': failed_conjunct_1, 'failed_conjunct_2': failed_conjunct_2, 'failed_conjunct_3': failed_conjunct_3, 'e.error': "e.error", 'e.known': "e.known", 'e.providedId': "e.providedId", 'e.producerId': "e.producerId", 'e.apiVersion': "e.apiVersion", 'e.providedEpoch': "e.providedEpoch", 'e.producerEpoch': "e.producerEpoch", 'e.previousIdHeld': "e.previousIdHeld", 'e.status': "e.status", 'e.commit': "e.commit", 'e.returnedId': "e.returnedId", 'e.returnedEpoch': "e.returnedEpoch", 'e.previousId': "e.previousId", 'e.lastEpoch': "e.lastEpoch", 'e.byAnother': "e.byAnother"},
-      candidate
+    ANY_VALUE(
+      {'topic': topic, 'partition': "partition", 'partition_key': partition_key, 'failed_conjunct_1': failed_conjunct_1, 'failed_conjunct_2': failed_conjunct_2, 'failed_conjunct_3': failed_conjunct_3, 'failed_conjunct_4': failed_conjunct_4, 'm.completed': "m.completed", 'm.found': "m.found", 'm.wrong': "m.wrong", 'm.markerCoordinatorEpoch': "m.markerCoordinatorEpoch", 'm.coordinatorEpoch': "m.coordinatorEpoch"}
     ) AS first_state,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_1, FALSE))
@@ -816,7 +77,6 @@ WITH frame AS (
       THEN FALSE
     END AS verdict_1,
     BOOL_AND(exercised_1) AS exercised_1,
-    CASE WHEN BOOL_OR(verdict_1) AND BOOL_OR(NOT verdict_1) THEN 'several_states' END AS reason_1,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_2, FALSE))
       THEN TRUE
@@ -824,7 +84,6 @@ WITH frame AS (
       THEN FALSE
     END AS verdict_2,
     BOOL_AND(exercised_2) AS exercised_2,
-    CASE WHEN BOOL_OR(verdict_2) AND BOOL_OR(NOT verdict_2) THEN 'several_states' END AS reason_2,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_3, FALSE))
       THEN TRUE
@@ -833,14 +92,16 @@ WITH frame AS (
     END AS verdict_3,
     BOOL_AND(exercised_3) AS exercised_3,
     CASE
-      WHEN BOOL_OR(verdict_3) AND BOOL_OR(NOT verdict_3)
-      THEN 'several_states'
-      ELSE MIN(CASE WHEN verdict_3 IS NULL THEN CASE WHEN "e.byAnother" IS NULL THEN 'client_unknown' END END)
-    END AS reason_3
+      WHEN BOOL_AND(COALESCE(verdict_4, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict_4, FALSE))
+      THEN FALSE
+    END AS verdict_4,
+    BOOL_AND(exercised_4) AS exercised_4
   FROM weighed
   GROUP BY
     cluster,
-    request_id
+    marker_id
 )
 SELECT
   STRUCT_EXTRACT(each, 'definition') AS definition,
@@ -862,174 +123,103 @@ FROM (
     cluster,
     CAST(JSON_OBJECT(
       'topic',
-      STRUCT_EXTRACT(agreed.first_state, 'topic'),
+      COALESCE(STRUCT_EXTRACT(agreed.first_state, 'topic'), transaction_markers.topic),
       'partition',
-      STRUCT_EXTRACT(agreed.first_state, 'partition'),
+      COALESCE(STRUCT_EXTRACT(agreed.first_state, 'partition'), transaction_markers."partition"),
       'partition_key',
-      STRUCT_EXTRACT(agreed.first_state, 'partition_key')
+      COALESCE(STRUCT_EXTRACT(agreed.first_state, 'partition_key'), transaction_markers.partition_key)
     ) AS TEXT) AS scope,
     CASE
       WHEN NOT (
-        COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_1 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_2 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_3 END, FALSE)
+        COALESCE(agreed.verdict_1, FALSE)
+        AND COALESCE(agreed.verdict_2, FALSE)
+        AND COALESCE(agreed.verdict_3, FALSE)
+        AND COALESCE(agreed.verdict_4, FALSE)
       )
-      THEN CAST(JSON_OBJECT('e', request_id) AS TEXT)
+      THEN CAST(JSON_OBJECT('m', marker_id) AS TEXT)
     END AS witness,
     agreed.from_position,
     agreed.to_position,
-    COALESCE(agreed.from_time, end_txns.requested_at) AS from_time,
-    COALESCE(agreed.to_time, end_txns.responded_at) AS to_time,
+    COALESCE(agreed.from_time, transaction_markers.from_time) AS from_time,
+    COALESCE(agreed.to_time, transaction_markers.to_time) AS to_time,
     CASE
       WHEN NOT (
-        COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_1 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_2 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_3 END, FALSE)
+        COALESCE(agreed.verdict_1, FALSE)
+        AND COALESCE(agreed.verdict_2, FALSE)
+        AND COALESCE(agreed.verdict_3, FALSE)
+        AND COALESCE(agreed.verdict_4, FALSE)
       )
       THEN CAST(JSON_OBJECT(
-        'request_id',
-        request_id,
-        'broker_id',
-        end_txns.broker_id,
-        'client_id',
-        end_txns.client_id,
-        'connection',
-        end_txns.connection,
-        'given_client_id',
-        end_txns.given_client_id,
-        'given_connection',
-        end_txns.given_connection,
         'transactional_id',
-        end_txns.transactional_id,
-        'provided_id',
-        end_txns.provided_id,
-        'provided_epoch',
-        end_txns.provided_epoch,
-        'commit',
-        end_txns.commit,
-        'error',
-        end_txns.error,
-        'returned_id',
-        end_txns.returned_id,
-        'returned_epoch',
-        end_txns.returned_epoch,
-        'record_offset',
-        end_txns.record_offset,
-        'candidates',
-        end_txns.candidates,
-        'unknown_detail',
-        end_txns.unknown_detail,
-        'file',
-        end_txns.file,
-        'position',
-        end_txns."position"
+        transaction_markers.transactional_id,
+        'producer_id',
+        transaction_markers.producer_id,
+        'producer_epoch',
+        transaction_markers.producer_epoch,
+        'transaction_partition',
+        transaction_markers.transaction_partition,
+        'due_type',
+        transaction_markers.due_type,
+        'marker_position',
+        transaction_markers.marker_position,
+        'marker_at',
+        STRFTIME(transaction_markers.marker_at, '%Y-%m-%dT%H:%M:%S.%gZ'),
+        'wrong_type',
+        transaction_markers.wrong_type,
+        'wrong_position',
+        transaction_markers.wrong_position,
+        'wrong_at',
+        STRFTIME(transaction_markers.wrong_at, '%Y-%m-%dT%H:%M:%S.%gZ'),
+        'wrong_client_id',
+        transaction_markers.wrong_client_id,
+        'wrong_connection',
+        transaction_markers.wrong_connection,
+        'wrong_first_offset',
+        transaction_markers.wrong_first_offset,
+        'wrong_last_offset',
+        transaction_markers.wrong_last_offset,
+        'wrong_records',
+        transaction_markers.wrong_records
       ) AS TEXT)
     END AS evidence,
     UNNEST(
       [
-        {'definition': 'broker_keeps_its_end_txn_rule', 'verdict': CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_1 END, 'exercised': COALESCE(agreed.exercised_1, FALSE), 'failed_conjunct': CASE
-          WHEN agreed.states = end_txns.candidates
-          THEN CASE WHEN NOT agreed.verdict_1 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_1') END
-        END, 'reason': CASE
-          WHEN CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_1 END IS NULL
-          THEN COALESCE(
-            CASE WHEN agreed.states = end_txns.candidates THEN agreed.reason_1 END,
-            end_txns.unknown_reason,
-            'not_captured'
-          )
-        END, 'values': CASE
-          WHEN NOT agreed.states IS NULL
-          AND NOT COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_1 END, FALSE)
+        {'definition': 'every_marker_is_written', 'verdict': agreed.verdict_1, 'exercised': COALESCE(agreed.exercised_1, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_1 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_1') END, 'reason': CASE WHEN agreed.verdict_1 IS NULL THEN 'not_captured' END, 'values': CASE
+          WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_1, FALSE)
           THEN CAST(JSON_OBJECT(
-            'e.error',
-            STRUCT_EXTRACT(agreed.first_state, 'e.error'),
-            'e.known',
-            STRUCT_EXTRACT(agreed.first_state, 'e.known'),
-            'e.providedId',
-            STRUCT_EXTRACT(agreed.first_state, 'e.providedId'),
-            'e.producerId',
-            STRUCT_EXTRACT(agreed.first_state, 'e.producerId'),
-            'e.apiVersion',
-            STRUCT_EXTRACT(agreed.first_state, 'e.apiVersion'),
-            'e.providedEpoch',
-            STRUCT_EXTRACT(agreed.first_state, 'e.providedEpoch'),
-            'e.producerEpoch',
-            STRUCT_EXTRACT(agreed.first_state, 'e.producerEpoch'),
-            'e.previousIdHeld',
-            STRUCT_EXTRACT(agreed.first_state, 'e.previousIdHeld'),
-            'e.status',
-            STRUCT_EXTRACT(agreed.first_state, 'e.status'),
-            'e.commit',
-            STRUCT_EXTRACT(agreed.first_state, 'e.commit'),
-            'e.returnedId',
-            STRUCT_EXTRACT(agreed.first_state, 'e.returnedId'),
-            'e.returnedEpoch',
-            STRUCT_EXTRACT(agreed.first_state, 'e.returnedEpoch')
+            'm.completed',
+            STRUCT_EXTRACT(agreed.first_state, 'm.completed'),
+            'm.found',
+            STRUCT_EXTRACT(agreed.first_state, 'm.found')
           ) AS TEXT)
         END},
-        {'definition': 'no_stale_end_granted', 'verdict': CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_2 END, 'exercised': COALESCE(agreed.exercised_2, FALSE), 'failed_conjunct': CASE
-          WHEN agreed.states = end_txns.candidates
-          THEN CASE WHEN NOT agreed.verdict_2 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_2') END
-        END, 'reason': CASE
-          WHEN CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_2 END IS NULL
-          THEN COALESCE(
-            CASE WHEN agreed.states = end_txns.candidates THEN agreed.reason_2 END,
-            end_txns.unknown_reason,
-            'not_captured'
-          )
-        END, 'values': CASE
-          WHEN NOT agreed.states IS NULL
-          AND NOT COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_2 END, FALSE)
+        {'definition': 'marker_of_the_right_type', 'verdict': agreed.verdict_2, 'exercised': COALESCE(agreed.exercised_2, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_2 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_2') END, 'reason': CASE WHEN agreed.verdict_2 IS NULL THEN 'not_captured' END, 'values': CASE
+          WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_2, FALSE)
           THEN CAST(JSON_OBJECT(
-            'e.known',
-            STRUCT_EXTRACT(agreed.first_state, 'e.known'),
-            'e.providedId',
-            STRUCT_EXTRACT(agreed.first_state, 'e.providedId'),
-            'e.producerId',
-            STRUCT_EXTRACT(agreed.first_state, 'e.producerId'),
-            'e.previousId',
-            STRUCT_EXTRACT(agreed.first_state, 'e.previousId'),
-            'e.providedEpoch',
-            STRUCT_EXTRACT(agreed.first_state, 'e.providedEpoch'),
-            'e.producerEpoch',
-            STRUCT_EXTRACT(agreed.first_state, 'e.producerEpoch'),
-            'e.status',
-            STRUCT_EXTRACT(agreed.first_state, 'e.status'),
-            'e.commit',
-            STRUCT_EXTRACT(agreed.first_state, 'e.commit'),
-            'e.apiVersion',
-            STRUCT_EXTRACT(agreed.first_state, 'e.apiVersion'),
-            'e.lastEpoch',
-            STRUCT_EXTRACT(agreed.first_state, 'e.lastEpoch'),
-            'e.error',
-            STRUCT_EXTRACT(agreed.first_state, 'e.error')
+            'm.found',
+            STRUCT_EXTRACT(agreed.first_state, 'm.found'),
+            'm.wrong',
+            STRUCT_EXTRACT(agreed.first_state, 'm.wrong')
           ) AS TEXT)
         END},
-        {'definition': 'transaction_ended_by_its_producer', 'verdict': CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_3 END, 'exercised': COALESCE(agreed.exercised_3, FALSE), 'failed_conjunct': CASE
-          WHEN agreed.states = end_txns.candidates
-          THEN CASE WHEN NOT agreed.verdict_3 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_3') END
-        END, 'reason': CASE
-          WHEN CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_3 END IS NULL
-          THEN COALESCE(
-            CASE WHEN agreed.states = end_txns.candidates THEN agreed.reason_3 END,
-            end_txns.unknown_reason,
-            'not_captured'
-          )
-        END, 'values': CASE
-          WHEN NOT agreed.states IS NULL
-          AND NOT COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_3 END, FALSE)
+        {'definition': 'one_marker_each', 'verdict': agreed.verdict_3, 'exercised': COALESCE(agreed.exercised_3, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_3 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_3') END, 'reason': CASE WHEN agreed.verdict_3 IS NULL THEN 'not_captured' END, 'values': CASE
+          WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_3, FALSE)
+          THEN CAST(JSON_OBJECT('m.found', STRUCT_EXTRACT(agreed.first_state, 'm.found')) AS TEXT)
+        END},
+        {'definition': 'marker_coordinator_epoch_in_order', 'verdict': agreed.verdict_4, 'exercised': COALESCE(agreed.exercised_4, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_4 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_4') END, 'reason': CASE WHEN agreed.verdict_4 IS NULL THEN 'not_captured' END, 'values': CASE
+          WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_4, FALSE)
           THEN CAST(JSON_OBJECT(
-            'e.error',
-            STRUCT_EXTRACT(agreed.first_state, 'e.error'),
-            'e.status',
-            STRUCT_EXTRACT(agreed.first_state, 'e.status'),
-            'e.byAnother',
-            STRUCT_EXTRACT(agreed.first_state, 'e.byAnother')
+            'm.found',
+            STRUCT_EXTRACT(agreed.first_state, 'm.found'),
+            'm.markerCoordinatorEpoch',
+            STRUCT_EXTRACT(agreed.first_state, 'm.markerCoordinatorEpoch'),
+            'm.coordinatorEpoch',
+            STRUCT_EXTRACT(agreed.first_state, 'm.coordinatorEpoch')
           ) AS TEXT)
         END}
       ]
     ) AS each
-  FROM silver.end_txns AS end_txns
+  FROM silver.transaction_markers AS transaction_markers
   FULL OUTER JOIN agreed
-    USING (cluster, request_id)
+    USING (cluster, marker_id)
 ) AS fanned

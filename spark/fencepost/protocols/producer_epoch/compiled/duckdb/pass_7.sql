@@ -1,33 +1,32 @@
 -- generated from spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
--- one pass for every_marker_is_written, marker_of_the_right_type, one_marker_each, marker_coordinator_epoch_in_order
+-- one pass for no_dangling_transaction, no_write_outside_transaction, aborted_transactions_are_indexed
 WITH frame AS (
   SELECT
     cluster,
     topic,
     "partition",
     partition_key,
-    marker_id,
+    partition_transaction_id,
     from_position,
     to_position,
     from_time,
     to_time,
-    completed AS "m.completed",
-    found AS "m.found",
-    wrong AS "m.wrong",
-    marker_coordinator_epoch AS "m.markerCoordinatorEpoch",
-    coordinator_epoch AS "m.coordinatorEpoch"
-  FROM silver.transaction_markers
+    open AS "x.open",
+    listed AS "x.listed",
+    aborted AS "x.aborted",
+    indexed AS "x.indexed"
+  FROM silver.partition_transactions
 ), judged AS (
   SELECT
     *,
-    "m.completed" AS antecedent_1,
-    "m.found" >= 1 AS c1_1,
-    "m.found" >= 1 OR "m.wrong" >= 1 AS antecedent_2,
-    "m.wrong" = 0 AS c1_2,
-    "m.found" >= 1 AS antecedent_3,
-    "m.found" <= 1 AS c1_3,
-    "m.found" >= 1 AND NOT "m.markerCoordinatorEpoch" = -1 AS antecedent_4,
-    "m.markerCoordinatorEpoch" >= "m.coordinatorEpoch" AS c1_4
+    "x.open" AS antecedent_1,
+    NOT (
+      "x.open" AND NOT "x.listed"
+    ) AS c1_1,
+    NOT "x.open" AS antecedent_2,
+    "x.listed" AS c1_2,
+    NOT "x.open" AND "x.aborted" AS antecedent_3,
+    "x.indexed" AS c1_3
   FROM frame
 ), weighed AS (
   SELECT
@@ -35,40 +34,36 @@ WITH frame AS (
     topic,
     "partition",
     partition_key,
-    marker_id,
+    partition_transaction_id,
     from_position,
     to_position,
     from_time,
     to_time,
-    "m.completed",
-    "m.found",
-    "m.wrong",
-    "m.markerCoordinatorEpoch",
-    "m.coordinatorEpoch",
+    "x.open",
+    "x.listed",
+    "x.aborted",
+    "x.indexed",
     NOT antecedent_1 OR c1_1 AS verdict_1,
     COALESCE(antecedent_1, FALSE) AS exercised_1,
-    CASE WHEN antecedent_1 AND NOT c1_1 THEN 'm.found >= 1' END AS failed_conjunct_1,
+    CASE WHEN antecedent_1 AND NOT c1_1 THEN '~Dangling(x)' END AS failed_conjunct_1,
     NOT antecedent_2 OR c1_2 AS verdict_2,
     COALESCE(antecedent_2, FALSE) AS exercised_2,
-    CASE WHEN antecedent_2 AND NOT c1_2 THEN 'm.wrong = 0' END AS failed_conjunct_2,
+    CASE WHEN antecedent_2 AND NOT c1_2 THEN 'x.listed' END AS failed_conjunct_2,
     NOT antecedent_3 OR c1_3 AS verdict_3,
     COALESCE(antecedent_3, FALSE) AS exercised_3,
-    CASE WHEN antecedent_3 AND NOT c1_3 THEN 'm.found <= 1' END AS failed_conjunct_3,
-    NOT antecedent_4 OR c1_4 AS verdict_4,
-    COALESCE(antecedent_4, FALSE) AS exercised_4,
-    CASE WHEN antecedent_4 AND NOT c1_4 THEN 'm.markerCoordinatorEpoch >= m.coordinatorEpoch' END AS failed_conjunct_4
+    CASE WHEN antecedent_3 AND NOT c1_3 THEN 'x.indexed' END AS failed_conjunct_3
   FROM judged
 ), agreed AS (
   SELECT
     cluster,
-    marker_id,
+    partition_transaction_id,
     MIN(from_position) AS from_position,
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_position) END AS to_position,
     MIN(from_time) AS from_time,
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
     COUNT(*) AS states,
     ANY_VALUE(
-      {'topic': topic, 'partition': "partition", 'partition_key': partition_key, 'failed_conjunct_1': failed_conjunct_1, 'failed_conjunct_2': failed_conjunct_2, 'failed_conjunct_3': failed_conjunct_3, 'failed_conjunct_4': failed_conjunct_4, 'm.completed': "m.completed", 'm.found': "m.found", 'm.wrong': "m.wrong", 'm.markerCoordinatorEpoch': "m.markerCoordinatorEpoch", 'm.coordinatorEpoch': "m.coordinatorEpoch"}
+      {'topic': topic, 'partition': "partition", 'partition_key': partition_key, 'failed_conjunct_1': failed_conjunct_1, 'failed_conjunct_2': failed_conjunct_2, 'failed_conjunct_3': failed_conjunct_3, 'x.open': "x.open", 'x.listed': "x.listed", 'x.aborted': "x.aborted", 'x.indexed': "x.indexed"}
     ) AS first_state,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_1, FALSE))
@@ -90,18 +85,11 @@ WITH frame AS (
       WHEN BOOL_AND(COALESCE(NOT verdict_3, FALSE))
       THEN FALSE
     END AS verdict_3,
-    BOOL_AND(exercised_3) AS exercised_3,
-    CASE
-      WHEN BOOL_AND(COALESCE(verdict_4, FALSE))
-      THEN TRUE
-      WHEN BOOL_AND(COALESCE(NOT verdict_4, FALSE))
-      THEN FALSE
-    END AS verdict_4,
-    BOOL_AND(exercised_4) AS exercised_4
+    BOOL_AND(exercised_3) AS exercised_3
   FROM weighed
   GROUP BY
     cluster,
-    marker_id
+    partition_transaction_id
 )
 SELECT
   STRUCT_EXTRACT(each, 'definition') AS definition,
@@ -123,103 +111,85 @@ FROM (
     cluster,
     CAST(JSON_OBJECT(
       'topic',
-      COALESCE(STRUCT_EXTRACT(agreed.first_state, 'topic'), transaction_markers.topic),
+      COALESCE(STRUCT_EXTRACT(agreed.first_state, 'topic'), partition_transactions.topic),
       'partition',
-      COALESCE(STRUCT_EXTRACT(agreed.first_state, 'partition'), transaction_markers."partition"),
+      COALESCE(STRUCT_EXTRACT(agreed.first_state, 'partition'), partition_transactions."partition"),
       'partition_key',
-      COALESCE(STRUCT_EXTRACT(agreed.first_state, 'partition_key'), transaction_markers.partition_key)
+      COALESCE(STRUCT_EXTRACT(agreed.first_state, 'partition_key'), partition_transactions.partition_key)
     ) AS TEXT) AS scope,
     CASE
       WHEN NOT (
         COALESCE(agreed.verdict_1, FALSE)
         AND COALESCE(agreed.verdict_2, FALSE)
         AND COALESCE(agreed.verdict_3, FALSE)
-        AND COALESCE(agreed.verdict_4, FALSE)
       )
-      THEN CAST(JSON_OBJECT('m', marker_id) AS TEXT)
+      THEN CAST(JSON_OBJECT('x', partition_transaction_id) AS TEXT)
     END AS witness,
     agreed.from_position,
     agreed.to_position,
-    COALESCE(agreed.from_time, transaction_markers.from_time) AS from_time,
-    COALESCE(agreed.to_time, transaction_markers.to_time) AS to_time,
+    COALESCE(agreed.from_time, partition_transactions.from_time) AS from_time,
+    COALESCE(agreed.to_time, partition_transactions.to_time) AS to_time,
     CASE
       WHEN NOT (
         COALESCE(agreed.verdict_1, FALSE)
         AND COALESCE(agreed.verdict_2, FALSE)
         AND COALESCE(agreed.verdict_3, FALSE)
-        AND COALESCE(agreed.verdict_4, FALSE)
       )
       THEN CAST(JSON_OBJECT(
         'transactional_id',
-        transaction_markers.transactional_id,
+        partition_transactions.transactional_id,
         'producer_id',
-        transaction_markers.producer_id,
+        partition_transactions.producer_id,
         'producer_epoch',
-        transaction_markers.producer_epoch,
-        'transaction_partition',
-        transaction_markers.transaction_partition,
-        'due_type',
-        transaction_markers.due_type,
-        'marker_position',
-        transaction_markers.marker_position,
-        'marker_at',
-        STRFTIME(transaction_markers.marker_at, '%Y-%m-%dT%H:%M:%S.%gZ'),
-        'wrong_type',
-        transaction_markers.wrong_type,
-        'wrong_position',
-        transaction_markers.wrong_position,
-        'wrong_at',
-        STRFTIME(transaction_markers.wrong_at, '%Y-%m-%dT%H:%M:%S.%gZ'),
-        'wrong_client_id',
-        transaction_markers.wrong_client_id,
-        'wrong_connection',
-        transaction_markers.wrong_connection,
-        'wrong_first_offset',
-        transaction_markers.wrong_first_offset,
-        'wrong_last_offset',
-        transaction_markers.wrong_last_offset,
-        'wrong_records',
-        transaction_markers.wrong_records
+        partition_transactions.producer_epoch,
+        'first_offset',
+        partition_transactions.first_offset,
+        'last_offset',
+        partition_transactions.last_offset,
+        'batches',
+        partition_transactions.batches,
+        'records',
+        partition_transactions.records,
+        'marker_epoch',
+        partition_transactions.marker_epoch,
+        'coordinator_outcome',
+        partition_transactions.coordinator_outcome
       ) AS TEXT)
     END AS evidence,
     UNNEST(
       [
-        {'definition': 'every_marker_is_written', 'verdict': agreed.verdict_1, 'exercised': COALESCE(agreed.exercised_1, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_1 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_1') END, 'reason': CASE WHEN agreed.verdict_1 IS NULL THEN 'not_captured' END, 'values': CASE
+        {'definition': 'no_dangling_transaction', 'verdict': agreed.verdict_1, 'exercised': COALESCE(agreed.exercised_1, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_1 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_1') END, 'reason': CASE WHEN agreed.verdict_1 IS NULL THEN 'not_captured' END, 'values': CASE
           WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_1, FALSE)
           THEN CAST(JSON_OBJECT(
-            'm.completed',
-            STRUCT_EXTRACT(agreed.first_state, 'm.completed'),
-            'm.found',
-            STRUCT_EXTRACT(agreed.first_state, 'm.found')
+            'x.open',
+            STRUCT_EXTRACT(agreed.first_state, 'x.open'),
+            'x.listed',
+            STRUCT_EXTRACT(agreed.first_state, 'x.listed')
           ) AS TEXT)
         END},
-        {'definition': 'marker_of_the_right_type', 'verdict': agreed.verdict_2, 'exercised': COALESCE(agreed.exercised_2, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_2 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_2') END, 'reason': CASE WHEN agreed.verdict_2 IS NULL THEN 'not_captured' END, 'values': CASE
+        {'definition': 'no_write_outside_transaction', 'verdict': agreed.verdict_2, 'exercised': COALESCE(agreed.exercised_2, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_2 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_2') END, 'reason': CASE WHEN agreed.verdict_2 IS NULL THEN 'not_captured' END, 'values': CASE
           WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_2, FALSE)
           THEN CAST(JSON_OBJECT(
-            'm.found',
-            STRUCT_EXTRACT(agreed.first_state, 'm.found'),
-            'm.wrong',
-            STRUCT_EXTRACT(agreed.first_state, 'm.wrong')
+            'x.open',
+            STRUCT_EXTRACT(agreed.first_state, 'x.open'),
+            'x.listed',
+            STRUCT_EXTRACT(agreed.first_state, 'x.listed')
           ) AS TEXT)
         END},
-        {'definition': 'one_marker_each', 'verdict': agreed.verdict_3, 'exercised': COALESCE(agreed.exercised_3, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_3 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_3') END, 'reason': CASE WHEN agreed.verdict_3 IS NULL THEN 'not_captured' END, 'values': CASE
+        {'definition': 'aborted_transactions_are_indexed', 'verdict': agreed.verdict_3, 'exercised': COALESCE(agreed.exercised_3, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_3 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_3') END, 'reason': CASE WHEN agreed.verdict_3 IS NULL THEN 'not_captured' END, 'values': CASE
           WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_3, FALSE)
-          THEN CAST(JSON_OBJECT('m.found', STRUCT_EXTRACT(agreed.first_state, 'm.found')) AS TEXT)
-        END},
-        {'definition': 'marker_coordinator_epoch_in_order', 'verdict': agreed.verdict_4, 'exercised': COALESCE(agreed.exercised_4, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_4 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_4') END, 'reason': CASE WHEN agreed.verdict_4 IS NULL THEN 'not_captured' END, 'values': CASE
-          WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_4, FALSE)
           THEN CAST(JSON_OBJECT(
-            'm.found',
-            STRUCT_EXTRACT(agreed.first_state, 'm.found'),
-            'm.markerCoordinatorEpoch',
-            STRUCT_EXTRACT(agreed.first_state, 'm.markerCoordinatorEpoch'),
-            'm.coordinatorEpoch',
-            STRUCT_EXTRACT(agreed.first_state, 'm.coordinatorEpoch')
+            'x.open',
+            STRUCT_EXTRACT(agreed.first_state, 'x.open'),
+            'x.aborted',
+            STRUCT_EXTRACT(agreed.first_state, 'x.aborted'),
+            'x.indexed',
+            STRUCT_EXTRACT(agreed.first_state, 'x.indexed')
           ) AS TEXT)
         END}
       ]
     ) AS each
-  FROM silver.transaction_markers AS transaction_markers
+  FROM silver.partition_transactions AS partition_transactions
   FULL OUTER JOIN agreed
-    USING (cluster, marker_id)
+    USING (cluster, partition_transaction_id)
 ) AS fanned

@@ -1,5 +1,5 @@
 -- generated from spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
--- one pass for no_write_after_fence, new_epoch_starts_at_sequence_zero, no_sequence_gap, no_sequence_reset, marker_coordinator_epoch_never_falls
+-- one pass for status_transitions, producer_epoch_steps, end_txn_bumps_epoch
 WITH frame AS (
   SELECT
     cluster,
@@ -14,197 +14,123 @@ WITH frame AS (
     LEAD(to_position) OVER successive AS next_to_position,
     LEAD(from_time) OVER successive AS next_from_time,
     LEAD(to_time) OVER successive AS next_to_time,
-    partition_key AS p,
-    producer_id AS k,
-    producer_epoch AS "appendedEpoch[p][k]",
-    LEAD(producer_epoch) OVER successive AS "appendedEpoch'[p][k]",
-    last_offset AS "lastOffset[p][k]",
-    LEAD(last_offset) OVER successive AS "lastOffset'[p][k]",
-    marker AS "newestIsMarker[p][k]",
-    LEAD(marker) OVER successive AS "newestIsMarker'[p][k]",
-    last_sequence AS "lastSequence[p][k]",
-    LEAD(last_sequence) OVER successive AS "lastSequence'[p][k]",
-    first_sequence AS "firstSequence[p][k]",
-    LEAD(first_sequence) OVER successive AS "firstSequence'[p][k]",
-    coordinator_epoch AS "markerCoordinatorEpoch[p][k]",
-    LEAD(coordinator_epoch) OVER successive AS "markerCoordinatorEpoch'[p][k]",
-    CAST(JSON_OBJECT('last_offset', last_offset, 'transactional', transactional, 'marker', marker, 'silent_ms', silent_ms, 'cause', cause) AS TEXT) AS evidence
-  FROM silver.producer_states
+    transactional_id AS t,
+    status AS "status[t]",
+    LEAD(status) OVER successive AS "status'[t]",
+    producer_id AS "producerId[t]",
+    LEAD(producer_id) OVER successive AS "producerId'[t]",
+    producer_epoch AS "producerEpoch[t]",
+    LEAD(producer_epoch) OVER successive AS "producerEpoch'[t]",
+    transaction_version AS "transactionVersion[t]",
+    LEAD(transaction_version) OVER successive AS "transactionVersion'[t]",
+    next_producer_id AS "nextProducerId[t]",
+    LEAD(next_producer_id) OVER successive AS "nextProducerId'[t]",
+    CAST(JSON_OBJECT(
+      'previous_producer_id',
+      previous_producer_id,
+      'cause',
+      cause,
+      'caused_by_client_id',
+      caused_by_client_id,
+      'caused_by_connection',
+      caused_by_connection
+    ) AS TEXT) AS evidence
+  FROM silver.transactional_ids
   WINDOW successive AS (
-    PARTITION BY cluster, topic, "partition", partition_key, partition_key, producer_id
+    PARTITION BY cluster, topic, "partition", partition_key, transactional_id
     ORDER BY from_position NULLS FIRST
   )
 ), judged AS (
   SELECT
     *,
-    "appendedEpoch'[p][k]" = "appendedEpoch[p][k]" AS unchanged_1,
-    "lastOffset'[p][k]" = "lastOffset[p][k]"
-    AND "newestIsMarker'[p][k]" = "newestIsMarker[p][k]"
-    AND "appendedEpoch'[p][k]" = "appendedEpoch[p][k]"
-    AND "lastSequence'[p][k]" = "lastSequence[p][k]"
-    AND "firstSequence'[p][k]" = "firstSequence[p][k]" AS unchanged_2,
-    "lastOffset'[p][k]" = "lastOffset[p][k]"
-    AND "newestIsMarker'[p][k]" = "newestIsMarker[p][k]"
-    AND "appendedEpoch'[p][k]" = "appendedEpoch[p][k]"
-    AND "lastSequence'[p][k]" = "lastSequence[p][k]"
-    AND "firstSequence'[p][k]" = "firstSequence[p][k]" AS unchanged_3,
-    "lastOffset'[p][k]" = "lastOffset[p][k]"
-    AND "newestIsMarker'[p][k]" = "newestIsMarker[p][k]"
-    AND "appendedEpoch'[p][k]" = "appendedEpoch[p][k]"
-    AND "lastSequence'[p][k]" = "lastSequence[p][k]"
-    AND "firstSequence'[p][k]" = "firstSequence[p][k]" AS unchanged_4,
-    "markerCoordinatorEpoch'[p][k]" = "markerCoordinatorEpoch[p][k]" AS unchanged_5,
-    "appendedEpoch'[p][k]" >= "appendedEpoch[p][k]" AS c1_1,
+    "status'[t]" = "status[t]" AS unchanged_1,
+    "producerId'[t]" = "producerId[t]" AND "producerEpoch'[t]" = "producerEpoch[t]" AS unchanged_2,
+    "status'[t]" = "status[t]"
+    AND "transactionVersion'[t]" = "transactionVersion[t]"
+    AND "producerId'[t]" = "producerId[t]"
+    AND "producerEpoch'[t]" = "producerEpoch[t]"
+    AND "nextProducerId'[t]" = "nextProducerId[t]" AS unchanged_3,
+    NOT "status'[t]" = "status[t]" AS antecedent_1,
     (
-      "lastOffset'[p][k]" > "lastOffset[p][k]" AND NOT "newestIsMarker'[p][k]"
-    )
-    AND (
-      "appendedEpoch'[p][k]" > "appendedEpoch[p][k]" OR "lastSequence[p][k]" = -1
-    ) AS antecedent_2,
-    "firstSequence'[p][k]" = 0 AS c1_2,
-    (
-      "lastOffset'[p][k]" > "lastOffset[p][k]" AND NOT "newestIsMarker'[p][k]"
-    )
-    AND "appendedEpoch'[p][k]" = "appendedEpoch[p][k]"
-    AND NOT "lastSequence[p][k]" = -1 AS antecedent_3,
-    NOT (
       (
-        CASE (
-            "lastSequence[p][k]" = 2147483647
-          )
-          WHEN TRUE
-          THEN 0
-          WHEN FALSE
-          THEN TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1)
-          ELSE CASE WHEN 0 = TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1) THEN 0 END
-        END < "firstSequence'[p][k]"
-        AND TRY(
-          CAST("firstSequence'[p][k]" AS BIGINT) - CASE (
-              "lastSequence[p][k]" = 2147483647
-            )
-            WHEN TRUE
-            THEN 0
-            WHEN FALSE
-            THEN TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1)
-            ELSE CASE WHEN 0 = TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1) THEN 0 END
-          END
-        ) <= CASE (
-            CAST(2147483647 AS BIGINT) % CAST(2 AS BIGINT) < 0
-          )
-          WHEN TRUE
-          THEN CAST(2147483647 AS BIGINT) // CAST(2 AS BIGINT) - 1
-          WHEN FALSE
-          THEN CAST(2147483647 AS BIGINT) // CAST(2 AS BIGINT)
-        END
-      )
-      OR TRY(
-        CAST("firstSequence'[p][k]" AS BIGINT) - CASE (
-            "lastSequence[p][k]" = 2147483647
-          )
-          WHEN TRUE
-          THEN 0
-          WHEN FALSE
-          THEN TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1)
-          ELSE CASE WHEN 0 = TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1) THEN 0 END
-        END
-      ) < TRY(
-        CAST(TRY(
-          CAST(0 AS BIGINT) - CASE (
-              CAST(2147483647 AS BIGINT) % CAST(2 AS BIGINT) < 0
-            )
-            WHEN TRUE
-            THEN CAST(2147483647 AS BIGINT) // CAST(2 AS BIGINT) - 1
-            WHEN FALSE
-            THEN CAST(2147483647 AS BIGINT) // CAST(2 AS BIGINT)
-          END
-        ) AS BIGINT) - 1
-      )
-    ) AS c1_3,
-    (
-      "lastOffset'[p][k]" > "lastOffset[p][k]" AND NOT "newestIsMarker'[p][k]"
+        "status[t]" = 'CompleteCommit' OR "status[t]" = 'CompleteAbort'
+      ) AND "status'[t]" = 'Empty'
     )
-    AND "appendedEpoch'[p][k]" = "appendedEpoch[p][k]"
-    AND NOT "lastSequence[p][k]" = -1 AS antecedent_4,
-    NOT (
-      NOT "firstSequence'[p][k]" = CASE (
-          "lastSequence[p][k]" = 2147483647
-        )
-        WHEN TRUE
-        THEN 0
-        WHEN FALSE
-        THEN TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1)
-        ELSE CASE WHEN 0 = TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1) THEN 0 END
-      END
-      AND NOT (
-        (
-          CASE (
-              "lastSequence[p][k]" = 2147483647
-            )
-            WHEN TRUE
-            THEN 0
-            WHEN FALSE
-            THEN TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1)
-            ELSE CASE WHEN 0 = TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1) THEN 0 END
-          END < "firstSequence'[p][k]"
-          AND TRY(
-            CAST("firstSequence'[p][k]" AS BIGINT) - CASE (
-                "lastSequence[p][k]" = 2147483647
-              )
-              WHEN TRUE
-              THEN 0
-              WHEN FALSE
-              THEN TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1)
-              ELSE CASE WHEN 0 = TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1) THEN 0 END
-            END
-          ) <= CASE (
-              CAST(2147483647 AS BIGINT) % CAST(2 AS BIGINT) < 0
-            )
-            WHEN TRUE
-            THEN CAST(2147483647 AS BIGINT) // CAST(2 AS BIGINT) - 1
-            WHEN FALSE
-            THEN CAST(2147483647 AS BIGINT) // CAST(2 AS BIGINT)
-          END
-        )
-        OR TRY(
-          CAST("firstSequence'[p][k]" AS BIGINT) - CASE (
-              "lastSequence[p][k]" = 2147483647
-            )
-            WHEN TRUE
-            THEN 0
-            WHEN FALSE
-            THEN TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1)
-            ELSE CASE WHEN 0 = TRY(CAST("lastSequence[p][k]" AS BIGINT) + 1) THEN 0 END
-          END
-        ) < TRY(
-          CAST(TRY(
-            CAST(0 AS BIGINT) - CASE (
-                CAST(2147483647 AS BIGINT) % CAST(2 AS BIGINT) < 0
-              )
-              WHEN TRUE
-              THEN CAST(2147483647 AS BIGINT) // CAST(2 AS BIGINT) - 1
-              WHEN FALSE
-              THEN CAST(2147483647 AS BIGINT) // CAST(2 AS BIGINT)
-            END
-          ) AS BIGINT) - 1
-        )
+    OR (
+      (
+        "status[t]" = 'Empty' OR "status[t]" = 'CompleteCommit' OR "status[t]" = 'CompleteAbort'
       )
-    ) AS c1_4,
-    "markerCoordinatorEpoch'[p][k]" >= "markerCoordinatorEpoch[p][k]" AS c1_5
+      AND "status'[t]" = 'Ongoing'
+    )
+    OR (
+      "status[t]" = 'Ongoing' AND "status'[t]" = 'PrepareCommit'
+    )
+    OR (
+      (
+        "status[t]" = 'Ongoing'
+        OR "status[t]" = 'Empty'
+        OR "status[t]" = 'CompleteCommit'
+        OR "status[t]" = 'CompleteAbort'
+      )
+      AND "status'[t]" = 'PrepareAbort'
+    )
+    OR (
+      "status[t]" = 'PrepareCommit' AND "status'[t]" = 'CompleteCommit'
+    )
+    OR (
+      "status[t]" = 'PrepareAbort' AND "status'[t]" = 'CompleteAbort'
+    ) AS c1_1,
+    NOT "producerId'[t]" = "producerId[t]"
+    OR (
+      "producerEpoch'[t]" = "producerEpoch[t]"
+      OR "producerEpoch'[t]" = TRY(CAST("producerEpoch[t]" AS BIGINT) + 1)
+    ) AS c1_2,
+    NOT NOT "producerId'[t]" = "producerId[t]" OR "producerEpoch'[t]" = 0 AS c2_2,
+    NOT "status'[t]" = "status[t]"
+    AND "transactionVersion'[t]" = 2
+    AND (
+      "status'[t]" = 'PrepareCommit'
+      OR "status'[t]" = 'PrepareAbort'
+      OR "status'[t]" = 'CompleteCommit'
+      OR "status'[t]" = 'CompleteAbort'
+    ) AS antecedent_3,
+    (
+      (
+        "status'[t]" = 'PrepareCommit' OR "status'[t]" = 'PrepareAbort'
+      )
+      AND "producerId'[t]" = "producerId[t]"
+      AND "producerEpoch'[t]" = TRY(CAST("producerEpoch[t]" AS BIGINT) + 1)
+    )
+    OR (
+      (
+        "status'[t]" = 'CompleteCommit' OR "status'[t]" = 'CompleteAbort'
+      )
+      AND "producerId'[t]" = "producerId[t]"
+      AND "producerEpoch'[t]" = "producerEpoch[t]"
+    )
+    OR (
+      (
+        "status'[t]" = 'CompleteCommit' OR "status'[t]" = 'CompleteAbort'
+      )
+      AND NOT "producerId'[t]" = "producerId[t]"
+      AND "producerEpoch'[t]" = 0
+      AND (
+        "nextProducerId[t]" = -1 OR "producerId'[t]" = "nextProducerId[t]"
+      )
+    ) AS c1_3
   FROM frame
 ), weighed AS (
   SELECT
     *,
-    unchanged_1 OR c1_1 AS verdict_1,
+    unchanged_1 OR (
+      NOT antecedent_1 OR c1_1
+    ) AS verdict_1,
     unchanged_2 OR (
-      NOT antecedent_2 OR c1_2
+      c1_2 AND c2_2
     ) AS verdict_2,
     unchanged_3 OR (
       NOT antecedent_3 OR c1_3
-    ) AS verdict_3,
-    unchanged_4 OR (
-      NOT antecedent_4 OR c1_4
-    ) AS verdict_4,
-    unchanged_5 OR c1_5 AS verdict_5
+    ) AS verdict_3
   FROM judged
 )
 SELECT
@@ -234,127 +160,74 @@ FROM (
       [
         CASE
           WHEN next_from_position = to_position
-          THEN {'definition': 'no_write_after_fence', 'witness': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN CAST(JSON_OBJECT('p', p, 'k', k) AS TEXT) END, 'verdict': verdict_1, 'exercised': COALESCE(NOT unchanged_1, FALSE), 'failed_conjunct': CASE
+          THEN {'definition': 'status_transitions', 'witness': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN CAST(JSON_OBJECT('t', t) AS TEXT) END, 'verdict': verdict_1, 'exercised': COALESCE(antecedent_1 AND NOT unchanged_1, FALSE), 'failed_conjunct': CASE
             WHEN NOT verdict_1
-            THEN CASE WHEN NOT c1_1 THEN 'appendedEpoch''[p][k] >= appendedEpoch[p][k]' END
+            THEN CASE
+              WHEN antecedent_1 AND NOT c1_1
+              THEN '\/ status[t] \in {"CompleteCommit", "CompleteAbort"} /\ status''[t] = "Empty" \/ status[t] \in {"Empty", "CompleteCommit", "CompleteAbort"} /\ status''[t] = "Ongoing" \/ status[t] = "Ongoing" /\ status''[t] = "PrepareCommit" \/ status[t] \in {"Ongoing", "Empty", "CompleteCommit", "CompleteAbort"} /\ status''[t] = "PrepareAbort" \/ status[t] = "PrepareCommit" /\ status''[t] = "CompleteCommit" \/ status[t] = "PrepareAbort" /\ status''[t] = "CompleteAbort"'
+            END
           END, 'reason': CASE WHEN verdict_1 IS NULL THEN 'not_captured' END, 'values': CASE
             WHEN NOT COALESCE(verdict_1, FALSE)
-            THEN CAST(JSON_OBJECT('appendedEpoch[p][k]', "appendedEpoch[p][k]", 'appendedEpoch''[p][k]', "appendedEpoch'[p][k]") AS TEXT)
+            THEN CAST(JSON_OBJECT('status[t]', "status[t]", 'status''[t]', "status'[t]") AS TEXT)
           END, 'evidence': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN evidence END}
         END,
         CASE
           WHEN next_from_position = to_position
-          THEN {'definition': 'new_epoch_starts_at_sequence_zero', 'witness': CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN CAST(JSON_OBJECT('p', p, 'k', k) AS TEXT) END, 'verdict': verdict_2, 'exercised': COALESCE(antecedent_2 AND NOT unchanged_2, FALSE), 'failed_conjunct': CASE
+          THEN {'definition': 'producer_epoch_steps', 'witness': CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN CAST(JSON_OBJECT('t', t) AS TEXT) END, 'verdict': verdict_2, 'exercised': COALESCE(NOT unchanged_2, FALSE), 'failed_conjunct': CASE
             WHEN NOT verdict_2
-            THEN CASE WHEN antecedent_2 AND NOT c1_2 THEN 'firstSequence''[p][k] = 0' END
+            THEN CASE
+              WHEN NOT c1_2
+              THEN 'producerId''[t] = producerId[t] => producerEpoch''[t] = producerEpoch[t] \/ producerEpoch''[t] = producerEpoch[t] + 1'
+              WHEN NOT c2_2
+              THEN 'producerId''[t] # producerId[t] => producerEpoch''[t] = 0'
+            END
           END, 'reason': CASE WHEN verdict_2 IS NULL THEN 'not_captured' END, 'values': CASE
             WHEN NOT COALESCE(verdict_2, FALSE)
             THEN CAST(JSON_OBJECT(
-              'lastOffset[p][k]',
-              "lastOffset[p][k]",
-              'lastOffset''[p][k]',
-              "lastOffset'[p][k]",
-              'newestIsMarker[p][k]',
-              "newestIsMarker[p][k]",
-              'newestIsMarker''[p][k]',
-              "newestIsMarker'[p][k]",
-              'appendedEpoch[p][k]',
-              "appendedEpoch[p][k]",
-              'appendedEpoch''[p][k]',
-              "appendedEpoch'[p][k]",
-              'lastSequence[p][k]',
-              "lastSequence[p][k]",
-              'lastSequence''[p][k]',
-              "lastSequence'[p][k]",
-              'firstSequence[p][k]',
-              "firstSequence[p][k]",
-              'firstSequence''[p][k]',
-              "firstSequence'[p][k]"
+              'producerId[t]',
+              "producerId[t]",
+              'producerId''[t]',
+              "producerId'[t]",
+              'producerEpoch[t]',
+              "producerEpoch[t]",
+              'producerEpoch''[t]',
+              "producerEpoch'[t]"
             ) AS TEXT)
           END, 'evidence': CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN evidence END}
         END,
         CASE
           WHEN next_from_position = to_position
-          THEN {'definition': 'no_sequence_gap', 'witness': CASE WHEN NOT COALESCE(verdict_3, FALSE) THEN CAST(JSON_OBJECT('p', p, 'k', k) AS TEXT) END, 'verdict': verdict_3, 'exercised': COALESCE(antecedent_3 AND NOT unchanged_3, FALSE), 'failed_conjunct': CASE
+          THEN {'definition': 'end_txn_bumps_epoch', 'witness': CASE WHEN NOT COALESCE(verdict_3, FALSE) THEN CAST(JSON_OBJECT('t', t) AS TEXT) END, 'verdict': verdict_3, 'exercised': COALESCE(antecedent_3 AND NOT unchanged_3, FALSE), 'failed_conjunct': CASE
             WHEN NOT verdict_3
             THEN CASE
               WHEN antecedent_3 AND NOT c1_3
-              THEN '~Ahead(firstSequence''[p][k], SequenceAfter(lastSequence[p][k]))'
+              THEN '\/ /\ status''[t] \in {"PrepareCommit", "PrepareAbort"} /\ producerId''[t] = producerId[t] /\ producerEpoch''[t] = producerEpoch[t] + 1 \/ /\ status''[t] \in {"CompleteCommit", "CompleteAbort"} /\ producerId''[t] = producerId[t] /\ producerEpoch''[t] = producerEpoch[t] \/ /\ status''[t] \in {"CompleteCommit", "CompleteAbort"} /\ producerId''[t] # producerId[t] /\ producerEpoch''[t] = 0 /\ nextProducerId[t] = -1 \/ producerId''[t] = nextProducerId[t]'
             END
           END, 'reason': CASE WHEN verdict_3 IS NULL THEN 'not_captured' END, 'values': CASE
             WHEN NOT COALESCE(verdict_3, FALSE)
             THEN CAST(JSON_OBJECT(
-              'lastOffset[p][k]',
-              "lastOffset[p][k]",
-              'lastOffset''[p][k]',
-              "lastOffset'[p][k]",
-              'newestIsMarker[p][k]',
-              "newestIsMarker[p][k]",
-              'newestIsMarker''[p][k]',
-              "newestIsMarker'[p][k]",
-              'appendedEpoch[p][k]',
-              "appendedEpoch[p][k]",
-              'appendedEpoch''[p][k]',
-              "appendedEpoch'[p][k]",
-              'lastSequence[p][k]',
-              "lastSequence[p][k]",
-              'lastSequence''[p][k]',
-              "lastSequence'[p][k]",
-              'firstSequence[p][k]',
-              "firstSequence[p][k]",
-              'firstSequence''[p][k]',
-              "firstSequence'[p][k]"
+              'status[t]',
+              "status[t]",
+              'status''[t]',
+              "status'[t]",
+              'transactionVersion[t]',
+              "transactionVersion[t]",
+              'transactionVersion''[t]',
+              "transactionVersion'[t]",
+              'producerId[t]',
+              "producerId[t]",
+              'producerId''[t]',
+              "producerId'[t]",
+              'producerEpoch[t]',
+              "producerEpoch[t]",
+              'producerEpoch''[t]',
+              "producerEpoch'[t]",
+              'nextProducerId[t]',
+              "nextProducerId[t]",
+              'nextProducerId''[t]',
+              "nextProducerId'[t]"
             ) AS TEXT)
           END, 'evidence': CASE WHEN NOT COALESCE(verdict_3, FALSE) THEN evidence END}
-        END,
-        CASE
-          WHEN next_from_position = to_position
-          THEN {'definition': 'no_sequence_reset', 'witness': CASE WHEN NOT COALESCE(verdict_4, FALSE) THEN CAST(JSON_OBJECT('p', p, 'k', k) AS TEXT) END, 'verdict': verdict_4, 'exercised': COALESCE(antecedent_4 AND NOT unchanged_4, FALSE), 'failed_conjunct': CASE
-            WHEN NOT verdict_4
-            THEN CASE
-              WHEN antecedent_4 AND NOT c1_4
-              THEN '~Behind(firstSequence''[p][k], SequenceAfter(lastSequence[p][k]))'
-            END
-          END, 'reason': CASE WHEN verdict_4 IS NULL THEN 'not_captured' END, 'values': CASE
-            WHEN NOT COALESCE(verdict_4, FALSE)
-            THEN CAST(JSON_OBJECT(
-              'lastOffset[p][k]',
-              "lastOffset[p][k]",
-              'lastOffset''[p][k]',
-              "lastOffset'[p][k]",
-              'newestIsMarker[p][k]',
-              "newestIsMarker[p][k]",
-              'newestIsMarker''[p][k]',
-              "newestIsMarker'[p][k]",
-              'appendedEpoch[p][k]',
-              "appendedEpoch[p][k]",
-              'appendedEpoch''[p][k]',
-              "appendedEpoch'[p][k]",
-              'lastSequence[p][k]',
-              "lastSequence[p][k]",
-              'lastSequence''[p][k]',
-              "lastSequence'[p][k]",
-              'firstSequence[p][k]',
-              "firstSequence[p][k]",
-              'firstSequence''[p][k]',
-              "firstSequence'[p][k]"
-            ) AS TEXT)
-          END, 'evidence': CASE WHEN NOT COALESCE(verdict_4, FALSE) THEN evidence END}
-        END,
-        CASE
-          WHEN next_from_position = to_position
-          THEN {'definition': 'marker_coordinator_epoch_never_falls', 'witness': CASE WHEN NOT COALESCE(verdict_5, FALSE) THEN CAST(JSON_OBJECT('p', p, 'k', k) AS TEXT) END, 'verdict': verdict_5, 'exercised': COALESCE(NOT unchanged_5, FALSE), 'failed_conjunct': CASE
-            WHEN NOT verdict_5
-            THEN CASE WHEN NOT c1_5 THEN 'markerCoordinatorEpoch''[p][k] >= markerCoordinatorEpoch[p][k]' END
-          END, 'reason': CASE WHEN verdict_5 IS NULL THEN 'not_captured' END, 'values': CASE
-            WHEN NOT COALESCE(verdict_5, FALSE)
-            THEN CAST(JSON_OBJECT(
-              'markerCoordinatorEpoch[p][k]',
-              "markerCoordinatorEpoch[p][k]",
-              'markerCoordinatorEpoch''[p][k]',
-              "markerCoordinatorEpoch'[p][k]"
-            ) AS TEXT)
-          END, 'evidence': CASE WHEN NOT COALESCE(verdict_5, FALSE) THEN evidence END}
         END
       ]
     ) AS each
@@ -395,14 +268,12 @@ FROM (
     CAST(NULL AS TEXT) AS evidence,
     UNNEST(
       [
-        {'definition': 'no_write_after_fence'},
-        {'definition': 'new_epoch_starts_at_sequence_zero'},
-        {'definition': 'no_sequence_gap'},
-        {'definition': 'no_sequence_reset'},
-        {'definition': 'marker_coordinator_epoch_never_falls'}
+        {'definition': 'status_transitions'},
+        {'definition': 'producer_epoch_steps'},
+        {'definition': 'end_txn_bumps_epoch'}
       ]
     ) AS each
   FROM silver.log_coverage
   WHERE
-    NOT COALESCE(covered, FALSE) AND NOT topic = '__transaction_state'
+    NOT COALESCE(covered, FALSE) AND topic = '__transaction_state'
 ) AS fanned

@@ -1,4 +1,4 @@
--- generated from ShippedAddPartitionsToTxn in spec/producer_epoch/ProducerEpochProps.tla by `tlasql compile`; do not edit
+-- generated from ShippedAddPartitionsToTxn in spec/producer_epoch/EndTxnRules.tla by `tlasql compile`; do not edit
 --
 -- ShippedAddPartitionsToTxn(a) ==
 --     IF ~a.known \/ a.providedId # a.producerId THEN "INVALID_PRODUCER_ID_MAPPING"

@@ -1,0 +1,91 @@
+---------------------------- MODULE MarkerRules -----------------------------
+(***************************************************************************)
+(* Markers: how a transaction ends in its partitions. One record for each  *)
+(* prepared transaction and partition that it lists.                       *)
+(***************************************************************************)
+EXTENDS ProducerEpochObserved
+
+\* When the coordinator has completed a transaction, each partition that it lists has a marker of it. A partition
+\* without one holds the transaction open: its last stable offset stays, and readers with read_committed wait.
+\*
+\* Where it does not hold: a partition whose topic was deleted needs no marker; it has no log any more and is unknown.
+\* So is a partition whose log is not captured at that place, or may have been captured before the marker was written.
+\* 4.3.1 skips the marker of a partition that has no leader at that moment, and writes it never (KAFKA-20734). An unclean
+\* election may remove one that was written.
+\*
+\* On call: read_committed consumers of this partition may stand still. `kafka-transactions.sh --bootstrap-server ...
+\* describe-producers --topic T --partition P` shows CurrentTransactionStartOffset. If due_type in the verdict is COMMIT,
+\* do not abort: readers would lose the records. Copy them first (fct_dangling_transactions has the command), and write
+\* them again. If it is ABORT, end it with `kafka-transactions.sh abort --topic T --partition P --start-offset N`, but
+\* only if fct_dangling_transactions has it: else the topic is gone, or the producer's next transaction has the
+\* partition, and an abort would end that too. The marker of that one ends these records as well, as
+\* no_write_outside_transaction then says: if due_type is COMMIT and that marker is an ABORT, write them again. Look in the
+\* coordinator's server.log for "Couldn't find leader endpoint for partitions", and for an unclean election of the
+\* partition at that time.
+\* @invariant("every_marker_is_written", "critical", "marker")
+EveryMarkerIsWritten == \A m \in transactionMarkers : m.completed => m.found >= 1
+
+\* A prepared transaction ends in each partition as it was prepared: committed or aborted, alike in all of them. This
+\* is what makes it a transaction.
+\*
+\* Where it does not hold: an operator who takes a live transaction for a hanging one and ends it by hand
+\* (kafka-transactions.sh abort) writes a marker of its own; if the producer then ends it otherwise, this is violated and
+\* true. So it is where a repeated marker of the transaction before ends this one (KAFKA-19446). Before transaction
+\* version 2 all these markers have one epoch. It is unknown which of them was the operator's unless its coordinator
+\* epoch is negative or the request log has its WriteTxnMarkers; a partition whose log is not captured there is unknown.
+\*
+\* On call: read_committed readers see a part of the transaction only. The verdict names the marker that was due
+\* (marker_position) and the one of the other type (wrong_position, wrong_at), with the client that sent it if that is no
+\* broker (wrong_client_id, and its address in wrong_connection). The records in question are the wrong_records from
+\* wrong_first_offset to wrong_last_offset in this partition: after a wrong ABORT replay them, after a wrong COMMIT
+\* compensate them. If no operator is the reason, keep the segments of the partition and of __transaction_state.
+\* @invariant("marker_of_the_right_type", "critical", "marker")
+MarkerOfTheRightType == \A m \in transactionMarkers : m.found >= 1 \/ m.wrong >= 1 => m.wrong = 0
+
+\* A partition has one marker for a transaction. A second one comes from a coordinator that did not hear that the first
+\* was written, or from an operator. It does no harm as long as no other transaction has begun.
+\*
+\* Where it does not hold: a new coordinator writes the markers of prepared transactions again
+\* (MCProducerEpoch_kip_360_marker_twice), and so does one whose request ran into a timeout. A repeated marker has the epoch of
+\* the next transaction and can end it (KAFKA-19446): without transaction version 2 (MCProducerEpoch_4_3_version_1_repeated_marker),
+\* and with it on brokers before 4.2, whose partitions take an equal epoch (MCProducerEpoch_4_1_version_2_equal_epochs).
+\*
+\* On call: look whether the coordinator moved between the two markers, or whether the request log has a
+\* WriteTxnMarkers of another client than broker-N-txn-marker-sender: then nothing is wrong. If a transaction of the
+\* same producer began between them, it was cut short: its later records are outside of any transaction
+\* (no_write_outside_transaction). Brokers of 4.2 or later with transaction version 2 end that risk; the version alone
+\* (`kafka-features.sh ... upgrade`) does not.
+\* @invariant("one_marker_each", "warning", "marker")
+OneMarkerEach == \A m \in transactionMarkers : m.found >= 1 => m.found <= 1
+
+\* The coordinator that ended a transaction is the one that prepared it, or a later one: the coordinator epoch of its
+\* marker is at least that of the Prepare record.
+\*
+\* Where it does not hold: an operator's marker carries no coordinator epoch of use. It is left out, and a transaction with
+\* no other marker is not judged. An operator may write any epoch, so a marker that is out of order is unknown unless the
+\* request log has the coordinator's WriteTxnMarkers.
+\*
+\* On call: a coordinator that had been replaced ended the transaction. If the type is right nothing was lost, but the
+\* partition did not refuse it: look at coordinator_epoch of the producer there before the marker
+\* (marker_coordinator_epoch_never_falls), and at elections of that partition of __transaction_state.
+\* @invariant("marker_coordinator_epoch_in_order", "critical", "marker")
+MarkerCoordinatorEpochInOrder ==
+    \A m \in transactionMarkers :
+        m.found >= 1 /\ m.markerCoordinatorEpoch # -1 => m.markerCoordinatorEpoch >= m.coordinatorEpoch
+
+\* In a partition the coordinator epoch of a producer's markers never falls. A coordinator that was replaced, and does
+\* not know it yet, is refused by it.
+\*
+\* Where it does not hold: an operator's marker leaves it as it is. A leader that has lost the producer's state takes
+\* the first marker that comes. A __transaction_state that was deleted and created again starts at 0: every producer's
+\* markers fall once.
+\*
+\* On call: a deposed coordinator wrote a marker. Look at the transaction that it ended: if a newer one was open it was
+\* cut short (no_write_outside_transaction, marker_of_the_right_type for the same producer). Compare the leader epochs
+\* of that partition of __transaction_state on all replicas.
+\* @step("marker_coordinator_epoch_never_falls", "critical", "producer") @transitive
+MarkerCoordinatorEpochNeverFalls ==
+    \A p \in DOMAIN appendedEpoch : \A k \in DOMAIN appendedEpoch[p] \cap DOMAIN appendedEpoch'[p] :
+        markerCoordinatorEpoch'[p][k] >= markerCoordinatorEpoch[p][k]
+
+=============================================================================
