@@ -15,6 +15,7 @@ from pyiceberg.expressions import AlwaysTrue
 from fencepost import lake
 from fencepost.definitions import definitions, modules
 from fencepost.lake import AtLeast
+from fencepost.opening import ensure
 from fencepost.protocols import tables
 from fencepost.settings import Settings
 from fencepost.stale import Inputs, Model, Plan
@@ -35,7 +36,7 @@ IN_CHAPTERS = dataclasses.replace(
 @pytest.fixture
 def catalog(empty_lake: Callable[[], Settings]) -> Catalog:
     """A lake with a table that has a row."""
-    catalog = lake.ensure(empty_lake().lake)
+    catalog = ensure(empty_lake().lake)
     catalog.create_table("silver.rows", ROWS)
     _append(catalog)
     return catalog

@@ -14,6 +14,7 @@ from fencepost.engines import Engine, Rows
 from fencepost.engines.delegating import DelegatingEngine
 from fencepost.engines.tasks import TaskEngine
 from fencepost.lake import AtLeast, Below, Where
+from fencepost.opening import ensure
 from fencepost.replay import prefetch
 from fencepost.replay.prefetch import PrefetchingEngine
 from fencepost.settings import Settings
@@ -40,7 +41,7 @@ class Counted(DelegatingEngine):
 @pytest.fixture(scope="module")
 def catalog(empty_lake: Callable[[], Settings]) -> Catalog:
     """Lines of forty days of two clusters, in three files, none in order."""
-    found = lake.ensure(empty_lake().lake)
+    found = ensure(empty_lake().lake)
     chance = random.Random(1)
     days = list(range(DAYS * OF_DAY))
     chance.shuffle(days)

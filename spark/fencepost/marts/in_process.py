@@ -22,6 +22,7 @@ from fencepost.lake import AtLeast, Where
 from fencepost.marts.compiled import Node, Project, rows_built
 from fencepost.marts.project import condition
 from fencepost.marts.result import MartsResult, failure, faults
+from fencepost.protocols import functions
 from fencepost.reading import rows as as_rows
 from fencepost.reading.iceberg import IcebergReader
 from fencepost.reading.quoting import literal
@@ -41,7 +42,7 @@ def build_in_process(
     nodes = project.chosen(plan.build)
     with (
         tempfile.TemporaryDirectory(prefix="marts-", dir=settings.lake.folder) as scratch,
-        IcebergReader(settings.lake, Path(scratch)) as reader,
+        IcebergReader(settings.lake, functions(), Path(scratch)) as reader,
     ):
         builder = _Builder(catalog, inputs, reader, plan.since)
         # models that are built may read views that stay as they are

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from fencepost.iceberg.catalog import NAME
-from fencepost.protocols import functions
-from fencepost.reading import LakeError, QueryError, Wanted, Where
+from fencepost.reading import LakeError, QueryError, SqlFunction, Wanted, Where
 from fencepost.reading.local_io import LocalFileIO
 from fencepost.reading.parquet import from_files
 from fencepost.reading.quoting import quoted, table_name
@@ -46,12 +45,17 @@ class IcebergReader:
     engine = "duckdb"
 
     def __init__(
-        self, lake: Lake, scratch: Path | None = None, files_condition: BooleanExpression | None = None
+        self,
+        lake: Lake,
+        functions: Sequence[SqlFunction],
+        scratch: Path | None = None,
+        files_condition: BooleanExpression | None = None,
     ) -> None:
-        """``scratch``: a folder to which queries spill rows that exceed a limit of memory; without it there
-        is no limit. ``files_condition``: in tables with chapters, files where it cannot hold are not opened.
+        """``functions``: those that queries may call. ``scratch``: a folder to which queries spill rows that
+        exceed a limit of memory; without it there is no limit. ``files_condition``: in tables with chapters,
+        files where it cannot hold are not opened.
         """
-        self._lake = lake
+        self._lake, self._functions = lake, functions
         self._scratch = scratch
         self._files_condition = files_condition
         self._of_chapters: dict[tuple[tuple[str, int], ...], IcebergReader] = {}
@@ -68,7 +72,7 @@ class IcebergReader:
         # a query may name the catalog, as Spark's may
         self._run(f"ATTACH ':memory:' AS {NAME}")
         self._run(f"USE {NAME}")
-        for each in functions():
+        for each in functions:
             types: list[Any] = [_DUCKDB_TYPES[kind] for kind in each.parameters]
             self._connection.create_function(each.name, each.call, types, _DUCKDB_TYPES[each.returns])
 
@@ -98,7 +102,9 @@ class IcebergReader:
                 )
                 for cluster, begin in key
             )
-            reader = IcebergReader(self._lake, self._scratch, reduce(any_expressions.Or, begun))
+            reader = IcebergReader(
+                self._lake, self._functions, self._scratch, reduce(any_expressions.Or, begun)
+            )
             reader._catalog, reader._tables = self._catalog, self._tables
             reader._translations = self._translations
             self._of_chapters[key] = reader

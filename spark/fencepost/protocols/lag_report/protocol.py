@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fencepost.capture.plan import REQUEST_LOG
@@ -66,7 +65,6 @@ def _draw(timeline: Any, kind: str) -> tuple[bytes, str]:
 
 PROTOCOL = Protocol(
     name="lag_report",
-    package=Path(__file__).parent,
     tables=tables.TABLES,
     rebuild=_rebuild,
     rests_on=frozenset({REQUEST_LOG, OFFSETS_TOPIC, METADATA_TOPIC}),

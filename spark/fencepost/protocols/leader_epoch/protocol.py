@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.protocols.base import Command, Explanation, Plot, Protocol, SqlFunction, Verdict
+from fencepost.protocols.base import Command, Explanation, Plot, Protocol, Verdict
 from fencepost.protocols.leader_epoch import bronze, handed_down_tables, offset_epoch, tables
 from fencepost.protocols.leader_epoch.capture.lines import REQUESTS
 from fencepost.protocols.leader_epoch.stored.arguments import options
+from fencepost.reading import SqlFunction
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -75,7 +75,6 @@ def _draw(timeline: Any, kind: str) -> tuple[bytes, str]:
 
 PROTOCOL = Protocol(
     name="leader_epoch",
-    package=Path(__file__).parent,
     tables=tables.TABLES,
     rebuild=_rebuild,
     handed_down=handed_down_tables.TABLES,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fencepost.capture.plan import REQUEST_LOG
@@ -60,7 +59,6 @@ def _draw(timeline: Any, kind: str) -> tuple[bytes, str]:
 
 PROTOCOL = Protocol(
     name="offset_commit",
-    package=Path(__file__).parent,
     tables=(
         tables.GROUPS,
         tables.MEMBERS,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fencepost.capture.plan import REQUEST_LOG
@@ -61,7 +60,6 @@ def _draw(timeline: Any, kind: str) -> tuple[bytes, str]:
 
 PROTOCOL = Protocol(
     name="ownership_claim",
-    package=Path(__file__).parent,
     tables=tables.TABLES,
     clocks=(tables.SYNC_CLOCKS,),
     rebuild=_rebuild,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fencepost.formats.request_log import every_line
@@ -52,7 +51,6 @@ def _draw(timeline: Any, kind: str) -> tuple[bytes, str]:
 
 PROTOCOL = Protocol(
     name="producer_epoch",
-    package=Path(__file__).parent,
     tables=tables.TABLES,
     clocks=(tables.TRANSACTION_CLOCKS,),
     rebuild=_rebuild,
