@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from fencepost import lake
 from fencepost.iceberg.catalog import CatalogError, MissingPackageError, catalog_properties
 from fencepost.protocols import functions, tables
 from fencepost.settings import Lake, Settings
@@ -23,6 +22,8 @@ _log = logging.getLogger(__name__)
 
 def ensure(place: Lake) -> Catalog:
     """Open the catalog of the lake, and make it have every table, with the declared columns."""
+    from fencepost import lake  # reports and queries do without it
+
     return lake.ensure(place, tables())
 
 
