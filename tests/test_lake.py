@@ -15,6 +15,7 @@ from pyiceberg.types import BooleanType
 from pyspark.sql import SparkSession
 
 from fencepost import engines, jars, lake, protocols, session
+from fencepost.conditions import Where, Within
 from fencepost.engines import Target, entities, new_rows, parts, piece_files, tasks
 from fencepost.engines.backends import Backend
 from fencepost.engines.parts import parts_of
@@ -26,7 +27,7 @@ from fencepost.settings import Settings
 from fencepost.tables import BATCHES, DECISIONS, Table
 
 GROUPS = offset_commit.GROUPS
-ANY: lake.Where = [{"from_position": lake.AtLeast(0)}]
+ANY: Where = [{"from_position": Within(least=0)}]
 
 
 def groups(*rows: tuple[str | None, int, int]) -> pa.Table:
@@ -169,7 +170,7 @@ def test_new_rows_are_appended_and_replaced(engine: Any) -> None:
     assert append(ANY, groups((hostile, 1, 5), (hostile, 1, 5), (None, 1, 6))) == 2
     # a null in the key is a value like any other
     second = groups((None, 1, 6), (hostile, 2, 7))
-    assert append([{"from_position": lake.AtLeast(1), "cluster": "c"}], second, second) == 1
+    assert append([{"from_position": Within(least=1), "cluster": "c"}], second, second) == 1
     assert append(ANY, second, second) == 0
     names = [{"group_id": frozenset({hostile})}, {"group_id": None}]
     epochs = here.collect(here.scan(GROUPS, ("group_epoch",), names))["group_epoch"]

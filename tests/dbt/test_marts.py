@@ -22,10 +22,10 @@ from sqlglot import exp
 
 from fencepost import lake, marts, protocols, stale
 from fencepost.changed import changed_since
+from fencepost.conditions import Where, since_chapters
 from fencepost.definitions import definitions
 from fencepost.iceberg.catalog import open_catalog
 from fencepost.jars import JARS_ENV
-from fencepost.lake import AtLeast, Where
 from fencepost.marts.compiled import rows_built
 from fencepost.marts.in_spark import run_dbt
 from fencepost.opening import ensure, open_lake
@@ -138,7 +138,7 @@ def second(filled: tuple[SparkSession, Settings], first: marts.MartsResult) -> m
     for name in LATE:
         _write(catalog, name, _input(name)[1])
     for name in GROWN:
-        _write(catalog, name, _input(name)[1], [{"cluster": TWIN, CHAPTER: AtLeast(LATER)}])
+        _write(catalog, name, _input(name)[1], since_chapters({TWIN: LATER}))
     return marts.build(settings, catalog, lambda **_: session)
 
 

@@ -15,10 +15,10 @@ from pyiceberg.table import Table
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import LongType, NestedField, StringType
 
+from fencepost.conditions import Where, Within
+from fencepost.conditions.iceberg import expression
 from fencepost.iceberg import commits, manifests
 from fencepost.iceberg.listing import Listing
-from fencepost.lake import AtLeast, Below, Where
-from fencepost.lake.conditions import expression
 from fencepost.lake.partitions import files_of_partitions
 
 _NAMES = (None, "", "a", "b", "b ", "é", "'; --", "a name of more than sixteen characters")
@@ -66,8 +66,7 @@ _conditions = st.fixed_dictionaries(
         "chapter": st.none()
         | _chapters
         | st.frozensets(st.none() | _chapters)
-        | st.builds(AtLeast, _chapters)
-        | st.builds(Below, _chapters, st.none() | _chapters),
+        | st.builds(Within, least=st.none() | _chapters, below=st.none() | _chapters),
     },
 )
 

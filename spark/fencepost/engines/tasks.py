@@ -15,6 +15,7 @@ from pyiceberg.catalog import Catalog
 from pyiceberg.manifest import DataFile
 
 from fencepost import lake
+from fencepost.conditions import Where
 from fencepost.engines import AppendResult, Change, Replay, T, Target, Work
 from fencepost.engines.appending import Appending
 from fencepost.engines.backends import Backend
@@ -36,7 +37,6 @@ from fencepost.engines.places import Places, rows_of
 from fencepost.engines.replaying import Shuffled, gathered, into_buckets, replay_all
 from fencepost.engines.scratch import Scratches
 from fencepost.engines.this_process import ThisProcess
-from fencepost.lake import Where
 from fencepost.tables import Table
 
 K = TypeVar("K")

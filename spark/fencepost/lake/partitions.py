@@ -4,18 +4,19 @@ writing some thousand rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pyiceberg.catalog import Catalog
 from pyiceberg.conversions import from_bytes
-from pyiceberg.manifest import DataFile, ManifestContent, ManifestFile
+from pyiceberg.manifest import DataFile, ManifestContent, PartitionFieldSummary
 from pyiceberg.transforms import IdentityTransform
+from pyiceberg.typedef import Record
 from pyiceberg.types import IntegerType, LongType, PrimitiveType, StringType
 
+from fencepost.conditions import Bound, Where, written
 from fencepost.iceberg.listing import Listing
-from fencepost.lake.conditions import AtLeast, Below, Where
 from fencepost.lake.reading import scan
 from fencepost.tables import Table
 
@@ -31,23 +32,6 @@ class _Field:
 
     at: int
     type: PrimitiveType
-
-    def may_be(self, manifest: ManifestFile, wanted: Any) -> bool:
-        """Whether a partition in the manifest may have a value that meets a condition."""
-        if isinstance(wanted, frozenset):
-            return any(self.may_be(manifest, each) for each in wanted)
-        summary = (manifest.partitions or [])[self.at]
-        if wanted is None:
-            return bool(summary.contains_null)
-        if summary.lower_bound is None or summary.upper_bound is None:
-            return False
-        least: Any = from_bytes(self.type, summary.lower_bound)
-        most: Any = from_bytes(self.type, summary.upper_bound)
-        if isinstance(wanted, AtLeast):
-            return bool(most >= wanted.value)
-        if isinstance(wanted, Below):
-            return bool(least < wanted.value and (wanted.least is None or most >= wanted.least))
-        return bool(least <= wanted <= most)
 
 
 def files_of_partitions(listing: Listing, where: Where | None) -> list[DataFile] | None:
@@ -94,25 +78,82 @@ def _files(
 ) -> Iterator[DataFile]:
     for manifest in listing.manifests:
         of_spec = fields[manifest.partition_spec_id]
-        may_meet = [
-            each
-            for each in conditions
-            if all(of_spec[name].may_be(manifest, wanted) for name, wanted in each.items())
-        ]
+        summaries = _Summaries(of_spec, manifest.partitions or [])
+        may_meet = [each for each in conditions if written([each], summaries)]
         for entry in listing.entries(manifest) if may_meet else ():
-            partition = entry.data_file.partition
-            if any(
-                all(_is(partition[of_spec[name].at], wanted) for name, wanted in each.items())
-                for each in may_meet
-            ):
+            if written(may_meet, _Values(of_spec, entry.data_file.partition)):
                 yield entry.data_file
 
 
-def _is(value: Any, wanted: Any) -> bool:
-    if isinstance(wanted, frozenset):
-        return value in wanted
-    if isinstance(wanted, AtLeast):
-        return value is not None and value >= wanted.value
-    if isinstance(wanted, Below):
-        return value is not None and value < wanted.value and (wanted.least is None or value >= wanted.least)
-    return bool(value == wanted)
+@dataclass(frozen=True)
+class _Values:
+    """Whether the values of one partition meet a condition."""
+
+    fields: Mapping[str, _Field]
+    partition: Record
+
+    def is_null(self, column: str) -> bool:
+        return self._of(column) is None
+
+    def equals(self, column: str, value: Any) -> bool:
+        return bool(self._of(column) == value)
+
+    def is_in(self, column: str, values: frozenset[Any]) -> bool:
+        return self._of(column) in values
+
+    def at_least(self, column: str, value: Bound) -> bool:
+        found = self._of(column)
+        return found is not None and bool(found >= value)
+
+    def below(self, column: str, value: Bound) -> bool:
+        found = self._of(column)
+        return found is not None and bool(found < value)
+
+    def all_of(self, parts: Iterable[bool]) -> bool:
+        return all(parts)
+
+    def any_of(self, parts: Iterable[bool]) -> bool:
+        return any(parts)
+
+    def _of(self, column: str) -> Any:
+        return self.partition[self.fields[column].at]
+
+
+@dataclass(frozen=True)
+class _Summaries:
+    """Whether some partition in a manifest may meet a condition."""
+
+    fields: Mapping[str, _Field]
+    summaries: Sequence[PartitionFieldSummary]
+
+    def is_null(self, column: str) -> bool:
+        return bool(self.summaries[self.fields[column].at].contains_null)
+
+    def equals(self, column: str, value: Any) -> bool:
+        return self.is_in(column, frozenset({value}))
+
+    def is_in(self, column: str, values: frozenset[Any]) -> bool:
+        least, most = self._bounds(column)
+        return least is not None and any(least <= each <= most for each in values)
+
+    def at_least(self, column: str, value: Bound) -> bool:
+        _, most = self._bounds(column)
+        return most is not None and bool(most >= value)
+
+    def below(self, column: str, value: Bound) -> bool:
+        least, _ = self._bounds(column)
+        return least is not None and bool(least < value)
+
+    def all_of(self, parts: Iterable[bool]) -> bool:
+        return all(parts)
+
+    def any_of(self, parts: Iterable[bool]) -> bool:
+        return any(parts)
+
+    def _bounds(self, column: str) -> tuple[Any, Any]:
+        """The least and the greatest value; None where all partitions have a null."""
+        field = self.fields[column]
+        summary = self.summaries[field.at]
+        if summary.lower_bound is None or summary.upper_bound is None:
+            return None, None
+        return from_bytes(field.type, summary.lower_bound), from_bytes(field.type, summary.upper_bound)

@@ -11,8 +11,9 @@ from pyiceberg.io.pyarrow import ArrowScan
 from pyiceberg.table import FileScanTask
 from pyiceberg.table import Table as IcebergTable
 
+from fencepost.conditions import Where
+from fencepost.conditions.iceberg import expression
 from fencepost.iceberg import commits
-from fencepost.lake.conditions import Where, expression
 from fencepost.tables import Table
 
 __all__ = ["Files", "added", "batches", "by_file", "files", "planned", "scan", "scan_at"]

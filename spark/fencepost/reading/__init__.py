@@ -1,4 +1,4 @@
-"""Reads the lake: columns of rows chosen by equality, or a query in Spark's SQL. Results are Arrow tables.
+"""Reads the lake: columns of rows that meet a condition, or a query in Spark's SQL. Results are Arrow tables.
 
 No JVM is needed: PyIceberg finds the files of a table, DuckDB reads them (:mod:`fencepost.reading.iceberg`).
 A catalog that PyIceberg does not know is read by Spark (:mod:`fencepost.reading.spark`). Nothing is created
@@ -8,17 +8,15 @@ or changed, and nothing heavy is imported before it is needed.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
+
+from fencepost.conditions import Condition
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Value = str | int | None
-Wanted = Value | Sequence[str] | Sequence[int]
-Where = Mapping[str, Wanted]
-"""A condition: columns and what they equal, which is null, a value, or one of several values."""
 ENGINES = ("duckdb", "spark")
 
 
@@ -39,7 +37,7 @@ class Reader(Protocol):
     def has(self, table: str) -> bool:
         """Whether this table or view exists."""
 
-    def scan(self, table: str, columns: Sequence[str] = (), where: Where | None = None) -> pa.Table:
+    def scan(self, table: str, columns: Sequence[str] = (), where: Condition | None = None) -> pa.Table:
         """``columns`` (all by default) of the rows for which ``where`` holds.
 
         Raises LakeError.

@@ -17,10 +17,10 @@ from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.capture.run import capture
+from fencepost.conditions import Where
 from fencepost.definitions import queries
 from fencepost.engines.tasks import TaskEngine
 from fencepost.judge.duckdb_engine import DuckEngine
-from fencepost.lake import Where
 from fencepost.opening import ensure
 from fencepost.protocols.leader_epoch import bronze as own
 from fencepost.protocols.leader_epoch.rebuild import rebuild
