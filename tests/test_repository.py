@@ -88,6 +88,13 @@ def imports(path: Path, modules: Mapping[str, Path]) -> Iterator[str]:
                 yield from {name if name in modules else node.module} & modules.keys()
 
 
+def test_private_names_of_pyiceberg_are_in_one_place() -> None:
+    """What PyIceberg lacks may go one day: it is looked for in one file, beside the catalog."""
+    private = re.compile(r"^from pyiceberg\S* import (\([^)]*\b_\w|[^(\n]*\b_\w)", re.MULTILINE)
+    users = [path.name for path in FENCEPOST if private.search(path.read_text(encoding="utf-8"))]
+    assert users == ["patches.py"]
+
+
 def test_capture_opens_files_in_one_place() -> None:
     """Evidence may come from elsewhere than a disk one day: whoever reads it asks capture/files.py."""
     package = ROOT / "spark" / "fencepost"

@@ -21,7 +21,7 @@ from pyiceberg.types import LongType, NestedField
 
 from fencepost.conditions import Where, Within
 from fencepost.conditions.iceberg import expression
-from fencepost.iceberg import commits, manifests
+from fencepost.iceberg import commits, patches
 from fencepost.iceberg.listing import Listing
 from fencepost.iceberg.sql_catalog import CachingSqlCatalog
 from fencepost.lake.partitions import files_of_partitions
@@ -52,7 +52,7 @@ def test_every_sequence_of_commits(
     steps: list[tuple[str, list[Rows], Where, bool]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A stale step has begun before the last commit of somebody else: it is refused, or done beside it."""
-    monkeypatch.setattr(manifests, "MANIFEST_FILES", 3)
+    monkeypatch.setattr(patches, "MANIFEST_FILES", 3)
     monkeypatch.setattr(commits, "FILES_TOGETHER", 4)
     monkeypatch.setattr(commits, "SNAPSHOTS_KEPT", 3)
     with tempfile.TemporaryDirectory() as folder:

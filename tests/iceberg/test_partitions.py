@@ -17,7 +17,7 @@ from pyiceberg.types import LongType, NestedField, StringType
 
 from fencepost.conditions import Where, Within
 from fencepost.conditions.iceberg import expression
-from fencepost.iceberg import commits, manifests
+from fencepost.iceberg import commits, patches
 from fencepost.iceberg.listing import Listing
 from fencepost.lake.partitions import files_of_partitions
 
@@ -31,7 +31,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Table:
     folder = tmp_path_factory.mktemp("lake")
     table = _table(folder)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(manifests, "MANIFEST_FILES", 3)
+        patch.setattr(patches, "MANIFEST_FILES", 3)
         for value, chapters in enumerate([range(5), [3, 4], [9]]):
             rows = [(name, chapter, value) for name in _NAMES for chapter in chapters]
             commits.append(table, _rows(rows))

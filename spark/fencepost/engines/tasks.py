@@ -132,9 +132,7 @@ class TaskEngine:
         files = lake.files(self._catalog, table, columns, where)
         if files.arrow_scan is None or files.bytes <= self._small_bytes:
             return files.read()
-        scan = files.arrow_scan
-        scan._table_metadata = lake.without_history(scan._table_metadata)
-        shared = Shared(scan)
+        shared = Shared(files.arrow_scan)
         return Parts(files.schema, tuple(Part(Scanned(shared, each, files.schema)) for each in files.tasks))
 
     def map(self, rows: Rows, change: Change, schema: pa.Schema) -> Rows:
