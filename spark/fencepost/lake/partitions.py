@@ -4,13 +4,14 @@ writing some thousand rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pyiceberg.catalog import Catalog
 from pyiceberg.conversions import from_bytes
-from pyiceberg.manifest import DataFile, ManifestContent, PartitionFieldSummary
+from pyiceberg.manifest import DataFile, ManifestContent, ManifestFile
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.typedef import Record
 from pyiceberg.types import IntegerType, LongType, PrimitiveType, StringType
@@ -78,70 +79,39 @@ def _files(
 ) -> Iterator[DataFile]:
     for manifest in listing.manifests:
         of_spec = fields[manifest.partition_spec_id]
-        summaries = _Summaries(of_spec, manifest.partitions or [])
+        summaries = _Bounds(partial(_of_manifest, of_spec, manifest))
         may_meet = [each for each in conditions if written([each], summaries)]
         for entry in listing.entries(manifest) if may_meet else ():
-            if written(may_meet, _Values(of_spec, entry.data_file.partition)):
+            if written(may_meet, _Bounds(partial(_of_partition, of_spec, entry.data_file.partition))):
                 yield entry.data_file
 
 
 @dataclass(frozen=True)
-class _Values:
-    """Whether the values of one partition meet a condition."""
+class _Bounds:
+    """Whether values between bounds may meet a condition; a value lies between itself and itself.
 
-    fields: Mapping[str, _Field]
-    partition: Record
+    ``of``: returns, for a column, the least and the greatest value, both None without a value, and whether
+    any is null.
+    """
 
-    def is_null(self, column: str) -> bool:
-        return self._of(column) is None
-
-    def equals(self, column: str, value: Any) -> bool:
-        return bool(self._of(column) == value)
-
-    def is_in(self, column: str, values: frozenset[Any]) -> bool:
-        return self._of(column) in values
-
-    def at_least(self, column: str, value: Bound) -> bool:
-        found = self._of(column)
-        return found is not None and bool(found >= value)
-
-    def below(self, column: str, value: Bound) -> bool:
-        found = self._of(column)
-        return found is not None and bool(found < value)
-
-    def all_of(self, parts: Iterable[bool]) -> bool:
-        return all(parts)
-
-    def any_of(self, parts: Iterable[bool]) -> bool:
-        return any(parts)
-
-    def _of(self, column: str) -> Any:
-        return self.partition[self.fields[column].at]
-
-
-@dataclass(frozen=True)
-class _Summaries:
-    """Whether some partition in a manifest may meet a condition."""
-
-    fields: Mapping[str, _Field]
-    summaries: Sequence[PartitionFieldSummary]
+    of: Callable[[str], tuple[Any, Any, bool]]
 
     def is_null(self, column: str) -> bool:
-        return bool(self.summaries[self.fields[column].at].contains_null)
+        return self.of(column)[2]
 
     def equals(self, column: str, value: Any) -> bool:
         return self.is_in(column, frozenset({value}))
 
     def is_in(self, column: str, values: frozenset[Any]) -> bool:
-        least, most = self._bounds(column)
+        least, most, _ = self.of(column)
         return least is not None and any(least <= each <= most for each in values)
 
     def at_least(self, column: str, value: Bound) -> bool:
-        _, most = self._bounds(column)
+        most = self.of(column)[1]
         return most is not None and bool(most >= value)
 
     def below(self, column: str, value: Bound) -> bool:
-        least, _ = self._bounds(column)
+        least = self.of(column)[0]
         return least is not None and bool(least < value)
 
     def all_of(self, parts: Iterable[bool]) -> bool:
@@ -150,10 +120,17 @@ class _Summaries:
     def any_of(self, parts: Iterable[bool]) -> bool:
         return any(parts)
 
-    def _bounds(self, column: str) -> tuple[Any, Any]:
-        """The least and the greatest value; None where all partitions have a null."""
-        field = self.fields[column]
-        summary = self.summaries[field.at]
-        if summary.lower_bound is None or summary.upper_bound is None:
-            return None, None
-        return from_bytes(field.type, summary.lower_bound), from_bytes(field.type, summary.upper_bound)
+
+def _of_manifest(fields: Mapping[str, _Field], manifest: ManifestFile, column: str) -> tuple[Any, Any, bool]:
+    field = fields[column]
+    summary = (manifest.partitions or [])[field.at]
+    has_null = bool(summary.contains_null)
+    if summary.lower_bound is None or summary.upper_bound is None:
+        return None, None, has_null
+    least: Any = from_bytes(field.type, summary.lower_bound)
+    return least, from_bytes(field.type, summary.upper_bound), has_null
+
+
+def _of_partition(fields: Mapping[str, _Field], partition: Record, column: str) -> tuple[Any, Any, bool]:
+    value = partition[fields[column].at]
+    return value, value, value is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from fencepost.formats.request_log import Keep
@@ -66,6 +67,16 @@ class Command:
     run: Callable[[Reader, Namespace], tuple[pa.Table, bool]]
 
 
+@dataclass(frozen=True)
+class Later:
+    """The function ``module:name``. Its module is imported when it is called: a command calls few of them."""
+
+    name: str
+
+    def __call__(self, *arguments: Any) -> Any:
+        return resolve_name(self.name)(*arguments)
+
+
 class UsageError(Exception):
     """The command cannot be run with these arguments; the message says what to change."""
 
@@ -92,8 +103,7 @@ def no_report(_: Reader) -> Callable[[str], list[str]]:
 
 @dataclass(frozen=True)
 class Protocol:
-    """One protocol. Its functions import what they need when they are called, since a command calls few of
-    them.
+    """One protocol. Its functions are imported when they are called (:class:`Later`).
 
     ``name`` is the name of its folders. ``rebuild`` returns the rows of ``tables`` (silver) by table name,
     and those of ``handed_down``, which the next chapter's rebuild gets as ``Evidence.before``. ``requests``:
