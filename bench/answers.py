@@ -21,6 +21,7 @@ from pathlib import Path
 from bronze import cpu_of_tree
 
 from fencepost import lake, pipeline
+from fencepost.opening import ensure
 from fencepost.settings import Broker, Cluster, Lake, Settings
 from fencepost.tables import REQUESTS, TOPIC_ANSWERS, TOPIC_LISTS
 
@@ -100,7 +101,7 @@ def main() -> int:
                 clusters=(Cluster(name, (Broker(1, request_logs=(str(log),)),)),),
                 run_on="process",
             )
-            lake.ensure(settings.lake)
+            ensure(settings.lake)
             with pipeline.Run(settings, f"bench-{name}") as run:
                 wall, cpu = time.monotonic(), cpu_of_tree()
                 counts = pipeline.STEPS["capture"](run)

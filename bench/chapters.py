@@ -27,8 +27,8 @@ import pyarrow.compute as pc
 from bronze import cpu_of_tree
 
 from fencepost import lake, marts, pipeline, stale
+from fencepost.opening import open_lake
 from fencepost.protocols import captured, protocols
-from fencepost.reading import open_lake
 from fencepost.replay import chapters, new_evidence
 from fencepost.settings import Lake, Settings, load
 from fencepost.tables import REQUESTS, VERDICTS, Table

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from fencepost import cli, report
 from fencepost.airflow_env import airflow_environment
-from fencepost.reading import open_lake
+from fencepost.opening import open_lake
 from fencepost.settings import load
 
 ROOT = Path(__file__).resolve().parents[1]

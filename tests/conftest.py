@@ -20,11 +20,12 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
-from fencepost import cli, lake
+from fencepost import cli
 from fencepost.engines import places, tasks
 from fencepost.engines.backends import Backend
 from fencepost.engines.executors import Executors
 from fencepost.engines.processes import Processes
+from fencepost.opening import ensure
 from fencepost.session import spark_session
 from fencepost.settings import DEFAULT_SPARK, Broker, Cluster, Lake, Settings
 from tlasql.java import jvm
@@ -87,7 +88,7 @@ def spark(lake_dir: Path) -> Iterator[SparkSession]:
     """The process's Spark session, on a temporary lake that has every table."""
     os.environ.setdefault("FENCEPOST_JARS", str(ROOT / ".jars"))
     settings = lake_settings(lake_dir)
-    lake.ensure(settings.lake)
+    ensure(settings.lake)
     session = spark_session(settings)
     yield session
     session.stop()
@@ -97,7 +98,7 @@ def spark(lake_dir: Path) -> Iterator[SparkSession]:
 def empty_lake(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Settings]:
     """Call it for the settings of an empty lake of its own, which has every table."""
     first = tmp_path_factory.mktemp("lake")
-    lake.ensure(lake_settings(first).lake)
+    ensure(lake_settings(first).lake)
 
     def make() -> Settings:
         """A copy of the first: to make ninety tables anew takes ten times as long."""

@@ -15,17 +15,19 @@ from pyiceberg.types import BooleanType
 from pyspark.sql import SparkSession
 
 from fencepost import engines, jars, lake, protocols, session
+from fencepost.conditions import Where, Within
 from fencepost.engines import Target, entities, new_rows, parts, piece_files, tasks
 from fencepost.engines.backends import Backend
 from fencepost.engines.parts import parts_of
 from fencepost.engines.scratch import Scratches
 from fencepost.engines.tasks import TaskEngine
+from fencepost.opening import ensure
 from fencepost.protocols.offset_commit import tables as offset_commit
 from fencepost.settings import Settings
 from fencepost.tables import BATCHES, DECISIONS, Table
 
 GROUPS = offset_commit.GROUPS
-ANY: lake.Where = [{"from_position": lake.AtLeast(0)}]
+ANY: Where = [{"from_position": Within(least=0)}]
 
 
 def groups(*rows: tuple[str | None, int, int]) -> pa.Table:
@@ -55,7 +57,7 @@ def engine(
     whatever they can.
     """
     settings = empty_lake()
-    catalog = lake.ensure(settings.lake)
+    catalog = ensure(settings.lake)
     if request.param == "process":
         return TaskEngine(catalog), lambda rows: rows
     if request.param == "process, in pieces":
@@ -71,11 +73,11 @@ def engine(
 
 def test_a_lake_of_an_older_release_gets_the_columns_it_lacks(empty_lake: Callable[[], Settings]) -> None:
     settings = empty_lake()
-    catalog = lake.ensure(settings.lake)
+    catalog = ensure(settings.lake)
     lake.append(catalog, GROUPS, groups(("g", 1, 5)))
     with catalog.load_table(GROUPS.name).update_schema(allow_incompatible_changes=True) as update:
         update.delete_column("target_assignment_epoch")
-    catalog = lake.ensure(settings.lake)
+    catalog = ensure(settings.lake)
     (row,) = lake.scan(catalog, GROUPS).to_pylist()
     assert (row["group_id"], row["target_assignment_epoch"]) == ("g", None)
     assert lake.append(catalog, GROUPS, groups(("g", 2, 6))) == 1
@@ -87,11 +89,11 @@ def test_a_lake_of_an_older_release_is_partitioned_anew_from_now_on(
     empty_lake: Callable[[], Settings], processes: Backend
 ) -> None:
     settings = empty_lake()
-    older = lake.ensure(settings.lake).load_table(BATCHES.name)
+    older = ensure(settings.lake).load_table(BATCHES.name)
     with older.update_spec() as update:
         update.add_identity("topic")
     older.append(batches("a", "b"))
-    catalog = lake.ensure(settings.lake)
+    catalog = ensure(settings.lake)
     lake.append(catalog, BATCHES, batches("c", "d"))
     files = catalog.load_table(BATCHES.name).inspect.files()
     assert sorted(files["record_count"].to_pylist()) == [1, 1, 2]
@@ -110,7 +112,7 @@ def test_a_lake_of_an_older_release_is_partitioned_anew_from_now_on(
 
 def test_what_is_asked_of_clusters_alike_chooses_no_row_of_others(empty_lake: Callable[[], Settings]) -> None:
     """Iceberg gets one condition for them, whatever else is asked of a cluster of its own."""
-    catalog = lake.ensure(empty_lake().lake)
+    catalog = ensure(empty_lake().lake)
     rows = [{"cluster": cluster, "topic": topic} for cluster in "abc" for topic in "xyz"]
     lake.append(catalog, BATCHES, pa.Table.from_pylist(rows, schema=BATCHES.arrow_schema))
     alike: lake.Where = [{"cluster": cluster, "topic": frozenset({"x", "y"})} for cluster in "ab"]
@@ -123,7 +125,7 @@ def test_what_is_asked_of_clusters_alike_chooses_no_row_of_others(empty_lake: Ca
 def test_which_values_a_column_has_is_known_whatever_its_files_hold(
     empty_lake: Callable[[], Settings],
 ) -> None:
-    catalog = lake.ensure(empty_lake().lake)
+    catalog = ensure(empty_lake().lake)
     long = "a name of more than sixteen characters"
     for names in (["a", "c"], [None, "b"], [long, f"{long}, another"], [None]):
         lake.append(catalog, GROUPS, groups(*((name, number, 1) for number, name in enumerate(names))))
@@ -134,13 +136,13 @@ def test_which_values_a_column_has_is_known_whatever_its_files_hold(
 
 def test_a_verdict_of_an_older_release_may_change_its_type(empty_lake: Callable[[], Settings]) -> None:
     settings = empty_lake()
-    present = lake.ensure(settings.lake).load_table(DECISIONS.name)
+    present = ensure(settings.lake).load_table(DECISIONS.name)
     with present.update_schema(allow_incompatible_changes=True) as update:
         update.delete_column("outcome")
         update.add_column("outcome", BooleanType())
     decided = {"module": "M", "decision": "d", "cluster": "c", "subject": "s", "chapter": 0}
     present.append(pa.Table.from_pylist([{**decided, "outcome": True}]))
-    catalog = lake.ensure(settings.lake)
+    catalog = ensure(settings.lake)
     assert lake.scan(catalog, DECISIONS).to_pylist() == [{**decided, "outcome": None, "reason": None}]
     rows = pa.Table.from_pylist([{**decided, "outcome": "NONE"}], schema=DECISIONS.arrow_schema)
     lake.append(catalog, DECISIONS, rows)
@@ -168,7 +170,7 @@ def test_new_rows_are_appended_and_replaced(engine: Any) -> None:
     assert append(ANY, groups((hostile, 1, 5), (hostile, 1, 5), (None, 1, 6))) == 2
     # a null in the key is a value like any other
     second = groups((None, 1, 6), (hostile, 2, 7))
-    assert append([{"from_position": lake.AtLeast(1), "cluster": "c"}], second, second) == 1
+    assert append([{"from_position": Within(least=1), "cluster": "c"}], second, second) == 1
     assert append(ANY, second, second) == 0
     names = [{"group_id": frozenset({hostile})}, {"group_id": None}]
     epochs = here.collect(here.scan(GROUPS, ("group_epoch",), names))["group_epoch"]
@@ -189,7 +191,7 @@ def test_keys_are_told_apart_whatever_their_hashes(
     empty_lake: Callable[[], Settings], monkeypatch: pytest.MonkeyPatch, hashes: Any
 ) -> None:
     monkeypatch.setattr(new_rows, "hashes_of", hashes)
-    catalog = lake.ensure(empty_lake().lake)
+    catalog = ensure(empty_lake().lake)
     new = new_rows.NewRows(catalog, GROUPS, ANY)
     assert new.append(groups(("a", 1, 1), ("b", 1, 2), ("a", 1, 3), (None, 1, 4))) == 3
     assert new.append(groups(("b", 1, 5), ("c", 1, 6), (None, 1, 7))) == 1

@@ -17,11 +17,13 @@ from pyspark.sql import SparkSession
 
 from fencepost import cli, commands
 from fencepost.iceberg.catalog import open_catalog
+from fencepost.opening import open_lake
 from fencepost.plots.reading import PlotError, find
 from fencepost.protocols.offset_commit.plot import reading
 from fencepost.protocols.producer_epoch.plot import drawing as producer_drawing
 from fencepost.protocols.producer_epoch.plot import reading as producer_reading
-from fencepost.reading import ENGINES, Reader, open_lake, over
+from fencepost.reading import ENGINES, Reader
+from fencepost.reading.spark import SparkReader
 from fencepost.settings import Settings
 from fencepost.tables.table import ARROW
 
@@ -191,7 +193,7 @@ def reader(lake: tuple[SparkSession, Settings], request: pytest.FixtureRequest) 
     """The lake, read by DuckDB and by Spark."""
     spark, settings = lake
     if request.param == "spark":
-        yield over(spark)
+        yield SparkReader(spark)
     else:
         with open_lake(settings) as opened:
             assert opened.engine == "duckdb"

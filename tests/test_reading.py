@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from fencepost.reading import ENGINES, LakeError, QueryError, Reader, open_lake, over, rows
+from fencepost.opening import open_lake
+from fencepost.reading import ENGINES, LakeError, QueryError, Reader, rows
+from fencepost.reading.spark import SparkReader
 from fencepost.reading.tables import row_count, tables_of
 from fencepost.settings import Lake, Settings
 
@@ -87,7 +89,7 @@ def same(found: Any, expected: Any) -> None:
 @pytest.mark.parametrize("table", ["kinds", "empty", "changed", "deleted", "counted", "doubled"])
 def test_the_same_rows_as_spark(made: Made, reader: Reader, table: str) -> None:
     assert reader.engine == "duckdb"
-    expected = over(made[0]).scan(f"odd.{table}")
+    expected = SparkReader(made[0]).scan(f"odd.{table}")
     same(reader.scan(f"odd.{table}"), expected)
     same(reader.query(f"SELECT * FROM odd.{table}"), expected)
     same(reader.query(f"SELECT * FROM lake.odd.{table}"), expected)
@@ -118,7 +120,7 @@ def test_values_come_as_python_has_them(reader: Reader) -> None:
 def test_columns_and_rows_are_chosen(
     made: Made, reader: Reader, columns: tuple[str, ...], where: dict[str, Any]
 ) -> None:
-    same(reader.scan("odd.deleted", columns, where), over(made[0]).scan("odd.deleted", columns, where))
+    same(reader.scan("odd.deleted", columns, where), SparkReader(made[0]).scan("odd.deleted", columns, where))
 
 
 def test_spark_plans_for_as_many_rows_as_the_lake_has(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,7 +159,7 @@ def test_equality_deletes_are_left_to_spark(made: Made) -> None:
     spark.sql("CREATE TABLE odd.equal (id int, word string) USING iceberg")
     spark.sql("INSERT INTO odd.equal VALUES (1, 'a'), (2, 'b')")
     _delete_equal(spark, Path(settings.lake.warehouse) / "odd" / "equal" / "data" / "deleted.parquet", 2)
-    assert rows(over(spark).scan("odd.equal")) == [{"id": 1, "word": "a"}]
+    assert rows(SparkReader(spark).scan("odd.equal")) == [{"id": 1, "word": "a"}]
     with open_lake(settings) as lake, pytest.raises(LakeError, match=r"(?s)odd\.equal .*--engine spark"):
         lake.scan("odd.equal")
 
@@ -254,7 +256,7 @@ QUERIES = [
 
 @pytest.mark.parametrize("query", QUERIES, ids=range(len(QUERIES)))
 def test_queries_mean_what_they_mean_to_spark(made: Made, reader: Reader, query: str) -> None:
-    expected, found = over(made[0]).query(query), reader.query(query)
+    expected, found = SparkReader(made[0]).query(query), reader.query(query)
     assert found.column_names == expected.column_names
     ordered = "ORDER BY" in query
     by_spark, by_duckdb = rows(expected), rows(found)
@@ -276,7 +278,7 @@ def test_parameters_are_values(made: Made, engine: str) -> None:
     asked = {"word": "it's :id", "id": 5, "at": dt.datetime(2026, 1, 1, tzinfo=dt.UTC), "none": None}
     query = "SELECT :word AS word, :id + 1 AS id, :at AS at, :none IS NULL AS nothing"
     with open_lake(made[1]) as lake:
-        found = rows((over(made[0]) if engine == "spark" else lake).query(query, **asked, unused=1))
+        found = rows((SparkReader(made[0]) if engine == "spark" else lake).query(query, **asked, unused=1))
     assert found == [{"word": "it's :id", "id": 6, "at": dt.datetime(2026, 1, 1), "nothing": True}]
 
 
@@ -307,7 +309,7 @@ def test_what_cannot_be_asked_is_told_in_words(reader: Reader, query: str, words
 def test_a_table_and_a_view_are_described_as_in_spark(made: Made) -> None:
     with open_lake(made[1]) as lake:
         for name in ("odd.kinds", "odd.doubled"):
-            by_spark = over(made[0]).query(f"DESCRIBE {name}").select(["col_name", "data_type"])
+            by_spark = SparkReader(made[0]).query(f"DESCRIBE {name}").select(["col_name", "data_type"])
             described = lake.query(f"describe table {name}")
             assert rows(described) == rows(by_spark)[: described.num_rows]
             assert described.num_rows == len(lake.scan(name).column_names)
@@ -315,9 +317,9 @@ def test_a_table_and_a_view_are_described_as_in_spark(made: Made) -> None:
 
 def test_spark_tells_in_words_what_it_refuses(made: Made) -> None:
     with pytest.raises(QueryError, match=r"Spark refused the query: .*nothing"):
-        over(made[0]).query("SELECT nothing FROM odd.kinds")
+        SparkReader(made[0]).query("SELECT nothing FROM odd.kinds")
     with pytest.raises(LakeError, match="`fencepost audit` makes the tables"):
-        over(made[0]).scan("odd.none")
+        SparkReader(made[0]).scan("odd.none")
 
 
 def test_nothing_is_there(tmp_path: Path, made: Made) -> None:

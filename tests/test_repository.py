@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import ast
 import importlib.metadata
+import pkgutil
 import re
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
+from fencepost.protocols import protocols
+
 ROOT = Path(__file__).resolve().parents[1]
+FENCEPOST = tuple((ROOT / "spark" / "fencepost").rglob("*.py"))
 # Written so that this file does not find itself.
 REGISTRIES = re.compile(
     rb"py[p]i\.org|pythonh[o]sted\.org|repo1?\.m[a]ven|cr[a]tes\.io|npmj[s]\.org|deb\.deb[i]an\.org"
@@ -60,6 +66,43 @@ def test_a_protocol_is_imported_by_nobody_else() -> None:
         if package / "protocols" / name not in path.parents
     }
     assert named == set()
+
+
+def test_no_circle_of_imports() -> None:
+    """Imports inside functions and those for types count, too: what is below knows nothing of what is above.
+
+    graphlib raises CycleError, which names the modules of a circle.
+    """
+    modules = {".".join(path.relative_to(ROOT / "spark").with_suffix("").parts): path for path in FENCEPOST}
+    modules = {name.removesuffix(".__init__"): path for name, path in modules.items()}
+    graph = {name: set(imports(path, modules)) - {name} for name, path in modules.items()}
+    assert len(graph) > 400
+    TopologicalSorter(graph).prepare()
+
+
+def imports(path: Path, modules: Mapping[str, Path]) -> Iterator[str]:
+    """Those of these modules that the code in a file imports."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names if each.name in modules)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for each in node.names:
+                name = f"{node.module}.{each.name}"
+                yield from {name if name in modules else node.module} & modules.keys()
+
+
+def test_private_names_of_pyiceberg_are_in_one_place() -> None:
+    """What PyIceberg lacks may go one day: it is looked for in one file, beside the catalog."""
+    private = re.compile(r"^from pyiceberg\S* import (\([^)]*\b_\w|[^(\n]*\b_\w)", re.MULTILINE)
+    users = [path.name for path in FENCEPOST if private.search(path.read_text(encoding="utf-8"))]
+    assert users == ["patches.py"]
+
+
+def test_functions_that_are_imported_later_exist() -> None:
+    """No type checker reads these names."""
+    named = set(re.findall(r"Later\(name='([^']+)'\)", repr(protocols())))
+    assert len(named) >= 20
+    assert [name for name in named if not callable(pkgutil.resolve_name(name))] == []
 
 
 def test_capture_opens_files_in_one_place() -> None:

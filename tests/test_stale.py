@@ -13,8 +13,9 @@ from pyiceberg.catalog import Catalog
 from pyiceberg.expressions import AlwaysTrue
 
 from fencepost import lake
+from fencepost.conditions import since_chapters
 from fencepost.definitions import definitions, modules
-from fencepost.lake import AtLeast
+from fencepost.opening import ensure
 from fencepost.protocols import tables
 from fencepost.settings import Settings
 from fencepost.stale import Inputs, Model, Plan
@@ -35,7 +36,7 @@ IN_CHAPTERS = dataclasses.replace(
 @pytest.fixture
 def catalog(empty_lake: Callable[[], Settings]) -> Catalog:
     """A lake with a table that has a row."""
-    catalog = lake.ensure(empty_lake().lake)
+    catalog = ensure(empty_lake().lake)
     catalog.create_table("silver.rows", ROWS)
     _append(catalog)
     return catalog
@@ -129,7 +130,7 @@ def in_chapters(catalog: Catalog) -> Catalog:
 
 def _replace(catalog: Catalog, table: Table, cluster: str, since: int, *chapters: int) -> None:
     rows = _rows(table, *((cluster, each) for each in chapters))
-    lake.replace(catalog, table, rows, [{"cluster": cluster, CHAPTER: AtLeast(since)}])
+    lake.replace(catalog, table, rows, since_chapters({cluster: since}))
 
 
 def test_a_mart_in_chapters_is_built_from_the_first_that_changed_on(in_chapters: Catalog) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from fencepost import lake, unchanged
+from fencepost.opening import ensure
 from fencepost.protocols import protocols
 from fencepost.settings import Settings
 from fencepost.tables import BRONZE, CLEANED, VERDICT_COVERAGE, Table
@@ -19,7 +20,7 @@ def test_a_step_is_done_again_only_if_something_has_changed(
     empty_lake: Callable[[], Settings], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = empty_lake()
-    catalog = lake.ensure(settings.lake)
+    catalog = ensure(settings.lake)
     done: list[str] = []
 
     def runs(step: str, settings: Settings = settings) -> bool:
@@ -59,7 +60,7 @@ def test_a_step_is_done_again_only_if_something_has_changed(
 
 def test_a_step_that_failed_is_done_again(empty_lake: Callable[[], Settings]) -> None:
     settings = empty_lake()
-    catalog = lake.ensure(settings.lake)
+    catalog = ensure(settings.lake)
 
     def fails() -> dict[str, int]:
         raise KeyboardInterrupt
@@ -73,7 +74,7 @@ def test_a_step_that_failed_is_done_again(empty_lake: Callable[[], Settings]) ->
 def test_what_follows_waits_for_a_step_that_was_begun(empty_lake: Callable[[], Settings]) -> None:
     """Tables of two runs side by side would be judged as if they were of one."""
     settings = empty_lake()
-    catalog = lake.ensure(settings.lake)
+    catalog = ensure(settings.lake)
 
     def is_killed() -> dict[str, int]:
         lake.append(catalog, SILVER, SILVER.rows([[None] * len(SILVER.columns)]))

@@ -11,7 +11,9 @@ from pyspark.sql import SparkSession
 
 from fencepost import views
 from fencepost.iceberg.catalog import open_catalog
-from fencepost.reading import open_lake, over, rows
+from fencepost.opening import open_lake
+from fencepost.reading import rows
+from fencepost.reading.spark import SparkReader
 from fencepost.settings import Settings
 
 COLUMNS = pa.schema([("n", pa.int32()), ("word", pa.string())])
@@ -25,7 +27,7 @@ def test_a_view_is_what_it_was_last_made(new_lake: Callable[[], tuple[SparkSessi
     def found() -> list[dict[str, object]]:
         with open_lake(settings, "duckdb") as lake:
             by_duckdb = rows(lake.query(QUERY))
-        assert rows(over(spark).query(QUERY)) == by_duckdb
+        assert rows(SparkReader(spark).query(QUERY)) == by_duckdb
         return by_duckdb
 
     assert not catalog.view_exists("odd.view")

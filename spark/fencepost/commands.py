@@ -26,8 +26,8 @@ VERDICTS = "marts.fct_invariant_verdicts"
 def audit(settings: Settings, arguments: argparse.Namespace) -> int:
     """Audit, and print the findings."""
     from fencepost import pipeline, report
+    from fencepost.opening import open_lake
     from fencepost.outcomes import headline
-    from fencepost.reading import open_lake
 
     settings = dataclasses.replace(settings, run_on=arguments.run_on or settings.run_on)
     with pipeline.Run(settings) as run:
@@ -147,7 +147,7 @@ def run_protocol_command(command: Command, settings: Settings, arguments: argpar
 @contextmanager
 def _reading(settings: Settings, engine: str | None = None) -> Iterator[Reader]:
     """Open a lake that an audit has filled. Raises UsageError, and creates nothing, if there is none."""
-    from fencepost.reading import open_lake
+    from fencepost.opening import open_lake
 
     no_audit = UsageError(
         f"{settings.lake.warehouse or settings.lake.catalog}: no audit yet. "

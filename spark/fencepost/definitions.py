@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from fencepost.protocols import protocols
+from fencepost.protocol_folders import protocol_folders
 
 RESULT = (
     "definition, cluster, scope, witness, from_position, to_position, from_time, to_time, verdict, "
@@ -90,8 +90,8 @@ class Query:
 
 
 def _manifests() -> Iterator[tuple[Path, dict[str, Any]]]:
-    for protocol in protocols():
-        path = protocol.compiled / "manifest.json"
+    for folder in protocol_folders().values():
+        path = folder / "compiled" / "manifest.json"
         if path.is_file():
             yield path, json.loads(path.read_text(encoding="utf-8"))
 

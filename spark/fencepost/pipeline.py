@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pyiceberg.catalog import Catalog
 
-from fencepost import engines, lake
+from fencepost import engines
 from fencepost.gate import GateFailed, GateResult, run_gate
 from fencepost.gate.notify import Sink, task_failed
 from fencepost.jars import spark_jars
 from fencepost.lock import identity, locked
+from fencepost.opening import ensure
 from fencepost.settings import Settings, SettingsError, load
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class Run:
     @cached_property
     def catalog(self) -> Catalog:
         """The lake's catalog; tables that are missing are created."""
-        return lake.ensure(self.settings.lake)
+        return ensure(self.settings.lake)
 
     def spark(self, *, small: bool = True) -> SparkSession:
         """A Spark session on the lake: that of the process if it has one, otherwise one that ends with this
@@ -192,7 +193,7 @@ def maintain(settings: Settings) -> MaintenanceSummary:
     from fencepost.maintenance import remove_old_files
 
     with locked(settings):
-        return remove_old_files(lake.ensure(settings.lake))
+        return remove_old_files(ensure(settings.lake))
 
 
 def run_maintenance(config: str | None = None) -> Summary:

@@ -24,6 +24,7 @@ from pyiceberg.exceptions import NoSuchTableError
 
 import fencepost
 from fencepost.places import project_folder
+from fencepost.protocol_folders import protocol_folders
 from fencepost.protocols import captured, protocols
 from fencepost.settings import Settings
 from fencepost.tables import FILES, OF_REBUILDS, OF_VERDICTS, VERDICTS
@@ -132,7 +133,7 @@ def code(*, dbt: bool = False) -> str:
     """A digest of this package, of protocols in other packages, of dbt's project (``dbt``), and of the
     installed packages.
     """
-    folders = {Path(fencepost.__file__).parent, *(each.package for each in protocols())}
+    folders = {Path(fencepost.__file__).parent, *protocol_folders().values()}
     folders |= {project_folder("dbt")} if dbt else set()
     digest = hashlib.sha256(sys.version.encode())
     for folder in sorted(folders):

@@ -20,6 +20,7 @@ from fencepost import lake
 from fencepost.capture import capture
 from fencepost.engines.tasks import TaskEngine
 from fencepost.judge import judge
+from fencepost.opening import ensure
 from fencepost.protocols import protocols
 from fencepost.protocols.leader_epoch.bronze import PARTITION_FOLDERS
 from fencepost.replay.run import rebuild
@@ -126,7 +127,7 @@ class Site:
         self._empty_lake()
         settings = self._settings
         # one catalog for all: what each of them read to open one is the same
-        catalog = lake.ensure(settings.lake)
+        catalog = ensure(settings.lake)
         for number, each in enumerate(audits, start=1):
             put(each.tree, self.logs)
             may_end = killed if number < len(audits) else None
@@ -148,7 +149,7 @@ class Site:
         place, empty = self.folder / "lake", self.folder / "empty"
         shutil.rmtree(place, ignore_errors=True)
         if not empty.exists():
-            lake.ensure(self._settings.lake)
+            ensure(self._settings.lake)
             shutil.copytree(place, empty)
         else:
             shutil.copytree(empty, place)

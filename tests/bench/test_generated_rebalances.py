@@ -17,6 +17,7 @@ from rebalance_group import Mix, Size
 from rebalance_steps import differences, judge, rebuild
 
 from fencepost import lake, pipeline
+from fencepost.opening import ensure
 from fencepost.settings import Settings, load
 from fencepost.tables import RECORDS, VERDICT_COVERAGE
 
@@ -91,7 +92,7 @@ def test_every_corner_was_generated(audited: tuple[Path, Settings, dict[str, Any
     assert any(row["assigned_to_another"] for row in valid)
     assert found["counts"]["standings"].keys() == {"valid", "stale", "contradicted"}
     assert json.loads((folder / "truth" / "counts.json").read_text()) == found["counts"]
-    coverage = lake.scan(lake.ensure(settings.lake), VERDICT_COVERAGE).to_pylist()
+    coverage = lake.scan(ensure(settings.lake), VERDICT_COVERAGE).to_pylist()
     violated = {row["invariant"] for row in coverage if row["status"] == "violated"}
     assert violated >= {
         "no_two_valid_claims", "no_stale_claim_wins", "no_handover_before_revocation", "claim_was_assigned",

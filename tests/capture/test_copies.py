@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fencepost import lake, tables
+from fencepost import tables
 from fencepost.engines.tasks import TaskEngine
+from fencepost.opening import ensure
 from fencepost.replay.log_names import with_current_names
 from fencepost.settings import Broker, Client
 
@@ -29,7 +30,7 @@ def _captured(site: Site) -> None:
 
 def _stand_in(site: Site) -> dict[str, int]:
     """How many requests stand in each file, as a rebuild sees them."""
-    engine = with_current_names(TaskEngine(lake.ensure(site.settings.lake)))
+    engine = with_current_names(TaskEngine(ensure(site.settings.lake)))
     rows = engine.scan(tables.REQUESTS, ("file",), [{"cluster": site.cluster}])
     names = [Path(name).name for name in rows["file"].to_pylist()]
     return {name: names.count(name) for name in sorted(set(names))}

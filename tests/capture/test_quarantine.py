@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fencepost import lake, tables
+from fencepost import tables
 from fencepost.engines.tasks import TaskEngine
+from fencepost.opening import ensure
 from fencepost.replay.log_names import with_current_names
 from fencepost.settings import Broker
 
@@ -75,7 +76,7 @@ def test_a_hole_stays_where_the_log_is_nowhere_until_it_is_found(
     site.capture(Broker(1, request_logs=site.glob("kafka-request.log")))
     assert _holes(site) == {(log.name, at), (log.name, behind)}
     # a rebuild sees lines and holes of the log that is gone in one file
-    catalog = lake.ensure(site.settings.lake)
+    catalog = ensure(site.settings.lake)
     named = with_current_names(TaskEngine(catalog))
     of_cluster = [{"cluster": site.cluster}]
     scanned = [named.scan(table, ("file",), of_cluster) for table in (tables.REQUESTS, tables.QUARANTINE)]

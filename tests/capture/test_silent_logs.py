@@ -12,6 +12,7 @@ import pytest
 from fencepost import lake
 from fencepost.capture import capture
 from fencepost.engines.tasks import TaskEngine
+from fencepost.opening import ensure
 from fencepost.settings import Broker, Cluster, Settings
 from fencepost.tables import QUARANTINE, REQUESTS
 
@@ -21,7 +22,7 @@ CAPTURE = "markers-4.3.1"
 def _captured(settings: Settings, *brokers: Broker) -> dict[int | None, tuple[str, str]]:
     """Reason and detail of each broker's fault, after a run with these brokers."""
     settings = replace(settings, clusters=(Cluster("test", brokers),))
-    catalog = lake.ensure(settings.lake)
+    catalog = ensure(settings.lake)
     capture(settings, catalog, lambda *_: TaskEngine(catalog), "run", lambda line: None)
     return {
         row["broker_id"]: (row["reason"], row["detail"]) for row in lake.scan(catalog, QUARANTINE).to_pylist()
@@ -73,7 +74,7 @@ def test_a_corrected_zone_moves_each_line_once(empty_lake: Callable[[], Settings
     settings = empty_lake()
 
     def times() -> list[int]:
-        rows = lake.scan(lake.ensure(settings.lake), REQUESTS, ("logged_at_ms",))
+        rows = lake.scan(ensure(settings.lake), REQUESTS, ("logged_at_ms",))
         return sorted(rows["logged_at_ms"].to_pylist())
 
     _captured(settings, heard)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fencepost import lake, tables
+from fencepost.opening import ensure
 from fencepost.settings import Broker
 
 if TYPE_CHECKING:
@@ -78,9 +79,9 @@ def test_of_two_folders_one_gets_no_id(site: Site, captures: Path) -> None:
     assert found[None] == before[None]
     assert found[OLD] < found[None]
     # what stands is not done again
-    snapshot = lake.snapshot(lake.ensure(site.settings.lake), tables.RECORDS)
+    snapshot = lake.snapshot(ensure(site.settings.lake), tables.RECORDS)
     site.capture(*brokers)
-    assert lake.snapshot(lake.ensure(site.settings.lake), tables.RECORDS) == snapshot
+    assert lake.snapshot(ensure(site.settings.lake), tables.RECORDS) == snapshot
 
 
 def test_a_killed_run_that_knew_no_id_is_repeated_by_one_that_does(site: Site, captures: Path) -> None:

@@ -22,14 +22,15 @@ from sqlglot import exp
 
 from fencepost import lake, marts, protocols, stale
 from fencepost.changed import changed_since
+from fencepost.conditions import Where, since_chapters
 from fencepost.definitions import definitions
 from fencepost.iceberg.catalog import open_catalog
 from fencepost.jars import JARS_ENV
-from fencepost.lake import AtLeast, Where
 from fencepost.marts.compiled import rows_built
 from fencepost.marts.in_spark import run_dbt
+from fencepost.opening import ensure, open_lake
 from fencepost.protocols.offset_commit.report import POLICIES
-from fencepost.reading import ENGINES, QueryError, open_lake, translate
+from fencepost.reading import ENGINES, QueryError, translate
 from fencepost.session import spark_session
 from fencepost.settings import Broker, Cluster, Lake, Settings
 from fencepost.tables import CHAPTER
@@ -78,7 +79,7 @@ def filled(
         clusters=(Cluster("prod", (Broker(1),)),),
         run_on="spark" if request.param == "spark" else None,
     )
-    catalog = lake.ensure(settings.lake)
+    catalog = ensure(settings.lake)
     session = spark_session(settings)
     for path in sorted((GOLDEN / "input").glob("*.json")):
         rows, twins = _input(path.stem)
@@ -137,7 +138,7 @@ def second(filled: tuple[SparkSession, Settings], first: marts.MartsResult) -> m
     for name in LATE:
         _write(catalog, name, _input(name)[1])
     for name in GROWN:
-        _write(catalog, name, _input(name)[1], [{"cluster": TWIN, CHAPTER: AtLeast(LATER)}])
+        _write(catalog, name, _input(name)[1], since_chapters({TWIN: LATER}))
     return marts.build(settings, catalog, lambda **_: session)
 
 

@@ -19,7 +19,8 @@ from pyspark.sql import SparkSession
 
 from fencepost import pipeline
 from fencepost.gate import GateResult
-from fencepost.reading import open_lake, rows
+from fencepost.opening import open_lake
+from fencepost.reading import rows
 from fencepost.session import spark_session
 from fencepost.settings import Lake, Settings, load
 

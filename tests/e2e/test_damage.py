@@ -20,6 +20,7 @@ from fencepost import lake
 from fencepost.capture import capture
 from fencepost.engines.tasks import TaskEngine
 from fencepost.judge import judge
+from fencepost.opening import ensure
 from fencepost.protocols import protocols
 from fencepost.replay.run import rebuild
 from fencepost.settings import Lake, load
@@ -102,7 +103,7 @@ def found(captures: Path, tmp_path_factory: pytest.TempPathFactory) -> Found:
         lake=Lake(str(home / "warehouse"), f"sqlite:///{home / 'catalog.db'}"),
         clusters=tuple(dataclasses.replace(each.clusters[0], name=name) for name, each in read.items()),
     )
-    catalog = lake.ensure(settings.lake)
+    catalog = ensure(settings.lake)
     here = TaskEngine(catalog)
     capture(settings, catalog, lambda *_: here, "run", lambda line: None)
     rebuild(settings, catalog, lambda *_: here)

@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 
 from fencepost.definitions import definitions
-from fencepost.reading import open_lake
+from fencepost.opening import open_lake
 from tlasql.plan.reach import STEP
 
 STEPPED = {

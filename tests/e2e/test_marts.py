@@ -8,7 +8,8 @@ from typing import Any
 import duckdb
 
 from fencepost import marts
-from fencepost.reading import open_lake, over
+from fencepost.opening import open_lake
+from fencepost.reading.spark import SparkReader
 
 
 def test_spark_makes_the_same_rows_of_every_model(audit: Any) -> None:
@@ -22,7 +23,7 @@ def test_spark_makes_the_same_rows_of_every_model(audit: Any) -> None:
             for node in project.nodes:
                 if not node.is_test:
                     sql = re.sub(r"ROWS_BUILT\('\w+'\)", "true", node.sql)
-                    _compare(node.name, over(audit.spark).query(sql), lake.scan(relations[node.name]))
+                    _compare(node.name, SparkReader(audit.spark).query(sql), lake.scan(relations[node.name]))
     finally:
         audit.spark.conf.set("spark.sql.ansi.enabled", ansi)
 

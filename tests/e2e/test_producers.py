@@ -11,8 +11,8 @@ import pytest
 from altered import ALTERED_PRODUCERS
 from broken import BROKEN, COPIES
 
+from fencepost.opening import open_lake
 from fencepost.protocols.producer_epoch.explanation import explain
-from fencepost.reading import open_lake
 
 CAPTURES = Path(__file__).parents[1] / "captures"
 TOLD = {

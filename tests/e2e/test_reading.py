@@ -8,8 +8,9 @@ from typing import Any
 import duckdb
 from pyspark.sql import SparkSession
 
+from fencepost.opening import open_lake
 from fencepost.protocols import tables
-from fencepost.reading import open_lake, over
+from fencepost.reading.spark import SparkReader
 
 
 def _written_by_spark(spark: SparkSession) -> set[str]:
@@ -34,7 +35,7 @@ def _of_all_types() -> Iterator[str]:
 
 
 def test_every_table_is_the_same_to_both_readers(audit: Any) -> None:
-    through_spark = over(audit.spark)
+    through_spark = SparkReader(audit.spark)
     names = {*_of_all_types(), *_written_by_spark(audit.spark)}
     with open_lake(audit.settings) as lake:
         assert lake.engine == "duckdb"

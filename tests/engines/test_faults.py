@@ -21,6 +21,7 @@ from fencepost.engines.processes import Processes
 from fencepost.engines.scratch import Scratches
 from fencepost.engines.tasks import TaskEngine
 from fencepost.lock import identity, locked
+from fencepost.opening import ensure
 from fencepost.settings import Lake, Settings
 from fencepost.tables import BATCHES, LOG_ENDS
 
@@ -44,7 +45,7 @@ def test_of_a_task_that_runs_twice_at_the_same_time_one_result_counts(
             return doubled[1::2]
 
     settings = empty_lake()
-    catalog = lake.ensure(settings.lake)
+    catalog = ensure(settings.lake)
     scratches = Scratches(catalog)
     engine = TaskEngine(catalog, 1, Twice(), scratches)
 
@@ -73,7 +74,7 @@ def test_what_runs_leave_is_removed_whatever_lists_it(
 ) -> None:
     settings = empty_lake()
     place = Lake(settings.lake.warehouse, settings.lake.catalog, {"py-io-impl": f"pyiceberg.io.{io}"})
-    catalog = lake.ensure(place)
+    catalog = ensure(place)
     lake.append(catalog, BATCHES, _rows("a"))
     engine = TaskEngine(catalog, 1, processes, Scratches(catalog))
     kept = engine.keep(engine.scan(BATCHES))
@@ -90,7 +91,7 @@ def test_what_a_run_of_another_machine_may_still_write_stays_for_days(
     empty_lake: Callable[[], Settings], processes: Backend, all_by_tasks: None, monkeypatch: Any
 ) -> None:
     settings = empty_lake()
-    catalog = lake.ensure(settings.lake)
+    catalog = ensure(settings.lake)
     engine = TaskEngine(catalog, 1, processes, Scratches(catalog, "there"))
     engine.in_tasks("try", [1], lambda _, add: add(BATCHES.name, _rows("b")), [BATCHES], {})
     left = left_behind(settings, catalog, [BATCHES])

@@ -24,7 +24,8 @@ from audit_steps import STEPS
 from audits import Found, differences, rows_in
 from inline import left_behind
 
-from fencepost import lake, pipeline
+from fencepost import pipeline
+from fencepost.opening import ensure
 from fencepost.settings import Lake, Settings, load
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,7 +39,7 @@ _LONGEST_S, _SLOW_S = 900.0, 240.0
 
 
 def _rows(settings: Settings) -> Found:
-    return rows_in(lake.ensure(settings.lake), verdicts=True)
+    return rows_in(ensure(settings.lake), verdicts=True)
 
 
 @dataclass
@@ -113,7 +114,7 @@ class Site:
     def check(self, expected: Found) -> None:
         """The rows are as expected, and nothing else is left."""
         assert differences(_rows(self.settings), expected) == {}
-        catalog = lake.ensure(self.settings.lake)
+        catalog = ensure(self.settings.lake)
         assert left_behind(self.settings, catalog) == set()
         of_runs = [each for each in (self.folder / TEMPORARY).iterdir() if each.name.startswith("fencepost-")]
         assert [each for each in of_runs if each.is_dir() and each.name != "fencepost-spark-warehouse"] == []

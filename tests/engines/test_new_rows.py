@@ -19,6 +19,7 @@ from fencepost.engines import Engine, Target, intake, new_rows, places, tasks
 from fencepost.engines.new_rows import hashes_of
 from fencepost.engines.scratch import Scratches
 from fencepost.engines.tasks import TaskEngine
+from fencepost.opening import ensure
 from fencepost.protocols.offset_commit.tables import GROUPS
 from fencepost.settings import Settings
 from fencepost.tables import BATCHES, Table
@@ -117,7 +118,7 @@ def lakes(empty_lake: Callable[[], Settings]) -> tuple[Settings, Settings]:
 def test_tasks_store_what_one_process_stores(
     hashed: str, seed: int, lakes: tuple[Settings, Settings], times: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    catalogs = [lake.ensure(each.lake) for each in lakes]
+    catalogs = [ensure(each.lake) for each in lakes]
     for number in range(times):
         chance = random.Random(f"{hashed} {seed} {number}")
         # a partition's name is a part of its files' paths
@@ -157,7 +158,7 @@ def test_a_row_behind_one_that_is_compared_again_is_not_stored_before_it(
     empty_lake: Callable[[], Settings],
 ) -> None:
     """The second task's rows are compared again, since the first has one of them; the third waits for it."""
-    catalog = lake.ensure(empty_lake().lake)
+    catalog = ensure(empty_lake().lake)
     keys = [("a",), ("a", "b"), ("b",)]
     run = [
         {

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pytest
 import yaml
 
-from fencepost import lake
 from fencepost.definitions import definitions
 from fencepost.gate import GateError, GateFailed, notify, run_gate
+from fencepost.opening import ensure
 from fencepost.settings import Broker, Cluster, Lake, Settings
 from fencepost.words import printable
 
@@ -57,7 +57,7 @@ def publish(tmp_path_factory: pytest.TempPathFactory) -> Publish:
         lake=Lake(str(folder / "warehouse"), f"sqlite:///{folder / 'catalog.db'}"),
         clusters=(Cluster("prod", (Broker(1),)),),
     )
-    catalog = lake.ensure(settings.lake)
+    catalog = ensure(settings.lake)
 
     def fill(mart: str, rows: list[dict[str, Any]]) -> None:
         schema = pa.schema([(name, ARROW.get(kind, pa.string())) for name, kind in MODELS[mart].items()])

@@ -21,7 +21,9 @@ from fencepost.iceberg.catalog import (
     open_catalog,
     spark_catalog_conf,
 )
-from fencepost.reading import LakeError, open_lake, over, reads_without_spark, rows
+from fencepost.opening import open_lake, reads_without_spark
+from fencepost.reading import LakeError, rows
+from fencepost.reading.spark import SparkReader
 from fencepost.session import spark_session
 from fencepost.settings import Lake, Settings
 
@@ -186,7 +188,7 @@ def rest(made: Made) -> Iterator[Settings]:
 
 
 def test_a_rest_catalog_is_read_by_both(rest: Settings) -> None:
-    expected = over(spark_session(rest)).query("SELECT * FROM odd.numbers ORDER BY n")
+    expected = SparkReader(spark_session(rest)).query("SELECT * FROM odd.numbers ORDER BY n")
     with open_lake(rest) as lake:
         assert lake.engine == "duckdb"
         found = lake.query("SELECT * FROM odd.numbers ORDER BY n")
@@ -215,7 +217,7 @@ def test_a_database_given_as_jdbc_is_the_same_catalog(made: Made) -> None:
     settings = Settings(
         made[1].path, Lake(made[1].lake.warehouse, "jdbc", properties), made[1].clusters, spark=made[1].spark
     )
-    by_spark = rows(over(spark_session(settings)).query("SELECT twice FROM odd.doubled ORDER BY 1"))
+    by_spark = rows(SparkReader(spark_session(settings)).query("SELECT twice FROM odd.doubled ORDER BY 1"))
     with open_lake(settings) as lake:
         assert (
             rows(lake.query("SELECT twice FROM odd.doubled ORDER BY 1"))

@@ -19,11 +19,11 @@ from pyiceberg.table import Table
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import LongType, NestedField
 
-from fencepost.iceberg import commits, manifests
+from fencepost.conditions import Where, Within
+from fencepost.conditions.iceberg import expression
+from fencepost.iceberg import commits, patches
 from fencepost.iceberg.listing import Listing
 from fencepost.iceberg.sql_catalog import CachingSqlCatalog
-from fencepost.lake import AtLeast, Where
-from fencepost.lake.conditions import expression
 from fencepost.lake.partitions import files_of_partitions
 
 _AT_ONCE = {"commit.retry.min-wait-ms": "1", "commit.retry.max-wait-ms": "1"}
@@ -33,7 +33,7 @@ Rows = list[tuple[int, int]]
 
 _rows = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 9)), max_size=4)
 _where = st.one_of(
-    st.builds(lambda chapter: [{"chapter": AtLeast(chapter)}], st.integers(0, 5)),
+    st.builds(lambda chapter: [{"chapter": Within(least=chapter)}], st.integers(0, 5)),
     st.builds(lambda chapters: [{"chapter": each} for each in chapters], st.lists(st.integers(0, 5))),
     # a part of a file
     st.builds(lambda value: [{"value": value}], st.integers(0, 9)),
@@ -52,7 +52,7 @@ def test_every_sequence_of_commits(
     steps: list[tuple[str, list[Rows], Where, bool]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A stale step has begun before the last commit of somebody else: it is refused, or done beside it."""
-    monkeypatch.setattr(manifests, "MANIFEST_FILES", 3)
+    monkeypatch.setattr(patches, "MANIFEST_FILES", 3)
     monkeypatch.setattr(commits, "FILES_TOGETHER", 4)
     monkeypatch.setattr(commits, "SNAPSHOTS_KEPT", 3)
     with tempfile.TemporaryDirectory() as folder:
@@ -121,7 +121,7 @@ def _meets(row: tuple[int, int], where: Where) -> bool:
     values = dict(zip(("chapter", "value"), row, strict=True))
     return any(
         all(
-            values[name] >= wanted.value if isinstance(wanted, AtLeast) else values[name] == wanted
+            values[name] >= wanted.least if isinstance(wanted, Within) else values[name] == wanted
             for name, wanted in each.items()
         )
         for each in where

@@ -14,7 +14,7 @@ from pyiceberg.table import Table
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import LongType, NestedField
 
-from fencepost.iceberg import commits, manifests
+from fencepost.iceberg import commits, patches
 
 _COLUMNS = Schema(NestedField(1, "chapter", LongType()), NestedField(2, "value", LongType()))
 
@@ -108,7 +108,7 @@ def test_what_came_since_a_table_was_read_stays_known(table: Table, monkeypatch:
 
 
 def test_manifests_are_neither_long_nor_many(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(manifests, "MANIFEST_FILES", 4)
+    monkeypatch.setattr(patches, "MANIFEST_FILES", 4)
     commits.replace(table, [pa.concat_tables(_rows(chapter, chapter) for chapter in range(10))])
     assert _listed(table) == [2, 4, 4]
     assert _added(table, None) == 10

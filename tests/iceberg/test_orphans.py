@@ -16,6 +16,7 @@ import pytest
 from fencepost import lake
 from fencepost.iceberg import commits
 from fencepost.maintenance import KEPT, MaintenanceSummary, remove_old_files
+from fencepost.opening import ensure
 from fencepost.settings import Settings
 from fencepost.tables import BATCHES
 
@@ -42,7 +43,7 @@ def test_what_no_snapshot_names_is_deleted_once_it_is_old(
 ) -> None:
     monkeypatch.setattr(commits, "SNAPSHOTS_KEPT", 3)
     settings = empty_lake()
-    catalog, warehouse = lake.ensure(settings.lake), Path(settings.lake.warehouse)
+    catalog, warehouse = ensure(settings.lake), Path(settings.lake.warehouse)
     for number in range(8):
         lake.replace(catalog, BATCHES, _rows(f"{number}", HOSTILE))
     folder = Path(catalog.load_table(BATCHES.name).location())
@@ -77,10 +78,10 @@ def test_what_another_catalog_names_stays(
     """A copied lake names the files of the original, which goes on; and the copy goes on, too."""
     monkeypatch.setattr(commits, "SNAPSHOTS_KEPT", 2)
     settings = empty_lake()
-    catalog, warehouse = lake.ensure(settings.lake), Path(settings.lake.warehouse)
+    catalog, warehouse = ensure(settings.lake), Path(settings.lake.warehouse)
     lake.append(catalog, BATCHES, _rows("a"))
     copied = shutil.copytree(warehouse.parent, tmp_path / "copy")
-    other = lake.ensure(replace(settings.lake, catalog=f"sqlite:///{copied / 'catalog.db'}"))
+    other = ensure(replace(settings.lake, catalog=f"sqlite:///{copied / 'catalog.db'}"))
     for number in range(4):
         lake.replace(catalog, BATCHES, _rows(f"original {number}"))
     lake.replace(other, BATCHES, _rows("copy"))
@@ -98,7 +99,7 @@ def test_nothing_is_deleted_where_a_table_is_not_in_its_folder(
     empty_lake: Callable[[], Settings], caplog: pytest.LogCaptureFixture
 ) -> None:
     settings = empty_lake()
-    catalog = lake.ensure(settings.lake)
+    catalog = ensure(settings.lake)
     lake.append(catalog, BATCHES, _rows("a"))
     folder = Path(catalog.load_table(BATCHES.name).location())
     with catalog.load_table(BATCHES.name).transaction() as change:

@@ -15,10 +15,10 @@ from pyiceberg.table import Table
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import LongType, NestedField, StringType
 
-from fencepost.iceberg import commits, manifests
+from fencepost.conditions import Where, Within
+from fencepost.conditions.iceberg import expression
+from fencepost.iceberg import commits, patches
 from fencepost.iceberg.listing import Listing
-from fencepost.lake import AtLeast, Below, Where
-from fencepost.lake.conditions import expression
 from fencepost.lake.partitions import files_of_partitions
 
 _NAMES = (None, "", "a", "b", "b ", "é", "'; --", "a name of more than sixteen characters")
@@ -31,7 +31,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Table:
     folder = tmp_path_factory.mktemp("lake")
     table = _table(folder)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(manifests, "MANIFEST_FILES", 3)
+        patch.setattr(patches, "MANIFEST_FILES", 3)
         for value, chapters in enumerate([range(5), [3, 4], [9]]):
             rows = [(name, chapter, value) for name in _NAMES for chapter in chapters]
             commits.append(table, _rows(rows))
@@ -66,8 +66,7 @@ _conditions = st.fixed_dictionaries(
         "chapter": st.none()
         | _chapters
         | st.frozensets(st.none() | _chapters)
-        | st.builds(AtLeast, _chapters)
-        | st.builds(Below, _chapters, st.none() | _chapters),
+        | st.builds(Within, least=st.none() | _chapters, below=st.none() | _chapters),
     },
 )
 

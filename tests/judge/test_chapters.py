@@ -13,11 +13,11 @@ import pytest
 from judge_silver import CLUSTERS, SILVER, Lakeless, Row, Tables, in_chapters, moment, ordered, random_silver
 from judge_silver import settings as some_settings
 
+from fencepost.conditions import Condition
 from fencepost.definitions import Query, queries
 from fencepost.judge.chapters import WHOLE, Chapter, Chapters, compared
 from fencepost.judge.duckdb_engine import DuckEngine
 from fencepost.judge.run import run
-from fencepost.lake import Condition
 from fencepost.tables import DECISIONS, EPISODES, JUDGED, PIECES, VERDICTS, WINDOWS
 from tlasql.plan.reach import ROW
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from pyiceberg.catalog import Catalog
 
-from fencepost import lake
 from fencepost.marts import MartsError, MartsResult, build, compiled
 from fencepost.marts.compiled import Node, Project, rows_built
+from fencepost.opening import ensure
 from fencepost.reading import iceberg
 from fencepost.settings import Settings
 from fencepost.stale import Model
@@ -46,7 +46,7 @@ def no_session(**_: bool) -> None:
 def made(empty_lake: Callable[[], Settings]) -> tuple[Settings, Catalog]:
     """A lake with a table of one row in each of two chapters."""
     settings = empty_lake()
-    catalog = lake.ensure(settings.lake)
+    catalog = ensure(settings.lake)
     catalog.create_table(ROWS, MART.table.arrow_schema, properties={})
     with catalog.load_table(ROWS).update_spec() as spec:
         spec.add_identity("cluster").add_identity(CHAPTER)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fencepost.reading import open_lake
+from fencepost.opening import open_lake
 from fencepost.settings import load
 
 Rows = dict[str, list[dict[str, Any]]]

@@ -16,6 +16,7 @@ from pyiceberg.catalog import Catalog
 from fencepost import lake
 from fencepost.capture.run import capture
 from fencepost.engines.tasks import TaskEngine
+from fencepost.opening import ensure
 from fencepost.protocols import protocols
 from fencepost.replay import run
 from fencepost.settings import Lake, Settings, load
@@ -38,7 +39,7 @@ class Audit(NamedTuple):
         """Capture into a new lake, and rebuild it."""
         of_lake = Lake(str(home / "warehouse"), f"sqlite:///{home / 'catalog.db'}")
         settings = dataclasses.replace(load(capture_folder / "fencepost.toml"), lake=of_lake)
-        catalog = lake.ensure(of_lake)
+        catalog = ensure(of_lake)
         engine = TaskEngine(catalog)
         capture(settings, catalog, lambda size, what: engine, "run")
         audit = cls(settings, catalog, protocols, {})

@@ -13,7 +13,8 @@ import pyarrow as pa
 import yaml
 
 from fencepost import lake
-from fencepost.reading import Reader, open_lake
+from fencepost.opening import ensure, open_lake
+from fencepost.reading import Reader
 from fencepost.settings import Broker, Cluster, Lake, Settings
 from fencepost.tables import RECORDS
 from fencepost.tables.table import ARROW, Table
@@ -35,7 +36,7 @@ def open_golden_marts(
         lake=Lake(str(folder / "warehouse"), f"sqlite:///{folder / 'catalog.db'}"),
         clusters=(Cluster("prod", (Broker(1),)),),
     )
-    catalog = lake.ensure(settings.lake)
+    catalog = ensure(settings.lake)
     catalog.create_namespace_if_not_exists("marts")
     for file in sorted((ROOT / "dbt" / "models" / protocol).glob("fct_*.yml")):
         (model,) = yaml.load(file.read_text(), yaml.CSafeLoader)["models"]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from fencepost import lake
 from fencepost.iceberg import commits
+from fencepost.opening import ensure
 from fencepost.replay import chapters
 from fencepost.replay.chapters import begins, shortest
 from fencepost.replay.line_counts import line_counts
@@ -29,7 +30,7 @@ def planned(empty_lake: Callable[[], Settings]) -> Callable[[str, Sequence[Seque
     """Call it with a cluster's name, and the days of the lines that each run finds, for the days on which its
     chapters begin.
     """
-    catalog = lake.ensure(empty_lake().lake)
+    catalog = ensure(empty_lake().lake)
 
     def plan(cluster: str, runs: Sequence[Sequence[float]]) -> list[int]:
         for number, days in enumerate(runs):
@@ -49,7 +50,7 @@ def test_a_rebuild_after_many_captures_knows_what_is_new(
     empty_lake: Callable[[], Settings], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(commits, "SNAPSHOTS_KEPT", 3)
-    catalog = lake.ensure(empty_lake().lake)
+    catalog = ensure(empty_lake().lake)
 
     def capture(day: float) -> None:
         lines = [_line("hourly", f"{day}", day)]

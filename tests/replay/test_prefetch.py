@@ -10,10 +10,11 @@ import pytest
 from pyiceberg.catalog import Catalog
 
 from fencepost import lake
+from fencepost.conditions import Where, Within
 from fencepost.engines import Engine, Rows
 from fencepost.engines.delegating import DelegatingEngine
 from fencepost.engines.tasks import TaskEngine
-from fencepost.lake import AtLeast, Below, Where
+from fencepost.opening import ensure
 from fencepost.replay import prefetch
 from fencepost.replay.prefetch import PrefetchingEngine
 from fencepost.settings import Settings
@@ -40,7 +41,7 @@ class Counted(DelegatingEngine):
 @pytest.fixture(scope="module")
 def catalog(empty_lake: Callable[[], Settings]) -> Catalog:
     """Lines of forty days of two clusters, in three files, none in order."""
-    found = lake.ensure(empty_lake().lake)
+    found = ensure(empty_lake().lake)
     chance = random.Random(1)
     days = list(range(DAYS * OF_DAY))
     chance.shuffle(days)
@@ -63,13 +64,13 @@ def asked() -> Iterator[Where | None]:
     """What chapters of a day ask for, one after the other: a day with half of the ones before and after, by
     one condition or two, and what the chapter before asked for.
     """
-    yield [{"cluster": "a", "logged_at_ms": Below(DAY_MS)}]
+    yield [{"cluster": "a", "logged_at_ms": Within(below=DAY_MS)}]
     for day in range(1, DAYS - 1):
         since, until = int((day - 0.5) * DAY_MS), int((day + 1.5) * DAY_MS)
-        yield [{"cluster": each, "logged_at_ms": Below(until, since)} for each in "ab"]
-        yield [{"logged_at_ms": Below(until, since - DAY_MS), "cluster": frozenset("b")}]
-        yield [{"logged_at_ms": AtLeast(until), "line_digest": None}] if day % 7 == 0 else []
-    yield [{"logged_at_ms": AtLeast((DAYS - 2) * DAY_MS)}]
+        yield [{"cluster": each, "logged_at_ms": Within(least=since, below=until)} for each in "ab"]
+        yield [{"logged_at_ms": Within(least=since - DAY_MS, below=until), "cluster": frozenset("b")}]
+        yield [{"logged_at_ms": Within(least=until), "line_digest": None}] if day % 7 == 0 else []
+    yield [{"logged_at_ms": Within(least=(DAYS - 2) * DAY_MS)}]
     yield None
 
 
@@ -95,7 +96,7 @@ def test_what_is_too_much_is_not_held(catalog: Catalog, monkeypatch: pytest.Monk
     monkeypatch.setattr(prefetch, "FILES_BYTES", 0)
     engine = Counted(TaskEngine(catalog))
     read = PrefetchingEngine(engine, catalog)
-    where: Where = [{"logged_at_ms": Below(2 * DAY_MS, DAY_MS)}]
+    where: Where = [{"logged_at_ms": Within(least=DAY_MS, below=2 * DAY_MS)}]
     assert [read.scan(REQUESTS, COLUMNS, where).num_rows for _ in range(2)] == [OF_DAY, OF_DAY]
     assert engine.reads == 2
 

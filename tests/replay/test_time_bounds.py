@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from fencepost.conditions import Within
+from fencepost.replay import time_bounds
 from fencepost.replay.time_bounds import Bounds
+from fencepost.tables import REQUESTS
 
 ROWS = pa.table(
     {
@@ -35,3 +38,14 @@ def test_logs_of_two_incarnations_end_each_at_its_own_offset() -> None:
     )
     bounds = Bounds({"c": 1_000}, {("c", "t", "old", 0): 9, ("c", "t", "new", 0): 2})
     assert bounds.is_inside(rows, "place").to_pylist() == [True, True, False, True]
+
+
+def test_a_bound_that_was_asked_for_stays() -> None:
+    """The moment of a cluster takes the place of no earlier end, and of no begin."""
+    asked = [{"logged_at_ms": Within(least=1, below=5)}, {"logged_at_ms": Within(least=2)}]
+    assert time_bounds.with_bounds(REQUESTS, {"c": 9, "all": None}, asked) == [
+        {"cluster": "c", "logged_at_ms": Within(least=1, below=5)},
+        {"cluster": "all", "logged_at_ms": Within(least=1, below=5)},
+        {"cluster": "c", "logged_at_ms": Within(least=2, below=9)},
+        {"cluster": "all", "logged_at_ms": Within(least=2)},
+    ]

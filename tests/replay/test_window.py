@@ -21,6 +21,7 @@ from fencepost.definitions import queries
 from fencepost.engines.tasks import TaskEngine
 from fencepost.judge.duckdb_engine import DuckEngine
 from fencepost.judge.rules import rule
+from fencepost.opening import ensure
 from fencepost.protocols.offset_commit.commit_records import CommitRecords
 from fencepost.protocols.offset_commit.offsets import OffsetMetadataManager
 from fencepost.protocols.offset_commit.tables import COMMITS, GROUPS
@@ -105,7 +106,7 @@ def audits(captures: Path, tmp_path_factory: pytest.TempPathFactory) -> Audits:
         lake=Lake(str(home / "warehouse"), f"sqlite:///{home / 'catalog.db'}"),
         clusters=tuple(cluster for each in loaded for cluster in each.clusters),
     )
-    catalog = lake.ensure(settings.lake)
+    catalog = ensure(settings.lake)
     capture(settings, catalog, lambda size, what: TaskEngine(catalog), "run")
     return Audits(settings, catalog)
 

@@ -49,8 +49,8 @@ from fencepost.capture.rows import OUTCOME, packed, unreadable
 from fencepost.capture.silent_logs import silent_logs
 from fencepost.capture.time_zones import delete_rezoned, plan_rezoned
 from fencepost.capture.topic_ids import delete_misnamed
+from fencepost.conditions import Where, Within
 from fencepost.engines import Engine, Target
-from fencepost.lake import AtLeast, Where
 from fencepost.protocols import captured
 from fencepost.settings import Settings
 from fencepost.tables import Table
@@ -226,7 +226,7 @@ def _within(kind: str, table: Table, offset: str | None, tasks: Sequence[Sequenc
         first_offsets[key] = min(base_offset(source.file), first_offsets.get(key, 1 << 62))
     if len(first_offsets) <= _FEW_TOPICS:
         return [
-            {**dict(zip(place, key, strict=True)), offset: AtLeast(least)}
+            {**dict(zip(place, key, strict=True)), offset: Within(least=least)}
             for key, least in first_offsets.items()
         ]
     topics: dict[str | None, set[str | None]] = defaultdict(set)

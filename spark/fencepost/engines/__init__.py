@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import pyarrow as pa
 
-from fencepost.lake import Where
+from fencepost.conditions import Where
 from fencepost.settings import RunOn, Settings
 from fencepost.tables import Table
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
+from fencepost.conditions import Where
 from fencepost.engines import AppendResult, Change, Engine, Replay, Rows, T, Target, Work
-from fencepost.lake import Where
 from fencepost.tables import Table
 
 

@@ -9,10 +9,10 @@ import pyarrow as pa
 from pyiceberg.catalog import Catalog
 
 from fencepost import lake
+from fencepost.conditions import Where
 from fencepost.engines.new_rows import Hashes, KnownKeys, by_date, hashes_of
 from fencepost.engines.outputs import Output, Place, Staging
 from fencepost.engines.piece_files import HELD_BYTES
-from fencepost.lake import Where
 from fencepost.tables import Table
 
 

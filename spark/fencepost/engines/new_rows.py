@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from pyiceberg.catalog import Catalog
 
 from fencepost import lake
-from fencepost.lake import ROW_GROUP, AtLeast, Where
+from fencepost.conditions import Where, Within
+from fencepost.lake import ROW_GROUP
 from fencepost.tables import Table
 
 _NUMBER = "__number"
@@ -138,7 +139,7 @@ def _around(table: Table, rows: pa.Table) -> Where:
         if len(values) <= _FEW_VALUES:
             condition[name] = frozenset(values.to_pylist())
         elif table.columns[name] in _NUMBERS and not values.null_count:
-            condition[name] = AtLeast(pc.min(values).as_py())
+            condition[name] = Within(least=pc.min(values).as_py())
     return [condition]
 
 

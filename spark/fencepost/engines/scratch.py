@@ -22,7 +22,7 @@ from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table as IcebergTable
 
 from fencepost.engines.outputs import Scratch
-from fencepost.iceberg.file_systems import file_system
+from fencepost.iceberg.patches import file_system
 from fencepost.tables import FILES
 
 _log = logging.getLogger(__name__)

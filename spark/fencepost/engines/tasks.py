@@ -15,6 +15,7 @@ from pyiceberg.catalog import Catalog
 from pyiceberg.manifest import DataFile
 
 from fencepost import lake
+from fencepost.conditions import Where
 from fencepost.engines import AppendResult, Change, Replay, T, Target, Work
 from fencepost.engines.appending import Appending
 from fencepost.engines.backends import Backend
@@ -36,7 +37,6 @@ from fencepost.engines.places import Places, rows_of
 from fencepost.engines.replaying import Shuffled, gathered, into_buckets, replay_all
 from fencepost.engines.scratch import Scratches
 from fencepost.engines.this_process import ThisProcess
-from fencepost.lake import Where
 from fencepost.tables import Table
 
 K = TypeVar("K")
@@ -132,9 +132,7 @@ class TaskEngine:
         files = lake.files(self._catalog, table, columns, where)
         if files.arrow_scan is None or files.bytes <= self._small_bytes:
             return files.read()
-        scan = files.arrow_scan
-        scan._table_metadata = lake.without_history(scan._table_metadata)
-        shared = Shared(scan)
+        shared = Shared(files.arrow_scan)
         return Parts(files.schema, tuple(Part(Scanned(shared, each, files.schema)) for each in files.tasks))
 
     def map(self, rows: Rows, change: Change, schema: pa.Schema) -> Rows:

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from fencepost.gate.checkpoint import CheckResult, check
 from fencepost.gate.notify import Sink, alert_file, alert_text, file_sink, log_sink, send, subject
 from fencepost.gate.outcomes import GateError, GateFailed, GateResult, decide
+from fencepost.opening import open_lake
 from fencepost.outcomes import Outcome
 from fencepost.places import project_folder, work_folder
-from fencepost.reading import open_lake
 from fencepost.report import COVERAGE, Evidence, judged
 from fencepost.settings import Settings
 

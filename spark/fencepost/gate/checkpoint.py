@@ -17,7 +17,7 @@ import pandas as pd
 
 from fencepost.gate.outcomes import GateError
 from fencepost.outcomes import STATUS_WORDS
-from fencepost.protocols import protocols
+from fencepost.protocol_folders import protocol_folders
 
 KEPT_RUNS = 10
 """Validation results (and pages of Data Docs) kept per suite."""
@@ -66,7 +66,7 @@ def _suite_files(project: Path) -> list[Path]:
 
 def _suites_of_protocols() -> list[Path]:
     """The suites in the folders of protocols."""
-    paths = [protocol.package / "suite.json" for protocol in protocols()]
+    paths = [folder / "suite.json" for folder in protocol_folders().values()]
     return [path for path in paths if path.is_file()]
 
 

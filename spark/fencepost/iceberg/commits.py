@@ -18,11 +18,11 @@ from pyiceberg.table import FileScanTask, Transaction
 from pyiceberg.table import Table as IcebergTable
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Operation, Snapshot
-from pyiceberg.table.update import RemoveSnapshotsUpdate
 
+from fencepost.iceberg import patches
 from fencepost.iceberg.data_files import DataFiles
 from fencepost.iceberg.listing import Listing
-from fencepost.iceberg.manifests import Append, Exchange
+from fencepost.iceberg.patches import Append, Exchange
 
 SNAPSHOTS_KEPT = 50
 """How many of a table's newest snapshots are kept. The metadata lists them all, and every commit reads,
@@ -47,44 +47,18 @@ SAME_ROWS = "fencepost.same-rows"
 _EVERYTHING: Any = expressions.AlwaysTrue()
 
 
-class Change(Transaction):
-    """A transaction that computes the table's new metadata once for each update, and expires old snapshots.
+class Change(patches.Change):
+    """A transaction that lets all but the newest snapshots expire, and those since the one read last."""
 
-    PyIceberg 0.12 computes it anew, with a deep copy, at every access: some twenty times in a commit.
-    """
-
-    _computed: tuple[TableMetadata, tuple[Any, ...], TableMetadata] | None = None
-
-    @property
-    def table_metadata(self) -> TableMetadata:
-        """The table's metadata as it will be after the updates so far."""
-        base, updates = self._table.metadata, self._updates
-        if self._computed is None or self._computed[0] is not base or self._computed[1] is not updates:
-            self._computed = base, updates, super().table_metadata
-        return self._computed[2]
-
-    def commit_transaction(self) -> IcebergTable:
-        """Commit, if there are any updates."""
-        if self._updates:
-            self._expire_snapshots()
-        return super().commit_transaction()
-
-    def _rebuild_snapshot_updates(self) -> None:
-        # another process has committed, and may have expired the same snapshots
-        self._updates = tuple(each for each in self._updates if not isinstance(each, RemoveSnapshotsUpdate))
-        super()._rebuild_snapshot_updates()
-        self._expire_snapshots()
-
-    def _expire_snapshots(self) -> None:
+    def expired(self) -> list[int]:
+        """See patches.Change."""
         refs = self.table_metadata.refs
         named = {each.snapshot_id for each in refs.values()}
         in_order, kept = _in_order(self.table_metadata), SNAPSHOTS_KEPT
         if READ in refs:
             waiting = len(in_order) - in_order.index(refs[READ].snapshot_id)
             kept = max(kept, min(waiting, SNAPSHOTS_WAITING))
-        old = [each for each in in_order[:-kept] if each not in named]
-        if old:
-            self._stage((RemoveSnapshotsUpdate.model_validate({"snapshot-ids": old}),))
+        return [each for each in in_order[:-kept] if each not in named]
 
 
 def append(table: IcebergTable, rows: pa.Table) -> None:
@@ -124,7 +98,8 @@ def exchange_files(listing: Listing, old_files: Sequence[DataFile], new_files: S
     if not old_files and not new_files:
         return
     with Change(listing.table) as change:
-        _put(Exchange(change, listing) if old_files else Append(change), old_files, new_files)
+        files = Exchange(change, listing) if old_files else Append(change)
+        files.put(old_files, new_files)
 
 
 def compact_files(table: IcebergTable) -> None:
@@ -211,16 +186,8 @@ def _exchange(
     old_files: Iterable[DataFile],
     pieces: Iterable[pa.Table],
 ) -> None:
-    data_files = DataFiles(change.table_metadata, change._table.io, files.commit_uuid)
-    _put(files, old_files, data_files.write(pieces))
-
-
-def _put(files: Exchange | Append, old_files: Iterable[DataFile], new_files: Iterable[DataFile]) -> None:
-    with files:
-        for old in old_files:
-            files.delete_data_file(old)
-        for new in new_files:
-            files.append_data_file(new)
+    data_files = DataFiles(change.table_metadata, files.io, files.commit_uuid)
+    files.put(old_files, data_files.write(pieces))
 
 
 def is_chosen_whole(task: FileScanTask) -> bool:

@@ -1,7 +1,4 @@
-"""Writes rows as files of an Iceberg table, with one piece of the rows in memory at a time.
-
-PyIceberg 0.12 can write rows of a partitioned table only if all are in memory, and copies them three times.
-"""
+"""Writes rows as files of an Iceberg table, with one piece of the rows in memory at a time."""
 
 from __future__ import annotations
 
@@ -14,12 +11,13 @@ import numpy as np
 import pyarrow as pa
 from pyiceberg.io import FileIO
 from pyiceberg.io.fileformat import FileFormatFactory
-from pyiceberg.io.pyarrow import _to_requested_schema, pyarrow_to_schema
 from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.partitioning import PartitionFieldValue, PartitionKey
 from pyiceberg.table.locations import load_location_provider
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.typedef import Record
+
+from fencepost.iceberg.patches import as_stored
 
 FILE_BYTES = 128 << 20
 """A file is closed after the piece with which its rows take so many bytes in memory: some readers of a table
@@ -130,13 +128,7 @@ class _DataFile:
 
     def write(self, rows: pa.Table) -> None:
         """Add rows."""
-        present = pyarrow_to_schema(rows.schema, name_mapping=self._schema.name_mapping)
-        stored = [
-            _to_requested_schema(self._schema, present, batch, include_field_ids=True, format_model=_FORMAT)
-            # one batch: PyIceberg goes through the columns of every batch
-            for batch in rows.combine_chunks().to_batches()
-        ]
-        self._writer.write(pa.Table.from_batches(stored))
+        self._writer.write(as_stored(rows, self._schema, _FORMAT))
         self.bytes += rows.nbytes
 
     def close(self) -> DataFile:

@@ -15,7 +15,7 @@ from pyiceberg.serializers import FromInputFile
 from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
 
-from fencepost.iceberg.file_systems import file_system
+from fencepost.iceberg.patches import file_system
 
 _METADATA = ".metadata.json"
 

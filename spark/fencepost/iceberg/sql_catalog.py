@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyiceberg.catalog import Catalog
 from pyiceberg.catalog.sql import IcebergTables, SqlCatalog
 from pyiceberg.exceptions import NoSuchTableError, NoSuchViewError
-from pyiceberg.io import FileIO
+from pyiceberg.io import FileIO, load_file_io
 from pyiceberg.schema import Schema, assign_fresh_schema_ids
 from pyiceberg.serializers import FromInputFile
 from pyiceberg.table import CommitTableResponse, Table, Transaction
@@ -21,14 +21,13 @@ from pyiceberg.view.metadata import ViewMetadata, ViewVersion
 from sqlalchemy import bindparam, delete, insert, select
 
 from fencepost.iceberg.commits import Change
-from fencepost.iceberg.shared_metadata import share
-
-Known = tuple[str, TableMetadata, FileIO]
-"""The location of a table's newest metadata, the metadata, and the FileIO for the table's files."""
-
+from fencepost.iceberg.patches import share
 
 _VIEW = "VIEW"
 _KEY = ("catalog_name", "table_namespace", "table_name")
+
+Known = tuple[str, TableMetadata, FileIO]
+"""The location of a table's newest metadata, the metadata, and the FileIO for the table's files."""
 
 
 class _Table(Table):
@@ -42,7 +41,9 @@ class CachingSqlCatalog(SqlCatalog):
     location has changed.
 
     Iceberg never changes a metadata file, so a run that loads its tables a thousand times reads one file for
-    each commit.
+    each commit. May go when PyIceberg's catalogs keep the metadata that they have read.
+
+    It has views, and stores them as Iceberg's Java library does. They may go when SqlCatalog has them.
     """
 
     def __init__(self, name: str, **properties: str) -> None:
@@ -66,7 +67,7 @@ class CachingSqlCatalog(SqlCatalog):
             raise NoSuchTableError(f"Table does not exist: {'.'.join(name)}")
         known = self._known.get(name)
         if known is None or known[0] != location:
-            file = self._load_file_io({}, location).new_input(location)
+            file = load_file_io(self.properties, location).new_input(location)
             known = self._remember(name, location, FromInputFile.table_metadata(file))
         return _Table(name, known[1], location, known[2], self)
 
@@ -77,7 +78,11 @@ class CachingSqlCatalog(SqlCatalog):
         return response
 
     def _remember(self, name: Identifier, location: str, metadata: TableMetadata) -> Known:
-        known = (location, share(metadata), self._load_file_io(metadata.properties, location))
+        known = (
+            location,
+            share(metadata),
+            load_file_io({**self.properties, **metadata.properties}, location),
+        )
         self._known[name] = known
         return known
 
@@ -89,9 +94,7 @@ class CachingSqlCatalog(SqlCatalog):
         location: str | None = None,
         properties: Properties = EMPTY_DICT,
     ) -> View:
-        """See Catalog. The view is stored as Iceberg's Java library stores it; PyIceberg 0.12 cannot do
-        that.
-        """
+        """See Catalog."""
         named = Catalog.identifier_to_tuple(identifier)
         place = self._resolve_table_location(location, ".".join(named[:-1]), named[-1])
         columns = assign_fresh_schema_ids(self._convert_schema_if_needed(schema))
@@ -110,7 +113,7 @@ class CachingSqlCatalog(SqlCatalog):
             }
         )
         file = f"{place}/metadata/00000-{metadata.view_uuid}.metadata.json"
-        with self._load_file_io({}, file).new_output(file).create() as output:
+        with load_file_io(self.properties, file).new_output(file).create() as output:
             output.write(metadata.model_dump_json(by_alias=True, exclude_none=True).encode())
         row = dict(zip(_KEY, (self.name, ".".join(named[:-1]), named[-1]), strict=True))
         with self.engine.begin() as connection:
@@ -126,7 +129,7 @@ class CachingSqlCatalog(SqlCatalog):
             location = connection.execute(location_query).scalar()
         if location is None:
             raise NoSuchViewError(f"View does not exist: {identifier}")
-        with self._load_file_io({}, location).new_input(location).open() as file:
+        with load_file_io(self.properties, location).new_input(location).open() as file:
             content = file.read()
         # Iceberg's Java library compresses it
         text = gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from fencepost import lake
-from fencepost.lake import Below, Where
+from fencepost.conditions import Where, Within
 from fencepost.tables import CHAPTERS, JUDGED
 from fencepost.unchanged import code
 
@@ -85,7 +85,9 @@ class Chapters:
         last: dict[str, int] = {}
         for cluster, chapter in self.standing:
             last[cluster] = max(chapter, last.get(cluster, chapter))
-        return [{"cluster": cluster, "chapter": Below(each + 1)} for cluster, each in sorted(last.items())]
+        return [
+            {"cluster": cluster, "chapter": Within(below=each + 1)} for cluster, each in sorted(last.items())
+        ]
 
     @property
     def places(self) -> pa.Table:

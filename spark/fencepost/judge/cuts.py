@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fencepost.definitions import Query
-from fencepost.reading.quoting import literal, quoted
+from fencepost.quoting import literal, quoted
 from tlasql.plan.reach import ALL
 
 if TYPE_CHECKING:

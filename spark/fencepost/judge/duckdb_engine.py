@@ -15,15 +15,15 @@ import duckdb
 import pyarrow as pa
 
 from fencepost import lake
+from fencepost.conditions import Where
+from fencepost.conditions.sql import in_duckdb
 from fencepost.definitions import Query, queries, tables_in
 from fencepost.iceberg.commits import is_chosen_whole
-from fencepost.judge.conditions import in_duckdb
 from fencepost.judge.cuts import Cut
 from fencepost.judge.engine import semi_join
-from fencepost.lake import Where
 from fencepost.protocols import tables
+from fencepost.quoting import quoted
 from fencepost.reading.parquet import from_files
-from fencepost.reading.quoting import quoted
 from fencepost.reading.spilling import BATCH, MEMORY_OF_TASK, spilling_to
 from fencepost.settings import Lake
 from fencepost.tables import CHAPTER, Table

@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from fencepost.conditions import Where
 from fencepost.definitions import Query
-from fencepost.lake import Where
 from fencepost.tables import Table
 
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from fencepost.conditions import Where
 from fencepost.judge.chapters import Chapter, Chapters, where
 from fencepost.judge.rules import keep_intervals, rule
-from fencepost.lake import Where
 from fencepost.tables import EPISODES, PIECES, UNKNOWN_REASONS, VERDICT_COVERAGE
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from fencepost.conditions import Where
 from fencepost.definitions import RESULT, Query, definitions
 from fencepost.judge.chapters import Chapters, where, whole_places
 from fencepost.judge.earlier_rows import with_earlier_rows
 from fencepost.judge.rules import keep_intervals, rule
-from fencepost.lake import Where
 from fencepost.settings import Settings
 from fencepost.tables import CHAPTER, DECISIONS, PIECES
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from fencepost.conditions import Condition, Within
 from fencepost.definitions import RESULT, Query
 from fencepost.judge.chapters import Chapters
-from fencepost.lake import AtLeast, Below, Condition
 from fencepost.tables import CHAPTER, Table
 
 if TYPE_CHECKING:
@@ -84,12 +84,12 @@ def keep(
     earlier: list[Condition] = [
         {
             "cluster": row["part_of"],
-            CHAPTER: Below(history.first[row["part_of"]]),
+            CHAPTER: Within(below=history.first[row["part_of"]]),
             "to_position": end,
         }
         for row in first
         if row["first"] is not None
-        for end in (AtLeast(row["first"] + 1), None)
+        for end in (Within(least=row["first"] + 1), None)
     ]
     names = {}
     for table, columns in read if earlier else ():

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from fencepost.conditions import Condition, Within
 from fencepost.judge.chapters import Chapters
-from fencepost.lake import AtLeast, Below, Condition
 from fencepost.tables import CHAPTER, Table
 
 if TYPE_CHECKING:
@@ -102,22 +102,22 @@ def _before(begun: Sequence[Mapping[str, Any]], history: Chapters) -> Iterator[C
     """
     for cluster, begins in _begins(history).items():
         of_cluster = [row for row in begun if row["cluster"] == cluster]
-        earlier: Condition = {"cluster": cluster, CHAPTER: Below(history.first[cluster])}
+        earlier: Condition = {"cluster": cluster, CHAPTER: Within(below=history.first[cluster])}
         if any(row["undated"] for row in of_cluster):
             yield earlier
         elif of_cluster:
-            yield {**earlier, "from_time": AtLeast(begins)}
+            yield {**earlier, "from_time": Within(least=begins)}
             times = sorted({row["from_time"] for row in of_cluster} - {None})
             size = max(_AT_ONCE, -(-len(times) // _CONDITIONS))
             for number in range(0, len(times), size):
                 yield {**earlier, "to_time": _one_of(times[number : number + size])}
 
 
-def _one_of(times: Sequence[datetime]) -> frozenset[datetime] | Below:
+def _one_of(times: Sequence[datetime]) -> frozenset[datetime] | Within:
     """A condition for these times, which are in order; if they are many, for all times between them."""
     if len(times) <= _AT_ONCE:
         return frozenset(times)
-    return Below(times[-1] + timedelta(microseconds=1), times[0])
+    return Within(least=times[0], below=times[-1] + timedelta(microseconds=1))
 
 
 def _begins(history: Chapters) -> dict[str, datetime]:

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from fencepost import lake
+from fencepost.conditions import Where
 from fencepost.definitions import Query
 from fencepost.engines.parts import pieces_of
 from fencepost.engines.tasks import Add, TaskEngine
 from fencepost.judge.cuts import Cut, cuts
 from fencepost.judge.duckdb_engine import DuckEngine, Task, read_rows
 from fencepost.judge.evaluation import Given, evaluate_here, give, replaced_decisions
-from fencepost.lake import Where
 from fencepost.protocols import tables
-from fencepost.reading.quoting import quoted
+from fencepost.quoting import quoted
 from fencepost.replay.garbage_collection import give_all_back
 from fencepost.tables import DECISIONS, PIECES, Table
 from fencepost.tables.table import ARROW

@@ -3,7 +3,6 @@
 The tables are declared in :mod:`fencepost.tables`; rows are Arrow tables.
 """
 
-from fencepost.lake.conditions import AtLeast, Below, Condition, Where
 from fencepost.lake.frozen import frozen, without_history
 from fencepost.lake.partitions import partitions
 from fencepost.lake.reading import Files, added, batches, by_file, files, planned, scan, scan_at
@@ -24,12 +23,8 @@ from fencepost.lake.writing import (
 
 __all__ = [
     "ROW_GROUP",
-    "AtLeast",
-    "Below",
-    "Condition",
     "Extent",
     "Files",
-    "Where",
     "added",
     "aligned",
     "append",

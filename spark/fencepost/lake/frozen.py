@@ -48,7 +48,7 @@ def _current(metadata: TableMetadata) -> TableMetadata:
 
 
 def without_history(metadata: TableMetadata) -> TableMetadata:
-    """Metadata that is enough to write files: the history grows with every commit."""
+    """Metadata that is enough to read and write files: the history grows with every commit."""
     return metadata.model_copy(
         update={
             "snapshots": [],

@@ -4,18 +4,20 @@ writing some thousand rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pyiceberg.catalog import Catalog
 from pyiceberg.conversions import from_bytes
 from pyiceberg.manifest import DataFile, ManifestContent, ManifestFile
 from pyiceberg.transforms import IdentityTransform
+from pyiceberg.typedef import Record
 from pyiceberg.types import IntegerType, LongType, PrimitiveType, StringType
 
+from fencepost.conditions import Bound, Where, written
 from fencepost.iceberg.listing import Listing
-from fencepost.lake.conditions import AtLeast, Below, Where
 from fencepost.lake.reading import scan
 from fencepost.tables import Table
 
@@ -31,23 +33,6 @@ class _Field:
 
     at: int
     type: PrimitiveType
-
-    def may_be(self, manifest: ManifestFile, wanted: Any) -> bool:
-        """Whether a partition in the manifest may have a value that meets a condition."""
-        if isinstance(wanted, frozenset):
-            return any(self.may_be(manifest, each) for each in wanted)
-        summary = (manifest.partitions or [])[self.at]
-        if wanted is None:
-            return bool(summary.contains_null)
-        if summary.lower_bound is None or summary.upper_bound is None:
-            return False
-        least: Any = from_bytes(self.type, summary.lower_bound)
-        most: Any = from_bytes(self.type, summary.upper_bound)
-        if isinstance(wanted, AtLeast):
-            return bool(most >= wanted.value)
-        if isinstance(wanted, Below):
-            return bool(least < wanted.value and (wanted.least is None or most >= wanted.least))
-        return bool(least <= wanted <= most)
 
 
 def files_of_partitions(listing: Listing, where: Where | None) -> list[DataFile] | None:
@@ -94,25 +79,58 @@ def _files(
 ) -> Iterator[DataFile]:
     for manifest in listing.manifests:
         of_spec = fields[manifest.partition_spec_id]
-        may_meet = [
-            each
-            for each in conditions
-            if all(of_spec[name].may_be(manifest, wanted) for name, wanted in each.items())
-        ]
+        summaries = _Bounds(partial(_of_manifest, of_spec, manifest))
+        may_meet = [each for each in conditions if written([each], summaries)]
         for entry in listing.entries(manifest) if may_meet else ():
-            partition = entry.data_file.partition
-            if any(
-                all(_is(partition[of_spec[name].at], wanted) for name, wanted in each.items())
-                for each in may_meet
-            ):
+            if written(may_meet, _Bounds(partial(_of_partition, of_spec, entry.data_file.partition))):
                 yield entry.data_file
 
 
-def _is(value: Any, wanted: Any) -> bool:
-    if isinstance(wanted, frozenset):
-        return value in wanted
-    if isinstance(wanted, AtLeast):
-        return value is not None and value >= wanted.value
-    if isinstance(wanted, Below):
-        return value is not None and value < wanted.value and (wanted.least is None or value >= wanted.least)
-    return bool(value == wanted)
+@dataclass(frozen=True)
+class _Bounds:
+    """Whether values between bounds may meet a condition; a value lies between itself and itself.
+
+    ``of``: returns, for a column, the least and the greatest value, both None without a value, and whether
+    any is null.
+    """
+
+    of: Callable[[str], tuple[Any, Any, bool]]
+
+    def is_null(self, column: str) -> bool:
+        return self.of(column)[2]
+
+    def equals(self, column: str, value: Any) -> bool:
+        return self.is_in(column, frozenset({value}))
+
+    def is_in(self, column: str, values: frozenset[Any]) -> bool:
+        least, most, _ = self.of(column)
+        return least is not None and any(least <= each <= most for each in values)
+
+    def at_least(self, column: str, value: Bound) -> bool:
+        most = self.of(column)[1]
+        return most is not None and bool(most >= value)
+
+    def below(self, column: str, value: Bound) -> bool:
+        least = self.of(column)[0]
+        return least is not None and bool(least < value)
+
+    def all_of(self, parts: Iterable[bool]) -> bool:
+        return all(parts)
+
+    def any_of(self, parts: Iterable[bool]) -> bool:
+        return any(parts)
+
+
+def _of_manifest(fields: Mapping[str, _Field], manifest: ManifestFile, column: str) -> tuple[Any, Any, bool]:
+    field = fields[column]
+    summary = (manifest.partitions or [])[field.at]
+    has_null = bool(summary.contains_null)
+    if summary.lower_bound is None or summary.upper_bound is None:
+        return None, None, has_null
+    least: Any = from_bytes(field.type, summary.lower_bound)
+    return least, from_bytes(field.type, summary.upper_bound), has_null
+
+
+def _of_partition(fields: Mapping[str, _Field], partition: Record, column: str) -> tuple[Any, Any, bool]:
+    value = partition[fields[column].at]
+    return value, value, value is None

@@ -11,8 +11,10 @@ from pyiceberg.io.pyarrow import ArrowScan
 from pyiceberg.table import FileScanTask
 from pyiceberg.table import Table as IcebergTable
 
+from fencepost.conditions import Where
+from fencepost.conditions.iceberg import expression
 from fencepost.iceberg import commits
-from fencepost.lake.conditions import Where, expression
+from fencepost.lake.frozen import without_history
 from fencepost.tables import Table
 
 __all__ = ["Files", "added", "batches", "by_file", "files", "planned", "scan", "scan_at"]
@@ -114,6 +116,7 @@ def _files(
         return Files(schema, 0, snapshot)
     condition = expression(where)
     projection = present.scan(condition, selected_fields=tuple(schema.names)).projection()
-    arrow_scan = ArrowScan(present.metadata, present.io, projection, condition)
+    # the scan is sent to tasks, and the history grows with every commit
+    arrow_scan = ArrowScan(without_history(present.metadata), present.io, projection, condition)
     size = sum(task.file.file_size_in_bytes for task in tasks)
     return Files(schema, size, snapshot, arrow_scan, tasks)

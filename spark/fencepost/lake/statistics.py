@@ -16,7 +16,8 @@ from pyiceberg.io.pyarrow import ArrowScan
 from pyiceberg.manifest import DataFile
 from pyiceberg.types import LongType, PrimitiveType, StringType
 
-from fencepost.lake.conditions import Where, expression
+from fencepost.conditions import Where
+from fencepost.conditions.iceberg import expression
 from fencepost.lake.reading import scan
 from fencepost.tables import Table
 

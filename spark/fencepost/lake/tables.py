@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 
 from pyiceberg.catalog import Catalog
@@ -24,7 +25,6 @@ from pyiceberg.types import (
 )
 
 from fencepost.iceberg.catalog import open_catalog
-from fencepost.protocols import tables
 from fencepost.settings import Lake
 from fencepost.tables import CHAPTER, SCHEMAS, VERDICTS, Table
 
@@ -58,8 +58,8 @@ _TYPES: dict[str, IcebergType] = {
 }
 
 
-def ensure(lake: Lake) -> Catalog:
-    """Open the catalog, and make it have every schema and every table with the declared columns.
+def ensure(lake: Lake, tables: Iterable[Table]) -> Catalog:
+    """Open the catalog, and make it have every schema and these tables with the declared columns.
 
     Rows that are written from now on are partitioned as the table is declared; earlier rows stay as they are.
     """
@@ -69,7 +69,7 @@ def ensure(lake: Lake) -> Catalog:
     for schema in SCHEMAS:
         catalog.create_namespace_if_not_exists(schema)
     present = {".".join(each) for schema in SCHEMAS for each in catalog.list_tables(schema)}
-    for table in tables():
+    for table in tables:
         if table.name not in present:
             _create(catalog, table)
         else:

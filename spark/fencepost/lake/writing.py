@@ -8,9 +8,10 @@ import pyarrow as pa
 from pyiceberg.catalog import Catalog
 from pyiceberg.manifest import DataFile
 
+from fencepost.conditions import Where
+from fencepost.conditions.iceberg import expression
 from fencepost.iceberg import commits
 from fencepost.iceberg.listing import Listing
-from fencepost.lake.conditions import Where, expression
 from fencepost.lake.partitions import files_of_partitions
 from fencepost.tables import CHAPTER, Table
 

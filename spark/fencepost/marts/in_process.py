@@ -18,13 +18,13 @@ from pyiceberg.catalog import Catalog
 
 from fencepost import lake, views
 from fencepost.changed import Since
-from fencepost.lake import AtLeast, Where
+from fencepost.conditions import since_chapters
+from fencepost.conditions.sql import in_duckdb, in_spark
 from fencepost.marts.compiled import Node, Project, rows_built
-from fencepost.marts.project import condition
 from fencepost.marts.result import MartsResult, failure, faults
+from fencepost.protocols import functions
 from fencepost.reading import rows as as_rows
 from fencepost.reading.iceberg import IcebergReader
-from fencepost.reading.quoting import literal
 from fencepost.reading.tables import View
 from fencepost.settings import Settings
 from fencepost.stale import Inputs, Model, Plan
@@ -41,7 +41,7 @@ def build_in_process(
     nodes = project.chosen(plan.build)
     with (
         tempfile.TemporaryDirectory(prefix="marts-", dir=settings.lake.folder) as scratch,
-        IcebergReader(settings.lake, Path(scratch)) as reader,
+        IcebergReader(settings.lake, functions(), Path(scratch)) as reader,
     ):
         builder = _Builder(catalog, inputs, reader, plan.since)
         # models that are built may read views that stay as they are
@@ -109,17 +109,17 @@ class _Builder:
 
     def _with_conditions(self, node: Node) -> Node:
         """The node with the conditions of the rows to build in place of the texts that stand for them."""
-        in_spark, in_duckdb, words = node.sql, node.duckdb, set[str]()
+        sql, duckdb, words = node.sql, node.duckdb, set[str]()
         for name in node.depends_on | {node.name}:
             since = self._since.get(name)
-            in_spark = in_spark.replace(rows_built(name), condition(since) if since else "true")
-            if in_duckdb is not None:
-                text = condition(since, literal) if since else "true"
-                in_duckdb = replace(in_duckdb, sql=in_duckdb.sql.replace(rows_built(name), text))
+            sql = sql.replace(rows_built(name), in_spark(since_chapters(since)) if since else "true")
+            if duckdb is not None:
+                text = in_duckdb(since_chapters(since)) if since else "true"
+                duckdb = replace(duckdb, sql=duckdb.sql.replace(rows_built(name), text))
             words |= {"cluster", CHAPTER} if since else set()
-        if in_duckdb is not None and in_duckdb.words is not None:
-            in_duckdb = replace(in_duckdb, words=in_duckdb.words | words)
-        return replace(node, sql=in_spark, duckdb=in_duckdb)
+        if duckdb is not None and duckdb.words is not None:
+            duckdb = replace(duckdb, words=duckdb.words | words)
+        return replace(node, sql=sql, duckdb=duckdb)
 
     def _build_table(self, node: Node, model: Model, reader: IcebergReader) -> None:
         columns, rows = reader.pieces(node.sql)
@@ -128,7 +128,9 @@ class _Builder:
             self._fail(node, f"its contract has {_columns(contract)}, its query gives {_columns(columns)}")
             return
         self._inputs.fit(model)
-        lake.replace_by_pieces(self._catalog, model.table, rows, _where(self._since.get(model.name)))
+        since = self._since.get(model.name)
+        where = since_chapters(since) if since else None
+        lake.replace_by_pieces(self._catalog, model.table, rows, where)
         self._reader.update(model.relation, self._catalog.load_table(model.relation))
         self.built.append(model.name)
 
@@ -155,15 +157,6 @@ class _Builder:
     def _fail(self, node: Node, why: str) -> None:
         self.failed[node.name] = why
         self._broken.add(node.name)
-
-
-def _where(since: Since | None) -> Where | None:
-    """The condition of the rows that are replaced: the chapters from which on a model is built; None for
-    all.
-    """
-    if not since:
-        return None
-    return [{"cluster": cluster, CHAPTER: AtLeast(begin)} for cluster, begin in since.items()]
 
 
 def _columns(schema: pa.Schema) -> str:

@@ -14,7 +14,9 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from fencepost.marts.project import NOT_IN_A_BUILD, condition, invoke, log_folder, parse
+from fencepost.conditions import since_chapters
+from fencepost.conditions.sql import in_spark
+from fencepost.marts.project import NOT_IN_A_BUILD, invoke, log_folder, parse
 from fencepost.marts.result import MartsError, MartsResult, failure, faults
 from fencepost.settings import Settings
 from fencepost.stale import Plan
@@ -24,7 +26,7 @@ _FAILED = ("error", "fail", "runtime error")
 
 def build_by_spark(spark: SparkSession, settings: Settings, plan: Plan) -> MartsResult:
     """Build and test the models of the plan. Raises MartsError."""
-    since = {name: condition(each) for name, each in plan.since.items()}
+    since = {name: in_spark(since_chapters(each)) for name, each in plan.since.items()}
     arguments = ["build", "--select", *plan.build, *NOT_IN_A_BUILD]
     return run_dbt(spark, settings, arguments, parse(settings), since)
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from fencepost.changed import Since
 from fencepost.definitions import definitions
 from fencepost.jars import prepared, spark_jars
 from fencepost.marts.result import MartsError
@@ -21,7 +20,6 @@ from fencepost.protocols import protocols
 from fencepost.reasons import REASONS
 from fencepost.report.wording import first_paragraph
 from fencepost.settings import Settings
-from fencepost.tables import CHAPTER
 
 PARSED = "partial_parse.msgpack"
 """dbt's name for the file with the parsed project: with it dbt parses only files that have changed."""
@@ -100,17 +98,6 @@ def fencing_protocols(models: Path) -> list[str]:
     """The protocols that have a model of fencings, which is named after its protocol."""
     names = (each.parent.name for each in models.glob("*/int_*_fencings.sql"))
     return sorted(name for name in names if (models / name / f"int_{name}_fencings.sql").is_file())
-
-
-def spark_literal(text: str) -> str:
-    """A text in Spark's SQL."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
-def condition(since: Since, literal: Callable[[str], str] = spark_literal) -> str:
-    """The rows from the first changed chapters on, in the SQL whose texts ``literal`` writes."""
-    conditions = [f"cluster = {literal(name)} and {CHAPTER} >= {begin}" for name, begin in since.items()]
-    return f"({' or '.join(conditions)})"
 
 
 def log_folder(settings: Settings) -> str:

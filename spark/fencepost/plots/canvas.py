@@ -6,18 +6,21 @@ Names from outside are shown as plain text: nothing in them is read as mathemati
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import matplotlib as mpl
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from fencepost.plots.layout import Kind, Run
+from fencepost.plots.layout import Kind, Lane, Run
+
+T = TypeVar("T")
 
 # Above this many marks a vector file holds them as one image.
 MOST_VECTORS = 4_000
@@ -72,18 +75,48 @@ def sheet(top: float, bottom: float, limits: tuple[float, float], lane: float) -
     return figure, axes, height
 
 
+def lane_height(lanes: int) -> float:
+    """The height of a lane in inches, of so many."""
+    return 0.62 if lanes <= 16 else 0.45
+
+
+def lines(axes: Axes, segments: Sequence[Any], **look: Any) -> None:
+    """Lines, each a sequence of points."""
+    axes.add_collection(LineCollection(segments, **look), autolim=False)
+
+
+def areas(axes: Axes, outlines: Sequence[Any], **look: Any) -> None:
+    """Areas, each by the points of its outline."""
+    axes.add_collection(PolyCollection(outlines, **look), autolim=False)
+
+
+def stripes(axes: Axes, bases: Iterable[float]) -> None:
+    """A light ground for the lanes that begin there."""
+    for base in bases:
+        axes.axhspan(base, base + 1, color="#F7F8F9", zorder=0, linewidth=0)
+
+
+def last_of_close(axes: Axes, each: Sequence[tuple[float, T]], room: float) -> Iterator[tuple[float, T]]:
+    """What begins at these times, the last first: of what is closer together than ``room``, a part of the
+    picture's width, only the last. What began before the picture begins with it.
+    """
+    low, high = axes.get_xlim()
+    free = high
+    for start, what in reversed(each):
+        at = max(start, low)
+        if at <= free:
+            yield at, what
+            free = at - (high - low) * room
+
+
 def numbers(axes: Axes, each: Sequence[Run], scale: Callable[[float], Any], base: float) -> None:
     """The epoch beside each step if there is room; of steps close together only the last has its number."""
-    low, high = axes.get_xlim()
-    room = (high - low) * 0.022
-    free = high
-    for run in reversed(each):
-        at = max(run.start, low)
-        if run.value is None or run.end <= low or at > free:
-            continue
+    low, _ = axes.get_xlim()
+    known = [(run.start, run.value) for run in each if run.value is not None and run.end > low]
+    for at, value in last_of_close(axes, known, 0.022):
         axes.annotate(
-            f"{run.value:.0f}",
-            (at, base + float(scale(run.value))),
+            f"{value:.0f}",
+            (at, base + float(scale(value))),
             xytext=(2.5, 1.8),
             textcoords="offset points",
             fontsize=6.5,
@@ -91,13 +124,27 @@ def numbers(axes: Axes, each: Sequence[Run], scale: Callable[[float], Any], base
             zorder=2.5,
             gid="number",
         )
-        free = at - room
 
 
-def labels(axes: Axes, names: Sequence[tuple[str, str]], heights: Sequence[float]) -> None:
+def note(axes: Axes, text: str, at: tuple[float, float], gid: str) -> None:
+    """A few words below a point at the top."""
+    axes.annotate(
+        text,
+        at,
+        xytext=(3, -9),
+        textcoords="offset points",
+        fontsize=7.5,
+        color=INK,
+        zorder=2.5,
+        parse_math=False,
+        gid=gid,
+    )
+
+
+def labels(axes: Axes, lanes: Sequence[Lane], heights: Sequence[float]) -> None:
     """Name and detail of each lane, left of it: gids ``lane:<number>`` and ``detail:<number>``."""
-    for number, ((name, detail), base) in enumerate(zip(names, heights, strict=True)):
-        for text, height, size, colour in ((name, 0.56, 9, INK), (detail, 0.2, 7.5, GREY)):
+    for number, (lane, base) in enumerate(zip(lanes, heights, strict=True)):
+        for text, height, size, colour in ((lane.name, 0.56, 9, INK), (lane.detail, 0.2, 7.5, GREY)):
             axes.text(
                 -0.012,
                 height + base,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -29,11 +29,20 @@ class Kind:
     size: float
 
 
+L = TypeVar("L", bound="Lane")
 _LOW, _HIGH = 0.16, 0.74
 _HALF_SECOND = 0.5 / 86_400
 
 
 LEFT_TO_RIGHT = "\u200e"
+
+
+@dataclass(frozen=True)
+class Lane:
+    """A lane of a picture: its name, and more about it in smaller letters."""
+
+    name: str
+    detail: str
 
 
 @dataclass(frozen=True)
@@ -81,6 +90,22 @@ def extent(
 def days(times: pd.Series) -> np.ndarray:
     """Times as Matplotlib's days; missing times must have been dropped."""
     return np.asarray(times.to_numpy(dtype="datetime64[us]").astype("int64") / 86_400e6)
+
+
+def kept(lanes: Sequence[L], most: int, rank: Callable[[L], Any]) -> list[L]:
+    """As many lanes as fit, those with the lowest ranks; their order stays."""
+    chosen = sorted(range(len(lanes)), key=lambda number: rank(lanes[number]))[:most]
+    return [lanes[number] for number in sorted(chosen)]
+
+
+def ends(starts: np.ndarray, ended: pd.Series, end: float) -> np.ndarray:
+    """When what began at these times ended; what has not lasts until the end of the picture."""
+    return np.where(ended.isna(), np.maximum(end, starts), days(ended))
+
+
+def word(column: pd.Series) -> pd.Series:
+    """The values of a column; a missing one is unknown."""
+    return column.astype(object).where(column.notna(), "unknown")
 
 
 def counted(number: int, word: str) -> str:

@@ -12,11 +12,16 @@ import json
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
-from pkgutil import extend_path, iter_modules
+from pkgutil import extend_path
+from typing import TYPE_CHECKING
 
 from fencepost.formats.request_log import Keep, Wanted
-from fencepost.protocols.base import Protocol, SqlFunction
+from fencepost.protocol_folders import protocol_folders
+from fencepost.protocols.base import Protocol
 from fencepost.tables import BRONZE, OF_REBUILDS, OF_VERDICTS, VERDICTS, Table
+
+if TYPE_CHECKING:
+    from fencepost.reading import SqlFunction
 
 __all__ = ["Protocol", "captured", "functions", "protocols", "requests", "schemas_json", "tables"]
 
@@ -26,8 +31,7 @@ __path__ = extend_path(__path__, __name__)
 @cache
 def protocols() -> tuple[Protocol, ...]:
     """Every protocol, by name."""
-    names = sorted(module.name for module in iter_modules(__path__) if module.ispkg)
-    return tuple(import_module(f"{__name__}.{name}.protocol").PROTOCOL for name in names)
+    return tuple(import_module(f"{__name__}.{name}.protocol").PROTOCOL for name in protocol_folders())
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from fencepost.formats.request_log import Keep
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from fencepost.capture.kinds import Kind
     from fencepost.engines import Rows
-    from fencepost.reading import Reader
+    from fencepost.reading import Reader, SqlFunction
     from fencepost.replay.evidence import Evidence
 
 Verdict = Mapping[str, Any]
@@ -53,20 +53,6 @@ class Plot:
 
 
 @dataclass(frozen=True)
-class SqlFunction:
-    """A function that queries of the lake may call, in DuckDB and in Spark.
-
-    ``call`` takes a value for each of ``parameters`` and returns one of ``returns`` (Spark's types: int,
-    binary); a ValueError ends the query with its message. If an argument is null, so is the result.
-    """
-
-    name: str
-    call: Callable[..., Any]
-    parameters: tuple[str, ...]
-    returns: str
-
-
-@dataclass(frozen=True)
 class Command:
     """A command of ``fencepost`` that reads the lake.
 
@@ -79,6 +65,16 @@ class Command:
     words: str
     options: Callable[[ArgumentParser], None]
     run: Callable[[Reader, Namespace], tuple[pa.Table, bool]]
+
+
+@dataclass(frozen=True)
+class Later:
+    """The function ``module:name``. Its module is imported when it is called: a command calls few of them."""
+
+    name: str
+
+    def __call__(self, *arguments: Any) -> Any:
+        return resolve_name(self.name)(*arguments)
 
 
 class UsageError(Exception):
@@ -107,26 +103,24 @@ def no_report(_: Reader) -> Callable[[str], list[str]]:
 
 @dataclass(frozen=True)
 class Protocol:
-    """One protocol. Its functions import what they need when they are called, since a command calls few of
-    them.
+    """One protocol. Its functions are imported when they are called (:class:`Later`).
 
-    ``name`` is the name of its folders, ``package`` its folder of code. ``rebuild`` returns the rows of
-    ``tables`` (silver) by table name, and those of ``handed_down``, which the next chapter's rebuild gets as
-    ``Evidence.before``. ``requests``: which lines of the request logs are kept, by Kafka's name of the API.
-    ``kinds``: the kinds of evidence that only this protocol reads, into the tables ``bronze``. ``rests_on``:
-    the evidence that its verdicts rest on beside its own kinds, as kinds of logs in text and as topics whose
-    segments it reads; None for all that protocols share. While some of it is missing, no definition of the
-    protocol counts as holding. ``unlogged``: tables of silver with a row for each change that a request made
-    and of which the request log has no line, although it has earlier and later ones; they show that lines are
-    missing, which concerns all protocols that rest on request logs. ``clocks``: tables of silver that say by
-    how much request logs have another clock than records (``tables.clocks``). ``report`` reads the marts once
-    and returns a function for the lines about one cluster. ``explain`` returns explanations of verdicts by
-    their ids, ``names`` the names of topic ids. ``shown``: the columns of evidence that a sentence about a
-    finding contains, in this order.
+    ``name`` is the name of its folders. ``rebuild`` returns the rows of ``tables`` (silver) by table name,
+    and those of ``handed_down``, which the next chapter's rebuild gets as ``Evidence.before``. ``requests``:
+    which lines of the request logs are kept, by Kafka's name of the API. ``kinds``: the kinds of evidence
+    that only this protocol reads, into the tables ``bronze``. ``rests_on``: the evidence that its verdicts
+    rest on beside its own kinds, as kinds of logs in text and as topics whose segments it reads; None for all
+    that protocols share. While some of it is missing, no definition of the protocol counts as holding.
+    ``unlogged``: tables of silver with a row for each change that a request made and of which the request log
+    has no line, although it has earlier and later ones; they show that lines are missing, which concerns all
+    protocols that rest on request logs. ``clocks``: tables of silver that say by how much request logs have
+    another clock than records (``tables.clocks``). ``report`` reads the marts once and returns a function for
+    the lines about one cluster. ``explain`` returns explanations of verdicts by their ids, ``names`` the
+    names of topic ids. ``shown``: the columns of evidence that a sentence about a finding contains, in this
+    order.
     """
 
     name: str
-    package: Path
     tables: tuple[Table, ...]
     rebuild: Callable[[Evidence], Mapping[str, Rows]]
     handed_down: tuple[Table, ...] = ()
@@ -143,8 +137,3 @@ class Protocol:
     plots: tuple[Plot, ...] = ()
     functions: tuple[SqlFunction, ...] = ()
     commands: tuple[Command, ...] = ()
-
-    @property
-    def compiled(self) -> Path:
-        """The folder with the files that ``tlasql compile`` generates from its specification."""
-        return self.package / "compiled"

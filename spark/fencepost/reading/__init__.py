@@ -1,4 +1,4 @@
-"""Reads the lake: columns of rows chosen by equality, or a query in Spark's SQL. Results are Arrow tables.
+"""Reads the lake: columns of rows that meet a condition, or a query in Spark's SQL. Results are Arrow tables.
 
 No JVM is needed: PyIceberg finds the files of a table, DuckDB reads them (:mod:`fencepost.reading.iceberg`).
 A catalog that PyIceberg does not know is read by Spark (:mod:`fencepost.reading.spark`). Nothing is created
@@ -8,25 +8,15 @@ or changed, and nothing heavy is imported before it is needed.
 from __future__ import annotations
 
 import datetime as dt
-import logging
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from fencepost.settings import Lake, Settings
+from fencepost.conditions import Condition
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import SparkSession
 
-    from fencepost.reading.iceberg import IcebergReader
-
-_log = logging.getLogger(__name__)
-
-Value = str | int | None
-Wanted = Value | Sequence[str] | Sequence[int]
-Where = Mapping[str, Wanted]
-"""A condition: columns and what they equal, which is null, a value, or one of several values."""
 ENGINES = ("duckdb", "spark")
 
 
@@ -47,7 +37,7 @@ class Reader(Protocol):
     def has(self, table: str) -> bool:
         """Whether this table or view exists."""
 
-    def scan(self, table: str, columns: Sequence[str] = (), where: Where | None = None) -> pa.Table:
+    def scan(self, table: str, columns: Sequence[str] = (), where: Condition | None = None) -> pa.Table:
         """``columns`` (all by default) of the rows for which ``where`` holds.
 
         Raises LakeError.
@@ -60,59 +50,18 @@ class Reader(Protocol):
         """The rows of a query in DuckDB's SQL. Raises LakeError, also if Spark reads this lake."""
 
 
-@contextmanager
-def open_lake(settings: Settings, engine: str | None = None) -> Iterator[Reader]:
-    """A reader of the configured lake; ``engine`` asks for one of ENGINES. Raises LakeError.
+@dataclass(frozen=True)
+class SqlFunction:
+    """A function that queries of the lake may call, in DuckDB and in Spark.
 
-    A Spark session is started only if Spark is needed. It is stopped afterwards, unless it was open before.
+    ``call`` takes a value for each of ``parameters`` and returns one of ``returns`` (Spark's types: int,
+    binary); a ValueError ends the query with its message. If an argument is null, so is the result.
     """
-    reader = None if engine == "spark" else _iceberg_reader(settings.lake, insist=engine == "duckdb")
-    if reader is not None:
-        with reader:
-            yield reader
-    else:
-        from fencepost.reading.spark import session_reader
 
-        with session_reader(settings) as through_spark:
-            yield through_spark
-
-
-def reads_without_spark(lake: Lake) -> bool:
-    """Whether PyIceberg can open a catalog of this kind."""
-    from fencepost.iceberg.catalog import CatalogError, catalog_properties
-
-    try:
-        catalog_properties(lake)
-    except CatalogError:
-        return False
-    return True
-
-
-def _iceberg_reader(lake: Lake, *, insist: bool) -> IcebergReader | None:
-    """A reader that needs no Spark, or None if Spark must read this lake. With ``insist`` that is
-    an error.
-    """
-    from fencepost.iceberg.catalog import MissingPackageError
-    from fencepost.reading.iceberg import IcebergReader
-
-    if not insist and not reads_without_spark(lake):
-        return None
-    try:
-        return IcebergReader(lake)
-    except MissingPackageError as error:
-        if insist:
-            raise
-        _log.warning("%s Spark reads the lake instead.", error)
-        return None
-
-
-def over(source: Reader | SparkSession) -> Reader:
-    """``source`` itself if it is a reader, or else a reader on this open session of Spark."""
-    if type(source).__module__.startswith("pyspark."):
-        from fencepost.reading.spark import SparkReader
-
-        return SparkReader(source)  # type: ignore[arg-type]
-    return source  # type: ignore[return-value]
+    name: str
+    call: Callable[..., Any]
+    parameters: tuple[str, ...]
+    returns: str
 
 
 def rows(table: pa.Table) -> list[dict[str, Any]]:

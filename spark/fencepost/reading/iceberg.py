@@ -6,7 +6,6 @@ import difflib
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import reduce
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -14,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
+from fencepost.conditions import Condition, Where, since_chapters
+from fencepost.conditions.sql import in_duckdb
 from fencepost.iceberg.catalog import NAME
-from fencepost.protocols import functions
-from fencepost.reading import LakeError, QueryError, Wanted, Where
+from fencepost.quoting import quoted, table_name
+from fencepost.reading import LakeError, QueryError, SqlFunction
 from fencepost.reading.local_io import LocalFileIO
 from fencepost.reading.parquet import from_files
-from fencepost.reading.quoting import quoted, table_name
 from fencepost.reading.spilling import BATCH, spilling_to
 from fencepost.reading.tables import View, in_words, tables_of
 from fencepost.settings import Lake
@@ -46,14 +46,19 @@ class IcebergReader:
     engine = "duckdb"
 
     def __init__(
-        self, lake: Lake, scratch: Path | None = None, files_condition: BooleanExpression | None = None
+        self,
+        lake: Lake,
+        functions: Sequence[SqlFunction],
+        scratch: Path | None = None,
+        files_of: Where | None = None,
     ) -> None:
-        """``scratch``: a folder to which queries spill rows that exceed a limit of memory; without it there
-        is no limit. ``files_condition``: in tables with chapters, files where it cannot hold are not opened.
+        """``functions``: those that queries may call. ``scratch``: a folder to which queries spill rows that
+        exceed a limit of memory; without it there is no limit. ``files_of``: in tables with chapters, files
+        without such rows are not opened.
         """
-        self._lake = lake
+        self._lake, self._functions = lake, functions
         self._scratch = scratch
-        self._files_condition = files_condition
+        self._files_of = files_of
         self._of_chapters: dict[tuple[tuple[str, int], ...], IcebergReader] = {}
         self._catalog = tables_of(lake)
         self._tables: dict[str, Table | View | None] = {}
@@ -68,7 +73,7 @@ class IcebergReader:
         # a query may name the catalog, as Spark's may
         self._run(f"ATTACH ':memory:' AS {NAME}")
         self._run(f"USE {NAME}")
-        for each in functions():
+        for each in functions:
             types: list[Any] = [_DUCKDB_TYPES[kind] for kind in each.parameters]
             self._connection.create_function(each.name, each.call, types, _DUCKDB_TYPES[each.returns])
 
@@ -88,17 +93,7 @@ class IcebergReader:
         """
         key = tuple(sorted(since.items()))
         if key not in self._of_chapters:
-            from pyiceberg import expressions
-
-            any_expressions: Any = expressions
-            begun = (
-                any_expressions.And(
-                    any_expressions.EqualTo("cluster", cluster),
-                    any_expressions.GreaterThanOrEqual(CHAPTER, begin),
-                )
-                for cluster, begin in key
-            )
-            reader = IcebergReader(self._lake, self._scratch, reduce(any_expressions.Or, begun))
+            reader = IcebergReader(self._lake, self._functions, self._scratch, since_chapters(since))
             reader._catalog, reader._tables = self._catalog, self._tables
             reader._translations = self._translations
             self._of_chapters[key] = reader
@@ -108,7 +103,7 @@ class IcebergReader:
         """See Reader."""
         return self._find(table) is not None
 
-    def scan(self, table: str, columns: Sequence[str] = (), where: Where | None = None) -> pa.Table:
+    def scan(self, table: str, columns: Sequence[str] = (), where: Condition | None = None) -> pa.Table:
         """See Reader. Files whose statistics exclude ``where`` are not opened, and other columns are not
         read.
         """
@@ -119,10 +114,10 @@ class IcebergReader:
             self._attach(table, None)
             source = f"SELECT * FROM {table_name(table)}"
         else:
-            source = self._rows(table, table_or_view, _columns_of(columns, where), _condition(where))
+            source = self._rows(table, table_or_view, _columns_of(columns, where), [where] if where else None)
         rows = self._relation(source)
-        for name, value in (where or {}).items():
-            rows = rows.filter(_equal(name, value))
+        if where:
+            rows = rows.filter(in_duckdb([where]))
         if columns:
             rows = rows.select(*map(duckdb.ColumnExpression, columns))
         return _arrow(rows)
@@ -251,21 +246,22 @@ class IcebergReader:
         except duckdb.IOException as error:
             raise LakeError(in_words(self._lake.catalog, error)) from error
 
-    def _rows(
-        self, name: str, table: Table, columns: Sequence[str], condition: BooleanExpression | None
-    ) -> str:
-        """A query for the rows of a table, except files where ``condition`` cannot hold."""
-        if self._files_condition and CHAPTER in (each.name for each in table.spec().fields):
-            condition = self._files_condition
+    def _rows(self, name: str, table: Table, columns: Sequence[str], where: Where | None) -> str:
+        """A query for the rows of a table, except files that have no row that ``where`` chooses."""
+        from fencepost.conditions.iceberg import expression
+
+        if self._files_of and CHAPTER in (each.name for each in table.spec().fields):
+            where = self._files_of
         try:
-            tasks = list((table.scan(condition) if condition else table.scan()).plan_files())
+            condition = expression(where)
+            tasks = list(table.scan(condition).plan_files())
             return from_files(table, tasks) or self._from_arrow(table, columns, condition)
         except FileNotFoundError as error:
             raise LakeError(in_words(self._lake.catalog, error)) from error
         except (ValueError, NotImplementedError) as error:
             raise LakeError(f"{name} cannot be read without Spark: {error}. {_IN_SPARK}") from error
 
-    def _from_arrow(self, table: Table, columns: Sequence[str], condition: BooleanExpression | None) -> str:
+    def _from_arrow(self, table: Table, columns: Sequence[str], condition: BooleanExpression) -> str:
         """A query for rows read by PyIceberg, for files that are not local or have deleted rows."""
         if any("list<struct<" in str(each.field_type) for each in table.schema().fields):
             raise NotImplementedError(
@@ -276,9 +272,7 @@ class IcebergReader:
 
             table.io = PyArrowFileIO()
         chosen = tuple(columns) or ("*",)
-        scan = (
-            table.scan(condition, selected_fields=chosen) if condition else table.scan(selected_fields=chosen)
-        )
+        scan = table.scan(condition, selected_fields=chosen)
         name = f"arrow {next(self._numbers)}"
         self._connection.register(name, scan.to_arrow())
         return f"SELECT * FROM {quoted(name)}"
@@ -308,40 +302,9 @@ def _described(sql: str) -> str | None:
     return translate.described(sql)
 
 
-def _columns_of(columns: Sequence[str], where: Where | None) -> Sequence[str]:
+def _columns_of(columns: Sequence[str], where: Condition | None) -> Sequence[str]:
     """The columns that must be read: ``columns`` and those of the condition."""
     return tuple(dict.fromkeys((*columns, *(where or {})))) if columns else ()
-
-
-def _condition(where: Where | None) -> BooleanExpression | None:
-    """The condition as PyIceberg's expression, with which it leaves out files; None without a condition."""
-    if not where:
-        return None
-    from pyiceberg import expressions
-
-    # mypy takes the fields of these classes for their parameters
-    any_expressions: Any = expressions
-    conditions = [
-        any_expressions.IsNull(name)
-        if value is None
-        else any_expressions.EqualTo(name, value)
-        if isinstance(value, str | int)
-        else any_expressions.In(name, set(value))
-        for name, value in where.items()
-    ]
-    condition: BooleanExpression = reduce(any_expressions.And, conditions)
-    return condition
-
-
-def _equal(name: str, value: Wanted) -> duckdb.Expression:
-    column = duckdb.ColumnExpression(name)
-    if value is None:
-        return column.isnull()
-    if isinstance(value, str | int):
-        return column == duckdb.ConstantExpression(value)
-    if not value:
-        return duckdb.ConstantExpression(False)
-    return column.isin(*map(duckdb.ConstantExpression, value))
 
 
 @contextmanager

@@ -6,8 +6,8 @@ import glob
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from fencepost.quoting import literal, quoted
 from fencepost.reading.local_io import local_path
-from fencepost.reading.quoting import literal, quoted
 
 if TYPE_CHECKING:
     from pyiceberg.table import FileScanTask, Table

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 from pyspark.errors import AnalysisException, ParseException, PythonException
-from pyspark.sql import Column, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import SparkSession
 
-from fencepost.reading import LakeError, QueryError, Wanted, Where
+from fencepost.conditions import Condition
+from fencepost.conditions.sql import in_spark
+from fencepost.reading import LakeError, QueryError
 from fencepost.session import session_for_lake
 from fencepost.settings import Settings
 
@@ -38,14 +39,14 @@ class SparkReader:
                 "that the catalog's driver is among the jars of Spark (spark.jars, or .jars/spark)."
             ) from error
 
-    def scan(self, table: str, columns: Sequence[str] = (), where: Where | None = None) -> pa.Table:
+    def scan(self, table: str, columns: Sequence[str] = (), where: Condition | None = None) -> pa.Table:
         """See Reader."""
         try:
             frame = self._session.table(table)
         except AnalysisException as error:
             raise LakeError(f"{_message(error)} `fencepost audit` makes the tables of the lake.") from error
-        for name, value in (where or {}).items():
-            frame = frame.where(_equal(F.col(name), value))
+        if where:
+            frame = frame.where(in_spark([where]))
         return frame.select(*columns or ["*"]).toArrow()
 
     def query(self, sql: str, **parameters: object) -> pa.Table:
@@ -72,12 +73,6 @@ def session_reader(settings: Settings) -> Iterator[SparkReader]:
     finally:
         if not was_open:
             session.stop()
-
-
-def _equal(column: Column, value: Wanted) -> Column:
-    if value is None:
-        return column.isNull()
-    return column == value if isinstance(value, str | int) else column.isin(*value)
 
 
 def _cause(error: Py4JJavaError) -> str:

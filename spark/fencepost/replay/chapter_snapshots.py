@@ -17,9 +17,9 @@ import pyarrow.compute as pc
 from pyiceberg.catalog import Catalog
 
 from fencepost import lake
+from fencepost.conditions import Where, since_chapters
 from fencepost.engines import Engine
 from fencepost.formats.arrow_stream import read, written
-from fencepost.lake import AtLeast, Where
 from fencepost.replay.chapters import FIRST, Chapter
 from fencepost.replay.compaction import TABLES as COMPACTED
 from fencepost.replay.compaction import CompactedRows, store, stored
@@ -120,7 +120,7 @@ def delete_later_snapshots(catalog: Catalog, first: First) -> None:
     """Delete the snapshots that an earlier run stored for chapters after the first ones that are rebuilt."""
     later = {name for name, begin in stored_snapshots(catalog) if begin > first.get(name, begin)}
     if later:
-        _delete(catalog, [{"cluster": name, "chapter": AtLeast(first[name] + 1)} for name in later])
+        _delete(catalog, since_chapters({name: first[name] + 1 for name in later}))
 
 
 def delete_old_snapshots(catalog: Catalog, plan: Sequence[Chapter]) -> None:

@@ -22,9 +22,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fencepost.conditions import Where
 from fencepost.engines import Engine, Rows
 from fencepost.engines.delegating import DelegatingEngine
-from fencepost.lake import Where
 from fencepost.replay.entities import distinct, tuples
 from fencepost.replay.logs import Longs, longs
 from fencepost.tables import REQUESTS, Table

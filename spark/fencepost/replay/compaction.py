@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from pyiceberg.catalog import Catalog
 
 from fencepost import lake
+from fencepost.conditions import Where
 from fencepost.engines import Engine, Rows
-from fencepost.lake import Where
 from fencepost.replay.earlier_compaction import OF_WINDOW, WINDOW, EarlierCompaction, Snapshots
 from fencepost.replay.entities import last_of_each, tuples, with_entity
 from fencepost.replay.group_coordinator.compaction import compacted as compacted_groups

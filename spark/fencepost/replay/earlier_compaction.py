@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyiceberg.catalog import Catalog
 
 from fencepost import lake
-from fencepost.lake import Condition, Where
+from fencepost.conditions import Condition, Where
 from fencepost.replay.entities import tuples
 from fencepost.replay.keys import METADATA_TOPIC
 from fencepost.replay.window import COMPACTED, LOG, SLACK_MS, Cuts

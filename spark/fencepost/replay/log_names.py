@@ -15,9 +15,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from fencepost.conditions import Where
 from fencepost.engines import Engine, Rows
 from fencepost.engines.delegating import DelegatingEngine
-from fencepost.lake import Where
 from fencepost.replay.entities import distinct, tuples
 from fencepost.tables import FILES, Table
 

@@ -9,19 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf
+from math import inf, isfinite
 
 import numpy as np
 import pyarrow as pa
 from pyiceberg.catalog import Catalog
 
 from fencepost import lake
+from fencepost.conditions import Where, Within
+from fencepost.conditions.arrow import filter_rows
 from fencepost.engines import Engine, Rows, tasks
 from fencepost.engines.delegating import DelegatingEngine
-from fencepost.lake import AtLeast, Below, Where
 from fencepost.protocols import captured
 from fencepost.replay.logs import Longs
-from fencepost.replay.row_filter import filter_rows
 from fencepost.tables import Table
 
 HELD_BYTES = 48 << 20
@@ -131,16 +131,14 @@ def _dates(dated_by: str | None, where: Where | None) -> _Dates:
 
 
 def _dates_of(value: object) -> _Dates:
-    if isinstance(value, AtLeast) and isinstance(value.value, int):
-        return _Dates(value.value, inf)
-    if isinstance(value, Below) and isinstance(value.value, int):
-        return _Dates(value.least if isinstance(value.least, int) else -inf, value.value)
-    return _ALL
+    if not isinstance(value, Within):
+        return _ALL
+    since = value.least if isinstance(value.least, int) else -inf
+    return _Dates(since, value.below if isinstance(value.below, int) else inf)
 
 
 def _where(dated_by: str | None, dates: _Dates) -> Where | None:
     if dated_by is None:
         return None
-    if dates.until == inf:
-        return [{dated_by: AtLeast(int(dates.since))}]
-    return [{dated_by: Below(int(dates.until), None if dates.since == -inf else int(dates.since))}]
+    least, below = (int(each) if isfinite(each) else None for each in (dates.since, dates.until))
+    return [{dated_by: Within(least=least, below=below)}]

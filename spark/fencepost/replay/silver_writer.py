@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
+from fencepost.conditions import since_chapters
 from fencepost.engines import Engine, Rows
-from fencepost.lake import AtLeast, Where
 from fencepost.replay.chapters import Chapter
-from fencepost.tables import CHAPTER, Table
+from fencepost.tables import Table
 
 HELD_BYTES = 256 << 20
 """Rows are written to their tables when there are so many bytes of them."""
@@ -28,11 +28,7 @@ class SilverWriter:
     ) -> None:
         """``first``: cluster -> the begin of its first changed chapter; ``whole``: all rows are replaced."""
         self._engine, self._tables, self._clusters = engine, tables, sorted(first)
-        self._where: Where | None = [
-            {"cluster": name, CHAPTER: AtLeast(begin)} for name, begin in first.items()
-        ]
-        if whole:
-            self._where = None
+        self._where = None if whole else since_chapters(first)
         self._parts: defaultdict[str, list[Rows]] = defaultdict(list)
         self._held = 0
 
@@ -60,7 +56,7 @@ class SilverWriter:
         parts.clear()
         self._held = 0
         if following is not None:
-            self._where = [{"cluster": name, CHAPTER: AtLeast(following.begin)} for name in self._clusters]
+            self._where = since_chapters(dict.fromkeys(self._clusters, following.begin))
         return counts
 
 

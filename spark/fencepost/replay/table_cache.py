@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import Any
 
 import pyarrow as pa
 
+from fencepost.conditions import Where, values_of
+from fencepost.conditions.arrow import filter_rows
 from fencepost.engines import Engine, Rows, tasks
 from fencepost.engines.delegating import DelegatingEngine
-from fencepost.lake import Where
 from fencepost.replay.keys import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-from fencepost.replay.row_filter import filter_rows
 from fencepost.tables import RECORDS, Table
 
 _COORDINATORS = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC})
@@ -59,11 +58,7 @@ def with_table_cache(engine: Engine, size: int) -> Engine:
 
 def _names_coordinators(where: Where | None) -> bool | None:
     """True if all conditions name coordinators' topics, False if none names a topic, None otherwise."""
-    named = [_is_of(each["topic"], _COORDINATORS) for each in where or () if "topic" in each]
-    if not named:
+    named = [values_of(each, "topic") for each in where or ()]
+    if all(each is None for each in named):
         return False
-    return True if all(named) and len(named) == len(where or ()) else None
-
-
-def _is_of(value: Any, names: frozenset[str]) -> bool:
-    return value <= names if isinstance(value, frozenset) else value in names
+    return True if all(each is not None and each <= _COORDINATORS for each in named) else None

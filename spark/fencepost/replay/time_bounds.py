@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fencepost.conditions import Condition, Where, Within, values_of
 from fencepost.engines import Engine, Rows
 from fencepost.engines.delegating import DelegatingEngine
-from fencepost.lake import AtLeast, Below, Condition, Where
 from fencepost.replay.entities import distinct, tuples
 from fencepost.replay.unreadable import segment_logs
 from fencepost.replay.window import LOG, SLACK_MS, LogName
@@ -134,7 +134,7 @@ class BoundedEngine(DelegatingEngine):
 def bounds(engine: Engine, since_ms: Mapping[str, int], until_ms: Mapping[str, int | None]) -> Bounds:
     """The bounds of clusters that are read from about ``since_ms`` up to ``until_ms``."""
     where: list[Condition] = [
-        {"cluster": cluster, "max_timestamp_ms": Below(until, since_ms[cluster] - SLACK_MS)}
+        {"cluster": cluster, "max_timestamp_ms": Within(least=since_ms[cluster] - SLACK_MS, below=until)}
         for cluster, until in until_ms.items()
         if until is not None
     ]
@@ -151,11 +151,12 @@ def with_bounds(table: Table, until_ms: Mapping[str, int | None], where: Where |
     """A condition that rows of these clusters before their moments meet, and few other rows."""
     conditions: list[Condition] = []
     for each in where or [{}]:
-        named = each.get("cluster")
-        for cluster, until in until_ms.items():
-            if named is not None and cluster not in (named if isinstance(named, frozenset) else {named}):
-                continue
-            conditions.append({**each, "cluster": cluster, **_before(table, until, each)})
+        named = values_of(each, "cluster")
+        conditions += [
+            {**each, "cluster": cluster, **_before(table, until, each)}
+            for cluster, until in until_ms.items()
+            if named is None or cluster in named
+        ]
     return conditions
 
 
@@ -166,8 +167,8 @@ def _before(table: Table, until: int | None, each: Condition) -> Condition:
     if "base_offset" in table.columns:
         # dates may go back: this reads somewhat more, and places decide which rows are cut off
         until += 2 * SLACK_MS
-    since = each.get(column)
-    return {column: Below(until, since.value if isinstance(since, AtLeast) else None)}
+    asked = each.get(column)
+    return {column: (asked if isinstance(asked, Within) else Within()).before(until)}
 
 
 def _inside(bounds: Bounds, place: str, columns: Sequence[str], rows: pa.Table) -> pa.Table:

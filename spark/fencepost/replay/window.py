@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 from pyiceberg.catalog import Catalog
 
 from fencepost import lake
+from fencepost.conditions import Condition, Within
 from fencepost.engines import Engine
-from fencepost.lake import AtLeast, Condition
 from fencepost.replay.entities import tuples
 from fencepost.replay.keys import METADATA_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from fencepost.replay.requests import LATEST_MS
@@ -102,10 +102,10 @@ class Cuts:
         column that has their time.
         """
         oldest = self.since_ms[cluster] - 2 * SLACK_MS
-        conditions: list[Condition] = [{"cluster": cluster, dated_by: AtLeast(oldest)}]
+        conditions: list[Condition] = [{"cluster": cluster, dated_by: Within(least=oldest)}]
         if topics := self.jumbled.get(cluster):
             first = min(at for log, at in self.offsets.items() if log[0] == cluster and log[1] in topics)
-            conditions.append({"cluster": cluster, "topic": topics, "base_offset": AtLeast(first)})
+            conditions.append({"cluster": cluster, "topic": topics, "base_offset": Within(least=first)})
         return conditions
 
     def inside(self, rows: pa.Table, *, uncut: bool = False) -> pa.Table:
@@ -124,7 +124,7 @@ def windows(catalog: Catalog, settings: Settings) -> Windows:
         ms = lake.greatest(catalog, REQUESTS, "logged_at_ms", [{"cluster": cluster}])
         # the metadata log is long: only files are read that may have a newer time
         for topics in (frozenset({METADATA_TOPIC}), COMPACTED - {METADATA_TOPIC}):
-            since: Condition = {} if ms is None else {"max_timestamp_ms": AtLeast(ms)}
+            since: Condition = {} if ms is None else {"max_timestamp_ms": Within(least=ms)}
             where = [{"cluster": cluster, "topic": topics, **since}]
             written = lake.scan(catalog, BATCHES, ("max_timestamp_ms",), where)
             if written.num_rows:
@@ -164,7 +164,7 @@ class EvidenceSizes:
 def cuts(engine: Engine, since: Mapping[str, int]) -> Cuts:
     """Where the logs of all clusters are cut: at their first batch from ``since`` on."""
     where: list[Condition] = [
-        {"cluster": cluster, "max_timestamp_ms": AtLeast(ms - SLACK_MS)} for cluster, ms in since.items()
+        {"cluster": cluster, "max_timestamp_ms": Within(least=ms - SLACK_MS)} for cluster, ms in since.items()
     ]
     columns = (*LOG, "base_offset", "last_offset", "max_timestamp_ms")
     rows = engine.scan(BATCHES, columns, where)

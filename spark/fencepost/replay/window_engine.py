@@ -13,13 +13,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from fencepost.conditions import Condition, Where, Within, values_of
+from fencepost.conditions.arrow import filter_rows
 from fencepost.engines import Engine, Rows
 from fencepost.engines.delegating import DelegatingEngine
-from fencepost.lake import AtLeast, Condition, Where
 from fencepost.replay.compaction import CompactedRows
 from fencepost.replay.entities import tuples
 from fencepost.replay.keys import TRANSACTIONS_TOPIC
-from fencepost.replay.row_filter import filter_rows
 from fencepost.replay.window import COMPACTED, LOG, Cuts
 from fencepost.tables import (
     BATCHES,
@@ -90,7 +90,7 @@ def _chosen(where: Where, columns: Sequence[str], rows: pa.Table) -> pa.Table:
 def lines(table: Table, since_ms: Mapping[str, int], where: Where | None) -> list[Condition]:
     """The condition on rows about lines that are in the window."""
     return [
-        {**each, "cluster": cluster, LINES[table.name]: AtLeast(ms)}
+        {**each, "cluster": cluster, LINES[table.name]: Within(least=ms)}
         for each in where or [{}]
         for cluster, ms in since_ms.items()
     ]
@@ -111,10 +111,7 @@ def in_window(table: Table, cuts: Cuts, where: Where) -> list[Condition]:
 
 def _topics(condition: Condition) -> frozenset[Any]:
     """The topics that a condition names; empty if it names none, which means all topics."""
-    named = condition.get("topic")
-    if named is None:
-        return frozenset()
-    return named if isinstance(named, frozenset) else frozenset({named})
+    return (values_of(condition, "topic") or frozenset()) - {None}
 
 
 def _as_cleaned(logs: pa.Table) -> pa.Table:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import datetime as dt
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fencepost.conditions import Where
+from fencepost.conditions.arrow import filter_rows, mask
 from fencepost.definitions import definitions
-from fencepost.lake import AtLeast, Below, Condition, Where
 from fencepost.protocols import tables
 from fencepost.settings import Broker, Cluster, Lake, Settings
 from fencepost.tables import Table
@@ -201,7 +201,7 @@ class Lakeless:
 
     def read(self, table: Table, columns: Sequence[str], where: Where | None) -> pa.RecordBatchReader:
         rows = self.written.get(table.name, self.silver.get(table.name, table.arrow_schema.empty_table()))
-        return rows.filter(_chosen(rows, where)).select(list(columns)).to_reader()
+        return filter_rows(rows, where).select(list(columns)).to_reader()
 
     def write(self, table: Table, rows: Iterable[pa.RecordBatch], where: Where | None) -> None:
         if self.writes_left is not None:
@@ -213,27 +213,8 @@ class Lakeless:
         new = pa.Table.from_batches(batches) if batches else table.arrow_schema.empty_table()
         new = new.cast(table.arrow_schema)
         before = self.written.get(table.name, new.slice(0, 0))
-        self.written[table.name] = pa.concat_tables([before.filter(pc.invert(_chosen(before, where))), new])
-
-
-def _chosen(rows: pa.Table, where: Where | None) -> pa.Array:
-    """Which rows a condition of the lake chooses."""
-    everything = pa.repeat(pa.scalar(where is None), rows.num_rows)
-    return reduce(pc.or_, (_meets(rows, each) for each in where or ()), everything)
-
-
-def _meets(rows: pa.Table, condition: Condition) -> pa.Array:
-    found = pa.repeat(pa.scalar(True), rows.num_rows)
-    for name, value in condition.items():
-        if isinstance(value, AtLeast | Below):
-            compare = pc.greater_equal if isinstance(value, AtLeast) else pc.less
-            found = pc.and_(
-                found, pc.fill_null(compare(rows[name], pa.scalar(value.value, rows[name].type)), False)
-            )
-            continue
-        values = list(value) if isinstance(value, frozenset) else [value]
-        found = pc.and_(found, pc.is_in(rows[name], pa.array(values, rows[name].type)))
-    return found
+        kept = before.filter(pc.invert(mask(before, [{}] if where is None else where)))
+        self.written[table.name] = pa.concat_tables([kept, new])
 
 
 def ordered(rows: pa.Table) -> list[Row]:

@@ -20,6 +20,7 @@ from fencepost.engines.tasks import TaskEngine
 from fencepost.formats.clock import LogClock
 from fencepost.formats.log_entries import entries
 from fencepost.judge.duckdb_engine import DuckEngine
+from fencepost.opening import ensure
 from fencepost.protocols.lag_report import changelog_ends, streams_groups
 from fencepost.protocols.lag_report.application import replay_application
 from fencepost.protocols.lag_report.bronze import STREAMS_LINES
@@ -219,7 +220,7 @@ def streams_bronze(captures: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         lake=Place(str(home / "warehouse"), f"sqlite:///{home / 'catalog.db'}"),
         clusters=tuple(load(captures / name / "fencepost.toml").clusters[0] for name in CLUSTERS),
     )
-    catalog = lake.ensure(settings.lake)
+    catalog = ensure(settings.lake)
     capture(settings, catalog, lambda size, what: TaskEngine(catalog), "test")
     return {table.name: lake.scan(catalog, table) for table in (RECORDS, REQUESTS, STREAMS_LINES)}
 

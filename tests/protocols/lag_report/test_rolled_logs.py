@@ -16,6 +16,7 @@ import pytest
 from fencepost import lake
 from fencepost.capture.run import capture
 from fencepost.engines.tasks import TaskEngine
+from fencepost.opening import ensure
 from fencepost.protocols.lag_report.bronze import STREAMS_LINES
 from fencepost.settings import Broker, load
 from fencepost.settings import Lake as Place
@@ -159,7 +160,7 @@ def test_a_log_that_is_rolled_while_it_is_read_is_the_same_log(
         lake=Place(str(tmp_path / "warehouse"), f"sqlite:///{tmp_path / 'catalog.db'}"),
         clusters=(dataclasses.replace(cluster, brokers=(Broker(1),), clients=(client,)),),
     )
-    catalog = lake.ensure(settings.lake)
+    catalog = ensure(settings.lake)
     log.unlink()
     for part in range(6):
         if part in (2, 4):

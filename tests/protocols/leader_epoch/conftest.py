@@ -17,10 +17,11 @@ from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.capture.run import capture
+from fencepost.conditions import Where
 from fencepost.definitions import queries
 from fencepost.engines.tasks import TaskEngine
 from fencepost.judge.duckdb_engine import DuckEngine
-from fencepost.lake import Where
+from fencepost.opening import ensure
 from fencepost.protocols.leader_epoch import bronze as own
 from fencepost.protocols.leader_epoch.rebuild import rebuild
 from fencepost.protocols.leader_epoch.tables import TABLES as SILVER
@@ -152,7 +153,7 @@ def bronze_of(folders: Sequence[Path], home: Path) -> Bronze:
         lake=Lake(str(home / "warehouse"), f"sqlite:///{home / 'catalog.db'}"),
         clusters=tuple(cluster for each in loaded for cluster in each.clusters),
     )
-    catalog = lake.ensure(settings.lake)
+    catalog = ensure(settings.lake)
     capture(settings, catalog, lambda size, what: TaskEngine(catalog), "test")
     return {table.name: lake.scan(catalog, table) for table in TABLES}
 

@@ -23,6 +23,7 @@ from fencepost import lake
 from fencepost.capture.run import capture
 from fencepost.engines.tasks import TaskEngine
 from fencepost.formats.batches import records, walk
+from fencepost.opening import ensure
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
 from fencepost.protocols.leader_epoch.cluster_replay import replay
 from fencepost.replay.keys import METADATA_TOPIC
@@ -146,7 +147,7 @@ def replayed(jars: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
 
 
 def _bronze(settings: Settings) -> list[object]:
-    catalog = lake.ensure(settings.lake)
+    catalog = ensure(settings.lake)
     capture(settings, catalog, lambda size, what: TaskEngine(catalog), "test")
     return [lake.scan(catalog, table) for table in (BATCHES, RECORDS, QUARANTINE, METADATA_SNAPSHOTS)]
 

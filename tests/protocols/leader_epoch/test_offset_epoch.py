@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
+from fencepost.opening import open_lake
 from fencepost.protocols.leader_epoch.offset_epoch import OffsetEpochError, decode, encode
-from fencepost.reading import QueryError, open_lake, over, rows
+from fencepost.reading import QueryError, rows
+from fencepost.reading.spark import SparkReader
 from fencepost.settings import Settings
 
 EPOCHS = st.integers(-1, 2**31 - 1)
@@ -80,7 +82,7 @@ def test_sql_has_the_same_functions_on_both_engines(
 
     with open_lake(settings, "duckdb") as reader:
         expected = answers(reader)
-    assert expected == answers(over(session))
+    assert expected == answers(SparkReader(session))
     assert expected == [
         {"told": "000000000700000104", "l": 7, "p": 260},
         {"told": "00FFFFFFFF00000000", "l": -1, "p": 0},

@@ -17,6 +17,7 @@ from pyarrow import parquet
 from pyspark.sql import SparkSession
 
 from fencepost import lake
+from fencepost.opening import ensure, open_lake
 from fencepost.protocols.base import UsageError
 from fencepost.protocols.leader_epoch import tables
 from fencepost.protocols.leader_epoch.offset_epoch import OffsetEpoch, encode
@@ -24,7 +25,8 @@ from fencepost.protocols.leader_epoch.stored.command import run
 from fencepost.protocols.leader_epoch.stored.lives import PartitionLife, TopicLife, lives
 from fencepost.protocols.leader_epoch.stored.offsets import StoredOffset, stored_offsets
 from fencepost.protocols.leader_epoch.stored.seek import judge
-from fencepost.reading import LakeError, open_lake, over
+from fencepost.reading import LakeError
+from fencepost.reading.spark import SparkReader
 from fencepost.settings import Settings
 from fencepost.tables import Table
 
@@ -206,7 +208,7 @@ def test_bad_input_is_named_with_its_line(tmp_path: Path, name: str, content: An
 
 def fill(settings: Settings) -> None:
     """LOG and TOPIC as rows of silver, behind an incarnation that is gone."""
-    catalog = lake.ensure(settings.lake)
+    catalog = ensure(settings.lake)
     of = {"cluster": "c", "topic": "orders", "topic_id": ID, "partition": 0, "partition_key": f"{ID}:0"}
 
     def put(table: Table, *values: dict[str, Any]) -> None:
@@ -258,7 +260,7 @@ def test_a_table_is_judged_by_what_the_lake_holds(
     expected = [(30, True, None), (51, False, "past_truncation"), (5, False, "below_log_start")]
     expected.append((30, None, "epoch_unknown"))
     with open_lake(settings, "duckdb") as reader:
-        for each in (reader, over(session)):
+        for each in (reader, SparkReader(session)):
             found = lives(each, "c")["orders"]
             assert found == replace(
                 TOPIC, of_partition={0: replace(LOG, epochs=list(LOG.epochs), covered=[(10, 90)])}

@@ -11,15 +11,16 @@ import pytest
 
 from fencepost.protocols.producer_epoch import partitions
 from fencepost.protocols.producer_epoch.causes import Enders
-from fencepost.protocols.producer_epoch.partition_log import PartitionEvidence, PartitionLog
+from fencepost.protocols.producer_epoch.partition_log import PartitionEvidence
 from fencepost.protocols.producer_epoch.partition_slice import PartitionSlice
+from fencepost.protocols.producer_epoch.sliced_log import SlicedLog
 from fencepost.protocols.producer_epoch.transaction_log import TransactionRecord
 from fencepost.protocols.producer_epoch.transaction_metadata import TransactionMetadata
 
 Rows = dict[str, list[dict[str, Any]]]
 
 
-class _Stored(PartitionLog):
+class _Stored(SlicedLog):
     """A log whose carried state is pickled after every few batches."""
 
     rows = 1
@@ -50,7 +51,7 @@ def test_slices_of_a_partitions_log_give_the_rows_of_the_whole_log(
 ) -> None:
     whole = _rows(replayed(cases))
     monkeypatch.setattr(_Stored, "rows", rows)
-    monkeypatch.setattr(partitions, "PartitionLog", _Stored)
+    monkeypatch.setattr(partitions, "SlicedLog", _Stored)
     monkeypatch.setattr(partitions, "PIECE_ROWS", 2)
     assert _rows(replayed(cases)) == whole
 

@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from fencepost.protocols.base import Command, Explanation, Plot, Protocol, SqlFunction, Verdict
+from fencepost.protocols.base import Command, Later, Plot, Protocol
 from fencepost.protocols.leader_epoch import bronze, handed_down_tables, offset_epoch, tables
 from fencepost.protocols.leader_epoch.capture.lines import REQUESTS
 from fencepost.protocols.leader_epoch.stored.arguments import options
+from fencepost.reading import SqlFunction
 
 if TYPE_CHECKING:
-    import datetime as dt
-    from argparse import Namespace
-
-    import pyarrow as pa
-
     from fencepost.capture.kinds import Kind
-    from fencepost.engines import Rows
     from fencepost.reading import Reader
-    from fencepost.replay.evidence import Evidence
-
-
-def _rebuild(evidence: Evidence) -> Mapping[str, Rows]:
-    from fencepost.protocols.leader_epoch.rebuild import rebuild
-
-    return rebuild(evidence)
 
 
 def _kinds() -> tuple[Kind, ...]:
@@ -35,55 +22,30 @@ def _kinds() -> tuple[Kind, ...]:
     return KINDS
 
 
-def _judge_offsets(reader: Reader, arguments: Namespace) -> tuple[pa.Table, bool]:
-    from fencepost.protocols.leader_epoch.stored.command import run
-
-    return run(reader, arguments)
-
-
 def _report(reader: Reader) -> Callable[[str], list[str]]:
     from fencepost.protocols.leader_epoch.report import Incarnations
 
     return Incarnations(reader).lines
 
 
-def _explain(reader: Reader, verdicts: Sequence[Verdict]) -> Mapping[str, Explanation]:
-    from fencepost.protocols.leader_epoch.explanation import explain
-
-    return explain(reader, verdicts)
-
-
-def _names(reader: Reader) -> Mapping[str, str]:
-    from fencepost.protocols.leader_epoch.explanation import topic_names
-
-    return topic_names(reader)
-
-
-def _read(
-    reader: Reader, name: str, cluster: str | None, start: dt.datetime | None, end: dt.datetime | None
-) -> Any:
-    from fencepost.protocols.leader_epoch.plot import reading
-
-    return reading.read(reader, name, cluster, start, end)
-
-
-def _draw(timeline: Any, kind: str) -> tuple[bytes, str]:
-    from fencepost.protocols.leader_epoch.plot import drawing
-
-    return drawing.picture(timeline, kind)
-
-
 PROTOCOL = Protocol(
     name="leader_epoch",
-    package=Path(__file__).parent,
     tables=tables.TABLES,
-    rebuild=_rebuild,
+    rebuild=Later(f"{__package__}.rebuild:rebuild"),
     handed_down=handed_down_tables.TABLES,
     report=_report,
-    explain=_explain,
-    names=_names,
+    explain=Later(f"{__package__}.explanation:explain"),
+    names=Later(f"{__package__}.explanation:topic_names"),
     shown=("leader_epoch", "start_offset", "batches_start_offset"),
-    plots=(Plot("--topic", "NAME", "a topic, with its incarnations and leaders", _read, _draw),),
+    plots=(
+        Plot(
+            "--topic",
+            "NAME",
+            "a topic, with its incarnations and leaders",
+            Later(f"{__package__}.plot.reading:read"),
+            Later(f"{__package__}.plot.drawing:picture"),
+        ),
+    ),
     requests=REQUESTS,
     kinds=_kinds,
     bronze=(bronze.PARTITION_FOLDERS, bronze.LEADER_EPOCH_CHECKPOINTS),
@@ -97,7 +59,7 @@ PROTOCOL = Protocol(
             "offsets",
             "tell which offsets that are stored outside Kafka are safe to seek to",
             options,
-            _judge_offsets,
+            Later(f"{__package__}.stored.command:run"),
         ),
     ),
 )

@@ -21,7 +21,7 @@ from fencepost.replay.metadata import Topics
 
 if TYPE_CHECKING:
     from fencepost.protocols.offset_commit.epochs import Epochs, EpochSpan
-    from fencepost.protocols.offset_commit.groups import Group
+    from fencepost.replay.group_coordinator.lives import Lives
 
 
 class Histories:
@@ -38,7 +38,7 @@ class Histories:
         self.covered = Columns(COVERAGE)
         self.tables = (self.groups, self.members, self.owned, self.revoked, self.covered)
 
-    def group(self, group: Group, epochs: Epochs, during: Interval) -> None:
+    def group(self, group: Lives[Histories], epochs: Epochs, during: Interval) -> None:
         """A row of ``silver.consumer_groups``: an interval in which the group's epoch is known."""
         self.groups.add(self._cluster, group.group_id, group.life, self._partition, *epochs, *during)
 
@@ -50,7 +50,7 @@ class Histories:
         self.groups.add(self._cluster, group_id, life, self._partition, "simple", 0, 0, *during)
         self.coverage(group_id, life, during, covered=known)
 
-    def member(self, group: Group, member_id: str, member: Member, beside: EpochSpan) -> None:
+    def member(self, group: Lives[Histories], member_id: str, member: Member, beside: EpochSpan) -> None:
         """A row of ``silver.group_members``: one for each batch that changed the member, or the order of its
         epoch and the group's epochs.
         """
@@ -75,7 +75,7 @@ class Histories:
             *beside.during,
         )
 
-    def owned_partitions(self, group: Group, member_id: str, rows: Iterable[Ended]) -> None:
+    def owned_partitions(self, group: Lives[Histories], member_id: str, rows: Iterable[Ended]) -> None:
         """Rows of ``silver.owned_partitions``: finished ones of one member."""
         of_member = (self._cluster, group.group_id, group.life, self._partition, member_id)
         for row, last_epoch, during in rows:
@@ -96,7 +96,7 @@ class Histories:
             )
 
     def revoked_partition(
-        self, group: Group, of: tuple[str, str], epochs: tuple[int, int | None], during: Interval
+        self, group: Lives[Histories], of: tuple[str, str], epochs: tuple[int, int | None], during: Interval
     ) -> None:
         """A row of ``silver.revoked_partitions``; a new one begins when the member's own revocation epoch
         changes.

@@ -11,17 +11,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Flags, Longs, longs
+from fencepost.protocols.producer_epoch.compared_rows import Comparison
 from fencepost.protocols.producer_epoch.counts import sums_at
 from fencepost.protocols.producer_epoch.facts import Facts
-
-if TYPE_CHECKING:
-    from fencepost.protocols.producer_epoch.comparison import Comparison
 
 _NONE_OPEN = np.iinfo(np.int64).max
 

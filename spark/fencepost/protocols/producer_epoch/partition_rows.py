@@ -22,7 +22,6 @@ from fencepost.protocols.producer_epoch.arrow import (
     split,
 )
 from fencepost.protocols.producer_epoch.local_bumps import add_local_bumps, bumped
-from fencepost.protocols.producer_epoch.partition_log import PartitionLog
 from fencepost.protocols.producer_epoch.partition_slice import PartitionSlice, first_of_each
 from fencepost.protocols.producer_epoch.producer_state import CAUSES
 from fencepost.protocols.producer_epoch.slice_states import producer_states
@@ -31,6 +30,7 @@ from fencepost.protocols.producer_epoch.slice_transactions import (
     markers,
     partition_transactions,
 )
+from fencepost.protocols.producer_epoch.sliced_log import SlicedLog
 from fencepost.protocols.producer_epoch.snapshots import Snapshots
 from fencepost.protocols.producer_epoch.tables import (
     LOCAL_BUMPS,
@@ -131,7 +131,7 @@ class PartitionRows:
 
     def close(
         self,
-        replayed: PartitionLog,
+        replayed: SlicedLog,
         snapshots: Snapshots,
         firsts: FirstEpochs,
         begun_transactions: BegunTransactions,

@@ -14,10 +14,11 @@ from fencepost.protocols.producer_epoch.arrow import Key, Piece, longs, millisec
 from fencepost.protocols.producer_epoch.expiration import Expiration
 from fencepost.protocols.producer_epoch.handed_down_logs import handed_down_logs, with_stand_ins
 from fencepost.protocols.producer_epoch.marker_senders import SENT, sent_markers
-from fencepost.protocols.producer_epoch.partition_log import BATCH, PartitionEvidence, PartitionLog
+from fencepost.protocols.producer_epoch.partition_log import BATCH, PartitionEvidence
 from fencepost.protocols.producer_epoch.partition_rows import PARTITION, FirstEpochs, PartitionRows
 from fencepost.protocols.producer_epoch.producer_state import NONE
 from fencepost.protocols.producer_epoch.slice_transactions import MARKER_TYPES
+from fencepost.protocols.producer_epoch.sliced_log import SlicedLog
 from fencepost.protocols.producer_epoch.snapshots import Snapshots
 from fencepost.protocols.producer_epoch.stored_states import STORED
 from fencepost.protocols.producer_epoch.tables import PARTITION_LOGS
@@ -88,7 +89,7 @@ def replay_partitions(
     of_partitions = split(answers, PARTITION, answered_offsets)
     piece = PartitionRows(partitions.answers, partitions.sent, refused_connections, answers)
     for evidence in _evidence(partitions):
-        replayed = PartitionLog(evidence)
+        replayed = SlicedLog(evidence)
         snapshots, firsts = Snapshots(replayed, partitions.alive.get(evidence.key[0])), FirstEpochs()
         begun = BegunTransactions(of_partitions.get(evidence.key[:3]))
         for each in replayed.slices():

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from fencepost.formats.request_log import every_line
-from fencepost.protocols.base import Explanation, Plot, Protocol, Verdict
+from fencepost.protocols.base import Later, Plot, Protocol
 from fencepost.protocols.producer_epoch import tables
 
 if TYPE_CHECKING:
-    import datetime as dt
-
-    from fencepost.engines import Rows
     from fencepost.reading import Reader
-    from fencepost.replay.evidence import Evidence
-
-
-def _rebuild(evidence: Evidence) -> Mapping[str, Rows]:
-    from fencepost.protocols.producer_epoch.rebuild import rebuild
-
-    return rebuild(evidence)
 
 
 def _report(reader: Reader) -> Callable[[str], list[str]]:
@@ -30,32 +19,11 @@ def _report(reader: Reader) -> Callable[[str], list[str]]:
     return Producers(reader).lines
 
 
-def _explain(reader: Reader, verdicts: Sequence[Verdict]) -> Mapping[str, Explanation]:
-    from fencepost.protocols.producer_epoch.explanation import explain
-
-    return explain(reader, verdicts)
-
-
-def _read(
-    reader: Reader, name: str, cluster: str | None, start: dt.datetime | None, end: dt.datetime | None
-) -> Any:
-    from fencepost.protocols.producer_epoch.plot import reading
-
-    return reading.read(reader, name, cluster, start, end)
-
-
-def _draw(timeline: Any, kind: str) -> tuple[bytes, str]:
-    from fencepost.protocols.producer_epoch.plot import drawing
-
-    return drawing.picture(timeline, kind)
-
-
 PROTOCOL = Protocol(
     name="producer_epoch",
-    package=Path(__file__).parent,
     tables=tables.TABLES,
     clocks=(tables.TRANSACTION_CLOCKS,),
-    rebuild=_rebuild,
+    rebuild=Later(f"{__package__}.rebuild:rebuild"),
     handed_down=tables.CARRIED,
     requests=dict.fromkeys(
         (
@@ -93,6 +61,14 @@ PROTOCOL = Protocol(
         "wrong_type",
         "wrong_client_id",
     ),
-    explain=_explain,
-    plots=(Plot("--transactional-id", "ID", "a transactional id, with its transactions", _read, _draw),),
+    explain=Later(f"{__package__}.explanation:explain"),
+    plots=(
+        Plot(
+            "--transactional-id",
+            "ID",
+            "a transactional id, with its transactions",
+            Later(f"{__package__}.plot.reading:read"),
+            Later(f"{__package__}.plot.drawing:picture"),
+        ),
+    ),
 )

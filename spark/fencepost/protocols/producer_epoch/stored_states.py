@@ -7,8 +7,8 @@ from __future__ import annotations
 import numpy as np
 
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Longs, Piece
-from fencepost.protocols.producer_epoch.partition_slice import Stretches
 from fencepost.protocols.producer_epoch.producer_state import NONE, SNAPSHOT
+from fencepost.protocols.producer_epoch.stretches import Stretches
 
 ENTRY = (
     "snapshot_offset", "producer_id", "producer_epoch", "last_sequence", "last_offset", "offset_delta",

@@ -8,24 +8,22 @@ marker that comes after the coordinator's marker of one transaction may concern 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow.compute as pc
 
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Flags, Longs, first_at_or_after, longs, taken
 from fencepost.protocols.producer_epoch.counts import Counts, sums_at
+from fencepost.protocols.producer_epoch.matched_markers import MatchedMarkers
 from fencepost.protocols.producer_epoch.producer_state import NONE
-
-if TYPE_CHECKING:
-    from fencepost.protocols.producer_epoch.markers_due import Due
 
 _PRODUCER = ("cluster", "producer_id", "producer_epoch")
 _NEVER = np.iinfo(np.int64).max
 
 
 class WrongMarkers(NamedTuple):
-    """The markers of the other type that ended the transaction of each row of a Due.
+    """The markers of the other type that ended the transaction of each row of MatchedMarkers.
 
     ``found``: how many there are; UNKNOWN if a hole may hide one, or if one may concern another transaction.
     ``first``: the place of the first of them, UNKNOWN without one. ``interrupts``: for each marker, whether
@@ -41,9 +39,9 @@ class WrongMarkers(NamedTuple):
     alike: Longs
 
 
-def wrong_markers(due: Due, ended_at: Longs, before: Counts, tolerance_ms: int) -> WrongMarkers:
-    """``ended_at``: the number of the key of the batches that each marker ended, or may have ended."""
-    batches_at = due.batches_at
+def wrong_markers(due: MatchedMarkers, before: Counts, tolerance_ms: int) -> WrongMarkers:
+    """The markers of the other type that ended these transactions."""
+    batches_at, ended_at = due.batches_at, due.ended_at
     ended_epoch = longs(due.markers["ended_epoch"])
     count, first = np.zeros(len(due.type), dtype=np.int64), np.full(len(due.type), _NEVER)
     hidden = np.zeros(len(due.type), dtype=np.bool_)
@@ -70,7 +68,7 @@ def wrong_markers(due: Due, ended_at: Longs, before: Counts, tolerance_ms: int) 
     counted[replacing] = counted[due.in_order[due.in_order != UNKNOWN]] = True
     counted[due.due_marker[due.due_marker != UNKNOWN]] = True
     others = np.flatnonzero(~counted[:-1] & (ended_epoch != NONE))
-    concerned, may_concern, interrupts, ends_part = _concerned(due, ended_at, others, before, tolerance_ms)
+    concerned, may_concern, interrupts, ends_part = _concerned(due, others, before, tolerance_ms)
     add(concerned[concerned != UNKNOWN], others[concerned != UNKNOWN])
     doubtful = may_concern != UNKNOWN
     sure = concerned != UNKNOWN
@@ -94,13 +92,13 @@ def wrong_markers(due: Due, ended_at: Longs, before: Counts, tolerance_ms: int) 
 
 
 def _concerned(
-    due: Due, ended_at: Longs, markers: Longs, before: Counts, tolerance_ms: int
+    due: MatchedMarkers, markers: Longs, before: Counts, tolerance_ms: int
 ) -> tuple[Longs, Longs, Flags, Longs]:
     """For each of these markers, which ended batches and are not due: the row that it surely concerns, and
     the row that it may concern; WrongMarkers.interrupts, and ends_part where that is not known (both of all
     markers).
     """
-    batches_at = due.batches_at
+    batches_at, ended_at = due.batches_at, due.ended_at
     by_operator, offset, ms, ended_epoch = (
         longs(due.markers[name]) for name in ("by_operator", "offset", "timestamp_ms", "ended_epoch")
     )
@@ -144,7 +142,7 @@ def _concerned(
     return surely, perhaps, interrupts, ends_part
 
 
-def _is_first_of_epoch(due: Due, row: int, before: Counts) -> bool:
+def _is_first_of_epoch(due: MatchedMarkers, row: int, before: Counts) -> bool:
     """Whether a row is of the first transaction of its producer id and epoch, in whatever partitions."""
     rows, (cluster, producer_id, epoch) = due.rows, (due.rows[name][row].as_py() for name in _PRODUCER)
     of_epoch = pc.and_(pc.equal(rows["producer_id"], producer_id), pc.equal(rows["producer_epoch"], epoch))

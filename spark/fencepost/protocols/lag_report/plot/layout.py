@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from fencepost.plots.layout import Kind, clean, counted, days, extent
+from fencepost.plots.layout import Kind, Lane, clean, counted, days, extent, kept
 from fencepost.protocols.lag_report.plot.reading import InstanceTimeline
 
 # From the least to the most remarkable, which is drawn last.
@@ -29,11 +29,10 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class TaskLane:
+class TaskLane(Lane):
     """The history of one task's directory: ``bars``, and ``marks`` (at, kind)."""
 
     task_id: str
-    detail: str
     bars: tuple[Bar, ...]
     marks: pd.DataFrame
 
@@ -62,7 +61,7 @@ def arrange(timeline: InstanceTimeline) -> InstanceLayout:
     start, end = extent(times, timeline.start, timeline.end)
     tasks = sorted({*bars["task_id"], *deletions["task_id"]}, key=_in_order)
     lanes = [_lane(task, bars[bars["task_id"] == task], deletions, end) for task in tasks]
-    chosen = {lane.task_id for lane in sorted(lanes, key=_by_remarkable_marks)[:MOST_TASKS]}
+    shown = kept(lanes, MOST_TASKS, _by_remarkable_marks)
     waits = zip(
         days(timeline.rebalances["since"]),
         days(timeline.rebalances["until"].fillna(timeline.rebalances["since"])),
@@ -72,12 +71,12 @@ def arrange(timeline: InstanceTimeline) -> InstanceLayout:
         start,
         end,
         tuple((float(since), float(until)) for since, until in waits),
-        tuple(lane for lane in lanes if lane.task_id in chosen),
+        tuple(shown),
         {
             "rebalances": len(timeline.rebalances),
             **{str(kind): int(count) for kind, count in deletions["kind"].value_counts().items()},
         },
-        len(lanes) - len(chosen),
+        len(lanes) - len(shown),
     )
 
 
@@ -101,7 +100,8 @@ def _lane(task_id: str, bars: pd.DataFrame, deletions: pd.DataFrame, end: float)
         for since, until, kind in zip(days(bars["since"]), untils, bars["kind"], strict=True)
     )
     placed = pd.DataFrame({"at": days(own_deletions["at"]), "kind": own_deletions["kind"].to_numpy()})
-    return TaskLane(task_id, counted(len(own_deletions), "deletion"), drawn, placed)
+    deletions_counted = counted(len(own_deletions), "deletion")
+    return TaskLane(clean(task_id, 27), deletions_counted, task_id, drawn, placed)
 
 
 def _ends(bars: pd.DataFrame) -> zip[tuple[object, float]]:

@@ -6,17 +6,18 @@ offset of an earlier incarnation stands above those of the live one. The same ro
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from fencepost.plots import canvas
-from fencepost.plots.canvas import ALARM, GREY, INK
-from fencepost.plots.layout import Kind, clean, counted
+from fencepost.plots.canvas import ALARM, GREY
+from fencepost.plots.layout import Kind, Lane, clean, counted
+from fencepost.plots.picture import Picture
 from fencepost.protocols.leader_epoch.plot.layout import (
     ELECTIONS,
     MARKS,
@@ -27,6 +28,10 @@ from fencepost.protocols.leader_epoch.plot.layout import (
 )
 from fencepost.protocols.leader_epoch.plot.reading import TopicTimeline
 
+# The room above the lanes, for the names of incarnations.
+_TOP = 0.6
+# The room for the name of a leader, as a part of the picture's width.
+_ROOM = 0.06
 _BANDS = ("#E8F1F8", "#F6EEE2")
 _LOST = Kind("lost", "RECORDS LOST", "X", "#D55E00", "black", 80)
 
@@ -38,68 +43,48 @@ def picture(timeline: TopicTimeline, kind: str) -> tuple[bytes, str]:
 
 
 def draw(timeline: TopicTimeline, layout: TopicLayout) -> Figure:
-    """The figure, with a single axes.
-
-    Its artists carry gids: ``incarnation:<number>`` (its band) and ``name:<number>``, ``steps:<how>``,
-    ``leader``, ``lost``, ``marks:<kind>``, ``lane:<number>`` and ``detail:<number>`` (partitions, then
-    groups), ``title``, ``subtitle``, ``findings``, ``left_out``.
+    """See Picture; its artists also carry the gids ``incarnation:<number>`` (its band) and ``name:<number>``,
+    ``steps:<how>``, ``leader``, ``lost``, ``marks:<kind>``. Lanes are partitions, then groups.
     """
-    with canvas.style():
-        return _draw(timeline, layout)
-
-
-def _draw(timeline: TopicTimeline, layout: TopicLayout) -> Figure:
-    lanes = [(lane.name, lane.detail) for lane in layout.partitions]
-    lanes += [(lane.name, lane.detail) for lane in layout.groups]
-    figure, axes, height = canvas.sheet(
-        0.6, -len(lanes), (layout.start, layout.end), 0.62 if len(lanes) <= 16 else 0.45
+    lanes: list[Lane] = [*layout.partitions, *layout.groups]
+    partitions, groups = layout.left_out
+    words = f"{counted(partitions, 'partition')} and {counted(groups, 'group')} are left out"
+    picture = Picture(
+        title=f"Topic {clean(timeline.topic, 80)}",
+        cluster=timeline.cluster,
+        limits=(layout.start, layout.end),
+        lanes=lanes,
+        bases=[-number - 1 for number in range(len(lanes))],
+        findings=findings(layout.counts),
+        alarming=bool(layout.counts["lost"] or layout.counts.get("orphaned")),
+        left_out=words if partitions or groups else "",
+        top=_TOP,
+        lane=canvas.lane_height(len(lanes)),
     )
-    _lives(axes, layout, len(lanes))
+    return picture.draw(partial(_paint, layout))
+
+
+def _paint(layout: TopicLayout, axes: Axes) -> list[Any]:
+    _lives(axes, layout, len(layout.partitions) + len(layout.groups))
     for number, lane in enumerate(layout.partitions):
         _steps(axes, layout, lane, -number - 1)
     _lost(axes, layout)
     _marks(axes, layout)
-    canvas.labels(axes, lanes, [-number - 1 for number in range(len(lanes))])
-    canvas.time_axis(axes)
-    canvas.heading(
-        figure,
-        height,
-        title=f"Topic {clean(timeline.topic, 80)}",
-        about=(f"cluster {clean(timeline.cluster, 40)}", canvas.span(layout.start, layout.end)),
-        findings=findings(layout.counts),
-        alarming=bool(layout.counts["lost"] or layout.counts.get("orphaned")),
-    )
-    canvas.legend(figure, height, _handles(layout))
-    partitions, groups = layout.left_out
-    if partitions or groups:
-        words = f"{counted(partitions, 'partition')} and {counted(groups, 'group')} are left out: "
-        canvas.left_out(figure, height, f"{words}those with the least to show. Narrow the time to see them.")
-    return figure
+    return _handles(layout)
 
 
 def _lives(axes: Axes, layout: TopicLayout, lanes: int) -> None:
     """A band for each incarnation over all lanes; where there is none the topic did not exist."""
     low, high = axes.get_xlim()
-    free = high
     for number, life in reversed(list(enumerate(layout.lives))):
         start, end = max(life.start, low), min(life.end, high)
         axes.axvspan(start, end, color=_BANDS[number % 2], zorder=0, linewidth=0, gid=f"incarnation:{number}")
-        axes.plot([start, start], [-lanes, 0.6], color=GREY, linewidth=0.7, zorder=1)
-        if start <= free:
-            axes.annotate(
-                clean(life.name, 40),
-                (start, 0.6),
-                xytext=(3, -9),
-                textcoords="offset points",
-                fontsize=7.5,
-                color=INK,
-                zorder=2.5,
-                parse_math=False,
-                gid=f"name:{number}",
-            )
-            free = start - (high - low) * 0.16
+        axes.plot([start, start], [-lanes, _TOP], color=GREY, linewidth=0.7, zorder=1)
+    starts = [(life.start, (number, life.name)) for number, life in enumerate(layout.lives)]
+    for at, (number, name) in canvas.last_of_close(axes, starts, 0.16):
+        canvas.note(axes, clean(name, 40), (at, _TOP), gid=f"name:{number}")
     lines = [[(low, -number), (high, -number)] for number in range(lanes)]
-    axes.add_collection(LineCollection(lines, colors="white", linewidths=1.2, zorder=0.5), autolim=False)
+    canvas.lines(axes, lines, colors="white", linewidths=1.2, zorder=0.5)
 
 
 def _steps(axes: Axes, layout: TopicLayout, lane: PartitionLane, base: float) -> None:
@@ -108,17 +93,15 @@ def _steps(axes: Axes, layout: TopicLayout, lane: PartitionLane, base: float) ->
         if each:
             heights = [base + float(layout.scale(run.value)) for run in each]
             lines = [[(run.start, y), (run.end, y)] for run, y in zip(each, heights, strict=True)]
-            axes.add_collection(
-                LineCollection(
-                    lines,
-                    colors=colour,
-                    linewidths=3.2,
-                    linestyles=":" if how == "none" else "-",
-                    zorder=2,
-                    gid=f"steps:{how}",
-                    rasterized=len(lines) > canvas.MOST_VECTORS,
-                ),
-                autolim=False,
+            canvas.lines(
+                axes,
+                lines,
+                colors=colour,
+                linewidths=3.2,
+                linestyles=":" if how == "none" else "-",
+                zorder=2,
+                gid=f"steps:{how}",
+                rasterized=len(lines) > canvas.MOST_VECTORS,
             )
     canvas.numbers(axes, [election.run for election in lane.elections], layout.scale, base)
     _leaders(axes, lane, base)
@@ -127,23 +110,24 @@ def _steps(axes: Axes, layout: TopicLayout, lane: PartitionLane, base: float) ->
 def _leaders(axes: Axes, lane: PartitionLane, base: float) -> None:
     """Names the leader above the steps; of changes that are close together only the last."""
     low, high = axes.get_xlim()
-    room, free = (high - low) * 0.06, high
-    for election in reversed(lane.elections):
-        at = max(election.run.start, low)
-        if election.leader is None or election.run.end <= low or at > free:
-            continue
+    leaders = [
+        (each.run.start, each.leader)
+        for each in lane.elections
+        if each.leader is not None and each.run.end > low
+    ]
+    for at, leader in canvas.last_of_close(axes, leaders, _ROOM):
+        is_last = at > high - (high - low) * _ROOM
         axes.annotate(
-            "no leader" if election.leader < 0 else f"broker {election.leader}",
+            "no leader" if leader < 0 else f"broker {leader}",
             (at, base + 0.84),
-            xytext=(-2.5 if at > high - room else 2.5, 0),
+            xytext=(-2.5 if is_last else 2.5, 0),
             textcoords="offset points",
-            ha="right" if at > high - room else "left",
+            ha="right" if is_last else "left",
             fontsize=6.5,
-            color=ALARM if election.leader < 0 else GREY,
+            color=ALARM if leader < 0 else GREY,
             zorder=2.5,
             gid="leader",
         )
-        free = at - room
 
 
 def _lost(axes: Axes, layout: TopicLayout) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from fencepost.plots.layout import Kind, Run, Scale, clean, counted, days, extent
+from fencepost.plots.layout import Kind, Lane, Run, Scale, clean, counted, days, ends, extent, kept, word
 from fencepost.protocols.leader_epoch.plot.reading import TopicTimeline
 
 # How a leader was elected, in words and by colour.
@@ -57,20 +57,16 @@ class Election:
 
 
 @dataclass(frozen=True)
-class PartitionLane:
+class PartitionLane(Lane):
     """The leader epochs of the partitions of one number."""
 
-    name: str
-    detail: str
     elections: tuple[Election, ...]
 
 
 @dataclass(frozen=True)
-class GroupLane:
+class GroupLane(Lane):
     """Offsets of one group as ``marks`` (at, height, kind)."""
 
-    name: str
-    detail: str
     marks: pd.DataFrame
 
 
@@ -93,29 +89,28 @@ class TopicLayout:
 def arrange(timeline: TopicTimeline) -> TopicLayout:
     """The layout of a timeline."""
     lives, marks = timeline.incarnations, timeline.marks
-    epochs = timeline.epochs.assign(how=_word(timeline.epochs["how"]))
+    epochs = timeline.epochs.assign(how=word(timeline.epochs["how"]))
     spans = (lives["created_at"], lives["removed_at"], epochs["elected_at"], epochs["ended_at"], marks["at"])
     start, end = extent(spans, timeline.start, timeline.end)
     partitions = [_partition(int(number), rows, end) for number, rows in epochs.groupby("partition")]
     groups = [_group(group_id, rows) for group_id, rows in _by_group(marks)]
-    shown = sorted(partitions, key=_most_telling)[:MOST_PARTITIONS]
-    by_severity = sorted(groups, key=lambda lane: (-lane.marks["kind"].map(_RANK).max(), -len(lane.marks)))
-    kept = by_severity[:MOST_GROUPS]
+    shown = kept(partitions, MOST_PARTITIONS, _most_telling)
+    shown_groups = kept(groups, MOST_GROUPS, _most_severe)
     known = epochs["leader_epoch"]
     return TopicLayout(
         start,
         end,
         Scale(min(known, default=0), max(known, default=0)),
         tuple(_life(row, start, end) for row in lives.to_dict("records")),
-        tuple(lane for lane in partitions if lane in shown),
-        tuple(lane for lane in groups if any(lane is each for each in kept)),
+        tuple(shown),
+        tuple(shown_groups),
         {
             **{str(kind): int(count) for kind, count in marks.groupby("kind")["marks"].sum().items()},
             **{f"elected {how}": int(count) for how, count in epochs.groupby("how")["epochs"].sum().items()},
             "lost": sum(each.lost for lane in partitions for each in lane.elections),
             "incarnations": len(lives),
         },
-        (len(partitions) - len(shown), len(groups) - len(kept)),
+        (len(partitions) - len(shown), len(groups) - len(shown_groups)),
     )
 
 
@@ -133,10 +128,6 @@ def findings(counts: dict[str, int]) -> str:
             f"{counts.get('read_on', 0):,} read on from",
         )
     )
-
-
-def _word(column: pd.Series) -> pd.Series:
-    return column.astype(object).where(column.notna(), "unknown")
 
 
 def _by_group(marks: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
@@ -160,7 +151,6 @@ def _at(moment: object, else_: float) -> float:
 
 def _partition(number: int, epochs: pd.DataFrame, end: float) -> PartitionLane:
     starts = days(epochs["elected_at"])
-    ends = np.where(epochs["ended_at"].isna(), np.maximum(end, starts), days(epochs["ended_at"]))
     elections = tuple(
         Election(
             Run(float(start), float(stop), float(epoch)),
@@ -170,7 +160,7 @@ def _partition(number: int, epochs: pd.DataFrame, end: float) -> PartitionLane:
         )
         for start, stop, epoch, how, leader, lost in zip(
             starts,
-            ends,
+            ends(starts, epochs["ended_at"], end),
             *(epochs[name] for name in ("leader_epoch", "how", "leader", "records_lost")),
             strict=True,
         )
@@ -184,6 +174,10 @@ def _partition(number: int, epochs: pd.DataFrame, end: float) -> PartitionLane:
 
 def _most_telling(lane: PartitionLane) -> tuple[int, int]:
     return -sum(each.lost for each in lane.elections), -len(lane.elections)
+
+
+def _most_severe(lane: GroupLane) -> tuple[int, int]:
+    return -int(lane.marks["kind"].map(_RANK).max()), -len(lane.marks)
 
 
 def _group(group_id: str, marks: pd.DataFrame) -> GroupLane:

@@ -7,17 +7,25 @@ below its member's step is a commit that came with an old epoch. The same rows g
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from fencepost.plots import canvas
 from fencepost.plots.canvas import FAINT, GREY, INK
-from fencepost.plots.layout import Run, Scale, clean, counted, days
-from fencepost.protocols.offset_commit.plot.layout import KINDS, Lane, Layout, arrange, counts_of, findings
+from fencepost.plots.layout import Lane, Run, Scale, clean, counted, days
+from fencepost.plots.picture import Picture
+from fencepost.protocols.offset_commit.plot.layout import (
+    KINDS,
+    Layout,
+    MemberEpochs,
+    arrange,
+    counts_of,
+    findings,
+)
 from fencepost.protocols.offset_commit.plot.reading import Timeline
 
 _TARGET = "#0072B2"
@@ -31,47 +39,33 @@ def picture(timeline: Timeline, kind: str) -> tuple[bytes, str]:
 
 
 def draw(timeline: Timeline, layout: Layout) -> Figure:
-    """A figure with one axes.
-
-    Its artists carry gids: ``group_epoch``, ``target_assignment_epoch``, ``steps``, ``unknown``,
-    ``marks:<kind>``, ``lane:<number>`` and ``detail:<number>`` (the group's is 0), ``title``, ``subtitle``,
-    ``findings``, ``left_out``.
+    """See Picture; its artists also carry the gids ``group_epoch``, ``target_assignment_epoch``, ``steps``,
+    ``unknown``, and ``marks:<kind>``. The group's lane is 0.
     """
-    with canvas.style():
-        return _draw(timeline, layout)
-
-
-def _draw(timeline: Timeline, layout: Layout) -> Figure:
-    lanes = layout.lanes
-    figure, axes, height = canvas.sheet(
-        1, -len(lanes), (layout.start, layout.end), 0.62 if len(lanes) <= 16 else 0.45
-    )
-    _ground(axes, lanes, layout.group["group_epoch"])
-    _group_lane(axes, layout.group, layout.scale)
-    _steps(axes, lanes, layout.scale)
-    _marks(axes, layout)
-    names = [("group", "epochs of the group")] + [(lane.name, lane.detail) for lane in lanes]
-    canvas.labels(axes, names, [-number for number in range(len(names))])
-    canvas.time_axis(axes)
-    about = (
-        f"cluster {clean(timeline.cluster, 40)}",
-        canvas.span(layout.start, layout.end),
-        counted(layout.members, "member"),
-    )
-    canvas.heading(
-        figure,
-        height,
+    count = len(layout.lanes)
+    members, commits = layout.left_out
+    words = f"{members} of {members + count} lanes are left out, with {counted(commits, 'commit')}"
+    picture = Picture(
         title=f"Group {clean(timeline.group_id, 90)}",
-        about=about,
+        cluster=timeline.cluster,
+        limits=(layout.start, layout.end),
+        lanes=[Lane("group", "epochs of the group"), *layout.lanes],
+        bases=[-number for number in range(count + 1)],
         findings=findings(layout.every),
         alarming=bool({"accepted_zombie", "refused_owner"} & layout.every.keys()),
+        left_out=words if members else "",
+        lane=canvas.lane_height(count),
+        about=(counted(layout.members, "member"),),
     )
-    canvas.legend(figure, height, _handles(timeline, layout))
-    members, commits = layout.left_out
-    if members:
-        words = f"{members} of {members + len(lanes)} lanes are left out, with {counted(commits, 'commit')}: "
-        canvas.left_out(figure, height, f"{words}those with the least to show. Narrow the time to see them.")
-    return figure
+    return picture.draw(partial(_paint, timeline, layout))
+
+
+def _paint(timeline: Timeline, layout: Layout, axes: Axes) -> list[Line2D]:
+    _ground(axes, layout.lanes, layout.group["group_epoch"])
+    _group_lane(axes, layout.group, layout.scale)
+    _steps(axes, layout.lanes, layout.scale)
+    _marks(axes, layout)
+    return _handles(timeline, layout)
 
 
 def _line(each: Sequence[Run], scale: Scale, base: float) -> list[list[tuple[float, float]]]:
@@ -90,15 +84,12 @@ def _line(each: Sequence[Run], scale: Scale, base: float) -> list[list[tuple[flo
     return lines
 
 
-def _ground(axes: Axes, lanes: Sequence[Lane], group: Sequence[Run]) -> None:
-    for number in range(0, len(lanes), 2):
-        axes.axhspan(-number - 1, -number, color="#F7F8F9", zorder=0, linewidth=0)
+def _ground(axes: Axes, lanes: Sequence[MemberEpochs], group: Sequence[Run]) -> None:
+    canvas.stripes(axes, range(-1, -len(lanes) - 1, -2))
     axes.axhspan(0, 1, color="#EEF2F5", zorder=0, linewidth=0)
     if len(group) <= _MOST_GUIDES:
         changes = [[(run.start, -len(lanes)), (run.start, 1)] for run in group]
-        axes.add_collection(
-            LineCollection(changes, colors=FAINT, linewidths=0.8, zorder=0.5, gid="guides"), autolim=False
-        )
+        canvas.lines(axes, changes, colors=FAINT, linewidths=0.8, zorder=0.5, gid="guides")
 
 
 def _group_lane(axes: Axes, group: dict[str, tuple[Run, ...]], scale: Scale) -> None:
@@ -107,13 +98,11 @@ def _group_lane(axes: Axes, group: dict[str, tuple[Run, ...]], scale: Scale) -> 
         "target_assignment_epoch": {"colors": _TARGET, "linewidths": 1.4, "linestyles": [(0, (3, 2))]},
     }
     for name, look in looks.items():
-        axes.add_collection(
-            LineCollection(_line(group[name], scale, 0), zorder=2, gid=name, **look), autolim=False
-        )
+        canvas.lines(axes, _line(group[name], scale, 0), zorder=2, gid=name, **look)
     canvas.numbers(axes, group["group_epoch"], scale, 0)
 
 
-def _steps(axes: Axes, lanes: Sequence[Lane], scale: Scale) -> None:
+def _steps(axes: Axes, lanes: Sequence[MemberEpochs], scale: Scale) -> None:
     lines, areas, unknown = [], [], []
     for number, lane in enumerate(lanes):
         base = -number - 1
@@ -125,15 +114,9 @@ def _steps(axes: Axes, lanes: Sequence[Lane], scale: Scale) -> None:
                 top = base + float(scale(run.value))
                 areas.append([(run.start, base), (run.start, top), (run.end, top), (run.end, base)])
         canvas.numbers(axes, lane.runs, scale, base)
-    areas_drawn = PolyCollection(areas, facecolors="#D9E2E9", linewidths=0, alpha=0.55, zorder=1, gid="alive")
-    axes.add_collection(areas_drawn, autolim=False)
-    axes.add_collection(
-        LineCollection(lines, colors=INK, linewidths=1.5, zorder=2, gid="steps"), autolim=False
-    )
-    axes.add_collection(
-        LineCollection(unknown, colors=GREY, linewidths=1.2, linestyles=":", zorder=2, gid="unknown"),
-        autolim=False,
-    )
+    canvas.areas(axes, areas, facecolors="#D9E2E9", linewidths=0, alpha=0.55, zorder=1, gid="alive")
+    canvas.lines(axes, lines, colors=INK, linewidths=1.5, zorder=2, gid="steps")
+    canvas.lines(axes, unknown, colors=GREY, linewidths=1.2, linestyles=":", zorder=2, gid="unknown")
 
 
 def _marks(axes: Axes, layout: Layout) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from fencepost.plots.layout import Kind, Run, Scale, clean, counted, days, extent
+from fencepost.plots.layout import Kind, Lane, Run, Scale, clean, counted, days, extent, kept
 from fencepost.protocols.offset_commit.plot.reading import Timeline
 
 # From the least to the most remarkable, which is drawn last. The colours are Okabe and Ito's, which everybody
@@ -29,16 +29,13 @@ KINDS = (
 )
 # If there are more members, those with the least to show are left out, and the picture says so.
 MOST_LANES = 40
-# An epoch's height in its lane: room below for what presents none, above for the number beside the step.
 
 
 @dataclass(frozen=True)
-class Lane:
-    """A member: ``name`` and ``detail`` label its lane, ``runs`` are its epochs."""
+class MemberEpochs(Lane):
+    """The lane of a member; ``runs`` are its epochs."""
 
     member_id: str
-    name: str
-    detail: str
     runs: tuple[Run, ...]
 
 
@@ -52,7 +49,7 @@ class Layout:
 
     start: float
     end: float
-    lanes: tuple[Lane, ...]
+    lanes: tuple[MemberEpochs, ...]
     group: dict[str, tuple[Run, ...]]
     scale: Scale
     commits: pd.DataFrame
@@ -117,7 +114,7 @@ def limits(timeline: Timeline) -> tuple[float, float]:
     )
 
 
-def lanes_of(timeline: Timeline, end: float) -> list[Lane]:
+def lanes_of(timeline: Timeline, end: float) -> list[MemberEpochs]:
     """Every member that has epochs or commits, in the order of first appearance."""
     members, commits = timeline.members, timeline.commits
     seen = pd.concat(
@@ -134,9 +131,10 @@ def lanes_of(timeline: Timeline, end: float) -> list[Lane]:
         epochs_of_member = rows.get(member_id)
         epochs = () if epochs_of_member is None else runs(epochs_of_member, "member_epoch", end)
         if member_id:
-            lane = Lane(str(member_id), clean(client_id, 27) or "(no client id)", heads[member_id], epochs)
+            name = clean(client_id, 27) or "(no client id)"
+            lane = MemberEpochs(name, heads[member_id], str(member_id), epochs)
         else:
-            lane = Lane("", "(no member)", "names no member id", epochs)
+            lane = MemberEpochs("(no member)", "names no member id", "", epochs)
         lanes.append(lane)
     return lanes
 
@@ -155,27 +153,24 @@ def _heads(clients: pd.Series) -> dict[str, str]:
     }
 
 
-def chosen(lanes: list[Lane], commits: pd.DataFrame) -> list[Lane]:
+def chosen(lanes: list[MemberEpochs], commits: pd.DataFrame) -> list[MemberEpochs]:
     """The lanes with the most to show, as many as fit, in their former order."""
-    if len(lanes) <= MOST_LANES:
-        return lanes
     rank = {kind.name: number for number, kind in enumerate(KINDS)}
     worst = commits["kind"].map(rank).groupby(commits["member_id"]).max().to_dict()
     count = commits.groupby("member_id")["commits"].sum().to_dict()
-    shown = sorted(
+    return kept(
         lanes,
-        key=lambda lane: (
+        MOST_LANES,
+        lambda lane: (
             -worst.get(lane.member_id, -1),
             -count.get(lane.member_id, 0),
             -len(lane.runs),
             lane.member_id,
         ),
-    )[:MOST_LANES]
-    names = {lane.member_id for lane in shown}
-    return [lane for lane in lanes if lane.member_id in names]
+    )
 
 
-def scale_of(lanes: Iterable[Lane], group: Iterable[tuple[Run, ...]]) -> Scale:
+def scale_of(lanes: Iterable[MemberEpochs], group: Iterable[tuple[Run, ...]]) -> Scale:
     """The scale that holds every epoch of the members and the group."""
     every = [run.value for each in (*(lane.runs for lane in lanes), *group) for run in each]
     values = [value for value in every if value is not None and value >= 0]

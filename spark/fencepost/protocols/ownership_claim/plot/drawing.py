@@ -7,16 +7,17 @@ the generation. Bars of rebalances without effect are red. The same rows give th
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from fencepost.plots import canvas
 from fencepost.plots.canvas import ALARM, INK
-from fencepost.plots.layout import clean, counted
+from fencepost.plots.layout import Lane, clean, counted
+from fencepost.plots.picture import Picture
 from fencepost.protocols.ownership_claim.plot.layout import MARKS, RebalanceLayout, arrange, findings
 from fencepost.protocols.ownership_claim.plot.reading import GroupTimeline
 
@@ -31,40 +32,36 @@ def picture(timeline: GroupTimeline, kind: str) -> tuple[bytes, str]:
 
 
 def draw(timeline: GroupTimeline, layout: RebalanceLayout) -> Figure:
-    """A figure with one axes.
-
-    Its artists carry gids: ``rebalances`` and ``stuck``, ``members``, ``marks:<kind>``, ``lane:<number>`` and
-    ``detail:<number>`` (the group's is 0), ``title``, ``subtitle``, ``findings``, ``left_out``.
+    """See Picture; its artists also carry the gids ``rebalances`` and ``stuck``, ``members``, and
+    ``marks:<kind>``. The group's lane is 0.
     """
-    with canvas.style():
-        return _draw(timeline, layout)
-
-
-def _draw(timeline: GroupTimeline, layout: RebalanceLayout) -> Figure:
-    lanes = [("group", "generations")] + [(lane.name, lane.detail) for lane in layout.members]
-    figure, axes, height = canvas.sheet(
-        1, 1 - len(lanes), (layout.start, layout.end), 0.62 if len(lanes) <= 16 else 0.45
-    )
-    for number in range(0, len(lanes), 2):
-        axes.axhspan(-number, 1 - number, color="#F7F8F9", zorder=0, linewidth=0)
-    _bars(axes, layout)
-    _members(axes, layout)
-    _marks(axes, layout)
-    canvas.labels(axes, lanes, [-number for number in range(len(lanes))])
-    canvas.time_axis(axes)
-    canvas.heading(
-        figure,
-        height,
+    lanes = [Lane("group", "generations"), *layout.members]
+    picture = Picture(
         title=f"Rebalances of group {clean(timeline.group_id, 80)}",
-        about=(f"cluster {clean(timeline.cluster, 40)}", canvas.span(layout.start, layout.end)),
+        cluster=timeline.cluster,
+        limits=(layout.start, layout.end),
+        lanes=lanes,
+        bases=[-number for number in range(len(lanes))],
         findings=findings(layout.counts),
         alarming=any(layout.counts.get(kind) for kind in _ALARMING),
+        left_out=f"{counted(layout.left_out, 'member')} left out" if layout.left_out else "",
+        lane=canvas.lane_height(len(lanes)),
     )
-    canvas.legend(figure, height, _handles(layout))
-    if layout.left_out:
-        words = f"{counted(layout.left_out, 'member')} left out: those with the least to show."
-        canvas.left_out(figure, height, f"{words} Narrow the time to see them.")
-    return figure
+    return picture.draw(partial(_paint, layout))
+
+
+def _paint(layout: RebalanceLayout, axes: Axes) -> list[Any]:
+    canvas.stripes(axes, range(0, -len(layout.members) - 1, -2))
+    _bars(axes, layout)
+    lines = [
+        [(run.start, 0.4 - number - 1), (run.end, 0.4 - number - 1)]
+        for number, lane in enumerate(layout.members)
+        for run in lane.runs
+    ]
+    canvas.lines(axes, lines, colors=_MEMBER, linewidths=3.2, zorder=1.5, gid="members")
+    placed = [lane.marks.assign(height=0.4 - n - 1) for n, lane in enumerate(layout.members)]
+    canvas.marks(axes, MARKS, placed)
+    return _handles(layout)
 
 
 def _bars(axes: Axes, layout: RebalanceLayout) -> None:
@@ -73,28 +70,10 @@ def _bars(axes: Axes, layout: RebalanceLayout) -> None:
         heights = [float(layout.scale(run.value)) for run in runs]
         lines = [[(run.start, y), (run.end, y)] for run, y in zip(runs, heights, strict=True)]
         if lines:
-            axes.add_collection(
-                LineCollection(lines, colors=colour, linewidths=4.0, zorder=2, gid=name), autolim=False
-            )
+            canvas.lines(axes, lines, colors=colour, linewidths=4.0, zorder=2, gid=name)
             # so that a rebalance too short for a visible bar is visible
             axes.scatter([run.end for run in runs], heights, s=10, marker="|", color=colour, zorder=2.2)
     canvas.numbers(axes, [each.run for each in layout.rebalances], layout.scale, 0)
-
-
-def _members(axes: Axes, layout: RebalanceLayout) -> None:
-    lines = [
-        [(run.start, 0.4 - number - 1), (run.end, 0.4 - number - 1)]
-        for number, lane in enumerate(layout.members)
-        for run in lane.runs
-    ]
-    axes.add_collection(
-        LineCollection(lines, colors=_MEMBER, linewidths=3.2, zorder=1.5, gid="members"), autolim=False
-    )
-
-
-def _marks(axes: Axes, layout: RebalanceLayout) -> None:
-    placed = [lane.marks.assign(height=0.4 - n - 1) for n, lane in enumerate(layout.members)]
-    canvas.marks(axes, MARKS, placed)
 
 
 def _handles(layout: RebalanceLayout) -> list[Any]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
-from fencepost.plots.layout import Kind, Run, Scale, clean, counted, days, extent
+from fencepost.plots.layout import Kind, Lane, Run, Scale, clean, counted, days, extent, kept
 from fencepost.protocols.ownership_claim.plot.reading import GroupTimeline
 
 # From the least to the most remarkable, which is drawn last.
@@ -31,11 +32,9 @@ class Rebalance:
 
 
 @dataclass(frozen=True)
-class MemberLane:
+class MemberLane(Lane):
     """The lane of a member: when it was one (``runs``), and its claims as ``marks`` (at, kind)."""
 
-    name: str
-    detail: str
     runs: tuple[Run, ...]
     marks: pd.DataFrame
 
@@ -67,10 +66,8 @@ def arrange(timeline: GroupTimeline) -> RebalanceLayout:
         )
     )
     members = [_lane(member, runs, marks, end) for member, runs in _memberships(each, end).items()]
-    visible_lanes = sorted(
-        (lane for lane in members if _is_visible(lane, start, end)), key=_by_remarkable_marks
-    )
-    chosen = visible_lanes[:MOST_MEMBERS]
+    visible_lanes = [lane for lane in members if _is_visible(lane, start, end)]
+    shown = kept(visible_lanes, MOST_MEMBERS, _by_remarkable_marks)
     visible = [bar for bar in bars if bar.run.end >= start]
     numbers = [bar.run.value or 0.0 for bar in visible]
     return RebalanceLayout(
@@ -78,13 +75,13 @@ def arrange(timeline: GroupTimeline) -> RebalanceLayout:
         end,
         Scale(min(numbers, default=0), max(numbers, default=0)),
         tuple(visible),
-        tuple(lane for lane in members if any(lane is other for other in chosen)),
+        tuple(shown),
         {
             "rebalances": len(visible),
             "stuck": sum(bar.stuck for bar in visible),
             **{str(kind): int(count) for kind, count in marks.groupby("kind")["marks"].sum().items()},
         },
-        len(visible_lanes) - len(chosen),
+        len(visible_lanes) - len(shown),
     )
 
 
@@ -128,7 +125,8 @@ def _listed(names: object) -> list[str]:
 
 
 def _lane(member_id: str, runs: list[Run], marks: pd.DataFrame, end: float) -> MemberLane:
-    own_marks = marks[[each == member_id for each in marks["member_id"]]]
+    # an empty list would be taken for one of columns
+    own_marks = marks[np.array([each == member_id for each in marks["member_id"]], dtype=np.bool_)]
     client = next((each for each in own_marks["client_id"] if isinstance(each, str)), None)
     placed = pd.DataFrame({"at": days(own_marks["at"]), "kind": own_marks["kind"].to_numpy()})
     claims = counted(int(own_marks["marks"].sum()), "claim")

@@ -8,18 +8,19 @@ give the same bytes.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from fencepost.plots import canvas
-from fencepost.plots.canvas import ALARM, FAINT, GREY, INK
-from fencepost.plots.layout import clean, counted
+from fencepost.plots.canvas import ALARM, FAINT, GREY
+from fencepost.plots.layout import Lane, clean, counted
+from fencepost.plots.picture import Picture
 from fencepost.protocols.producer_epoch.plot.layout import (
     CAUSES,
     FENCED,
@@ -47,47 +48,36 @@ def picture(timeline: ProducerTimeline, kind: str) -> tuple[bytes, str]:
 
 
 def draw(timeline: ProducerTimeline, layout: ProducerLayout) -> Figure:
-    """A figure with one axes.
-
-    Its artists carry gids: ``steps``, ``joints``, ``unknown``, ``producer``, ``transactions:<outcome>``,
-    ``marks:<kind>``, ``dangling``, ``lane:<number>`` and ``detail:<number>`` (0 the epochs, 1 the
-    transactions), ``title``, ``subtitle``, ``findings``, ``left_out``.
+    """See Picture; its artists also carry the gids ``steps``, ``joints``, ``unknown``, ``producer``,
+    ``transactions:<outcome>``, ``marks:<kind>``, ``dangling``. Lane 0 has the epochs, 1 the transactions.
     """
-    with canvas.style():
-        return _draw(timeline, layout)
-
-
-def _draw(timeline: ProducerTimeline, layout: ProducerLayout) -> Figure:
-    lanes = 1 + len(layout.clients) + len(layout.dangling)
-    figure, axes, height = canvas.sheet(
-        _TALL, -lanes, (layout.start, layout.end), 0.62 if lanes <= 16 else 0.45
+    transactions = Lane("transactions", "from begin to completion")
+    below = [transactions, *layout.clients, *layout.dangling]
+    clients, dangling = layout.left_out
+    words = f"{counted(clients, 'client')} and {counted(dangling, 'dangling transaction')} are left out"
+    picture = Picture(
+        title=f"Transactional id {clean(timeline.transactional_id, 80)}",
+        cluster=timeline.cluster,
+        limits=(layout.start, layout.end),
+        lanes=[Lane("epoch", "of the transactional id"), *below],
+        bases=[_TALL / 2 - 0.5, *(-number - 1 for number in range(len(below)))],
+        findings=findings(layout.counts),
+        alarming=bool(layout.counts.get(FENCED.name) or layout.counts["dangling"]),
+        left_out=words if clients or dangling else "",
+        top=_TALL,
+        lane=canvas.lane_height(len(below)),
     )
+    return picture.draw(partial(_paint, layout, len(below)))
+
+
+def _paint(layout: ProducerLayout, lanes: int, axes: Axes) -> list[Any]:
     _ground(axes, layout, lanes)
     _steps(axes, layout)
     _producers(axes, layout)
     _transactions(axes, layout)
     _marks(axes, layout)
     _dangling(axes, layout)
-    names = [("epoch", "of the transactional id"), ("transactions", "from begin to completion")]
-    names += [(lane.name, lane.detail) for lane in layout.clients]
-    names += [(lane.name, lane.detail) for lane in layout.dangling]
-    canvas.labels(axes, names, [_TALL / 2 - 0.5, *(-number - 1 for number in range(lanes))])
-    canvas.time_axis(axes)
-    about = (f"cluster {clean(timeline.cluster, 40)}", canvas.span(layout.start, layout.end))
-    canvas.heading(
-        figure,
-        height,
-        title=f"Transactional id {clean(timeline.transactional_id, 80)}",
-        about=about,
-        findings=findings(layout.counts),
-        alarming=bool(layout.counts.get(FENCED.name) or layout.counts["dangling"]),
-    )
-    canvas.legend(figure, height, _handles(layout))
-    clients, dangling = layout.left_out
-    if clients or dangling:
-        words = f"{counted(clients, 'client')} and {counted(dangling, 'dangling transaction')} are left out: "
-        canvas.left_out(figure, height, f"{words}those with the least to show. Narrow the time to see them.")
-    return figure
+    return _handles(layout)
 
 
 def _height(layout: ProducerLayout) -> Callable[[float], Any]:
@@ -95,18 +85,13 @@ def _height(layout: ProducerLayout) -> Callable[[float], Any]:
 
 
 def _ground(axes: Axes, layout: ProducerLayout, lanes: int) -> None:
-    for number in range(1, lanes, 2):
-        axes.axhspan(-number - 1, -number, color="#F7F8F9", zorder=0, linewidth=0)
+    canvas.stripes(axes, range(-2, -lanes - 1, -2))
     axes.axhspan(0, _TALL, color="#EEF2F5", zorder=0, linewidth=0)
     fenced = layout.marks.loc[layout.marks["kind"] == FENCED.name, "at"]
     if len(fenced) <= _MOST_GUIDES:
         guides = [[(at, -lanes), (at, _TALL)] for at in fenced]
-        axes.add_collection(
-            LineCollection(
-                guides, colors=FENCED.colour, alpha=0.35, linewidths=0.8, linestyles=":", zorder=0.5
-            ),
-            autolim=False,
-        )
+        look = {"alpha": 0.35, "linewidths": 0.8, "linestyles": ":", "zorder": 0.5}
+        canvas.lines(axes, guides, colors=FENCED.colour, **look)
 
 
 def _steps(axes: Axes, layout: ProducerLayout) -> None:
@@ -131,7 +116,7 @@ def _steps(axes: Axes, layout: ProducerLayout) -> None:
     }
     for gid, (each, look) in looks.items():
         rasterized = len(each) > canvas.MOST_VECTORS
-        axes.add_collection(LineCollection(each, gid=gid, rasterized=rasterized, **look), autolim=False)
+        canvas.lines(axes, each, gid=gid, rasterized=rasterized, **look)
     canvas.numbers(axes, [span.run for span in layout.epochs], height, 0)
 
 
@@ -141,24 +126,10 @@ def _at(height: Callable[[float], Any], span: Span) -> float:
 
 def _producers(axes: Axes, layout: ProducerLayout) -> None:
     """Where each producer id begins; of ids close together the last is named."""
-    low, high = axes.get_xlim()
-    room, free = (high - low) * 0.09, high
-    for began, producer in reversed(layout.producers):
-        at = max(began, low)
-        if at > free:
-            continue
+    low, _ = axes.get_xlim()
+    for at, producer in canvas.last_of_close(axes, layout.producers, 0.09):
         axes.plot([at, at], [0, _TALL], color=FAINT if at == low else GREY, linewidth=0.7, zorder=1)
-        axes.annotate(
-            f"producer id {producer}",
-            (at, _TALL),
-            xytext=(3, -9),
-            textcoords="offset points",
-            fontsize=7.5,
-            color=INK,
-            zorder=2.5,
-            gid="producer",
-        )
-        free = at - room
+        canvas.note(axes, f"producer id {producer}", (at, _TALL), gid="producer")
 
 
 def _transactions(axes: Axes, layout: ProducerLayout) -> None:
@@ -168,18 +139,16 @@ def _transactions(axes: Axes, layout: ProducerLayout) -> None:
         spans = [span.run for span in layout.transactions if span.kind == outcome]
         if spans:
             boxes = [_box(run.start, max(run.end, run.start + thinnest), -0.8, -0.2) for run in spans]
-            axes.add_collection(
-                PolyCollection(
-                    boxes,
-                    facecolors=colour,
-                    edgecolors=_shade(colour),
-                    linewidths=0.6,
-                    hatch=_HATCH if outcome == "open" else None,
-                    zorder=2,
-                    rasterized=len(boxes) > canvas.MOST_VECTORS,
-                    gid=f"transactions:{outcome}",
-                ),
-                autolim=False,
+            canvas.areas(
+                axes,
+                boxes,
+                facecolors=colour,
+                edgecolors=_shade(colour),
+                linewidths=0.6,
+                hatch=_HATCH if outcome == "open" else None,
+                zorder=2,
+                rasterized=len(boxes) > canvas.MOST_VECTORS,
+                gid=f"transactions:{outcome}",
             )
 
 
@@ -205,18 +174,8 @@ def _dangling(axes: Axes, layout: ProducerLayout) -> None:
         for number, lane in enumerate(layout.dangling)
     ]
     if boxes:
-        axes.add_collection(
-            PolyCollection(
-                boxes,
-                facecolors="white",
-                edgecolors=ALARM,
-                linewidths=1,
-                hatch=_HATCH,
-                zorder=2,
-                gid="dangling",
-            ),
-            autolim=False,
-        )
+        look = {"edgecolors": ALARM, "linewidths": 1, "hatch": _HATCH, "zorder": 2}
+        canvas.areas(axes, boxes, facecolors="white", gid="dangling", **look)
 
 
 def _handles(layout: ProducerLayout) -> list[Any]:

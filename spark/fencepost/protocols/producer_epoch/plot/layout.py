@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 
-from fencepost.plots.layout import Kind, Run, Scale, clean, counted, days, extent
+from fencepost.plots.layout import Kind, Lane, Run, Scale, clean, counted, days, ends, extent, kept, word
 from fencepost.protocols.producer_epoch.plot.reading import ProducerTimeline
 
 # Why an epoch began, from the least to the most remarkable, which is drawn last.
@@ -39,20 +38,16 @@ class Span:
 
 
 @dataclass(frozen=True)
-class ClientLane:
+class ClientLane(Lane):
     """The lane of a client that bumped the epoch or was fenced; marks name it by its number, ``key``."""
 
     key: int
-    name: str
-    detail: str
 
 
 @dataclass(frozen=True)
-class DanglingLane:
+class DanglingLane(Lane):
     """The lane of a dangling transaction in one partition."""
 
-    name: str
-    detail: str
     start: float
 
 
@@ -87,12 +82,12 @@ def arrange(timeline: ProducerTimeline) -> ProducerLayout:
     marks, clients = _numbered(pd.concat([_bumps(epochs), _fenced(fencings)], ignore_index=True))
     lanes = _lanes_that_fit(clients, marks)
     dangling = [_dangling(row) for row in timeline.dangling.to_dict("records")]
-    outcomes = transactions.assign(outcome=_word(transactions["outcome"]))
+    outcomes = transactions.assign(outcome=word(transactions["outcome"]))
     return ProducerLayout(
         start,
         end,
         _scale(marks["epoch"]),
-        _spans(epochs, ("from_time", "to_time", "producer_epoch"), _word(epochs["cause"]), end),
+        _spans(epochs, ("from_time", "to_time", "producer_epoch"), word(epochs["cause"]), end),
         _producers(epochs),
         _spans(outcomes, ("started_at", "ended_at", "transactions"), outcomes["outcome"], end),
         marks[marks["key"].isin([lane.key for lane in lanes])],
@@ -124,10 +119,6 @@ def findings(counts: dict[str, int]) -> str:
     return ", ".join(parts)
 
 
-def _word(column: pd.Series) -> pd.Series:
-    return column.astype(object).where(column.notna(), "unknown")
-
-
 def _sums(rows: pd.DataFrame, by: str, count: str) -> dict[str, int]:
     return {str(key): int(number) for key, number in rows.groupby(by)[count].sum().items()}
 
@@ -138,10 +129,11 @@ def _spans(
     """Rows as spans, by the columns of begin, end and value; an open one lasts to the end of the picture."""
     begun, ended, value = columns
     starts = days(rows[begun])
-    ends = np.where(rows[ended].isna(), np.maximum(end, starts), days(rows[ended]))
     return tuple(
         Span(Run(float(start), float(stop), None if pd.isna(number) else float(number)), str(kind))
-        for start, stop, number, kind in zip(starts, ends, rows[value], kinds, strict=True)
+        for start, stop, number, kind in zip(
+            starts, ends(starts, rows[ended], end), rows[value], kinds, strict=True
+        )
     )
 
 
@@ -165,7 +157,7 @@ def _bumps(epochs: pd.DataFrame) -> pd.DataFrame:
             ],
             "at": days(with_epoch["from_time"]),
             "epoch": with_epoch["producer_epoch"].astype("float64"),
-            "kind": _word(with_epoch["cause"]),
+            "kind": word(with_epoch["cause"]),
             "count": with_epoch["epochs"],
         }
     )
@@ -199,9 +191,9 @@ def _numbered(marks: pd.DataFrame) -> tuple[pd.DataFrame, list[ClientLane]]:
     bumps, refused = (rows.groupby("key")["count"].sum() for rows in (marks[~fenced], marks[fenced]))
     lanes = [
         ClientLane(
-            key,
             (clean(name, 27) or "(no client id)") if is_client else name,
             f"{counted(int(bumps.get(key, 0)), 'epoch')}, {int(refused.get(key, 0)):,} fenced",
+            key,
         )
         for (is_client, name), key in keys.items()
     ]
@@ -213,8 +205,7 @@ def _lanes_that_fit(clients: list[ClientLane], marks: pd.DataFrame) -> list[Clie
     rank = {kind.name: number for number, kind in enumerate((*CAUSES, FENCED))}
     worst = marks["kind"].map(rank).groupby(marks["key"]).max().to_dict()
     count = marks.groupby("key")["count"].sum().to_dict()
-    chosen = sorted(clients, key=lambda lane: (-worst[lane.key], -count[lane.key], lane.key))[:MOST_CLIENTS]
-    return [lane for lane in clients if lane in chosen]
+    return kept(clients, MOST_CLIENTS, lambda lane: (-worst[lane.key], -count[lane.key], lane.key))
 
 
 def _dangling(row: dict[str, object]) -> DanglingLane:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 
 import pyarrow as pa
 from fencepost.protocols.heartbeats.capture import QUORUM_STATE, QUORUM_STATES
@@ -89,7 +88,6 @@ def report(reader: Reader) -> Callable[[str], list[str]]:
 
 PROTOCOL = Protocol(
     name="heartbeats",
-    package=Path(__file__).parent,
     tables=(HEARTBEATS, COVERAGE),
     rebuild=rebuild,
     requests={"HEARTBEAT": every_line, FIND_COORDINATOR: lambda line: b'"keyType":0' in line},

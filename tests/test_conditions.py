@@ -1,4 +1,4 @@
-"""The lake's conditions choose the same rows in DuckDB as in Arrow."""
+"""Conditions choose the same rows in Arrow, in DuckDB's SQL and in Spark's."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fencepost.judge.conditions import in_duckdb
-from fencepost.lake import AtLeast, Below, Where
-from fencepost.replay.row_filter import filter_rows
+from fencepost.conditions import Where, Within
+from fencepost.conditions.arrow import filter_rows
+from fencepost.conditions.sql import in_duckdb, in_spark
+from fencepost.reading.translate import parsed, to_duckdb
 
 _TEXTS = st.sampled_from(["", "a", "it's", 'a "name"', "\\", "é"])
 _NUMBERS = st.integers(-2, 2)
@@ -20,7 +21,7 @@ _SCHEMA = pa.schema([("na me", pa.string()), ("n", pa.int64()), ("t", pa.timesta
 
 
 def _bounds(values: st.SearchStrategy[int] | st.SearchStrategy[datetime]) -> st.SearchStrategy[object]:
-    return st.builds(AtLeast, values) | st.builds(Below, values, st.none() | values)
+    return st.builds(Within, least=st.none() | values, below=st.none() | values)
 
 
 def _wanted(values: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
@@ -44,5 +45,7 @@ def test_a_condition_chooses_the_same_rows(values: list[tuple[object, ...]], whe
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         connection.register("rows", rows)
-        chosen = connection.sql(f"SELECT * FROM rows WHERE {in_duckdb(where)}").to_arrow_table()
-    assert chosen.cast(_SCHEMA).to_pylist() == filter_rows(rows, where).to_pylist()
+        translated = to_duckdb(parsed(f"SELECT * FROM rows WHERE {in_spark(where)}"))
+        for query in (f"SELECT * FROM rows WHERE {in_duckdb(where)}", translated):
+            chosen = connection.sql(query).to_arrow_table()
+            assert chosen.cast(_SCHEMA).to_pylist() == filter_rows(rows, where).to_pylist()
