@@ -52,9 +52,16 @@ def _alert(context: Any) -> None:
 def lake_maintenance() -> None:
     @task
     def maintain() -> dict[str, Any]:
-        from fencepost.pipeline import run_maintenance
+        from airflow.sdk.exceptions import AirflowFailException
 
-        return run_maintenance(get_current_context()["params"]["config"])
+        from fencepost.pipeline import run_maintenance
+        from fencepost.settings import SettingsError
+
+        try:
+            return run_maintenance(get_current_context()["params"]["config"])
+        except SettingsError as error:
+            # to repeat the task does not change the configuration
+            raise AirflowFailException(str(error)) from error
 
     maintain()
 

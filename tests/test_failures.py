@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from fencepost import cli
+from fencepost import cli, pipeline
+from fencepost.engines.errors import TaskError
 from fencepost.lake.failures import describe_failure
 from fencepost.lock import LockError, locked
 from fencepost.settings import Lake, Settings, load
@@ -98,6 +99,20 @@ def test_a_fault_of_the_program_is_none_of_the_lake() -> None:
     lake = Lake("/lake/warehouse", "sqlite:////lake/catalog.db")
     errors = (ValueError("x"), FileNotFoundError(2, "No such file or directory", "/etc/nothing"))
     assert [describe_failure(error, lake) for error in errors] == [None, None]
+
+
+def test_tasks_that_could_not_be_run_are_told_in_one_sentence(
+    audit: Callable[[], tuple[int, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> None:
+        raise TaskError("capture: a process was killed, and so was the one that ran its tasks again.")
+
+    monkeypatch.setattr(pipeline, "audit", fail)
+    code, said = audit()
+    assert code == cli.FAILED
+    assert said.splitlines() == [
+        "fencepost: capture: a process was killed, and so was the one that ran its tasks again."
+    ]
 
 
 def _as_a_user(command: Sequence[str], lake: Path) -> subprocess.CompletedProcess[str]:

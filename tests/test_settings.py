@@ -171,6 +171,11 @@ def test_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             CLUSTER + "[lake]\ncatalog = 'mysql://x'",
             "lake.catalog: 'mysql://x' is not supported. Use sqlite:///",
         ),
+        (
+            CLUSTER + "[lake]\ncatalog = 'sqlite:///a%20b.db'",
+            "has '%20', which means something else in the address",
+        ),
+        (CLUSTER + "[lake]\ncatalog = 'sqlite:///a;b.db'", "has ';', which means something else"),
         (CLUSTER + "[lake]\nwarehouse = 7", "lake.warehouse: must be a path or URL, not 7"),
         (
             CLUSTER + "[lake.catalog_properties]\nuri = 'https://catalog'",
@@ -193,6 +198,12 @@ def test_mistakes_name_file_key_and_remedy(tmp_path: Path, text: str, said: str)
         settings.load(path)
     assert str(error.value).startswith(f"{path}: ")
     assert said in str(error.value)
+
+
+def test_a_folder_of_the_environment_is_checked_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FENCEPOST_LAKE", str(tmp_path / "what?"))
+    with pytest.raises(SettingsError, match=r"FENCEPOST_LAKE: the path '.*' has '\?'"):
+        settings.load(write(tmp_path, CLUSTER))
 
 
 @pytest.mark.parametrize("brokers", ["cluster.brokers", "clusters.brokers"])

@@ -18,7 +18,6 @@ from typing import get_args
 
 from fencepost import commands
 from fencepost.output import WRITERS
-from fencepost.protocols.base import UsageError
 from fencepost.settings import RunOn, Settings, load
 
 BAD_USAGE, FAILED = 2, 70
@@ -39,12 +38,16 @@ _BAD_INPUT = (
     ("fencepost.lock", "LockError"),
     ("fencepost.places", "PlaceError"),
     ("fencepost.plots.reading", "PlotError"),
+    ("fencepost.protocols.base", "UsageError"),
     ("fencepost.reading", "LakeError"),
     ("fencepost.report", "UnknownVerdictError"),
     ("fencepost.settings", "SettingsError"),
     ("tlasql", "TlaSqlError"),
     ("tlasql.java.tlc", "TlcError"),
 )
+
+_SAID_WHY = (("fencepost.engines.errors", "TaskError"),)
+"""Errors that are not of the input, and whose message says what has happened and what to do."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -66,13 +69,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Whoever read the output needs no more of it, as `head` does. Python writes the rest when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OUTPUT_CLOSED
-    except _bad_input() as error:
+    except _classes(_BAD_INPUT) as error:
         print(f"fencepost: {error}", file=sys.stderr)
         return BAD_USAGE
     except Exception as error:
         if settings is not None and (failure := _failure_of_lake(error, settings)) is not None:
             print(f"fencepost: {failure}", file=sys.stderr)
             return BAD_USAGE
+        if isinstance(error, _classes(_SAID_WHY)):
+            print(f"fencepost: {error}", file=sys.stderr)
+            return FAILED
         traceback.print_exc()
         why = "".join(traceback.format_exception_only(error)).strip()
         print(
@@ -101,10 +107,10 @@ def _failure_of_lake(error: Exception, settings: Settings) -> str | None:
     return describe_failure(error, settings.lake)
 
 
-def _bad_input() -> tuple[type[Exception], ...]:
-    """The errors whose message says what to change. A module that was never loaded has raised none."""
-    loaded = [(sys.modules[module], name) for module, name in _BAD_INPUT if module in sys.modules]
-    return (UsageError, *(getattr(module, name) for module, name in loaded))
+def _classes(names: Sequence[tuple[str, str]]) -> tuple[type[Exception], ...]:
+    """Errors by their module and name. A module that was never loaded has raised none."""
+    loaded = [(sys.modules[module], name) for module, name in names if module in sys.modules]
+    return tuple(getattr(module, name) for module, name in loaded)
 
 
 def _parser() -> argparse.ArgumentParser:

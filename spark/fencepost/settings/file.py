@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
@@ -153,7 +154,7 @@ def _document(path: Path) -> dict[str, Any]:
 def _lake(path: Path, table: _LakeTable) -> Lake:
     if folder := os.environ.get(LAKE_ENV):
         base = Path(folder).absolute()
-        return Lake(str(base / "warehouse"), f"{SQLITE}{base / 'catalog.db'}")
+        return Lake(str(base / "warehouse"), _catalog(LAKE_ENV, str(base / "catalog.db")))
     properties = table.catalog_properties
     if "warehouse" in properties:
         raise SettingsError(f"{path}: lake.catalog_properties.warehouse: write it as lake.warehouse.")
@@ -167,6 +168,16 @@ def _lake(path: Path, table: _LakeTable) -> Lake:
         )
     # such a catalog defines the form of its warehouses' names
     return Lake(table.warehouse or "", kind, properties)
+
+
+def _catalog(where: str, database: str) -> str:
+    """The name of the SQLite catalog in this file. Drivers take it apart as a URL."""
+    if read_otherwise := re.search("[?;]|%[0-9A-Fa-f]{2}", database):
+        raise SettingsError(
+            f"{where}: the path {database!r} has {read_otherwise[0]!r}, which means something else in the "
+            "address of a SQLite catalog. Choose a path without it."
+        )
+    return SQLITE + database
 
 
 def _sqlite_lake(path: Path, table: _LakeTable) -> Lake:
@@ -183,7 +194,7 @@ def _sqlite_lake(path: Path, table: _LakeTable) -> Lake:
             f"{path}: lake.catalog_properties.uri: is for another catalog than SQLite. Add its type "
             "(rest, hive, glue, jdbc), or remove it."
         )
-    catalog = SQLITE + os.path.normpath(base / catalog.removeprefix(SQLITE))
+    catalog = _catalog(f"{path}: lake.catalog", os.path.normpath(base / catalog.removeprefix(SQLITE)))
     if "://" not in warehouse:
         warehouse = os.path.normpath(base / warehouse)
     return Lake(warehouse, catalog, table.catalog_properties)
