@@ -170,6 +170,14 @@ class Dialect(ABC):
         bound = self.transformed(exp.Array(expressions=[given]), name, body)
         return tree.call(self.AT_INDEX, bound, exp.Literal.number(1))
 
+    def lifted(
+        self, columns: Sequence[exp.Expr], rows: str, name: str
+    ) -> tuple[list[tuple[str, exp.Select]], list[exp.Expr]]:
+        """Common table expressions over ``rows``, and the columns over the last of them: where the engine is
+        slow to name a value inside a column, the value is a column before.
+        """
+        return [], list(columns)
+
     def filtered(self, array: exp.Expr, name: str, test: Body) -> exp.Expr:
         """The elements for which ``test`` is true."""
         return tree.call(self.FILTER, array, self.lambda_([name], test(tree.col(name))))

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from tlasql.sql import tree
 from tlasql.sql.dialect import Body, Dialect
+from tlasql.sql.lifting import Lifting
 
 
 class DuckDb(Dialect):
@@ -38,6 +39,13 @@ class DuckDb(Dialect):
 
     def _before(self, at: exp.Expr) -> exp.Expr:
         return exp.Sub(this=at, expression=exp.Literal.number(1))
+
+    def lifted(
+        self, columns: Sequence[exp.Expr], rows: str, name: str
+    ) -> tuple[list[tuple[str, exp.Select]], list[exp.Expr]]:
+        lifting = Lifting(rows, name, self.TRANSFORM, self.AT_INDEX)
+        found = lifting.lifted(columns)
+        return lifting.selects(), found
 
     def slice(self, array: exp.Expr, first: exp.Expr, length: exp.Expr) -> exp.Expr:
         last = exp.Sub(this=exp.Add(this=first, expression=length), expression=exp.Literal.number(1))

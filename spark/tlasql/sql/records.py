@@ -122,7 +122,9 @@ class _Records:
         rows, judged = f"frame{self._suffix}", f"judged{self._suffix}"
         found.append((rows, self._scanned()))
         columns = [column for part in self._parts for column in part.judged.columns]
-        found.append((judged, exp.select("*", *columns).from_(tree.table(rows))))
+        given, columns = self._dialect.lifted(columns, rows, f"given{self._suffix}")
+        found += given
+        found.append((judged, exp.select("*", *columns).from_(tree.table(given[-1][0] if given else rows))))
         return found
 
     def verdicts(self) -> exp.Select:

@@ -21,6 +21,152 @@ WITH frame AS (
     live_leader_epoch AS "f.liveLeaderEpoch",
     current_leader_epoch AS "f.currentLeaderEpoch"
   FROM silver.fetch_position_states
+), given_1 AS (
+  SELECT
+    *,
+    CASE (
+        "f.liveLeaderEpoch" = -1
+      )
+      WHEN TRUE
+      THEN 'UNKNOWN_TOPIC_OR_PARTITION'
+      WHEN FALSE
+      THEN CASE (
+          "f.currentLeaderEpoch" = -1
+        )
+        WHEN TRUE
+        THEN 'NONE'
+        WHEN FALSE
+        THEN CASE (
+            "f.currentLeaderEpoch" < "f.liveLeaderEpoch"
+          )
+          WHEN TRUE
+          THEN 'FENCED_LEADER_EPOCH'
+          WHEN FALSE
+          THEN CASE (
+              "f.currentLeaderEpoch" > "f.liveLeaderEpoch"
+            )
+            WHEN TRUE
+            THEN 'UNKNOWN_LEADER_EPOCH'
+            WHEN FALSE
+            THEN 'NONE'
+            ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
+          END
+          ELSE CASE
+            WHEN 'FENCED_LEADER_EPOCH' = CASE (
+                "f.currentLeaderEpoch" > "f.liveLeaderEpoch"
+              )
+              WHEN TRUE
+              THEN 'UNKNOWN_LEADER_EPOCH'
+              WHEN FALSE
+              THEN 'NONE'
+              ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
+            END
+            THEN 'FENCED_LEADER_EPOCH'
+          END
+        END
+        ELSE CASE
+          WHEN 'NONE' = CASE (
+              "f.currentLeaderEpoch" < "f.liveLeaderEpoch"
+            )
+            WHEN TRUE
+            THEN 'FENCED_LEADER_EPOCH'
+            WHEN FALSE
+            THEN CASE (
+                "f.currentLeaderEpoch" > "f.liveLeaderEpoch"
+              )
+              WHEN TRUE
+              THEN 'UNKNOWN_LEADER_EPOCH'
+              WHEN FALSE
+              THEN 'NONE'
+              ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
+            END
+            ELSE CASE
+              WHEN 'FENCED_LEADER_EPOCH' = CASE (
+                  "f.currentLeaderEpoch" > "f.liveLeaderEpoch"
+                )
+                WHEN TRUE
+                THEN 'UNKNOWN_LEADER_EPOCH'
+                WHEN FALSE
+                THEN 'NONE'
+                ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
+              END
+              THEN 'FENCED_LEADER_EPOCH'
+            END
+          END
+          THEN 'NONE'
+        END
+      END
+      ELSE CASE
+        WHEN 'UNKNOWN_TOPIC_OR_PARTITION' = CASE (
+            "f.currentLeaderEpoch" = -1
+          )
+          WHEN TRUE
+          THEN 'NONE'
+          WHEN FALSE
+          THEN CASE (
+              "f.currentLeaderEpoch" < "f.liveLeaderEpoch"
+            )
+            WHEN TRUE
+            THEN 'FENCED_LEADER_EPOCH'
+            WHEN FALSE
+            THEN CASE (
+                "f.currentLeaderEpoch" > "f.liveLeaderEpoch"
+              )
+              WHEN TRUE
+              THEN 'UNKNOWN_LEADER_EPOCH'
+              WHEN FALSE
+              THEN 'NONE'
+              ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
+            END
+            ELSE CASE
+              WHEN 'FENCED_LEADER_EPOCH' = CASE (
+                  "f.currentLeaderEpoch" > "f.liveLeaderEpoch"
+                )
+                WHEN TRUE
+                THEN 'UNKNOWN_LEADER_EPOCH'
+                WHEN FALSE
+                THEN 'NONE'
+                ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
+              END
+              THEN 'FENCED_LEADER_EPOCH'
+            END
+          END
+          ELSE CASE
+            WHEN 'NONE' = CASE (
+                "f.currentLeaderEpoch" < "f.liveLeaderEpoch"
+              )
+              WHEN TRUE
+              THEN 'FENCED_LEADER_EPOCH'
+              WHEN FALSE
+              THEN CASE (
+                  "f.currentLeaderEpoch" > "f.liveLeaderEpoch"
+                )
+                WHEN TRUE
+                THEN 'UNKNOWN_LEADER_EPOCH'
+                WHEN FALSE
+                THEN 'NONE'
+                ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
+              END
+              ELSE CASE
+                WHEN 'FENCED_LEADER_EPOCH' = CASE (
+                    "f.currentLeaderEpoch" > "f.liveLeaderEpoch"
+                  )
+                  WHEN TRUE
+                  THEN 'UNKNOWN_LEADER_EPOCH'
+                  WHEN FALSE
+                  THEN 'NONE'
+                  ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
+                END
+                THEN 'FENCED_LEADER_EPOCH'
+              END
+            END
+            THEN 'NONE'
+          END
+        END
+        THEN 'UNKNOWN_TOPIC_OR_PARTITION'
+      END
+    END AS "given.1"
+  FROM frame
 ), judged AS (
   SELECT
     *,
@@ -66,165 +212,16 @@ WITH frame AS (
         THEN 'NONE'
       END
     END AS c1_1,
-    LIST_EXTRACT(
-      LIST_TRANSFORM(
-        [
-          CASE (
-              "f.liveLeaderEpoch" = -1
-            )
-            WHEN TRUE
-            THEN 'UNKNOWN_TOPIC_OR_PARTITION'
-            WHEN FALSE
-            THEN CASE (
-                "f.currentLeaderEpoch" = -1
-              )
-              WHEN TRUE
-              THEN 'NONE'
-              WHEN FALSE
-              THEN CASE (
-                  "f.currentLeaderEpoch" < "f.liveLeaderEpoch"
-                )
-                WHEN TRUE
-                THEN 'FENCED_LEADER_EPOCH'
-                WHEN FALSE
-                THEN CASE (
-                    "f.currentLeaderEpoch" > "f.liveLeaderEpoch"
-                  )
-                  WHEN TRUE
-                  THEN 'UNKNOWN_LEADER_EPOCH'
-                  WHEN FALSE
-                  THEN 'NONE'
-                  ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
-                END
-                ELSE CASE
-                  WHEN 'FENCED_LEADER_EPOCH' = CASE (
-                      "f.currentLeaderEpoch" > "f.liveLeaderEpoch"
-                    )
-                    WHEN TRUE
-                    THEN 'UNKNOWN_LEADER_EPOCH'
-                    WHEN FALSE
-                    THEN 'NONE'
-                    ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
-                  END
-                  THEN 'FENCED_LEADER_EPOCH'
-                END
-              END
-              ELSE CASE
-                WHEN 'NONE' = CASE (
-                    "f.currentLeaderEpoch" < "f.liveLeaderEpoch"
-                  )
-                  WHEN TRUE
-                  THEN 'FENCED_LEADER_EPOCH'
-                  WHEN FALSE
-                  THEN CASE (
-                      "f.currentLeaderEpoch" > "f.liveLeaderEpoch"
-                    )
-                    WHEN TRUE
-                    THEN 'UNKNOWN_LEADER_EPOCH'
-                    WHEN FALSE
-                    THEN 'NONE'
-                    ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
-                  END
-                  ELSE CASE
-                    WHEN 'FENCED_LEADER_EPOCH' = CASE (
-                        "f.currentLeaderEpoch" > "f.liveLeaderEpoch"
-                      )
-                      WHEN TRUE
-                      THEN 'UNKNOWN_LEADER_EPOCH'
-                      WHEN FALSE
-                      THEN 'NONE'
-                      ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
-                    END
-                    THEN 'FENCED_LEADER_EPOCH'
-                  END
-                END
-                THEN 'NONE'
-              END
-            END
-            ELSE CASE
-              WHEN 'UNKNOWN_TOPIC_OR_PARTITION' = CASE (
-                  "f.currentLeaderEpoch" = -1
-                )
-                WHEN TRUE
-                THEN 'NONE'
-                WHEN FALSE
-                THEN CASE (
-                    "f.currentLeaderEpoch" < "f.liveLeaderEpoch"
-                  )
-                  WHEN TRUE
-                  THEN 'FENCED_LEADER_EPOCH'
-                  WHEN FALSE
-                  THEN CASE (
-                      "f.currentLeaderEpoch" > "f.liveLeaderEpoch"
-                    )
-                    WHEN TRUE
-                    THEN 'UNKNOWN_LEADER_EPOCH'
-                    WHEN FALSE
-                    THEN 'NONE'
-                    ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
-                  END
-                  ELSE CASE
-                    WHEN 'FENCED_LEADER_EPOCH' = CASE (
-                        "f.currentLeaderEpoch" > "f.liveLeaderEpoch"
-                      )
-                      WHEN TRUE
-                      THEN 'UNKNOWN_LEADER_EPOCH'
-                      WHEN FALSE
-                      THEN 'NONE'
-                      ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
-                    END
-                    THEN 'FENCED_LEADER_EPOCH'
-                  END
-                END
-                ELSE CASE
-                  WHEN 'NONE' = CASE (
-                      "f.currentLeaderEpoch" < "f.liveLeaderEpoch"
-                    )
-                    WHEN TRUE
-                    THEN 'FENCED_LEADER_EPOCH'
-                    WHEN FALSE
-                    THEN CASE (
-                        "f.currentLeaderEpoch" > "f.liveLeaderEpoch"
-                      )
-                      WHEN TRUE
-                      THEN 'UNKNOWN_LEADER_EPOCH'
-                      WHEN FALSE
-                      THEN 'NONE'
-                      ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
-                    END
-                    ELSE CASE
-                      WHEN 'FENCED_LEADER_EPOCH' = CASE (
-                          "f.currentLeaderEpoch" > "f.liveLeaderEpoch"
-                        )
-                        WHEN TRUE
-                        THEN 'UNKNOWN_LEADER_EPOCH'
-                        WHEN FALSE
-                        THEN 'NONE'
-                        ELSE CASE WHEN 'UNKNOWN_LEADER_EPOCH' = 'NONE' THEN 'UNKNOWN_LEADER_EPOCH' END
-                      END
-                      THEN 'FENCED_LEADER_EPOCH'
-                    END
-                  END
-                  THEN 'NONE'
-                END
-              END
-              THEN 'UNKNOWN_TOPIC_OR_PARTITION'
-            END
-          END
-        ],
-        LAMBDA other_2 : CASE (
-            "f.byId" AND NOT "f.topicId" = "f.liveTopicId"
-          )
-          WHEN TRUE
-          THEN 'UNKNOWN_TOPIC_ID'
-          WHEN FALSE
-          THEN other_2
-          ELSE CASE WHEN 'UNKNOWN_TOPIC_ID' = other_2 THEN 'UNKNOWN_TOPIC_ID' END
-        END
-      ),
-      1
-    ) AS c1_2
-  FROM frame
+    CASE (
+        "f.byId" AND NOT "f.topicId" = "f.liveTopicId"
+      )
+      WHEN TRUE
+      THEN 'UNKNOWN_TOPIC_ID'
+      WHEN FALSE
+      THEN "given.1"
+      ELSE CASE WHEN 'UNKNOWN_TOPIC_ID' = "given.1" THEN 'UNKNOWN_TOPIC_ID' END
+    END AS c1_2
+  FROM given_1
 ), agreed AS (
   SELECT
     cluster,

@@ -92,6 +92,148 @@ WITH quantified_1_rows AS (
     ON offset_commit_states.cluster = quantified_1.cluster
     AND offset_commit_states.request_id = quantified_1.request_id
     AND offset_commit_states.candidate = quantified_1.candidate
+), given_1 AS (
+  SELECT
+    *,
+    "c.unfenced"
+    OR (
+      "c.memberKnown"
+      AND "c.clientEpoch" = "c.memberEpoch"
+      AND (
+        "c.transactional" OR NOT "c.rebalancing"
+      )
+    ) AS "given.1",
+    CASE (
+        "c.rule" = 'strict'
+      )
+      WHEN TRUE
+      THEN "c.unfenced" OR (
+        "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
+      )
+      WHEN FALSE
+      THEN CASE (
+          "c.rule" = 'assignment_epoch'
+        )
+        WHEN TRUE
+        THEN (
+          "c.unfenced"
+          OR (
+            "c.memberKnown"
+            AND (
+              "c.clientEpoch" = "c.memberEpoch"
+              OR (
+                "c.clientEpoch" < "c.memberEpoch"
+                AND "c.assignmentEpoch" >= 0
+                AND "c.assignmentEpoch" <= "c.clientEpoch"
+              )
+            )
+          )
+        )
+        AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
+        WHEN FALSE
+        THEN CAST(NULL AS BOOLEAN)
+        ELSE CASE
+          WHEN (
+            (
+              "c.unfenced"
+              OR (
+                "c.memberKnown"
+                AND (
+                  "c.clientEpoch" = "c.memberEpoch"
+                  OR (
+                    "c.clientEpoch" < "c.memberEpoch"
+                    AND "c.assignmentEpoch" >= 0
+                    AND "c.assignmentEpoch" <= "c.clientEpoch"
+                  )
+                )
+              )
+            )
+            AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
+          ) = CAST(NULL AS BOOLEAN)
+          THEN (
+            "c.unfenced"
+            OR (
+              "c.memberKnown"
+              AND (
+                "c.clientEpoch" = "c.memberEpoch"
+                OR (
+                  "c.clientEpoch" < "c.memberEpoch"
+                  AND "c.assignmentEpoch" >= 0
+                  AND "c.assignmentEpoch" <= "c.clientEpoch"
+                )
+              )
+            )
+          )
+          AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
+        END
+      END
+      ELSE CASE
+        WHEN (
+          "c.unfenced" OR (
+            "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
+          )
+        ) = CASE (
+            "c.rule" = 'assignment_epoch'
+          )
+          WHEN TRUE
+          THEN (
+            "c.unfenced"
+            OR (
+              "c.memberKnown"
+              AND (
+                "c.clientEpoch" = "c.memberEpoch"
+                OR (
+                  "c.clientEpoch" < "c.memberEpoch"
+                  AND "c.assignmentEpoch" >= 0
+                  AND "c.assignmentEpoch" <= "c.clientEpoch"
+                )
+              )
+            )
+          )
+          AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
+          WHEN FALSE
+          THEN CAST(NULL AS BOOLEAN)
+          ELSE CASE
+            WHEN (
+              (
+                "c.unfenced"
+                OR (
+                  "c.memberKnown"
+                  AND (
+                    "c.clientEpoch" = "c.memberEpoch"
+                    OR (
+                      "c.clientEpoch" < "c.memberEpoch"
+                      AND "c.assignmentEpoch" >= 0
+                      AND "c.assignmentEpoch" <= "c.clientEpoch"
+                    )
+                  )
+                )
+              )
+              AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
+            ) = CAST(NULL AS BOOLEAN)
+            THEN (
+              "c.unfenced"
+              OR (
+                "c.memberKnown"
+                AND (
+                  "c.clientEpoch" = "c.memberEpoch"
+                  OR (
+                    "c.clientEpoch" < "c.memberEpoch"
+                    AND "c.assignmentEpoch" >= 0
+                    AND "c.assignmentEpoch" <= "c.clientEpoch"
+                  )
+                )
+              )
+            )
+            AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
+          END
+        END
+        THEN "c.unfenced" OR (
+          "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
+        )
+      END
+    END AS "given.2"
+  FROM frame
 ), judged AS (
   SELECT
     *,
@@ -123,168 +265,16 @@ WITH quantified_1_rows AS (
       )
     )
     AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))" AS c1_4,
-    LIST_EXTRACT(
-      LIST_TRANSFORM(
-        [
-          "c.unfenced"
-          OR (
-            "c.memberKnown"
-            AND "c.clientEpoch" = "c.memberEpoch"
-            AND (
-              "c.transactional" OR NOT "c.rebalancing"
-            )
-          )
-        ],
-        LAMBDA then_1 : LIST_EXTRACT(
-          LIST_TRANSFORM(
-            [
-              CASE (
-                  "c.rule" = 'strict'
-                )
-                WHEN TRUE
-                THEN "c.unfenced" OR (
-                  "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
-                )
-                WHEN FALSE
-                THEN CASE (
-                    "c.rule" = 'assignment_epoch'
-                  )
-                  WHEN TRUE
-                  THEN (
-                    "c.unfenced"
-                    OR (
-                      "c.memberKnown"
-                      AND (
-                        "c.clientEpoch" = "c.memberEpoch"
-                        OR (
-                          "c.clientEpoch" < "c.memberEpoch"
-                          AND "c.assignmentEpoch" >= 0
-                          AND "c.assignmentEpoch" <= "c.clientEpoch"
-                        )
-                      )
-                    )
-                  )
-                  AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
-                  WHEN FALSE
-                  THEN CAST(NULL AS BOOLEAN)
-                  ELSE CASE
-                    WHEN (
-                      (
-                        "c.unfenced"
-                        OR (
-                          "c.memberKnown"
-                          AND (
-                            "c.clientEpoch" = "c.memberEpoch"
-                            OR (
-                              "c.clientEpoch" < "c.memberEpoch"
-                              AND "c.assignmentEpoch" >= 0
-                              AND "c.assignmentEpoch" <= "c.clientEpoch"
-                            )
-                          )
-                        )
-                      )
-                      AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
-                    ) = CAST(NULL AS BOOLEAN)
-                    THEN (
-                      "c.unfenced"
-                      OR (
-                        "c.memberKnown"
-                        AND (
-                          "c.clientEpoch" = "c.memberEpoch"
-                          OR (
-                            "c.clientEpoch" < "c.memberEpoch"
-                            AND "c.assignmentEpoch" >= 0
-                            AND "c.assignmentEpoch" <= "c.clientEpoch"
-                          )
-                        )
-                      )
-                    )
-                    AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
-                  END
-                END
-                ELSE CASE
-                  WHEN (
-                    "c.unfenced" OR (
-                      "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
-                    )
-                  ) = CASE (
-                      "c.rule" = 'assignment_epoch'
-                    )
-                    WHEN TRUE
-                    THEN (
-                      "c.unfenced"
-                      OR (
-                        "c.memberKnown"
-                        AND (
-                          "c.clientEpoch" = "c.memberEpoch"
-                          OR (
-                            "c.clientEpoch" < "c.memberEpoch"
-                            AND "c.assignmentEpoch" >= 0
-                            AND "c.assignmentEpoch" <= "c.clientEpoch"
-                          )
-                        )
-                      )
-                    )
-                    AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
-                    WHEN FALSE
-                    THEN CAST(NULL AS BOOLEAN)
-                    ELSE CASE
-                      WHEN (
-                        (
-                          "c.unfenced"
-                          OR (
-                            "c.memberKnown"
-                            AND (
-                              "c.clientEpoch" = "c.memberEpoch"
-                              OR (
-                                "c.clientEpoch" < "c.memberEpoch"
-                                AND "c.assignmentEpoch" >= 0
-                                AND "c.assignmentEpoch" <= "c.clientEpoch"
-                              )
-                            )
-                          )
-                        )
-                        AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
-                      ) = CAST(NULL AS BOOLEAN)
-                      THEN (
-                        "c.unfenced"
-                        OR (
-                          "c.memberKnown"
-                          AND (
-                            "c.clientEpoch" = "c.memberEpoch"
-                            OR (
-                              "c.clientEpoch" < "c.memberEpoch"
-                              AND "c.assignmentEpoch" >= 0
-                              AND "c.assignmentEpoch" <= "c.clientEpoch"
-                            )
-                          )
-                        )
-                      )
-                      AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
-                    END
-                  END
-                  THEN "c.unfenced" OR (
-                    "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
-                  )
-                END
-              END
-            ],
-            LAMBDA other_2 : CASE (
-                "c.rule" = 'generation'
-              )
-              WHEN TRUE
-              THEN then_1
-              WHEN FALSE
-              THEN other_2
-              ELSE CASE WHEN then_1 = other_2 THEN then_1 END
-            END
-          ),
-          1
-        )
-      ),
-      1
-    ) AS c1_5
-  FROM frame
+    CASE (
+        "c.rule" = 'generation'
+      )
+      WHEN TRUE
+      THEN "given.1"
+      WHEN FALSE
+      THEN "given.2"
+      ELSE CASE WHEN "given.1" = "given.2" THEN "given.1" END
+    END AS c1_5
+  FROM given_1
 ), agreed AS (
   SELECT
     cluster,

@@ -105,6 +105,282 @@ WITH quantified_1_rows AS (
     ON offset_commit_states.cluster = quantified_1.cluster
     AND offset_commit_states.request_id = quantified_1.request_id
     AND offset_commit_states.candidate = quantified_1.candidate
+), given_1 AS (
+  SELECT
+    *,
+    "c.unfenced"
+    OR (
+      "c.memberKnown"
+      AND "c.clientEpoch" = "c.memberEpoch"
+      AND (
+        "c.transactional" OR NOT "c.rebalancing"
+      )
+    ) AS "given.1",
+    CASE (
+        "c.rule" = 'strict'
+      )
+      WHEN TRUE
+      THEN "c.unfenced" OR (
+        "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
+      )
+      WHEN FALSE
+      THEN CASE (
+          "c.rule" = 'assignment_epoch'
+        )
+        WHEN TRUE
+        THEN (
+          "c.unfenced"
+          OR (
+            "c.memberKnown"
+            AND (
+              "c.clientEpoch" = "c.memberEpoch"
+              OR (
+                "c.clientEpoch" < "c.memberEpoch"
+                AND "c.assignmentEpoch" >= 0
+                AND "c.assignmentEpoch" <= "c.clientEpoch"
+              )
+            )
+          )
+        )
+        AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
+        WHEN FALSE
+        THEN CAST(NULL AS BOOLEAN)
+        ELSE CASE
+          WHEN (
+            (
+              "c.unfenced"
+              OR (
+                "c.memberKnown"
+                AND (
+                  "c.clientEpoch" = "c.memberEpoch"
+                  OR (
+                    "c.clientEpoch" < "c.memberEpoch"
+                    AND "c.assignmentEpoch" >= 0
+                    AND "c.assignmentEpoch" <= "c.clientEpoch"
+                  )
+                )
+              )
+            )
+            AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
+          ) = CAST(NULL AS BOOLEAN)
+          THEN (
+            "c.unfenced"
+            OR (
+              "c.memberKnown"
+              AND (
+                "c.clientEpoch" = "c.memberEpoch"
+                OR (
+                  "c.clientEpoch" < "c.memberEpoch"
+                  AND "c.assignmentEpoch" >= 0
+                  AND "c.assignmentEpoch" <= "c.clientEpoch"
+                )
+              )
+            )
+          )
+          AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
+        END
+      END
+      ELSE CASE
+        WHEN (
+          "c.unfenced" OR (
+            "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
+          )
+        ) = CASE (
+            "c.rule" = 'assignment_epoch'
+          )
+          WHEN TRUE
+          THEN (
+            "c.unfenced"
+            OR (
+              "c.memberKnown"
+              AND (
+                "c.clientEpoch" = "c.memberEpoch"
+                OR (
+                  "c.clientEpoch" < "c.memberEpoch"
+                  AND "c.assignmentEpoch" >= 0
+                  AND "c.assignmentEpoch" <= "c.clientEpoch"
+                )
+              )
+            )
+          )
+          AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
+          WHEN FALSE
+          THEN CAST(NULL AS BOOLEAN)
+          ELSE CASE
+            WHEN (
+              (
+                "c.unfenced"
+                OR (
+                  "c.memberKnown"
+                  AND (
+                    "c.clientEpoch" = "c.memberEpoch"
+                    OR (
+                      "c.clientEpoch" < "c.memberEpoch"
+                      AND "c.assignmentEpoch" >= 0
+                      AND "c.assignmentEpoch" <= "c.clientEpoch"
+                    )
+                  )
+                )
+              )
+              AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
+            ) = CAST(NULL AS BOOLEAN)
+            THEN (
+              "c.unfenced"
+              OR (
+                "c.memberKnown"
+                AND (
+                  "c.clientEpoch" = "c.memberEpoch"
+                  OR (
+                    "c.clientEpoch" < "c.memberEpoch"
+                    AND "c.assignmentEpoch" >= 0
+                    AND "c.assignmentEpoch" <= "c.clientEpoch"
+                  )
+                )
+              )
+            )
+            AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
+          END
+        END
+        THEN "c.unfenced" OR (
+          "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
+        )
+      END
+    END AS "given.2",
+    CASE (
+        "c.apiVersion" >= CASE "c.transactional" WHEN TRUE THEN 6 WHEN FALSE THEN 9 ELSE CASE WHEN 6 = 9 THEN 6 END END
+      )
+      WHEN TRUE
+      THEN 'GROUP_ID_NOT_FOUND'
+      WHEN FALSE
+      THEN 'ILLEGAL_GENERATION'
+      ELSE CASE WHEN 'GROUP_ID_NOT_FOUND' = 'ILLEGAL_GENERATION' THEN 'GROUP_ID_NOT_FOUND' END
+    END AS "given.3",
+    CASE (
+        NOT "c.unfenced"
+        AND NOT "c.rule" = 'generation'
+        AND NOT "c.transactional"
+        AND NOT "c.classicMember"
+        AND "c.apiVersion" < 9
+      )
+      WHEN TRUE
+      THEN 'UNSUPPORTED_VERSION'
+      WHEN FALSE
+      THEN CASE (
+          "c.rule" = 'generation' AND "c.clientEpoch" = "c.memberEpoch"
+        )
+        WHEN TRUE
+        THEN 'REBALANCE_IN_PROGRESS'
+        WHEN FALSE
+        THEN CASE (
+            (
+              "c.rule" = 'generation' OR "c.classicMember"
+            ) OR (
+              "c.transactional" AND "c.apiVersion" < 6
+            )
+          )
+          WHEN TRUE
+          THEN 'ILLEGAL_GENERATION'
+          WHEN FALSE
+          THEN 'STALE_MEMBER_EPOCH'
+          ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
+        END
+        ELSE CASE
+          WHEN 'REBALANCE_IN_PROGRESS' = CASE (
+              (
+                "c.rule" = 'generation' OR "c.classicMember"
+              ) OR (
+                "c.transactional" AND "c.apiVersion" < 6
+              )
+            )
+            WHEN TRUE
+            THEN 'ILLEGAL_GENERATION'
+            WHEN FALSE
+            THEN 'STALE_MEMBER_EPOCH'
+            ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
+          END
+          THEN 'REBALANCE_IN_PROGRESS'
+        END
+      END
+      ELSE CASE
+        WHEN 'UNSUPPORTED_VERSION' = CASE (
+            "c.rule" = 'generation' AND "c.clientEpoch" = "c.memberEpoch"
+          )
+          WHEN TRUE
+          THEN 'REBALANCE_IN_PROGRESS'
+          WHEN FALSE
+          THEN CASE (
+              (
+                "c.rule" = 'generation' OR "c.classicMember"
+              ) OR (
+                "c.transactional" AND "c.apiVersion" < 6
+              )
+            )
+            WHEN TRUE
+            THEN 'ILLEGAL_GENERATION'
+            WHEN FALSE
+            THEN 'STALE_MEMBER_EPOCH'
+            ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
+          END
+          ELSE CASE
+            WHEN 'REBALANCE_IN_PROGRESS' = CASE (
+                (
+                  "c.rule" = 'generation' OR "c.classicMember"
+                ) OR (
+                  "c.transactional" AND "c.apiVersion" < 6
+                )
+              )
+              WHEN TRUE
+              THEN 'ILLEGAL_GENERATION'
+              WHEN FALSE
+              THEN 'STALE_MEMBER_EPOCH'
+              ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
+            END
+            THEN 'REBALANCE_IN_PROGRESS'
+          END
+        END
+        THEN 'UNSUPPORTED_VERSION'
+      END
+    END AS "given.4"
+  FROM frame
+), given_2 AS (
+  SELECT
+    *,
+    CASE (
+        NOT "c.memberKnown"
+      )
+      WHEN TRUE
+      THEN 'UNKNOWN_MEMBER_ID'
+      WHEN FALSE
+      THEN "given.4"
+      ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = "given.4" THEN 'UNKNOWN_MEMBER_ID' END
+    END AS "given.5"
+  FROM given_1
+), given_3 AS (
+  SELECT
+    *,
+    CASE (
+        "c.rule" = 'generation' AND "c.instanceFenced"
+      )
+      WHEN TRUE
+      THEN 'FENCED_INSTANCE_ID'
+      WHEN FALSE
+      THEN "given.5"
+      ELSE CASE WHEN 'FENCED_INSTANCE_ID' = "given.5" THEN 'FENCED_INSTANCE_ID' END
+    END AS "given.6"
+  FROM given_2
+), given_4 AS (
+  SELECT
+    *,
+    CASE (
+        NOT "c.groupKnown"
+      )
+      WHEN TRUE
+      THEN "given.3"
+      WHEN FALSE
+      THEN "given.6"
+      ELSE CASE WHEN "given.3" = "given.6" THEN "given.3" END
+    END AS "given.7"
+  FROM given_3
 ), judged AS (
   SELECT
     *,
@@ -113,503 +389,42 @@ WITH quantified_1_rows AS (
     "c.ownedAtClientEpoch" AND "c.uninterrupted" AS antecedent_2,
     NOT "c.fenced" AS c1_2,
     "c.accepted" OR "c.fenced" AS antecedent_3,
-    "c.accepted" = LIST_EXTRACT(
-      LIST_TRANSFORM(
-        [
-          "c.unfenced"
-          OR (
-            "c.memberKnown"
-            AND "c.clientEpoch" = "c.memberEpoch"
-            AND (
-              "c.transactional" OR NOT "c.rebalancing"
-            )
-          )
-        ],
-        LAMBDA then_1 : LIST_EXTRACT(
-          LIST_TRANSFORM(
-            [
-              CASE (
-                  "c.rule" = 'strict'
-                )
-                WHEN TRUE
-                THEN "c.unfenced" OR (
-                  "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
-                )
-                WHEN FALSE
-                THEN CASE (
-                    "c.rule" = 'assignment_epoch'
-                  )
-                  WHEN TRUE
-                  THEN (
-                    "c.unfenced"
-                    OR (
-                      "c.memberKnown"
-                      AND (
-                        "c.clientEpoch" = "c.memberEpoch"
-                        OR (
-                          "c.clientEpoch" < "c.memberEpoch"
-                          AND "c.assignmentEpoch" >= 0
-                          AND "c.assignmentEpoch" <= "c.clientEpoch"
-                        )
-                      )
-                    )
-                  )
-                  AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
-                  WHEN FALSE
-                  THEN CAST(NULL AS BOOLEAN)
-                  ELSE CASE
-                    WHEN (
-                      (
-                        "c.unfenced"
-                        OR (
-                          "c.memberKnown"
-                          AND (
-                            "c.clientEpoch" = "c.memberEpoch"
-                            OR (
-                              "c.clientEpoch" < "c.memberEpoch"
-                              AND "c.assignmentEpoch" >= 0
-                              AND "c.assignmentEpoch" <= "c.clientEpoch"
-                            )
-                          )
-                        )
-                      )
-                      AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
-                    ) = CAST(NULL AS BOOLEAN)
-                    THEN (
-                      "c.unfenced"
-                      OR (
-                        "c.memberKnown"
-                        AND (
-                          "c.clientEpoch" = "c.memberEpoch"
-                          OR (
-                            "c.clientEpoch" < "c.memberEpoch"
-                            AND "c.assignmentEpoch" >= 0
-                            AND "c.assignmentEpoch" <= "c.clientEpoch"
-                          )
-                        )
-                      )
-                    )
-                    AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
-                  END
-                END
-                ELSE CASE
-                  WHEN (
-                    "c.unfenced" OR (
-                      "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
-                    )
-                  ) = CASE (
-                      "c.rule" = 'assignment_epoch'
-                    )
-                    WHEN TRUE
-                    THEN (
-                      "c.unfenced"
-                      OR (
-                        "c.memberKnown"
-                        AND (
-                          "c.clientEpoch" = "c.memberEpoch"
-                          OR (
-                            "c.clientEpoch" < "c.memberEpoch"
-                            AND "c.assignmentEpoch" >= 0
-                            AND "c.assignmentEpoch" <= "c.clientEpoch"
-                          )
-                        )
-                      )
-                    )
-                    AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
-                    WHEN FALSE
-                    THEN CAST(NULL AS BOOLEAN)
-                    ELSE CASE
-                      WHEN (
-                        (
-                          "c.unfenced"
-                          OR (
-                            "c.memberKnown"
-                            AND (
-                              "c.clientEpoch" = "c.memberEpoch"
-                              OR (
-                                "c.clientEpoch" < "c.memberEpoch"
-                                AND "c.assignmentEpoch" >= 0
-                                AND "c.assignmentEpoch" <= "c.clientEpoch"
-                              )
-                            )
-                          )
-                        )
-                        AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
-                      ) = CAST(NULL AS BOOLEAN)
-                      THEN (
-                        "c.unfenced"
-                        OR (
-                          "c.memberKnown"
-                          AND (
-                            "c.clientEpoch" = "c.memberEpoch"
-                            OR (
-                              "c.clientEpoch" < "c.memberEpoch"
-                              AND "c.assignmentEpoch" >= 0
-                              AND "c.assignmentEpoch" <= "c.clientEpoch"
-                            )
-                          )
-                        )
-                      )
-                      AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
-                    END
-                  END
-                  THEN "c.unfenced" OR (
-                    "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
-                  )
-                END
-              END
-            ],
-            LAMBDA other_2 : CASE (
-                "c.rule" = 'generation'
-              )
-              WHEN TRUE
-              THEN then_1
-              WHEN FALSE
-              THEN other_2
-              ELSE CASE WHEN then_1 = other_2 THEN then_1 END
-            END
-          ),
-          1
-        )
-      ),
-      1
-    ) AS c1_3,
+    "c.accepted" = CASE (
+        "c.rule" = 'generation'
+      )
+      WHEN TRUE
+      THEN "given.1"
+      WHEN FALSE
+      THEN "given.2"
+      ELSE CASE WHEN "given.1" = "given.2" THEN "given.1" END
+    END AS c1_3,
     "c.fenced" OR (
       "c.error" = 'UNSUPPORTED_VERSION' AND NOT "c.transactional"
     ) AS antecedent_4,
-    "c.error" = LIST_EXTRACT(
-      LIST_TRANSFORM(
-        [
-          LIST_EXTRACT(
-            LIST_TRANSFORM(
-              [
-                CASE (
-                    "c.apiVersion" >= CASE "c.transactional" WHEN TRUE THEN 6 WHEN FALSE THEN 9 ELSE CASE WHEN 6 = 9 THEN 6 END END
-                  )
-                  WHEN TRUE
-                  THEN 'GROUP_ID_NOT_FOUND'
-                  WHEN FALSE
-                  THEN 'ILLEGAL_GENERATION'
-                  ELSE CASE WHEN 'GROUP_ID_NOT_FOUND' = 'ILLEGAL_GENERATION' THEN 'GROUP_ID_NOT_FOUND' END
-                END
-              ],
-              LAMBDA then_5 : LIST_EXTRACT(
-                LIST_TRANSFORM(
-                  [
-                    LIST_EXTRACT(
-                      LIST_TRANSFORM(
-                        [
-                          LIST_EXTRACT(
-                            LIST_TRANSFORM(
-                              [
-                                CASE (
-                                    NOT "c.unfenced"
-                                    AND NOT "c.rule" = 'generation'
-                                    AND NOT "c.transactional"
-                                    AND NOT "c.classicMember"
-                                    AND "c.apiVersion" < 9
-                                  )
-                                  WHEN TRUE
-                                  THEN 'UNSUPPORTED_VERSION'
-                                  WHEN FALSE
-                                  THEN CASE (
-                                      "c.rule" = 'generation' AND "c.clientEpoch" = "c.memberEpoch"
-                                    )
-                                    WHEN TRUE
-                                    THEN 'REBALANCE_IN_PROGRESS'
-                                    WHEN FALSE
-                                    THEN CASE (
-                                        (
-                                          "c.rule" = 'generation' OR "c.classicMember"
-                                        ) OR (
-                                          "c.transactional" AND "c.apiVersion" < 6
-                                        )
-                                      )
-                                      WHEN TRUE
-                                      THEN 'ILLEGAL_GENERATION'
-                                      WHEN FALSE
-                                      THEN 'STALE_MEMBER_EPOCH'
-                                      ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
-                                    END
-                                    ELSE CASE
-                                      WHEN 'REBALANCE_IN_PROGRESS' = CASE (
-                                          (
-                                            "c.rule" = 'generation' OR "c.classicMember"
-                                          ) OR (
-                                            "c.transactional" AND "c.apiVersion" < 6
-                                          )
-                                        )
-                                        WHEN TRUE
-                                        THEN 'ILLEGAL_GENERATION'
-                                        WHEN FALSE
-                                        THEN 'STALE_MEMBER_EPOCH'
-                                        ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
-                                      END
-                                      THEN 'REBALANCE_IN_PROGRESS'
-                                    END
-                                  END
-                                  ELSE CASE
-                                    WHEN 'UNSUPPORTED_VERSION' = CASE (
-                                        "c.rule" = 'generation' AND "c.clientEpoch" = "c.memberEpoch"
-                                      )
-                                      WHEN TRUE
-                                      THEN 'REBALANCE_IN_PROGRESS'
-                                      WHEN FALSE
-                                      THEN CASE (
-                                          (
-                                            "c.rule" = 'generation' OR "c.classicMember"
-                                          ) OR (
-                                            "c.transactional" AND "c.apiVersion" < 6
-                                          )
-                                        )
-                                        WHEN TRUE
-                                        THEN 'ILLEGAL_GENERATION'
-                                        WHEN FALSE
-                                        THEN 'STALE_MEMBER_EPOCH'
-                                        ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
-                                      END
-                                      ELSE CASE
-                                        WHEN 'REBALANCE_IN_PROGRESS' = CASE (
-                                            (
-                                              "c.rule" = 'generation' OR "c.classicMember"
-                                            ) OR (
-                                              "c.transactional" AND "c.apiVersion" < 6
-                                            )
-                                          )
-                                          WHEN TRUE
-                                          THEN 'ILLEGAL_GENERATION'
-                                          WHEN FALSE
-                                          THEN 'STALE_MEMBER_EPOCH'
-                                          ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
-                                        END
-                                        THEN 'REBALANCE_IN_PROGRESS'
-                                      END
-                                    END
-                                    THEN 'UNSUPPORTED_VERSION'
-                                  END
-                                END
-                              ],
-                              LAMBDA other_2 : CASE (
-                                  NOT "c.memberKnown"
-                                )
-                                WHEN TRUE
-                                THEN 'UNKNOWN_MEMBER_ID'
-                                WHEN FALSE
-                                THEN other_2
-                                ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = other_2 THEN 'UNKNOWN_MEMBER_ID' END
-                              END
-                            ),
-                            1
-                          )
-                        ],
-                        LAMBDA other_4 : CASE (
-                            "c.rule" = 'generation' AND "c.instanceFenced"
-                          )
-                          WHEN TRUE
-                          THEN 'FENCED_INSTANCE_ID'
-                          WHEN FALSE
-                          THEN other_4
-                          ELSE CASE WHEN 'FENCED_INSTANCE_ID' = other_4 THEN 'FENCED_INSTANCE_ID' END
-                        END
-                      ),
-                      1
-                    )
-                  ],
-                  LAMBDA other_6 : CASE (
-                      NOT "c.groupKnown"
-                    )
-                    WHEN TRUE
-                    THEN then_5
-                    WHEN FALSE
-                    THEN other_6
-                    ELSE CASE WHEN then_5 = other_6 THEN then_5 END
-                  END
-                ),
-                1
-              )
-            ),
-            1
-          )
-        ],
-        LAMBDA other_8 : CASE (
-            LIST_EXTRACT(
-              LIST_TRANSFORM(
-                [
-                  "c.unfenced"
-                  OR (
-                    "c.memberKnown"
-                    AND "c.clientEpoch" = "c.memberEpoch"
-                    AND (
-                      "c.transactional" OR NOT "c.rebalancing"
-                    )
-                  )
-                ],
-                LAMBDA then_9 : LIST_EXTRACT(
-                  LIST_TRANSFORM(
-                    [
-                      CASE (
-                          "c.rule" = 'strict'
-                        )
-                        WHEN TRUE
-                        THEN "c.unfenced" OR (
-                          "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
-                        )
-                        WHEN FALSE
-                        THEN CASE (
-                            "c.rule" = 'assignment_epoch'
-                          )
-                          WHEN TRUE
-                          THEN (
-                            "c.unfenced"
-                            OR (
-                              "c.memberKnown"
-                              AND (
-                                "c.clientEpoch" = "c.memberEpoch"
-                                OR (
-                                  "c.clientEpoch" < "c.memberEpoch"
-                                  AND "c.assignmentEpoch" >= 0
-                                  AND "c.assignmentEpoch" <= "c.clientEpoch"
-                                )
-                              )
-                            )
-                          )
-                          AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
-                          WHEN FALSE
-                          THEN CAST(NULL AS BOOLEAN)
-                          ELSE CASE
-                            WHEN (
-                              (
-                                "c.unfenced"
-                                OR (
-                                  "c.memberKnown"
-                                  AND (
-                                    "c.clientEpoch" = "c.memberEpoch"
-                                    OR (
-                                      "c.clientEpoch" < "c.memberEpoch"
-                                      AND "c.assignmentEpoch" >= 0
-                                      AND "c.assignmentEpoch" <= "c.clientEpoch"
-                                    )
-                                  )
-                                )
-                              )
-                              AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
-                            ) = CAST(NULL AS BOOLEAN)
-                            THEN (
-                              "c.unfenced"
-                              OR (
-                                "c.memberKnown"
-                                AND (
-                                  "c.clientEpoch" = "c.memberEpoch"
-                                  OR (
-                                    "c.clientEpoch" < "c.memberEpoch"
-                                    AND "c.assignmentEpoch" >= 0
-                                    AND "c.assignmentEpoch" <= "c.clientEpoch"
-                                  )
-                                )
-                              )
-                            )
-                            AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
-                          END
-                        END
-                        ELSE CASE
-                          WHEN (
-                            "c.unfenced" OR (
-                              "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
-                            )
-                          ) = CASE (
-                              "c.rule" = 'assignment_epoch'
-                            )
-                            WHEN TRUE
-                            THEN (
-                              "c.unfenced"
-                              OR (
-                                "c.memberKnown"
-                                AND (
-                                  "c.clientEpoch" = "c.memberEpoch"
-                                  OR (
-                                    "c.clientEpoch" < "c.memberEpoch"
-                                    AND "c.assignmentEpoch" >= 0
-                                    AND "c.assignmentEpoch" <= "c.clientEpoch"
-                                  )
-                                )
-                              )
-                            )
-                            AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
-                            WHEN FALSE
-                            THEN CAST(NULL AS BOOLEAN)
-                            ELSE CASE
-                              WHEN (
-                                (
-                                  "c.unfenced"
-                                  OR (
-                                    "c.memberKnown"
-                                    AND (
-                                      "c.clientEpoch" = "c.memberEpoch"
-                                      OR (
-                                        "c.clientEpoch" < "c.memberEpoch"
-                                        AND "c.assignmentEpoch" >= 0
-                                        AND "c.assignmentEpoch" <= "c.clientEpoch"
-                                      )
-                                    )
-                                  )
-                                )
-                                AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
-                              ) = CAST(NULL AS BOOLEAN)
-                              THEN (
-                                "c.unfenced"
-                                OR (
-                                  "c.memberKnown"
-                                  AND (
-                                    "c.clientEpoch" = "c.memberEpoch"
-                                    OR (
-                                      "c.clientEpoch" < "c.memberEpoch"
-                                      AND "c.assignmentEpoch" >= 0
-                                      AND "c.assignmentEpoch" <= "c.clientEpoch"
-                                    )
-                                  )
-                                )
-                              )
-                              AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
-                            END
-                          END
-                          THEN "c.unfenced" OR (
-                            "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
-                          )
-                        END
-                      END
-                    ],
-                    LAMBDA other_10 : CASE (
-                        "c.rule" = 'generation'
-                      )
-                      WHEN TRUE
-                      THEN then_9
-                      WHEN FALSE
-                      THEN other_10
-                      ELSE CASE WHEN then_9 = other_10 THEN then_9 END
-                    END
-                  ),
-                  1
-                )
-              ),
-              1
-            )
-            AND NOT (
-              NOT "c.unfenced"
-              AND NOT "c.rule" = 'generation'
-              AND NOT "c.transactional"
-              AND NOT "c.classicMember"
-              AND "c.apiVersion" < 9
-            )
+    "c.error" = CASE (
+        CASE (
+            "c.rule" = 'generation'
           )
           WHEN TRUE
-          THEN 'NONE'
+          THEN "given.1"
           WHEN FALSE
-          THEN other_8
-          ELSE CASE WHEN 'NONE' = other_8 THEN 'NONE' END
+          THEN "given.2"
+          ELSE CASE WHEN "given.1" = "given.2" THEN "given.1" END
         END
-      ),
-      1
-    ) AS c1_4,
+        AND NOT (
+          NOT "c.unfenced"
+          AND NOT "c.rule" = 'generation'
+          AND NOT "c.transactional"
+          AND NOT "c.classicMember"
+          AND "c.apiVersion" < 9
+        )
+      )
+      WHEN TRUE
+      THEN 'NONE'
+      WHEN FALSE
+      THEN "given.7"
+      ELSE CASE WHEN 'NONE' = "given.7" THEN 'NONE' END
+    END AS c1_4,
     NOT (
       "c.fenced" OR (
         "c.error" = 'UNSUPPORTED_VERSION' AND NOT "c.transactional"
@@ -745,7 +560,7 @@ WITH quantified_1_rows AS (
     )
     AND "c.clientEpoch" > 0 AS antecedent_10,
     "c.revocationEpoch" < "c.clientEpoch" AS c1_10
-  FROM frame
+  FROM given_4
 ), weighed AS (
   SELECT
     cluster,

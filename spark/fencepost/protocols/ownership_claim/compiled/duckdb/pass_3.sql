@@ -21,428 +21,168 @@ WITH frame AS (
     presented_generation AS "j.presentedGeneration",
     current_generation AS "j.currentGeneration"
   FROM silver.group_join_states
+), given_1 AS (
+  SELECT
+    *,
+    CASE (
+        NOT "j.protocolsSupported"
+      )
+      WHEN TRUE
+      THEN 'INCONSISTENT_GROUP_PROTOCOL'
+      WHEN FALSE
+      THEN CASE (
+          NOT "j.static" AND "j.apiVersion" >= 4
+        )
+        WHEN TRUE
+        THEN 'MEMBER_ID_REQUIRED'
+        WHEN FALSE
+        THEN 'NONE'
+        ELSE CASE WHEN 'MEMBER_ID_REQUIRED' = 'NONE' THEN 'MEMBER_ID_REQUIRED' END
+      END
+      ELSE CASE
+        WHEN 'INCONSISTENT_GROUP_PROTOCOL' = CASE (
+            NOT "j.static" AND "j.apiVersion" >= 4
+          )
+          WHEN TRUE
+          THEN 'MEMBER_ID_REQUIRED'
+          WHEN FALSE
+          THEN 'NONE'
+          ELSE CASE WHEN 'MEMBER_ID_REQUIRED' = 'NONE' THEN 'MEMBER_ID_REQUIRED' END
+        END
+        THEN 'INCONSISTENT_GROUP_PROTOCOL'
+      END
+    END AS "given.1",
+    CASE (
+        NOT "j.protocolsSupported"
+      )
+      WHEN TRUE
+      THEN 'INCONSISTENT_GROUP_PROTOCOL'
+      WHEN FALSE
+      THEN CASE (
+          (
+            "j.static" AND "j.instanceKnown"
+          ) AND "j.instanceFenced"
+        )
+        WHEN TRUE
+        THEN 'FENCED_INSTANCE_ID'
+        WHEN FALSE
+        THEN CASE (
+            (
+              "j.static" AND NOT "j.instanceKnown"
+            ) OR NOT "j.memberKnown"
+          )
+          WHEN TRUE
+          THEN 'UNKNOWN_MEMBER_ID'
+          WHEN FALSE
+          THEN 'NONE'
+          ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = 'NONE' THEN 'UNKNOWN_MEMBER_ID' END
+        END
+        ELSE CASE
+          WHEN 'FENCED_INSTANCE_ID' = CASE (
+              (
+                "j.static" AND NOT "j.instanceKnown"
+              ) OR NOT "j.memberKnown"
+            )
+            WHEN TRUE
+            THEN 'UNKNOWN_MEMBER_ID'
+            WHEN FALSE
+            THEN 'NONE'
+            ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = 'NONE' THEN 'UNKNOWN_MEMBER_ID' END
+          END
+          THEN 'FENCED_INSTANCE_ID'
+        END
+      END
+      ELSE CASE
+        WHEN 'INCONSISTENT_GROUP_PROTOCOL' = CASE (
+            (
+              "j.static" AND "j.instanceKnown"
+            ) AND "j.instanceFenced"
+          )
+          WHEN TRUE
+          THEN 'FENCED_INSTANCE_ID'
+          WHEN FALSE
+          THEN CASE (
+              (
+                "j.static" AND NOT "j.instanceKnown"
+              ) OR NOT "j.memberKnown"
+            )
+            WHEN TRUE
+            THEN 'UNKNOWN_MEMBER_ID'
+            WHEN FALSE
+            THEN 'NONE'
+            ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = 'NONE' THEN 'UNKNOWN_MEMBER_ID' END
+          END
+          ELSE CASE
+            WHEN 'FENCED_INSTANCE_ID' = CASE (
+                (
+                  "j.static" AND NOT "j.instanceKnown"
+                ) OR NOT "j.memberKnown"
+              )
+              WHEN TRUE
+              THEN 'UNKNOWN_MEMBER_ID'
+              WHEN FALSE
+              THEN 'NONE'
+              ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = 'NONE' THEN 'UNKNOWN_MEMBER_ID' END
+            END
+            THEN 'FENCED_INSTANCE_ID'
+          END
+        END
+        THEN 'INCONSISTENT_GROUP_PROTOCOL'
+      END
+    END AS "given.2",
+    CASE (
+        "j.presentedGeneration" > 0 AND "j.presentedGeneration" < "j.currentGeneration"
+      )
+      WHEN TRUE
+      THEN 'ILLEGAL_GENERATION'
+      WHEN FALSE
+      THEN 'NONE'
+      ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'NONE' THEN 'ILLEGAL_GENERATION' END
+    END AS "given.4"
+  FROM frame
+), given_2 AS (
+  SELECT
+    *,
+    CASE (
+        NOT "j.hasMemberId"
+      )
+      WHEN TRUE
+      THEN "given.1"
+      WHEN FALSE
+      THEN "given.2"
+      ELSE CASE WHEN "given.1" = "given.2" THEN "given.1" END
+    END AS "given.3"
+  FROM given_1
 ), judged AS (
   SELECT
     *,
-    LIST_EXTRACT(
-      LIST_TRANSFORM(
-        [
-          CASE (
-              NOT "j.protocolsSupported"
-            )
-            WHEN TRUE
-            THEN 'INCONSISTENT_GROUP_PROTOCOL'
-            WHEN FALSE
-            THEN CASE (
-                NOT "j.static" AND "j.apiVersion" >= 4
-              )
-              WHEN TRUE
-              THEN 'MEMBER_ID_REQUIRED'
-              WHEN FALSE
-              THEN 'NONE'
-              ELSE CASE WHEN 'MEMBER_ID_REQUIRED' = 'NONE' THEN 'MEMBER_ID_REQUIRED' END
-            END
-            ELSE CASE
-              WHEN 'INCONSISTENT_GROUP_PROTOCOL' = CASE (
-                  NOT "j.static" AND "j.apiVersion" >= 4
-                )
-                WHEN TRUE
-                THEN 'MEMBER_ID_REQUIRED'
-                WHEN FALSE
-                THEN 'NONE'
-                ELSE CASE WHEN 'MEMBER_ID_REQUIRED' = 'NONE' THEN 'MEMBER_ID_REQUIRED' END
-              END
-              THEN 'INCONSISTENT_GROUP_PROTOCOL'
-            END
-          END
-        ],
-        LAMBDA then_1 : LIST_EXTRACT(
-          LIST_TRANSFORM(
-            [
-              CASE (
-                  NOT "j.protocolsSupported"
-                )
-                WHEN TRUE
-                THEN 'INCONSISTENT_GROUP_PROTOCOL'
-                WHEN FALSE
-                THEN CASE (
-                    (
-                      "j.static" AND "j.instanceKnown"
-                    ) AND "j.instanceFenced"
-                  )
-                  WHEN TRUE
-                  THEN 'FENCED_INSTANCE_ID'
-                  WHEN FALSE
-                  THEN CASE (
-                      (
-                        "j.static" AND NOT "j.instanceKnown"
-                      ) OR NOT "j.memberKnown"
-                    )
-                    WHEN TRUE
-                    THEN 'UNKNOWN_MEMBER_ID'
-                    WHEN FALSE
-                    THEN 'NONE'
-                    ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = 'NONE' THEN 'UNKNOWN_MEMBER_ID' END
-                  END
-                  ELSE CASE
-                    WHEN 'FENCED_INSTANCE_ID' = CASE (
-                        (
-                          "j.static" AND NOT "j.instanceKnown"
-                        ) OR NOT "j.memberKnown"
-                      )
-                      WHEN TRUE
-                      THEN 'UNKNOWN_MEMBER_ID'
-                      WHEN FALSE
-                      THEN 'NONE'
-                      ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = 'NONE' THEN 'UNKNOWN_MEMBER_ID' END
-                    END
-                    THEN 'FENCED_INSTANCE_ID'
-                  END
-                END
-                ELSE CASE
-                  WHEN 'INCONSISTENT_GROUP_PROTOCOL' = CASE (
-                      (
-                        "j.static" AND "j.instanceKnown"
-                      ) AND "j.instanceFenced"
-                    )
-                    WHEN TRUE
-                    THEN 'FENCED_INSTANCE_ID'
-                    WHEN FALSE
-                    THEN CASE (
-                        (
-                          "j.static" AND NOT "j.instanceKnown"
-                        ) OR NOT "j.memberKnown"
-                      )
-                      WHEN TRUE
-                      THEN 'UNKNOWN_MEMBER_ID'
-                      WHEN FALSE
-                      THEN 'NONE'
-                      ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = 'NONE' THEN 'UNKNOWN_MEMBER_ID' END
-                    END
-                    ELSE CASE
-                      WHEN 'FENCED_INSTANCE_ID' = CASE (
-                          (
-                            "j.static" AND NOT "j.instanceKnown"
-                          ) OR NOT "j.memberKnown"
-                        )
-                        WHEN TRUE
-                        THEN 'UNKNOWN_MEMBER_ID'
-                        WHEN FALSE
-                        THEN 'NONE'
-                        ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = 'NONE' THEN 'UNKNOWN_MEMBER_ID' END
-                      END
-                      THEN 'FENCED_INSTANCE_ID'
-                    END
-                  END
-                  THEN 'INCONSISTENT_GROUP_PROTOCOL'
-                END
-              END
-            ],
-            LAMBDA other_2 : CASE (
-                NOT "j.hasMemberId"
-              )
-              WHEN TRUE
-              THEN then_1
-              WHEN FALSE
-              THEN other_2
-              ELSE CASE WHEN then_1 = other_2 THEN then_1 END
-            END
-          ),
-          1
-        )
-      ),
-      1
-    ) AS c1_1,
-    LIST_EXTRACT(
-      LIST_TRANSFORM(
-        [
-          LIST_EXTRACT(
-            LIST_TRANSFORM(
-              [
-                CASE (
-                    NOT "j.protocolsSupported"
-                  )
-                  WHEN TRUE
-                  THEN 'INCONSISTENT_GROUP_PROTOCOL'
-                  WHEN FALSE
-                  THEN CASE (
-                      NOT "j.static" AND "j.apiVersion" >= 4
-                    )
-                    WHEN TRUE
-                    THEN 'MEMBER_ID_REQUIRED'
-                    WHEN FALSE
-                    THEN 'NONE'
-                    ELSE CASE WHEN 'MEMBER_ID_REQUIRED' = 'NONE' THEN 'MEMBER_ID_REQUIRED' END
-                  END
-                  ELSE CASE
-                    WHEN 'INCONSISTENT_GROUP_PROTOCOL' = CASE (
-                        NOT "j.static" AND "j.apiVersion" >= 4
-                      )
-                      WHEN TRUE
-                      THEN 'MEMBER_ID_REQUIRED'
-                      WHEN FALSE
-                      THEN 'NONE'
-                      ELSE CASE WHEN 'MEMBER_ID_REQUIRED' = 'NONE' THEN 'MEMBER_ID_REQUIRED' END
-                    END
-                    THEN 'INCONSISTENT_GROUP_PROTOCOL'
-                  END
-                END
-              ],
-              LAMBDA then_1 : LIST_EXTRACT(
-                LIST_TRANSFORM(
-                  [
-                    CASE (
-                        NOT "j.protocolsSupported"
-                      )
-                      WHEN TRUE
-                      THEN 'INCONSISTENT_GROUP_PROTOCOL'
-                      WHEN FALSE
-                      THEN CASE (
-                          (
-                            "j.static" AND "j.instanceKnown"
-                          ) AND "j.instanceFenced"
-                        )
-                        WHEN TRUE
-                        THEN 'FENCED_INSTANCE_ID'
-                        WHEN FALSE
-                        THEN CASE (
-                            (
-                              "j.static" AND NOT "j.instanceKnown"
-                            ) OR NOT "j.memberKnown"
-                          )
-                          WHEN TRUE
-                          THEN 'UNKNOWN_MEMBER_ID'
-                          WHEN FALSE
-                          THEN 'NONE'
-                          ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = 'NONE' THEN 'UNKNOWN_MEMBER_ID' END
-                        END
-                        ELSE CASE
-                          WHEN 'FENCED_INSTANCE_ID' = CASE (
-                              (
-                                "j.static" AND NOT "j.instanceKnown"
-                              ) OR NOT "j.memberKnown"
-                            )
-                            WHEN TRUE
-                            THEN 'UNKNOWN_MEMBER_ID'
-                            WHEN FALSE
-                            THEN 'NONE'
-                            ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = 'NONE' THEN 'UNKNOWN_MEMBER_ID' END
-                          END
-                          THEN 'FENCED_INSTANCE_ID'
-                        END
-                      END
-                      ELSE CASE
-                        WHEN 'INCONSISTENT_GROUP_PROTOCOL' = CASE (
-                            (
-                              "j.static" AND "j.instanceKnown"
-                            ) AND "j.instanceFenced"
-                          )
-                          WHEN TRUE
-                          THEN 'FENCED_INSTANCE_ID'
-                          WHEN FALSE
-                          THEN CASE (
-                              (
-                                "j.static" AND NOT "j.instanceKnown"
-                              ) OR NOT "j.memberKnown"
-                            )
-                            WHEN TRUE
-                            THEN 'UNKNOWN_MEMBER_ID'
-                            WHEN FALSE
-                            THEN 'NONE'
-                            ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = 'NONE' THEN 'UNKNOWN_MEMBER_ID' END
-                          END
-                          ELSE CASE
-                            WHEN 'FENCED_INSTANCE_ID' = CASE (
-                                (
-                                  "j.static" AND NOT "j.instanceKnown"
-                                ) OR NOT "j.memberKnown"
-                              )
-                              WHEN TRUE
-                              THEN 'UNKNOWN_MEMBER_ID'
-                              WHEN FALSE
-                              THEN 'NONE'
-                              ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = 'NONE' THEN 'UNKNOWN_MEMBER_ID' END
-                            END
-                            THEN 'FENCED_INSTANCE_ID'
-                          END
-                        END
-                        THEN 'INCONSISTENT_GROUP_PROTOCOL'
-                      END
-                    END
-                  ],
-                  LAMBDA other_2 : CASE (
-                      NOT "j.hasMemberId"
-                    )
-                    WHEN TRUE
-                    THEN then_1
-                    WHEN FALSE
-                    THEN other_2
-                    ELSE CASE WHEN then_1 = other_2 THEN then_1 END
-                  END
-                ),
-                1
-              )
-            ),
-            1
+    CASE (
+        NOT "j.hasMemberId"
+      )
+      WHEN TRUE
+      THEN "given.1"
+      WHEN FALSE
+      THEN "given.2"
+      ELSE CASE WHEN "given.1" = "given.2" THEN "given.1" END
+    END AS c1_1,
+    CASE (
+        NOT CASE (
+            NOT "j.hasMemberId"
           )
-        ],
-        LAMBDA then_3 : LIST_EXTRACT(
-          LIST_TRANSFORM(
-            [
-              CASE (
-                  "j.presentedGeneration" > 0 AND "j.presentedGeneration" < "j.currentGeneration"
-                )
-                WHEN TRUE
-                THEN 'ILLEGAL_GENERATION'
-                WHEN FALSE
-                THEN 'NONE'
-                ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'NONE' THEN 'ILLEGAL_GENERATION' END
-              END
-            ],
-            LAMBDA other_4 : CASE (
-                NOT LIST_EXTRACT(
-                  LIST_TRANSFORM(
-                    [
-                      CASE (
-                          NOT "j.protocolsSupported"
-                        )
-                        WHEN TRUE
-                        THEN 'INCONSISTENT_GROUP_PROTOCOL'
-                        WHEN FALSE
-                        THEN CASE (
-                            NOT "j.static" AND "j.apiVersion" >= 4
-                          )
-                          WHEN TRUE
-                          THEN 'MEMBER_ID_REQUIRED'
-                          WHEN FALSE
-                          THEN 'NONE'
-                          ELSE CASE WHEN 'MEMBER_ID_REQUIRED' = 'NONE' THEN 'MEMBER_ID_REQUIRED' END
-                        END
-                        ELSE CASE
-                          WHEN 'INCONSISTENT_GROUP_PROTOCOL' = CASE (
-                              NOT "j.static" AND "j.apiVersion" >= 4
-                            )
-                            WHEN TRUE
-                            THEN 'MEMBER_ID_REQUIRED'
-                            WHEN FALSE
-                            THEN 'NONE'
-                            ELSE CASE WHEN 'MEMBER_ID_REQUIRED' = 'NONE' THEN 'MEMBER_ID_REQUIRED' END
-                          END
-                          THEN 'INCONSISTENT_GROUP_PROTOCOL'
-                        END
-                      END
-                    ],
-                    LAMBDA then_5 : LIST_EXTRACT(
-                      LIST_TRANSFORM(
-                        [
-                          CASE (
-                              NOT "j.protocolsSupported"
-                            )
-                            WHEN TRUE
-                            THEN 'INCONSISTENT_GROUP_PROTOCOL'
-                            WHEN FALSE
-                            THEN CASE (
-                                (
-                                  "j.static" AND "j.instanceKnown"
-                                ) AND "j.instanceFenced"
-                              )
-                              WHEN TRUE
-                              THEN 'FENCED_INSTANCE_ID'
-                              WHEN FALSE
-                              THEN CASE (
-                                  (
-                                    "j.static" AND NOT "j.instanceKnown"
-                                  ) OR NOT "j.memberKnown"
-                                )
-                                WHEN TRUE
-                                THEN 'UNKNOWN_MEMBER_ID'
-                                WHEN FALSE
-                                THEN 'NONE'
-                                ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = 'NONE' THEN 'UNKNOWN_MEMBER_ID' END
-                              END
-                              ELSE CASE
-                                WHEN 'FENCED_INSTANCE_ID' = CASE (
-                                    (
-                                      "j.static" AND NOT "j.instanceKnown"
-                                    ) OR NOT "j.memberKnown"
-                                  )
-                                  WHEN TRUE
-                                  THEN 'UNKNOWN_MEMBER_ID'
-                                  WHEN FALSE
-                                  THEN 'NONE'
-                                  ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = 'NONE' THEN 'UNKNOWN_MEMBER_ID' END
-                                END
-                                THEN 'FENCED_INSTANCE_ID'
-                              END
-                            END
-                            ELSE CASE
-                              WHEN 'INCONSISTENT_GROUP_PROTOCOL' = CASE (
-                                  (
-                                    "j.static" AND "j.instanceKnown"
-                                  ) AND "j.instanceFenced"
-                                )
-                                WHEN TRUE
-                                THEN 'FENCED_INSTANCE_ID'
-                                WHEN FALSE
-                                THEN CASE (
-                                    (
-                                      "j.static" AND NOT "j.instanceKnown"
-                                    ) OR NOT "j.memberKnown"
-                                  )
-                                  WHEN TRUE
-                                  THEN 'UNKNOWN_MEMBER_ID'
-                                  WHEN FALSE
-                                  THEN 'NONE'
-                                  ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = 'NONE' THEN 'UNKNOWN_MEMBER_ID' END
-                                END
-                                ELSE CASE
-                                  WHEN 'FENCED_INSTANCE_ID' = CASE (
-                                      (
-                                        "j.static" AND NOT "j.instanceKnown"
-                                      ) OR NOT "j.memberKnown"
-                                    )
-                                    WHEN TRUE
-                                    THEN 'UNKNOWN_MEMBER_ID'
-                                    WHEN FALSE
-                                    THEN 'NONE'
-                                    ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = 'NONE' THEN 'UNKNOWN_MEMBER_ID' END
-                                  END
-                                  THEN 'FENCED_INSTANCE_ID'
-                                END
-                              END
-                              THEN 'INCONSISTENT_GROUP_PROTOCOL'
-                            END
-                          END
-                        ],
-                        LAMBDA other_6 : CASE (
-                            NOT "j.hasMemberId"
-                          )
-                          WHEN TRUE
-                          THEN then_5
-                          WHEN FALSE
-                          THEN other_6
-                          ELSE CASE WHEN then_5 = other_6 THEN then_5 END
-                        END
-                      ),
-                      1
-                    )
-                  ),
-                  1
-                ) = 'NONE'
-              )
-              WHEN TRUE
-              THEN then_3
-              WHEN FALSE
-              THEN other_4
-              ELSE CASE WHEN then_3 = other_4 THEN then_3 END
-            END
-          ),
-          1
-        )
-      ),
-      1
-    ) AS c1_2
-  FROM frame
+          WHEN TRUE
+          THEN "given.1"
+          WHEN FALSE
+          THEN "given.2"
+          ELSE CASE WHEN "given.1" = "given.2" THEN "given.1" END
+        END = 'NONE'
+      )
+      WHEN TRUE
+      THEN "given.3"
+      WHEN FALSE
+      THEN "given.4"
+      ELSE CASE WHEN "given.3" = "given.4" THEN "given.3" END
+    END AS c1_2
+  FROM given_2
 ), agreed AS (
   SELECT
     cluster,

@@ -28,6 +28,100 @@ WITH frame AS (
     verify_only AS "a.verifyOnly",
     listed AS "a.listed"
   FROM silver.add_partitions_to_txn_states
+), given_1 AS (
+  SELECT
+    *,
+    CASE (
+        NOT "a.providedEpoch" = "a.producerEpoch"
+      )
+      WHEN TRUE
+      THEN CASE (
+          "a.apiVersion" < 2
+        )
+        WHEN TRUE
+        THEN 'INVALID_PRODUCER_EPOCH'
+        WHEN FALSE
+        THEN 'PRODUCER_FENCED'
+        ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
+      END
+      WHEN FALSE
+      THEN CASE (
+          "a.status" = 'PrepareCommit' OR "a.status" = 'PrepareAbort'
+        )
+        WHEN TRUE
+        THEN 'CONCURRENT_TRANSACTIONS'
+        WHEN FALSE
+        THEN CASE (
+            "a.verifyOnly" AND NOT "a.listed"
+          )
+          WHEN TRUE
+          THEN 'TRANSACTION_ABORTABLE'
+          WHEN FALSE
+          THEN 'NONE'
+          ELSE CASE WHEN 'TRANSACTION_ABORTABLE' = 'NONE' THEN 'TRANSACTION_ABORTABLE' END
+        END
+        ELSE CASE
+          WHEN 'CONCURRENT_TRANSACTIONS' = CASE (
+              "a.verifyOnly" AND NOT "a.listed"
+            )
+            WHEN TRUE
+            THEN 'TRANSACTION_ABORTABLE'
+            WHEN FALSE
+            THEN 'NONE'
+            ELSE CASE WHEN 'TRANSACTION_ABORTABLE' = 'NONE' THEN 'TRANSACTION_ABORTABLE' END
+          END
+          THEN 'CONCURRENT_TRANSACTIONS'
+        END
+      END
+      ELSE CASE
+        WHEN CASE (
+            "a.apiVersion" < 2
+          )
+          WHEN TRUE
+          THEN 'INVALID_PRODUCER_EPOCH'
+          WHEN FALSE
+          THEN 'PRODUCER_FENCED'
+          ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
+        END = CASE (
+            "a.status" = 'PrepareCommit' OR "a.status" = 'PrepareAbort'
+          )
+          WHEN TRUE
+          THEN 'CONCURRENT_TRANSACTIONS'
+          WHEN FALSE
+          THEN CASE (
+              "a.verifyOnly" AND NOT "a.listed"
+            )
+            WHEN TRUE
+            THEN 'TRANSACTION_ABORTABLE'
+            WHEN FALSE
+            THEN 'NONE'
+            ELSE CASE WHEN 'TRANSACTION_ABORTABLE' = 'NONE' THEN 'TRANSACTION_ABORTABLE' END
+          END
+          ELSE CASE
+            WHEN 'CONCURRENT_TRANSACTIONS' = CASE (
+                "a.verifyOnly" AND NOT "a.listed"
+              )
+              WHEN TRUE
+              THEN 'TRANSACTION_ABORTABLE'
+              WHEN FALSE
+              THEN 'NONE'
+              ELSE CASE WHEN 'TRANSACTION_ABORTABLE' = 'NONE' THEN 'TRANSACTION_ABORTABLE' END
+            END
+            THEN 'CONCURRENT_TRANSACTIONS'
+          END
+        END
+        THEN CASE (
+            "a.apiVersion" < 2
+          )
+          WHEN TRUE
+          THEN 'INVALID_PRODUCER_EPOCH'
+          WHEN FALSE
+          THEN 'PRODUCER_FENCED'
+          ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
+        END
+      END
+    END AS "given.1"
+  FROM frame
 ), judged AS (
   SELECT
     *,
@@ -36,113 +130,16 @@ WITH frame AS (
     OR "a.error" = 'INVALID_PRODUCER_EPOCH'
     OR "a.error" = 'INVALID_PRODUCER_ID_MAPPING'
     OR "a.error" = 'TRANSACTION_ABORTABLE' AS antecedent,
-    "a.error" = LIST_EXTRACT(
-      LIST_TRANSFORM(
-        [
-          CASE (
-              NOT "a.providedEpoch" = "a.producerEpoch"
-            )
-            WHEN TRUE
-            THEN CASE (
-                "a.apiVersion" < 2
-              )
-              WHEN TRUE
-              THEN 'INVALID_PRODUCER_EPOCH'
-              WHEN FALSE
-              THEN 'PRODUCER_FENCED'
-              ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
-            END
-            WHEN FALSE
-            THEN CASE (
-                "a.status" = 'PrepareCommit' OR "a.status" = 'PrepareAbort'
-              )
-              WHEN TRUE
-              THEN 'CONCURRENT_TRANSACTIONS'
-              WHEN FALSE
-              THEN CASE (
-                  "a.verifyOnly" AND NOT "a.listed"
-                )
-                WHEN TRUE
-                THEN 'TRANSACTION_ABORTABLE'
-                WHEN FALSE
-                THEN 'NONE'
-                ELSE CASE WHEN 'TRANSACTION_ABORTABLE' = 'NONE' THEN 'TRANSACTION_ABORTABLE' END
-              END
-              ELSE CASE
-                WHEN 'CONCURRENT_TRANSACTIONS' = CASE (
-                    "a.verifyOnly" AND NOT "a.listed"
-                  )
-                  WHEN TRUE
-                  THEN 'TRANSACTION_ABORTABLE'
-                  WHEN FALSE
-                  THEN 'NONE'
-                  ELSE CASE WHEN 'TRANSACTION_ABORTABLE' = 'NONE' THEN 'TRANSACTION_ABORTABLE' END
-                END
-                THEN 'CONCURRENT_TRANSACTIONS'
-              END
-            END
-            ELSE CASE
-              WHEN CASE (
-                  "a.apiVersion" < 2
-                )
-                WHEN TRUE
-                THEN 'INVALID_PRODUCER_EPOCH'
-                WHEN FALSE
-                THEN 'PRODUCER_FENCED'
-                ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
-              END = CASE (
-                  "a.status" = 'PrepareCommit' OR "a.status" = 'PrepareAbort'
-                )
-                WHEN TRUE
-                THEN 'CONCURRENT_TRANSACTIONS'
-                WHEN FALSE
-                THEN CASE (
-                    "a.verifyOnly" AND NOT "a.listed"
-                  )
-                  WHEN TRUE
-                  THEN 'TRANSACTION_ABORTABLE'
-                  WHEN FALSE
-                  THEN 'NONE'
-                  ELSE CASE WHEN 'TRANSACTION_ABORTABLE' = 'NONE' THEN 'TRANSACTION_ABORTABLE' END
-                END
-                ELSE CASE
-                  WHEN 'CONCURRENT_TRANSACTIONS' = CASE (
-                      "a.verifyOnly" AND NOT "a.listed"
-                    )
-                    WHEN TRUE
-                    THEN 'TRANSACTION_ABORTABLE'
-                    WHEN FALSE
-                    THEN 'NONE'
-                    ELSE CASE WHEN 'TRANSACTION_ABORTABLE' = 'NONE' THEN 'TRANSACTION_ABORTABLE' END
-                  END
-                  THEN 'CONCURRENT_TRANSACTIONS'
-                END
-              END
-              THEN CASE (
-                  "a.apiVersion" < 2
-                )
-                WHEN TRUE
-                THEN 'INVALID_PRODUCER_EPOCH'
-                WHEN FALSE
-                THEN 'PRODUCER_FENCED'
-                ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
-              END
-            END
-          END
-        ],
-        LAMBDA other_2 : CASE (
-            NOT "a.known" OR NOT "a.providedId" = "a.producerId"
-          )
-          WHEN TRUE
-          THEN 'INVALID_PRODUCER_ID_MAPPING'
-          WHEN FALSE
-          THEN other_2
-          ELSE CASE WHEN 'INVALID_PRODUCER_ID_MAPPING' = other_2 THEN 'INVALID_PRODUCER_ID_MAPPING' END
-        END
-      ),
-      1
-    ) AS c1
-  FROM frame
+    "a.error" = CASE (
+        NOT "a.known" OR NOT "a.providedId" = "a.producerId"
+      )
+      WHEN TRUE
+      THEN 'INVALID_PRODUCER_ID_MAPPING'
+      WHEN FALSE
+      THEN "given.1"
+      ELSE CASE WHEN 'INVALID_PRODUCER_ID_MAPPING' = "given.1" THEN 'INVALID_PRODUCER_ID_MAPPING' END
+    END AS c1
+  FROM given_1
 ), weighed AS (
   SELECT
     cluster,

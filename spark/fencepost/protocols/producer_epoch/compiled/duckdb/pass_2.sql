@@ -24,411 +24,377 @@ WITH frame AS (
     last_epoch AS "e.lastEpoch",
     previous_id_held AS "e.previousIdHeld"
   FROM silver.end_txn_states
-), judged AS (
+), given_1 AS (
   SELECT
     *,
-    LIST_EXTRACT(
-      LIST_TRANSFORM(
-        [
-          LIST_EXTRACT(
-            LIST_TRANSFORM(
-              [
-                CASE (
-                    "e.status" = 'Ongoing'
-                  )
-                  WHEN TRUE
-                  THEN 'NONE'
-                  WHEN FALSE
-                  THEN CASE (
-                      NOT (
-                        (
-                          "e.commit" AND (
-                            "e.status" = 'PrepareCommit' OR "e.status" = 'CompleteCommit'
-                          )
-                        )
-                        OR (
-                          NOT "e.commit" AND (
-                            "e.status" = 'PrepareAbort' OR "e.status" = 'CompleteAbort'
-                          )
-                        )
-                      )
-                    )
-                    WHEN TRUE
-                    THEN 'INVALID_TXN_STATE'
-                    WHEN FALSE
-                    THEN CASE (
-                        "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
-                      )
-                      WHEN TRUE
-                      THEN 'CONCURRENT_TRANSACTIONS'
-                      WHEN FALSE
-                      THEN 'NONE'
-                      ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
-                    END
-                    ELSE CASE
-                      WHEN 'INVALID_TXN_STATE' = CASE (
-                          "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
-                        )
-                        WHEN TRUE
-                        THEN 'CONCURRENT_TRANSACTIONS'
-                        WHEN FALSE
-                        THEN 'NONE'
-                        ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
-                      END
-                      THEN 'INVALID_TXN_STATE'
-                    END
-                  END
-                  ELSE CASE
-                    WHEN 'NONE' = CASE (
-                        NOT (
-                          (
-                            "e.commit" AND (
-                              "e.status" = 'PrepareCommit' OR "e.status" = 'CompleteCommit'
-                            )
-                          )
-                          OR (
-                            NOT "e.commit" AND (
-                              "e.status" = 'PrepareAbort' OR "e.status" = 'CompleteAbort'
-                            )
-                          )
-                        )
-                      )
-                      WHEN TRUE
-                      THEN 'INVALID_TXN_STATE'
-                      WHEN FALSE
-                      THEN CASE (
-                          "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
-                        )
-                        WHEN TRUE
-                        THEN 'CONCURRENT_TRANSACTIONS'
-                        WHEN FALSE
-                        THEN 'NONE'
-                        ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
-                      END
-                      ELSE CASE
-                        WHEN 'INVALID_TXN_STATE' = CASE (
-                            "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
-                          )
-                          WHEN TRUE
-                          THEN 'CONCURRENT_TRANSACTIONS'
-                          WHEN FALSE
-                          THEN 'NONE'
-                          ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
-                        END
-                        THEN 'INVALID_TXN_STATE'
-                      END
-                    END
-                    THEN 'NONE'
-                  END
-                END
-              ],
-              LAMBDA then_1 : LIST_EXTRACT(
-                LIST_TRANSFORM(
-                  [
-                    CASE (
-                        (
-                          NOT "e.apiVersion" >= 5 OR NOT "e.providedEpoch" = "e.lastEpoch"
-                        )
-                        OR (
-                          "e.status" = 'Empty' OR "e.status" = 'Ongoing'
-                        )
-                      )
-                      WHEN TRUE
-                      THEN CASE (
-                          "e.apiVersion" < 2
-                        )
-                        WHEN TRUE
-                        THEN 'INVALID_PRODUCER_EPOCH'
-                        WHEN FALSE
-                        THEN 'PRODUCER_FENCED'
-                        ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
-                      END
-                      WHEN FALSE
-                      THEN CASE (
-                          (
-                            "e.commit" AND (
-                              "e.status" = 'PrepareCommit' OR "e.status" = 'CompleteCommit'
-                            )
-                          )
-                          OR (
-                            NOT "e.commit" AND (
-                              "e.status" = 'PrepareAbort' OR "e.status" = 'CompleteAbort'
-                            )
-                          )
-                        )
-                        WHEN TRUE
-                        THEN 'NONE'
-                        WHEN FALSE
-                        THEN 'INVALID_TXN_STATE'
-                        ELSE CASE WHEN 'NONE' = 'INVALID_TXN_STATE' THEN 'NONE' END
-                      END
-                      ELSE CASE
-                        WHEN CASE (
-                            "e.apiVersion" < 2
-                          )
-                          WHEN TRUE
-                          THEN 'INVALID_PRODUCER_EPOCH'
-                          WHEN FALSE
-                          THEN 'PRODUCER_FENCED'
-                          ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
-                        END = CASE (
-                            (
-                              "e.commit" AND (
-                                "e.status" = 'PrepareCommit' OR "e.status" = 'CompleteCommit'
-                              )
-                            )
-                            OR (
-                              NOT "e.commit" AND (
-                                "e.status" = 'PrepareAbort' OR "e.status" = 'CompleteAbort'
-                              )
-                            )
-                          )
-                          WHEN TRUE
-                          THEN 'NONE'
-                          WHEN FALSE
-                          THEN 'INVALID_TXN_STATE'
-                          ELSE CASE WHEN 'NONE' = 'INVALID_TXN_STATE' THEN 'NONE' END
-                        END
-                        THEN CASE (
-                            "e.apiVersion" < 2
-                          )
-                          WHEN TRUE
-                          THEN 'INVALID_PRODUCER_EPOCH'
-                          WHEN FALSE
-                          THEN 'PRODUCER_FENCED'
-                          ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
-                        END
-                      END
-                    END
-                  ],
-                  LAMBDA other_2 : CASE (
-                      "e.providedId" = "e.producerId" AND "e.providedEpoch" = "e.producerEpoch"
-                    )
-                    WHEN TRUE
-                    THEN then_1
-                    WHEN FALSE
-                    THEN other_2
-                    ELSE CASE WHEN then_1 = other_2 THEN then_1 END
-                  END
-                ),
-                1
+    CASE (
+        "e.status" = 'Ongoing'
+      )
+      WHEN TRUE
+      THEN 'NONE'
+      WHEN FALSE
+      THEN CASE (
+          NOT (
+            (
+              "e.commit" AND (
+                "e.status" = 'PrepareCommit' OR "e.status" = 'CompleteCommit'
               )
-            ),
-            1
+            )
+            OR (
+              NOT "e.commit" AND (
+                "e.status" = 'PrepareAbort' OR "e.status" = 'CompleteAbort'
+              )
+            )
           )
-        ],
-        LAMBDA other_4 : CASE (
-            NOT "e.known"
-            OR NOT (
-              "e.providedId" = "e.producerId"
+        )
+        WHEN TRUE
+        THEN 'INVALID_TXN_STATE'
+        WHEN FALSE
+        THEN CASE (
+            "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
+          )
+          WHEN TRUE
+          THEN 'CONCURRENT_TRANSACTIONS'
+          WHEN FALSE
+          THEN 'NONE'
+          ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+        END
+        ELSE CASE
+          WHEN 'INVALID_TXN_STATE' = CASE (
+              "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
+            )
+            WHEN TRUE
+            THEN 'CONCURRENT_TRANSACTIONS'
+            WHEN FALSE
+            THEN 'NONE'
+            ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+          END
+          THEN 'INVALID_TXN_STATE'
+        END
+      END
+      ELSE CASE
+        WHEN 'NONE' = CASE (
+            NOT (
+              (
+                "e.commit" AND (
+                  "e.status" = 'PrepareCommit' OR "e.status" = 'CompleteCommit'
+                )
+              )
               OR (
-                "e.providedId" = "e.previousId" AND "e.providedEpoch" >= 32766
+                NOT "e.commit" AND (
+                  "e.status" = 'PrepareAbort' OR "e.status" = 'CompleteAbort'
+                )
               )
             )
           )
           WHEN TRUE
-          THEN 'INVALID_PRODUCER_ID_MAPPING'
+          THEN 'INVALID_TXN_STATE'
           WHEN FALSE
-          THEN other_4
-          ELSE CASE WHEN 'INVALID_PRODUCER_ID_MAPPING' = other_4 THEN 'INVALID_PRODUCER_ID_MAPPING' END
+          THEN CASE (
+              "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
+            )
+            WHEN TRUE
+            THEN 'CONCURRENT_TRANSACTIONS'
+            WHEN FALSE
+            THEN 'NONE'
+            ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+          END
+          ELSE CASE
+            WHEN 'INVALID_TXN_STATE' = CASE (
+                "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
+              )
+              WHEN TRUE
+              THEN 'CONCURRENT_TRANSACTIONS'
+              WHEN FALSE
+              THEN 'NONE'
+              ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+            END
+            THEN 'INVALID_TXN_STATE'
+          END
         END
-      ),
-      1
-    ) AS c1_1,
+        THEN 'NONE'
+      END
+    END AS "given.1",
+    CASE (
+        (
+          NOT "e.apiVersion" >= 5 OR NOT "e.providedEpoch" = "e.lastEpoch"
+        )
+        OR (
+          "e.status" = 'Empty' OR "e.status" = 'Ongoing'
+        )
+      )
+      WHEN TRUE
+      THEN CASE (
+          "e.apiVersion" < 2
+        )
+        WHEN TRUE
+        THEN 'INVALID_PRODUCER_EPOCH'
+        WHEN FALSE
+        THEN 'PRODUCER_FENCED'
+        ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
+      END
+      WHEN FALSE
+      THEN CASE (
+          (
+            "e.commit" AND (
+              "e.status" = 'PrepareCommit' OR "e.status" = 'CompleteCommit'
+            )
+          )
+          OR (
+            NOT "e.commit" AND (
+              "e.status" = 'PrepareAbort' OR "e.status" = 'CompleteAbort'
+            )
+          )
+        )
+        WHEN TRUE
+        THEN 'NONE'
+        WHEN FALSE
+        THEN 'INVALID_TXN_STATE'
+        ELSE CASE WHEN 'NONE' = 'INVALID_TXN_STATE' THEN 'NONE' END
+      END
+      ELSE CASE
+        WHEN CASE (
+            "e.apiVersion" < 2
+          )
+          WHEN TRUE
+          THEN 'INVALID_PRODUCER_EPOCH'
+          WHEN FALSE
+          THEN 'PRODUCER_FENCED'
+          ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
+        END = CASE (
+            (
+              "e.commit" AND (
+                "e.status" = 'PrepareCommit' OR "e.status" = 'CompleteCommit'
+              )
+            )
+            OR (
+              NOT "e.commit" AND (
+                "e.status" = 'PrepareAbort' OR "e.status" = 'CompleteAbort'
+              )
+            )
+          )
+          WHEN TRUE
+          THEN 'NONE'
+          WHEN FALSE
+          THEN 'INVALID_TXN_STATE'
+          ELSE CASE WHEN 'NONE' = 'INVALID_TXN_STATE' THEN 'NONE' END
+        END
+        THEN CASE (
+            "e.apiVersion" < 2
+          )
+          WHEN TRUE
+          THEN 'INVALID_PRODUCER_EPOCH'
+          WHEN FALSE
+          THEN 'PRODUCER_FENCED'
+          ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
+        END
+      END
+    END AS "given.2",
+    CASE (
+        "e.apiVersion" < 2
+      )
+      WHEN TRUE
+      THEN 'INVALID_PRODUCER_EPOCH'
+      WHEN FALSE
+      THEN 'PRODUCER_FENCED'
+      ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
+    END AS "given.4",
+    CASE (
+        "e.apiVersion" >= 5
+        AND (
+          "e.providedId" = "e.producerId" AND "e.providedEpoch" = "e.producerEpoch"
+        )
+      )
+      WHEN TRUE
+      THEN CASE "e.commit"
+        WHEN TRUE
+        THEN 'INVALID_TXN_STATE'
+        WHEN FALSE
+        THEN 'NONE'
+        ELSE CASE WHEN 'INVALID_TXN_STATE' = 'NONE' THEN 'INVALID_TXN_STATE' END
+      END
+      WHEN FALSE
+      THEN CASE (
+          NOT (
+            (
+              "e.commit" AND (
+                "e.status" = 'PrepareCommit' OR "e.status" = 'CompleteCommit'
+              )
+            )
+            OR (
+              NOT "e.commit" AND (
+                "e.status" = 'PrepareAbort' OR "e.status" = 'CompleteAbort'
+              )
+            )
+          )
+        )
+        WHEN TRUE
+        THEN 'INVALID_TXN_STATE'
+        WHEN FALSE
+        THEN CASE (
+            "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
+          )
+          WHEN TRUE
+          THEN 'CONCURRENT_TRANSACTIONS'
+          WHEN FALSE
+          THEN 'NONE'
+          ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+        END
+        ELSE CASE
+          WHEN 'INVALID_TXN_STATE' = CASE (
+              "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
+            )
+            WHEN TRUE
+            THEN 'CONCURRENT_TRANSACTIONS'
+            WHEN FALSE
+            THEN 'NONE'
+            ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+          END
+          THEN 'INVALID_TXN_STATE'
+        END
+      END
+      ELSE CASE
+        WHEN CASE "e.commit"
+          WHEN TRUE
+          THEN 'INVALID_TXN_STATE'
+          WHEN FALSE
+          THEN 'NONE'
+          ELSE CASE WHEN 'INVALID_TXN_STATE' = 'NONE' THEN 'INVALID_TXN_STATE' END
+        END = CASE (
+            NOT (
+              (
+                "e.commit" AND (
+                  "e.status" = 'PrepareCommit' OR "e.status" = 'CompleteCommit'
+                )
+              )
+              OR (
+                NOT "e.commit" AND (
+                  "e.status" = 'PrepareAbort' OR "e.status" = 'CompleteAbort'
+                )
+              )
+            )
+          )
+          WHEN TRUE
+          THEN 'INVALID_TXN_STATE'
+          WHEN FALSE
+          THEN CASE (
+              "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
+            )
+            WHEN TRUE
+            THEN 'CONCURRENT_TRANSACTIONS'
+            WHEN FALSE
+            THEN 'NONE'
+            ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+          END
+          ELSE CASE
+            WHEN 'INVALID_TXN_STATE' = CASE (
+                "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
+              )
+              WHEN TRUE
+              THEN 'CONCURRENT_TRANSACTIONS'
+              WHEN FALSE
+              THEN 'NONE'
+              ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
+            END
+            THEN 'INVALID_TXN_STATE'
+          END
+        END
+        THEN CASE "e.commit"
+          WHEN TRUE
+          THEN 'INVALID_TXN_STATE'
+          WHEN FALSE
+          THEN 'NONE'
+          ELSE CASE WHEN 'INVALID_TXN_STATE' = 'NONE' THEN 'INVALID_TXN_STATE' END
+        END
+      END
+    END AS "given.5"
+  FROM frame
+), given_2 AS (
+  SELECT
+    *,
+    CASE (
+        "e.providedId" = "e.producerId" AND "e.providedEpoch" = "e.producerEpoch"
+      )
+      WHEN TRUE
+      THEN "given.1"
+      WHEN FALSE
+      THEN "given.2"
+      ELSE CASE WHEN "given.1" = "given.2" THEN "given.1" END
+    END AS "given.3",
+    CASE (
+        "e.status" = 'Ongoing'
+      )
+      WHEN TRUE
+      THEN 'NONE'
+      WHEN FALSE
+      THEN "given.5"
+      ELSE CASE WHEN 'NONE' = "given.5" THEN 'NONE' END
+    END AS "given.6"
+  FROM given_1
+), judged AS (
+  SELECT
+    *,
+    CASE (
+        NOT "e.known"
+        OR NOT (
+          "e.providedId" = "e.producerId"
+          OR (
+            "e.providedId" = "e.previousId" AND "e.providedEpoch" >= 32766
+          )
+        )
+      )
+      WHEN TRUE
+      THEN 'INVALID_PRODUCER_ID_MAPPING'
+      WHEN FALSE
+      THEN "given.3"
+      ELSE CASE WHEN 'INVALID_PRODUCER_ID_MAPPING' = "given.3" THEN 'INVALID_PRODUCER_ID_MAPPING' END
+    END AS c1_1,
     LIST_EXTRACT(
       LIST_TRANSFORM(
         [
-          LIST_EXTRACT(
-            LIST_TRANSFORM(
-              [
-                CASE (
-                    "e.apiVersion" < 2
+          CASE (
+              NOT (
+                (
+                  (
+                    "e.providedId" = "e.producerId" AND "e.providedEpoch" = "e.producerEpoch"
                   )
-                  WHEN TRUE
-                  THEN 'INVALID_PRODUCER_EPOCH'
-                  WHEN FALSE
-                  THEN 'PRODUCER_FENCED'
-                  ELSE CASE WHEN 'INVALID_PRODUCER_EPOCH' = 'PRODUCER_FENCED' THEN 'INVALID_PRODUCER_EPOCH' END
-                END
-              ],
-              LAMBDA then_3 : LIST_EXTRACT(
-                LIST_TRANSFORM(
-                  [
-                    LIST_EXTRACT(
-                      LIST_TRANSFORM(
-                        [
-                          CASE (
-                              "e.apiVersion" >= 5
-                              AND (
-                                "e.providedId" = "e.producerId" AND "e.providedEpoch" = "e.producerEpoch"
-                              )
-                            )
-                            WHEN TRUE
-                            THEN CASE "e.commit"
-                              WHEN TRUE
-                              THEN 'INVALID_TXN_STATE'
-                              WHEN FALSE
-                              THEN 'NONE'
-                              ELSE CASE WHEN 'INVALID_TXN_STATE' = 'NONE' THEN 'INVALID_TXN_STATE' END
-                            END
-                            WHEN FALSE
-                            THEN CASE (
-                                NOT (
-                                  (
-                                    "e.commit" AND (
-                                      "e.status" = 'PrepareCommit' OR "e.status" = 'CompleteCommit'
-                                    )
-                                  )
-                                  OR (
-                                    NOT "e.commit" AND (
-                                      "e.status" = 'PrepareAbort' OR "e.status" = 'CompleteAbort'
-                                    )
-                                  )
-                                )
-                              )
-                              WHEN TRUE
-                              THEN 'INVALID_TXN_STATE'
-                              WHEN FALSE
-                              THEN CASE (
-                                  "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
-                                )
-                                WHEN TRUE
-                                THEN 'CONCURRENT_TRANSACTIONS'
-                                WHEN FALSE
-                                THEN 'NONE'
-                                ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
-                              END
-                              ELSE CASE
-                                WHEN 'INVALID_TXN_STATE' = CASE (
-                                    "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
-                                  )
-                                  WHEN TRUE
-                                  THEN 'CONCURRENT_TRANSACTIONS'
-                                  WHEN FALSE
-                                  THEN 'NONE'
-                                  ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
-                                END
-                                THEN 'INVALID_TXN_STATE'
-                              END
-                            END
-                            ELSE CASE
-                              WHEN CASE "e.commit"
-                                WHEN TRUE
-                                THEN 'INVALID_TXN_STATE'
-                                WHEN FALSE
-                                THEN 'NONE'
-                                ELSE CASE WHEN 'INVALID_TXN_STATE' = 'NONE' THEN 'INVALID_TXN_STATE' END
-                              END = CASE (
-                                  NOT (
-                                    (
-                                      "e.commit" AND (
-                                        "e.status" = 'PrepareCommit' OR "e.status" = 'CompleteCommit'
-                                      )
-                                    )
-                                    OR (
-                                      NOT "e.commit" AND (
-                                        "e.status" = 'PrepareAbort' OR "e.status" = 'CompleteAbort'
-                                      )
-                                    )
-                                  )
-                                )
-                                WHEN TRUE
-                                THEN 'INVALID_TXN_STATE'
-                                WHEN FALSE
-                                THEN CASE (
-                                    "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
-                                  )
-                                  WHEN TRUE
-                                  THEN 'CONCURRENT_TRANSACTIONS'
-                                  WHEN FALSE
-                                  THEN 'NONE'
-                                  ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
-                                END
-                                ELSE CASE
-                                  WHEN 'INVALID_TXN_STATE' = CASE (
-                                      "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
-                                    )
-                                    WHEN TRUE
-                                    THEN 'CONCURRENT_TRANSACTIONS'
-                                    WHEN FALSE
-                                    THEN 'NONE'
-                                    ELSE CASE WHEN 'CONCURRENT_TRANSACTIONS' = 'NONE' THEN 'CONCURRENT_TRANSACTIONS' END
-                                  END
-                                  THEN 'INVALID_TXN_STATE'
-                                END
-                              END
-                              THEN CASE "e.commit"
-                                WHEN TRUE
-                                THEN 'INVALID_TXN_STATE'
-                                WHEN FALSE
-                                THEN 'NONE'
-                                ELSE CASE WHEN 'INVALID_TXN_STATE' = 'NONE' THEN 'INVALID_TXN_STATE' END
-                              END
-                            END
-                          END
-                        ],
-                        LAMBDA other_2 : CASE (
-                            "e.status" = 'Ongoing'
-                          )
-                          WHEN TRUE
-                          THEN 'NONE'
-                          WHEN FALSE
-                          THEN other_2
-                          ELSE CASE WHEN 'NONE' = other_2 THEN 'NONE' END
-                        END
-                      ),
-                      1
+                  AND NOT (
+                    "e.apiVersion" >= 5 AND (
+                      "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
                     )
-                  ],
-                  LAMBDA other_4 : CASE (
-                      NOT (
+                  )
+                )
+                OR (
+                  (
+                    "e.apiVersion" >= 5
+                    AND (
+                      (
+                        "e.providedId" = "e.producerId" AND TRY(CAST("e.providedEpoch" AS BIGINT) + 1) = "e.producerEpoch"
+                      )
+                      OR (
                         (
-                          (
-                            "e.providedId" = "e.producerId" AND "e.providedEpoch" = "e.producerEpoch"
-                          )
-                          AND NOT (
-                            "e.apiVersion" >= 5 AND (
-                              "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
-                            )
-                          )
-                        )
-                        OR (
-                          (
-                            "e.apiVersion" >= 5
-                            AND (
-                              (
-                                "e.providedId" = "e.producerId" AND TRY(CAST("e.providedEpoch" AS BIGINT) + 1) = "e.producerEpoch"
-                              )
-                              OR (
-                                (
-                                  "e.providedId" = "e.previousIdHeld" AND "e.providedEpoch" = 32766
-                                ) AND "e.producerEpoch" = 0
-                              )
-                            )
-                          )
-                          AND (
-                            (
-                              "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
-                            )
-                            OR (
-                              "e.status" = 'CompleteCommit' OR "e.status" = 'CompleteAbort'
-                            )
-                          )
-                        )
+                          "e.providedId" = "e.previousIdHeld" AND "e.providedEpoch" = 32766
+                        ) AND "e.producerEpoch" = 0
                       )
                     )
-                    WHEN TRUE
-                    THEN then_3
-                    WHEN FALSE
-                    THEN other_4
-                    ELSE CASE WHEN then_3 = other_4 THEN then_3 END
-                  END
-                ),
-                1
+                  )
+                  AND (
+                    (
+                      "e.status" = 'PrepareCommit' OR "e.status" = 'PrepareAbort'
+                    )
+                    OR (
+                      "e.status" = 'CompleteCommit' OR "e.status" = 'CompleteAbort'
+                    )
+                  )
+                )
               )
-            ),
-            1
-          )
+            )
+            WHEN TRUE
+            THEN "given.4"
+            WHEN FALSE
+            THEN "given.6"
+            ELSE CASE WHEN "given.4" = "given.6" THEN "given.4" END
+          END
         ],
         LAMBDA other_6 : CASE (
             NOT "e.known"
@@ -458,7 +424,7 @@ WITH frame AS (
       ),
       1
     ) AS c1_2
-  FROM frame
+  FROM given_2
 ), agreed AS (
   SELECT
     cluster,
