@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 import psutil
 
+from fencepost.markdown import row, with_part
+
 MARKERS = ("<!-- written by `make bench`; do not edit -->", "<!-- end of what `make bench` writes -->")
-_BETWEEN = re.compile(f"{re.escape(MARKERS[0])}\n.*?{re.escape(MARKERS[1])}", re.DOTALL)
 _GOAL = re.compile(r"\s*(met|MISSED)\s+(.*?)(?:(?:: (?!.*: )|\s{2,})(.*))?$")
 _COST = re.compile(r"(\s+)(.+?)\s+([\d.,]+) s wall\s+([\d.,]+) s CPU\s+([\d.,]+) MiB$")
 
@@ -32,10 +33,7 @@ class Measured(NamedTuple):
 
 def with_tables(page: str, measured: Iterable[Measured], header: str) -> str:
     """The text of a page with these measurements between its markers. Raises ValueError if it has none."""
-    if not _BETWEEN.search(page):
-        raise ValueError(f"the page needs these two lines: {MARKERS[0]} and {MARKERS[1]}")
-    text = "\n".join([MARKERS[0], "", header, "", *_tables(measured), MARKERS[1]])
-    return _BETWEEN.sub(lambda _: text, page)
+    return with_part(page, MARKERS, [header, "", *_tables(measured)])
 
 
 def header(root: Path) -> str:
@@ -52,8 +50,8 @@ def header(root: Path) -> str:
 
 def _tables(measured: Iterable[Measured]) -> Iterator[str]:
     for each in measured:
-        yield from (f"### {each.title}", "", "| what | measured | goal |", "|---|---|---|")
-        yield from (f"| {' | '.join(map(_cell, _row(line)))} |" for line in _told(each.lines))
+        yield from (f"### {each.title}", "", row(("what", "measured", "goal")), "|---|---|---|")
+        yield from (row(_row(line)) for line in _told(each.lines))
         if not each.ran:
             yield "| **did not run to the end** | | |"
         yield ""
@@ -85,10 +83,6 @@ def _row(line: str) -> tuple[str, str, str]:
         return what, f"{cost[4]} CPU s, {cost[3]} s, {cost[5]} MiB", ""
     what, *cells = re.split(r"\s{2,}", line.strip())
     return what, ", ".join(cells), ""
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", r"\|")
 
 
 def _git(root: Path, *command: str) -> str:

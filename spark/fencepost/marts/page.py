@@ -13,11 +13,12 @@ from typing import Any
 
 import yaml
 
+from fencepost.markdown import row, with_part
+
 MARKERS = (
     "<!-- generated from dbt/models by `make compile`; do not edit -->",
     "<!-- end of what is generated -->",
 )
-_BETWEEN = re.compile(f"{re.escape(MARKERS[0])}\n.*?{re.escape(MARKERS[1])}", re.DOTALL)
 _ROW = re.compile(r"Grain: one row per (.*?)(?:\. |\.?$)")
 
 
@@ -25,10 +26,7 @@ def with_list(page: str, models: Path) -> str:
     """The text of a page with the present list. Raises ValueError if the page has no markers for it, or if a
     model's description does not begin with its grain.
     """
-    if not _BETWEEN.search(page):
-        raise ValueError(f"the page needs these two lines: {MARKERS[0]} and {MARKERS[1]}")
-    text = "\n".join([MARKERS[0], "", *_list(models), MARKERS[1]])
-    return _BETWEEN.sub(lambda _: text, page)
+    return with_part(page, MARKERS, _list(models))
 
 
 def _list(models: Path) -> Iterator[str]:
@@ -38,7 +36,7 @@ def _list(models: Path) -> Iterator[str]:
             continue
         title = "all protocols" if folder.name == "shared" else folder.name.replace("_", " ")
         yield from (f"**{title}** ([dbt/models/{folder.name}](../dbt/models/{folder.name}))", "")
-        yield from ("| mart | one row per | key |", "|---|---|---|")
+        yield from (row(("mart", "one row per", "key")), "|---|---|---|")
         for file in files:
             for model in yaml.safe_load(file.read_text(encoding="utf-8"))["models"]:
                 yield _line(model)
@@ -47,11 +45,11 @@ def _list(models: Path) -> Iterator[str]:
 
 def _line(model: dict[str, Any]) -> str:
     described = " ".join(str(model["description"]).split())
-    row = _ROW.match(described)
-    if row is None:
+    grain = _ROW.match(described)
+    if grain is None:
         raise ValueError(f"the description of {model['name']} does not begin with 'Grain: one row per '")
     key = ", ".join(f"`{column}`" for column in _grain(model))
-    return f"| `marts.{model['name']}` | {row[1].replace('|', chr(92) + '|')} | {key} |"
+    return row((f"`marts.{model['name']}`", grain[1], key))
 
 
 def _grain(model: dict[str, Any]) -> list[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fencepost.definitions import Definition, definitions, modules
+from fencepost.markdown import row
 from fencepost.spec.manifest import Run, read, runs
 
 GENERATED = (
@@ -102,5 +103,5 @@ def _names(names: list[str]) -> str:
 
 
 def _table(title: str, head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    cells = [[cell.replace("|", "\\|") for cell in line] for line in (head, ("---",) * len(head), *rows)]
-    return f"## {title}\n\n" + "".join(f"| {' | '.join(line)} |\n" for line in cells)
+    lines = map(row, (head, ("---",) * len(head), *rows))
+    return f"## {title}\n\n" + "".join(f"{line}\n" for line in lines)
