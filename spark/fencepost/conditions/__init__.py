@@ -17,7 +17,7 @@ from fencepost.tables import CHAPTER
 
 T = TypeVar("T")
 
-Bound = int | datetime
+Bound = int | str | datetime
 """A value with which a column is compared."""
 
 

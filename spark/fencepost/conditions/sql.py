@@ -50,7 +50,7 @@ class _Sql:
     def any_of(self, parts: Iterable[str]) -> str:
         return f"({' OR '.join(parts) or 'false'})"
 
-    def _value(self, value: str | int | datetime) -> str:
+    def _value(self, value: Bound) -> str:
         if isinstance(value, datetime):
             return f"{self.time} {self.text(value.isoformat())}"
         return self.text(value) if isinstance(value, str) else str(value)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from fencepost.conditions import Where, Within
 from fencepost.definitions import Query
-from fencepost.quoting import literal, quoted
+from fencepost.quoting import quoted
 from tlasql.plan.reach import ALL
 
 if TYPE_CHECKING:
@@ -24,22 +25,10 @@ AT_ONCE = 2_000_000
 
 @dataclass(frozen=True)
 class Cut:
-    """The rows of which ``column`` is in a range: from ``first`` on, and below ``until``. Without ``first``
-    also those where it is null, without ``until`` all others.
-    """
+    """A range of the values of ``column``; ``where`` chooses its rows, in a table that has the column."""
 
     column: str
-    first: str | None
-    until: str | None
-
-    @property
-    def condition(self) -> str:
-        """It as a condition of SQL."""
-        column = quoted(self.column)
-        above = [] if self.first is None else [f"{column} >= {literal(self.first)}"]
-        below = [] if self.until is None else [f"{column} < {literal(self.until)}"]
-        both = " AND ".join([*above, *below])
-        return both if self.first is not None else f"({both} OR {column} IS NULL)"
+    where: Where
 
 
 def cuts(
@@ -63,18 +52,22 @@ def cuts(
         f"SELECT {quoted(column)} AS scope, COUNT(*) AS number FROM {largest} "
         f"WHERE {quoted(column)} IS NOT NULL GROUP BY ALL ORDER BY ALL"
     )
-    bounds = list(_bounds(counted, AT_ONCE * sizes[largest] // rows))
-    if not bounds:
+    first, *others = _ranges(counted, AT_ONCE * sizes[largest] // rows)
+    if not others:
         return [None]
-    return [Cut(column, *each) for each in zip([None, *bounds], [*bounds, None], strict=True)]
+    # what has no value is in the first range
+    return [
+        Cut(column, [{column: first}, {column: None}]),
+        *(Cut(column, [{column: each}]) for each in others),
+    ]
 
 
-def _bounds(counted: Sequence[Mapping[str, object]], most: int) -> Iterator[str]:
-    """The scopes with which the second range and those after it begin."""
-    size = 0
+def _ranges(counted: Sequence[Mapping[str, Any]], most: int) -> Iterator[Within]:
+    """Ranges that follow each other, with at most so many rows, but for scopes that have more."""
+    least, size = None, 0
     for row in counted:
-        number = int(str(row["number"]))
-        if size and size + number > most:
-            yield str(row["scope"])
-            size = 0
-        size += number
+        if size and size + row["number"] > most:
+            yield Within(least=least, below=row["scope"])
+            least, size = row["scope"], 0
+        size += row["number"]
+    yield Within(least=least)

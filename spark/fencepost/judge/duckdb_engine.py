@@ -43,15 +43,6 @@ class FilesQuery:
     rows: int | None
 
 
-@dataclass(frozen=True)
-class Task:
-    """Says that other tasks run beside this one on the same machine; ``cut``: the rows that it sees of tables
-    with the column of the cut, all if None.
-    """
-
-    cut: Cut | None = None
-
-
 Read = Callable[[Table, Sequence[str], Where | None], pa.RecordBatchReader | FilesQuery]
 Write = Callable[[Table, Iterable[pa.RecordBatch], Where | None], None]
 
@@ -61,10 +52,11 @@ class DuckEngine:
 
     ``read`` returns the named columns of the chosen rows of a table, or a query for them; ``write``
     replaces the chosen rows of a table; ``scratch`` is a folder for what does not fit into memory;
-    ``compiled`` are all queries that will be run; ``task``: it is one of several tasks. A table of silver is
-    loaded when the first query names it and dropped after the last one. Where ``read`` returns a query for
-    all rows of files, the table becomes a view, so that each query reads only the columns that it needs: that
-    costs less than to read all columns once and keep them in memory.
+    ``compiled`` are all queries that will be run; ``in_task``: other tasks run beside it on the same
+    machine; ``cut``: the rows that it sees of tables that have the column of the cut (None: all). A table of
+    silver is loaded when the first query names it and dropped after the last one. Where ``read`` returns a
+    query for all rows of files, the table becomes a view, so that each query reads only the columns that it
+    needs: that costs less than to read all columns once and keep them in memory.
     """
 
     def __init__(
@@ -74,7 +66,8 @@ class DuckEngine:
         scratch: Path,
         compiled: Iterable[Query],
         *,
-        task: Task | None = None,
+        in_task: bool = False,
+        cut: Cut | None = None,
     ) -> None:
         self._read, self._write = read, write
         self._tables = {table.name: table for table in tables()}
@@ -84,11 +77,11 @@ class DuckEngine:
         self._rows: dict[str, int] = {}
         self._kinds: dict[str, str] = {}
         self._chosen: Where | None = None
-        self._cut = task.cut if task else None
+        self._cut = cut
         self.connection = duckdb.connect(config=spilling_to(scratch))
         # a forked process has no main module, so DuckDB takes it for an interactive one
         self.connection.execute("SET enable_progress_bar = false")
-        if task:
+        if in_task:
             self.connection.execute(f"SET threads = 1; SET memory_limit = '{MEMORY_OF_TASK}'")
         self.connection.execute("SET TimeZone = 'UTC'")
         self.connection.execute("CREATE SCHEMA silver")
@@ -205,7 +198,7 @@ class DuckEngine:
             condition = ""
             if self._cut is not None and self._cut.column in table.columns:
                 columns = list(dict.fromkeys([*columns, self._cut.column]))
-                condition = f" WHERE {self._cut.condition}"
+                condition = f" WHERE {in_duckdb(self._cut.where)}"
             rows = self._read(table, columns, self._chosen)
             is_view = isinstance(rows, FilesQuery) and rows.rows is not None
             self._kinds[name] = "VIEW" if is_view else "TABLE"

@@ -18,7 +18,7 @@ from fencepost.definitions import Query
 from fencepost.engines.parts import pieces_of
 from fencepost.engines.tasks import Add, TaskEngine
 from fencepost.judge.cuts import Cut, cuts
-from fencepost.judge.duckdb_engine import DuckEngine, Task, read_rows
+from fencepost.judge.duckdb_engine import DuckEngine, read_rows
 from fencepost.judge.evaluation import Given, evaluate_here, give, replaced_decisions
 from fencepost.protocols import tables
 from fencepost.quoting import quoted
@@ -96,7 +96,9 @@ def _evaluate(frozen: Catalog, given: Given, item: _Item, add: Add) -> None:
     give_all_back()
     compiled = [*item.over_all_history, *item.by_chapter]
     with tempfile.TemporaryDirectory(prefix="judge-") as scratch:
-        engine = DuckEngine(partial(read_rows, frozen), write, Path(scratch), compiled, task=Task(item.cut))
+        engine = DuckEngine(
+            partial(read_rows, frozen), write, Path(scratch), compiled, in_task=True, cut=item.cut
+        )
         with engine.connection:
             give(engine, given)
             evaluate_here(engine, item.over_all_history, item.by_chapter, given)
