@@ -7,7 +7,9 @@ import datetime as dt
 import gc
 import logging
 import os
+import signal
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -21,13 +23,14 @@ from fencepost.output import WRITERS
 from fencepost.settings import RunOn, Settings, load
 
 BAD_USAGE, FAILED = 2, 70
+INTERRUPTED = 128 + signal.SIGINT
 OUTPUT_CLOSED = 128 + 13
 """What a shell gives for a program that SIGPIPE ended."""
 EXIT_CODES = (
     "Exit codes: 0 nothing critical is violated; 1 something critical is, or a protocol's command found "
     "something wrong; 2 the command, the configuration or the disk of the lake has to be corrected; 3 a "
     "cluster could not be judged, because its evidence is missing or wrong (gate.not_judged); 70 the command "
-    "itself failed, which says nothing about the cluster."
+    "itself failed, which says nothing about the cluster; 130 Ctrl-C ended it."
 )
 
 
@@ -58,6 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Spark hands out local times; every time in the lake is UTC.
     os.environ["TZ"] = "UTC"
     time.tzset()
+    sys.unraisablehook = _interrupt_again
     settings = None
     try:
         settings = load(arguments.config)
@@ -65,27 +69,42 @@ def main(argv: Sequence[str] | None = None) -> int:
             code = int(arguments.run(settings, arguments))
             sys.stdout.flush()
             return code
-    except BrokenPipeError:
+    except (Exception, KeyboardInterrupt) as error:
+        return _say_why(error, settings)
+
+
+def _say_why(error: BaseException, settings: Settings | None) -> int:
+    """Say why a command has ended, and return its exit code."""
+    if isinstance(error, BrokenPipeError):
         # Whoever read the output needs no more of it, as `head` does. Python writes the rest when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OUTPUT_CLOSED
-    except _classes(_BAD_INPUT) as error:
-        print(f"fencepost: {error}", file=sys.stderr)
-        return BAD_USAGE
-    except Exception as error:
-        if settings is not None and (failure := _failure_of_lake(error, settings)) is not None:
-            print(f"fencepost: {failure}", file=sys.stderr)
-            return BAD_USAGE
-        if isinstance(error, _classes(_SAID_WHY)):
-            print(f"fencepost: {error}", file=sys.stderr)
-            return FAILED
+    if isinstance(error, KeyboardInterrupt):
+        words = "interrupted. What an audit has finished is kept; the next one goes on from there."
+        code = INTERRUPTED
+    elif isinstance(error, _classes(_BAD_INPUT)):
+        words, code = str(error), BAD_USAGE
+    elif settings is not None and (failure := _failure_of_lake(error, settings)) is not None:
+        words, code = failure, BAD_USAGE
+    elif isinstance(error, _classes(_SAID_WHY)):
+        words, code = str(error), FAILED
+    else:
         traceback.print_exc()
         why = "".join(traceback.format_exception_only(error)).strip()
-        print(
-            f"fencepost: the command itself failed, which says nothing about the cluster: {why}",
-            file=sys.stderr,
-        )
-        return FAILED
+        words = f"the command itself failed, which says nothing about the cluster: {why}"
+        code = FAILED
+    print(f"fencepost: {words}", file=sys.stderr)
+    return code
+
+
+def _interrupt_again(ignored: sys.UnraisableHookArgs) -> None:
+    """Interrupt once more where Python could not raise Ctrl-C, as in a destructor or a callback of C, and
+    would lose it.
+    """
+    if issubclass(ignored.exc_type, KeyboardInterrupt):
+        threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+    else:
+        sys.__unraisablehook__(ignored)
 
 
 @contextmanager
@@ -101,7 +120,7 @@ def _without_garbage_collection(short: bool) -> Iterator[None]:
         gc.enable()
 
 
-def _failure_of_lake(error: Exception, settings: Settings) -> str | None:
+def _failure_of_lake(error: BaseException, settings: Settings) -> str | None:
     from fencepost.lake.failures import describe_failure
 
     return describe_failure(error, settings.lake)

@@ -17,6 +17,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
+from multiprocessing import forkserver, resource_tracker
 from pathlib import Path
 from threading import Thread
 from typing import Any, BinaryIO
@@ -100,6 +101,7 @@ class Processes:
         _shorten_sockets()
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload([PRELOADED])
+        _start_fork_server()
         folder = (str(self._folder),)
         return ProcessPoolExecutor(self.cores, mp_context=context, initializer=_prepare, initargs=folder)
 
@@ -158,6 +160,18 @@ class Processes:
             pool.shutdown(cancel_futures=True)
 
 
+def _start_fork_server() -> None:
+    """Start the process that the others are forked from. Ctrl-C is the driver's affair: none of them gets it,
+    not even while they import what tasks need.
+    """
+    resource_tracker.ensure_running()  # It unblocks Ctrl-C when it starts.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _shorten_sockets() -> None:
     """Have multiprocessing put its sockets where their paths are not too long for the system.
 
@@ -178,9 +192,8 @@ def _sockets() -> dict[str, Any]:
 
 def _prepare(folder: str) -> None:
     """Prepare a process for tasks: it ends with the driver, also if that is killed, and so do its temporary
-    files. Ctrl-C is the driver's affair.
+    files.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     tempfile.tempdir = folder
     Path(folder).mkdir(mode=0o700, exist_ok=True)
     Thread(target=_end_with_driver, args=(folder,), daemon=True).start()
