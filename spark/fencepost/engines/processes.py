@@ -8,7 +8,6 @@ import multiprocessing
 import os
 import pickle
 import shutil
-import signal
 import tempfile
 import time
 from collections import Counter
@@ -28,6 +27,7 @@ from pyspark import cloudpickle
 from fencepost.engines import available_cores
 from fencepost.engines.backends import R, T
 from fencepost.engines.errors import CarriedError, TaskError, carried, carrying, new_key
+from fencepost.engines.interrupts import starting_deaf
 from fencepost.engines.packed import Packed
 from fencepost.engines.progress import Progress
 
@@ -161,15 +161,10 @@ class Processes:
 
 
 def _start_fork_server() -> None:
-    """Start the process that the others are forked from. Ctrl-C is the driver's affair: none of them gets it,
-    not even while they import what tasks need.
-    """
+    """Start the process that the others are forked from, which first imports what tasks need."""
     resource_tracker.ensure_running()  # It unblocks Ctrl-C when it starts.
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
+    with starting_deaf():
         forkserver.ensure_running()
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _shorten_sockets() -> None:
