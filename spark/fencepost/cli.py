@@ -36,6 +36,7 @@ EXIT_CODES = (
 
 # Looked up by name when an error is raised, since only the commands that need these modules import them.
 _BAD_INPUT = (
+    ("fencepost.discovery", "NothingFoundError"),
     ("fencepost.iceberg.catalog", "CatalogError"),
     ("fencepost.jars", "SessionError"),
     ("fencepost.lock", "LockError"),
@@ -64,6 +65,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     sys.unraisablehook = _interrupt_again
     settings = None
     try:
+        if arguments.run is commands.init:
+            return commands.init(arguments)
         settings = load(arguments.config)
         with _without_garbage_collection(arguments.run is not commands.audit):
             code = int(arguments.run(settings, arguments))
@@ -153,6 +156,13 @@ def _parser() -> argparse.ArgumentParser:
         added.set_defaults(run=run)
         return added
 
+    _add_init(parsers)
+    command(
+        "doctor",
+        commands.doctor,
+        "say what is wrong with the configuration, the logs and this machine, and what to do about it; "
+        "exit 1 if something is",
+    )
     audit = command(
         "audit",
         commands.audit,
@@ -218,6 +228,30 @@ def _parser() -> argparse.ArgumentParser:
         protocol_command.options(added)
         _add_format(added)
     return parser
+
+
+def _add_init(parsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    words = (
+        "write a first configuration, by looking at a broker's directories and its server.properties; it has "
+        "comments on what is missing"
+    )
+    init = parsers.add_parser("init", help=words, description=words)
+    init.add_argument(
+        "paths",
+        nargs="*",
+        type=Path,
+        metavar="PATH",
+        help="server.properties, and folders with Kafka's data and logs (default: where packages put them)",
+    )
+    init.add_argument("--name", help="how reports call the cluster (default: its cluster.id)")
+    init.add_argument(
+        "--out",
+        type=Path,
+        default=Path("fencepost.toml"),
+        metavar="FILE",
+        help="the file to write (default: ./fencepost.toml); one that is there is never replaced",
+    )
+    init.set_defaults(run=commands.init, config=None)
 
 
 def _add_format(parser: argparse.ArgumentParser) -> None:
