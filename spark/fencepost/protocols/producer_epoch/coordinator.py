@@ -89,8 +89,8 @@ class Coordinator:
         """``leaders``: broker ids by leader epoch; ``complete``: coverage.is_complete; ``replicated``:
         whether a record takes effect only after other brokers have it; ``clean``: the leader epochs that are
         known to have begun without an unclean election; ``kraft_since``: the first one that the metadata log
-        has; ``began``: the offsets from and to which an earlier chapter knew the log; ``incarnation``: the
-        one of ``__transaction_state`` whose log it is.
+        has; ``began``: the offsets from and to which the log was known before it was compacted;
+        ``incarnation``: the one of ``__transaction_state`` whose log it is.
         """
         self.key = key
         self.replicated = replicated

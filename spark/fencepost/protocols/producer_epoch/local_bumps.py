@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Longs, Piece
-from fencepost.protocols.producer_epoch.handed_down_logs import BUMPED, OVER
+from fencepost.protocols.producer_epoch.log_state import BUMPED, OVER
 from fencepost.protocols.producer_epoch.partition_log import PartitionLog
 from fencepost.protocols.producer_epoch.same_records import (
     may_be_repeated,
@@ -25,19 +25,24 @@ from fencepost.protocols.producer_epoch.same_records import (
 from fencepost.replay.columns import Columns
 from fencepost.replay.keys import OFFSETS_TOPIC, digest_of
 
+_State = Mapping[str, int]
+"""BUMPED of one producer."""
+
+_NOTHING: _State = dict.fromkeys(BUMPED, UNKNOWN) | {"is_untold": 0, "has_bump": 0}
+"""That of a producer of which nothing is known."""
+
 
 def add_local_bumps(replayed: PartitionLog, rows: Columns) -> None:
     """Add the rows of one log (``silver.local_bumps``)."""
     if replayed.key[1] == OFFSETS_TOPIC or not replayed.has_producers:
         return
-    earlier, behind = _handed_down(replayed), of_bumping_producers(replayed)
-    going_on = {producer_id for producer_id, each in earlier.items() if each["has_bump"]}
-    own = _by_producer(behind)
+    known, batches_of_all = _known(replayed), of_bumping_producers(replayed)
+    going_on = {producer_id for producer_id, each in known.items() if each["has_bump"]}
+    own = _by_producer(batches_of_all)
     for producer_id in sorted(own.keys() | going_on):
-        batches, before = own.get(producer_id, _no_batches(behind)), earlier.get(producer_id)
+        batches, before = own.get(producer_id, _no_batches(batches_of_all)), known.get(producer_id, _NOTHING)
         times = dict(zip(batches["offset"].tolist(), batches["max_timestamp_ms"].tolist(), strict=True))
-        if before is not None:
-            times.setdefault(before["first_offset"], before["first_ms"])
+        times.setdefault(before["first_offset"], before["first_ms"])
         for each, following in pairwise([*_bumps(batches, before), None]):
             assert each is not None
             key = digest_of(*replayed.key, producer_id, each.producer_epoch)
@@ -47,60 +52,49 @@ def add_local_bumps(replayed: PartitionLog, rows: Columns) -> None:
             rows.add(*replayed.key, key, producer_id, *vars(each).values(), *interval)
 
 
-def bumped(replayed: PartitionLog) -> Piece:
-    """BUMPED of one log at its cut for the next chapter."""
-    handed_down: list[Mapping[str, int]] = []
-    if replayed.key[1] != OFFSETS_TOPIC and replayed.cut is not None:
-        earlier, behind = _handed_down(replayed), of_producers(replayed)
-        own = _by_producer({name: column[behind["offset"] < replayed.cut] for name, column in behind.items()})
-        for producer_id in sorted(own.keys() | earlier.keys()):
-            batches, before = own.get(producer_id), earlier.get(producer_id)
-            if batches is not None:
-                before = _state_after(producer_id, batches, before)
-            assert before is not None
-            handed_down.append(before)
-    return {name: np.array([each[name] for each in handed_down], dtype=np.int64) for name in BUMPED}
+def bumped(replayed: PartitionLog, offset: int) -> Piece:
+    """BUMPED of one log at an offset."""
+    states: dict[int, _State] = {}
+    if replayed.key[1] != OFFSETS_TOPIC:
+        states, batches = _known(replayed), of_producers(replayed)
+        own = _by_producer({name: column[batches["offset"] < offset] for name, column in batches.items()})
+        for producer_id, each in own.items():
+            states[producer_id] = _state_after(producer_id, each, states.get(producer_id, _NOTHING))
+    columns = [[state[name] for _, state in sorted(states.items())] for name in BUMPED]
+    return {name: np.array(column, dtype=np.int64) for name, column in zip(BUMPED, columns, strict=True)}
 
 
-def _state_after(producer_id: int, own: Piece, before: Mapping[str, int] | None) -> Mapping[str, int]:
-    """BUMPED of one producer after the batches ``own``; ``before``: the same before them."""
+def _state_after(producer_id: int, own: Piece, before: _State) -> _State:
+    """The state of one producer after the batches ``own``; ``before``: that before them."""
     epochs, newest_ms = own["producer_epoch"], own["max_timestamp_ms"]
     state = dict.fromkeys(BUMPED, UNKNOWN) | {
         "producer_id": producer_id,
         "producer_epoch": int(epochs[-1]),
-        "highest_epoch": max(int(epochs.max()), UNKNOWN if before is None else before["highest_epoch"]),
-        "newest_ms": max(int(newest_ms.max()), UNKNOWN if before is None else before["newest_ms"]),
-        "is_untold": int(
-            bool(may_be_repeated(own).any()) or (before is not None and before["is_untold"] == 1)
-        ),
+        "highest_epoch": max(int(epochs.max()), before["highest_epoch"]),
+        "newest_ms": max(int(newest_ms.max()), before["newest_ms"]),
+        "is_untold": int(may_be_repeated(own).any()) | before["is_untold"],
         "has_bump": 0,
     }
     bumps = list(_bumps(own, before)) if state["highest_epoch"] > 0 else []
     if not bumps:
         return state
     bump = bumps[-1]
-    is_older = before is not None and before["has_bump"] and before["first_offset"] == bump.first_offset
-    if before is not None and is_older:
+    if before["has_bump"] and before["first_offset"] == bump.first_offset:
         first_ms, before_ms = before["first_ms"], before["newest_before_ms"]
     else:
         first = int(np.flatnonzero(own["offset"] == bump.first_offset)[0])
         first_ms = int(newest_ms[first])
-        before_ms = max(
-            int(newest_ms[:first].max(initial=UNKNOWN)), UNKNOWN if before is None else before["newest_ms"]
-        )
+        before_ms = int(newest_ms[:first].max(initial=before["newest_ms"]))
     of_bump = {name: UNKNOWN if value is None else int(value) for name, value in vars(bump).items()}
     of_bump["bump_epoch"] = of_bump.pop("producer_epoch")
     goes_on = 1 if bump.last_offset == int(own["last_offset"][-1]) else OVER
     return state | of_bump | {"has_bump": goes_on, "first_ms": first_ms, "newest_before_ms": before_ms}
 
 
-def _handed_down(replayed: PartitionLog) -> dict[int, Mapping[str, int]]:
-    """What an earlier chapter handed down of each producer: BUMPED."""
-    before = replayed.evidence.before
-    if before is None:
-        return {}
-    columns = zip(*(before.bumped[name].tolist() for name in BUMPED), strict=True)
-    return {row[0]: dict(zip(BUMPED, row, strict=True)) for row in columns}
+def _known(replayed: PartitionLog) -> dict[int, _State]:
+    """The state of each producer before the batches that were read."""
+    columns = (column.tolist() for column in replayed.evidence.state.bumped.values())
+    return {row[0]: dict(zip(BUMPED, row, strict=True)) for row in zip(*columns, strict=True)}
 
 
 def _by_producer(batches: Piece) -> dict[int, Piece]:
@@ -133,7 +127,7 @@ class LocalBump:
     original_offset: int | None
 
 
-def _stand_in_batches(own: Piece, before: Mapping[str, int]) -> Piece:
+def _stand_in_batches(own: Piece, before: _State) -> Piece:
     """Two batches without records that stand for all that a producer wrote before the batches ``own``."""
     same = {
         "max_timestamp_ms": before["newest_ms"], "is_whole": 1 - before["is_untold"], "offset": -1,
@@ -143,42 +137,40 @@ def _stand_in_batches(own: Piece, before: Mapping[str, int]) -> Piece:
     return {name: np.array(epochs.get(name, [same.get(name, 0)] * 2), dtype=np.int64) for name in own}
 
 
-def _bumps(own: Piece, before: Mapping[str, int] | None = None) -> Iterator[LocalBump]:
+def _bumps(own: Piece, before: _State) -> Iterator[LocalBump]:
     """The bumps of one producer in one log: each is a run of batches with an epoch above all epochs before.
 
-    ``before``: BUMPED of the producer before the batches ``own``. The records that it wrote then are no
+    ``before``: the state of the producer before the batches ``own``. The records that it wrote then are no
     longer known.
     """
-    handed_down_rows = 0
-    if before is not None:
+    known_rows = 0
+    if before["highest_epoch"] != UNKNOWN:
         stand_ins = _stand_in_batches(own, before)
         own = {name: np.concatenate([stand_ins[name], column]) for name, column in own.items()}
-        handed_down_rows = 2
+        known_rows = 2
     epochs = own["producer_epoch"]
     original, may_repeat = originals(own), may_be_repeated(own)
     highest, newest_ms = (np.maximum.accumulate(own[name]) for name in ("producer_epoch", "max_timestamp_ms"))
     may_be_repeated_so_far = np.logical_or.accumulate(may_repeat)
     changes = np.flatnonzero(epochs[1:] != epochs[:-1]) + 1
-    changes = changes[changes >= handed_down_rows]
-    if before is not None and before["has_bump"]:
+    changes = changes[changes >= known_rows]
+    if before["has_bump"]:
         end = int(changes[0]) if len(changes) else len(epochs)
-        goes_on = slice(handed_down_rows, end if before["has_bump"] != OVER else handed_down_rows)
+        goes_on = slice(known_rows, end if before["has_bump"] != OVER else known_rows)
         yield _continued(before, {name: column[goes_on] for name, column in own.items()}, original[goes_on])
     for first, end in zip(changes.tolist(), [*changes[1:].tolist(), len(epochs)], strict=False):
-        handed_down = first - 1
-        if epochs[first] <= highest[handed_down]:
+        earlier = first - 1
+        if epochs[first] <= highest[earlier]:
             continue
         again = np.flatnonzero(original[first:end] != UNKNOWN) + first
         # a producer that batches records again keeps their timestamps and order: a batch whose first record
         # is later than all before has new records
-        old = own["base_timestamp_ms"][first:end] <= newest_ms[handed_down]
-        may_be_again = may_be_repeated_so_far[handed_down] or bool((may_repeat[first:end] | old).any())
+        old = own["base_timestamp_ms"][first:end] <= newest_ms[earlier]
+        may_be_again = may_be_repeated_so_far[earlier] or bool((may_repeat[first:end] | old).any())
         is_again = len(again) > 0
         yield LocalBump(
             producer_epoch=int(epochs[first]),
-            previous_epoch=int(epochs[handed_down])
-            if own["stretch"][handed_down] == own["stretch"][first]
-            else None,
+            previous_epoch=int(epochs[earlier]) if own["stretch"][earlier] == own["stretch"][first] else None,
             first_offset=int(own["offset"][first]),
             last_offset=int(own["last_offset"][end - 1]),
             batches=end - first,
@@ -191,8 +183,8 @@ def _bumps(own: Piece, before: Mapping[str, int] | None = None) -> Iterator[Loca
         )
 
 
-def _continued(before: Mapping[str, int], following: Piece, original: Longs) -> LocalBump:
-    """A bump of an earlier chapter, with the batches that followed it."""
+def _continued(before: _State, following: Piece, original: Longs) -> LocalBump:
+    """The bump of a state, with the batches that followed it."""
     state = {
         name: None if before[name] == UNKNOWN else before[name] for name in LocalBump.__dataclass_fields__
     }

@@ -525,56 +525,6 @@ CLIENT_EVENTS = Table(
     end_columns=("logged_at",),
 )
 
-PARTITION_LOGS = Table(
-    "carried.partition_logs",
-    "The offset at which each partition's log is cut for the next chapter, and its state there.",
-    {
-        "cluster": "string",
-        "topic": "string",
-        "topic_id": "string",
-        "partition": "int",
-        "state": "binary",  # HandedDownLog.packed
-    },
-    ("cluster", "topic", "topic_id", "partition"),
-)
-
-CARRIED_IDS = Table(
-    "carried.transactional_ids",
-    "The state of each transactional id at the offset at which __transaction_state is cut for the next "
-    "chapter.",
-    {
-        "cluster": "string",
-        "partition": "int",
-        "partition_key": "string",
-        "position": "bigint",  # where it is cut
-        "transactional_id": "string",
-        "state": "string",  # HandedDownId.packed
-    },
-    ("cluster", "partition_key", "transactional_id"),
-)
-
-CARRIED_COUNTS = Table(
-    "carried.transaction_counts",
-    "How many transactions of a current epoch lie before the next chapter: before transaction version 2 "
-    "producers keep an epoch for days. Coordinators and partitions are cut independently.",
-    {
-        "cluster": "string",
-        "producer_id": "bigint",
-        "name": "string",  # 'topic:partition'
-        "producer_epoch": "int",  # null for markers that may have ended no transaction
-        # of the Prepare record, and of the markers; null for transactions without one
-        "prepared_epoch": "int",
-        "due_type": "string",  # of the Prepare record: COMMIT, ABORT; null for markers
-        "completed_ms": "bigint",  # the newest time of a Complete record among them
-        "listed": "bigint",  # transactions with the partition in the coordinator's log
-        "ended": "bigint",  # transactions in the partition's log that a coordinator's marker ended
-        "markers": "bigint",  # markers in the partition's log, without those of operators
-        # transactions in the partition's log that were ended before their coordinator prepared them
-        "interrupted": "bigint",
-    },
-    ("cluster", "producer_id", "name", "producer_epoch", "prepared_epoch", "due_type"),
-)
-
 TRANSACTION_CLOCKS = clock_table("silver.transaction_clocks", "__transaction_state")
 
 TABLES = (
@@ -583,6 +533,3 @@ TABLES = (
     INIT_PRODUCER_IDS, INIT_PRODUCER_ID_STATES, END_TXNS, END_TXN_STATES, ADD_PARTITIONS_TO_TXNS,
     ADD_PARTITIONS_TO_TXN_STATES, CLIENT_EVENTS, TRANSACTION_CLOCKS,
 )  # fmt: skip
-
-CARRIED = (PARTITION_LOGS, CARRIED_IDS, CARRIED_COUNTS)
-"""The tables that one chapter hands down to the next."""
