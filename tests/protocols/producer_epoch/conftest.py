@@ -34,8 +34,7 @@ from fencepost.protocols.producer_epoch.partitions import Partitions, replay_par
 from fencepost.protocols.producer_epoch.producer_requests import producer_requests
 from fencepost.protocols.producer_epoch.refusals import connections_refused_produce
 from fencepost.protocols.producer_epoch.request_rows import concerns_coordinators
-from fencepost.protocols.producer_epoch.state import COUNTS
-from fencepost.protocols.producer_epoch.tables import CLIENT_EVENTS, PRODUCER_REQUESTS
+from fencepost.protocols.producer_epoch.tables import CLIENT_EVENTS, COUNTS, PRODUCER_REQUESTS
 from fencepost.protocols.producer_epoch.transaction_log import STATUSES
 from fencepost.protocols.producer_epoch.verifications import BEGAN, committed, verified
 from fencepost.replay.incarnations import logs_of, terms_of, with_ends

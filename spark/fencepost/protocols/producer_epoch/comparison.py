@@ -25,8 +25,8 @@ from fencepost.protocols.producer_epoch.markers_due import (
 )
 from fencepost.protocols.producer_epoch.matched_markers import partitions_whole
 from fencepost.protocols.producer_epoch.moments import Moments
-from fencepost.protocols.producer_epoch.state import COUNTS
 from fencepost.protocols.producer_epoch.tables import (
+    COUNTS,
     PARTITION_TRANSACTIONS,
     PRODUCER_FENCINGS,
     TRANSACTION_MARKERS,

@@ -10,8 +10,8 @@ from fencepost.protocols.producer_epoch.arrow import Rows
 from fencepost.protocols.producer_epoch.coordinator import Coordinator
 from fencepost.protocols.producer_epoch.decided_requests import DecidedRequests
 from fencepost.protocols.producer_epoch.id_state import IdState
-from fencepost.protocols.producer_epoch.state import ID_STATES
 from fencepost.protocols.producer_epoch.tables import (
+    ID_STATES,
     LOG_COVERAGE,
     TRANSACTION_CLOCKS,
     TRANSACTIONAL_IDS,

@@ -19,7 +19,8 @@ from fencepost.protocols.producer_epoch.homes import PARTITION, TOPIC_ID
 from fencepost.protocols.producer_epoch.id_state import Moment
 from fencepost.protocols.producer_epoch.missing_lines import Numbering
 from fencepost.protocols.producer_epoch.refusals import Connection, KnownEpoch
-from fencepost.protocols.producer_epoch.state import ID_STATES, dump_offset, load_ids
+from fencepost.protocols.producer_epoch.state import dump_offset, load_ids
+from fencepost.protocols.producer_epoch.tables import ID_STATES
 from fencepost.protocols.producer_epoch.transaction_state_manager import TransactionStateManager
 from fencepost.replay import logs
 from fencepost.replay.clock_steps import ClockSteps

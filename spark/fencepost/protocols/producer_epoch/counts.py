@@ -19,7 +19,7 @@ from fencepost.protocols.producer_epoch import account
 from fencepost.protocols.producer_epoch.account import Account, rows_of
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Longs, longs, table_of
 from fencepost.protocols.producer_epoch.facts import CoordinatorCoverage
-from fencepost.protocols.producer_epoch.state import COUNTS
+from fencepost.protocols.producer_epoch.tables import COUNTS
 
 Producers = Mapping[tuple[str, int], CoordinatorCoverage]
 """By cluster and producer id."""

@@ -368,7 +368,7 @@ def _before_hole(states: Sequence[Transition], log: Log | None) -> set[int]:
 def _numbered(transitions: Sequence[Transition]) -> list[tuple[int, int, int]]:
     """The number, producer id and epoch of each state that has them.
 
-    If an earlier chapter knew what the id had before its tombstone, that is the state 0.
+    If it is known what the id had before its tombstone at the begin, that is the state 0.
     """
     first = transitions[0] if transitions else None
     before = first.previous if first is not None and first.record.tombstone else None

@@ -32,10 +32,11 @@ from fencepost.protocols.producer_epoch.slice_transactions import (
 )
 from fencepost.protocols.producer_epoch.sliced_log import SlicedLog
 from fencepost.protocols.producer_epoch.snapshots import Snapshots
-from fencepost.protocols.producer_epoch.state import LOG_STATES, dump_log
+from fencepost.protocols.producer_epoch.state import dump_log
 from fencepost.protocols.producer_epoch.tables import (
     LOCAL_BUMPS,
     LOG_COVERAGE,
+    LOG_STATES,
     PRODUCER_SNAPSHOTS,
     PRODUCER_STATES,
 )

@@ -20,8 +20,9 @@ from fencepost.protocols.producer_epoch.producer_state import NONE
 from fencepost.protocols.producer_epoch.slice_transactions import MARKER_TYPES
 from fencepost.protocols.producer_epoch.sliced_log import SlicedLog
 from fencepost.protocols.producer_epoch.snapshots import Snapshots
-from fencepost.protocols.producer_epoch.state import LOG_STATES, load_logs
+from fencepost.protocols.producer_epoch.state import load_logs
 from fencepost.protocols.producer_epoch.stored_states import STORED
+from fencepost.protocols.producer_epoch.tables import LOG_STATES
 from fencepost.protocols.producer_epoch.verifications import VERIFIED, BegunTransactions, of_transactional_ids
 from fencepost.replay.keys import METADATA_TOPIC, TRANSACTIONS_TOPIC, topic_key
 from fencepost.replay.unreadable import UnreadPiece, unread_pieces

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fencepost.formats.request_log import every_line
 from fencepost.protocols.base import Later, Plot, Protocol
-from fencepost.protocols.producer_epoch import state, tables
+from fencepost.protocols.producer_epoch import tables
 
 if TYPE_CHECKING:
     from fencepost.reading import Reader
@@ -24,7 +24,7 @@ PROTOCOL = Protocol(
     tables=tables.TABLES,
     clocks=(tables.TRANSACTION_CLOCKS,),
     rebuild=Later(f"{__package__}.rebuild:rebuild"),
-    handed_down=state.TABLES,
+    states=tables.STATES,
     requests=dict.fromkeys(
         (
             "PRODUCE",

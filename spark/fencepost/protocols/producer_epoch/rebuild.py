@@ -44,8 +44,11 @@ from fencepost.protocols.producer_epoch.request_rows import concerns_coordinator
 from fencepost.protocols.producer_epoch.request_targets import APIS
 from fencepost.protocols.producer_epoch.tables import (
     CLIENT_EVENTS,
+    COUNTS,
+    ID_STATES,
     LOCAL_BUMPS,
     LOG_COVERAGE,
+    LOG_STATES,
     PARTITION_TRANSACTIONS,
     PRODUCER_FENCINGS,
     PRODUCER_REQUESTS,
@@ -140,7 +143,7 @@ def _replayed_partitions(
             "aborted": spread(ABORTED_TRANSACTIONS, engine.scan(ABORTED_TRANSACTIONS)),
             "answers": spread(PRODUCER_REQUESTS, answers),
             "sent": spread(PRODUCER_REQUESTS, sent),
-            "states": spread(state.LOG_STATES, state.loaded(evidence, state.LOG_STATES)),
+            "states": spread(LOG_STATES, evidence.state(LOG_STATES)),
         },
         tasks.partitions_task(
             {
@@ -157,7 +160,7 @@ def _replayed_partitions(
             refused_connections,
             engine.parallelism,
         ),
-        [PRODUCER_STATES, LOG_COVERAGE, PRODUCER_SNAPSHOTS, LOCAL_BUMPS, state.LOG_STATES, BEGAN, ACCOUNT],
+        [PRODUCER_STATES, LOG_COVERAGE, PRODUCER_SNAPSHOTS, LOCAL_BUMPS, LOG_STATES, BEGAN, ACCOUNT],
     )
 
 
@@ -217,7 +220,7 @@ def _replayed_coordinators(
                     partition_rows[ACCOUNT.name], with_connection_epochs, CONNECTION_EPOCHS.append(entity)
                 )
             ],
-            "states": spread(state.ID_STATES, state.loaded(evidence, state.ID_STATES)),
+            "states": spread(ID_STATES, evidence.state(ID_STATES)),
         },
         tasks.coordinators_task(
             {
@@ -236,7 +239,7 @@ def _replayed_coordinators(
         ),
         [
             *(TRANSACTIONAL_IDS, TRANSACTIONS, *_DECIDED, LOG_COVERAGE, TRANSACTION_CLOCKS),
-            *(state.ID_STATES, ACCOUNT),
+            *(ID_STATES, ACCOUNT),
         ],
     )
 
@@ -249,7 +252,7 @@ def _compared_logs(
     by_bucket = partial(_bucket_of_counts, engine.parallelism)
     compared = {
         "account": [with_entity(engine, ACCOUNT, step[ACCOUNT.name], _bucket) for step in steps],
-        "counts": [with_entity(engine, state.COUNTS, state.loaded(evidence, state.COUNTS), by_bucket)],
+        "counts": [with_entity(engine, COUNTS, evidence.state(COUNTS), by_bucket)],
     }
     whole = account.concatenate(_collected(evidence, each, *account.FACTS) for each in steps)
     log_ends = engine.collect(engine.scan(LOG_ENDS))
@@ -262,7 +265,7 @@ def _compared_logs(
     return engine.replay(
         {**compared},
         tasks.comparison_task(facts, newest_of([newest]), evidence.tolerance_ms),
-        [PARTITION_TRANSACTIONS, TRANSACTION_MARKERS, PRODUCER_FENCINGS, state.COUNTS],
+        [PARTITION_TRANSACTIONS, TRANSACTION_MARKERS, PRODUCER_FENCINGS, COUNTS],
     )
 
 

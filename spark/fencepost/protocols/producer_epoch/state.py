@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import TypeAdapter
 
-from fencepost.engines import Rows, on_engine
 from fencepost.protocols.producer_epoch.arrow import Key, Longs
 from fencepost.protocols.producer_epoch.id_state import IdState
 from fencepost.protocols.producer_epoch.log_state import (
@@ -26,61 +25,10 @@ from fencepost.protocols.producer_epoch.log_state import (
     LogState,
 )
 from fencepost.protocols.producer_epoch.producer_state import Entries, States, Transactions
-from fencepost.protocols.producer_epoch.tables import LOG_COVERAGE
+from fencepost.protocols.producer_epoch.tables import ID_STATES, LOG_COVERAGE, LOG_STATES
 from fencepost.replay.entities import tuples
 from fencepost.replay.evidence import Evidence
 from fencepost.replay.keys import TRANSACTIONS_TOPIC
-from fencepost.tables import Table
-
-LOG_STATES = Table(
-    "states.partition_logs",
-    "The state of each partition's log.",
-    {
-        "cluster": "string",
-        "topic": "string",
-        "topic_id": "string",
-        "partition": "int",
-        "state": "binary",  # dump_log
-    },
-    ("cluster", "topic", "topic_id", "partition"),
-)
-
-ID_STATES = Table(
-    "states.transactional_ids",
-    "The state of each transactional id.",
-    {
-        "cluster": "string",
-        "partition": "int",
-        "partition_key": "string",
-        "transactional_id": "string",
-        "state": "binary",  # dump_id
-    },
-    ("cluster", "partition_key", "transactional_id"),
-)
-
-COUNTS = Table(
-    "states.transaction_counts",
-    "How many transactions of a current epoch there were: before transaction version 2 producers keep an "
-    "epoch for days. Those of coordinators and of partitions are counted to offsets of their own logs.",
-    {
-        "cluster": "string",
-        "producer_id": "bigint",
-        "name": "string",  # 'topic:partition'
-        "producer_epoch": "int",  # null for markers that may have ended no transaction
-        # of the Prepare record, and of the markers; null for transactions without one
-        "prepared_epoch": "int",
-        "due_type": "string",  # of the Prepare record: COMMIT, ABORT; null for markers
-        "completed_ms": "bigint",  # the newest time of a Complete record among them
-        "listed": "bigint",  # transactions with the partition in the coordinator's log
-        "ended": "bigint",  # transactions in the partition's log that a coordinator's marker ended
-        "markers": "bigint",  # markers in the partition's log, without those of operators
-        # transactions in the partition's log that were ended before their coordinator prepared them
-        "interrupted": "bigint",
-    },
-    ("cluster", "producer_id", "name", "producer_epoch", "prepared_epoch", "due_type"),
-)
-
-TABLES = (LOG_STATES, ID_STATES, COUNTS)
 
 _ID = TypeAdapter(IdState)
 _WIDTHS = (
@@ -91,12 +39,6 @@ _WIDTHS = (
     len(BUMPED),
 )
 """The number of columns in each part of a dumped LogState."""
-
-
-def loaded(evidence: Evidence, table: Table) -> Rows:
-    """The rows of one of TABLES with which the chapter begins."""
-    nothing = table.arrow_schema.empty_table()
-    return on_engine(evidence.engine, table, evidence.before.get(table.name, nothing))
 
 
 def known_stretches(evidence: Evidence) -> dict[tuple[str, str], tuple[int, int]]:

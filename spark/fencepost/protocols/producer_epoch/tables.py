@@ -525,6 +525,54 @@ CLIENT_EVENTS = Table(
     end_columns=("logged_at",),
 )
 
+LOG_STATES = Table(
+    "states.partition_logs",
+    "The state of each partition's log.",
+    {
+        "cluster": "string",
+        "topic": "string",
+        "topic_id": "string",
+        "partition": "int",
+        "state": "binary",  # state.dump_log
+    },
+    ("cluster", "topic", "topic_id", "partition"),
+)
+
+ID_STATES = Table(
+    "states.transactional_ids",
+    "The state of each transactional id.",
+    {
+        "cluster": "string",
+        "partition": "int",
+        "partition_key": "string",
+        "transactional_id": "string",
+        "state": "binary",  # state.dump_id
+    },
+    ("cluster", "partition_key", "transactional_id"),
+)
+
+COUNTS = Table(
+    "states.transaction_counts",
+    "How many transactions of a current epoch there were: before transaction version 2 producers keep an "
+    "epoch for days. Those of coordinators and of partitions are counted to offsets of their own logs.",
+    {
+        "cluster": "string",
+        "producer_id": "bigint",
+        "name": "string",  # 'topic:partition'
+        "producer_epoch": "int",  # null for markers that may have ended no transaction
+        # of the Prepare record, and of the markers; null for transactions without one
+        "prepared_epoch": "int",
+        "due_type": "string",  # of the Prepare record: COMMIT, ABORT; null for markers
+        "completed_ms": "bigint",  # the newest time of a Complete record among them
+        "listed": "bigint",  # transactions with the partition in the coordinator's log
+        "ended": "bigint",  # transactions in the partition's log that a coordinator's marker ended
+        "markers": "bigint",  # markers in the partition's log, without those of operators
+        # transactions in the partition's log that were ended before their coordinator prepared them
+        "interrupted": "bigint",
+    },
+    ("cluster", "producer_id", "name", "producer_epoch", "prepared_epoch", "due_type"),
+)
+
 TRANSACTION_CLOCKS = clock_table("silver.transaction_clocks", "__transaction_state")
 
 TABLES = (
@@ -533,3 +581,6 @@ TABLES = (
     INIT_PRODUCER_IDS, INIT_PRODUCER_ID_STATES, END_TXNS, END_TXN_STATES, ADD_PARTITIONS_TO_TXNS,
     ADD_PARTITIONS_TO_TXN_STATES, CLIENT_EVENTS, TRANSACTION_CLOCKS,
 )  # fmt: skip
+
+STATES = (LOG_STATES, ID_STATES, COUNTS)
+"""What a rebuild begins with (``state``)."""

@@ -10,14 +10,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.protocols.producer_epoch import account, state
+from fencepost.protocols.producer_epoch import account
 from fencepost.protocols.producer_epoch.account import Replayed
 from fencepost.protocols.producer_epoch.comparison import compare_logs, newest_markers
 from fencepost.protocols.producer_epoch.coordinators import Coordinators, replay_coordinators
 from fencepost.protocols.producer_epoch.facts import Facts
 from fencepost.protocols.producer_epoch.homes import HOME, with_homes
 from fencepost.protocols.producer_epoch.partitions import Partitions, replay_partitions
-from fencepost.protocols.producer_epoch.tables import TABLES
+from fencepost.protocols.producer_epoch.tables import STATES, TABLES
 from fencepost.protocols.producer_epoch.verifications import BEGAN
 from fencepost.replay.log_ends import Ends
 from fencepost.replay.metadata import ClusterMetadata
@@ -39,7 +39,7 @@ NEWEST = Table(
     },
     ("cluster", "partition_key", "name"),
 )  # fmt: skip
-_BY_NAME = {table.name: table for table in (*TABLES, *state.TABLES, BEGAN)}
+_BY_NAME = {table.name: table for table in (*TABLES, *STATES, BEGAN)}
 
 CONNECTION_EPOCHS = pa.schema([*account.schema_of(account.CONNECTION_EPOCH), *HOME])
 
