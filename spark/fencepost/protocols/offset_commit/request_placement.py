@@ -22,10 +22,10 @@ from fencepost.protocols.offset_commit.not_coordinator import NotCoordinatorComm
 from fencepost.protocols.offset_commit.order import Between, Order, epochs_of
 from fencepost.protocols.offset_commit.requests import CommitRequest
 from fencepost.protocols.offset_commit.shard import GroupEvidence, ShardEvidence
-from fencepost.protocols.offset_commit.terms import Terms
 from fencepost.protocols.offset_commit.unlogged_commits import unlogged_commits
 from fencepost.replay.logs import Longs
 from fencepost.replay.request_clocks import leaders_by_clock
+from fencepost.replay.terms import Terms
 
 Epochs = Mapping[tuple[str, int], Between]
 """(member id, epoch) -> where in the log the member had the epoch."""

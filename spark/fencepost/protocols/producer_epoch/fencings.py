@@ -165,9 +165,9 @@ class Fences:
         coordinator = self._met_states.coordinator
         if request.api_key in _OTHERS or coordinator is None:
             return 0
-        terms = coordinator.terms(request.broker_id)
-        start_ms = request.requested_ms - self._tolerance_ms
-        possible = terms.during(start_ms, request.responded_ms) or terms.terms
+        terms, start_ms = coordinator.terms, request.requested_ms - self._tolerance_ms
+        possible = terms.of(request.broker_id, start_ms, request.responded_ms)
+        possible = possible or terms.led_by(request.broker_id)
         return self._met_states.states.before(possible[0].begins) if possible else 0
 
     def _fence_after(self, number: int | None, refusal: Refusal, span: Span) -> Transition | None:

@@ -42,7 +42,7 @@ from fencepost.protocols.producer_epoch.transaction_log import TransactionRecord
 from fencepost.protocols.producer_epoch.transaction_metadata import TransactionMetadata, Transition
 from fencepost.protocols.producer_epoch.transactions import Transaction, transactions
 from fencepost.protocols.producer_epoch.verifications import verified_during
-from fencepost.protocols.producer_epoch.witnesses import Witnesses, unread_lines
+from fencepost.protocols.producer_epoch.witnesses import Witnesses
 from fencepost.replay.clock_steps import StepsOfCluster
 from fencepost.replay.coordinator_logs import UNKNOWN
 from fencepost.replay.coverage import LogKey, is_complete, is_whole, log_coverage
@@ -58,6 +58,7 @@ from fencepost.replay.request_clocks import (
     leaders_by_clock,
 )
 from fencepost.replay.requests import NONE
+from fencepost.replay.unread_lines import of_request_logs, unread_lines
 from fencepost.replay.unreadable import UnreadPiece, damaged_batches, missing_end, unread_pieces
 
 
@@ -94,8 +95,8 @@ class TransactionStateManager:
         self._tolerance_ms, self._steps, self._numbering = tolerance_ms, steps, numbering
         self._incarnation = evidence.incarnation
         self._connection_epochs = connection_epochs
-        self._unread = unread_lines(evidence.quarantine)
         self._cluster, _, self._partition, partition_key = evidence.key
+        self._unread = unread_lines(of_request_logs(evidence.quarantine)).get(self._cluster, {})
         self._producers = producers_connections(coordinator_requests)
         self._ids: dict[str, _Id] = {}
         self._unnamed: list[RequestRow] = []

@@ -44,6 +44,10 @@ class Terms:
         self._last_stretch = (newest.number if newest is not None else 0) + int(torn)
         self._of_broker: dict[int, _LedTerms] = {}
 
+    def led_by(self, broker_id: int) -> list[Term]:
+        """Every term that the broker led, or may have led."""
+        return self._led(broker_id).terms
+
     def of(self, broker_id: int, start_ms: int, end_ms: int) -> list[Term]:
         """Every term of the broker in which a request of this time may have been decided.
 
