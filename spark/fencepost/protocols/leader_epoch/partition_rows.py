@@ -32,7 +32,7 @@ from fencepost.replay.columns import Columns
 from fencepost.replay.garbage_collection import collection_paused
 from fencepost.replay.keys import METADATA_TOPIC
 from fencepost.replay.logs import by_log
-from fencepost.replay.unreadable import UnreadPiece, unread_pieces
+from fencepost.replay.unreadable import unread_by_log
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,10 @@ def replay_partitions(
     checkpoints = checkpoints_by_log(evidence.checkpoints, last_read)
     nothing = LogBatches.of(KNOWN_BATCHES.arrow_schema.empty_table())
     known = [nothing.rows]
-    unread, cleaned = _unread(evidence.quarantine), by_log(evidence.cleaned, "cluster", "topic", "partition")
+    unread, cleaned = (
+        unread_by_log(evidence.quarantine),
+        by_log(evidence.cleaned, "cluster", "topic", "partition"),
+    )
     for key in sorted({*batches, *checkpoints}, key=str):
         place = LogPlace(*key)
         if place.topic == METADATA_TOPIC:
@@ -88,15 +91,6 @@ def replay_partitions(
         **{name: each.to_arrow() for name, each in rows.items()},
         KNOWN_BATCHES.name: pa.concat_tables(known),
     }
-
-
-def _unread(quarantine: pa.Table) -> dict[tuple[str, str, int], list[UnreadPiece]]:
-    """The pieces of segments that could not be read, by cluster, topic and partition."""
-    by_partition: dict[tuple[str, str, int], list[UnreadPiece]] = {}
-    for (cluster,), rows in by_log(quarantine, "cluster").items():
-        for piece in unread_pieces(rows):
-            by_partition.setdefault((str(cluster), piece.topic, piece.partition), []).append(piece)
-    return by_partition
 
 
 def _without_metadata_log(batches: pa.Table) -> pa.Table:

@@ -25,7 +25,7 @@ from fencepost.protocols.producer_epoch.stored_states import STORED
 from fencepost.protocols.producer_epoch.tables import LOG_STATES
 from fencepost.protocols.producer_epoch.verifications import VERIFIED, BegunTransactions, of_transactional_ids
 from fencepost.replay.keys import METADATA_TOPIC, TRANSACTIONS_TOPIC, topic_key
-from fencepost.replay.unreadable import UnreadPiece, unread_pieces
+from fencepost.replay.unreadable import unread_by_log
 from fencepost.tables import LOG_STARTS
 
 PIECE_ROWS = 200_000
@@ -123,7 +123,7 @@ def _evidence(partitions: Partitions) -> Iterator[PartitionEvidence]:
     }
     answers = split(partitions.answers, PARTITION, answer_columns)
     sent = split(partitions.sent, PARTITION, sent_markers(partitions.sent))
-    unread, states = _unread_pieces(partitions.quarantine), load_logs(partitions.states)
+    unread, states = unread_by_log(partitions.quarantine), load_logs(partitions.states)
     starts = {
         key: int(each["log_start_offset"].max())
         for key, each in split(
@@ -185,11 +185,3 @@ def _markers(records: pa.Table) -> dict[Key, Piece]:
     columns = {name: longs(rows[name]) for name in _MARKER[:3]}
     columns["coordinator_epoch"] = np.frombuffer(epochs, dtype=">i4").astype(np.int64)
     return split(rows, _INCARNATION, columns)
-
-
-def _unread_pieces(quarantine: pa.Table) -> dict[Key, list[UnreadPiece]]:
-    pieces: dict[Key, list[UnreadPiece]] = {}
-    for (cluster,), rows in split(quarantine, ("cluster",), {"at": np.arange(quarantine.num_rows)}).items():
-        for piece in unread_pieces(quarantine.take(pa.array(rows["at"]))):
-            pieces.setdefault((cluster, piece.topic, piece.partition), []).append(piece)
-    return pieces

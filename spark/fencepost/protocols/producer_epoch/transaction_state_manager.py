@@ -59,7 +59,7 @@ from fencepost.replay.request_clocks import (
 )
 from fencepost.replay.requests import NONE
 from fencepost.replay.unread_lines import of_request_logs, unread_lines
-from fencepost.replay.unreadable import UnreadPiece, damaged_batches, missing_end, unread_pieces
+from fencepost.replay.unreadable import UnreadPiece, damaged_batches, missing_end, unread_by_log
 
 
 @dataclass
@@ -118,11 +118,7 @@ class TransactionStateManager:
         return self._ids.setdefault(transactional_id, _Id(transactional_id))
 
     def _load(self, evidence: CoordinatorEvidence, key: LogKey, metadata: ClusterMetadata) -> Coordinator:
-        pieces = [
-            piece
-            for piece in unread_pieces(evidence.quarantine)
-            if (piece.topic, piece.partition) == (TRANSACTIONS_TOPIC, key[2])
-        ]
+        pieces = unread_by_log(evidence.quarantine).get(key[:3], [])
         incarnation, end = evidence.incarnation, evidence.end
         if end is not None:
             # a log that ends before the offset at which it was closed lacks its end
