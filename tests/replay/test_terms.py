@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fencepost.replay.logs import Batches, Log
-from fencepost.replay.terms import Terms
+from fencepost.replay.terms import Terms, answered_leaders
 
 # base offset, leader epoch, time
 WHOLE = [(0, 0, 100), (1, 0, 200), (2, 1, 300), (3, 1, 400), (4, 2, 500), (5, 2, 600)]
@@ -42,3 +42,7 @@ def test_beside_a_hole_nothing_is_concluded() -> None:
     terms = terms_of([each for each in WHOLE if each[0] != 1])
     assert [each.leader_epoch for each in terms.of(1, 550, 560)] == [2]
     assert terms.of(1, 150, 160) == []
+
+
+def test_who_answered_led_unless_two_did() -> None:
+    assert answered_leaders([(0, 1), (1, 2), (1, 3), (0, 1)]) == {0: 1}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ from fencepost.replay.group_coordinator.requests import ELSEWHERE
 from fencepost.replay.logs import Longs, Term
 from fencepost.replay.requests import LATEST_MS
 from fencepost.replay.rising import Rising
-from fencepost.replay.terms import Terms
+from fencepost.replay.terms import Terms, answered_leaders
 
 
 class Candidate(NamedTuple):
@@ -195,16 +195,10 @@ def _doubtful_records(request: CommitRequest, matches: Matches) -> list[int]:
     return sorted(matches.doubtful[one.number])
 
 
-def answered_leaders(requests: Requests, matches: Matches) -> Mapping[int, int]:
-    """The leader of a log by leader epoch: the broker that answered requests whose records have that epoch.
-
-    An epoch for which two brokers answered is left out.
-    """
+def leaders_who_answered(requests: Requests, matches: Matches) -> dict[int, int]:
+    """terms.answered_leaders of the requests with a sure record."""
     commits, records = matches.sure()
     brokers = requests["broker_id"][requests.request[commits]]
     leader_epochs = matches.records["leader_epoch"][records]
     first = first_of_each(numbered_rows(leader_epochs, brokers))
-    leaders: dict[int, set[int]] = {}
-    for epoch, broker_id in zip(leader_epochs[first].tolist(), brokers[first].tolist(), strict=True):
-        leaders.setdefault(epoch, set()).add(broker_id)
-    return {epoch: min(brokers) for epoch, brokers in leaders.items() if len(brokers) == 1}
+    return answered_leaders(zip(leader_epochs[first].tolist(), brokers[first].tolist(), strict=True))

@@ -103,7 +103,8 @@ def replay_partitions(
 
 def _evidence(partitions: Partitions) -> Iterator[PartitionEvidence]:
     rows = _of_partitions(partitions.batches)
-    file, files = ranks(rows["file"])
+    file, names = ranks(rows["file"])
+    files = (*names, _NO_FILE)
     columns = {name: file if name == "file" else longs(rows[name]) for name in BATCH}
     batches = split(rows, _INCARNATION, columns)
     markers = _markers(partitions.records)
@@ -137,8 +138,8 @@ def _evidence(partitions: Partitions) -> Iterator[PartitionEvidence]:
         state = states.get(key, UNKNOWN_LOG)
         yield PartitionEvidence(
             (cluster, topic, partition, topic_key(topic_id, topic, partition) or ""),
-            state.stretch.before(batches.get(key, empty(BATCH)), len(files)),
-            (*files, _NO_FILE),
+            state.stretch.before(batches.get(key, empty(BATCH)), len(names)),
+            files,
             markers.get(key, empty(_MARKER)),
             snapshots.get(key, empty(STORED)),
             entry_files,

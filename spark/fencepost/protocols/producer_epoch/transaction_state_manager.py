@@ -58,6 +58,7 @@ from fencepost.replay.request_clocks import (
     leaders_by_clock,
 )
 from fencepost.replay.requests import NONE
+from fencepost.replay.terms import answered_leaders
 from fencepost.replay.unread_lines import of_request_logs, unread_lines
 from fencepost.replay.unreadable import UnreadPiece, damaged_batches, missing_end, unread_by_log
 
@@ -112,7 +113,6 @@ class TransactionStateManager:
         if partition_key is not None and self._partition is not None:
             key = (self._cluster, TRANSACTIONS_TOPIC, self._partition, partition_key)
             self._coordinator = self._load(evidence, key, metadata)
-        self._fencing: dict[str, Pair] = {}
 
     def _id(self, transactional_id: str) -> _Id:
         return self._ids.setdefault(transactional_id, _Id(transactional_id))
@@ -152,10 +152,11 @@ class TransactionStateManager:
         for each in self._ids.values():
             each.timed_requests = [sent for sent in each.requests if sent.broker_id not in others]
             each.pairs = granted_pairs(granted_inits(each.timed_requests), each.records, self._tolerance_ms)
-        pairs = (pair for each in self._ids.values() for pair in each.pairs)
+        pairs = (pair for each in self._ids.values() for pair in each.pairs if pair.sure)
         of_log = (TRANSACTIONS_TOPIC, key[2], incarnation.topic_id)
         elected = metadata.leaders(*of_log)
-        leaders = _leaders(elected, pairs)
+        answers = ((pair.record.leader_epoch, pair.request.broker_id) for pair in pairs)
+        leaders = {**elected, **answered_leaders(answers)}
         return Coordinator(
             key,
             log,
@@ -367,19 +368,6 @@ def _known_from(
     _, led_by = coordinator.known_from()
     same_clock = coordinator.leaders.get(complete.leader_epoch) == led_by
     return complete.timestamp_ms + tolerance_ms, led_by if same_clock else None
-
-
-def _leaders(elected: Mapping[int, int], pairs: Iterable[Pair]) -> dict[int, int | None]:
-    """The leader of each leader epoch: the broker that answered a request whose record is in it, else the one
-    that was elected.
-    """
-    answered: dict[int, set[int]] = {}
-    for pair in pairs:
-        if pair.sure:
-            answered.setdefault(pair.record.leader_epoch, set()).add(pair.request.broker_id)
-    leaders: dict[int, int | None] = dict(elected)
-    leaders.update({epoch: next(iter(each)) for epoch, each in answered.items() if len(each) == 1})
-    return leaders
 
 
 def _aborting_inits(transitions: Iterable[Transition]) -> list[Pair]:
