@@ -25,20 +25,48 @@ ROW = (
 ANSWERED = ("answered_ms", "written_by_ms", "answered_by")
 """The columns from answers to the Produce of a transaction's first batch (PartitionLog.answer_times)."""
 
-BUMPED = (
-    "producer_id", "producer_epoch", "highest_epoch", "newest_ms", "is_untold",
-    "has_bump", "bump_epoch", "previous_epoch", "first_offset", "last_offset", "batches", "records",
-    "written_twice", "batches_again", "records_again", "again_offset", "original_offset", "first_ms",
-    "newest_before_ms",
-)  # fmt: skip
-"""For each producer without a transactional id: its newest and its highest epoch, its newest time, whether a
-batch may have records of one that is not known (``is_untold``), and its last bump (local_bumps.LocalBump).
-``has_bump`` is 0 without a bump, 1 while the producer writes with that epoch, and OVER if a batch of an
-earlier epoch followed.
-"""
-
 OVER = 2
-"""A value of ``has_bump``."""
+"""A value of Written.has_bump."""
+
+
+class LocalBump(NamedTuple):
+    """The columns of ``silver.local_bumps`` after ``producer_id``, UNKNOWN for null; then the time of its
+    first batch, and the newest time before.
+    """
+
+    bump_epoch: int = UNKNOWN
+    previous_epoch: int = UNKNOWN
+    first_offset: int = UNKNOWN
+    last_offset: int = UNKNOWN
+    batches: int = 0
+    records: int = 0
+    written_twice: int = UNKNOWN
+    batches_again: int = 0
+    records_again: int = 0
+    again_offset: int = UNKNOWN
+    original_offset: int = UNKNOWN
+    first_ms: int = UNKNOWN
+    newest_before_ms: int = UNKNOWN
+
+
+class Written(NamedTuple):
+    """What a producer without a transactional id has written: its newest and its highest epoch, its newest
+    time, whether a batch may have records of one that is not known (``is_untold``), and its last bump.
+    ``has_bump`` is 0 without a bump, 1 while the producer writes with that epoch, and OVER if a batch of an
+    earlier epoch followed.
+    """
+
+    producer_id: int = UNKNOWN
+    producer_epoch: int = UNKNOWN
+    highest_epoch: int = UNKNOWN
+    newest_ms: int = UNKNOWN
+    is_untold: int = 0
+    has_bump: int = 0
+    bump: LocalBump = LocalBump()
+
+
+BUMPED = (*Written._fields[:-1], *LocalBump._fields)
+"""Written as columns."""
 
 
 def empty(names: Collection[str]) -> Piece:
