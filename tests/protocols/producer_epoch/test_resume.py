@@ -29,6 +29,7 @@ from fencepost.protocols.producer_epoch.tables import ID_STATES, LOG_STATES
 from fencepost.protocols.producer_epoch.transaction_log import TransactionRecord
 from fencepost.protocols.producer_epoch.transaction_metadata import TransactionMetadata
 from fencepost.protocols.producer_epoch.transactions import Transaction
+from fencepost.replay.logs import COMPACTED, Batches, Log
 
 Rows = dict[str, list[dict[str, Any]]]
 
@@ -110,3 +111,24 @@ def test_a_transactional_id_is_resumed_from_its_stored_state() -> None:
     assert [each.last_epoch for each in transitions] == [-1, -1, 0, 0, None, 1]
     remembered = [each.remembered_epoch for each in transitions]
     assert [each and each.epoch for each in remembered] == [-1, -1, 0, 0, None, 1]
+
+
+def test_a_state_counts_only_for_the_record_that_compaction_left() -> None:
+    # all before offset 7 is compacted
+    columns = ((7, 8), (7, 9), (0, 0), (1, 2), (700, 900), (0, 0), (0, 8))
+    batches = Batches(*(np.array(each, dtype=np.int64) for each in columns), files=("log",))
+    log = Log(batches, cleaned_to=[8])
+    record = _record(3, "Ongoing", 1)
+    transition = TransactionMetadata(Enders([], 5)).replay(record, None)
+    left = record._replace(offset=7, based=True, stretch=COMPACTED)
+    state = UNKNOWN_ID._replace(offset=8, newest=transition)
+    assert state.precedes([left, _record(9, "PrepareCommit", 2)], log)
+    assert not UNKNOWN_ID.precedes([left], log)
+    # another record was left, or the log is compacted up to another offset
+    assert not state.precedes([left._replace(producer_epoch=2)], log)
+    assert not state.precedes([], log)
+    assert not state._replace(offset=7).precedes([left], log)
+    # of an expired id nothing is left
+    expired = state._replace(newest=transition._replace(record=record._replace(tombstone=True)))
+    assert expired.precedes([_record(9, "Empty", 2)], log)
+    assert not expired.precedes([left], log)
