@@ -53,9 +53,8 @@ def known_stretches(evidence: Evidence) -> dict[tuple[str, str], tuple[int, int]
 
 
 def dump_offset(base_offsets: Longs, newest_ms: Longs, end: int, since_ms: int | None) -> int | None:
-    """The offset of a log at which its state is dumped: the next chapter reads the log from there on, as
-    replay.window cuts it. ``since_ms``: the time from which on it does; None if there is no next chapter.
-    ``end``: where the log ends.
+    """The offset of a log at which its state is dumped: the cut from which on the next chapter reads the log.
+    ``since_ms``: the time of that; None if there is no next chapter. ``end``: where the log ends.
     """
     if since_ms is None:
         return None
