@@ -18,7 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.formats.arrow_stream import read, written
-from fencepost.protocols.producer_epoch.arrow import Longs, Rows, longs
+from fencepost.protocols.producer_epoch.arrow import Longs, longs
+from fencepost.replay.columns import Rows
 
 _LOG = [("topic", pa.string()), ("partition", pa.int32()), ("partition_key", pa.string())]
 

@@ -6,7 +6,6 @@ from collections.abc import Collection, Sequence
 
 from fencepost.protocols.producer_epoch import account
 from fencepost.protocols.producer_epoch.account import Replayed
-from fencepost.protocols.producer_epoch.arrow import Rows
 from fencepost.protocols.producer_epoch.coordinator import Coordinator
 from fencepost.protocols.producer_epoch.decided_requests import DecidedRequests
 from fencepost.protocols.producer_epoch.id_state import IdState
@@ -20,7 +19,7 @@ from fencepost.protocols.producer_epoch.tables import (
 from fencepost.protocols.producer_epoch.transaction_log import TransactionRecord
 from fencepost.protocols.producer_epoch.transaction_metadata import Transition
 from fencepost.protocols.producer_epoch.transactions import Transaction, whole_epochs
-from fencepost.replay.columns import Columns
+from fencepost.replay.columns import Columns, Rows
 from fencepost.replay.coordinator_logs import end_of_log
 from fencepost.replay.coverage import LogKey, begins
 
