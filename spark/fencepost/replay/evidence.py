@@ -63,11 +63,6 @@ class Evidence:
         result: T = self._results[make]
         return result
 
-    @property
-    def continued_clusters(self) -> frozenset[str]:
-        """The clusters that have a next chapter."""
-        return frozenset(self.next_ms)
-
     def state(self, table: Table) -> Rows:
         """The rows of a table (of ``Protocol.states``) with which the rebuild begins."""
         nothing = table.arrow_schema.empty_table()

@@ -180,7 +180,7 @@ def _partitions(
     of_offsets = [{"topic": OFFSETS_TOPIC, "record_type": RECORD_TYPES}]
     records = engine.scan(RECORDS, RECORD_COLUMNS, of_offsets)
     names = {table.name: table for table in (*log_rows.TABLES, KNOWN_BATCHES, STORED)}
-    dumped = evidence.continued_clusters
+    dumped = frozenset(evidence.next_ms)
     coordinators = {
         cluster: each
         for (cluster, topic), each in evidence.once(coordinator_logs).items()
