@@ -12,7 +12,8 @@ import pytest
 
 from fencepost.protocols.producer_epoch import partitions
 from fencepost.protocols.producer_epoch.causes import Enders
-from fencepost.protocols.producer_epoch.id_state import UNKNOWN_ID
+from fencepost.protocols.producer_epoch.given_epochs import GivenEpoch
+from fencepost.protocols.producer_epoch.id_state import UNKNOWN_ID, IdState
 from fencepost.protocols.producer_epoch.log_state import (
     ANSWERED,
     BUMPED,
@@ -111,6 +112,16 @@ def test_a_transactional_id_is_resumed_from_its_stored_state() -> None:
     assert [each.last_epoch for each in transitions] == [-1, -1, 0, 0, None, 1]
     remembered = [each.remembered_epoch for each in transitions]
     assert [each and each.epoch for each in remembered] == [-1, -1, 0, 0, None, 1]
+
+
+@pytest.mark.parametrize("name", ['"', "\x00", "\\u0000", "\u202e é \U0001f600", "null", "1"])
+def test_a_state_keeps_any_name(name: str) -> None:
+    record = _record(2, "Ongoing", 0)._replace(transactional_id=name, partitions=(f"{name}:0",))
+    transition = TransactionMetadata(Enders([], 5)).replay(record, None)
+    given = (GivenEpoch(2, 7, 0, 1, name, None),)
+    state = IdState(3, transition, Transaction(0, record, record), 0, given)
+    dumped = pa.table({**_OF_ID, "state": [dump_id(state)]}, schema=ID_STATES.arrow_schema)
+    assert load_ids(dumped)["c", "0"]["tx"] == state
 
 
 def test_a_state_counts_only_for_the_record_that_compaction_left() -> None:
