@@ -68,6 +68,15 @@ def test_a_protocol_is_imported_by_nobody_else() -> None:
     assert named == set()
 
 
+@pytest.mark.parametrize("name", [each.name for each in protocols()])
+def test_few_modules_of_a_protocol_know_of_chapters(name: str) -> None:
+    """A replay goes on from a state (``Protocol.states``), wherever that is from."""
+    modules = sorted((ROOT / "spark" / "fencepost" / "protocols" / name).rglob("*.py"))
+    assert len(modules) > 10
+    know = [each.name for each in modules if "chapter" in each.read_text(encoding="utf-8").lower()]
+    assert len(know) <= 3, know
+
+
 def test_no_circle_of_imports() -> None:
     """Imports inside functions and those for types count, too: what is below knows nothing of what is above.
 

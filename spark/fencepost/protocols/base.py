@@ -106,24 +106,24 @@ class Protocol:
     """One protocol. Its functions are imported when they are called (:class:`Later`).
 
     ``name`` is the name of its folders. ``rebuild`` returns the rows of ``tables`` (silver) by table name,
-    and those of ``handed_down``, which the next chapter's rebuild gets as ``Evidence.before``. ``requests``:
-    which lines of the request logs are kept, by Kafka's name of the API. ``kinds``: the kinds of evidence
-    that only this protocol reads, into the tables ``bronze``. ``rests_on``: the evidence that its verdicts
-    rest on beside its own kinds, as kinds of logs in text and as topics whose segments it reads; None for all
-    that protocols share. While some of it is missing, no definition of the protocol counts as holding.
-    ``unlogged``: tables of silver with a row for each change that a request made and of which the request log
-    has no line, although it has earlier and later ones; they show that lines are missing, which concerns all
-    protocols that rest on request logs. ``clocks``: tables of silver that say by how much request logs have
-    another clock than records (``tables.clocks``). ``report`` reads the marts once and returns a function for
-    the lines about one cluster. ``explain`` returns explanations of verdicts by their ids, ``names`` the
-    names of topic ids. ``shown``: the columns of evidence that a sentence about a finding contains, in this
-    order.
+    and those of ``states``: what is known of logs and clients when the chapter ends. The next chapter's
+    rebuild begins with these (``Evidence.state``), the first one with none. ``requests``: which lines of the
+    request logs are kept, by Kafka's name of the API. ``kinds``: the kinds of evidence that only this
+    protocol reads, into the tables ``bronze``. ``rests_on``: the evidence that its verdicts rest on beside
+    its own kinds, as kinds of logs in text and as topics whose segments it reads; None for all that protocols
+    share. While some of it is missing, no definition of the protocol counts as holding. ``unlogged``: tables
+    of silver with a row for each change that a request made and of which the request log has no line,
+    although it has earlier and later ones; they show that lines are missing, which concerns all protocols
+    that rest on request logs. ``clocks``: tables of silver that say by how much request logs have another
+    clock than records (``tables.clocks``). ``report`` reads the marts once and returns a function for the
+    lines about one cluster. ``explain`` returns explanations of verdicts by their ids, ``names`` the names of
+    topic ids. ``shown``: the columns of evidence that a sentence about a finding contains, in this order.
     """
 
     name: str
     tables: tuple[Table, ...]
     rebuild: Callable[[Evidence], Mapping[str, Rows]]
-    handed_down: tuple[Table, ...] = ()
+    states: tuple[Table, ...] = ()
     requests: Mapping[str, Keep] = field(default_factory=dict)
     kinds: Callable[[], tuple[Kind, ...]] = no_kinds
     bronze: tuple[Table, ...] = ()

@@ -13,17 +13,16 @@ from fencepost.tables import Table
 _ROWS_AT_ONCE = 4_096
 
 
-class Columns:
-    """The rows of one table while they are made; only few of them are Python objects at a time."""
+class Rows:
+    """Rows of a schema while they are made; only few of them are Python objects at a time."""
 
-    def __init__(self, table: Table) -> None:
-        self.table = table
-        self._schema = table.arrow_schema
+    def __init__(self, schema: pa.Schema) -> None:
+        self._schema = schema
         self._batches: list[pa.RecordBatch] = []
         self._rows: list[tuple[Any, ...]] = []
 
     def add(self, *values: Any) -> None:
-        """Add a row: a value for each column, in the table's order; timestamps as milliseconds."""
+        """Add a row: a value for each column, in the schema's order; timestamps as milliseconds."""
         self._rows.append(values)
         if len(self._rows) >= _ROWS_AT_ONCE:
             self._flush()
@@ -49,6 +48,14 @@ class Columns:
     def _arrays(self, schema: pa.Schema, columns: Sequence[Sequence[Any]]) -> list[pa.Array]:
         """The columns of rows that were added."""
         return [array_of(values, field.type) for values, field in zip(columns, schema, strict=True)]
+
+
+class Columns(Rows):
+    """The rows of one table while they are made."""
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(table.arrow_schema)
+        self.table = table
 
 
 def array_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array:

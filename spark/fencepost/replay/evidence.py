@@ -63,17 +63,10 @@ class Evidence:
         result: T = self._results[make]
         return result
 
-    @property
-    def continued_clusters(self) -> frozenset[str]:
-        """The clusters that have a next chapter."""
-        return frozenset(self.next_ms)
-
-    def handed_down(self, table: Table) -> Rows | None:
-        """The rows of a table that the chapter before handed down; None if there are none."""
-        rows = self.before.get(table.name)
-        if rows is None or not rows.num_rows:
-            return None
-        return on_engine(self.engine, table, rows)
+    def state(self, table: Table) -> Rows:
+        """The rows of a table (of ``Protocol.states``) with which the rebuild begins."""
+        nothing = table.arrow_schema.empty_table()
+        return on_engine(self.engine, table, self.before.get(table.name, nothing))
 
     @cached_property
     def metadata(self) -> dict[str, ClusterMetadata]:

@@ -305,19 +305,29 @@ def _survivors(batches: Batches) -> Longs:
     return first
 
 
-def by_log(rows: pa.Table, *keys: str) -> dict[tuple[Any, ...], pa.Table]:
-    """Rows split by the columns that name their log, for example ``cluster``, ``topic``, ``partition``."""
-    if not rows.num_rows:
-        return {}
+def places_of(rows: pa.Table, *keys: str) -> Longs:
+    """A number for each row; rows that are equal in these columns have the same one."""
     place = np.zeros(rows.num_rows, dtype=np.int64)
     for name in keys:
         coded = rows[name].combine_chunks().dictionary_encode(null_encoding="encode")
         # numbered again for each column, so that no product exceeds 64 bits
         values = place * len(coded.dictionary) + longs(coded.indices)
         place = np.unique(values, return_inverse=True)[1] if values.any() else values
+    return place
+
+
+def named_by(rows: pa.Table, at: Longs, *keys: str) -> list[tuple[Any, ...]]:
+    """The values in these columns of the rows at some places."""
+    return list(zip(*rows.select(list(keys)).take(pa.array(at)).to_pydict().values(), strict=True))
+
+
+def by_log(rows: pa.Table, *keys: str) -> dict[tuple[Any, ...], pa.Table]:
+    """Rows split by the columns that name their log, for example ``cluster``, ``topic``, ``partition``."""
+    if not rows.num_rows:
+        return {}
+    place = places_of(rows, *keys)
     _, first, count = np.unique(place, return_index=True, return_counts=True)
-    named = rows.select(list(keys)).take(pa.array(first)).to_pydict().values()
-    names = list(zip(*named, strict=True))
+    names = named_by(rows, first, *keys)
     if len(names) == 1:
         return {names[0]: rows}
     # one copy in the order of the logs, of which each log is a slice: a copy per log takes many times as long

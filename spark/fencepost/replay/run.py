@@ -199,7 +199,7 @@ def _handed_down(engine: Engine, chapter: Chapter, rebuilt: RowsByTable) -> dict
         for table in _tables()
         if table.is_handed_down
     }
-    for table in (each for protocol in protocols() for each in protocol.handed_down):
+    for table in (each for protocol in protocols() for each in protocol.states):
         rows[table.name] = engine.collect(rebuilt[table.name])
     handed_down: dict[int, dict[str, pa.Table]] = {}
     for begin in chapter.goes_on_in:

@@ -36,6 +36,15 @@ def unread_pieces(quarantine: pa.Table) -> list[UnreadPiece]:
     ]
 
 
+def unread_by_log(quarantine: pa.Table) -> dict[tuple[str, str, int], list[UnreadPiece]]:
+    """The same by cluster, topic and partition."""
+    pieces: dict[tuple[str, str, int], list[UnreadPiece]] = {}
+    for cluster in pc.unique(quarantine["cluster"]).to_pylist():
+        for piece in unread_pieces(quarantine.filter(pc.equal(quarantine["cluster"], cluster))):
+            pieces.setdefault((cluster, piece.topic, piece.partition), []).append(piece)
+    return pieces
+
+
 def missing_end(topic: str, partition: int) -> UnreadPiece:
     """Stands for the end of a log that was deleted before its end was captured."""
     return UnreadPiece(topic, partition, _BEHIND, "", 0)

@@ -62,7 +62,7 @@ class Table:
     handed_down_columns: tuple[str, ...] | None = None
     """Of silver: the columns of a row that goes on which a chapter takes from the chapter before where it
     does not know them itself; None: all columns. The rebuild computes all other columns itself, from what
-    the chapter before handed down to it (``Protocol.handed_down``).
+    the chapter before handed down to it (``Protocol.states``).
     """
 
     open_row_columns: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from fencepost.protocols.leader_epoch.captured_files import CapturedFiles
-from fencepost.protocols.leader_epoch.handed_down_batches import as_handed_down
+from fencepost.protocols.leader_epoch.known_batches import as_known
 from fencepost.protocols.leader_epoch.log_batches import LogBatches
 from fencepost.protocols.leader_epoch.partition_logs import LogPlace, PartitionLog
 from fencepost.protocols.leader_epoch.truncations import Truncation
@@ -33,7 +33,7 @@ def row(position: int, base: int, count: int, epoch: int, broker: int) -> dict[s
 
 
 def of_rows(rows: list[dict[str, Any]], consumed: dict[tuple[int, str], int]) -> PartitionLog:
-    table = as_handed_down(pa.Table.from_pylist(rows, schema=BATCHES.arrow_schema))
+    table = as_known(pa.Table.from_pylist(rows, schema=BATCHES.arrow_schema))
     return PartitionLog(PLACE, LogBatches.of(table), (), [], CapturedFiles(consumed))
 
 

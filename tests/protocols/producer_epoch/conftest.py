@@ -34,7 +34,7 @@ from fencepost.protocols.producer_epoch.partitions import Partitions, replay_par
 from fencepost.protocols.producer_epoch.producer_requests import producer_requests
 from fencepost.protocols.producer_epoch.refusals import connections_refused_produce
 from fencepost.protocols.producer_epoch.request_rows import concerns_coordinators
-from fencepost.protocols.producer_epoch.tables import CLIENT_EVENTS, PRODUCER_REQUESTS
+from fencepost.protocols.producer_epoch.tables import CLIENT_EVENTS, COUNTS, PRODUCER_REQUESTS
 from fencepost.protocols.producer_epoch.transaction_log import STATUSES
 from fencepost.protocols.producer_epoch.verifications import BEGAN, committed, verified
 from fencepost.replay.incarnations import logs_of, terms_of, with_ends
@@ -178,7 +178,9 @@ def _replay(
     of_coordinators = replay_coordinators(coordinators, metadata, TOLERANCE_MS)
     accounts = account.concatenate([accounts, of_coordinators.account])
     facts = collect_facts(accounts, bronze[FILES.name], metadata, bronze[LOG_ENDS.name])
-    comparison = compare_logs(accounts, facts, newest_markers(accounts, facts, TOLERANCE_MS), TOLERANCE_MS)
+    counts = COUNTS.arrow_schema.empty_table()
+    newest = newest_markers(accounts, counts, facts, TOLERANCE_MS)
+    comparison = compare_logs(accounts, counts, facts, newest, TOLERANCE_MS)
     for step in (*of_partitions, of_coordinators, comparison):
         yield from step.tables.items()
 

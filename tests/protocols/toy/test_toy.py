@@ -1,7 +1,10 @@
-"""A protocol of one folder goes from a request log to a closed gate, without an edit outside that folder."""
+"""A protocol of one folder goes from a request log to a closed gate, without an edit outside that folder. The
+log arrives in two parts, each a chapter.
+"""
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import os
 import shutil
@@ -56,12 +59,26 @@ def test_from_a_log_to_a_closed_gate(captures: Path, tmp_path: Path) -> None:
         'log_dirs = ["log_dir"]\nrequest_logs = ["request.log"]\n'
     )
     config = str(tmp_path / "fencepost.toml")
-    (tmp_path / "request.log").write_text("".join([*asked, *lines[:-1], broken]))
-    audited = run("fencepost.cli", "audit", "--config", config, code=code)
-    assert audited.returncode == 1, audited.stdout + audited.stderr
+    half = len(lines) // 2
+    parts = [[*asked, *lines[:half]], [_two_days_later(each) for each in (*lines[half:-1], broken)]]
+    for part, exit_code in zip(parts, (0, 1), strict=True):
+        with (tmp_path / "request.log").open("a") as log:
+            log.writelines(part)
+        audited = run("fencepost.cli", "audit", "--config", config, code=code)
+        assert audited.returncode == exit_code, audited.stdout + audited.stderr
     assert f"{len(lines)} heartbeats were heard." in audited.stdout
     state = json.loads((tmp_path / METADATA_LOG / "quorum-state").read_text())
     assert f"{of_groups} lines ask for a coordinator." in audited.stdout
     assert f"The controllers' epoch is {state['leaderEpoch']}." in audited.stdout
     assert "CRITICAL  heartbeat_has_a_generation: 1 of" in audited.stdout
     assert "FAILED: heartbeat_has_a_generation in cluster toy" in audited.stdout
+    # of the last heartbeats of the first chapter the second one knows by its state alone
+    query = "SELECT to_position FROM silver.heartbeats WHERE date(to_time) > date(from_time)"
+    told = run("fencepost.cli", "sql", query, "--config", config, code=code)
+    assert len(told.stdout.splitlines()) > 1, told.stdout + told.stderr
+
+
+def _two_days_later(line: str) -> str:
+    """A line of a request log, dated two days later."""
+    written = dt.date.fromisoformat(line[1:11])
+    return f"[{written + dt.timedelta(days=2)}{line[11:]}"

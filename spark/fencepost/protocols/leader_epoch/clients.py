@@ -22,7 +22,6 @@ from fencepost.protocols.leader_epoch.commit_lines import (
     commit_lines,
 )
 from fencepost.protocols.leader_epoch.fetch_positions import FetchPositions, note_answered_offset
-from fencepost.protocols.leader_epoch.handed_down_tables import HANDED_CLIENTS
 from fencepost.protocols.leader_epoch.instances import (
     ClientKey,
     by_client,
@@ -44,7 +43,7 @@ from fencepost.protocols.leader_epoch.lines import (
 )
 from fencepost.protocols.leader_epoch.metadata_answers import MetadataAnswers
 from fencepost.protocols.leader_epoch.states import MET_FETCHES
-from fencepost.protocols.leader_epoch.tables import METADATA_ANSWER_PARTITIONS, METADATA_ANSWERS
+from fencepost.protocols.leader_epoch.tables import INSTANCES, METADATA_ANSWER_PARTITIONS, METADATA_ANSWERS
 from fencepost.replay.columns import Columns
 from fencepost.replay.correlation_ids import (
     Connection,
@@ -66,7 +65,7 @@ PRODUCERS = Table(
     ("cluster", "broker_id", "connection"),
 )
 _CONNECTION = ["broker_id", "connection"]
-TABLES = (METADATA_ANSWERS, METADATA_ANSWER_PARTITIONS, MET_FETCHES, COMMIT_LINES, HANDED_CLIENTS)
+TABLES = (METADATA_ANSWERS, METADATA_ANSWER_PARTITIONS, MET_FETCHES, COMMIT_LINES, INSTANCES)
 
 
 def producers_of(requests: pa.Table) -> pa.Table:
@@ -80,12 +79,12 @@ def replay_clients(
     ids: pa.Table,
     producers: pa.Table,
     known: Mapping[str, ClusterEvidence],
-    before: pa.Table | None = None,
+    before: pa.Table,
 ) -> dict[str, pa.Table]:
     """The rows of TABLES, from all the rows of CLIENT_REQUESTS of some client ids.
 
     ``ids``: rows of ``bronze.request_ids`` of the same client ids. ``producers``: rows of PRODUCERS.
-    ``before``: rows of HANDED_CLIENTS that the chapter before handed down.
+    ``before``: rows of INSTANCES of earlier lines.
     """
     numbers = by_log(ids, "cluster")
     produced = {
@@ -134,28 +133,28 @@ class _Rows:
 
     def __init__(self) -> None:
         self.answers, self.positions, self.read_before = MetadataAnswers(), FetchPositions(), ReadPositions()
-        self._clients = Columns(HANDED_CLIENTS)
+        self._instances = Columns(INSTANCES)
         self._commits = [COMMIT_LINES.arrow_schema.empty_table()]
 
     def add(self, lines: ClientLines, requests: pa.Table, names: ClientNames) -> None:
         """Add the commits and the instances of one cluster."""
         self._commits.append(commit_lines(lines, requests, names, self.read_before))
         for (client_id, *connection), name in names.items():
-            self._clients.add(lines.cluster, client_id or None, *connection, name)
+            self._instances.add(lines.cluster, client_id or None, *connection, name)
 
     def to_arrow(self) -> dict[str, pa.Table]:
         return {
             **self.answers.to_arrow(),
             MET_FETCHES.name: self.positions.to_arrow(),
             COMMIT_LINES.name: pa.concat_tables(self._commits),
-            HANDED_CLIENTS.name: self._clients.to_arrow(),
+            INSTANCES.name: self._instances.to_arrow(),
         }
 
 
-def _instances_before(before: pa.Table | None) -> dict[tuple[str, str], dict[Connection, str]]:
-    """By cluster and client id, the instance of each connection, from rows of HANDED_CLIENTS."""
+def _instances_before(before: pa.Table) -> dict[tuple[str, str], dict[Connection, str]]:
+    """By cluster and client id, the instance of each connection, from rows of INSTANCES."""
     by_client_id: dict[tuple[str, str], dict[Connection, str]] = {}
-    for cluster, client_id, broker_id, connection, name in tuples(before) if before is not None else ():
+    for cluster, client_id, broker_id, connection, name in tuples(before):
         by_client_id.setdefault((cluster, client_id or ""), {})[broker_id, connection] = name
     return by_client_id
 

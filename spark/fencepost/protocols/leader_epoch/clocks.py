@@ -19,6 +19,7 @@ import numpy as np
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
 from fencepost.replay.logs import Longs
 from fencepost.replay.metadata_log import Hole, Piece
+from fencepost.replay.rising import Rising
 
 MOST_MS = 600_000
 """No two clocks of a cluster are further apart than this."""
@@ -178,26 +179,18 @@ class Moments:
         It may be behind the log, but not behind a position that it had applied before. ``known_position``: an
         offset up to which it had certainly applied the log.
         """
-        times, positions = self._applied.get(broker_id, ([], []))
-        at = bisect_right(times, start_ms - self._tolerance_ms)
+        applied = self._applied.get(broker_id, Rising())
+        known_position = max(known_position, applied.greatest_before(start_ms - self._tolerance_ms + 1))
         highest = self.window(broker_id, start_ms, end_ms).highest
-        return Window(min(max(known_position, positions[at - 1] if at else 0), highest), highest)
+        return Window(min(known_position, highest), highest)
 
-    def _by_broker(self, applied: Iterable[AppliedPosition]) -> dict[int, tuple[list[int], list[int]]]:
-        """By broker: the latest times, by its own clock, at which it had applied positions, and these
-        positions.
-        """
+    def _by_broker(self, applied: Iterable[AppliedPosition]) -> dict[int, Rising[int]]:
+        """By broker: the positions that it had applied, by the latest times of its own clock."""
         times: dict[int, list[tuple[int, int]]] = {}
         for each in applied:
             ms = each.ms + self._clocks.most(each.broker_id, each.clock)
             times.setdefault(each.broker_id, []).append((ms, each.position))
-        return {
-            broker_id: (
-                [ms for ms, _ in applied_positions],
-                list(accumulate((position for _, position in applied_positions), max)),
-            )
-            for broker_id, applied_positions in ((broker_id, sorted(of)) for broker_id, of in times.items())
-        }
+        return {broker_id: Rising(positions) for broker_id, positions in times.items()}
 
     def since(self, broker_id: int, position: int, ms: int) -> int:
         """For how long, at least, the record at ``position`` had been written at a broker's time ``ms``, in

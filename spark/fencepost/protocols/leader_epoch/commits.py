@@ -18,7 +18,7 @@ from fencepost.replay.coordinator_logs import CoordinatorLogs, Incarnation
 from fencepost.replay.entities import numbered_rows, numbered_values
 from fencepost.replay.keys import OFFSETS_TOPIC, ZERO_ID
 from fencepost.replay.logs import Batches, Log, Longs, by_log, is_rising, longs
-from fencepost.replay.unreadable import damaged_batches, missing_end, unread_pieces
+from fencepost.replay.unreadable import damaged_batches, missing_end, unread_by_log
 from fencepost.tables import Table
 
 STORED = Table(
@@ -77,16 +77,12 @@ def stored_offsets(
     ``coordinators``: cluster -> the incarnations of the topic.
     """
     of_batches = by_log(batches, *_LOG)
-    of_quarantine = {key: unread_pieces(rows) for key, rows in by_log(quarantine, "cluster").items()}
+    unread_pieces = unread_by_log(quarantine)
     parts = [STORED.arrow_schema.empty_table()]
     for key, rows in sorted(by_log(records, *_LOG).items(), key=str):
         cluster, _, topic_id, partition = key
         incarnation = coordinators.get(cluster, CoordinatorLogs()).of(topic_id)
-        unread = [
-            each
-            for each in of_quarantine.get((cluster,), [])
-            if (each.topic, each.partition) == (OFFSETS_TOPIC, partition)
-        ]
+        unread = list(unread_pieces.get((cluster, OFFSETS_TOPIC, partition), ()))
         if incarnation.misses_end_of(partition):
             unread.append(missing_end(OFFSETS_TOPIC, partition))
         log = Log(

@@ -118,7 +118,7 @@ def instances(
 ) -> dict[Connection, str | None]:
     """The instance of each connection of one client id, host and software: a digest, or None.
 
-    ``before``: the instances of connections in the chapter before.
+    ``before``: the instances that connections are known to belong to, by earlier lines.
     """
     groups: list[tuple[list[Pair], list[Connection], set[int]]] = []
     unsure: set[Connection] = set()
@@ -143,7 +143,7 @@ def instances(
     claimed = Counter(name for names in names_before for name in names)
     named: dict[Connection, str | None] = {}
     for (_, of, _), names in zip(groups, names_before, strict=True):
-        # an instance is named after its first request, which only the first chapter that has it knows
+        # an instance is named after its first request, which may be earlier than all these lines
         is_named = len(names) == 1 and claimed[next(iter(names))] == 1
         name = names.pop() if is_named else digest_of(cluster, *of[0], min(connections[of[0]])[0])
         named.update(dict.fromkeys(of, name))

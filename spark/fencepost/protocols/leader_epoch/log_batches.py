@@ -12,14 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.protocols.leader_epoch.checkpoints import LOG_COLUMNS
-from fencepost.protocols.leader_epoch.handed_down_batches import CONTROL, LOG_APPEND_TIME, merge_read_batches
-from fencepost.protocols.leader_epoch.handed_down_tables import HANDED_BATCHES
+from fencepost.protocols.leader_epoch.known_batches import CONTROL, LOG_APPEND_TIME, with_read
+from fencepost.protocols.leader_epoch.tables import KNOWN_BATCHES
 from fencepost.replay.logs import UNKNOWN, Batches, Longs, by_log, longs
 
 
 @dataclass(frozen=True, slots=True)
 class LogBatches:
-    """Batches as ``rows`` of HANDED_BATCHES, and columns of these. ``is_dated``: 0 where the client dated the
+    """Batches as ``rows`` of KNOWN_BATCHES, and columns of these. ``is_dated``: 0 where the client dated the
     batch; ``is_control``: 0 where it has records; ``stands_for``: how many batches a row stands for, UNKNOWN
     where that is not known.
     """
@@ -53,12 +53,12 @@ class LogBatches:
 
 
 def batches_by_log(batches: pa.Table, before: pa.Table) -> dict[tuple[Any, ...], LogBatches]:
-    """By LOG_COLUMNS the batches of each log, together with what was handed down of it ``before``; both are
-    rows of HANDED_BATCHES.
+    """By LOG_COLUMNS the batches of each log, together with those that were known ``before``; both are rows
+    of KNOWN_BATCHES.
     """
     logs, known = by_log(batches, *LOG_COLUMNS), by_log(before, *LOG_COLUMNS)
-    nothing = HANDED_BATCHES.arrow_schema.empty_table()
-    logs |= {key: merge_read_batches(rows, logs.get(key, nothing)) for key, rows in known.items()}
+    nothing = KNOWN_BATCHES.arrow_schema.empty_table()
+    logs |= {key: with_read(rows, logs.get(key, nothing)) for key, rows in known.items()}
     of_all = LogBatches.of(pa.concat_tables([nothing, *logs.values()]))
     begins = np.cumsum([0, *(rows.num_rows for rows in logs.values())]).tolist()
     return {key: of_all.of_log(rows, begin) for (key, rows), begin in zip(logs.items(), begins, strict=False)}

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from fencepost.protocols.leader_epoch.acknowledged import Acknowledged
 from fencepost.protocols.leader_epoch.captured_files import CapturedFiles
-from fencepost.protocols.leader_epoch.handed_down_batches import hand_down_batches
+from fencepost.protocols.leader_epoch.known_batches import summed_up
 from fencepost.protocols.leader_epoch.log_batches import LogBatches
 from fencepost.protocols.leader_epoch.truncations import Truncation
 from fencepost.replay.keys import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, topic_key
@@ -123,11 +123,11 @@ class PartitionLog:
             for first, end in zip(begins, ends, strict=True)
         ]
 
-    def handed_down(self) -> pa.Table:
-        """Rows of HANDED_BATCHES: what this chapter hands down of the log."""
+    def dump(self) -> pa.Table:
+        """Its batches as few rows of KNOWN_BATCHES."""
         survived = np.zeros(len(self.epoch), dtype=np.bool_)
         survived[self.log.rows] = True
-        return hand_down_batches(self._batches.rows, survived, by_file=len(self._fell) > 0)
+        return summed_up(self._batches.rows, survived, by_file=len(self._fell) > 0)
 
     def first_offsets(self) -> dict[int, int]:
         """The lowest offset of each epoch that any replica has a batch of."""

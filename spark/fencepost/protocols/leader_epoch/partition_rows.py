@@ -14,8 +14,7 @@ from fencepost.protocols.leader_epoch.acknowledged import Answers
 from fencepost.protocols.leader_epoch.captured_files import CapturedFiles
 from fencepost.protocols.leader_epoch.checkpoints import checkpoints_by_log
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
-from fencepost.protocols.leader_epoch.handed_down_batches import as_handed_down
-from fencepost.protocols.leader_epoch.handed_down_tables import HANDED_BATCHES
+from fencepost.protocols.leader_epoch.known_batches import as_known
 from fencepost.protocols.leader_epoch.log_batches import LogBatches, batches_by_log
 from fencepost.protocols.leader_epoch.log_rows import TABLES, LogRows, request_columns
 from fencepost.protocols.leader_epoch.metadata_epochs import metadata_epochs
@@ -24,6 +23,7 @@ from fencepost.protocols.leader_epoch.partition_logs import (
     PartitionLog,
 )
 from fencepost.protocols.leader_epoch.tables import (
+    KNOWN_BATCHES,
     LEADER_EPOCHS,
 )
 from fencepost.protocols.leader_epoch.truncations import Truncations
@@ -32,14 +32,14 @@ from fencepost.replay.columns import Columns
 from fencepost.replay.garbage_collection import collection_paused
 from fencepost.replay.keys import METADATA_TOPIC
 from fencepost.replay.logs import by_log
-from fencepost.replay.unreadable import UnreadPiece, unread_pieces
+from fencepost.replay.unreadable import unread_by_log
 
 
 @dataclass(frozen=True)
 class PartitionEvidence:
     """Rows of bronze about whole partitions; ``quarantine`` and ``cleaned`` are about all partitions.
 
-    ``files`` is by cluster. ``before``: rows of HANDED_BATCHES that the chapter before handed down.
+    ``files`` is by cluster. ``before``: rows of KNOWN_BATCHES of what is not read.
     """
 
     batches: pa.Table
@@ -47,23 +47,26 @@ class PartitionEvidence:
     quarantine: pa.Table
     cleaned: pa.Table
     files: Mapping[str, CapturedFiles] = field(default_factory=dict)
-    before: pa.Table = field(default_factory=HANDED_BATCHES.arrow_schema.empty_table)
+    before: pa.Table = field(default_factory=KNOWN_BATCHES.arrow_schema.empty_table)
     truncations: Truncations = field(default_factory=dict)
     answers: Answers = field(default_factory=dict)
 
 
 @collection_paused()
 def replay_partitions(
-    evidence: PartitionEvidence, histories: Mapping[str, ClusterHistory], continued: Collection[str] = ()
+    evidence: PartitionEvidence, histories: Mapping[str, ClusterHistory], dumped: Collection[str] = ()
 ) -> dict[str, pa.Table]:
-    """The rows of TABLES; ``histories`` by cluster. ``continued``: the clusters that have a next chapter."""
+    """The rows of TABLES; ``histories`` by cluster. ``dumped``: the clusters whose logs are dumped."""
     rows = {table.name: Columns(table) for table in TABLES}
-    batches = batches_by_log(as_handed_down(_without_metadata_log(evidence.batches)), evidence.before)
+    batches = batches_by_log(as_known(_without_metadata_log(evidence.batches)), evidence.before)
     last_read = {cluster: of.checkpoints for cluster, of in evidence.files.items()}
     checkpoints = checkpoints_by_log(evidence.checkpoints, last_read)
-    nothing = LogBatches.of(HANDED_BATCHES.arrow_schema.empty_table())
-    handed_down = [nothing.rows]
-    unread, cleaned = _unread(evidence.quarantine), by_log(evidence.cleaned, "cluster", "topic", "partition")
+    nothing = LogBatches.of(KNOWN_BATCHES.arrow_schema.empty_table())
+    known = [nothing.rows]
+    unread, cleaned = (
+        unread_by_log(evidence.quarantine),
+        by_log(evidence.cleaned, "cluster", "topic", "partition"),
+    )
     for key in sorted({*batches, *checkpoints}, key=str):
         place = LogPlace(*key)
         if place.topic == METADATA_TOPIC:
@@ -82,21 +85,12 @@ def replay_partitions(
         keys = [(place.cluster, name, place.partition) for name in names]
         answers = [evidence.answers[each] for each in keys if each in evidence.answers]
         LogRows(rows, log, epochs, cut, answers).add(checkpoints.get(key, []))
-        if place.cluster in continued:
-            handed_down.append(log.handed_down())
+        if place.cluster in dumped:
+            known.append(log.dump())
     return {
         **{name: each.to_arrow() for name, each in rows.items()},
-        HANDED_BATCHES.name: pa.concat_tables(handed_down),
+        KNOWN_BATCHES.name: pa.concat_tables(known),
     }
-
-
-def _unread(quarantine: pa.Table) -> dict[tuple[str, str, int], list[UnreadPiece]]:
-    """The pieces of segments that could not be read, by cluster, topic and partition."""
-    by_partition: dict[tuple[str, str, int], list[UnreadPiece]] = {}
-    for (cluster,), rows in by_log(quarantine, "cluster").items():
-        for piece in unread_pieces(rows):
-            by_partition.setdefault((str(cluster), piece.topic, piece.partition), []).append(piece)
-    return by_partition
 
 
 def _without_metadata_log(batches: pa.Table) -> pa.Table:

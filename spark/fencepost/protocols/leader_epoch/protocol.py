@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fencepost.protocols.base import Command, Later, Plot, Protocol
-from fencepost.protocols.leader_epoch import bronze, handed_down_tables, offset_epoch, tables
+from fencepost.protocols.leader_epoch import bronze, offset_epoch, tables
 from fencepost.protocols.leader_epoch.capture.lines import REQUESTS
 from fencepost.protocols.leader_epoch.stored.arguments import options
 from fencepost.reading import SqlFunction
@@ -32,7 +32,7 @@ PROTOCOL = Protocol(
     name="leader_epoch",
     tables=tables.TABLES,
     rebuild=Later(f"{__package__}.rebuild:rebuild"),
-    handed_down=handed_down_tables.TABLES,
+    states=tables.STATES,
     report=_report,
     explain=Later(f"{__package__}.explanation:explain"),
     names=Later(f"{__package__}.explanation:topic_names"),

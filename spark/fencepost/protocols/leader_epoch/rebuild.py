@@ -32,8 +32,7 @@ from fencepost.protocols.leader_epoch.commits import RECORD_COLUMNS, RECORD_TYPE
 from fencepost.protocols.leader_epoch.committed_offset_rows import committed_offsets
 from fencepost.protocols.leader_epoch.controller_fencings import deposed_controllers
 from fencepost.protocols.leader_epoch.fencings import REFUSABLE, refused_requests
-from fencepost.protocols.leader_epoch.handed_down_batches import READ
-from fencepost.protocols.leader_epoch.handed_down_tables import HANDED_BATCHES, HANDED_CLIENTS, TRUNCATED
+from fencepost.protocols.leader_epoch.known_batches import READ
 from fencepost.protocols.leader_epoch.lines import CLIENT_APIS, FETCH, PRODUCE
 from fencepost.protocols.leader_epoch.metadata_rows import TABLES as METADATA_TABLES
 from fencepost.protocols.leader_epoch.metadata_rows import metadata_rows
@@ -46,16 +45,18 @@ from fencepost.protocols.leader_epoch.states import MET_FETCHES, rows_of, states
 from fencepost.protocols.leader_epoch.tables import (
     FETCH_POSITION_STATES,
     FETCH_POSITIONS,
+    INSTANCES,
+    KNOWN_BATCHES,
     LEADER_EPOCH_FENCINGS,
     LEADER_EPOCHS,
     METADATA_COVERAGE,
     PARTITION_EXTENTS,
+    TRUNCATED,
 )
 from fencepost.protocols.leader_epoch.truncations import (
     Truncations,
     truncated_replicas,
     truncations,
-    with_handed_down,
 )
 from fencepost.replay.entities import bucket_of, tuples, with_entity
 from fencepost.replay.evidence import Evidence
@@ -113,7 +114,7 @@ def rebuild(evidence: Evidence) -> Mapping[str, Rows]:
         **of_groups,
         **of_metadata,
         **{name: engine.union([of_groups[name], rows]) for name, rows in without_group.items()},
-        **({TRUNCATED.name: on_engine(engine, TRUNCATED, cut)} if evidence.continued_clusters else {}),
+        TRUNCATED.name: on_engine(engine, TRUNCATED, cut),
         METADATA_COVERAGE.name: engine.union(
             [each[METADATA_COVERAGE.name] for each in (of_logs, of_metadata)]
         ),
@@ -161,12 +162,12 @@ def _metadata(
 
 
 def _truncated(evidence: Evidence) -> pa.Table:
-    """Rows of TRUNCATED."""
-    fetches = evidence.engine.scan(REQUESTS, where=[{"api_key": FETCH}])
-    truncated = evidence.engine.collect(
-        evidence.engine.map(fetches, truncated_replicas, TRUNCATED.arrow_schema)
-    )
-    return with_handed_down(truncated, evidence.before.get(TRUNCATED.name))
+    """Rows of TRUNCATED, each once."""
+    engine = evidence.engine
+    fetches = engine.scan(REQUESTS, where=[{"api_key": FETCH}])
+    read = engine.map(fetches, truncated_replicas, TRUNCATED.arrow_schema)
+    rows = engine.collect(engine.union([evidence.state(TRUNCATED), read]))
+    return rows.group_by(rows.column_names, use_threads=False).aggregate([])
 
 
 def _partitions(
@@ -178,8 +179,8 @@ def _partitions(
     entity = partial(bucket_of, ("cluster", "topic", "partition"), engine.parallelism)
     of_offsets = [{"topic": OFFSETS_TOPIC, "record_type": RECORD_TYPES}]
     records = engine.scan(RECORDS, RECORD_COLUMNS, of_offsets)
-    names = {table.name: table for table in (*log_rows.TABLES, HANDED_BATCHES, STORED)}
-    continued, nothing = evidence.continued_clusters, HANDED_BATCHES.arrow_schema.empty_table()
+    names = {table.name: table for table in (*log_rows.TABLES, KNOWN_BATCHES, STORED)}
+    dumped = frozenset(evidence.next_ms)
     coordinators = {
         cluster: each
         for (cluster, topic), each in evidence.once(coordinator_logs).items()
@@ -188,8 +189,8 @@ def _partitions(
 
     def run(_: str, inputs: Mapping[str, pa.Table]) -> Steps:
         of_logs = (inputs["batches"], inputs["checkpoints"], quarantine, cleaned, captured)
-        logs = PartitionEvidence(*of_logs, inputs.get("before", nothing), cut, answers)
-        for name, rows in replay_partitions(logs, histories, continued).items():
+        logs = PartitionEvidence(*of_logs, inputs["before"], cut, answers)
+        for name, rows in replay_partitions(logs, histories, dumped).items():
             yield names[name], rows
         commits = inputs.get("commits", inputs["batches"])
         yield STORED, stored_offsets(commits, inputs["records"], quarantine, cleaned, coordinators)
@@ -200,13 +201,12 @@ def _partitions(
         "checkpoints": [
             with_entity(engine, LEADER_EPOCH_CHECKPOINTS, engine.scan(LEADER_EPOCH_CHECKPOINTS), entity)
         ],
+        "before": [with_entity(engine, KNOWN_BATCHES, evidence.state(KNOWN_BATCHES), entity)],
     }
     if evidence.before:
-        # including what compaction left from before the chapter: the offsets that groups had then
+        # including what compaction left: the offsets that groups had before
         left = engine.scan(BATCHES, READ, [{"topic": OFFSETS_TOPIC}])
         inputs["commits"] = [with_entity(engine, BATCHES, left, entity, READ)]
-    if (before := evidence.handed_down(HANDED_BATCHES)) is not None:
-        inputs["before"] = [with_entity(engine, HANDED_BATCHES, before, entity)]
     return engine.replay(inputs, run, list(names.values()))
 
 
@@ -219,16 +219,15 @@ def _clients(evidence: Evidence, known: Mapping[str, ClusterEvidence], requests:
 
     def run(_: str, inputs: Mapping[str, pa.Table]) -> Steps:
         rows_of_clients = (inputs["requests"], inputs["ids"], inputs["producers"])
-        for name, rows in replay_clients(*rows_of_clients, known, inputs.get("before")).items():
+        for name, rows in replay_clients(*rows_of_clients, known, inputs["before"]).items():
             yield names[name], rows
 
     inputs = {
         "requests": [with_entity(engine, CLIENT_REQUESTS, requests, entity)],
         "ids": [with_entity(engine, REQUEST_IDS, engine.scan(REQUEST_IDS), entity)],
         "producers": [with_entity(engine, clients.PRODUCERS, producers, entity)],
+        "before": [with_entity(engine, INSTANCES, evidence.state(INSTANCES), entity)],
     }
-    if (before := evidence.handed_down(HANDED_CLIENTS)) is not None:
-        inputs["before"] = [with_entity(engine, HANDED_CLIENTS, before, entity)]
     return engine.replay(inputs, run, list(names.values()))
 
 

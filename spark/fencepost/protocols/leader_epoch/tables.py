@@ -16,6 +16,7 @@ PartitionEpoch is called ``kraft_partition_epoch``.
 from __future__ import annotations
 
 from fencepost.replay.keys import METADATA_TOPIC
+from fencepost.tables import BATCHES
 from fencepost.tables.table import INTERVAL, Table
 
 METADATA_TOPIC_ID = "A" * 21 + "Q"
@@ -543,3 +544,43 @@ TABLES = (
     METADATA_ANSWER_PARTITIONS, FETCH_POSITIONS, FETCH_POSITION_STATES, BROKER_STATES, CONTROLLERS,
     LEADER_EPOCH_FENCINGS,
 )  # fmt: skip
+
+_READ = (
+    "cluster", "topic", "topic_id", "partition", "base_offset", "last_offset", "leader_epoch", "attributes",
+    "max_timestamp_ms", "broker_id", "file", "position",
+)  # fmt: skip
+KNOWN_BATCHES = Table(
+    "states.known_batches",
+    "Batches of partitions' logs; one row may stand for several of one leader epoch that follow one another. "
+    "Its time is then the newest that a broker set, if any did, its place that of the first.",
+    {
+        **{name: BATCHES.columns[name] for name in _READ},
+        "record_count": "bigint",
+        "size": "bigint",
+        "batches": "bigint",  # for how many it stands; null where that is not known
+    },
+    ("cluster", "topic", "topic_id", "partition", "base_offset", "leader_epoch"),
+)
+
+TRUNCATED = Table(
+    "states.truncated",
+    "One row per Fetch of a replica that was answered with a diverging epoch.",
+    {
+        "cluster": "string", "topic": "string", "topic_id": "string", "partition": "int", "replica": "int",
+        "begins": "bigint", "ends": "bigint", "leader_epoch": "int", "by_leader_epoch": "int",
+    },
+    ("cluster", "topic", "topic_id", "partition", "replica", "ends"),
+)  # fmt: skip
+
+INSTANCES = Table(
+    "states.instances",
+    "The instance of a client at the other end of each connection.",
+    {
+        "cluster": "string", "client_id": "string", "broker_id": "int", "connection": "string",
+        "client": "string",
+    },
+    ("cluster", "broker_id", "connection", "client_id"),
+)  # fmt: skip
+
+STATES = (KNOWN_BATCHES, TRUNCATED, INSTANCES)
+"""What is known from before the evidence of a rebuild."""

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from fencepost.protocols.leader_epoch.client_requests import client_requests, each_request
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
-from fencepost.protocols.leader_epoch.handed_down_tables import TRUNCATED
 from fencepost.protocols.leader_epoch.lines import FETCH
+from fencepost.protocols.leader_epoch.tables import TRUNCATED
 from fencepost.replay.columns import Columns
 from fencepost.replay.logs import by_log
 
@@ -47,13 +47,6 @@ def truncated_replicas(requests: pa.Table) -> pa.Table:
                     epochs = (each.offset_epoch, each.leader_epoch)
                     rows.add(cluster, *each.requested, line.replica_id, each.answered, each.offset, *epochs)
     return rows.to_arrow()
-
-
-def with_handed_down(rows: pa.Table, before: pa.Table | None) -> pa.Table:
-    """Rows of TRUNCATED with those that the chapter before handed down, without duplicates."""
-    if before is None:
-        return rows
-    return pa.concat_tables([before, rows]).group_by(rows.column_names, use_threads=False).aggregate([])
 
 
 def truncations(rows: pa.Table, histories: Mapping[str, ClusterHistory]) -> Truncations:

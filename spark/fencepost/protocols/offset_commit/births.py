@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fencepost.protocols.offset_commit.member_lines import MemberLine
-from fencepost.replay.group_coordinator.evidence import UnreadLines, are_read
 from fencepost.replay.group_coordinator.requests import JOIN_GROUP
+from fencepost.replay.unread_lines import UnreadLines, are_read
 
 
 def births(lines: Iterable[MemberLine], unread_lines: UnreadLines) -> dict[str, int]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
-from itertools import accumulate
+from bisect import bisect_left
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,13 +13,14 @@ from fencepost.protocols.offset_commit.matches import Matches
 from fencepost.protocols.offset_commit.order import Between, Order, Places
 from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.requests import CommitRequest
-from fencepost.protocols.offset_commit.terms import Terms
 from fencepost.replay.entities import first_of_each, numbered_rows
 from fencepost.replay.group_coordinator.conversions import batches_of
 from fencepost.replay.group_coordinator.records import CONSUMER_MEMBER, EPOCH_TYPES, GroupRecord
 from fencepost.replay.group_coordinator.requests import ELSEWHERE
 from fencepost.replay.logs import Longs, Term
 from fencepost.replay.requests import LATEST_MS
+from fencepost.replay.rising import Rising
+from fencepost.replay.terms import Terms, answered_leaders
 
 
 class Candidate(NamedTuple):
@@ -34,13 +34,17 @@ class Candidate(NamedTuple):
     leader_epoch: int
 
 
+_NONE: Rising[int] = Rising()
+
+
 class GroupStates:
     """The states of one group in its log, found by offset or by time."""
 
     def __init__(self, records: Sequence[GroupRecord], endings: Sequence[bool]) -> None:
         """``records`` in offset order; ``endings``: whether each ends a life (conversions.Endings)."""
         self._offsets = [record.offset for record in records]
-        times: dict[tuple[int, int], list[tuple[int, int, bool]]] = {}
+        times: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        changed: dict[tuple[int, int], list[tuple[int, int]]] = {}
         self._before: dict[int, int] = {}
         group_type, number, ends_of = None, 0, iter(endings)
         speaks_classic: dict[str, bool] = {}
@@ -63,10 +67,11 @@ class GroupStates:
             # no request met a state between the records of one batch
             self._before[number] = before
             newest = batch[-1]
-            times.setdefault((newest.stretch, newest.leader_epoch), []).append(
-                (newest.timestamp_ms, number, changes)
-            )
-        self._in_term = {term: _StatesOfTerm(sorted(states)) for term, states in times.items()}
+            for of_term in (times, changed) if changes else (times,):
+                term = (newest.stretch, newest.leader_epoch)
+                of_term.setdefault(term, []).append((newest.timestamp_ms, number))
+        self._in_term = {term: Rising(states) for term, states in times.items()}
+        self._changed_in = {term: Rising(states) for term, states in changed.items()}
 
     def before(self, offset: int) -> int:
         """The number of the group's newest record before an offset of its log; 0 for none."""
@@ -78,31 +83,11 @@ class GroupStates:
 
     def during(self, term: Term, start_ms: int, end_ms: int) -> list[int]:
         """The numbers of all states that the group had in a term between two times."""
-        states = self._in_term.get((term.stretch, term.leader_epoch))
-        inside = states.changed(start_ms, end_ms) if states is not None else []
+        place = (term.stretch, term.leader_epoch)
+        inside = sorted(self._changed_in.get(place, _NONE).between(start_ms, end_ms))
         if inside:
             return [self._before[inside[0]], *inside]
-        newest = states.newest_before(start_ms) if states is not None else 0
-        return [newest or self.before(term.begins)]
-
-
-class _StatesOfTerm:
-    """The group's states in one term, by time. They need their numbers too, because a clock may go back."""
-
-    def __init__(self, states: Sequence[tuple[int, int, bool]]) -> None:
-        self._ms = [ms for ms, _, _ in states]
-        self._newest = list(accumulate((no for _, no, _ in states), max))
-        changes = [(ms, no) for ms, no, changes in states if changes]
-        self._changes_ms = [ms for ms, _ in changes]
-        self._changes = [no for _, no in changes]
-
-    def newest_before(self, ms: int) -> int:
-        at = bisect_left(self._ms, ms)
-        return self._newest[at - 1] if at else 0
-
-    def changed(self, start_ms: int, end_ms: int) -> list[int]:
-        first, end = bisect_left(self._changes_ms, start_ms), bisect_right(self._changes_ms, end_ms)
-        return sorted(self._changes[first:end])
+        return [self._in_term.get(place, _NONE).greatest_before(start_ms) or self.before(term.begins)]
 
 
 class PlacedRequests(NamedTuple):
@@ -210,16 +195,10 @@ def _doubtful_records(request: CommitRequest, matches: Matches) -> list[int]:
     return sorted(matches.doubtful[one.number])
 
 
-def answered_leaders(requests: Requests, matches: Matches) -> Mapping[int, int]:
-    """The leader of a log by leader epoch: the broker that answered requests whose records have that epoch.
-
-    An epoch for which two brokers answered is left out.
-    """
+def leaders_who_answered(requests: Requests, matches: Matches) -> dict[int, int]:
+    """terms.answered_leaders of the requests with a sure record."""
     commits, records = matches.sure()
     brokers = requests["broker_id"][requests.request[commits]]
     leader_epochs = matches.records["leader_epoch"][records]
     first = first_of_each(numbered_rows(leader_epochs, brokers))
-    leaders: dict[int, set[int]] = {}
-    for epoch, broker_id in zip(leader_epochs[first].tolist(), brokers[first].tolist(), strict=True):
-        leaders.setdefault(epoch, set()).add(broker_id)
-    return {epoch: min(brokers) for epoch, brokers in leaders.items() if len(brokers) == 1}
+    return answered_leaders(zip(leader_epochs[first].tolist(), brokers[first].tolist(), strict=True))

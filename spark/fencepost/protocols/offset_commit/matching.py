@@ -25,10 +25,10 @@ from fencepost.protocols.offset_commit.record_candidates import (
     offset_bounds,
 )
 from fencepost.protocols.offset_commit.request_columns import Requests
-from fencepost.protocols.offset_commit.terms import Terms
 from fencepost.replay.logs import Longs
 from fencepost.replay.request_clocks import brokers_with_another_clock, differences
 from fencepost.replay.requests import LATEST_MS, NONE
+from fencepost.replay.terms import Terms
 
 _AT_MOST = 64
 """The first step leaves out a commit with more earlier records of the same content."""

@@ -11,9 +11,9 @@ from fencepost.protocols.offset_commit.candidates import (
     GroupStates,
     PlacedRequests,
     RecordedRequests,
-    answered_leaders,
     candidates_of,
     is_decided,
+    leaders_who_answered,
 )
 from fencepost.protocols.offset_commit.commit_records import CommitRecords
 from fencepost.protocols.offset_commit.lateness import Lateness
@@ -22,10 +22,10 @@ from fencepost.protocols.offset_commit.not_coordinator import NotCoordinatorComm
 from fencepost.protocols.offset_commit.order import Between, Order, epochs_of
 from fencepost.protocols.offset_commit.requests import CommitRequest
 from fencepost.protocols.offset_commit.shard import GroupEvidence, ShardEvidence
-from fencepost.protocols.offset_commit.terms import Terms
 from fencepost.protocols.offset_commit.unlogged_commits import unlogged_commits
 from fencepost.replay.logs import Longs
 from fencepost.replay.request_clocks import leaders_by_clock
+from fencepost.replay.terms import Terms
 
 Epochs = Mapping[tuple[str, int], Between]
 """(member id, epoch) -> where in the log the member had the epoch."""
@@ -72,7 +72,7 @@ class RequestPlacement:
         self.undecided.settle(self.matches)
         self._places = matching.between(self.matches)
         self._recorded = RecordedRequests(requests, self.matches)
-        self.leaders = {**elected, **answered_leaders(requests, self.matches)}
+        self.leaders = {**elected, **leaders_who_answered(requests, self.matches)}
         self._terms = Terms(log.terms(self.leaders), log.stretches, replicated=replicated)
         self.unlogged = unlogged_commits(
             records, matching.without_accepted, evidence, self.leaders, tolerance_ms

@@ -24,13 +24,14 @@ from fencepost.replay.clock_steps import StepsOfCluster
 from fencepost.replay.coordinator_logs import ONLY, Incarnation
 from fencepost.replay.garbage_collection import give_back
 from fencepost.replay.group_coordinator.decoding import commit_records, group_records, log_of, markers
-from fencepost.replay.group_coordinator.evidence import ShardRows, UnreadLines
+from fencepost.replay.group_coordinator.evidence import ShardRows
 from fencepost.replay.group_coordinator.needed_records import select_needed_records
 from fencepost.replay.group_coordinator.records import GroupRecord, Marker
 from fencepost.replay.group_coordinator.requests import CLASSIC_APIS
 from fencepost.replay.logs import Log, Longs
 from fencepost.replay.metadata import Topics
 from fencepost.replay.requests import each_line
+from fencepost.replay.unread_lines import UnreadLines
 
 MEMBER_APIS = (*CLASSIC_APIS, *HEARTBEAT_APIS)
 APIS = (*COMMIT_APIS, *MEMBER_APIS)

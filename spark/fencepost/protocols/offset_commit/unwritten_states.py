@@ -33,7 +33,7 @@ from fencepost.protocols.offset_commit.requests import Commit, CommitRequest
 from fencepost.protocols.offset_commit.spans import Generation
 from fencepost.protocols.offset_commit.states import ABSENT, State
 from fencepost.replay.clock_steps import StepsOfCluster
-from fencepost.replay.group_coordinator.evidence import UnreadLines
+from fencepost.replay.unread_lines import UnreadLines
 
 AS_WRITTEN, NEXT_GENERATION, STILL_REBALANCING, GONE = range(4)
 

@@ -32,10 +32,10 @@ from fencepost.protocols.offset_commit.order import lines_of, turns
 from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.requests import CommitRequest
 from fencepost.replay.clock_steps import StepsOfCluster
-from fencepost.replay.group_coordinator.evidence import UnreadLines, are_read
 from fencepost.replay.group_coordinator.requests import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP
 from fencepost.replay.logs import Longs
 from fencepost.replay.metadata import Topics
+from fencepost.replay.unread_lines import UnreadLines, are_read
 
 _Line = CommitRequest | Answer
 

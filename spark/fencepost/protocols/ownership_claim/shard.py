@@ -24,7 +24,7 @@ from fencepost.replay.coordinator_logs import ONLY, Incarnation
 from fencepost.replay.coverage import is_whole
 from fencepost.replay.garbage_collection import collection_paused
 from fencepost.replay.group_coordinator.decoding import log_of
-from fencepost.replay.group_coordinator.evidence import ShardRows, UnreadLines, placed, without_compacted
+from fencepost.replay.group_coordinator.evidence import ShardRows, placed, without_compacted
 from fencepost.replay.group_coordinator.needed_records import select_needed_records
 from fencepost.replay.group_coordinator.records import GroupRecord
 from fencepost.replay.group_coordinator.requests import ELSEWHERE, SYNC_GROUP
@@ -39,6 +39,7 @@ from fencepost.replay.request_clocks import (
     leaders_by_clock,
 )
 from fencepost.replay.requests import NONE, RequestLine
+from fencepost.replay.unread_lines import UnreadLines
 
 _NOWHERE = -1
 _OTHER_TYPE = "it joins as another protocol type than consumer: what it presents is its own affair"

@@ -27,10 +27,10 @@ from fencepost.reasons import (
     Unknown,
 )
 from fencepost.replay.clock_steps import StepsOfCluster
-from fencepost.replay.group_coordinator.evidence import UnreadLines, are_read
 from fencepost.replay.group_coordinator.requests import ELSEWHERE
 from fencepost.replay.logs import Base
 from fencepost.replay.requests import LATEST_MS, NONE
+from fencepost.replay.unread_lines import UnreadLines, are_read
 
 _FENCED, _INCONSISTENT, _UNKNOWN_MEMBER = (
     "FENCED_INSTANCE_ID", "INCONSISTENT_GROUP_PROTOCOL", "UNKNOWN_MEMBER_ID",

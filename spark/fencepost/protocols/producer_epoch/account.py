@@ -3,9 +3,8 @@
 A row names its ``cluster`` and, where it is about one producer, the ``producer_id``: the key by which the
 last step compares logs of partitions with logs of coordinators. Rows of the kinds LOG and COORDINATOR are
 facts about whole logs; they are so few that every task gets them all. ``pack`` makes one Arrow table of all
-kinds, whose rows are sent to the tasks of the last step by their ``bucket``. ``before_cut`` is true of a
-transaction or a marker that ended before the next chapter begins to read that log: that chapter will not see
-it.
+kinds, whose rows are sent to the tasks of the last step by their ``bucket``. ``dumped`` is true of a
+transaction or a marker that ended before the offset at which the state of its log is dumped.
 """
 
 from __future__ import annotations
@@ -19,7 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.formats.arrow_stream import read, written
-from fencepost.protocols.producer_epoch.arrow import Longs, Rows, longs
+from fencepost.protocols.producer_epoch.arrow import Longs, longs
+from fencepost.replay.columns import Rows
 
 _LOG = [("topic", pa.string()), ("partition", pa.int32()), ("partition_key", pa.string())]
 
@@ -36,8 +36,6 @@ PARTITION_TRANSACTION, MARKER, EPOCH, CONNECTION_EPOCH, LOG = (
 LISTED_PARTITION, ANSWERED_TRANSACTION, NAMED_PRODUCER, FENCING, COORDINATOR = (
     "listed_partition", "answered_transaction", "named_producer", "fencing", "coordinator"
 )  # fmt: skip
-# what earlier chapters handed down
-HANDED_DOWN_COUNT = "handed_down_count"
 
 KINDS: dict[str, pa.StructType] = {
     # a transaction as a partition's log has it: the columns of silver.partition_transactions; the newest
@@ -67,7 +65,7 @@ KINDS: dict[str, pa.StructType] = {
             ("answered_ms", pa.int64()),
             ("written_by_ms", pa.int64()),
             ("answered_by", pa.int32()),
-            ("before_cut", pa.bool_()),
+            ("dumped", pa.bool_()),
         ]
     ),
     # a marker in a partition's log; ``type`` is ABORT, COMMIT or null where its record could not be read.
@@ -91,7 +89,7 @@ KINDS: dict[str, pa.StructType] = {
             ("by_operator", pa.bool_()),
             ("client_id", pa.string()),
             ("connection", pa.string()),
-            ("before_cut", pa.bool_()),
+            ("dumped", pa.bool_()),
         ]
     ),
     # when a producer without transactions first wrote with an epoch, in one partition
@@ -133,14 +131,8 @@ KINDS: dict[str, pa.StructType] = {
             ("started_ms", pa.int64()),
             ("prepared_ms", pa.int64()),
             ("completed_ms", pa.int64()),
-            ("before_cut", pa.bool_()),
+            ("dumped", pa.bool_()),
         ]
-    ),
-    # transactions and markers that earlier chapters have counted, as in tables.CARRIED_COUNTS
-    HANDED_DOWN_COUNT: pa.struct(
-        [("name", pa.string()), ("producer_epoch", pa.int32()), ("prepared_epoch", pa.int32()),
-         ("due_type", pa.string()), ("completed_ms", pa.int64()), ("listed", pa.int64()),
-         ("ended", pa.int64()), ("markers", pa.int64()), ("interrupted", pa.int64())]
     ),
     # transactions with one partition (``name``) that answers show and compaction removed:
     # AnsweredTransactions
@@ -150,8 +142,8 @@ KINDS: dict[str, pa.StructType] = {
     ),
     # a producer id that a coordinator's log names, and how much of that log is known, as in COORDINATOR;
     # ``compacted_epoch``: the newest epoch of which compaction may have removed transactions (facts.NO_EPOCH
-    # for none); ``counted_from``: the oldest epoch of which all transactions have been counted when the next
-    # chapter begins, null for none (handed_down_ids)
+    # for none); ``counted_from``: that of the state of its transactional id where that is dumped, null for
+    # none (id_state)
     NAMED_PRODUCER: pa.struct(
         [*_LOG, *_HOW_FAR, ("transactional_id", pa.string()), ("compacted_epoch", pa.int32()),
          ("counted_from", pa.int32())]
@@ -229,13 +221,14 @@ def pack(account: Account, buckets: int) -> pa.Table:
         if kind in FACTS:
             packed.add(None, kind, written(rows))
             continue
-        at = _buckets(rows, buckets)
+        at = buckets_of(rows, buckets)
         for number in np.unique(at).tolist():
             packed.add(number, kind, written(rows.filter(pa.array(at == number))))
     return packed.to_arrow()
 
 
-def _buckets(rows: pa.Table, buckets: int) -> Longs:
+def buckets_of(rows: pa.Table, buckets: int) -> Longs:
+    """The bucket of each row."""
     clusters = rows["cluster"].combine_chunks().dictionary_encode()
     numbers = np.array([crc32(name.encode()) for name in clusters.dictionary.to_pylist()], dtype=np.int64)
     ids = longs(pc.fill_null(rows["producer_id"], -1))

@@ -109,24 +109,16 @@ def split(rows: pa.Table, keys: Sequence[str], columns: Mapping[str, Longs]) -> 
     """``columns`` of ``rows``, divided by the values of the rows in ``keys`` (null is a value of its own)."""
     if not rows.num_rows:
         return {}
-    encoded = [rows[key].combine_chunks().dictionary_encode(null_encoding="encode") for key in keys]
-    codes = np.zeros(rows.num_rows, dtype=np.int64)
-    for column in encoded:
-        indices = np.asarray(column.indices.to_numpy(zero_copy_only=False), dtype=np.int64)
-        if len(column.dictionary) > 1:
-            # ranks, not products: many columns of many values do not pass 64 bits
-            _, codes = np.unique(codes * len(column.dictionary) + indices, return_inverse=True)
-    one = not codes.any()
-    order = np.arange(len(codes)) if one else np.argsort(codes, kind="stable")
-    ordered = codes[order]
-    begins = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-    ends = np.append(begins[1:], len(codes))
-    firsts = pa.array(order[begins])
-    names = zip(*(rows[key].take(firsts).to_pylist() for key in keys), strict=True)
-    sorted_columns = columns if one else {name: column[order] for name, column in columns.items()}
+    place = logs.places_of(rows, *keys)
+    _, first, count = np.unique(place, return_index=True, return_counts=True)
+    names = logs.named_by(rows, first, *keys)
+    if len(names) > 1:
+        order = np.argsort(place, kind="stable")
+        columns = {name: column[order] for name, column in columns.items()}
+    ends = np.cumsum(count).tolist()
     return {
-        key: {name: column[begin:end] for name, column in sorted_columns.items()}
-        for key, begin, end in zip(names, begins.tolist(), ends.tolist(), strict=True)
+        key: {name: column[begin:end] for name, column in columns.items()}
+        for key, begin, end in zip(names, [0, *ends], ends, strict=False)
     }
 
 
@@ -163,26 +155,6 @@ def first_at_or_after(keys: Longs, values: Longs, key: Longs, value: Longs) -> L
     places = np.empty(len(key), dtype=np.int64)
     places[order[is_wanted] - count] = before[is_wanted]
     return places
-
-
-class Rows:
-    """Rows of a schema, added one by one as tuples."""
-
-    def __init__(self, schema: pa.Schema) -> None:
-        self._schema = schema
-        self._rows: list[tuple[Any, ...]] = []
-
-    def add(self, *values: Any) -> None:
-        """Add a row: a value for each column, in the schema's order."""
-        self._rows.append(values)
-
-    def to_arrow(self) -> pa.Table:
-        """Every row added so far."""
-        if not self._rows:
-            return self._schema.empty_table()
-        columns = zip(*self._rows, strict=True)
-        arrays = [pa.array(values, field.type) for values, field in zip(columns, self._schema, strict=True)]
-        return pa.Table.from_arrays(arrays, schema=self._schema)
 
 
 def table_of(schema: pa.Schema, columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> pa.Table:

@@ -21,14 +21,14 @@ class Comparison:
     name of the partition, producer id and epoch.
     """
 
-    def __init__(self, accounts: Account, facts: Facts, tolerance_ms: int) -> None:
+    def __init__(self, accounts: Account, counts: pa.Table, facts: Facts, tolerance_ms: int) -> None:
         self.transactions = _with_name(rows_of(accounts, account.PARTITION_TRANSACTION))
         self.markers = _with_name(rows_of(accounts, account.MARKER))
         self.listed = rows_of(accounts, account.LISTED_PARTITION)
         prepared = self.listed.filter(pc.is_valid(self.listed["prepared_position"]))
         self.answered = rows_of(accounts, account.ANSWERED_TRANSACTION)
         self.known = named_producers(accounts)
-        self.counted = counted(accounts, self.known)
+        self.counted = counted(counts, self.known)
         sides = [
             self.transactions,
             self.markers,
@@ -121,8 +121,8 @@ class Comparison:
         return past
 
     def still_counted(self) -> pa.Table:
-        """The rows of ``counted`` as the next chapter needs them: what had been interrupted before the
-        transactions of this one is no longer of interest.
+        """The rows of ``counted`` as they are dumped: what had been interrupted before other transactions is
+        no longer of interest.
         """
         is_over = pa.array(np.isin(self.before.at, self._batch_keys))
         zero = pa.scalar(0, pa.int64())

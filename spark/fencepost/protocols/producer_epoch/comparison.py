@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from fencepost.protocols.producer_epoch.account import Account, Replayed
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Flags, Longs, longs, nullable, table_of
 from fencepost.protocols.producer_epoch.compared_rows import Comparison
-from fencepost.protocols.producer_epoch.counts import counts_at_cut
+from fencepost.protocols.producer_epoch.counts import dumped_counts
 from fencepost.protocols.producer_epoch.facts import Facts
 from fencepost.protocols.producer_epoch.in_flight import producer_fencings
 from fencepost.protocols.producer_epoch.later_transactions import later_transactions
@@ -26,40 +26,39 @@ from fencepost.protocols.producer_epoch.markers_due import (
 from fencepost.protocols.producer_epoch.matched_markers import partitions_whole
 from fencepost.protocols.producer_epoch.moments import Moments
 from fencepost.protocols.producer_epoch.tables import (
-    CARRIED_COUNTS,
+    COUNTS,
     PARTITION_TRANSACTIONS,
     PRODUCER_FENCINGS,
     TRANSACTION_MARKERS,
 )
 
 
-def newest_markers(accounts: Account, facts: Facts, tolerance_ms: int) -> pa.Table:
+def newest_markers(accounts: Account, counts: pa.Table, facts: Facts, tolerance_ms: int) -> pa.Table:
     """NEWEST of some producer ids: all that a task of the last step must know of the producers of other
     tasks.
 
-    ``accounts``: their rows, as in ``compare_logs``. The tables of several tasks are concatenated.
+    ``accounts``, ``counts``: theirs, as in ``compare_logs``. The tables of several tasks are concatenated.
     """
-    due = Comparison(accounts, facts, tolerance_ms).due
+    due = Comparison(accounts, counts, facts, tolerance_ms).due
     markers = nullable(due.completing(), pa.int64())
     with_marker = due.rows.append_column("marker_position", markers).filter(pa.array(due.due_count > 0))
     return newest_of([with_marker])
 
 
-def compare_logs(accounts: Account, facts: Facts, newest: pa.Table, tolerance_ms: int) -> Replayed:
-    """silver.partition_transactions, silver.transaction_markers and silver.producer_fencings; and
-    tables.CARRIED_COUNTS.
+def compare_logs(
+    accounts: Account, counts: pa.Table, facts: Facts, newest: pa.Table, tolerance_ms: int
+) -> Replayed:
+    """silver.partition_transactions, silver.transaction_markers and silver.producer_fencings; and COUNTS.
 
     ``accounts``: every row of the accounts about some (cluster, producer id); rows without a producer id
-    count as one of these. Rows of the kinds LOG and COORDINATOR are ignored. ``newest``: newest_markers of
-    all producer ids.
+    count as one of these. Rows of the kinds LOG and COORDINATOR are ignored. ``counts``: rows of COUNTS about
+    the same, from before what is read. ``newest``: newest_markers of all producer ids.
     """
-    comparison, newest = Comparison(accounts, facts, tolerance_ms), newest_of([newest])
+    comparison, newest = Comparison(accounts, counts, facts, tolerance_ms), newest_of([newest])
     interrupted = comparison.due.markers.filter(pa.array(comparison.due.wrong.interrupts))
     return Replayed(
         {
-            CARRIED_COUNTS.name: counts_at_cut(
-                accounts, comparison.still_counted(), comparison.known, interrupted
-            ),
+            COUNTS.name: dumped_counts(accounts, comparison.still_counted(), comparison.known, interrupted),
             PARTITION_TRANSACTIONS.name: _partition_transactions(comparison, facts, newest, tolerance_ms),
             TRANSACTION_MARKERS.name: transaction_markers(
                 comparison.due, newest, comparison.past_completion(facts)
@@ -81,8 +80,8 @@ def _partition_transactions(
     by the marker of another transaction. An open one is listed as long as the coordinator has a transaction
     whose marker has yet to come in the partition, or one of a later epoch (later_transactions). If that was
     open when the coordinator's log was deleted, no coordinator has it. Where compaction removed records of
-    the coordinator, answers may show the transactions; those before this chapter were counted by earlier
-    chapters. What was open when the topic was deleted was not listed if no coordinator ever had it.
+    the coordinator, answers may show the transactions, unless they were counted before.
+    What was open when the topic was deleted was not listed if no coordinator ever had it.
     """
     rows, keys = comparison.transactions, comparison.transaction_keys
     moments = Moments(rows, comparison.known, facts, newest, tolerance_ms)

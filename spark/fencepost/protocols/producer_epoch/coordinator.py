@@ -4,70 +4,14 @@ how much of it is known.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from collections.abc import Mapping, Sequence, Set
+from itertools import pairwise
 
 from fencepost.protocols.producer_epoch.facts import FOREVER
 from fencepost.replay.coordinator_logs import ONLY, Incarnation
 from fencepost.replay.coverage import LogKey, begins
 from fencepost.replay.logs import Log, Term
-
-
-@dataclass(frozen=True)
-class BrokersTerms:
-    """The terms of a coordinator's log that one broker led or may have led, in order.
-
-    ``after_hole``, ``before_hole``: whether a hole lies directly before or after each term. ``followed_ms``:
-    the earliest time at which a later term of the broker began; ``preceded_ms``: the latest time at which an
-    earlier one ended.
-    """
-
-    terms: Sequence[Term]
-    after_hole: Sequence[bool]
-    before_hole: Sequence[bool]
-    followed_ms: Sequence[int]
-    preceded_ms: Sequence[int]
-
-    @classmethod
-    def of(cls, log: Log, terms: Iterable[Term], broker_id: int) -> BrokersTerms:
-        """The terms of a broker among all ``terms`` of ``log``."""
-        broker_terms = [term for term in terms if term.led_by in (None, broker_id)]
-        last = log.stretches[-1]
-        end = last.number + (last.to_offset is not None)
-        before = [0, *(term.stretch for term in broker_terms)]
-        after = [*(term.stretch for term in broker_terms[1:]), end]
-        # a clock may have been set back: so the earliest begin of all later terms, the latest end of all
-        # earlier
-        followed = list(accumulate((term.first_ms for term in reversed(broker_terms)), min))[::-1]
-        preceded = list(accumulate((term.last_ms for term in broker_terms), max))
-        return cls(
-            broker_terms,
-            [stretch != term.stretch for stretch, term in zip(before, broker_terms, strict=False)],
-            [stretch != term.stretch for stretch, term in zip(after, broker_terms, strict=True)]
-            if broker_terms
-            else [],
-            followed[1:],
-            preceded[:-1],
-        )
-
-    def during(self, start_ms: int, end_ms: int) -> Sequence[Term]:
-        """Every term in which a request, which took from ``start_ms`` to ``end_ms``, may have been decided.
-
-        A term is excluded if the broker's next term had begun before the request, or its previous term still
-        lasted after it. No term is returned if a hole beside a term may hide another term, or records, that
-        the request met.
-        """
-        first = bisect_left(self.followed_ms, start_ms)
-        last = bisect_right(self.preceded_ms, end_ms)
-        for at in range(first, min(last + 1, len(self.terms))):
-            term = self.terms[at]
-            if self.after_hole[at] and term.first_ms >= start_ms:
-                return ()
-            if self.before_hole[at] and term.last_ms <= end_ms:
-                return ()
-        return self.terms[first : last + 1]
+from fencepost.replay.terms import Terms
 
 
 class Coordinator:
@@ -89,8 +33,8 @@ class Coordinator:
         """``leaders``: broker ids by leader epoch; ``complete``: coverage.is_complete; ``replicated``:
         whether a record takes effect only after other brokers have it; ``clean``: the leader epochs that are
         known to have begun without an unclean election; ``kraft_since``: the first one that the metadata log
-        has; ``began``: the offsets from and to which an earlier chapter knew the log; ``incarnation``: the
-        one of ``__transaction_state`` whose log it is.
+        has; ``began``: the offsets from and to which the log was known before it was compacted;
+        ``incarnation``: the one of ``__transaction_state`` whose log it is.
         """
         self.key = key
         self.replicated = replicated
@@ -98,10 +42,10 @@ class Coordinator:
         self.leaders = leaders
         self.complete = complete
         self.incarnation = incarnation
-        self._terms = log.terms(leaders)
-        self._of_broker: dict[int, BrokersTerms] = {}
-        self._last = self._terms[-1] if self._terms else None
-        self._cut = self._cut_terms(clean)
+        terms = log.terms(leaders)
+        self.terms = Terms(terms, log.stretches)
+        self._last = terms[-1] if terms else None
+        self._cut = _cut_terms(terms, clean) if replicated else set()
         self._kraft_since = kraft_since
         self.begins = {stretch.number: begins(log, stretch) for stretch in log.stretches}
         if log.base is not None and began is not None and began[1] > log.base.to:
@@ -116,18 +60,6 @@ class Coordinator:
         """
         kraft = self._kraft_since is not None and leader_epoch >= self._kraft_since
         return leader_epoch if kraft or leader_epoch == 0 else None
-
-    def _cut_terms(self, clean: Set[int]) -> set[tuple[int, int]]:
-        """The terms, as stretch and leader epoch, whose last records an unclean election may have removed."""
-        if not self.replicated:
-            return set()
-        cut = set()
-        for term, following in pairwise(self._terms):
-            # counted, not listed: no checksum covers a leader epoch, so a damaged one may be any number
-            elections = following.leader_epoch - term.leader_epoch
-            if sum(term.leader_epoch < each <= following.leader_epoch for each in clean) < elections:
-                cut.add((term.stretch, term.leader_epoch))
-        return cut
 
     def may_have_lost(self, term: Term, ms: int) -> bool:
         """Whether records that a term had before ``ms`` may have been lost in an unclean election, which
@@ -159,8 +91,13 @@ class Coordinator:
         led_by = {self.leaders.get(epoch) for epoch in set(self.log.leader_epoch[: self.log.based].tolist())}
         return self.log.base.ms, led_by.pop() if len(led_by) == 1 else None
 
-    def terms(self, broker_id: int) -> BrokersTerms:
-        """The terms of a broker."""
-        if broker_id not in self._of_broker:
-            self._of_broker[broker_id] = BrokersTerms.of(self.log, self._terms, broker_id)
-        return self._of_broker[broker_id]
+
+def _cut_terms(terms: Sequence[Term], clean: Set[int]) -> set[tuple[int, int]]:
+    """The terms, as stretch and leader epoch, whose last records an unclean election may have removed."""
+    cut = set()
+    for term, following in pairwise(terms):
+        # counted, not listed: no checksum covers a leader epoch, so a damaged one may be any number
+        elections = following.leader_epoch - term.leader_epoch
+        if sum(term.leader_epoch < each <= following.leader_epoch for each in clean) < elections:
+            cut.add((term.stretch, term.leader_epoch))
+    return cut

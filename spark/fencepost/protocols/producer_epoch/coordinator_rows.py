@@ -6,11 +6,11 @@ from collections.abc import Collection, Sequence
 
 from fencepost.protocols.producer_epoch import account
 from fencepost.protocols.producer_epoch.account import Replayed
-from fencepost.protocols.producer_epoch.arrow import Rows
 from fencepost.protocols.producer_epoch.coordinator import Coordinator
 from fencepost.protocols.producer_epoch.decided_requests import DecidedRequests
+from fencepost.protocols.producer_epoch.id_state import IdState
 from fencepost.protocols.producer_epoch.tables import (
-    CARRIED_IDS,
+    ID_STATES,
     LOG_COVERAGE,
     TRANSACTION_CLOCKS,
     TRANSACTIONAL_IDS,
@@ -19,7 +19,7 @@ from fencepost.protocols.producer_epoch.tables import (
 from fencepost.protocols.producer_epoch.transaction_log import TransactionRecord
 from fencepost.protocols.producer_epoch.transaction_metadata import Transition
 from fencepost.protocols.producer_epoch.transactions import Transaction, whole_epochs
-from fencepost.replay.columns import Columns
+from fencepost.replay.columns import Columns, Rows
 from fencepost.replay.coordinator_logs import end_of_log
 from fencepost.replay.coverage import LogKey, begins
 
@@ -32,7 +32,7 @@ class CoordinatorRows:
         self.ids = Columns(TRANSACTIONAL_IDS)
         self.transactions = Columns(TRANSACTIONS)
         self.decided = DecidedRequests()
-        self.before = Columns(CARRIED_IDS)
+        self.states = Columns(ID_STATES)
         self.clocks = Columns(TRANSACTION_CLOCKS)
         kinds = (
             account.LISTED_PARTITION,
@@ -48,7 +48,7 @@ class CoordinatorRows:
             self.coverage,
             self.ids,
             self.transactions,
-            self.before,
+            self.states,
             self.clocks,
             *self.decided.columns,
         )
@@ -62,13 +62,13 @@ def add_history(
     transitions: Sequence[Transition],
     transactions: Sequence[Transaction],
     *,
-    is_counted_before: bool,
-    starts_before_cut: Collection[int],
+    is_counted: bool,
+    dumped: IdState,
 ) -> None:
     """Add the states and transactions of one transactional id.
 
-    ``is_counted_before``: whether earlier chapters have counted everything before its first record;
-    ``starts_before_cut``: the start offsets of transactions that the next chapter does not see.
+    ``is_counted``: whether everything before its first record has been counted; ``dumped``: its state where
+    that is dumped.
     """
     stretches = {stretch.number: stretch for stretch in coordinator.log.stretches}
     log_end = end_of_log(stretches, coordinator.incarnation)
@@ -91,18 +91,17 @@ def add_history(
             _add_state(rows.ids, coordinator.key, transition, end, end_ms)
     known_ms = int(coordinator.log.max_timestamp_ms.max())
     open_stretches = {each.number for each in stretches.values() if each.to_offset is None}
-    offsets_of_whole_epochs = whole_epochs(transitions, open_stretches, begun=is_counted_before)
+    offsets_of_whole_epochs = whole_epochs(transitions, open_stretches, begun=is_counted)
     for transaction in transactions:
         is_last = stretches[transaction.stretch].to_offset is None
         _add_transaction(rows, coordinator.key, transaction, known_ms, is_last)
-        is_past = transaction.start.offset in starts_before_cut
         _add_listed(
             rows.account_rows[account.LISTED_PARTITION],
             coordinator,
             transaction,
             offsets_of_whole_epochs,
             is_last,
-            before_cut=is_past,
+            dumped=dumped.has_counted(transaction),
         )
 
 
@@ -177,7 +176,7 @@ def _add_listed(
     offsets_of_whole_epochs: Collection[int],
     is_last: bool,
     *,
-    before_cut: bool,
+    dumped: bool,
 ) -> None:
     """Add the partitions that a transaction lists. ``offsets_of_whole_epochs``: whole_epochs."""
     start, prepare, complete = transaction.start, transaction.prepare, transaction.complete
@@ -206,5 +205,5 @@ def _add_listed(
             transaction.started_ms,
             prepare and prepare.timestamp_ms,
             complete and complete.timestamp_ms,
-            before_cut,
+            dumped,
         )

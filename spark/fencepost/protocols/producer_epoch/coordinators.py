@@ -11,14 +11,16 @@ import pyarrow.compute as pc
 
 from fencepost.protocols.producer_epoch import request_rows
 from fencepost.protocols.producer_epoch.account import Replayed
+from fencepost.protocols.producer_epoch.arrow import longs
 from fencepost.protocols.producer_epoch.coordinator_evidence import CoordinatorEvidence
 from fencepost.protocols.producer_epoch.coordinator_rows import CoordinatorRows
 from fencepost.protocols.producer_epoch.forgotten import Forgotten
-from fencepost.protocols.producer_epoch.handed_down_ids import handed_down_ids
 from fencepost.protocols.producer_epoch.homes import PARTITION, TOPIC_ID
+from fencepost.protocols.producer_epoch.id_state import Moment
 from fencepost.protocols.producer_epoch.missing_lines import Numbering
 from fencepost.protocols.producer_epoch.refusals import Connection, KnownEpoch
-from fencepost.protocols.producer_epoch.tables import CARRIED_IDS
+from fencepost.protocols.producer_epoch.state import dump_offset, load_ids
+from fencepost.protocols.producer_epoch.tables import ID_STATES
 from fencepost.protocols.producer_epoch.transaction_state_manager import TransactionStateManager
 from fencepost.replay import logs
 from fencepost.replay.clock_steps import ClockSteps
@@ -54,11 +56,11 @@ class Coordinators:
     ``silver.producer_requests`` (request_rows.concerns_coordinators, verifications.committed) and of
     verifications.BEGAN, with the columns homes.HOME.
     ``connection_epochs``: account.CONNECTION_EPOCH of the first step, for the ids of these logs. ``ends``:
-    where logs end that will never be written again (log_ends.final_ends). ``before``: rows of CARRIED_IDS
-    that an earlier chapter handed down; ``began``: by cluster and partition_key, the offsets from and to
-    which that chapter knew the log. ``next_ms``: by cluster that has a next chapter, the time from which
-    that reads logs. ``clock_steps``: the times that passed twice by a broker's clock. ``logs``: by cluster,
-    the incarnations of ``__transaction_state``. ``request_ids``: rows of bronze of the ids' clients.
+    where logs end that will never be written again (log_ends.final_ends). ``states``: rows of ID_STATES;
+    ``began``: by cluster and partition_key, the offsets from and to which a log was known where these states
+    were dumped. ``dump_ms``: by cluster whose states are dumped, the time (state.dump_offset).
+    ``clock_steps``: the times that passed twice by a broker's clock. ``logs``: by cluster, the incarnations
+    of ``__transaction_state``. ``request_ids``: rows of bronze of the ids' clients.
     """
 
     batches: pa.Table
@@ -68,9 +70,9 @@ class Coordinators:
     requests: pa.Table
     connection_epochs: pa.Table
     ends: Ends = field(default_factory=dict)
-    before: pa.Table = field(default_factory=CARRIED_IDS.arrow_schema.empty_table)
+    states: pa.Table = field(default_factory=ID_STATES.arrow_schema.empty_table)
     began: Mapping[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
-    next_ms: Mapping[str, int] = field(default_factory=dict)
+    dump_ms: Mapping[str, int] = field(default_factory=dict)
     clock_steps: ClockSteps = field(default_factory=ClockSteps)
     logs: Mapping[str, CoordinatorLogs] = field(default_factory=dict)
     request_ids: pa.Table = field(default_factory=REQUEST_IDS.arrow_schema.empty_table)
@@ -161,7 +163,7 @@ def _no_log(coordinators: Coordinators, shard: Shard, incarnation: Incarnation) 
 def _evidence(coordinators: Coordinators) -> Iterable[CoordinatorEvidence]:
     """The evidence of each log, the newest incarnation of a partition last."""
     batches, of_records = logs.by_log(coordinators.batches, *LOG), logs.by_log(coordinators.records, *LOG)
-    logs_of_shard, before = [], handed_down_ids(coordinators.before)
+    logs_of_shard, states = [], load_ids(coordinators.states)
     for key, log_batches in batches.items():
         cluster, topic, partition, topic_id = key
         if topic != TRANSACTIONS_TOPIC:
@@ -176,13 +178,21 @@ def _evidence(coordinators: Coordinators) -> Iterable[CoordinatorEvidence]:
             checkpoints_of(coordinators.cleaned, (cluster, TRANSACTIONS_TOPIC, topic_id, partition)),
             incarnation,
             end=None if incarnation.is_gone else coordinators.ends.get((cluster, partition)),
-            before=before.get((cluster, partition, partition_key), {}),
+            states=states.get((cluster, partition_key), {}),
             began=coordinators.began.get((cluster, partition_key)),
-            next_ms=coordinators.next_ms.get(cluster),
+            dumped_at=_dumped_at(log_batches, coordinators.dump_ms.get(cluster)),
         )
         newest_ms = pc.max(log_batches["max_timestamp_ms"]).as_py()
         logs_of_shard.append((incarnation.number, newest_ms, str(key), evidence))
     return [evidence for *_, evidence in sorted(logs_of_shard, key=lambda each: each[:3])]
+
+
+def _dumped_at(batches: pa.Table, since_ms: int | None) -> Moment | None:
+    base_offset, last_offset, ms = (
+        longs(batches[name]) for name in ("base_offset", "last_offset", "max_timestamp_ms")
+    )
+    offset = dump_offset(base_offset, ms, int(last_offset.max()) + 1, since_ms)
+    return None if offset is None or since_ms is None else Moment(offset, since_ms)
 
 
 def _connection_epochs(rows: pa.Table) -> dict[str, dict[str, dict[Connection, list[KnownEpoch]]]]:

@@ -1,8 +1,8 @@
-"""How many transactions of an epoch, and how many markers, a chapter does not see because they came before.
+"""How many transactions of an epoch, and how many markers, came before what is read.
 
 Before transaction version 2 a producer keeps its epoch for days, and only counting tells which transaction
-of the coordinator is which one in the partition (comparison, markers_due). So both counts are handed down,
-for the epochs of which every transaction was counted so far (handed_down_ids). Each log is cut at an offset
+of the coordinator is which one in the partition (comparison, markers_due). So both are counted, for the
+epochs of which every transaction was counted so far (id_state). The state of each log is dumped at an offset
 of its own: the end of a transaction in the coordinator's log may have been counted while its marker is still
 to come.
 """
@@ -19,7 +19,7 @@ from fencepost.protocols.producer_epoch import account
 from fencepost.protocols.producer_epoch.account import Account, rows_of
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Longs, longs, table_of
 from fencepost.protocols.producer_epoch.facts import CoordinatorCoverage
-from fencepost.protocols.producer_epoch.tables import CARRIED_COUNTS
+from fencepost.protocols.producer_epoch.tables import COUNTS
 
 Producers = Mapping[tuple[str, int], CoordinatorCoverage]
 """By cluster and producer id."""
@@ -28,7 +28,7 @@ _COUNTS = ("listed", "ended", "markers", "interrupted")
 
 
 class Counts:
-    """What earlier chapters counted (rows of account.HANDED_DOWN_COUNT).
+    """What was counted before (rows of COUNTS).
 
     ``at`` is the number of each row's key, which is cluster, partition, producer id and producer epoch;
     ``due_at`` the number of the same key with the epoch of the Prepare record. ``prepared`` is that epoch,
@@ -65,21 +65,18 @@ def sums_at(counted_at: Longs, counts: Longs, at: Longs) -> Longs:
     return np.where(numbers[place] == at, sums[place], 0)
 
 
-def counted(accounts: Account, producers: Producers) -> pa.Table:
-    """The rows of account.HANDED_DOWN_COUNT that can be used: the coordinator's log has all that
-    came since.
-    """
-    rows = rows_of(accounts, account.HANDED_DOWN_COUNT)
+def counted(rows: pa.Table, producers: Producers) -> pa.Table:
+    """The rows of COUNTS that can be used: the coordinator's log has all that came since."""
     coverages = [producers.get(key) for key in _keys(rows)]
     compacted = [np.iinfo(np.int64).max if each is None else each.compacted_epoch for each in coverages]
     return rows.filter(pc.greater(_epoch(rows), pa.array(compacted, pa.int64())))
 
 
-def counts_at_cut(
+def dumped_counts(
     accounts: Account, counted_before: pa.Table, producers: Producers, interrupted: pa.Table
 ) -> pa.Table:
-    """tables.CARRIED_COUNTS: the counts of all that the next chapter does not see. ``interrupted``: the
-    markers of Due.interrupted.
+    """COUNTS where the states of logs are dumped: those of before and of all that ended since.
+    ``interrupted``: the markers of Due.interrupted.
     """
     ended = rows_of(accounts, account.PARTITION_TRANSACTION)
     ended = ended.filter(pc.fill_null(pc.greater_equal(ended["marker_coordinator_epoch"], 0), False))
@@ -103,8 +100,8 @@ def counts_at_cut(
             "since": pa.array(since.values(), pa.int64()),
         }
     )
-    schema = CARRIED_COUNTS.arrow_schema
-    rows = pa.concat_tables([*of_logs, counted_before.select(schema.names).cast(schema)])
+    schema = COUNTS.arrow_schema
+    rows = pa.concat_tables([*of_logs, counted_before])
     rows = rows.join(goes_on, keys, join_type="inner")
     rows = rows.filter(pc.greater_equal(_epoch(rows), rows["since"]))
     functions = {**dict.fromkeys(_COUNTS, "sum"), "completed_ms": "max"}
@@ -115,8 +112,8 @@ def counts_at_cut(
 
 
 def _counted(rows: pa.Table, what: str, epoch: str | None, prepared: str | None) -> pa.Table:
-    """A row for each of ``rows`` that the next chapter does not see."""
-    rows = rows.filter(rows["before_cut"])
+    """A row for each of ``rows`` that is ``dumped``."""
+    rows = rows.filter(rows["dumped"])
     columns = {
         "cluster": rows["cluster"],
         "producer_id": rows["producer_id"],
@@ -128,7 +125,7 @@ def _counted(rows: pa.Table, what: str, epoch: str | None, prepared: str | None)
         **dict.fromkeys(_COUNTS, pa.repeat(pa.scalar(0, pa.int64()), rows.num_rows)),
         what: pa.repeat(pa.scalar(1, pa.int64()), rows.num_rows),
     }
-    return table_of(CARRIED_COUNTS.arrow_schema, columns)
+    return table_of(COUNTS.arrow_schema, columns)
 
 
 def name_of(rows: pa.Table) -> pa.ChunkedArray:

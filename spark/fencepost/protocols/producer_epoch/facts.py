@@ -37,8 +37,8 @@ class CoordinatorCoverage:
     time of that (UNKNOWN for the beginning), ``known_ms`` the time at which the log ends (FOREVER: nothing
     was written afterwards), by the clocks of the brokers ``whole_by`` and ``known_by`` (UNKNOWN where
     several brokers, or none, may have dated it). Compaction removed no transaction of an epoch above
-    ``compacted_epoch``; when the next chapter begins, all transactions of epochs from ``counted_from`` on
-    have been counted (UNKNOWN: of no epoch). ``log`` is the partition_key of the coordinator's log that
+    ``compacted_epoch``; where states are dumped, all transactions of epochs from ``counted_from`` on have
+    been counted (UNKNOWN: of no epoch). ``log`` is the partition_key of the coordinator's log that
     names the producer id; if no log names it, ``transactional_id`` is None.
     """
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable
 
-from fencepost.protocols.producer_epoch.arrow import Rows
 from fencepost.protocols.producer_epoch.fencings import UNASSIGNED_EPOCH, Fencing
 from fencepost.protocols.producer_epoch.refusals import Refusal, is_brokers
 from fencepost.protocols.producer_epoch.transaction_metadata import END_TXN
 from fencepost.protocols.producer_epoch.transactions import Transaction
+from fencepost.replay.columns import Rows
 from fencepost.replay.logs import Log
 
 

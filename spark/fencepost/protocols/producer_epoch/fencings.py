@@ -165,9 +165,9 @@ class Fences:
         coordinator = self._met_states.coordinator
         if request.api_key in _OTHERS or coordinator is None:
             return 0
-        terms = coordinator.terms(request.broker_id)
-        start_ms = request.requested_ms - self._tolerance_ms
-        possible = terms.during(start_ms, request.responded_ms) or terms.terms
+        terms, start_ms = coordinator.terms, request.requested_ms - self._tolerance_ms
+        possible = terms.of(request.broker_id, start_ms, request.responded_ms)
+        possible = possible or terms.led_by(request.broker_id)
         return self._met_states.states.before(possible[0].begins) if possible else 0
 
     def _fence_after(self, number: int | None, refusal: Refusal, span: Span) -> Transition | None:
@@ -368,7 +368,7 @@ def _before_hole(states: Sequence[Transition], log: Log | None) -> set[int]:
 def _numbered(transitions: Sequence[Transition]) -> list[tuple[int, int, int]]:
     """The number, producer id and epoch of each state that has them.
 
-    If an earlier chapter knew what the id had before its tombstone, that is the state 0.
+    If it is known what the id had before its tombstone at the begin, that is the state 0.
     """
     first = transitions[0] if transitions else None
     before = first.previous if first is not None and first.record.tombstone else None

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fencepost.protocols.producer_epoch.arrow import Rows
 from fencepost.protocols.producer_epoch.fenced_rows import OpenTransactions
 from fencepost.protocols.producer_epoch.refusals import Refusal
 from fencepost.protocols.producer_epoch.transaction_log import TransactionRecord
+from fencepost.replay.columns import Rows
 from fencepost.replay.coordinator_logs import Incarnation
 
 LOG_DELETED = "log_deleted"

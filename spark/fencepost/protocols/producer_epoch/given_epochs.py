@@ -44,7 +44,7 @@ def given_epochs(
     before: Iterable[GivenEpoch],
 ) -> GivenEpochs:
     """The epochs that clients were given. ``accepted``: requests and the records that they wrote; ``inits``:
-    granted_inits; ``before``: what an earlier chapter handed down (newest_given).
+    granted_inits; ``before``: newest_given before the first of ``transitions``.
     """
     requests = {each.record.offset: each.request for each in accepted if each.sure}
     given: _Given = {}

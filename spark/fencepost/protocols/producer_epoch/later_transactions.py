@@ -59,7 +59,7 @@ def later_transactions(comparison: Comparison, facts: Facts) -> LaterTransaction
 
 @dataclass(frozen=True, slots=True)
 class _Later:
-    """A coordinator's transaction, or several that earlier chapters counted, with a partition (cluster and
+    """A coordinator's transaction, or several that were counted before, with a partition (cluster and
     name). ``is_open``: it is not completed; ``completed_ms`` is UNKNOWN if a hole may hide that.
     """
 

@@ -21,7 +21,7 @@ class MatchedMarkers:
     A marker belongs to the transaction whose Prepare record has its producer id and epoch. If an epoch has
     several transactions (before transaction version 2), transactions and the coordinators' markers are
     matched in order, provided that there are as many markers as prepared transactions and that no part of the
-    partition's log is missing. Those that earlier chapters counted (``before``) are included.
+    partition's log is missing. Those that were counted ``before`` are included.
 
     ``order``: the places of ``rows`` among those that were given. For each row of ``rows``: ``is_only``: its
     epoch has no other transaction; ``matched``: its marker can be identified, or is known to be missing;
@@ -70,7 +70,7 @@ class MatchedMarkers:
         self.whole = partitions_whole(self.rows, facts)
         self.number += prepared_before - marked_before
         as_many = self.of_epoch + prepared_before == own_count + marked_before
-        # its marker may lie before this chapter's part of the partition's log
+        # its marker may lie before what is read of the partition's log
         self.matched = np.where(self.is_only, marked_before == 0, self.whole & as_many & (self.number >= 0))
         # a transaction that a hole hides may have markers of this epoch too
         self.matched &= longs(self.rows["counted"]) == 1

@@ -10,11 +10,10 @@ import numpy as np
 from fencepost.protocols.producer_epoch.answer_times import AnswerTimes
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Longs, Piece
 from fencepost.protocols.producer_epoch.expiration import Expiration
-from fencepost.protocols.producer_epoch.handed_down_logs import (
-    HandedDownLog,
-)
+from fencepost.protocols.producer_epoch.log_state import UNKNOWN_LOG, LogState
 from fencepost.protocols.producer_epoch.marker_senders import Senders, senders
 from fencepost.protocols.producer_epoch.producer_state import DATA, MARKER, NONE
+from fencepost.protocols.producer_epoch.state import dump_offset
 from fencepost.protocols.producer_epoch.stored_states import stored_states
 from fencepost.protocols.producer_epoch.stretches import Stretches
 from fencepost.replay.coverage import LogKey
@@ -43,9 +42,9 @@ class PartitionEvidence:
     ``aborted``: ``broker_id``, ``segment_offset``, ``producer_id``, ``first_offset`` of ``.txnindex``
     files. ``unread``: pieces of its segments that could not be read. ``answers``: ``base_offset``,
     ``requested_ms``, ``responded_ms`` and ``broker_id`` of answers to Produce. ``sent``:
-    marker_senders.SENT. ``expiration``: when brokers forget producers. ``before``: what an earlier
-    chapter handed down; the first of ``batches`` stand for that part. ``next_ms``: the time from which
-    the next chapter reads the log, if there is one. ``gone_ms``: when the topic was deleted, if it was.
+    marker_senders.SENT. ``expiration``: when brokers forget producers. ``state``: what is known of the log
+    before what is read; the first of ``batches`` stand for that. ``dump_ms``: the time that says where its
+    state is dumped (state.dump_offset). ``gone_ms``: when the topic was deleted, if it was.
     ``started``: the offset at which a replica's log began when it was captured, if its checkpoint has it.
     """
 
@@ -62,8 +61,8 @@ class PartitionEvidence:
     tolerance_ms: int
     expiration: Expiration = field(default_factory=Expiration)
     topic_id: str | None = None
-    before: HandedDownLog | None = None
-    next_ms: int | None = None
+    state: LogState = UNKNOWN_LOG
+    dump_ms: int | None = None
     is_created_once: bool = False
     gone_ms: int | None = None
     started: int = NONE
@@ -86,10 +85,9 @@ class PartitionLog:
         self.evidence = evidence
         self.log = Log(evidence.headers(), unread=evidence.unread, whole_as_headers=True)
         self._stretches = Stretches.of(self.log)
-        self._handed_down = evidence.before
-        if self._handed_down is not None and self._handed_down.stretch.is_complete:
-            self._stretches.complete[0] = 1
-        self.cut = self._cut_of_next()
+        self._known = evidence.state.stretch
+        self._stretches.complete[:1] |= self._known.is_complete
+        self.dump_offset = self._dump_offset()
         self._types, self._coordinators = self._markers()
         self.senders = self._senders()
         # the group coordinator appends all offset commits at sequence 0: UnifiedLog checks sequences of
@@ -101,7 +99,7 @@ class PartitionLog:
         index = {name: column.tolist() for name, column in evidence.aborted.items()}
         self.aborted_index = set(zip(index["producer_id"], index["first_offset"], strict=True))
         self.indexed_segments = set(zip(index["broker_id"], index["segment_offset"], strict=True))
-        self.answer_times = AnswerTimes(evidence.answers, evidence.before)
+        self.answer_times = AnswerTimes(evidence.answers, evidence.state)
 
     @property
     def dated(self) -> Longs:
@@ -135,22 +133,16 @@ class PartitionLog:
     @property
     def has_producers(self) -> bool:
         """Whether any batch in the log is of a producer with a producer id."""
-        return len(self._producer_batches) > 0 or (
-            self._handed_down is not None and self._handed_down.stretch.has_producers == 1
-        )
+        return len(self._producer_batches) > 0 or self._known.has_producers == 1
 
-    def _cut_of_next(self) -> int | None:
-        """The offset at which the next chapter begins to read this log: where replay.window cuts it."""
-        since = self.evidence.next_ms
-        if since is None or not len(self.log):
+    def _dump_offset(self) -> int | None:
+        """The offset at which its state is dumped; None if it is not."""
+        if not len(self.log):
             return None
-        batches = self.evidence.batches
-        if self._handed_down is not None:
-            # the batches that stand for the earlier chapter are not of this one
-            behind = batches["base_offset"] >= self._handed_down.stretch.to_offset
-            batches = {name: batches[name][behind] for name in ("base_offset", "max_timestamp_ms")}
-        inside = batches["base_offset"][batches["max_timestamp_ms"] >= since]
-        return int(inside.min()) if len(inside) else int(self.log.last_offset.max()) + 1
+        base_offset, ms = (self.evidence.batches[name] for name in ("base_offset", "max_timestamp_ms"))
+        is_read = base_offset >= self._known.to_offset
+        end = int(self.log.last_offset.max()) + 1
+        return dump_offset(base_offset[is_read], ms[is_read], end, self.evidence.dump_ms)
 
     def _rows(self, at: Longs) -> dict[str, Longs]:
         """Batches and markers at these places of the log, as rows to append."""

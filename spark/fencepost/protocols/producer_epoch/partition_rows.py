@@ -32,10 +32,11 @@ from fencepost.protocols.producer_epoch.slice_transactions import (
 )
 from fencepost.protocols.producer_epoch.sliced_log import SlicedLog
 from fencepost.protocols.producer_epoch.snapshots import Snapshots
+from fencepost.protocols.producer_epoch.state import dump_log
 from fencepost.protocols.producer_epoch.tables import (
     LOCAL_BUMPS,
     LOG_COVERAGE,
-    PARTITION_LOGS,
+    LOG_STATES,
     PRODUCER_SNAPSHOTS,
     PRODUCER_STATES,
 )
@@ -81,7 +82,7 @@ class PartitionRows:
         self.count = 0
         self._states = ColumnBuffer(PRODUCER_STATES.arrow_schema)
         self._coverage, self._snapshots = Columns(LOG_COVERAGE), Columns(PRODUCER_SNAPSHOTS)
-        self._local_bumps, self._handed_down = Columns(LOCAL_BUMPS), Columns(PARTITION_LOGS)
+        self._local_bumps, self._log_states = Columns(LOCAL_BUMPS), Columns(LOG_STATES)
         self._kinds = {kind: ColumnBuffer(account.schema_of(kind)) for kind in kinds}
         self._senders = sent.select(["client_id", "connection"])
         self._refused_answers = answers.filter(
@@ -142,11 +143,11 @@ class PartitionRows:
         self._kinds[account.EPOCH].add(len(epochs["producer_id"]), {**key, **epochs})
         snapshots.add_to(self._snapshots)
         add_local_bumps(replayed, self._local_bumps)
-        if replayed.evidence.next_ms is not None:
-            at_cut = replayed.at_cut(bumped(replayed))
-            if at_cut is not None:
+        if replayed.dump_offset is not None:
+            state = replayed.state_at(replayed.dump_offset, bumped(replayed, replayed.dump_offset))
+            if state is not None:
                 cluster, topic, partition, _ = replayed.key
-                self._handed_down.add(cluster, topic, replayed.evidence.topic_id, partition, at_cut.packed())
+                self._log_states.add(cluster, topic, replayed.evidence.topic_id, partition, dump_log(state))
         self._began.append(begun_transactions.columns())
         if replayed.has_producers:
             log_key = (*replayed.key, replayed.log_start_offset())
@@ -154,8 +155,7 @@ class PartitionRows:
         if len(replayed.log):
             (first, *others) = replayed.log.stretches
             unbroken = not others and first.to_offset is None
-            handed_down = replayed.evidence.before
-            unbroken &= handed_down is None or not handed_down.stretch.is_broken
+            unbroken &= not replayed.evidence.state.stretch.is_broken
             whole = unbroken and first.number == 0
             times = {"dated_ms": int(replayed.dated.max()), "asked_ms": replayed.asked_ms()}
             known = {name: ms for name, ms in times.items() if ms != UNKNOWN}
@@ -169,7 +169,7 @@ class PartitionRows:
             LOG_COVERAGE.name: self._coverage.to_arrow(),
             PRODUCER_SNAPSHOTS.name: self._snapshots.to_arrow(),
             LOCAL_BUMPS.name: self._local_bumps.to_arrow(),
-            PARTITION_LOGS.name: self._handed_down.to_arrow(),
+            LOG_STATES.name: self._log_states.to_arrow(),
             # for all logs at once: each `take` costs a copy of every column, however few rows it takes
             BEGAN.name: began(self._verified, *map(np.concatenate, zip(*self._began, strict=True))),
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Longs, Piece
-from fencepost.protocols.producer_epoch.handed_down_logs import Carried
+from fencepost.protocols.producer_epoch.log_state import NOBODY, Carried
 from fencepost.protocols.producer_epoch.partition_log import PartitionLog
 from fencepost.protocols.producer_epoch.producer_state import (
     MARKER,
@@ -28,17 +28,14 @@ class PartitionSlice:
     """Some rows of a partition's log, with the state of every producer after each of them."""
 
     def __init__(
-        self, log: PartitionLog, rows: Piece, stretches: Stretches, carried: Carried | None, *, is_last: bool
+        self, log: PartitionLog, rows: Piece, stretches: Stretches, carried: Carried, *, is_last: bool
     ) -> None:
         """Append ``rows`` to the state that is ``carried`` over from the slice before."""
         self.log = log
         self.stretches = stretches
-        self._carried_counts = AppendedCounts(0, 0)
-        if carried is not None:
+        if carried.producers:
             rows = {name: np.concatenate([carried.rows[name], column]) for name, column in rows.items()}
-            self._carried_counts = AppendedCounts(
-                len(carried.rows["row"]), len(carried.transactions.first_row)
-            )
+        self._carried_counts = AppendedCounts(len(carried.rows["row"]), len(carried.transactions.first_row))
         self.columns, self.kind = rows, rows["kind"]
         producers, numbers = np.unique(rows["producer_id"], return_inverse=True)
         appends = Appends(
@@ -46,8 +43,7 @@ class PartitionSlice:
             *(np.ascontiguousarray(rows[name], dtype=np.int64) for name in Appends._fields[1:]),
         )
         producer_entries, output = entries(len(producers)), (states(len(numbers)), transactions(len(numbers)))
-        if carried is not None:
-            _restore(carried, appends.producer, producer_entries, *output)
+        _restore(carried, appends.producer, producer_entries, *output)
         count = append_all(appends, producer_entries, stretches.complete, output, self._carried_counts)
         self.states = output[0]
         self.transactions = Transactions(*(column[:count] for column in output[1]))
@@ -57,12 +53,10 @@ class PartitionSlice:
         self.is_new = np.arange(len(numbers)) >= self._carried_counts.rows
         # carried rows of open transactions are not the newest of their producers: they are only looked up
         self.is_newest = self.is_new.copy()
-        self.is_newest[: carried.producers if carried is not None else 0] = True
+        self.is_newest[: carried.producers] = True
         self.pending = np.zeros(len(numbers), dtype=np.bool_)
         self.open = np.zeros(count, dtype=np.bool_)
-        self.carried: Carried | None = None
-        if not is_last:
-            self.carried = self._carry_on(appends, producer_entries)
+        self.carried = NOBODY if is_last else self._carry_on(appends, producer_entries)
 
     def _carry_on(self, appends: Appends, producer_entries: Entries) -> Carried:
         """What the next slice needs: the newest state of each producer, and its open transaction."""
@@ -82,7 +76,6 @@ class PartitionSlice:
         has_transaction = carried.transaction != NONE
         carried.transaction[has_transaction] = numbers[carried.transaction[has_transaction]]
         return Carried(
-            len(live),
             {name: column[at] for name, column in self.columns.items()},
             States(*(column[at] for column in self.states)),
             carried,

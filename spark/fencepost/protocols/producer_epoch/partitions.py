@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from fencepost.protocols.producer_epoch.account import Replayed
 from fencepost.protocols.producer_epoch.arrow import Key, Piece, longs, milliseconds, ranks, split
 from fencepost.protocols.producer_epoch.expiration import Expiration
-from fencepost.protocols.producer_epoch.handed_down_logs import handed_down_logs, with_stand_ins
+from fencepost.protocols.producer_epoch.log_state import UNKNOWN_LOG, empty
 from fencepost.protocols.producer_epoch.marker_senders import SENT, sent_markers
 from fencepost.protocols.producer_epoch.partition_log import BATCH, PartitionEvidence
 from fencepost.protocols.producer_epoch.partition_rows import PARTITION, FirstEpochs, PartitionRows
@@ -20,11 +20,12 @@ from fencepost.protocols.producer_epoch.producer_state import NONE
 from fencepost.protocols.producer_epoch.slice_transactions import MARKER_TYPES
 from fencepost.protocols.producer_epoch.sliced_log import SlicedLog
 from fencepost.protocols.producer_epoch.snapshots import Snapshots
+from fencepost.protocols.producer_epoch.state import load_logs
 from fencepost.protocols.producer_epoch.stored_states import STORED
-from fencepost.protocols.producer_epoch.tables import PARTITION_LOGS
+from fencepost.protocols.producer_epoch.tables import LOG_STATES
 from fencepost.protocols.producer_epoch.verifications import VERIFIED, BegunTransactions, of_transactional_ids
 from fencepost.replay.keys import METADATA_TOPIC, TRANSACTIONS_TOPIC, topic_key
-from fencepost.replay.unreadable import UnreadPiece, unread_pieces
+from fencepost.replay.unreadable import unread_by_log
 from fencepost.tables import LOG_STARTS
 
 PIECE_ROWS = 200_000
@@ -45,11 +46,10 @@ class Partitions:
 
     ``batches``, ``records`` (control records), ``snapshots``, ``aborted``, ``quarantine``: rows of bronze.
     ``answers``: rows of ``silver.producer_requests`` that have a ``base_offset``; ``sent``: those that wrote
-    markers (marker_senders.accepted_markers). ``before``: rows of
-    PARTITION_LOGS that an earlier chapter handed down. ``alive``: by cluster, the last time (ms) at which
-    its metadata log was written. ``expirations``: by cluster, when its brokers forget producers.
-    ``verified``: the transactional ids for which verifications.BEGAN is returned. ``next_ms``: by cluster
-    that has a next chapter, the time from which that reads logs. ``created_once``: cluster and name of the
+    markers (marker_senders.accepted_markers). ``states``: rows of LOG_STATES. ``alive``: by cluster, the
+    last time (ms) at which its metadata log was written. ``expirations``: by cluster, when its brokers forget
+    producers. ``verified``: the transactional ids for which verifications.BEGAN is returned. ``dump_ms``: by
+    cluster whose states are dumped, the time (state.dump_offset). ``created_once``: cluster and name of the
     topics that were created only once. ``gone``: by cluster, ClusterMetadata.gone. ``starts``: rows of
     ``bronze.log_starts``.
     """
@@ -65,8 +65,8 @@ class Partitions:
     alive: Mapping[str, int] = field(default_factory=dict)
     verified: pa.Table = field(default_factory=VERIFIED.empty_table)
     expirations: Mapping[str, Expiration] = field(default_factory=dict)
-    before: pa.Table = field(default_factory=PARTITION_LOGS.arrow_schema.empty_table)
-    next_ms: Mapping[str, int] = field(default_factory=dict)
+    states: pa.Table = field(default_factory=LOG_STATES.arrow_schema.empty_table)
+    dump_ms: Mapping[str, int] = field(default_factory=dict)
     created_once: Collection[tuple[str, str]] = ()
     gone: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     starts: pa.Table = field(default_factory=LOG_STARTS.arrow_schema.empty_table)
@@ -103,7 +103,8 @@ def replay_partitions(
 
 def _evidence(partitions: Partitions) -> Iterator[PartitionEvidence]:
     rows = _of_partitions(partitions.batches)
-    file, files = ranks(rows["file"])
+    file, names = ranks(rows["file"])
+    files = (*names, _NO_FILE)
     columns = {name: file if name == "file" else longs(rows[name]) for name in BATCH}
     batches = split(rows, _INCARNATION, columns)
     markers = _markers(partitions.records)
@@ -123,7 +124,7 @@ def _evidence(partitions: Partitions) -> Iterator[PartitionEvidence]:
     }
     answers = split(partitions.answers, PARTITION, answer_columns)
     sent = split(partitions.sent, PARTITION, sent_markers(partitions.sent))
-    unread, before = _unread_pieces(partitions.quarantine), handed_down_logs(partitions.before)
+    unread, states = unread_by_log(partitions.quarantine), load_logs(partitions.states)
     starts = {
         key: int(each["log_start_offset"].max())
         for key, each in split(
@@ -132,24 +133,25 @@ def _evidence(partitions: Partitions) -> Iterator[PartitionEvidence]:
             {"log_start_offset": longs(partitions.starts["log_start_offset"])},
         ).items()
     }
-    for key in sorted(batches.keys() | snapshots.keys() | before.keys(), key=str):
+    for key in sorted(batches.keys() | snapshots.keys() | states.keys(), key=str):
         cluster, topic, partition, topic_id = key
+        state = states.get(key, UNKNOWN_LOG)
         yield PartitionEvidence(
             (cluster, topic, partition, topic_key(topic_id, topic, partition) or ""),
-            with_stand_ins(batches.get(key, _none(BATCH)), before.get(key), len(files)),
-            (*files, _NO_FILE) if before else files,
-            markers.get(key, _none(_MARKER)),
-            snapshots.get(key, _none(STORED)),
+            state.stretch.before(batches.get(key, empty(BATCH)), len(names)),
+            files,
+            markers.get(key, empty(_MARKER)),
+            snapshots.get(key, empty(STORED)),
             entry_files,
-            aborted.get(key, _none(_ABORTED)),
+            aborted.get(key, empty(_ABORTED)),
             unread.get(key[:3], ()),
-            answers.get(key[:3], _none(answer_columns)),
-            sent.get(key[:3], _none(SENT)),
+            answers.get(key[:3], empty(answer_columns)),
+            sent.get(key[:3], empty(SENT)),
             partitions.tolerance_ms,
             partitions.expirations.get(cluster, Expiration()),
             topic_id,
-            before.get(key),
-            partitions.next_ms.get(cluster),
+            state,
+            partitions.dump_ms.get(cluster),
             key[:2] in partitions.created_once,
             partitions.gone.get(cluster, {}).get(topic_id or ""),
             starts.get(key, NONE),
@@ -172,10 +174,6 @@ _MARKER = ("base_offset", "leader_epoch", "record_type", "coordinator_epoch")
 _ABORTED = ("broker_id", "segment_offset", "producer_id", "first_offset")
 
 
-def _none(names: Collection[str]) -> Piece:
-    return {name: np.empty(0, dtype=np.int64) for name in names}
-
-
 def _markers(records: pa.Table) -> dict[Key, Piece]:
     """The end markers among the control records, as PartitionEvidence has them."""
     ends = pc.and_(
@@ -188,11 +186,3 @@ def _markers(records: pa.Table) -> dict[Key, Piece]:
     columns = {name: longs(rows[name]) for name in _MARKER[:3]}
     columns["coordinator_epoch"] = np.frombuffer(epochs, dtype=">i4").astype(np.int64)
     return split(rows, _INCARNATION, columns)
-
-
-def _unread_pieces(quarantine: pa.Table) -> dict[Key, list[UnreadPiece]]:
-    pieces: dict[Key, list[UnreadPiece]] = {}
-    for (cluster,), rows in split(quarantine, ("cluster",), {"at": np.arange(quarantine.num_rows)}).items():
-        for piece in unread_pieces(quarantine.take(pa.array(rows["at"]))):
-            pieces.setdefault((cluster, piece.topic, piece.partition), []).append(piece)
-    return pieces

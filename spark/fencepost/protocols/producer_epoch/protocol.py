@@ -24,7 +24,7 @@ PROTOCOL = Protocol(
     tables=tables.TABLES,
     clocks=(tables.TRANSACTION_CLOCKS,),
     rebuild=Later(f"{__package__}.rebuild:rebuild"),
-    handed_down=tables.CARRIED,
+    states=tables.STATES,
     requests=dict.fromkeys(
         (
             "PRODUCE",

@@ -13,8 +13,15 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.engines import Rows, on_engine
-from fencepost.protocols.producer_epoch import account, coordinators, decided_requests, partitions, tasks
+from fencepost.engines import Rows
+from fencepost.protocols.producer_epoch import (
+    account,
+    coordinators,
+    decided_requests,
+    partitions,
+    state,
+    tasks,
+)
 from fencepost.protocols.producer_epoch.account import Account
 from fencepost.protocols.producer_epoch.arrow import milliseconds
 from fencepost.protocols.producer_epoch.client_events import client_events
@@ -36,12 +43,12 @@ from fencepost.protocols.producer_epoch.refusals import connections_refused_prod
 from fencepost.protocols.producer_epoch.request_rows import concerns_coordinators
 from fencepost.protocols.producer_epoch.request_targets import APIS
 from fencepost.protocols.producer_epoch.tables import (
-    CARRIED_COUNTS,
-    CARRIED_IDS,
     CLIENT_EVENTS,
+    COUNTS,
+    ID_STATES,
     LOCAL_BUMPS,
     LOG_COVERAGE,
-    PARTITION_LOGS,
+    LOG_STATES,
     PARTITION_TRANSACTIONS,
     PRODUCER_FENCINGS,
     PRODUCER_REQUESTS,
@@ -136,7 +143,7 @@ def _replayed_partitions(
             "aborted": spread(ABORTED_TRANSACTIONS, engine.scan(ABORTED_TRANSACTIONS)),
             "answers": spread(PRODUCER_REQUESTS, answers),
             "sent": spread(PRODUCER_REQUESTS, sent),
-            "before": spread(PARTITION_LOGS, _handed_down(evidence, PARTITION_LOGS)),
+            "states": spread(LOG_STATES, evidence.state(LOG_STATES)),
         },
         tasks.partitions_task(
             {
@@ -144,7 +151,7 @@ def _replayed_partitions(
                 "alive": _newest_metadata_times(evidence),
                 "expirations": expirations(evidence.metadata),
                 "verified": verified_ids,
-                "next_ms": dict(evidence.next_ms),
+                "dump_ms": dict(evidence.next_ms),
                 "tolerance_ms": evidence.tolerance_ms,
                 "created_once": topics_created_once(evidence.metadata),
                 "gone": {cluster: each.gone for cluster, each in evidence.metadata.items()},
@@ -153,7 +160,7 @@ def _replayed_partitions(
             refused_connections,
             engine.parallelism,
         ),
-        [PRODUCER_STATES, LOG_COVERAGE, PRODUCER_SNAPSHOTS, LOCAL_BUMPS, PARTITION_LOGS, BEGAN, ACCOUNT],
+        [PRODUCER_STATES, LOG_COVERAGE, PRODUCER_SNAPSHOTS, LOCAL_BUMPS, LOG_STATES, BEGAN, ACCOUNT],
     )
 
 
@@ -213,15 +220,15 @@ def _replayed_coordinators(
                     partition_rows[ACCOUNT.name], with_connection_epochs, CONNECTION_EPOCHS.append(entity)
                 )
             ],
-            "before": spread(CARRIED_IDS, _handed_down(evidence, CARRIED_IDS)),
+            "states": spread(ID_STATES, evidence.state(ID_STATES)),
         },
         tasks.coordinators_task(
             {
                 "quarantine": quarantine,
                 "cleaned": cleaned,
-                "began": _known_stretches(evidence),
+                "began": state.known_stretches(evidence),
                 "logs": logs,
-                "next_ms": dict(evidence.next_ms),
+                "dump_ms": dict(evidence.next_ms),
                 "clock_steps": evidence.clock_steps,
                 "request_ids": engine.collect(request_ids),
             },
@@ -230,7 +237,10 @@ def _replayed_coordinators(
             evidence.tolerance_ms,
             engine.parallelism,
         ),
-        [TRANSACTIONAL_IDS, TRANSACTIONS, *_DECIDED, LOG_COVERAGE, CARRIED_IDS, TRANSACTION_CLOCKS, ACCOUNT],
+        [
+            *(TRANSACTIONAL_IDS, TRANSACTIONS, *_DECIDED, LOG_COVERAGE, TRANSACTION_CLOCKS),
+            *(ID_STATES, ACCOUNT),
+        ],
     )
 
 
@@ -239,43 +249,23 @@ def _compared_logs(
 ) -> Mapping[str, Rows]:
     """The last step: the comparison of partitions' logs with coordinators' logs."""
     engine = evidence.engine
-    accounts = [with_entity(engine, ACCOUNT, step[ACCOUNT.name], _bucket) for step in steps]
-    earlier_counts = evidence.before.get(CARRIED_COUNTS.name)
-    if earlier_counts is not None and earlier_counts.num_rows:
-        earlier_counts = earlier_counts.select(account.schema_of(account.HANDED_DOWN_COUNT).names)
-        packed = account.pack({account.HANDED_DOWN_COUNT: earlier_counts}, engine.parallelism)
-        accounts.append(with_entity(engine, ACCOUNT, on_engine(engine, ACCOUNT, packed), _bucket))
+    by_bucket = partial(_bucket_of_counts, engine.parallelism)
+    compared = {
+        "account": [with_entity(engine, ACCOUNT, step[ACCOUNT.name], _bucket) for step in steps],
+        "counts": [with_entity(engine, COUNTS, evidence.state(COUNTS), by_bucket)],
+    }
     whole = account.concatenate(_collected(evidence, each, *account.FACTS) for each in steps)
     log_ends = engine.collect(engine.scan(LOG_ENDS))
     facts = collect_facts(whole, files, evidence.metadata, log_ends)
     newest = engine.collect(
-        engine.replay(
-            {"account": accounts}, tasks.newest_markers_task(facts, evidence.tolerance_ms), [NEWEST]
-        )[NEWEST.name]
+        engine.replay({**compared}, tasks.newest_markers_task(facts, evidence.tolerance_ms), [NEWEST])[
+            NEWEST.name
+        ]
     )
     return engine.replay(
-        {"account": accounts},
+        {**compared},
         tasks.comparison_task(facts, newest_of([newest]), evidence.tolerance_ms),
-        [PARTITION_TRANSACTIONS, TRANSACTION_MARKERS, PRODUCER_FENCINGS, CARRIED_COUNTS],
-    )
-
-
-def _known_stretches(evidence: Evidence) -> dict[tuple[str, str], tuple[int, int]]:
-    """The offsets from and to which an earlier chapter knew each coordinator's log, by cluster and
-    partition_key.
-    """
-    rows = evidence.before.get(LOG_COVERAGE.name, LOG_COVERAGE.arrow_schema.empty_table())
-    covered = rows.filter(pc.and_(rows["covered"], pc.equal(rows["topic"], TRANSACTIONS_TOPIC)))
-    names = ("cluster", "partition_key", "from_position", "last_position")
-    columns = zip(*(covered[name].to_pylist() for name in names), strict=True)
-    # of several stretches the last one reaches into this chapter
-    return {(cluster, log): (begins, ends) for cluster, log, begins, ends in sorted(columns)}
-
-
-def _handed_down(evidence: Evidence, table: Table) -> Rows:
-    """The rows of a table of CARRIED that an earlier chapter handed down."""
-    return on_engine(
-        evidence.engine, table, evidence.before.get(table.name, table.arrow_schema.empty_table())
+        [PARTITION_TRANSACTIONS, TRANSACTION_MARKERS, PRODUCER_FENCINGS, COUNTS],
     )
 
 
@@ -303,6 +293,10 @@ def _collected(evidence: Evidence, tables: Mapping[str, Rows], *kinds: str) -> A
 
 def _bucket(packed: pa.Table) -> pa.Array:
     return packed["bucket"].cast(pa.string())
+
+
+def _bucket_of_counts(buckets: int, counts: pa.Table) -> pa.Array:
+    return pa.array(account.buckets_of(counts, buckets)).cast(pa.string())
 
 
 def _refused_connections(requests: pa.Table) -> pa.Table:

@@ -63,7 +63,7 @@ def partition_transactions(partition_slice: PartitionSlice) -> Mapping[str, Any]
         "first_ms": columns["timestamp_ms"][first],
         "ended_ms": of_marker(columns["timestamp_ms"], gone_ms),
         **partition_slice.log.answer_times.of(transactions.first_offset),
-        "before_cut": ended & _is_before_cut(partition_slice, columns["base_offset"][end]),
+        "dumped": ended & _is_dumped(partition_slice, columns["base_offset"][end]),
     }
 
 
@@ -143,7 +143,7 @@ def markers(partition_slice: PartitionSlice) -> Mapping[str, Any]:
         "timestamp_ms": columns["timestamp_ms"][at],
         "type": columns["marker_type"][at],
         "coordinator_epoch": columns["coordinator_epoch"][at],
-        "before_cut": _is_before_cut(partition_slice, columns["base_offset"][at]),
+        "dumped": _is_dumped(partition_slice, columns["base_offset"][at]),
     }
 
 
@@ -157,8 +157,9 @@ def _senders(partition_slice: PartitionSlice) -> Senders:
     return Senders(*(np.where(is_there, column[at], UNKNOWN) for column in log.senders))
 
 
-def _is_before_cut(partition_slice: PartitionSlice, offsets: Longs) -> Flags:
-    return offsets < (NONE if partition_slice.log.cut is None else partition_slice.log.cut)
+def _is_dumped(partition_slice: PartitionSlice, offsets: Longs) -> Flags:
+    dump_offset = partition_slice.log.dump_offset
+    return offsets < (NONE if dump_offset is None else dump_offset)
 
 
 def _segment_of(file: str) -> int | None:

@@ -7,12 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Piece
-from fencepost.protocols.producer_epoch.handed_down_logs import (
-    ANSWERED,
-    Carried,
-    HandedDownLog,
-    HandedDownStretch,
-)
+from fencepost.protocols.producer_epoch.log_state import ANSWERED, NOBODY, KnownStretch, LogState, empty
 from fencepost.protocols.producer_epoch.partition_log import PartitionEvidence, PartitionLog
 from fencepost.protocols.producer_epoch.partition_slice import PartitionSlice
 from fencepost.protocols.producer_epoch.producer_state import NONE
@@ -27,7 +22,7 @@ class SlicedLog(PartitionLog):
     def __init__(self, evidence: PartitionEvidence, slice_rows: int = SLICE_ROWS) -> None:
         super().__init__(evidence)
         self._slice_rows = slice_rows
-        self._at_cut: Carried | None = None
+        self._dumped = NOBODY
 
     def slices(self) -> Iterator[PartitionSlice]:
         """The log in pieces, each with the state of every producer after each of its batches and markers.
@@ -35,84 +30,78 @@ class SlicedLog(PartitionLog):
         A slice starts from the state that the one before it ended with, so that the rows do not depend on
         where the log is divided.
         """
-        carried = None if self._handed_down is None else self._handed_down.carried
-        starts = self._starts
-        if not len(self._producer_batches) and not len(starts["stretch"]) and carried is None:
+        carried, starts = self.evidence.state.carried, self._starts
+        if not len(self._producer_batches) and not len(starts["stretch"]) and not carried.producers:
             # most partitions of a large cluster have no producer that numbers its batches
             return
-        for begin, end, is_cut in self._bounds():
-            last = end == len(self._producer_batches) and not is_cut
+        for begin, end, is_dumped in self._bounds():
+            last = end == len(self._producer_batches) and not is_dumped
             rows: Piece = self._rows(self._producer_batches[begin:end])
             # entries of snapshots come before the first batch of their stretch
             is_in_slice = np.ones(len(starts["stretch"]), dtype=np.bool_)
             if not last:
                 is_in_slice = starts["stretch"] <= (rows["stretch"][-1] if end > begin else NONE)
-            if is_cut:
-                assert self.cut is not None
-                is_in_slice |= self._stretches.begins[starts["stretch"]] < self.cut
+            if is_dumped:
+                assert self.dump_offset is not None
+                is_in_slice |= self._stretches.begins[starts["stretch"]] < self.dump_offset
             rows = _starts_first({name: column[is_in_slice] for name, column in starts.items()}, rows)
             starts = {name: column[~is_in_slice] for name, column in starts.items()}
             if last or len(rows["stretch"]):
                 piece = PartitionSlice(self, rows, self._stretches, carried, is_last=last)
                 yield piece
                 carried = piece.carried
-            if is_cut:
-                self._at_cut = carried
+            if is_dumped:
+                self._dumped = carried
 
     def _bounds(self) -> Iterator[tuple[int, int, bool]]:
-        """Where each slice begins and ends among the batches of producers, and whether it ends at the cut."""
+        """Where each slice begins and ends among the batches of producers, and whether the state is dumped
+        there.
+        """
         end = len(self._producer_batches)
-        cut = None
-        if self.cut is not None:
-            cut = int(np.searchsorted(self.log.base_offset[self._producer_batches], self.cut))
+        dumped = []
+        if self.dump_offset is not None:
+            dumped.append(
+                int(np.searchsorted(self.log.base_offset[self._producer_batches], self.dump_offset))
+            )
         begin = 0
-        for to in sorted(
-            {*range(self._slice_rows, end, self._slice_rows), end, *(() if cut is None else (cut,))}
-        ):
-            yield begin, to, to == cut
+        for to in sorted({*range(self._slice_rows, end, self._slice_rows), end, *dumped}):
+            yield begin, to, to in dumped
             begin = to
-        if cut == end:
+        if end in dumped:
             yield end, end, False
 
-    def at_cut(self, bumped: Piece) -> HandedDownLog | None:
-        """What the next chapter must know of this log; all slices must have been taken. ``bumped``:
-        local_bumps.bumped.
+    def state_at(self, offset: int, bumped: Piece) -> LogState | None:
+        """The state of this log at ``dump_offset``, None if nothing is before; all slices must have been
+        taken. ``bumped``: local_bumps.bumped.
         """
-        before = np.flatnonzero(self.log.base_offset < (NONE if self.cut is None else self.cut))
+        before = np.flatnonzero(self.log.base_offset < offset)
         if not len(before):
             return None
-        (newest,) = before[-1:]
+        newest = before[-1]
         number = int(self.log.stretch[newest] - self.log.stretch[0])
         within = before[self.log.stretch[before] == self.log.stretch[newest]]
         ms, dated = self.log.max_timestamp_ms[within], self.dated[within]
-        before_stretch = None if self._handed_down is None else self._handed_down.stretch
-        stretch = HandedDownStretch(
+        stretch = KnownStretch(
             from_offset=int(self.log.base_offset[within[0]]),
             to_offset=int(self.log.last_offset[within].max()) + 1,
             leader_epoch=int(self.log.leader_epoch[newest]),
             is_whole=int(self.log.stretch[newest] == 0),
             is_complete=int(self._stretches.complete[number]),
-            is_broken=int(number > 0 or (before_stretch is not None and before_stretch.is_broken == 1)),
-            has_producers=int(
-                bool((self._producer_batches < len(before)).any())
-                or (before_stretch is not None and before_stretch.has_producers)
-            ),
+            is_broken=int(number > 0) | self._known.is_broken,
+            has_producers=int((self._producer_batches < len(before)).any()) | self._known.has_producers,
             first_ms=int(ms[0]),
             first_dated=int(dated[0] != UNKNOWN),
             last_ms=int(ms[-1]),
             last_dated=int(dated[-1] != UNKNOWN),
             dated_ms=int(dated.max()),
         )
-        carried = self._at_cut
-        answered: Piece = {name: np.empty(0, dtype=np.int64) for name in ANSWERED}
-        if carried is not None and (carried.entries.stretch == number).all():
-            carried.rows["stretch"][:] = 0
-            carried.rows["row"][:] = NONE
-            carried.entries.stretch[:] = 0
-            answered = self.answer_times.of(carried.transactions.first_offset)
-        else:
-            carried = None
-        return HandedDownLog(stretch, carried, answered, bumped)
+        carried = self._dumped
+        if not (carried.entries.stretch == number).all():
+            return LogState(stretch, NOBODY, empty(ANSWERED), bumped)
+        carried.rows["stretch"][:] = 0
+        carried.rows["row"][:] = NONE
+        carried.entries.stretch[:] = 0
+        return LogState(stretch, carried, self.answer_times.of(carried.transactions.first_offset), bumped)
 
 
 def _starts_first(starts: Piece, rows: Piece) -> Piece:

@@ -4,14 +4,15 @@ each request.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate, islice
+from itertools import islice
 from typing import NamedTuple
 
 from fencepost.protocols.producer_epoch.causes import Pair
 from fencepost.protocols.producer_epoch.coordinator import Coordinator
+from fencepost.protocols.producer_epoch.order_of_lines import turn
 from fencepost.protocols.producer_epoch.request_rows import RequestRow
 from fencepost.protocols.producer_epoch.request_targets import END, INIT
 from fencepost.protocols.producer_epoch.transaction_log import ONGOING, TransactionRecord
@@ -21,6 +22,7 @@ from fencepost.protocols.producer_epoch.witnesses import WitnessedState, Witness
 from fencepost.replay.late_lines import LateLines
 from fencepost.replay.logs import Term
 from fencepost.replay.requests import LATEST_MS, NONE
+from fencepost.replay.rising import Rising
 
 
 class Candidate(NamedTuple):
@@ -42,22 +44,16 @@ class States:
         self._offsets = [each.record.offset for each in transitions]
 
     @cached_property
-    def _times(self) -> dict[tuple[int, int], tuple[list[int], list[int], list[int]]]:
-        """By stretch and leader epoch: the times of transitions in order, their numbers, and the highest
-        number up to each time.
-        """
+    def _by_term(self) -> dict[tuple[int, int], Rising[int]]:
+        """By stretch and leader epoch: the numbers of transitions by their times."""
         by_term: dict[tuple[int, int], list[tuple[int, int]]] = {}
-        for each in self.transitions:
-            record = each.record
-            by_term.setdefault((record.stretch, record.leader_epoch), []).append(
-                (record.timestamp_ms, each.number)
-            )
-        by_time = {}
-        for term, times in by_term.items():
-            times.sort()
-            numbers = [number for _, number in times]
-            by_time[term] = ([ms for ms, _ in times], numbers, list(accumulate(numbers, max)))
-        return by_time
+        for number, record in ((each.number, each.record) for each in self.transitions):
+            term = (record.stretch, record.leader_epoch)
+            by_term.setdefault(term, []).append((record.timestamp_ms, number))
+        return {term: Rising(times) for term, times in by_term.items()}
+
+    def _in(self, term: Term) -> Rising[int]:
+        return self._by_term.get((term.stretch, term.leader_epoch), Rising())
 
     def before(self, offset: int) -> int:
         """The number of the last transition before an offset; 0 for none."""
@@ -96,7 +92,7 @@ class States:
         late_ms = self._late_lines.at(request.broker_id, request.responded_ms)
         start_ms, end_ms = request.requested_ms - late_ms, request.responded_ms
         candidates: set[Candidate] = set()
-        terms = coordinator.terms(request.broker_id).during(start_ms, end_ms)
+        terms = coordinator.terms.of(request.broker_id, start_ms, end_ms)
         for term in terms:
             if coordinator.may_have_lost(term, end_ms):
                 return []
@@ -162,19 +158,15 @@ class States:
         """The newest state of a term before ``ms`` in which a verification is granted, if it is not older
         than the delay that a line may have.
         """
-        times, numbers, _ = self._times.get((term.stretch, term.leader_epoch), ([], [], []))
-        first, end = bisect_left(times, ms - LATEST_MS), bisect_left(times, ms)
-        states = (Candidate(each, term.stretch, term.leader_epoch) for each in reversed(numbers[first:end]))
+        numbers = reversed(self._in(term).between(ms - LATEST_MS, ms - 1))
+        states = (Candidate(each, term.stretch, term.leader_epoch) for each in numbers)
         return islice((each for each in states if self._lists(request, each)), 1)
 
     def _in_term(self, term: Term, start_ms: int, end_ms: int) -> Iterable[Candidate]:
-        times, numbers, newest = self._times.get((term.stretch, term.leader_epoch), ([], [], []))
-        first, last = bisect_left(times, start_ms), bisect_right(times, end_ms)
-        inside = numbers[first:last]
-        # the newest record from before the window, or from before the term
-        start = newest[first - 1] if first else self.before(term.begins)
-        if inside:
-            start = min(inside) - 1
+        inside = self._in(term).between(start_ms, end_ms)
+        # else the newest record from before the window, or from before the term
+        newest = self._in(term).greatest_before(start_ms) or self.before(term.begins)
+        start = min(inside) - 1 if inside else newest
         return (Candidate(number, term.stretch, term.leader_epoch) for number in (start, *inside))
 
     def _not_in_effect(self, term: Term, start_ms: int, *, granted: bool) -> Iterable[Candidate]:
@@ -201,11 +193,9 @@ class States:
         """The newest transition of a term before ``ms``, if it is not older than the delay that a line may
         have.
         """
-        times, _, newest = self._times.get((term.stretch, term.leader_epoch), ([], [], []))
-        before = bisect_left(times, ms) - 1
-        if before < 0 or times[before] + LATEST_MS < ms:
+        if not self._in(term).between(ms - LATEST_MS, ms - 1):
             return None
-        return self.transitions[newest[before] - 1]
+        return self.transitions[self._in(term).greatest_before(ms) - 1]
 
 
 def _follows(record: TransactionRecord, following: TransactionRecord, *, opens: bool) -> bool:
@@ -247,33 +237,18 @@ class Order:
         pairs = list(pairs)
         self._verifications = verifications
         self.written = {record.offset for _, record, sure in pairs if sure}
-        written: dict[tuple[int, str], list[tuple[tuple[int, int], int]]] = {}
+        written: dict[tuple[int, str | None], list[tuple[tuple[int, int], int]]] = {}
         answered: dict[int, list[tuple[int, int]]] = {}
         for request, record, sure in pairs:
             if not sure:
                 continue
             number = states.before(record.offset) + 1
             answered.setdefault(request.broker_id, []).append((request.responded_ms, number))
-            if request.connection is None:
-                continue
-            order = (request.responded_ms, request.correlation_id)
-            written.setdefault((request.broker_id, request.connection), []).append((order, number))
-        self._written: dict[tuple[int, str], tuple[list[tuple[int, int]], list[int], list[int]]] = {}
-        for connection, orders in written.items():
-            orders.sort()
-            numbers = [number for _, number in orders]
-            least = list(accumulate(reversed(numbers), min))[::-1]
-            self._written[connection] = (
-                [order for order, _ in orders],
-                list(accumulate(numbers, max)),
-                least,
-            )
-
-        self._answered: dict[int, tuple[list[int], list[int]]] = {}
-        for broker_id, answers in answered.items():
-            answers.sort()
-            in_effect = list(accumulate((number for _, number in answers), max))
-            self._answered[broker_id] = ([ms for ms, _ in answers], in_effect)
+            connection = (request.broker_id, request.connection)
+            if request.connection is not None:
+                written.setdefault(connection, []).append((turn(request), number))
+        self._written = {each: Rising(numbers) for each, numbers in written.items()}
+        self._answered = {each: Rising(numbers) for each, numbers in answered.items()}
 
     def bounds(self, request: RequestRow, start_ms: int) -> tuple[int, int | None]:
         """The number of the earliest state that a request may have met, and of the first that came too late
@@ -282,17 +257,14 @@ class Order:
         addition = (request.request_id, request.topic, request.partition)
         first, last = self._verifications.get(addition, (request, request))
         (at_least, _), (_, below) = self._on_connection(first), self._on_connection(last)
-        times, in_effect = self._answered.get(request.broker_id, ([], []))
-        before = bisect_left(times, start_ms)
-        return max(at_least, in_effect[before - 1] if before else 0), below
+        in_effect = self._answered.get(request.broker_id, Rising()).greatest_before(start_ms)
+        return max(at_least, in_effect), below
 
     def _on_connection(self, request: RequestRow) -> tuple[int, int | None]:
-        if request.connection is None or (request.broker_id, request.connection) not in self._written:
+        written = self._written.get((request.broker_id, request.connection))
+        if written is None:
             return 0, None
-        orders, newest, least = self._written[request.broker_id, request.connection]
-        order = (request.responded_ms, request.correlation_id)
-        before, after = bisect_left(orders, order), bisect_right(orders, order)
-        return newest[before - 1] if before else 0, least[after] if after < len(least) else None
+        return written.greatest_before(turn(request)), written.least_after(turn(request))
 
 
 class MetStates:

@@ -525,38 +525,36 @@ CLIENT_EVENTS = Table(
     end_columns=("logged_at",),
 )
 
-PARTITION_LOGS = Table(
-    "carried.partition_logs",
-    "The offset at which each partition's log is cut for the next chapter, and its state there.",
+LOG_STATES = Table(
+    "states.partition_logs",
+    "The state of each partition's log.",
     {
         "cluster": "string",
         "topic": "string",
         "topic_id": "string",
         "partition": "int",
-        "state": "binary",  # HandedDownLog.packed
+        "state": "binary",  # state.dump_log
     },
     ("cluster", "topic", "topic_id", "partition"),
 )
 
-CARRIED_IDS = Table(
-    "carried.transactional_ids",
-    "The state of each transactional id at the offset at which __transaction_state is cut for the next "
-    "chapter.",
+ID_STATES = Table(
+    "states.transactional_ids",
+    "The state of each transactional id.",
     {
         "cluster": "string",
         "partition": "int",
         "partition_key": "string",
-        "position": "bigint",  # where it is cut
         "transactional_id": "string",
-        "state": "string",  # HandedDownId.packed
+        "state": "binary",  # state.dump_id
     },
     ("cluster", "partition_key", "transactional_id"),
 )
 
-CARRIED_COUNTS = Table(
-    "carried.transaction_counts",
-    "How many transactions of a current epoch lie before the next chapter: before transaction version 2 "
-    "producers keep an epoch for days. Coordinators and partitions are cut independently.",
+COUNTS = Table(
+    "states.transaction_counts",
+    "How many transactions of a current epoch there were: before transaction version 2 producers keep an "
+    "epoch for days. Those of coordinators and of partitions are counted to offsets of their own logs.",
     {
         "cluster": "string",
         "producer_id": "bigint",
@@ -584,5 +582,5 @@ TABLES = (
     ADD_PARTITIONS_TO_TXN_STATES, CLIENT_EVENTS, TRANSACTION_CLOCKS,
 )  # fmt: skip
 
-CARRIED = (PARTITION_LOGS, CARRIED_IDS, CARRIED_COUNTS)
-"""The tables that one chapter hands down to the next."""
+STATES = (LOG_STATES, ID_STATES, COUNTS)
+"""What a rebuild begins with (``state``)."""

@@ -17,7 +17,7 @@ from fencepost.protocols.producer_epoch.coordinators import Coordinators, replay
 from fencepost.protocols.producer_epoch.facts import Facts
 from fencepost.protocols.producer_epoch.homes import HOME, with_homes
 from fencepost.protocols.producer_epoch.partitions import Partitions, replay_partitions
-from fencepost.protocols.producer_epoch.tables import CARRIED, TABLES
+from fencepost.protocols.producer_epoch.tables import STATES, TABLES
 from fencepost.protocols.producer_epoch.verifications import BEGAN
 from fencepost.replay.log_ends import Ends
 from fencepost.replay.metadata import ClusterMetadata
@@ -39,7 +39,7 @@ NEWEST = Table(
     },
     ("cluster", "partition_key", "name"),
 )  # fmt: skip
-_BY_NAME = {table.name: table for table in (*TABLES, *CARRIED, BEGAN)}
+_BY_NAME = {table.name: table for table in (*TABLES, *STATES, BEGAN)}
 
 CONNECTION_EPOCHS = pa.schema([*account.schema_of(account.CONNECTION_EPOCH), *HOME])
 
@@ -81,7 +81,8 @@ def newest_markers_task(facts: Facts, tolerance_ms: int) -> Task:
     """A task that finds the newest markers of some producers: NEWEST."""
 
     def run(_: str, evidence: Mapping[str, pa.Table]) -> Steps:
-        yield NEWEST, newest_markers(account.unpack(evidence["account"]), facts, tolerance_ms)
+        accounts = account.unpack(evidence["account"])
+        yield NEWEST, newest_markers(accounts, evidence["counts"], facts, tolerance_ms)
 
     return run
 
@@ -91,7 +92,7 @@ def comparison_task(facts: Facts, newest: pa.Table, tolerance_ms: int) -> Task:
 
     def run(_: str, evidence: Mapping[str, pa.Table]) -> Steps:
         accounts = account.unpack(evidence["account"])
-        yield from _step_tables(compare_logs(accounts, facts, newest, tolerance_ms), 1)
+        yield from _step_tables(compare_logs(accounts, evidence["counts"], facts, newest, tolerance_ms), 1)
 
     return run
 

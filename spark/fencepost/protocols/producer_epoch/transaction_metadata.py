@@ -100,86 +100,50 @@ class TransactionMetadata:
         enders: Enders,
         initialisers: Initialisers | None = None,
         missing_lines: MissingLines | None = None,
+        newest: Transition | None = None,
     ) -> None:
         """``enders``: the requests that may have ended its transactions; ``initialisers``: who asked for its
-        epochs; ``missing_lines``: of which requests there is no line.
+        epochs; ``missing_lines``: of which requests there is no line; ``newest``: the transition to the
+        newest record so far, None before the first.
         """
         self._enders, self._missing_lines = enders, missing_lines
         self._initialisers = initialisers or Initialisers((), ())
-        self._number = 0
-        self._forget(None)
-
-    def _forget(self, stretch: int | None) -> None:
-        """Forget the state: a hole lies before the next record."""
-        self._stretch = stretch
-        self._previous: TransactionRecord | None = None
-        self._preparer: tuple[str | None, RequestRow | None] = (None, None)
-        self._last_epoch: int | None = None
-        self._remembered_epoch: LastProducerEpoch | None = None
-        self._previous_id: int | None = None
+        self._newest = newest
 
     def replay(self, record: TransactionRecord, init: RequestRow | None) -> Transition:
         """Replay the next record; ``init`` is the granted InitProducerId that is known to have written it."""
-        if record.stretch != self._stretch:
-            self._forget(record.stretch)
-        self._number += 1
-        newest = self._previous
-        previous = None if newest is None or newest.tombstone else newest
+        newest = self._newest
+        number = 1 if newest is None else newest.number + 1
+        if newest is not None and newest.record.stretch != record.stretch:
+            newest = None  # a hole lies between: what was before is not known
+        previous = None if newest is None or newest.record.tombstone else newest.record
         begins = record.stretch == 0 or (record.stretch == COMPACTED and not record.based)
-        first_known = newest.tombstone if newest is not None else begins
-        writer, request = self._writer_of(record, previous, init, first_known)
+        first_known = newest.record.tombstone if newest is not None else begins
+        writer, request = self._writer_of(record, newest, init, first_known)
         same = _same(previous, record)
         cause = writer if (not same or writer == RETRY) and (previous is not None or first_known) else None
-        transition = Transition(
-            record,
-            self._number,
-            previous,
-            first_known,
-            writer,
-            cause,
-            request,
-            self._last_epoch,
-            self._remembered_epoch,
-            self._previous_id,
-        )
-        self._previous = record
-        return self._remember(transition)
-
-    def resume(self, transition: Transition) -> Transition:
-        """Replace the transition that was replayed last by one that an earlier chapter knew."""
-        self._last_epoch, self._remembered_epoch, self._previous_id = (
-            transition.last_epoch,
-            transition.remembered_epoch,
-            transition.previous_id,
-        )
-        self._preparer = (
-            (transition.writer, None)
-            if transition.record.prepares or transition.record.status == EMPTY
-            else (None, None)
-        )
-        return transition
+        remembered = (None, None, None) if newest is None else newest[-3:]
+        transition = Transition(record, number, previous, first_known, writer, cause, request, *remembered)
+        self._newest = _with_last_epochs(transition)
+        return self._newest
 
     def _writer_of(
-        self,
-        record: TransactionRecord,
-        previous: TransactionRecord | None,
-        init: RequestRow | None,
-        first_known: bool,
+        self, record: TransactionRecord, newest: Transition | None, init: RequestRow | None, first_known: bool
     ) -> tuple[str | None, RequestRow | None]:
         """Who wrote the record, and with which request; None where neither the record nor a request tells.
 
         A transaction is completed by the writer of its Prepare record.
         """
-        prepared_by, self._preparer = self._preparer, (None, None)
+        previous = None if newest is None or newest.record.tombstone else newest.record
         if record.tombstone:
             return EXPIRED, None
         if record.completes:
-            return prepared_by
+            if newest is not None and newest.record.prepares:
+                return newest.writer, newest.request
+            # nothing may have been prepared
+            return newest.writer if newest is not None and newest.record.status == EMPTY else None, None
         if record.status == EMPTY:
-            # the next record takes this writer for its preparer, whether or not anything was prepared
-            writer = self._writer_of_empty(record, previous, init, first_known)
-            self._preparer = (writer, None)
-            return writer, init
+            return self._writer_of_empty(record, previous, init, first_known), init
         if record.prepares:
             ended, fence = None, None
             if not record.based:
@@ -187,8 +151,8 @@ class TransactionMetadata:
                     record, previous.producer_epoch if previous is not None else None
                 )
             preparer = self._find_preparer(record, previous, ended, fence)
-            self._preparer = preparer, ended if preparer == END_TXN else fence
-        return self._preparer
+            return preparer, ended if preparer == END_TXN else fence
+        return None, None
 
     def _writer_of_empty(
         self,
@@ -228,31 +192,32 @@ class TransactionMetadata:
         is_silent = self._missing_lines is None or not self._missing_lines.around(record.timestamp_ms)
         return TIMEOUT if is_over and is_silent else None
 
-    def _remember(self, transition: Transition) -> Transition:
-        """Update the last epochs and the previous producer id, and return the transition with them."""
-        record, previous = transition.record, transition.previous
-        bumped = (
-            previous is not None
-            and transition.changes_identity
-            and not record.completes
-            and record.status is not None
-        )
-        if transition.first_known:
-            self._last_epoch = self._previous_id = NONE
-            self._remembered_epoch = LastProducerEpoch(NONE, record.leader_epoch)
-        elif record.prepares and record.producer_epoch is not None and record.transaction_version >= 2:
-            # prepareAbortOrCommit: whoever ends the transaction, the last epoch is one below the new one
-            self._remembered_epoch = LastProducerEpoch(record.producer_epoch - 1, record.leader_epoch)
-        elif bumped:
-            # prepareIncrementProducerEpoch; before transaction version 2 a fence clears the last epoch
-            self._remembered_epoch = LastProducerEpoch(
-                NONE if record.prepares else _owners_epoch(transition), record.leader_epoch
-            )
-        if bumped:
-            self._last_epoch = _owners_epoch(transition)
-        if previous is not None and not record.tombstone and previous.producer_id != record.producer_id:
-            self._previous_id = previous.producer_id
-        return Transition(*transition[:7], self._last_epoch, self._remembered_epoch, self._previous_id)
+
+def _with_last_epochs(transition: Transition) -> Transition:
+    """A transition, with the last epochs and the previous producer id after it in place of those before."""
+    record, previous = transition.record, transition.previous
+    last_epoch, remembered, previous_id = transition[-3:]
+    bumped = (
+        previous is not None
+        and transition.changes_identity
+        and not record.completes
+        and record.status is not None
+    )
+    if transition.first_known:
+        last_epoch = previous_id = NONE
+        remembered = LastProducerEpoch(NONE, record.leader_epoch)
+    elif record.prepares and record.producer_epoch is not None and record.transaction_version >= 2:
+        # prepareAbortOrCommit: whoever ends the transaction, the last epoch is one below the new one
+        remembered = LastProducerEpoch(record.producer_epoch - 1, record.leader_epoch)
+    elif bumped:
+        # prepareIncrementProducerEpoch; before transaction version 2 a fence clears the last epoch
+        epoch = NONE if record.prepares else _owners_epoch(transition)
+        remembered = LastProducerEpoch(epoch, record.leader_epoch)
+    if bumped:
+        last_epoch = _owners_epoch(transition)
+    if previous is not None and not record.tombstone and previous.producer_id != record.producer_id:
+        previous_id = previous.producer_id
+    return Transition(*transition[:-3], last_epoch, remembered, previous_id)
 
 
 def _owners_epoch(transition: Transition) -> int | None:

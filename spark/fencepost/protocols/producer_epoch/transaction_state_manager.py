@@ -30,18 +30,19 @@ from fencepost.protocols.producer_epoch.fenced_rows import OpenTransactions, add
 from fencepost.protocols.producer_epoch.fencings import Fences
 from fencepost.protocols.producer_epoch.forgotten import Forgotten, add_forgotten
 from fencepost.protocols.producer_epoch.given_epochs import GivenEpochs, given_epochs
-from fencepost.protocols.producer_epoch.handed_down_ids import HandedDownId, hand_down_id
+from fencepost.protocols.producer_epoch.id_state import UNKNOWN_ID, IdState, state_at
 from fencepost.protocols.producer_epoch.initialisers import Initialisers, producers_connections
 from fencepost.protocols.producer_epoch.missing_lines import MissingLines, Numbering
 from fencepost.protocols.producer_epoch.refusals import Connection, KnownEpoch, refusals
 from fencepost.protocols.producer_epoch.request_rows import RequestRow, granted_inits
 from fencepost.protocols.producer_epoch.request_targets import END, INIT
+from fencepost.protocols.producer_epoch.state import dump_id
 from fencepost.protocols.producer_epoch.states_met import MetStates, States
 from fencepost.protocols.producer_epoch.transaction_log import TransactionRecord, transaction_records
 from fencepost.protocols.producer_epoch.transaction_metadata import TransactionMetadata, Transition
 from fencepost.protocols.producer_epoch.transactions import Transaction, transactions
 from fencepost.protocols.producer_epoch.verifications import verified_during
-from fencepost.protocols.producer_epoch.witnesses import Witnesses, unread_lines
+from fencepost.protocols.producer_epoch.witnesses import Witnesses
 from fencepost.replay.clock_steps import StepsOfCluster
 from fencepost.replay.coordinator_logs import UNKNOWN
 from fencepost.replay.coverage import LogKey, is_complete, is_whole, log_coverage
@@ -57,10 +58,9 @@ from fencepost.replay.request_clocks import (
     leaders_by_clock,
 )
 from fencepost.replay.requests import NONE
-from fencepost.replay.unreadable import UnreadPiece, damaged_batches, missing_end, unread_pieces
-
-_REMEMBERED_MS = 24 * 3_600_000
-"""How long after its tombstone an expired id is handed down: Kafka's default of delete.retention.ms."""
+from fencepost.replay.terms import answered_leaders
+from fencepost.replay.unread_lines import of_request_logs, unread_lines
+from fencepost.replay.unreadable import UnreadPiece, damaged_batches, missing_end, unread_by_log
 
 
 @dataclass
@@ -68,6 +68,7 @@ class _Id:
     """One transactional id: its records, its requests, and the pairs of both.
 
     ``timed_requests``: those of brokers whose request logs show the clock of their records (request_clocks).
+    ``state``: the state with its first record, if more is known of that than what compaction left.
     """
 
     transactional_id: str
@@ -75,7 +76,7 @@ class _Id:
     requests: list[RequestRow] = field(default_factory=list)
     timed_requests: list[RequestRow] = field(default_factory=list)
     pairs: list[Pair] = field(default_factory=list)
-    before: HandedDownId | None = None
+    state: IdState = UNKNOWN_ID
 
 
 class TransactionStateManager:
@@ -95,8 +96,8 @@ class TransactionStateManager:
         self._tolerance_ms, self._steps, self._numbering = tolerance_ms, steps, numbering
         self._incarnation = evidence.incarnation
         self._connection_epochs = connection_epochs
-        self._unread = unread_lines(evidence.quarantine)
         self._cluster, _, self._partition, partition_key = evidence.key
+        self._unread = unread_lines(of_request_logs(evidence.quarantine)).get(self._cluster, {})
         self._producers = producers_connections(coordinator_requests)
         self._ids: dict[str, _Id] = {}
         self._unnamed: list[RequestRow] = []
@@ -105,25 +106,19 @@ class TransactionStateManager:
                 self._unnamed.append(each)
             else:
                 self._id(each.transactional_id).requests.append(each)
-        self._before, self._cut = evidence.before, evidence.cut_of_next()
-        self._forgotten_ms = (evidence.next_ms or 0) - _REMEMBERED_MS
+        self._states, self._dumped_at = evidence.states, evidence.dumped_at
         self._late_lines = LateLines(tolerance_ms)
         self._clock_differences: list[Difference] = []
         self._coordinator: Coordinator | None = None
         if partition_key is not None and self._partition is not None:
             key = (self._cluster, TRANSACTIONS_TOPIC, self._partition, partition_key)
             self._coordinator = self._load(evidence, key, metadata)
-        self._fencing: dict[str, Pair] = {}
 
     def _id(self, transactional_id: str) -> _Id:
         return self._ids.setdefault(transactional_id, _Id(transactional_id))
 
     def _load(self, evidence: CoordinatorEvidence, key: LogKey, metadata: ClusterMetadata) -> Coordinator:
-        pieces = [
-            piece
-            for piece in unread_pieces(evidence.quarantine)
-            if (piece.topic, piece.partition) == (TRANSACTIONS_TOPIC, key[2])
-        ]
+        pieces = unread_by_log(evidence.quarantine).get(key[:3], [])
         incarnation, end = evidence.incarnation, evidence.end
         if end is not None:
             # a log that ends before the offset at which it was closed lacks its end
@@ -140,12 +135,14 @@ class TransactionStateManager:
         )
         for record in transaction_records(evidence.records, log):
             self._id(record.transactional_id).records.append(record)
-        for name, (_, handed_down) in self._before.items():
-            if handed_down.tombstone is not None:
-                self._id(name)
+        for name, state in self._states.items():
+            of_id = self._ids.get(name, _Id(name))
+            if state.precedes(of_id.records, log):
+                self._ids[name], of_id.state = of_id, state
+                left = 0 if state.is_expired else 1
+                of_id.records[:left] = [each.record for each in state.transitions]
         pairs_without_clock: list[Pair] = []
         for each in self._ids.values():
-            self._resume(each, log)
             pairs_without_clock += granted_pairs(granted_inits(each.requests), each.records, None)
             pairs_without_clock += committed_without_clock(each.requests, each.records)
         compared = compared_times(pairs_without_clock)
@@ -155,10 +152,11 @@ class TransactionStateManager:
         for each in self._ids.values():
             each.timed_requests = [sent for sent in each.requests if sent.broker_id not in others]
             each.pairs = granted_pairs(granted_inits(each.timed_requests), each.records, self._tolerance_ms)
-        pairs = (pair for each in self._ids.values() for pair in each.pairs)
+        pairs = (pair for each in self._ids.values() for pair in each.pairs if pair.sure)
         of_log = (TRANSACTIONS_TOPIC, key[2], incarnation.topic_id)
         elected = metadata.leaders(*of_log)
-        leaders = _leaders(elected, pairs)
+        answers = ((pair.record.leader_epoch, pair.request.broker_id) for pair in pairs)
+        leaders = {**elected, **answered_leaders(answers)}
         return Coordinator(
             key,
             log,
@@ -190,8 +188,7 @@ class TransactionStateManager:
             )
         for _, each in sorted(self._ids.items()):
             transitions = self._replay(each)
-            resumed = each.before.resumed_transaction(each.records[0]) if each.before is not None else None
-            transactions_of_id = transactions(transitions, resumed)
+            transactions_of_id = transactions(transitions, each.state.transaction)
             requests = [sent for sent in each.timed_requests if self._is_timed(sent)]
             accepted = [
                 *each.pairs,
@@ -199,8 +196,7 @@ class TransactionStateManager:
                 *added_pairs(requests, transitions, self._late_lines),
                 *self._committed_meanwhile(each),
             ]
-            before = each.before.given if each.before is not None else ()
-            given = given_epochs(transitions, accepted, granted_inits(each.requests), before)
+            given = given_epochs(transitions, accepted, granted_inits(each.requests), each.state.given)
             if self._coordinator is not None:
                 self._add_history(rows, self._coordinator, each, transitions, transactions_of_id, given=given)
             pairs = [*accepted, *_aborting_inits(transitions)]
@@ -229,28 +225,25 @@ class TransactionStateManager:
         *,
         given: GivenEpochs,
     ) -> None:
-        """Add the states and transactions of an id, what the last step must know of it, and what the next
-        chapter must know.
+        """Add the states and transactions of an id, what the last step must know of it, and its state where
+        that is dumped.
         """
         log = coordinator.log
         cluster, *place = coordinator.key
-        compacted = _compacted_epochs(transitions, each.before)
+        compacted = _compacted_epochs(transitions, each.state)
         known_from = _known_from(coordinator, transitions, transactions_of_id, self._tolerance_ms)
-        at_cut, starts_before_cut = None, set[int]()
-        if self._cut is not None:
-            at_cut = hand_down_id(log, self._cut, transitions, transactions_of_id, compacted, given=given)
-        if at_cut is not None and at_cut.record.tombstone and at_cut.record.timestamp_ms < self._forgotten_ms:
-            at_cut = None
-        if self._cut is not None and at_cut is not None:
-            starts_before_cut = at_cut.ended_before(transactions_of_id, self._cut)
-            rows.before.add(cluster, *place[1:], self._cut, each.transactional_id, at_cut.packed())
+        state = UNKNOWN_ID
+        if self._dumped_at is not None:
+            state = state_at(self._dumped_at, log, transitions, transactions_of_id, compacted, given=given)
+        if state.newest is not None:
+            rows.states.add(cluster, *place[1:], each.transactional_id, dump_id(state))
         add_history(
             rows,
             coordinator,
             transitions,
             transactions_of_id,
-            is_counted_before=each.before is not None and each.before.counted_from is not None,
-            starts_before_cut=starts_before_cut,
+            is_counted=each.state.counted_from is not None,
+            dumped=state,
         )
         if log.base is not None:
             answered = rows.account_rows[account.ANSWERED_TRANSACTION]
@@ -258,26 +251,11 @@ class TransactionStateManager:
                 answered.add(cluster, producer_id, name, *counts)
         coverage = (*place, is_whole(log), *known_from, *coordinator.known_to())
         for producer_id, epoch in compacted.items():
-            counted_from = None
-            if at_cut is not None and at_cut.record.producer_id == producer_id:
-                counted_from = at_cut.counted_from
+            is_newest = state.newest is not None and state.newest.record.producer_id == producer_id
+            counted_from = state.counted_from if is_newest else None
             rows.account_rows[account.NAMED_PRODUCER].add(
                 cluster, producer_id, *coverage, each.transactional_id, epoch, counted_from
             )
-
-    def _resume(self, each: _Id, log: Log) -> None:
-        """Take over what an earlier chapter handed down of an id, if this log was compacted exactly up to
-        where that chapter's knowledge ends.
-        """
-        position, handed_down = self._before.get(each.transactional_id, (None, None))
-        if handed_down is None or log.base is None or log.base.to + 1 != position:
-            return
-        if handed_down.tombstone is not None:
-            each.before = handed_down
-            each.records.insert(0, handed_down.tombstone)
-        elif each.records and handed_down.matches(each.records[0]):
-            each.before = handed_down
-            each.records[0] = handed_down.restored_record(each.records[0])
 
     def _replay(self, each: _Id) -> list[Transition]:
         epoch_requests = [
@@ -290,16 +268,13 @@ class TransactionStateManager:
             Enders(epoch_requests, self._tolerance_ms),
             initialisers,
             MissingLines(each.timed_requests, self._numbering, self._tolerance_ms),
+            each.state.newest,
         )
         inits = {pair.record.offset: pair.request for pair in each.pairs if pair.sure}
-        replayed = [
-            metadata.replay(record, None if record.based else inits.get(record.offset))
-            for record in each.records[:1]
-        ]
-        if each.before is not None:
-            replayed = [metadata.resume(each.before.resumed_transition(replayed[0]))]
-        following = (metadata.replay(record, inits.get(record.offset)) for record in each.records[1:])
-        return [*replayed, *following]
+        replayed = each.state.transitions
+        for record in each.records[len(replayed) :]:
+            replayed.append(metadata.replay(record, None if record.based else inits.get(record.offset)))
+        return replayed
 
     def _is_timed(self, request: RequestRow) -> bool:
         """Whether the times of a request did not pass twice, so that a record of then may be its own."""
@@ -352,15 +327,15 @@ class TransactionStateManager:
                 add_fencing(rows.account_rows[account.FENCING], self._cluster, fencing, open_transactions)
 
 
-def _compacted_epochs(transitions: Iterable[Transition], before: HandedDownId | None) -> dict[int, int]:
+def _compacted_epochs(transitions: Iterable[Transition], before: IdState) -> dict[int, int]:
     """The producer ids that an id had, each with the newest epoch of which compaction may have removed
-    transactions: that of a compacted record, unless earlier chapters (``before``) have counted them.
+    transactions: that of a compacted record, unless they were counted ``before``.
     """
     newest_epochs: dict[int, int] = {}
     for record in (each.record for each in transitions):
         if record.producer_id is not None:
             epoch = NO_EPOCH if record.producer_epoch is None or not record.based else record.producer_epoch
-            if record.based and before is not None and before.counted_from is not None:
+            if record.based and before.counted_from is not None:
                 epoch = before.counted_from - 1
             newest_epochs[record.producer_id] = max(newest_epochs.get(record.producer_id, NO_EPOCH), epoch)
     return dict(sorted(newest_epochs.items()))
@@ -383,7 +358,7 @@ def _known_from(
     if (
         not compacted
         or not compacted[-1].prepares
-        or any(each.prepare is compacted[-1] for each in transactions_of_id)
+        or any(each.prepare == compacted[-1] for each in transactions_of_id)
     ):
         return coordinator.known_from()
     later_records = (each.record for each in transitions[len(compacted) :])
@@ -393,19 +368,6 @@ def _known_from(
     _, led_by = coordinator.known_from()
     same_clock = coordinator.leaders.get(complete.leader_epoch) == led_by
     return complete.timestamp_ms + tolerance_ms, led_by if same_clock else None
-
-
-def _leaders(elected: Mapping[int, int], pairs: Iterable[Pair]) -> dict[int, int | None]:
-    """The leader of each leader epoch: the broker that answered a request whose record is in it, else the one
-    that was elected.
-    """
-    answered: dict[int, set[int]] = {}
-    for pair in pairs:
-        if pair.sure:
-            answered.setdefault(pair.record.leader_epoch, set()).add(pair.request.broker_id)
-    leaders: dict[int, int | None] = dict(elected)
-    leaders.update({epoch: next(iter(each)) for epoch, each in answered.items() if len(each) == 1})
-    return leaders
 
 
 def _aborting_inits(transitions: Iterable[Transition]) -> list[Pair]:

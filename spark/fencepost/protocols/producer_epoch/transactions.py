@@ -81,13 +81,12 @@ def begins_transaction(transition: Transition) -> bool:
     return record.status == ONGOING and not (previous is not None and previous.status == ONGOING)
 
 
-def transactions(transitions: Sequence[Transition], resumed: Transaction | None = None) -> list[Transaction]:
-    """Every transaction of one transactional id, in the order of its log.
-
-    ``resumed``: the transaction, known to an earlier chapter, that the first record is part of.
+def transactions(transitions: Sequence[Transition], unended: Transaction | None = None) -> list[Transaction]:
+    """Every transaction of one transactional id, in the order of its log. ``unended``: the one that the first
+    record is known to be part of.
     """
-    transactions_of_id = [] if resumed is None else [resumed]
-    stretch = None if resumed is None else resumed.stretch
+    transactions_of_id = [] if unended is None else [unended]
+    stretch = None if unended is None else unended.stretch
     for transition in transitions[len(transactions_of_id) :]:
         record = transition.record
         if begins_transaction(transition):

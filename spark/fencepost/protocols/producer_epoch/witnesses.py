@@ -12,14 +12,10 @@ that could not be read, or across the end of a file.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from fencepost.capture.plan import REQUEST_LOG
 from fencepost.protocols.producer_epoch.answers import (
     Epoch,
     ended_only_earlier_epochs,
@@ -36,9 +32,7 @@ from fencepost.protocols.producer_epoch.request_rows import RequestRow
 from fencepost.protocols.producer_epoch.request_targets import ADD_PARTITIONS, END
 from fencepost.protocols.producer_epoch.transaction_log import EMPTY, ONGOING
 from fencepost.replay.requests import NONE
-
-UnreadLines = Mapping[str, Sequence[int]]
-"""Positions in files of request logs."""
+from fencepost.replay.unread_lines import UnreadLines, are_read
 
 
 class WitnessedState(NamedTuple):
@@ -50,17 +44,6 @@ class WitnessedState(NamedTuple):
     producer_epoch: int
     status: str | None = None
     listed: bool | None = None
-
-
-def unread_lines(quarantine: pa.Table) -> UnreadLines:
-    """The places of request logs that could not be read, among rows of ``bronze.quarantine`` of
-    one cluster.
-    """
-    rows = quarantine.filter(pc.equal(quarantine["kind"], REQUEST_LOG))
-    positions: dict[str, list[int]] = {}
-    for file, position in zip(rows["file"].to_pylist(), rows["position"].to_pylist(), strict=True):
-        positions.setdefault(file, []).append(position or 0)
-    return positions
 
 
 class Witnesses:
@@ -245,10 +228,8 @@ class Witnesses:
         """Whether all lines from one request to a later one are known, and none may have ended a
         transaction.
         """
-        if before.file != request.file:
-            return False
         first, last = sorted((before.position, request.position))
-        if any(first < at < last for at in self._unread.get(before.file, ())):
+        if before.file != request.file or not are_read(self._unread, before.file, first, last):
             return False
         return all(
             each.request_id in (before.request_id, request.request_id)

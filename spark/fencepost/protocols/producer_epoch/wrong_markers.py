@@ -81,7 +81,7 @@ def wrong_markers(due: MatchedMarkers, before: Counts, tolerance_ms: int) -> Wro
     hidden[may_concern[doubtful][due.types[others[doubtful]] != due.type[may_concern[doubtful]]]] = True
     first_known = taken(longs(due.markers["first_known"]), due.due_marker)
     hidden |= (due.due_marker != UNKNOWN) & (first_known != 1)
-    # what an earlier chapter saw interrupted
+    # what had been interrupted before
     order = np.lexsort((longs(due.rows["prepared_position"]), batches_at))
     is_first = np.zeros(len(order), dtype=np.bool_)
     is_first[order[np.unique(batches_at[order], return_index=True)[1]]] = True
@@ -128,7 +128,7 @@ def _concerned(
         elif prepared[group] + prepared_before[row] == 1 and due.epoch_is_whole[row]:
             surely[number] = row
         elif by_operator[marker] == 0:
-            # it was due for a transaction that compaction or an earlier chapter has removed
+            # it was due for a transaction that compaction has removed, or that was counted before
             continue
         elif by_operator[marker] != 1:
             perhaps[number] = row

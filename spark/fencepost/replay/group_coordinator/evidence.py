@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TypeVar
@@ -14,18 +14,9 @@ from fencepost.replay.clock_steps import ClockSteps
 from fencepost.replay.coordinator_logs import ONLY, Incarnation
 from fencepost.replay.group_coordinator.records import GroupRecord, Record
 from fencepost.replay.logs import Log, longs
+from fencepost.replay.unread_lines import UnreadLines
 
 _Record = TypeVar("_Record", bound=Record)
-
-UnreadLines = Mapping[str, Sequence[int]]
-"""File of a request log -> positions of lines that could not be read."""
-
-
-def are_read(unread_lines: UnreadLines, file: str, after: int, before: int | None = None) -> bool:
-    """Whether all lines of a request log were read between two positions of one file; ``before`` is None for
-    its end. A file has all lines of its time, except those that could not be read.
-    """
-    return not any(after < at and (before is None or at < before) for at in unread_lines.get(file, ()))
 
 
 @dataclass(slots=True)

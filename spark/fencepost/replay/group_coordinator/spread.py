@@ -8,16 +8,14 @@ from functools import partial
 from typing import NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from fencepost.capture.plan import REQUEST_LOG
 from fencepost.engines import Engine, Rows
 from fencepost.replay.clock_steps import ClockSteps
 from fencepost.replay.coordinator_logs import CoordinatorLogs
 from fencepost.replay.entities import tuples, with_entity
 from fencepost.replay.evidence import Evidence
 from fencepost.replay.group_coordinator.decoding import sightings
-from fencepost.replay.group_coordinator.evidence import ShardRows, UnreadLines
+from fencepost.replay.group_coordinator.evidence import ShardRows
 from fencepost.replay.group_coordinator.shards import (
     PLACED_BY,
     incarnation_of,
@@ -34,6 +32,7 @@ from fencepost.replay.metadata import ClusterMetadata, Sighting
 from fencepost.replay.metadata_log import MetadataLog
 from fencepost.replay.placement import Placement
 from fencepost.replay.requests import LINE_COLUMNS
+from fencepost.replay.unread_lines import UNREAD, UnreadLines, of_request_logs, unread_lines
 from fencepost.replay.window import LogName
 from fencepost.tables import BATCHES, CLEANED, QUARANTINE, RECORDS, REQUESTS, Table
 
@@ -52,7 +51,6 @@ _PLACES = pa.schema(
         ("partition", pa.int32()), ("ms", pa.int64()),
     ]
 )  # fmt: skip
-_UNREAD = pa.schema([("cluster", pa.string()), ("file", pa.string()), ("position", pa.int64())])
 _SIGHTED = Table(
     "sightings",
     "Ids of topics beside their names, in stored commits.",
@@ -176,7 +174,7 @@ def _placement_and_facts(evidence: Evidence) -> tuple[Placement, Facts]:
     )
     sighted = engine.replay(_of_logs(engine, placement), _find_sightings, [_SIGHTED])
     metadata = _with_sightings(evidence, engine.collect(sighted[_SIGHTED.name]))
-    unread = _by_cluster(engine.collect(engine.map(quarantine, _unread_lines, _UNREAD)))
+    unread = unread_lines(engine.collect(engine.map(quarantine, of_request_logs, UNREAD)))
     moved = {cluster: placement.moved(cluster) for cluster in placement.timed}
     return placement, Facts(metadata, unread, evidence.cuts, evidence.clock_steps, logs, moved)
 
@@ -206,15 +204,3 @@ def _places(records: pa.Table) -> pa.Table:
     return pa.Table.from_pylist(
         [dict(zip(_PLACES.names, each, strict=True)) for each in places], schema=_PLACES
     )
-
-
-def _unread_lines(quarantine: pa.Table) -> pa.Table:
-    """The rows of ``bronze.quarantine`` about request logs."""
-    return quarantine.filter(pc.equal(quarantine["kind"], REQUEST_LOG)).select(_UNREAD.names)
-
-
-def _by_cluster(rows: pa.Table) -> dict[str, dict[str, list[int]]]:
-    by_cluster: dict[str, dict[str, list[int]]] = defaultdict(dict)
-    for cluster, file, position in tuples(rows):
-        by_cluster[cluster].setdefault(file, []).append(position or 0)
-    return by_cluster

@@ -10,15 +10,15 @@ import pyarrow.compute as pc
 import pytest
 
 from fencepost.protocols.leader_epoch.captured_files import CapturedFiles
-from fencepost.protocols.leader_epoch.handed_down_batches import as_handed_down, merge_read_batches
-from fencepost.protocols.leader_epoch.handed_down_tables import HANDED_BATCHES
+from fencepost.protocols.leader_epoch.known_batches import as_known, with_read
 from fencepost.protocols.leader_epoch.log_batches import LogBatches
 from fencepost.protocols.leader_epoch.partition_logs import LogPlace, PartitionLog
+from fencepost.protocols.leader_epoch.tables import KNOWN_BATCHES
 from fencepost.replay.logs import UNKNOWN
 from fencepost.tables import BATCHES
 
 PLACE = LogPlace("c", "t", "A" * 22, 0)
-NOTHING = HANDED_BATCHES.arrow_schema.empty_table()
+NOTHING = KNOWN_BATCHES.arrow_schema.empty_table()
 
 
 def written(rng: random.Random, batches: int) -> list[dict[str, Any]]:
@@ -47,7 +47,7 @@ def written(rng: random.Random, batches: int) -> list[dict[str, Any]]:
 
 
 def table(rows: list[dict[str, Any]]) -> pa.Table:
-    return as_handed_down(pa.Table.from_pylist(rows, schema=BATCHES.arrow_schema))
+    return as_known(pa.Table.from_pylist(rows, schema=BATCHES.arrow_schema))
 
 
 def read(rows: pa.Table, cleaned_to: tuple[int, ...] = ()) -> PartitionLog:
@@ -56,7 +56,7 @@ def read(rows: pa.Table, cleaned_to: tuple[int, ...] = ()) -> PartitionLog:
 
 
 def by_chapters(rows: list[dict[str, Any]], length: int, overlap: int) -> tuple[PartitionLog, int]:
-    """The log as the last of several chapters knows it, and in how many rows it was handed down at most."""
+    """The log as the last of several chapters knows it, and in how many rows it was dumped at most."""
     before, most, end = NOTHING, 0, length
     while True:
         since, until = end - length - overlap, end + overlap
@@ -70,10 +70,10 @@ def by_chapters(rows: list[dict[str, Any]], length: int, overlap: int) -> tuple[
         fresh = [row["base_offset"] for row in inside if row["max_timestamp_ms"] >= since]
         # the framework's cut: everything from the first offset on that is dated since then
         found = table([row for row in inside if fresh and row["base_offset"] >= min(fresh)])
-        log = read(merge_read_batches(before, found))
+        log = read(with_read(before, found))
         if len(inside) == len(rows):
             return log, most
-        before, end = log.handed_down(), end + length
+        before, end = log.dump(), end + length
         most = max(most, before.num_rows)
 
 
@@ -114,7 +114,7 @@ def test_a_log_in_chapters_is_the_whole_log(seed: int) -> None:
     assert found == whole
 
 
-def test_many_batches_are_handed_down_in_few_rows() -> None:
+def test_many_batches_are_known_by_few_rows() -> None:
     rows = [
         {
             "cluster": "c", "topic": "t", "topic_id": "A" * 22, "partition": 0, "leader_epoch": at // 2000,
@@ -139,10 +139,10 @@ def test_where_it_is_not_known_how_many_of_the_batches_were_cut_off_none_are_cou
     ]  # fmt: skip
     new = {**old[5], "leader_epoch": 1, "max_timestamp_ms": 10**6, "broker_id": 2, "file": "/2/t-0/0"}
     # a replica that had been behind for long was elected: the next chapter reads nothing of what it cut off
-    log = read(merge_read_batches(read(table(old)).handed_down(), table([new])))
+    log = read(with_read(read(table(old)).dump(), table([new])))
     assert [(each.leader_epoch, each.begins, each.ends, each.batches) for each in log.runs()] == [
         (0, 0, 50, None), (1, 50, 60, 1),
     ]  # fmt: skip
     (lost,) = log.lost().values()
     assert (lost.begins, lost.ends, lost.leader_epoch, lost.brokers) == (50, 100, 0, (1,))
-    assert pc.sum(log.handed_down()["record_count"]).as_py() is not None
+    assert pc.sum(log.dump()["record_count"]).as_py() is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
@@ -43,6 +43,10 @@ class Terms:
         torn = newest is not None and newest.to_offset is not None
         self._last_stretch = (newest.number if newest is not None else 0) + int(torn)
         self._of_broker: dict[int, _LedTerms] = {}
+
+    def led_by(self, broker_id: int) -> list[Term]:
+        """Every term that the broker led, or may have led."""
+        return self._led(broker_id).terms
 
     def of(self, broker_id: int, start_ms: int, end_ms: int) -> list[Term]:
         """Every term of the broker in which a request of this time may have been decided.
@@ -123,3 +127,14 @@ class Terms:
             [-always, *list(ends)[:-1]],
             [*begins[1:], always],
         )
+
+
+def answered_leaders(answers: Iterable[tuple[int, int]]) -> dict[int, int]:
+    """The leader of a log by leader epoch: the broker that answered requests whose records have that epoch.
+    ``answers``: leader epochs of records with the brokers that answered. An epoch for which two brokers
+    answered is left out.
+    """
+    brokers: dict[int, set[int]] = {}
+    for epoch, broker_id in answers:
+        brokers.setdefault(epoch, set()).add(broker_id)
+    return {epoch: min(each) for epoch, each in brokers.items() if len(each) == 1}

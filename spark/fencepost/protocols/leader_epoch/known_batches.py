@@ -1,9 +1,8 @@
-"""The batches of partitions' logs that a chapter hands down to the next one, in few rows.
+"""What is known of the batches of partitions' logs, in few rows.
 
-Batches of one leader epoch that follow one another are handed down as three rows: the first, the last, and
-one that stands for all between. So the next chapter finds the same runs, epochs, holes and losses as if it
-had read the whole log. It reads again the batches that were written around its beginning, and trusts those
-it reads.
+Of batches of one leader epoch that follow one another three rows are enough: the first, the last, and one
+that stands for all between. They show the same runs, epochs, holes and losses as the whole log. Where batches
+are read of which something is known already, those that were read count.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fencepost.protocols.leader_epoch.handed_down_tables import HANDED_BATCHES
+from fencepost.protocols.leader_epoch.tables import KNOWN_BATCHES
 from fencepost.replay.logs import UNKNOWN, Longs, longs
 
 LOG_APPEND_TIME, CONTROL = 8, 32
@@ -23,28 +22,25 @@ LOG_APPEND_TIME, CONTROL = 8, 32
 records are markers.
 """
 
-_SCHEMA = HANDED_BATCHES.arrow_schema
+_SCHEMA = KNOWN_BATCHES.arrow_schema
 READ = tuple(name for name in _SCHEMA.names if name != "batches")
-"""The columns of ``bronze.batches`` that are handed down."""
+"""The columns of ``bronze.batches`` that are kept."""
 Flags = NDArray[np.bool_]
 
 
-def as_handed_down(batches: pa.Table) -> pa.Table:
-    """Rows of ``bronze.batches`` (READ) as rows of HANDED_BATCHES."""
+def as_known(batches: pa.Table) -> pa.Table:
+    """Rows of ``bronze.batches`` (READ) as rows of KNOWN_BATCHES."""
     one = pa.repeat(pa.scalar(1, pa.int64()), batches.num_rows)
     return batches.append_column("batches", one).select(_SCHEMA.names).cast(_SCHEMA)
 
 
-def merge_read_batches(before: pa.Table, batches: pa.Table) -> pa.Table:
-    """The batches of one log: those handed down of it (``before``), and those read (both rows of
-    HANDED_BATCHES).
+def with_read(before: pa.Table, batches: pa.Table) -> pa.Table:
+    """The batches of one log: those that were known ``before``, and those read (both rows of KNOWN_BATCHES).
 
     Where both have the same batch, the one that was read counts. From the first batch read on, the log may
     have been truncated and written anew since, so a row that stands for batches on both sides of that offset
     is cut there.
     """
-    if not before.num_rows:
-        return batches
     if not batches.num_rows:
         return before
     read = _Read(batches)
@@ -63,7 +59,7 @@ class _Read:
         self.begin = int(self._base.min())
 
     def rest_of(self, known: dict[str, object]) -> Iterator[dict[str, object]]:
-        """The pieces to keep of a row that was handed down and goes on behind the first batch read."""
+        """The pieces to keep of a row that goes on behind the first batch read."""
         base, last, batches = (known[name] for name in ("base_offset", "last_offset", "batches"))
         assert isinstance(base, int)
         assert isinstance(last, int)
@@ -83,8 +79,8 @@ class _Read:
             yield {**known, "base_offset": cut, "batches": others if base == cut else None}
 
 
-def hand_down_batches(batches: pa.Table, survived: Flags, *, by_file: bool) -> pa.Table:
-    """Rows of HANDED_BATCHES of one log; of batches that follow one another, at most three remain.
+def summed_up(batches: pa.Table, survived: Flags, *, by_file: bool) -> pa.Table:
+    """Rows of KNOWN_BATCHES of one log; of batches that follow one another, at most three remain.
 
     ``survived``: the batches that no later leader epoch overwrote. ``by_file``: batches of two files are
     never merged.

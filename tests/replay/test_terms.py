@@ -1,0 +1,48 @@
+"""In which terms of a coordinator's log a broker may have decided a request."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fencepost.replay.logs import Batches, Log
+from fencepost.replay.terms import Terms, answered_leaders
+
+# base offset, leader epoch, time
+WHOLE = [(0, 0, 100), (1, 0, 200), (2, 1, 300), (3, 1, 400), (4, 2, 500), (5, 2, 600)]
+LEADERS = {0: 1, 1: 2, 2: 1}
+
+
+def terms_of(batches: list[tuple[int, int, int]]) -> Terms:
+    offset, epoch, ms = (np.array(column, dtype=np.int64) for column in zip(*batches, strict=True))
+    nothing = np.zeros(len(batches), dtype=np.int64)
+    log = Log(Batches(offset, offset, epoch, nothing + 1, ms, nothing, nothing, files=("log",)))
+    return Terms(log.terms(LEADERS), log.stretches)
+
+
+@pytest.mark.parametrize(
+    ("broker_id", "start_ms", "end_ms", "expected"),
+    [
+        (1, 110, 120, [0]),
+        (1, 250, 260, [0, 2]),  # between its terms: still in one, or already in the next
+        (1, 550, 560, [2]),
+        (2, 0, 900, [1]),
+        (3, 110, 120, []),
+    ],
+)
+def test_a_request_was_decided_in_a_term_of_the_broker_that_answered(
+    broker_id: int, start_ms: int, end_ms: int, expected: list[int]
+) -> None:
+    terms = terms_of(WHOLE)
+    assert [each.leader_epoch for each in terms.of(broker_id, start_ms, end_ms)] == expected
+    assert [each.leader_epoch for each in terms.led_by(1)] == [0, 2]
+
+
+def test_beside_a_hole_nothing_is_concluded() -> None:
+    terms = terms_of([each for each in WHOLE if each[0] != 1])
+    assert [each.leader_epoch for each in terms.of(1, 550, 560)] == [2]
+    assert terms.of(1, 150, 160) == []
+
+
+def test_who_answered_led_unless_two_did() -> None:
+    assert answered_leaders([(0, 1), (1, 2), (1, 3), (0, 1)]) == {0: 1}
