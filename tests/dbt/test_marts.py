@@ -16,12 +16,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 import yaml
+from fencepost.changed import changed_since
 from pyiceberg.catalog import Catalog
 from pyspark.sql import SparkSession
 from sqlglot import exp
 
 from fencepost import lake, marts, protocols, stale
-from fencepost.changed import changed_since
 from fencepost.conditions import Where, since_chapters
 from fencepost.definitions import definitions
 from fencepost.iceberg.catalog import open_catalog

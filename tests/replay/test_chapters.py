@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pyarrow as pa
 import pytest
+from fencepost.replay.new_evidence import first_affected_chapters, newest_snapshots, note_read
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,7 +17,6 @@ from fencepost.opening import ensure
 from fencepost.replay import chapters
 from fencepost.replay.chapters import begins, shortest
 from fencepost.replay.line_counts import line_counts
-from fencepost.replay.new_evidence import first_affected_chapters, newest_snapshots, note_read
 from fencepost.settings import Settings
 from fencepost.tables import FILES, REQUESTS
 

@@ -27,6 +27,7 @@ from fencepost.protocols.offset_commit.offsets import OffsetMetadataManager
 from fencepost.protocols.offset_commit.tables import COMMITS, GROUPS
 from fencepost.replay import window
 from fencepost.replay.compaction import compacted, compaction, store, stored
+from fencepost.replay.cuts import COMPACTED, LOG, Windows
 from fencepost.replay.earlier_compaction import usable_compaction
 from fencepost.replay.entities import tuples
 from fencepost.replay.group_coordinator.decoding import commit_records, log_of, markers
@@ -35,7 +36,6 @@ from fencepost.replay.keys import METADATA_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TO
 from fencepost.replay.logs import by_log
 from fencepost.replay.metadata_log import metadata_log
 from fencepost.replay.run import rebuild
-from fencepost.replay.window import COMPACTED, LOG, Windows
 from fencepost.settings import Lake, Settings, load
 from fencepost.tables import (
     BATCHES,

@@ -12,12 +12,12 @@ from fencepost.replay.chapter_snapshots import ChapterSnapshots
 from fencepost.replay.chapters import FIRST, Chapter, reads_logs_since
 from fencepost.replay.clock_steps import SteppedClockEngine
 from fencepost.replay.compaction import compaction
+from fencepost.replay.cuts import EvidenceSizes, cuts
 from fencepost.replay.earlier_compaction import compaction_of_chapters
 from fencepost.replay.evidence import Evidence, MetadataEvidence, cuts_of, metadata_logs, releases
 from fencepost.replay.log_names import Names, RenamingEngine
 from fencepost.replay.table_cache import with_table_cache
 from fencepost.replay.time_bounds import BoundedEngine, Bounds, bounds
-from fencepost.replay.window import EvidenceSizes, cuts
 from fencepost.replay.window_engine import WindowEngine
 from fencepost.settings import Settings
 from fencepost.tables import COMPACTED_LOGS
@@ -58,7 +58,7 @@ def evidence_of(
             followed = BoundedEngine(engine, _followed(engine, chapter, previous))
             snapshots.keep_compacted(
                 chapter.begin,
-                compaction(followed, source.catalog, cut, (before, compacted_rows), chapter.begin),
+                compaction(followed, cut, (before, compacted_rows), chapter.begin),
             )
         compacted_rows = snapshots.compacted(dict.fromkeys(since, chapter.begin))
         compacted = engine.collect(compacted_rows[COMPACTED_LOGS.name])

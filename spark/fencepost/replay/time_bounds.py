@@ -19,9 +19,9 @@ import pyarrow.compute as pc
 from fencepost.conditions import Condition, Where, Within, values_of
 from fencepost.engines import Engine, Rows
 from fencepost.engines.delegating import DelegatingEngine
+from fencepost.replay.cuts import LOG, SLACK_MS, LogName
 from fencepost.replay.entities import distinct, tuples
 from fencepost.replay.unreadable import segment_logs
-from fencepost.replay.window import LOG, SLACK_MS, LogName
 from fencepost.tables import BATCHES, QUARANTINE, Table
 
 PARTITION = ("cluster", "topic", "partition")

@@ -18,9 +18,9 @@ from fencepost.conditions.arrow import filter_rows
 from fencepost.engines import Engine, Rows
 from fencepost.engines.delegating import DelegatingEngine
 from fencepost.replay.compaction import CompactedRows
+from fencepost.replay.cuts import COMPACTED, LOG, Cuts
 from fencepost.replay.entities import tuples
 from fencepost.replay.keys import TRANSACTIONS_TOPIC
-from fencepost.replay.window import COMPACTED, LOG, Cuts
 from fencepost.tables import (
     BATCHES,
     CLEANED,

@@ -35,7 +35,7 @@ class CoordinatorEvidence:
     next_ms: int | None = None
 
     def cut_of_next(self) -> int | None:
-        """The offset at which the next chapter begins to read the log: where replay.window cuts it."""
+        """The offset at which the next chapter begins to read the log: where replay.cuts cuts it."""
         if self.next_ms is None or not self.batches.num_rows:
             return None
         inside = pc.greater_equal(self.batches["max_timestamp_ms"], self.next_ms)

@@ -140,7 +140,7 @@ class PartitionLog:
         )
 
     def _cut_of_next(self) -> int | None:
-        """The offset at which the next chapter begins to read this log: where replay.window cuts it."""
+        """The offset at which the next chapter begins to read this log: where replay.cuts cuts it."""
         since = self.evidence.next_ms
         if since is None or not len(self.log):
             return None
