@@ -16,7 +16,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 import yaml
-from fencepost.changed import changed_since
 from pyiceberg.catalog import Catalog
 from pyspark.sql import SparkSession
 from sqlglot import exp
@@ -26,6 +25,7 @@ from fencepost.conditions import Where, since_chapters
 from fencepost.definitions import definitions
 from fencepost.iceberg.catalog import open_catalog
 from fencepost.jars import JARS_ENV
+from fencepost.ledger.files import changed_since
 from fencepost.marts.compiled import rows_built
 from fencepost.marts.in_spark import run_dbt
 from fencepost.opening import ensure, open_lake

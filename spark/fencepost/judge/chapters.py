@@ -67,13 +67,12 @@ class Chapters:
             return None
         others: list[Condition] = []
         for cluster in sorted({cluster for cluster, _ in (*self.judged, *self.standing, *self.stale)}):
-            if cluster not in self._standing:
+            if cluster in self._standing:
+                first, last = self._standing[cluster]
+                both = (Within(below=first), Within(least=last + 1))
+                others += [{"cluster": cluster, CHAPTER: each} for each in both]
+            else:
                 others.append({"cluster": cluster})
-                continue
-            first, last = self._standing[cluster]
-            others += [
-                {"cluster": cluster, CHAPTER: each} for each in (Within(below=first), Within(least=last + 1))
-            ]
         return others
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -58,11 +59,35 @@ def judge(
     other chapters stand; all other definitions are evaluated over all of history. ``engine_for`` chooses
     where they are evaluated. Severities that the configuration overrides are written as overridden.
     """
-    ledger = ledger or Ledger(catalog, settings)
     compiled = queries()
     names = set().union(*(query.tables for query in compiled))
     sizes = {table.name: lake.count(catalog, table) for table in tables() if table.name in names}
-    present, noted = ledger.history, ledger.standing("judge")
+    where_to = engine_for(sum(sizes.values()), "judge", LARGEST, "rows of silver")
+    apart: Evaluate | None = None
+    if not where_to.is_here:
+        from fencepost.judge.tasks import TaskEvaluation
+
+        apart = TaskEvaluation(where_to, catalog, sizes).evaluate
+    with DuckEngine.over(settings.lake, catalog) as engine:
+        summary = judge_changes(
+            ledger or Ledger(catalog, settings),
+            partial(
+                run,
+                engine,
+                settings,
+                compiled,
+                lake.scan(catalog, WINDOWS),
+                unread=unread_by_module(catalog),
+                evaluate=apart,
+            ),
+        )
+    log.info("judged %d definitions: %s", len(definitions()), summary)
+    return summary
+
+
+def judge_changes(ledger: Ledger, judged: Callable[..., JudgeSummary]) -> JudgeSummary:
+    """Judge what has changed since the ledger's entries; ``judged`` is ``run`` on an engine."""
+    present, noted, finished = ledger.history, ledger.standing("judge"), ledger.is_done("judge")
     history = compared(
         present,
         {key: each.revision for key, each in noted.items()},
@@ -70,27 +95,9 @@ def judge(
     )
     if history.known:
         log.info("%d chapters stand, %d are judged", len(history.standing), len(history.judged))
-    where_to = engine_for(sum(sizes.values()), "judge", LARGEST, "rows of silver")
-    apart: Evaluate | None = None
-    if not where_to.is_here:
-        from fencepost.judge.tasks import TaskEvaluation
-
-        apart = TaskEvaluation(where_to, catalog, sizes).evaluate
-    finished = ledger.is_done("judge")
     ledger.begin("judge", history.entries(present, judged=False))
-    with DuckEngine.over(settings.lake, catalog) as engine:
-        summary = run(
-            engine,
-            settings,
-            compiled,
-            lake.scan(catalog, WINDOWS),
-            history,
-            finished=finished,
-            unread=unread_by_module(catalog),
-            evaluate=apart,
-        )
+    summary = judged(history=history, finished=finished)
     ledger.done("judge", history.entries(present, judged=True), asdict(summary))
-    log.info("judged %d definitions: %s", len(definitions()), summary)
     return summary
 
 

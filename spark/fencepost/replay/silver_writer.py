@@ -56,7 +56,7 @@ class SilverWriter:
     @property
     def is_full(self) -> bool:
         """Whether enough rows wait for a commit."""
-        return self._held >= HELD_BYTES
+        return bool(self._parts) and self._held >= HELD_BYTES
 
     def commit(self, following: Chapter | None) -> dict[str, int]:
         """Write the added rows to the tables, each in one commit. Returns how many rows each table has then.
