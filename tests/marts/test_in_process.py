@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pyiceberg.catalog import Catalog
 
+from fencepost.ledger import Ledger
 from fencepost.marts import MartsError, MartsResult, build, compiled
 from fencepost.marts.compiled import Node, Project, rows_built
 from fencepost.marts.models import Model

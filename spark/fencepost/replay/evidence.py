@@ -13,16 +13,15 @@ from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.engines import Engine, Rows, on_engine
-from fencepost.replay.clock_steps import ClockSteps, SteppedClockEngine
+from fencepost.replay.clock_steps import ClockSteps
 from fencepost.replay.cuts import LOG, LogName
 from fencepost.replay.entities import tuples
 from fencepost.replay.keys import METADATA_TOPIC
-from fencepost.replay.log_names import with_current_names
 from fencepost.replay.logs import BATCH_COLUMNS
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.replay.metadata_log import MetadataLog, metadata_log
 from fencepost.replay.metadata_records import snapshots
-from fencepost.replay.table_cache import with_table_cache
+from fencepost.replay.view import with_current_names
 from fencepost.settings import Settings
 from fencepost.tables import BATCHES, METADATA_SNAPSHOTS, QUARANTINE, RECORDS, REQUESTS, Table
 
@@ -127,15 +126,8 @@ def evidence(engine: Engine, catalog: Catalog, settings: Settings) -> Evidence:
         engine, MetadataEvidence.of(catalog), [cluster.name for cluster in settings.clusters]
     )
     size = sum(lake.size(catalog, table) for table in (BATCHES, RECORDS, REQUESTS))
-    stepped = SteppedClockEngine(with_current_names(engine), settings.clock_tolerance_ms)
-    return Evidence(
-        with_table_cache(stepped, size),
-        catalog,
-        logs,
-        releases(settings),
-        settings.clock_tolerance_ms,
-        stepped.steps,
-    )
+    view = with_current_names(engine).with_clock_steps(settings.clock_tolerance_ms).with_cache(size)
+    return Evidence(view, catalog, logs, releases(settings), settings.clock_tolerance_ms, view.steps)
 
 
 def cuts_of(compacted: pa.Table) -> dict[LogName, int]:

@@ -13,7 +13,7 @@ from pyiceberg.catalog import Catalog
 from fencepost import lake
 from fencepost.engines import Engine, Rows
 from fencepost.ledger import Ledger
-from fencepost.protocols import protocols
+from fencepost.protocols import captured, protocols
 from fencepost.protocols.base import Protocol
 from fencepost.replay.chapter_entries import ChapterEntries
 from fencepost.replay.chapter_evidence import Source, evidence_of
@@ -28,13 +28,14 @@ from fencepost.replay.cuts import EvidenceSizes
 from fencepost.replay.evidence import Evidence, MetadataEvidence, evidence
 from fencepost.replay.garbage_collection import collection_paused, give_all_back
 from fencepost.replay.handed_down_rows import hand_down, take_over
+from fencepost.replay.held_rows import HeldRows
 from fencepost.replay.kept_rows import KeptRows
 from fencepost.replay.line_counts import line_counts
 from fencepost.replay.log_names import current_names
-from fencepost.replay.prefetch import PrefetchingEngine
 from fencepost.replay.retention import kept
 from fencepost.replay.silver_writer import SilverWriter
 from fencepost.replay.unread_evidence import READ, unread_evidence
+from fencepost.replay.view import EvidenceView
 from fencepost.settings import Settings
 from fencepost.tables import FILES, QUARANTINE, UNREAD_EVIDENCE, WINDOWS, Table
 
@@ -77,7 +78,7 @@ def rebuild(
     else:
         counts = _rebuild_chapters(
             Source(
-                PrefetchingEngine(engine, catalog),
+                EvidenceView(engine, HeldRows(engine, catalog, captured())),
                 catalog,
                 settings,
                 sizes,
@@ -115,7 +116,7 @@ def _rebuild_chapters(
     """Rebuild the changed chapters. ``standing`` is called after commits with the begin, by cluster, from
     which on silver is not yet replaced.
     """
-    engine = source.engine
+    engine = source.view
     before: dict[str, int] = {}
     counts: dict[str, int] = {}
     for number, (chapter, following) in enumerate(zip_longest(changed, changed[1:]), start=1):
