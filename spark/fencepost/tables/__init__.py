@@ -2,7 +2,7 @@
 
 Data flows one way: bronze (what was written), silver (what was believed, from when to when: each protocol
 has tables of its own, see :mod:`fencepost.protocols`), verdicts (what the specification says of it), marts
-(built by dbt, not listed here). Beside them all steps write the ledger of runs.
+(built by dbt, not listed here). Beside them all steps write the ledger.
 
 Conventions shared by every table:
 
@@ -88,7 +88,7 @@ what it could not read.
 VERDICTS: tuple[Table, ...] = (EPISODES, VERDICT_COVERAGE, UNKNOWN_REASONS, DECISIONS)
 OF_VERDICTS: tuple[Table, ...] = (PIECES,)
 """What the judge keeps from run to run."""
-SCHEMAS: tuple[str, ...] = ("bronze", "silver", "verdicts", "marts", "runs")
+SCHEMAS: tuple[str, ...] = ("bronze", "silver", "verdicts", "marts", "ledger")
 
 __all__ = [
     "ABORTED_TRANSACTIONS",

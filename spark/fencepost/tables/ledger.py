@@ -5,7 +5,7 @@ from __future__ import annotations
 from fencepost.tables.table import Table
 
 LEDGER = Table(
-    "runs.ledger",
+    "ledger.steps",
     "What each step of a run has made, and of what: one row per step, per chapter that it has made, and "
     "per mart.",
     {
