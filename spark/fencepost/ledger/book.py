@@ -72,11 +72,9 @@ class Ledger:
         """
         self.require_finished(step)
         of_step = self._of_step(step)
-        if of_step.state != DONE or of_step.made_by != self.made_by(step):
+        if not self.is_done(step) or of_step.inputs != self.states(read_by(step)):
             return None
-        if of_step.inputs != self.states(read_by(step)) or of_step.outputs != self._written(step):
-            return None
-        return of_step.summary
+        return of_step.summary if of_step.outputs == self._written(step) else None
 
     def require_finished(self, step: str) -> None:
         """Raises UnfinishedError if a step before this one was killed or failed, and has not been repeated
