@@ -71,9 +71,7 @@ class _Engine(_Table):
 
 def _of_chapters(window_ms: int | None, info: ValidationInfo) -> int | None:
     if info.data.get("chapter", CHAPTER_MS) is None:
-        raise mistake(
-            'keeps whole chapters, and with chapter = "all" there is only one. Remove one of the two.'
-        )
+        raise mistake('keeps whole chapters, and chapter = "all" makes only one. Remove one of the two.')
     return window_ms
 
 
