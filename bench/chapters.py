@@ -27,9 +27,10 @@ import pyarrow.compute as pc
 from bronze import cpu_of_tree
 
 from fencepost import lake, marts, pipeline, stale
+from fencepost.ledger import evidence
 from fencepost.opening import open_lake
 from fencepost.protocols import captured, protocols
-from fencepost.replay import chapters, new_evidence
+from fencepost.replay import chapters
 from fencepost.settings import Lake, Settings, load
 from fencepost.tables import REQUESTS, VERDICTS, Table
 
@@ -56,7 +57,7 @@ def measured(folder: Path, count: int) -> dict[str, object]:
         oldest, newest = pc.min(logged).as_py(), pc.max(logged).as_py()
         length = max(1000, (newest - oldest) // count)
         # a chapter's margin is an hour of a day
-        chapters.OVERLAP_MS = chapters.LATEST_MS = new_evidence.SLACK_MS = length // 24
+        chapters.OVERLAP_MS = chapters.LATEST_MS = evidence.SLACK_MS = length // 24
         cut = newest - int((newest - oldest) * _NEW)
         settings = _at(dataclasses.replace(configured, chapter_ms=length), folder / "lake")
         results: dict[str, object] = {"lines": len(logged)}

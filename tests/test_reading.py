@@ -287,7 +287,7 @@ def test_parameters_are_values(made: Made, engine: str) -> None:
     [
         ("SELECT * FROM odd.none", "The lake has no table odd.none. odd has: odd.changed, "),
         ("SELECT * FROM odd.kind", "Near: odd.kinds"),
-        ("SELECT * FROM none.kinds", "the schemas are bronze, odd, silver, verdicts"),
+        ("SELECT * FROM none.kinds", "the schemas are bronze, ledger, odd, silver, verdicts"),
         ("SELECT nothing FROM odd.kinds", "DuckDB, which runs queries here, refused this one: Binder Error"),
         ("SELECT * FROM kinds", "DuckDB, which runs queries here, refused this one: Catalog Error"),
         ("SELECT FROM WHERE", "sqlglot, which translates Spark's SQL, cannot read this (line 1, column "),

@@ -107,6 +107,33 @@ def test_private_names_of_pyiceberg_are_in_one_place() -> None:
     assert users == ["patches.py"]
 
 
+def test_one_place_decides_what_has_changed() -> None:
+    """Whoever asks what is new, or what stands, asks the ledger. Nobody else compares snapshots of tables,
+    notes the work of a step in a property of a table, or reads the ledger's table.
+    """
+    asks = re.compile(
+        r"\bLEDGER\b|\blake\.(added|scan_at|keep_since)\b|table_uuid|current_snapshot_id|set_properties"
+    )
+    package = ROOT / "spark" / "fencepost"
+    found = {str(path.relative_to(package)) for path in FENCEPOST if asks.search(path.read_text("utf-8"))}
+    others = {path for path in found if path.partition("/")[0] not in ("ledger", "lake", "iceberg", "tables")}
+    assert others == {
+        # lists all tables
+        "protocols/__init__.py",
+        # counts lines from the snapshot on of which they were counted last
+        "replay/line_counts.py",
+        # a mart's description is a property
+        "marts/tables.py",
+    }
+
+
+def test_a_chapter_reads_the_evidence_through_one_view() -> None:
+    """An engine wrapped round another one would decide, too, which rows a protocol gets."""
+    wrapped = re.compile(r"^class \w+\(DelegatingEngine\)", re.MULTILINE)
+    views = [path.name for path in FENCEPOST if wrapped.search(path.read_text(encoding="utf-8"))]
+    assert views == ["view.py"]
+
+
 def test_functions_that_are_imported_later_exist() -> None:
     """No type checker reads these names."""
     named = set(re.findall(r"Later\(name='([^']+)'\)", repr(protocols())))

@@ -154,6 +154,10 @@ def test_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             "audit.chapter: 'never' is not a length of time such as 36h",
         ),
         (
+            CLUSTER + "[audit]\nchapter = 'all'\nwindow = '30d'",
+            'audit.window: keeps whole chapters, and chapter = "all" makes only one.',
+        ),
+        (
             CLUSTER + "[gate.severities]\nno_owner_refused = 'fatal'",
             "gate.severities.no_owner_refused: must be one of critical",
         ),

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from fencepost.engines.backends import Backend
     from fencepost.engines.scratch import Scratches
+    from fencepost.ledger import Ledger
     from fencepost.maintenance import MaintenanceSummary
 
 logger = logging.getLogger(__name__)
@@ -73,6 +74,13 @@ class Run:
         """The lake's catalog; tables that are missing are created."""
         return ensure(self.settings.lake)
 
+    @cached_property
+    def ledger(self) -> Ledger:
+        """What the steps of earlier runs have made; this run must hold the lake's lock."""
+        from fencepost.ledger import Ledger
+
+        return Ledger(self.catalog, self.settings)
+
     def spark(self, *, small: bool = True) -> SparkSession:
         """A Spark session on the lake: that of the process if it has one, otherwise one that ends with this
         run.
@@ -99,13 +107,13 @@ class Run:
     def step(self, name: str) -> Summary:
         """Do a step's work, unless it is done already. Returns its summary."""
         if name == "capture":
-            return STEPS[name](self)
-        from fencepost.unchanged import require_finished, unless_done
-
-        if name == "gate":
-            require_finished(name, self.catalog)
-            return STEPS[name](self)
-        return unless_done(name, self.settings, self.catalog, lambda: STEPS[name](self))
+            self.ledger.keep_unread()
+        elif name == "gate":
+            self.ledger.require_finished(name)
+        elif (summary := self.ledger.summary(name)) is not None:
+            logger.info("%s: nothing has changed since it was done", name)
+            return summary
+        return STEPS[name](self)
 
     def engine_for(
         self, size: int, what: str, limit: int | None = None, unit: str = "bytes of evidence"
@@ -230,26 +238,19 @@ def _capture(run: Run) -> Summary:
 def _rebuild(run: Run) -> Summary:
     from fencepost.replay.run import rebuild
 
-    return dict(rebuild(run.settings, run.catalog, run.engine_for))
+    return rebuild(run.settings, run.catalog, run.engine_for, run.ledger)
 
 
 def _judge(run: Run) -> Summary:
     from fencepost.judge import judge
 
-    return dataclasses.asdict(judge(run.settings, run.catalog, run.engine_for))
+    return dataclasses.asdict(judge(run.settings, run.catalog, run.engine_for, run.ledger))
 
 
 def _marts(run: Run) -> Summary:
     from fencepost.marts import build
 
-    result = build(run.settings, run.catalog, run.spark)
-    return {
-        "models": len(result.models),
-        "without_rows": result.empty,
-        "unchanged": result.kept,
-        "tests": result.tests,
-        "warnings": list(result.warnings),
-    }
+    return build(run.settings, run.catalog, run.spark, run.ledger).summary
 
 
 def _gate(run: Run) -> Summary:

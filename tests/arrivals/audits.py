@@ -20,12 +20,13 @@ from fencepost import lake
 from fencepost.capture import capture
 from fencepost.engines.tasks import TaskEngine
 from fencepost.judge import judge
+from fencepost.ledger import Ledger
 from fencepost.opening import ensure
 from fencepost.protocols import protocols
 from fencepost.protocols.leader_epoch.bronze import PARTITION_FOLDERS
 from fencepost.replay.run import rebuild
 from fencepost.settings import Lake, Settings, load
-from fencepost.tables import BRONZE, CHAPTERS, FILES, REQUEST_IDS, VERDICTS, Table
+from fencepost.tables import BRONZE, FILES, REQUEST_IDS, VERDICTS, Table
 
 OF_RUN = frozenset({"run_id", "captured_at"})
 """Columns that say which run took a row."""
@@ -93,7 +94,7 @@ class Site:
     folder: Path
     whole: Tree
     chapter_ms: int | None = None
-    chapters: Mapping[tuple[str, int], str] = field(default_factory=dict)
+    chapters: Mapping[tuple[str, int], str | None] = field(default_factory=dict)
 
     @property
     def logs(self) -> Path:
@@ -134,8 +135,8 @@ class Site:
             with _killed_at(may_end.randint(1, 40 if each.rebuilds else 12) if may_end else None):
                 _run(each, each.changed(settings), catalog, f"run-{number}")
         put(self.whole, self.logs)
-        noted = lake.scan(catalog, CHAPTERS).to_pylist()
-        self.chapters = {(row["cluster"], row["chapter"]): row["revision"] for row in noted}
+        entries = Ledger(catalog, settings).entries("rebuild")
+        self.chapters = {each.key: each.revision for each in entries}
         return rows_in(catalog, verdicts=audits[-1].judges)
 
     @property

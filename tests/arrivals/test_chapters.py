@@ -7,7 +7,8 @@ import random
 import pytest
 from audits import AuditedAtOnce, differences
 
-from fencepost.replay import chapters, new_evidence, silver_writer
+from fencepost.ledger import evidence
+from fencepost.replay import chapters, silver_writer
 
 ALWAYS = (("groups-4.3.1", "grown", 1), ("recreated-4.3.1", "grown", 2))
 """Capture, how its files arrive, and a seed."""
@@ -23,7 +24,7 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chapters, "SHORTEST_MS", 2_000)
     monkeypatch.setattr(chapters, "OVERLAP_MS", 2_000)
     monkeypatch.setattr(chapters, "LATEST_MS", 500)
-    monkeypatch.setattr(new_evidence, "SLACK_MS", 500)
+    monkeypatch.setattr(evidence, "SLACK_MS", 500)
 
 
 def test_runs_on_parts_leave_the_chapters_of_a_run_on_all(

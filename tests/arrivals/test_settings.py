@@ -8,7 +8,8 @@ import pytest
 from audits import Audit, Site, differences
 from trees import Tree, tree_of
 
-from fencepost.replay import chapters, new_evidence
+from fencepost.ledger import evidence
+from fencepost.replay import chapters
 
 FIRST, LATER = "subscriptions-4.3.1", "markers-4.3.1"
 
@@ -18,7 +19,7 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Captures are of a minute."""
     monkeypatch.setattr(chapters, "OVERLAP_MS", 2_000)
     monkeypatch.setattr(chapters, "LATEST_MS", 500)
-    monkeypatch.setattr(new_evidence, "SLACK_MS", 500)
+    monkeypatch.setattr(evidence, "SLACK_MS", 500)
 
 
 def _together(captures: Path, *names: str) -> Tree:

@@ -11,7 +11,7 @@ import pytest
 from fencepost import tables
 from fencepost.engines.tasks import TaskEngine
 from fencepost.opening import ensure
-from fencepost.replay.log_names import with_current_names
+from fencepost.replay.view import with_current_names
 from fencepost.settings import Broker
 
 if TYPE_CHECKING:

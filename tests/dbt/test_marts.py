@@ -21,11 +21,11 @@ from pyspark.sql import SparkSession
 from sqlglot import exp
 
 from fencepost import lake, marts, protocols, stale
-from fencepost.changed import changed_since
 from fencepost.conditions import Where, since_chapters
 from fencepost.definitions import definitions
 from fencepost.iceberg.catalog import open_catalog
 from fencepost.jars import JARS_ENV
+from fencepost.ledger.files import changed_since
 from fencepost.marts.compiled import rows_built
 from fencepost.marts.in_spark import run_dbt
 from fencepost.opening import ensure, open_lake

@@ -84,7 +84,7 @@ def test_what_came_since_a_table_was_read_stays_known(table: Table, monkeypatch:
     commits.append(table, _rows(1, 0))
     seen = table.metadata.current_snapshot_id
     assert seen is not None
-    commits.note_read(table, seen)
+    commits.keep_since(table, seen)
     for value in range(1, 6):
         commits.append(table, _rows(1, value))
     commits.compact_files(table)
@@ -93,9 +93,9 @@ def test_what_came_since_a_table_was_read_stays_known(table: Table, monkeypatch:
     # what is read later is noted when several snapshots came since, and lets the older ones go
     newest = table.metadata.current_snapshot_id
     assert newest is not None
-    commits.note_read(table, newest)
+    commits.keep_since(table, newest)
     commits.append(table, _rows(1, 7))
-    commits.note_read(table, table.snapshots()[-1].snapshot_id)
+    commits.keep_since(table, table.snapshots()[-1].snapshot_id)
     assert len(table.snapshots()) == 4 and _added(table, newest) == 1
     assert table.metadata.refs[commits.READ].snapshot_id == newest
     assert _added(table, seen) is None
@@ -104,7 +104,7 @@ def test_what_came_since_a_table_was_read_stays_known(table: Table, monkeypatch:
         commits.append(table, _rows(1, value))
     assert len(table.snapshots()) == 10 and _added(table, newest) is None
     assert _values(table) == list(range(18))
-    commits.note_read(table, seen)
+    commits.keep_since(table, seen)
 
 
 def test_manifests_are_neither_long_nor_many(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:

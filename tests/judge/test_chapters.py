@@ -6,19 +6,31 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from judge_silver import CLUSTERS, SILVER, Lakeless, Row, Tables, in_chapters, moment, ordered, random_silver
+from judge_silver import (
+    CLUSTERS,
+    SILVER,
+    Lakeless,
+    LedgerOf,
+    Row,
+    Tables,
+    in_chapters,
+    ordered,
+    random_silver,
+)
 from judge_silver import settings as some_settings
 
-from fencepost.conditions import Condition
+from fencepost.conditions import Condition, Within
 from fencepost.definitions import Query, queries
-from fencepost.judge.chapters import WHOLE, Chapter, Chapters, compared
+from fencepost.judge.chapters import WHOLE, Chapters, compared
 from fencepost.judge.duckdb_engine import DuckEngine
-from fencepost.judge.run import run
-from fencepost.tables import DECISIONS, EPISODES, JUDGED, PIECES, VERDICTS, WINDOWS
+from fencepost.judge.run import JudgeSummary, judge_changes, run
+from fencepost.ledger import Key
+from fencepost.tables import DECISIONS, EPISODES, PIECES, VERDICTS
 from tlasql.plan.reach import ROW
 
 BEGINS = (0, 12, 25)
@@ -32,7 +44,7 @@ IDS = (
 )
 """Of every kind: on an element and what is of its request, on a row, on a step, on rows that overlap."""
 Found = dict[str, list[Row]]
-Revisions = dict[Chapter, str]
+Revisions = dict[Key, str]
 
 
 def compiled() -> list[Query]:
@@ -57,23 +69,26 @@ class Runs:
         self.history = WHOLE
         self.settings = some_settings()
 
-    def __call__(self, silver: Tables, revisions: Revisions | None = None, since: int | None = None) -> Found:
+    def __call__(self, silver: Tables, revisions: Revisions | None = None) -> Found:
         """The verdicts; ``revisions`` of the chapters of silver, if it has any."""
         self.lake.silver = silver
-        windows = WINDOWS.rows([(each, None if since is None else moment(since), None) for each in CLUSTERS])
-        if revisions is not None:
-            noted = self.lake.written.get(JUDGED.name, JUDGED.arrow_schema.empty_table()).to_pylist()
-            of = {row["cluster"]: row["since"] for row in windows.to_pylist()}
-            self.history = compared(revisions, noted, of)
         compiled = COMPILED
         engine = DuckEngine(self.lake.read, self.lake.write, self._scratch, compiled)
-        run(engine, self.settings, compiled, windows, self.history)
+
+        def judged(history: Chapters = WHOLE, *, finished: bool = True) -> JudgeSummary:
+            self.history = history
+            return run(engine, self.settings, compiled, None, history, finished=finished)
+
+        if revisions is None:
+            judged()
+        else:
+            judge_changes(LedgerOf(self.lake, self.settings, revisions), judged)
         return {table.name: ordered(self.lake.written[table.name]) for table in VERDICTS}
 
     @property
-    def judged(self) -> set[Chapter]:
+    def judged(self) -> set[Key]:
         """The chapters that the last run judged."""
-        return {(cluster, part.chapter) for part in self.history.parts for cluster in part.noted}
+        return set(self.history.judged)
 
 
 def revisions(begins: Sequence[int], **of: str) -> Revisions:
@@ -210,19 +225,33 @@ def _taken_for_one_of_rows(query: Query, looks_at: str) -> Query:
     return replace(query, definitions=tuple(found))
 
 
-def test_a_window_that_moves_on_has_judged_what_it_crosses(silver: Tables, tmp_path: Path) -> None:
-    """Chapters of which it shows what it showed stand."""
-    runs, cut = Runs(tmp_path), in_chapters(silver, BEGINS)
-    runs(cut, revisions(BEGINS))
-    for since, crossed in ((15, 12), (20, 12)):
-        found = runs(cut, revisions(BEGINS), since)
-        assert {("north", crossed)} <= runs.judged
-        assert found == Runs(tmp_path)(cut, revisions(BEGINS), since)
-        assert runs(cut, revisions(BEGINS), since) == found
-        assert not runs.judged
+def test_a_chapter_that_is_no_longer_kept_is_forgotten(silver: Tables, tmp_path: Path) -> None:
+    """The others stand. They say nothing that they would not say if it were there, and if the run judges all
+    of them anew, it says the same of all that looks at rows alone.
+    """
+    runs, before, kept = Runs(tmp_path), in_chapters(silver, BEGINS), BEGINS[1:]
+    whole = runs(before, revisions(BEGINS))
+    after = {name: rows.filter(pc.greater_equal(rows["chapter"], kept[0])) for name, rows in before.items()}
+    found = runs(after, revisions(kept))
+    assert runs.judged == set()
+    for table in (PIECES, DECISIONS, EPISODES):
+        assert pc.min(runs.lake.written[table.name]["chapter"]).as_py() == kept[0]
+    ids = {row["verdict_id"] for row in whole[EPISODES.name]}
+    unmet = [row for row in found[EPISODES.name] if row["verdict"] != "holds"]
+    assert len(unmet) > 20
+    # a stretch may have begun in the chapter that is gone
+    cut = [row for row in unmet if row["verdict_id"] not in ids]
+    assert len(cut) < len(unmet) / 4
+    fresh = Runs(tmp_path)(after, revisions(kept))
+    of_rows = {each.id for query in compiled() for each in query.definitions if each.looks_at == ROW}
+    for name, rows in found.items():
+        of = "decision" if name == DECISIONS.name else "invariant"
+        assert [row for row in rows if row[of] in of_rows] == [
+            row for row in fresh[name] if row[of] in of_rows
+        ]
 
 
-@pytest.mark.parametrize("commits", range(6))
+@pytest.mark.parametrize("commits", range(7))
 def test_a_run_that_was_killed_is_repeated(
     silver: Tables, later: Tables, tmp_path: Path, commits: int
 ) -> None:
@@ -268,42 +297,30 @@ def test_a_run_writes_what_changed(silver: Tables, later: Tables, tmp_path: Path
 
 def _chapters(condition: Condition) -> frozenset[int | None]:
     chosen = condition["chapter"]
+    if isinstance(chosen, Within):
+        least, below = chosen.least or 0, 1_000 if chosen.below is None else chosen.below
+        return frozenset(each for each in BEGINS if cast(int, least) <= each < cast(int, below))
     return chosen if isinstance(chosen, frozenset) else frozenset({chosen})
 
 
 def test_other_settings_make_episodes_anew(silver: Tables, tmp_path: Path) -> None:
-    """Those of chapters that stand, too."""
+    """Of all chapters: none stands."""
     runs, cut = Runs(tmp_path), in_chapters(silver, BEGINS)
     runs(cut, revisions(BEGINS))
     runs.settings = some_settings(no_partition_owned_twice="info")
     found = runs(cut, revisions(BEGINS))
-    assert not runs.judged
     said = {row["severity"] for row in found[EPISODES.name] if row["invariant"] == "no_partition_owned_twice"}
     assert said == {"info"}
 
 
-def test_what_is_noted_twice_or_otherwise_does_not_stand() -> None:
+def test_what_was_judged_otherwise_does_not_stand() -> None:
     present = {("c", 0): "a", ("c", 1): "b", ("d", 0): "c"}
-
-    def noted(cluster: str, chapter: int, revision: str, since: int | None = None) -> Row:
-        times = {
-            "first_end": moment(3),
-            "last_end": moment(9),
-            "since": None if since is None else moment(since),
-        }
-        return {"cluster": cluster, "chapter": chapter, "revision": revision, **times}
-
-    def standing(*rows: Row, since: int | None = None) -> frozenset[Chapter]:
-        return compared(present, rows, {"c": None if since is None else moment(since)}).standing
-
-    assert standing() == frozenset()
-    assert standing(noted("c", 0, "a"), noted("c", 1, "a"), noted("d", 0, "c")) == {("c", 0), ("d", 0)}
-    assert standing(noted("c", 0, "a"), noted("c", 0, "a")) == frozenset()
-    assert standing(noted("c", 0, "a"), since=3) == {("c", 0)}
-    assert standing(noted("c", 0, "a"), since=4) == frozenset()
-    assert standing(noted("c", 0, "a", since=4), since=4) == {("c", 0)}
-    assert standing(noted("c", 0, "a", since=10), since=11) == {("c", 0)}
-    found = compared(present, [noted("c", 0, "a"), noted("e", 0, "a")], {})
-    assert (found.gone, found.stale) == ({("e", 0)}, {("e", 0)})
-    assert [(part.chapter, set(part.noted)) for part in found.parts] == [(0, {"d"}), (1, {"c"})]
+    assert compared(present, {}).standing == frozenset()
+    assert compared(present, {("c", 0): "a", ("c", 1): "a", ("d", 0): "c"}).standing == {("c", 0), ("d", 0)}
+    assert compared(present, {("c", 0): "b", ("c", 1): "b"}).standing == frozenset()
+    found = compared(present, {("c", 0): "a", ("e", 0): "a"}, [("d", 0)])
+    assert (found.standing, found.stale) == ({("c", 0)}, {("e", 0), ("d", 0)})
+    assert found.judged == [("d", 0), ("c", 1)]
+    later = compared({("c", 1): "b", ("c", 2): "c"}, {("c", 0): "a", ("c", 1): "b", ("c", 2): "c"})
+    assert (later.judged, later.stale) == ([], {("c", 0)})
     assert Chapters().known is False

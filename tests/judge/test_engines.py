@@ -20,9 +20,10 @@ from fencepost.engines.scratch import Scratches
 from fencepost.engines.tasks import TaskEngine
 from fencepost.iceberg.catalog import open_catalog
 from fencepost.judge import JudgeSummary, cuts, judge
+from fencepost.ledger import KEPT, Entry, Ledger
 from fencepost.protocols import tables
 from fencepost.settings import Settings
-from fencepost.tables import CHAPTERS, DECISIONS, EPISODES, JUDGED, UNKNOWN_REASONS, VERDICT_COVERAGE
+from fencepost.tables import DECISIONS, EPISODES, UNKNOWN_REASONS, VERDICT_COVERAGE
 
 VERDICTS = (EPISODES, VERDICT_COVERAGE, UNKNOWN_REASONS, DECISIONS)
 Verdicts = Callable[..., dict[str, list[Row]]]
@@ -92,8 +93,17 @@ def test_tasks_write_the_same_rows(
     begins = (0, 20)
     for name, rows in in_chapters(silver, begins).items():
         lake.append(catalog, known[name], rows)
-    noted = [(each, begin, None, None, "first", "", "") for each in CLUSTERS for begin in begins]
-    lake.append(catalog, CHAPTERS, CHAPTERS.rows(noted))
+
+    def rebuilt(revision: str) -> None:
+        revisions = {(each, begin): revision if begin else "first" for each in CLUSTERS for begin in begins}
+        entries = [
+            Entry(cluster=name, chapter=at, state=KEPT, revision=of) for (name, at), of in revisions.items()
+        ]
+        ledger = Ledger(catalog, chosen)
+        ledger.begin("rebuild")
+        ledger.done("rebuild", entries, {})
+
+    rebuilt("first")
 
     def judged(engine: Engine) -> tuple[JudgeSummary, dict[str, list[Row]]]:
         summary = judge(chosen, catalog, lambda *_: engine)
@@ -104,10 +114,7 @@ def test_tasks_write_the_same_rows(
     assert here == judged(TaskEngine(catalog))
     scratches = Scratches(catalog)
     for name in ("processes", "spark"):
-        # noted twice, a chapter does not stand
-        lake.append(
-            catalog, JUDGED, JUDGED.rows([(each, 20, "first", None, None, None) for each in CLUSTERS])
-        )
+        rebuilt(name)
         summary, found = judged(TaskEngine(catalog, 3, backend_for(name), scratches))
         assert summary == here[0]
         for table in VERDICTS:

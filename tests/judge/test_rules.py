@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import random
-from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from fencepost.judge.chapters import whole_places
 from fencepost.judge.duckdb_engine import DuckEngine
 from fencepost.judge.engine import Engine
 from fencepost.judge.episodes import TIMES
@@ -110,7 +108,6 @@ def apply(
     judged: pa.Table,
     severity: str = "critical",
     definition: str = "epoch_order",
-    window: int | None = None,
     *,
     unread: int | None = None,
 ) -> Found:
@@ -122,13 +119,11 @@ def apply(
     engine.give("counted", VERDICT_COVERAGE.arrow_schema.empty_table())
     engine.give("counted_reasons", UNKNOWN_REASONS.arrow_schema.empty_table())
     engine.give("clusters", pa.table({"cluster": ["c"]}))
-    engine.give("windows", since("c", window))
+    engine.give("windows", WINDOWS.arrow_schema.empty_table())
     of_module = {"module": ["M"], "cluster": ["c"], "entries": pa.array([unread], pa.int64())}
     engine.give("unread", pa.table(of_module).slice(0, 0 if unread is None else 1))
-    engine.give("places", whole_places({"c": _moment(window)}))
     engine.give("given", judged)
-    engine.view("found", "SELECT * FROM given")
-    engine.keep("judged", rule("in_window"))
+    engine.keep("judged", "SELECT * FROM given")
     no_chapter = "SELECT *, CAST(NULL AS BIGINT) AS chapter FROM"
     engine.keep("scopes", f"{no_chapter} ({rule('scopes')}) AS scopes")
     engine.keep("failing", f"{no_chapter} ({rule('failing')}) AS failing")
@@ -136,15 +131,6 @@ def apply(
     for name in ("unmet", "stretches", "met", "counts", "reasons"):
         engine.keep(name, rule(name))
     return {name: engine.rows(rule(name)) for name in ("episodes", "coverage", "reasons")}
-
-
-def since(cluster: str, at: int | None) -> pa.Table:
-    """The window of a cluster: it begins at a position, of which START and so many seconds is the time."""
-    return WINDOWS.rows([(cluster, _moment(at), None)])
-
-
-def _moment(at: int | None) -> datetime | None:
-    return None if at is None else datetime.fromtimestamp(START + at, UTC)
 
 
 def by_id(found: Found) -> dict[str, dict[str, Any]]:
@@ -217,19 +203,6 @@ def test_the_times_of_an_episode_are_those_of_its_positions(found: Found) -> Non
             for end in ("from", "to"):
                 time, position = row[f"{end}_time"], row[f"{end}_position"]
                 assert (time and time.timestamp()) == (None if position is None else START + position)
-
-
-def test_what_was_over_before_the_window_is_left_out(engine: DuckEngine) -> None:
-    """What is still so, or has no time, may be about it; a cluster without a window is judged whole."""
-    rows: list[Row] = [("over", 0, 9, False), ("ends", 0, 10, False), ("open", 0, None, False)]
-    judged = results({"s": [*rows, ("timeless", None, None, None), ("over", 2, 5, True)]})
-    found = apply(engine, judged, window=10)
-    assert {row["witness"] for row in found["episodes"]} == {"ends", "open", "timeless"}
-    (coverage,) = found["coverage"]
-    assert (coverage["violated"], coverage["unknown"], coverage["holds"]) == (2, 1, 0)
-    assert coverage["since"].timestamp() == START + 10
-    (coverage,) = apply(engine, judged)["coverage"]
-    assert (coverage["violated"], coverage["holds"], coverage["since"]) == (3, 1, None)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -16,11 +16,12 @@ from pyiceberg.catalog import Catalog
 from fencepost import lake
 from fencepost.capture.run import capture
 from fencepost.engines.tasks import TaskEngine
+from fencepost.ledger import Ledger
 from fencepost.opening import ensure
 from fencepost.protocols import protocols
 from fencepost.replay import run
 from fencepost.settings import Lake, Settings, load
-from fencepost.tables import CHAPTERS, Table
+from fencepost.tables import Table
 
 Row = tuple[tuple[str, Any], ...]
 """Columns with their values, as text."""
@@ -51,9 +52,14 @@ class Audit(NamedTuple):
         return [table for each in protocols() if each.name in self.protocols for table in each.tables]
 
     @property
+    def ledger(self) -> Ledger:
+        """What its steps have noted."""
+        return Ledger(self.catalog, self.settings)
+
+    @property
     def chapters(self) -> int:
         """How many there are."""
-        return int(lake.scan(self.catalog, CHAPTERS).num_rows)
+        return len(self.ledger.entries("rebuild"))
 
     def rebuilt(self, chapter_ms: int | None, protocol: str | None = None) -> dict[str, Counter[Row]]:
         """The rows of each table, cut into chapters of this length, each as often as it is there."""

@@ -10,7 +10,7 @@ from chaptered import Audit
 from fencepost.engines import entities, parts, piece_files, tasks
 from fencepost.protocols import protocols
 from fencepost.protocols.leader_epoch import committed_offset_rows
-from fencepost.replay import chapter_notes
+from fencepost.replay import view
 
 
 @pytest.mark.parametrize("chapter_ms", [None, 12_000])
@@ -26,6 +26,6 @@ def test_rows_in_pieces_make_the_same_silver(
     monkeypatch.setattr(piece_files, "PIECE_BYTES", 10_000)
     monkeypatch.setattr(entities, "HELD_BYTES", 10_000)
     # as where evidence is large
-    monkeypatch.setattr("fencepost.replay.evidence.with_table_cache", lambda engine, size: engine)
-    chapter_notes.delete_all_notes(audit.catalog)
+    monkeypatch.setattr(view, "CACHED_BYTES", -1)
+    audit.ledger.begin("rebuild")
     assert audit.rebuilt(chapter_ms) == expected

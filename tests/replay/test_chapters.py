@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from fencepost import lake
 from fencepost.iceberg import commits
+from fencepost.ledger import Entry, Ledger
 from fencepost.opening import ensure
 from fencepost.replay import chapters
 from fencepost.replay.chapters import begins, shortest
 from fencepost.replay.line_counts import line_counts
-from fencepost.replay.new_evidence import first_affected_chapters, newest_snapshots, note_read
 from fencepost.settings import Settings
 from fencepost.tables import FILES, REQUESTS
 
@@ -50,7 +50,8 @@ def test_a_rebuild_after_many_captures_knows_what_is_new(
     empty_lake: Callable[[], Settings], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(commits, "SNAPSHOTS_KEPT", 3)
-    catalog = ensure(empty_lake().lake)
+    settings = empty_lake()
+    catalog = ensure(settings.lake)
 
     def capture(day: float) -> None:
         lines = [_line("hourly", f"{day}", day)]
@@ -60,12 +61,18 @@ def test_a_rebuild_after_many_captures_knows_what_is_new(
 
     for day in (0.5, 2.5, 9.5):
         capture(TODAY + day)
-    seen = newest_snapshots(catalog)
-    note_read(catalog, seen)
-    for hour in range(12):
-        capture(TODAY + 9.6 + hour / 100)
     history = [chapters.FIRST, *((TODAY + day) * DAY_MS for day in (2, 9))]
-    assert first_affected_chapters(catalog, seen, {"hourly": history}) == {"hourly": history[-1]}
+    planned = {("hourly", begin): until for begin, until in pairwise([*history, None]) if begin is not None}
+    ledger = Ledger(catalog, settings)
+    ledger.begin("rebuild")
+    ledger.done(
+        "rebuild", [Entry(cluster="hourly", chapter=at, until=planned["hourly", at]) for at in history], {}
+    )
+    assert ledger.changed_evidence(planned) == {}
+    for hour in range(12):
+        ledger.keep_unread()
+        capture(TODAY + 9.6 + hour / 100)
+    assert ledger.changed_evidence(planned) == {"hourly": history[-1]}
 
 
 Planned = Callable[[str, Sequence[Sequence[float]]], list[int]]

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 
 from fencepost.engines import Engine
-from fencepost.replay.clock_steps import ClockSteps, Range, SteppedClockEngine, StepsOfCluster, clock_steps
+from fencepost.replay.clock_steps import ClockSteps, Range, StepsOfCluster, clock_steps
+from fencepost.replay.view import EvidenceView
 from fencepost.tables import REQUESTS, Table
 
 TOLERANCE_MS = 25
@@ -90,7 +91,7 @@ def test_pieces_with_lines_between_each_others_show_no_step() -> None:
 @pytest.mark.parametrize("size", [1, 100])
 def test_a_request_that_touches_the_range_lasts_for_all_of_it(size: int) -> None:
     lines = _lines([40_000, 60_000, 52_000, 63_000]) + _lines([60_000], broker=2)
-    engine = SteppedClockEngine(cast(Engine, _Engine(lines, size)), TOLERANCE_MS)
+    engine = EvidenceView(cast(Engine, _Engine(lines, size))).with_clock_steps(TOLERANCE_MS)
     rows = engine.collect(engine.scan(REQUESTS, ("broker_id", "logged_at_ms", "total_time_ms")))
     spans = [
         (each["broker_id"], each["logged_at_ms"] - each["total_time_ms"], each["logged_at_ms"])

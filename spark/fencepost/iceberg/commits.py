@@ -122,11 +122,11 @@ def compact_files(table: IcebergTable) -> None:
         _exchange(change, files, [task.file for task in mergeable], [arrow_scan.to_table(mergeable)])
 
 
-def note_read(table: IcebergTable, snapshot: int) -> None:
-    """Note that all rows up to a snapshot were read: the snapshots since then do not expire, however often
+def keep_since(table: IcebergTable, snapshot: int) -> None:
+    """Keep the snapshots since this one, up to which all rows were read: they do not expire, however often
     others commit, so ``added`` can tell the new rows.
 
-    An older note, which keeps more snapshots, stays as long as few came after it, and also if another process
+    An older tag, which keeps more snapshots, stays as long as few came after it, and also if another process
     commits meanwhile.
     """
     tag = table.metadata.refs.get(READ)

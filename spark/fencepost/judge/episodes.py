@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from fencepost.conditions import Where
-from fencepost.judge.chapters import Chapter, Chapters, where
+from fencepost.judge.chapters import Chapters, where
 from fencepost.judge.rules import keep_intervals, rule
+from fencepost.ledger import Key
+from fencepost.replay.chapters import FIRST
 from fencepost.tables import EPISODES, PIECES, UNKNOWN_REASONS, VERDICT_COVERAGE
 
 if TYPE_CHECKING:
@@ -128,7 +130,7 @@ def _where(rows: Iterable[Mapping[str, Any]]) -> Where:
     return where((row["cluster"], row["chapter"]) for row in rows)
 
 
-def _times(side: str, chapters: Iterable[Chapter]) -> pa.Table:
+def _times(side: str, chapters: Iterable[Key]) -> pa.Table:
     begins: dict[str, list[int]] = defaultdict(list)
     for cluster, begin in sorted(chapters):
         begins[cluster].append(begin)
@@ -136,7 +138,8 @@ def _times(side: str, chapters: Iterable[Chapter]) -> pa.Table:
         {
             "place": f"{side}{cluster}",
             "chapter": begin,
-            "begins": _moment(begin),
+            # what is earlier than the first chapter that is kept belongs to it
+            "begins": _moment(FIRST if begin == cluster_begins[0] else begin),
             "until": None if until is None else _moment(until),
         }
         for cluster, cluster_begins in begins.items()

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from fencepost.conditions import Where
 from fencepost.definitions import RESULT, Query, definitions
-from fencepost.judge.chapters import Chapters, where, whole_places
+from fencepost.judge.chapters import NO_PLACES, Chapters, where
 from fencepost.judge.earlier_rows import with_earlier_rows
 from fencepost.judge.rules import keep_intervals, rule
 from fencepost.settings import Settings
@@ -47,7 +47,6 @@ def give(engine: Engine, given: Given) -> None:
     engine.give("no_pieces", PIECES.arrow_schema.empty_table())
     engine.give("no_decisions", DECISIONS.arrow_schema.empty_table())
     engine.add("pieces", "SELECT * FROM no_pieces")
-    engine.add("ended", "SELECT cluster AS place, from_time AS first_end, to_time AS last_end FROM no_pieces")
 
 
 def evaluate_here(
@@ -55,14 +54,12 @@ def evaluate_here(
 ) -> None:
     """Evaluate queries on this engine: replace the decisions, and add what others find to the pieces."""
     history = given.history
-    since = {row["cluster"]: row["since"] for row in given.windows.to_pylist()}
-    windowed = any(since.values())
 
     def groups(*, decide: bool) -> Iterator[Sequence[Query]]:
         """Groups of queries that decide, or of those that do not; the places are theirs."""
-        engine.give("places", whole_places(since))
+        engine.give("places", NO_PLACES)
         yield from engine.together([each for each in over_all_history if each.decides == decide])
-        if history.parts:
+        if history.judged:
             engine.look_at(where(history.judged))
             engine.give("places", history.places)
             chosen = [each for each in by_chapter if each.decides == decide]
@@ -71,17 +68,13 @@ def evaluate_here(
 
     _replace_decisions(engine, groups(decide=True), history)
     for group in groups(decide=False):
-        _judge(engine, group, windowed=windowed)
-
-
-def replaced_rows(history: Chapters, others: Where = ()) -> Where | None:
-    """The condition for the rows of the chapters that were judged, and for ``others``; None for all rows."""
-    return [*where({*history.judged, *history.stale}), *others] if history.standing else None
+        _judge(engine, group)
 
 
 def replaced_decisions(history: Chapters) -> Where | None:
-    """The condition for the decisions that are replaced."""
-    return replaced_rows(history, [{CHAPTER: None}])
+    """The condition for the decisions that are replaced; None for all."""
+    others = history.where_others
+    return None if others is None else [*others, {CHAPTER: None}]
 
 
 def _replace_decisions(engine: Engine, groups: Iterable[Sequence[Query]], history: Chapters) -> None:
@@ -104,16 +97,14 @@ def _replace_decisions(engine: Engine, groups: Iterable[Sequence[Query]], histor
         engine.replace(DECISIONS, decisions(), chosen)
 
 
-def _judge(engine: Engine, group: Sequence[Query], *, windowed: bool) -> None:
+def _judge(engine: Engine, group: Sequence[Query]) -> None:
     """Run these queries over the places, and add what they find to the pieces.
 
     The places are either all chapters, for definitions that look at one chapter, or whole clusters.
     """
     engine.keep("found", _union(group))
-    judged = rule("in_window") if windowed else "SELECT * FROM found"
-    keep_intervals(engine, judged=judged, scopes=rule("scopes"), unmet=rule("failing"))
+    keep_intervals(engine, judged="SELECT * FROM found", scopes=rule("scopes"), unmet=rule("failing"))
     engine.add("pieces", rule("pieces"))
-    engine.add("ended", rule("ended"))
     engine.drop("found")
 
 

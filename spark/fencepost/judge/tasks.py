@@ -24,20 +24,12 @@ from fencepost.protocols import tables
 from fencepost.quoting import quoted
 from fencepost.replay.garbage_collection import give_all_back
 from fencepost.tables import DECISIONS, PIECES, Table
-from fencepost.tables.table import ARROW
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
 
     from fencepost.judge.engine import Engine
 
-_KEPT = {
-    "pieces": PIECES.arrow_schema,
-    "ended": pa.schema(
-        {"place": pa.string(), "first_end": ARROW["timestamp"], "last_end": ARROW["timestamp"]}
-    ),
-}
-"""What tasks add to the rows that the driver makes episodes of, by the name under which both store it."""
 _TASKS_PER_CORE = 3
 
 
@@ -77,14 +69,12 @@ class TaskEvaluation:
             for some in _parts([*over_all_history, *by_chapter], self.sizes, most)
             for cut in cuts(engine, some, self.sizes, silver)
         ]
-        found = self.tasks.in_tasks("judge", items, partial(_evaluate, frozen, given), [DECISIONS], _KEPT)
+        kept = {"pieces": PIECES.arrow_schema}
+        found = self.tasks.in_tasks("judge", items, partial(_evaluate, frozen, given), [DECISIONS], kept)
         self.tasks.replace(DECISIONS, found[DECISIONS.name], replaced_decisions(given.history))
-        for name in _KEPT:
-            for piece in pieces_of(found[name]):
-                engine.give("evaluated", piece)
-                engine.add(name, "SELECT * FROM evaluated")
-        # the chapters that are judged are noted by it
-        engine.give("places", given.history.places)
+        for piece in pieces_of(found["pieces"]):
+            engine.give("evaluated", piece)
+            engine.add("pieces", "SELECT * FROM evaluated")
 
 
 def _evaluate(frozen: Catalog, given: Given, item: _Item, add: Add) -> None:
@@ -102,9 +92,8 @@ def _evaluate(frozen: Catalog, given: Given, item: _Item, add: Add) -> None:
         with engine.connection:
             give(engine, given)
             evaluate_here(engine, item.over_all_history, item.by_chapter, given)
-            for name, schema in _KEPT.items():
-                for batch in engine.batches(f"SELECT {', '.join(map(quoted, schema.names))} FROM {name}"):
-                    add(name, pa.Table.from_batches([batch]).cast(schema))
+            for batch in engine.batches(f"SELECT {', '.join(map(quoted, PIECES.columns))} FROM pieces"):
+                add("pieces", pa.Table.from_batches([batch]).cast(PIECES.arrow_schema))
 
 
 def _parts(compiled: Sequence[Query], sizes: Mapping[str, int], most: int) -> list[list[Query]]:

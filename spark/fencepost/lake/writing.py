@@ -21,7 +21,7 @@ __all__ = [
     "append_files",
     "compact_files",
     "delete",
-    "note_read",
+    "keep_since",
     "replace",
     "replace_by_batches",
     "replace_by_files",
@@ -92,11 +92,11 @@ def compact_files(catalog: Catalog, table: Table) -> None:
     commits.compact_files(catalog.load_table(table.name))
 
 
-def note_read(catalog: Catalog, table: Table, snapshot: int) -> None:
-    """Note that a table was read as of a snapshot, so that this snapshot and those after it do not expire:
-    ``added`` and ``scan_at`` need them until a later one is noted.
+def keep_since(catalog: Catalog, table: Table, snapshot: int) -> None:
+    """Let a snapshot, as of which the table was read, and those after it not expire: ``added`` and
+    ``scan_at`` need them until a later one was read.
     """
-    commits.note_read(catalog.load_table(table.name), snapshot)
+    commits.keep_since(catalog.load_table(table.name), snapshot)
 
 
 def aligned(rows: pa.Table, table: Table) -> pa.Table:

@@ -14,13 +14,13 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from fencepost.jars import prepared, spark_jars
+from fencepost.ledger import code
+from fencepost.marts.models import Model, models
 from fencepost.marts.project import compile_all, parse
 from fencepost.places import work_folder
 from fencepost.reading import QueryError
 from fencepost.reading.translation import Translation
 from fencepost.settings import Settings
-from fencepost.stale import Model, models
-from fencepost.unchanged import code
 
 COMPILED = "marts.json"
 """The name of the file."""

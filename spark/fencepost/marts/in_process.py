@@ -17,17 +17,19 @@ import pyarrow as pa
 from pyiceberg.catalog import Catalog
 
 from fencepost import lake, views
-from fencepost.changed import Since
 from fencepost.conditions import since_chapters
 from fencepost.conditions.sql import in_duckdb, in_spark
+from fencepost.ledger import Since
 from fencepost.marts.compiled import Node, Project, rows_built
+from fencepost.marts.models import Model
+from fencepost.marts.plan import Inputs, Plan
 from fencepost.marts.result import MartsResult, failure, faults
+from fencepost.marts.tables import fit
 from fencepost.protocols import functions
 from fencepost.reading import rows as as_rows
 from fencepost.reading.iceberg import IcebergReader
 from fencepost.reading.tables import View
 from fencepost.settings import Settings
-from fencepost.stale import Inputs, Model, Plan
 from fencepost.tables import CHAPTER
 
 
@@ -127,7 +129,7 @@ class _Builder:
         if {each.name: each.type for each in columns} != {each.name: each.type for each in contract}:
             self._fail(node, f"its contract has {_columns(contract)}, its query gives {_columns(columns)}")
             return
-        self._inputs.fit(model)
+        fit(self._catalog, model)
         since = self._since.get(model.name)
         where = since_chapters(since) if since else None
         lake.replace_by_pieces(self._catalog, model.table, rows, where)

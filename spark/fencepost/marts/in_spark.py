@@ -16,10 +16,10 @@ from pyspark.sql import SparkSession
 
 from fencepost.conditions import since_chapters
 from fencepost.conditions.sql import in_spark
+from fencepost.marts.plan import Plan
 from fencepost.marts.project import NOT_IN_A_BUILD, invoke, log_folder, parse
 from fencepost.marts.result import MartsError, MartsResult, failure, faults
 from fencepost.settings import Settings
-from fencepost.stale import Plan
 
 _FAILED = ("error", "fail", "runtime error")
 

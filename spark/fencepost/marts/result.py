@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
 class MartsError(Exception):
@@ -21,6 +22,17 @@ class MartsResult:
     seconds: float
     empty: int = 0
     kept: int = 0
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "models": len(self.models),
+            "without_rows": self.empty,
+            "unchanged": self.kept,
+            "tests": self.tests,
+            "warnings": list(self.warnings),
+        }
 
 
 def failure(failed: dict[str, str], nodes: int, log: str = "") -> MartsError:

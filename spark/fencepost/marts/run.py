@@ -8,26 +8,31 @@ from dataclasses import replace
 from pyiceberg.catalog import Catalog
 
 from fencepost.engines import MANY_ROWS, Sessions, choose
+from fencepost.ledger import Ledger
 from fencepost.marts import compiled
 from fencepost.marts.in_process import build_in_process
+from fencepost.marts.plan import Inputs
 from fencepost.marts.result import MartsResult
+from fencepost.marts.tables import create
 from fencepost.reading import LakeError
 from fencepost.settings import Settings
-from fencepost.stale import Inputs
-from fencepost.unchanged import made_by
 
 _log = logging.getLogger(__name__)
 
 
-def build(settings: Settings, catalog: Catalog, session: Sessions) -> MartsResult:
+def build(
+    settings: Settings, catalog: Catalog, session: Sessions, ledger: Ledger | None = None
+) -> MartsResult:
     """Build and test every mart whose rows may have changed; ``session`` is called if Spark is needed. Raises
     MartsError.
     """
+    ledger = ledger or Ledger(catalog, settings)
     project = compiled.project(settings)
-    inputs = Inputs(catalog, project.models, made_by("marts", settings))
+    inputs = Inputs(catalog, project.models, ledger)
     plan = inputs.plan()
+    ledger.begin("marts", ledger.marts.values())
     for mart in plan.empty:
-        inputs.create(mart)
+        create(catalog, mart)
     result = MartsResult((), 0, (), 0.0)
     if plan.build:
         # whatever their number: at all sizes measured DuckDB took a fifth of Spark's CPU
@@ -43,5 +48,6 @@ def build(settings: Settings, catalog: Catalog, session: Sessions) -> MartsResul
 
             _log.info("marts: by Spark, because %s", reason)
             result = build_by_spark(session(small=inputs.rows < MANY_ROWS), settings, plan)
-    inputs.note()
-    return replace(result, empty=len(plan.empty), kept=plan.kept)
+    result = replace(result, empty=len(plan.empty), kept=plan.kept)
+    ledger.done("marts", inputs.entries(), result.summary)
+    return result

@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyiceberg.catalog import Catalog
 
 from fencepost.engines import Engine
+from fencepost.protocols import captured
 from fencepost.replay.chapter_snapshots import ChapterSnapshots
 from fencepost.replay.chapters import FIRST, Chapter, reads_logs_since
-from fencepost.replay.clock_steps import SteppedClockEngine
 from fencepost.replay.compaction import compaction
+from fencepost.replay.cuts import EvidenceSizes, cuts
 from fencepost.replay.earlier_compaction import compaction_of_chapters
 from fencepost.replay.evidence import Evidence, MetadataEvidence, cuts_of, metadata_logs, releases
-from fencepost.replay.log_names import Names, RenamingEngine
-from fencepost.replay.table_cache import with_table_cache
-from fencepost.replay.time_bounds import BoundedEngine, Bounds, bounds
-from fencepost.replay.window import EvidenceSizes, cuts
-from fencepost.replay.window_engine import WindowEngine
+from fencepost.replay.log_begins import Begins
+from fencepost.replay.log_names import Names
+from fencepost.replay.time_bounds import Bounds, bounds
+from fencepost.replay.view import EvidenceView
 from fencepost.settings import Settings
 from fencepost.tables import COMPACTED_LOGS
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where the evidence of all chapters is read. ``beside``: bronze's evidence about metadata logs beyond
+    """Where the evidence of all chapters is read. ``view``: all of it, in memory as far as chapters need it;
+    ``beside``: bronze's evidence about metadata logs beyond
     the logs themselves; ``names``: the current names of text logs.
     """
 
-    engine: Engine
+    view: EvidenceView
     catalog: Catalog
     settings: Settings
     sizes: EvidenceSizes
@@ -45,33 +49,35 @@ def evidence_of(
     ``previous``: cluster -> the begin of the chapter before. For these clusters the compacted logs of this
     chapter are computed from those of the chapter before; for others an earlier run has stored them.
     """
-    engine, settings = source.engine, source.settings
+    engine, settings = source.view, source.settings
     since = chapter.reads_since_ms
-    limits = bounds(engine, since, chapter.reads_until_ms)
-    read: Engine = BoundedEngine(engine, limits)
+    view = replace(engine, bounds=bounds(engine, since, chapter.reads_until_ms))
     compacted = COMPACTED_LOGS.arrow_schema.empty_table()
     if chapter.begin != FIRST:
-        cut = cuts(read, dict.fromkeys(since, reads_logs_since(chapter.begin)))
+        cut = cuts(view, dict.fromkeys(since, reads_logs_since(chapter.begin)))
         if previous:
             compacted_rows = snapshots.compacted(previous)
             before = compaction_of_chapters(engine.collect(compacted_rows[COMPACTED_LOGS.name]), previous)
-            followed = BoundedEngine(engine, _followed(engine, chapter, previous))
+            followed = replace(engine, bounds=_followed(engine, chapter, previous))
             snapshots.keep_compacted(
-                chapter.begin,
-                compaction(followed, source.catalog, cut, (before, compacted_rows), chapter.begin),
+                chapter.begin, compaction(followed, cut, (before, compacted_rows), chapter.begin)
             )
         compacted_rows = snapshots.compacted(dict.fromkeys(since, chapter.begin))
         compacted = engine.collect(compacted_rows[COMPACTED_LOGS.name])
-        read = WindowEngine(read, since, cut, compacted_rows)
+        view = replace(view, begins=Begins(since, cut, compacted_rows))
     ended = [cluster for cluster, until in chapter.until_ms.items() if until is not None]
-    stepped = SteppedClockEngine(RenamingEngine(read, source.names), settings.clock_tolerance_ms)
+    logs = metadata_logs(view, source.beside, since, ended)
+    view = replace(view, names=source.names).with_clock_steps(settings.clock_tolerance_ms)
+    view = view.with_cache(source.sizes.between(since, chapter.reads_until_ms))
+    for table in captured() if log.isEnabledFor(logging.DEBUG) else ():
+        log.debug("%s", view.explain(table))
     return Evidence(
-        with_table_cache(stepped, source.sizes.between(since, chapter.reads_until_ms)),
+        view,
         source.catalog,
-        metadata_logs(read, source.beside, since, ended),
+        logs,
         {cluster: each for cluster, each in releases(settings).items() if cluster in since},
         settings.clock_tolerance_ms,
-        stepped.steps,
+        view.steps,
         snapshots.handed_down(chapter.begin),
         chapter.next_reads_logs_since_ms,
         cuts_of(compacted),

@@ -24,9 +24,9 @@ import pyarrow.compute as pc
 
 from fencepost.conditions import Where
 from fencepost.engines import Engine, Rows
-from fencepost.engines.delegating import DelegatingEngine
 from fencepost.replay.entities import distinct, tuples
 from fencepost.replay.logs import Longs, longs
+from fencepost.replay.scan import Scan
 from fencepost.tables import REQUESTS, Table
 
 _HEARTBEAT_MS = 2_000
@@ -83,21 +83,18 @@ class StepsOfCluster(dict[int, Sequence[Range]]):
         return Range(ms, ms)
 
 
-class SteppedClockEngine(DelegatingEngine):
-    """An engine that returns each request of a time that passed twice as one that lasted for that time."""
+def stepped(engine: Engine, steps: ClockSteps, read: Scan) -> Scan:
+    """Reads a request of a time that passed twice as one that lasted for that time; ``read`` reads it as it
+    was logged.
+    """
 
-    def __init__(self, engine: Engine, tolerance_ms: int) -> None:
-        """``tolerance_ms``: how late a line of a request log may be written."""
-        super().__init__(engine)
-        self.steps = clock_steps(engine, tolerance_ms)
+    def scan(table: Table, columns: tuple[str, ...], where: Where | None) -> Rows:
+        if not steps or table is not REQUESTS or not {"logged_at_ms", "total_time_ms"} & {*columns}:
+            return read(table, columns, where)
+        rows = read(table, tuple(dict.fromkeys((*columns, *_TIMES))), where)
+        return engine.map(rows, partial(_lasting, steps, columns), table.schema_of(columns))
 
-    def scan(self, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> Rows:
-        """Rows of a table."""
-        chosen = tuple(columns) or tuple(table.columns)
-        if not self.steps or table is not REQUESTS or not {"logged_at_ms", "total_time_ms"} & {*chosen}:
-            return super().scan(table, columns, where)
-        rows = super().scan(table, tuple(dict.fromkeys((*chosen, *_TIMES))), where)
-        return self.map(rows, partial(_lasting, self.steps, chosen), table.schema_of(chosen))
+    return scan
 
 
 def clock_steps(engine: Engine, tolerance_ms: int) -> ClockSteps:

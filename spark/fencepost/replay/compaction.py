@@ -1,6 +1,6 @@
-"""Compacts coordinators' logs and metadata logs before a window or chapter, which begins with the result.
+"""Compacts coordinators' logs and metadata logs before a chapter, which begins with the result.
 
-Each run compacts the earlier result together with the records that followed it. That gives the same as
+Each chapter compacts the earlier result together with the records that followed it. That gives the same as
 compacting the whole log at once.
 """
 
@@ -17,14 +17,14 @@ from pyiceberg.catalog import Catalog
 from fencepost import lake
 from fencepost.conditions import Where
 from fencepost.engines import Engine, Rows
-from fencepost.replay.earlier_compaction import OF_WINDOW, WINDOW, EarlierCompaction, Snapshots
+from fencepost.replay.cuts import COMPACTED, LOG, Cuts, LogName, log_texts
+from fencepost.replay.earlier_compaction import EarlierCompaction
 from fencepost.replay.entities import last_of_each, tuples, with_entity
 from fencepost.replay.group_coordinator.compaction import compacted as compacted_groups
 from fencepost.replay.keys import METADATA_TOPIC, OFFSETS_TOPIC
 from fencepost.replay.logs import Batches, Log, Longs, longs
 from fencepost.replay.metadata_compaction import compacted as compacted_metadata
 from fencepost.replay.unreadable import damaged_batches
-from fencepost.replay.window import COMPACTED, LOG, Cuts, LogName, log_texts
 from fencepost.tables import (
     BATCHES,
     CLEANED,
@@ -47,17 +47,15 @@ Steps = Iterable[tuple[Table, pa.Table]]
 
 def compaction(
     engine: Engine,
-    catalog: Catalog,
     cuts: Cuts,
     before: tuple[EarlierCompaction, CompactedRows] | None,
-    chapter: int = WINDOW,
+    chapter: int,
 ) -> CompactedRows:
     """Compact every coordinator's log up to its cut.
 
     ``before``: an earlier result, from which compaction continues; None: logs are read from their beginning.
     ``chapter``: the begin of the chapter that the cuts are for.
     """
-    snapshots = Snapshots(lake.snapshot(catalog, BATCHES), lake.snapshot(catalog, RECORDS))
     cleaned = engine.collect(engine.scan(CLEANED, where=_COMPACTED))
     evidence = {
         name: [
@@ -71,16 +69,16 @@ def compaction(
     }
     ends = before[1][COMPACTED_LOGS.name] if before else engine.scan(COMPACTED_LOGS, where=[])
     evidence["before"] = [with_entity(engine, COMPACTED_LOGS, ends, log_texts)]
-    run = partial(_of_log, cuts, cleaned, snapshots, chapter=chapter)
+    run = partial(_of_log, cuts, cleaned, chapter=chapter)
     return engine.replay(evidence, run, TABLES)
 
 
-def stored(engine: Engine, where: Where = OF_WINDOW) -> CompactedRows:
+def stored(engine: Engine, where: Where) -> CompactedRows:
     """The rows of a stored result of compaction."""
     return {table.name: engine.scan(table, where=where) for table in TABLES}
 
 
-def store(engine: Engine, catalog: Catalog, compacted_rows: CompactedRows, where: Where = OF_WINDOW) -> None:
+def store(engine: Engine, catalog: Catalog, compacted_rows: CompactedRows, where: Where) -> None:
     """Store a result of compaction in place of the rows that ``where`` chooses. If the run is killed
     meanwhile, the next run finds no result to continue from.
     """
@@ -112,7 +110,6 @@ def _parts(
 def _of_log(
     cuts: Cuts,
     cleaned: pa.Table,
-    snapshots: Snapshots,
     _: str,
     evidence: Mapping[str, pa.Table],
     *,
@@ -135,7 +132,7 @@ def _of_log(
     batches_left, records, whole = compacted(batches, records, name, to, checkpoints)
     yield COMPACTED_BATCHES, _of_chapter(COMPACTED_BATCHES, batches_left, chapter)
     yield COMPACTED_RECORDS, _of_chapter(COMPACTED_RECORDS, records, chapter)
-    of_log = (*name, to, whole, cuts.since_ms[name[0]], *snapshots, chapter)
+    of_log = (*name, to, whole, cuts.since_ms[name[0]], chapter)
     yield COMPACTED_LOGS, COMPACTED_LOGS.rows([of_log])
 
 

@@ -13,21 +13,17 @@ from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.engines import Engine, Rows, on_engine
-from fencepost.replay.clock_steps import ClockSteps, SteppedClockEngine
-from fencepost.replay.compaction import compaction, store, stored
-from fencepost.replay.earlier_compaction import EarlierCompaction
+from fencepost.replay.clock_steps import ClockSteps
+from fencepost.replay.cuts import LOG, LogName
 from fencepost.replay.entities import tuples
 from fencepost.replay.keys import METADATA_TOPIC
-from fencepost.replay.log_names import with_current_names
 from fencepost.replay.logs import BATCH_COLUMNS
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.replay.metadata_log import MetadataLog, metadata_log
 from fencepost.replay.metadata_records import snapshots
-from fencepost.replay.table_cache import with_table_cache
-from fencepost.replay.window import LOG, LogName, Windows, cuts
-from fencepost.replay.window_engine import WindowEngine
+from fencepost.replay.view import with_current_names
 from fencepost.settings import Settings
-from fencepost.tables import BATCHES, COMPACTED_LOGS, METADATA_SNAPSHOTS, QUARANTINE, RECORDS, REQUESTS, Table
+from fencepost.tables import BATCHES, METADATA_SNAPSHOTS, QUARANTINE, RECORDS, REQUESTS, Table
 
 _READ = (
     "cluster", "topic", "base_offset", "leader_epoch", "record_type", "decode_status", "is_control",
@@ -117,36 +113,14 @@ def metadata_logs(
     return logs
 
 
-def evidence(
-    engine: Engine,
-    catalog: Catalog,
-    settings: Settings,
-    window: Windows | None = None,
-    before: EarlierCompaction | None = None,
-) -> Evidence:
-    """The evidence of every cluster in bronze, also of those that the configuration no longer names.
-
-    ``window``: the part of it that is audited (None: all of it). ``before``: the compaction of an earlier
-    run, if it is still usable.
-    """
-    audited, compacted = engine, COMPACTED_LOGS.arrow_schema.empty_table()
-    if window and window.since_ms:
-        audited = _windowed(engine, catalog, window, before)
-        compacted = engine.collect(stored(engine)[COMPACTED_LOGS.name])
+def evidence(engine: Engine, catalog: Catalog, settings: Settings) -> Evidence:
+    """The evidence of every cluster in bronze, also of those that the configuration no longer names."""
     logs = metadata_logs(
-        audited, MetadataEvidence.of(catalog), [cluster.name for cluster in settings.clusters]
+        engine, MetadataEvidence.of(catalog), [cluster.name for cluster in settings.clusters]
     )
     size = sum(lake.size(catalog, table) for table in (BATCHES, RECORDS, REQUESTS))
-    stepped = SteppedClockEngine(with_current_names(audited), settings.clock_tolerance_ms)
-    return Evidence(
-        with_table_cache(stepped, size),
-        catalog,
-        logs,
-        releases(settings),
-        settings.clock_tolerance_ms,
-        stepped.steps,
-        cuts=cuts_of(compacted),
-    )
+    view = with_current_names(engine).with_clock_steps(settings.clock_tolerance_ms).with_cache(size)
+    return Evidence(view, catalog, logs, releases(settings), settings.clock_tolerance_ms, view.steps)
 
 
 def cuts_of(compacted: pa.Table) -> dict[LogName, int]:
@@ -161,13 +135,3 @@ def releases(settings: Settings) -> dict[str, dict[int, tuple[int, int]]]:
         cluster.name: {broker.id: broker.release for broker in cluster.brokers if broker.release is not None}
         for cluster in settings.clusters
     }
-
-
-def _windowed(
-    engine: Engine, catalog: Catalog, window: Windows, before: EarlierCompaction | None
-) -> WindowEngine:
-    """Compact logs up to the window; returns an engine that reads the window."""
-    cut = cuts(engine, window.logs_since_ms)
-    earlier = (before, stored(engine)) if before else None
-    store(engine, catalog, compaction(engine, catalog, cut, earlier))
-    return WindowEngine(engine, window.since_ms, cut, stored(engine))

@@ -9,7 +9,7 @@ So it sees each line in the file in which it is now. A fresh capture of the same
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from fencepost.conditions import Where
 from fencepost.engines import Engine, Rows
-from fencepost.engines.delegating import DelegatingEngine
 from fencepost.replay.entities import distinct, tuples
+from fencepost.replay.scan import Scan
 from fencepost.tables import FILES, Table
 
 GONE = "#"
@@ -33,26 +33,22 @@ Names = Mapping[tuple[str, int | None, str], str]
 """(cluster, broker id or None for a client, digest of the log's beginning) -> the log's name."""
 
 
-class RenamingEngine(DelegatingEngine):
-    """An engine that returns lines of logs with the current name of their file."""
+def is_renamed(table: Table, columns: Collection[str]) -> bool:
+    """Whether these columns of a table have names of logs."""
+    return table is not FILES and _BEGINS in table.columns and "file" in columns
 
-    def __init__(self, engine: Engine, names: Names) -> None:
-        super().__init__(engine)
-        self._names = names
 
-    def scan(self, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> Rows:
-        """Rows of a table."""
-        chosen = tuple(columns) or tuple(table.columns)
-        if not self._names or table is FILES or _BEGINS not in table.columns or "file" not in chosen:
-            return super().scan(table, columns, where)
+def renamed(engine: Engine, names: Names, read: Scan) -> Scan:
+    """Reads rows with the current names of their files; ``read`` reads them with their names of then."""
+
+    def scan(table: Table, columns: tuple[str, ...], where: Where | None) -> Rows:
+        if not names or not is_renamed(table, columns):
+            return read(table, columns, where)
         of_log = [name for name in ("cluster", "broker_id", _BEGINS) if name in table.columns]
-        rows = super().scan(table, tuple(dict.fromkeys((*chosen, *of_log))), where)
-        return self.map(rows, partial(_named, self._names, chosen), table.schema_of(chosen))
+        rows = read(table, tuple(dict.fromkeys((*columns, *of_log))), where)
+        return engine.map(rows, partial(_named, names, columns), table.schema_of(columns))
 
-
-def with_current_names(engine: Engine) -> Engine:
-    """The engine for a rebuild."""
-    return RenamingEngine(engine, current_names(engine))
+    return scan
 
 
 def current_names(engine: Engine) -> Names:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from fencepost.replay.coordinator_logs import UNDECIDED, CoordinatorLogs
+from fencepost.replay.cuts import SLACK_MS
 from fencepost.replay.keys import coordinator_partition
-from fencepost.replay.window import SLACK_MS
 
 UNTOLD = "?"
 """Stands for the topic id of a request of which time cannot tell which incarnation decided it."""

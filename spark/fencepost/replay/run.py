@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from itertools import zip_longest
 
 import pyarrow as pa
@@ -13,32 +12,32 @@ from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.engines import Engine, Rows
-from fencepost.protocols import protocols
+from fencepost.ledger import Ledger
+from fencepost.protocols import captured, protocols
 from fencepost.protocols.base import Protocol
-from fencepost.replay import chapter_notes
+from fencepost.replay.chapter_entries import ChapterEntries
 from fencepost.replay.chapter_evidence import Source, evidence_of
 from fencepost.replay.chapter_snapshots import (
     ChapterSnapshots,
-    First,
     delete_later_snapshots,
     delete_old_snapshots,
+    stored_snapshots,
 )
 from fencepost.replay.chapters import FIRST, Chapter, begins, chapters, shortest
-from fencepost.replay.earlier_compaction import usable_compaction
+from fencepost.replay.cuts import EvidenceSizes
 from fencepost.replay.evidence import Evidence, MetadataEvidence, evidence
 from fencepost.replay.garbage_collection import collection_paused, give_all_back
 from fencepost.replay.handed_down_rows import hand_down, take_over
+from fencepost.replay.held_rows import HeldRows
 from fencepost.replay.kept_rows import KeptRows
 from fencepost.replay.line_counts import line_counts
 from fencepost.replay.log_names import current_names
-from fencepost.replay.new_evidence import Seen, newest_snapshots, note_read
-from fencepost.replay.prefetch import PrefetchingEngine
+from fencepost.replay.retention import kept
 from fencepost.replay.silver_writer import SilverWriter
 from fencepost.replay.unread_evidence import READ, unread_evidence
-from fencepost.replay.window import EvidenceSizes, Windows, windows
+from fencepost.replay.view import EvidenceView
 from fencepost.settings import Settings
-from fencepost.tables import BATCHES, CHAPTER, FILES, QUARANTINE, RECORDS, UNREAD_EVIDENCE, WINDOWS, Table
-from fencepost.unchanged import made_by
+from fencepost.tables import FILES, QUARANTINE, UNREAD_EVIDENCE, WINDOWS, Table
 
 log = logging.getLogger(__name__)
 
@@ -49,51 +48,49 @@ RowsByTable = Mapping[str, Rows]
 """Table's name -> rows."""
 
 
-def rebuild(settings: Settings, catalog: Catalog, engine_for: EngineFor) -> dict[str, int]:
+def rebuild(
+    settings: Settings, catalog: Catalog, engine_for: EngineFor, ledger: Ledger | None = None
+) -> dict[str, int]:
     """Rebuild the histories of silver from bronze: for each cluster the chapters that may have changed since
-    the last run, or the whole window. Each table is replaced in one commit, or in several if there are many
-    chapters (SilverWriter).
+    the last run. Each table is replaced in one commit, or in several if there are many chapters
+    (SilverWriter). Chapters that are older than the window are not kept.
 
     Returns table's name -> how many rows it has. Running it again on the same bronze gives the same tables,
     whatever the order in which bronze was captured.
     """
-    window = windows(catalog, settings)
-    lake.replace(catalog, WINDOWS, window.rows())
-    lake.replace(catalog, UNREAD_EVIDENCE, unread_evidence(lake.scan(catalog, QUARANTINE, READ)))
-    seen, digest = newest_snapshots(catalog), made_by("rebuild", settings)
-    if window.since_ms:
-        return _rebuild_window(settings, catalog, engine_for, window, seen)
+    ledger = ledger or Ledger(catalog, settings)
     plan = _plan(catalog, settings)
-    note = partial(chapter_notes.write_notes, catalog, seen=seen, made_by=digest)
-    first = chapter_notes.first_changed_chapters(catalog, plan, digest)
+    keeps = kept(catalog, plan, settings.window_ms)
+    entries = ChapterEntries(plan, keeps, ledger.standing("rebuild"))
+    first = entries.changed(ledger, stored_snapshots(catalog))
+    ledger.begin("rebuild", entries.before(first))
+    lake.replace(catalog, WINDOWS, keeps.rows())
+    lake.replace(catalog, UNREAD_EVIDENCE, unread_evidence(lake.scan(catalog, QUARANTINE, READ)))
     changed = [each for each in (chapter.since(first) for chapter in plan) if each.until_ms]
+    if changed:
+        delete_later_snapshots(catalog, first)
+        sizes = EvidenceSizes.of(catalog)
+        engine = engine_for(_size(sizes, changed), "rebuild")
     if not changed:
-        note(plan)
-        return {table.name: lake.count(catalog, table) for table in _tables()}
-    chapter_notes.delete_notes(catalog, first)
-    delete_later_snapshots(catalog, first)
-    sizes = EvidenceSizes.of(catalog)
-    engine = engine_for(_size(sizes, changed), "rebuild")
-    if changed == plan and all(chapter.is_all for chapter in changed):
+        counts = {table.name: lake.count(catalog, table) for table in _tables()}
+    elif changed == plan and all(chapter.is_all for chapter in changed):
         counts = _replaced(engine, evidence(engine, catalog, settings))
     else:
-        source = Source(
-            PrefetchingEngine(engine, catalog),
-            catalog,
-            settings,
-            sizes,
-            MetadataEvidence.of(catalog),
-            current_names(engine),
-        )
         counts = _rebuild_chapters(
-            source,
+            Source(
+                EvidenceView(engine, HeldRows(engine, catalog, captured())),
+                catalog,
+                settings,
+                sizes,
+                MetadataEvidence.of(catalog),
+                current_names(engine),
+            ),
             changed,
-            first,
+            SilverWriter(engine, _tables(), first, keeps, whole=changed == plan),
             ChapterSnapshots(engine, catalog, plan, first),
-            whole=changed == plan,
-            standing=lambda until: note(_standing(plan, until)),
+            standing=lambda until: ledger.note("rebuild", entries.before({**first, **until})),
         )
-    note(plan)
+    ledger.done("rebuild", entries.all(), dict(counts))
     delete_old_snapshots(catalog, plan)
     return counts
 
@@ -108,35 +105,19 @@ def _plan(catalog: Catalog, settings: Settings) -> list[Chapter]:
     return chapters({name: begins(lines.get(name, {}), length_ms) for name in clusters})
 
 
-def _rebuild_window(
-    settings: Settings, catalog: Catalog, engine_for: EngineFor, window: Windows, seen: Seen
-) -> dict[str, int]:
-    before = usable_compaction(catalog, window.logs_since_ms)
-    size = EvidenceSizes.of(catalog).between(window.logs_since_ms)
-    if before is None:
-        size += sum(lake.size(catalog, table) for table in (BATCHES, RECORDS))
-    engine = engine_for(size, "rebuild")
-    given = evidence(engine, catalog, settings, window, before)
-    note_read(catalog, seen)
-    chapter_notes.delete_all_notes(catalog)
-    return _replaced(engine, given)
-
-
 def _rebuild_chapters(
     source: Source,
     changed: Sequence[Chapter],
-    first: First,
+    silver: SilverWriter,
     snapshots: ChapterSnapshots,
     *,
-    whole: bool,
     standing: Callable[[Mapping[str, int]], None],
 ) -> dict[str, int]:
     """Rebuild the changed chapters. ``standing`` is called after commits with the begin, by cluster, from
     which on silver is not yet replaced.
     """
-    engine = source.engine
+    engine = source.view
     before: dict[str, int] = {}
-    silver = SilverWriter(engine, _tables(), first, whole=whole)
     counts: dict[str, int] = {}
     for number, (chapter, following) in enumerate(zip_longest(changed, changed[1:]), start=1):
         log.info("chapter %d of %d", number, len(changed))
@@ -149,15 +130,8 @@ def _rebuild_chapters(
             )
             for table in _tables()
         }
-        kept_rows, of_chapter = KeptRows(chapter, handed_down), partial(_of_chapter, chapter.begin)
-        silver.add(
-            {
-                table.name: engine.map(
-                    kept_rows.of(engine, table, completed), of_chapter, table.stored_schema
-                )
-                for table in _tables()
-            }
-        )
+        kept_rows = KeptRows(chapter, handed_down)
+        silver.add(chapter, {table.name: kept_rows.of(engine, table, completed) for table in _tables()})
         for begin, rows in _handed_down(engine, chapter, {**rebuilt, **completed}).items():
             snapshots.hand_down(begin, rows, chapter.ending_at(begin))
         before.update(dict.fromkeys(chapter.until_ms, chapter.begin))
@@ -169,25 +143,8 @@ def _rebuild_chapters(
             counts = silver.commit(following)
             give_all_back()
             if following is not None:
-                standing({**first, **before})
+                standing(before)
     return counts
-
-
-def _standing(plan: Sequence[Chapter], until: Mapping[str, int]) -> list[Chapter]:
-    """The chapters of the plan that are in silver: for clusters in ``until`` those that begin before, for
-    other clusters all.
-    """
-    return [
-        Chapter(
-            each.begin,
-            {
-                name: end
-                for name, end in each.until_ms.items()
-                if each.begin < until.get(name, each.begin + 1)
-            },
-        )
-        for each in plan
-    ]
 
 
 def _handed_down(engine: Engine, chapter: Chapter, rebuilt: RowsByTable) -> dict[int, dict[str, pa.Table]]:
@@ -239,10 +196,6 @@ def _rebuilt(given: Evidence) -> dict[str, Rows]:
 def _of_protocol(protocol: Protocol, given: Evidence) -> dict[str, Rows]:
     with collection_paused():
         return dict(protocol.rebuild(given))
-
-
-def _of_chapter(begin: int, rows: pa.Table) -> pa.Table:
-    return rows.append_column(CHAPTER, pa.repeat(pa.scalar(begin, pa.int64()), rows.num_rows))
 
 
 def _size(sizes: EvidenceSizes, changed: Sequence[Chapter]) -> int:

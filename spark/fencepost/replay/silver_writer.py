@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from fencepost.conditions import since_chapters
+from fencepost.conditions import Where, since_chapters
 from fencepost.engines import Engine, Rows
 from fencepost.replay.chapters import Chapter
-from fencepost.tables import Table
+from fencepost.replay.retention import Kept
+from fencepost.tables import CHAPTER, Table
 
 HELD_BYTES = 256 << 20
 """Rows are written to their tables when there are so many bytes of them."""
@@ -24,24 +27,36 @@ class SilverWriter:
     """
 
     def __init__(
-        self, engine: Engine, tables: Sequence[Table], first: Mapping[str, int], *, whole: bool
+        self,
+        engine: Engine,
+        tables: Sequence[Table],
+        first: Mapping[str, int],
+        keeps: Kept,
+        *,
+        whole: bool,
     ) -> None:
-        """``first``: cluster -> the begin of its first changed chapter; ``whole``: all rows are replaced."""
-        self._engine, self._tables, self._clusters = engine, tables, sorted(first)
-        self._where = None if whole else since_chapters(first)
+        """``first``: cluster -> the begin of its first changed chapter; ``whole``: all rows are replaced.
+        ``keeps``: the chapters whose rows the tables have; rows of others are deleted.
+        """
+        self._engine, self._tables, self._clusters, self._keeps = engine, tables, sorted(first), keeps
+        self._where: Where | None = None if whole else [*since_chapters(first), *keeps.others]
         self._parts: defaultdict[str, list[Rows]] = defaultdict(list)
         self._held = 0
 
-    def add(self, rows: Mapping[str, Rows]) -> None:
+    def add(self, chapter: Chapter, rows: Mapping[str, Rows]) -> None:
         """Add the rows of the next chapter; ``rows``: table's name -> rows."""
-        for table in self._tables:
-            self._parts[table.name].append(rows[table.name])
-            self._held += _bytes(rows[table.name])
+        names = [name for name in chapter.until_ms if self._keeps.has(name, chapter.begin)]
+        only = None if len(names) == len(chapter.until_ms) else pa.array(names, pa.string())
+        for table in self._tables if names else ():
+            change = partial(_of_chapter, chapter.begin, only)
+            of_chapter = self._engine.map(rows[table.name], change, table.stored_schema)
+            self._parts[table.name].append(of_chapter)
+            self._held += _bytes(of_chapter)
 
     @property
     def is_full(self) -> bool:
         """Whether enough rows wait for a commit."""
-        return self._held >= HELD_BYTES
+        return bool(self._parts) and self._held >= HELD_BYTES
 
     def commit(self, following: Chapter | None) -> dict[str, int]:
         """Write the added rows to the tables, each in one commit. Returns how many rows each table has then.
@@ -58,6 +73,12 @@ class SilverWriter:
         if following is not None:
             self._where = since_chapters(dict.fromkeys(self._clusters, following.begin))
         return counts
+
+
+def _of_chapter(begin: int, clusters: pa.Array | None, rows: pa.Table) -> pa.Table:
+    if clusters is not None:
+        rows = rows.filter(pc.is_in(rows["cluster"], clusters))
+    return rows.append_column(CHAPTER, pa.repeat(pa.scalar(begin, pa.int64()), rows.num_rows))
 
 
 def _bytes(rows: Rows) -> int:

@@ -1,4 +1,4 @@
-"""An engine that reads the evidence of some clusters up to a moment, and hides what was written later.
+"""The evidence of some clusters up to a moment; what was written later is hidden.
 
 Lines end at the moment itself. A log ends behind its last batch that is dated before the moment: batches
 before that one are read whatever their dates, because dates in a log may go back. Evidence about a place in
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import Any
 
@@ -18,10 +19,10 @@ import pyarrow.compute as pc
 
 from fencepost.conditions import Condition, Where, Within, values_of
 from fencepost.engines import Engine, Rows
-from fencepost.engines.delegating import DelegatingEngine
+from fencepost.replay.cuts import LOG, SLACK_MS, LogName
 from fencepost.replay.entities import distinct, tuples
+from fencepost.replay.scan import Scan
 from fencepost.replay.unreadable import segment_logs
-from fencepost.replay.window import LOG, SLACK_MS, LogName
 from fencepost.tables import BATCHES, QUARANTINE, Table
 
 PARTITION = ("cluster", "topic", "partition")
@@ -60,6 +61,49 @@ class Bounds:
         """Whether any cluster has a moment."""
         return any(until is not None for until in self.until_ms.values())
 
+    def scan(
+        self, engine: Engine, read: Scan, table: Table, columns: tuple[str, ...], where: Where | None
+    ) -> Rows:
+        """Rows of a table before the moments; ``read`` reads all rows."""
+        if "cluster" not in table.columns:
+            return read(table, columns, where)
+        if table is QUARANTINE and self.are_set:
+            return self._unread(engine, read, columns, where)
+        within = with_bounds(table, self.until_ms, where)
+        if table.offset_column is None or "topic" not in table.columns or not self.are_set:
+            return read(table, columns, within)
+        log = [name for name in LOG if name in table.columns]
+        needed = tuple(dict.fromkeys((*columns, *log, table.offset_column)))
+        change = partial(_inside, self, table.offset_column, columns)
+        return engine.map(read(table, needed, within), change, table.schema_of(columns))
+
+    def _unread(self, engine: Engine, read: Scan, columns: tuple[str, ...], where: Where | None) -> Rows:
+        """Rows of quarantine, without the pieces of segments that lie behind the end of their log."""
+        rows = read(QUARANTINE, tuple(QUARANTINE.columns), with_bounds(QUARANTINE, self.until_ms, where))
+        named = engine.map(rows, _segments, _SEGMENTS)
+        files = engine.collect(named).group_by(["cluster", "file"]).aggregate([])
+        behind: dict[tuple[str, str], int] = {}
+        if files.num_rows:
+            of_files = [{"cluster": cluster, "file": file} for cluster, file in tuples(files)]
+            batches = read(BATCHES, (*LOG, "base_offset", "file", "position"), of_files)
+            batches_behind = engine.collect(engine.map(batches, partial(_behind, self), _SEGMENTS))
+            first = batches_behind.group_by(["cluster", "file"]).aggregate([("position", "min")])
+            behind = {(cluster, file): position for cluster, file, position in tuples(first)}
+        return engine.map(rows, partial(_before_end, self, behind, columns), QUARANTINE.schema_of(columns))
+
+    def explain(self, table: Table) -> str | None:
+        """Which rows these are."""
+        if "cluster" not in table.columns:
+            return None
+        until = {
+            name: each and str(datetime.fromtimestamp(each / 1000, UTC))
+            for name, each in self.until_ms.items()
+        }
+        moments = ", ".join(f"{each or 'the end'} ({name})" for name, each in sorted(until.items()))
+        if table is QUARANTINE or table.offset_column is not None:
+            return f"before the end of its log at {moments}"
+        return f"{table.dated_by} before {moments}" if table.dated_by else f"of {', '.join(sorted(until))}"
+
     def inside(self, rows: pa.Table, column: str) -> pa.Table:
         """The rows whose place is before the end of their log.
 
@@ -90,45 +134,6 @@ class Bounds:
         if self.until_ms.get(cluster) is None:
             return _EVERYWHERE
         return self._of_partitions.get((cluster, topic, partition))
-
-
-class BoundedEngine(DelegatingEngine):
-    """Reads each cluster's evidence up to its moment (see the module)."""
-
-    def __init__(self, engine: Engine, bounds: Bounds) -> None:
-        super().__init__(engine)
-        self._bounds = bounds
-
-    def scan(self, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> Rows:
-        """Rows of a table."""
-        if "cluster" not in table.columns:
-            return super().scan(table, columns, where)
-        chosen = tuple(columns) or tuple(table.columns)
-        if table is QUARANTINE and self._bounds.are_set:
-            return self._unread(chosen, where)
-        within = with_bounds(table, self._bounds.until_ms, where)
-        if table.offset_column is None or "topic" not in table.columns or not self._bounds.are_set:
-            return super().scan(table, chosen, within)
-        log = [name for name in LOG if name in table.columns]
-        needed = tuple(dict.fromkeys((*chosen, *log, table.offset_column)))
-        change = partial(_inside, self._bounds, table.offset_column, chosen)
-        return self.map(super().scan(table, needed, within), change, table.schema_of(chosen))
-
-    def _unread(self, columns: Sequence[str], where: Where | None) -> Rows:
-        """Rows of quarantine, without the pieces of segments that lie behind the end of their log."""
-        rows = super().scan(QUARANTINE, (), with_bounds(QUARANTINE, self._bounds.until_ms, where))
-        named = self.map(rows, _segments, _SEGMENTS)
-        files = self.collect(named).group_by(["cluster", "file"]).aggregate([])
-        behind: dict[tuple[str, str], int] = {}
-        if files.num_rows:
-            of_files = [{"cluster": cluster, "file": file} for cluster, file in tuples(files)]
-            batches = super().scan(BATCHES, (*LOG, "base_offset", "file", "position"), of_files)
-            batches_behind = self.collect(self.map(batches, partial(_behind, self._bounds), _SEGMENTS))
-            first = batches_behind.group_by(["cluster", "file"]).aggregate([("position", "min")])
-            behind = {(cluster, file): position for cluster, file, position in tuples(first)}
-        return self.map(
-            rows, partial(_before_end, self._bounds, behind, columns), QUARANTINE.schema_of(columns)
-        )
 
 
 def bounds(engine: Engine, since_ms: Mapping[str, int], until_ms: Mapping[str, int | None]) -> Bounds:

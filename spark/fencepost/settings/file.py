@@ -8,7 +8,15 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+)
 
 from fencepost.settings.mistakes import Expected, SettingsError, in_words, mistake, nearest
 from fencepost.settings.model import (
@@ -61,12 +69,21 @@ class _Engine(_Table):
     run_on: Annotated[RunOn | None, Expected(f"one of {', '.join(get_args(RunOn))}")] = None
 
 
+def _of_chapters(window_ms: int | None, info: ValidationInfo) -> int | None:
+    if info.data.get("chapter", CHAPTER_MS) is None:
+        raise mistake('keeps whole chapters, and chapter = "all" makes only one. Remove one of the two.')
+    return window_ms
+
+
 class _Audit(_Table):
     chapter: Annotated[
         int | None, Expected("a length of time such as 6h or 1d, or all"), BeforeValidator(as_chapter)
     ] = CHAPTER_MS
     window: Annotated[
-        int | None, Expected("a length of time such as 36h, 30d or 8w"), BeforeValidator(as_duration)
+        int | None,
+        Expected("a length of time such as 36h, 30d or 8w"),
+        BeforeValidator(as_duration),
+        AfterValidator(_of_chapters),
     ] = None
 
 

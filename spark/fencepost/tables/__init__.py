@@ -2,7 +2,7 @@
 
 Data flows one way: bronze (what was written), silver (what was believed, from when to when: each protocol
 has tables of its own, see :mod:`fencepost.protocols`), verdicts (what the specification says of it), marts
-(built by dbt, not listed here).
+(built by dbt, not listed here). Beside them all steps write the ledger.
 
 Conventions shared by every table:
 
@@ -36,8 +36,8 @@ from fencepost.tables.bronze import (
     TOPIC_ANSWERS,
     TOPIC_LISTS,
 )
+from fencepost.tables.ledger import LEDGER
 from fencepost.tables.rebuilds import (
-    CHAPTERS,
     COMPACTED_BATCHES,
     COMPACTED_LOGS,
     COMPACTED_RECORDS,
@@ -50,7 +50,6 @@ from fencepost.tables.table import CHAPTER, Table
 from fencepost.tables.verdicts import (
     DECISIONS,
     EPISODES,
-    JUDGED,
     PIECES,
     UNKNOWN_REASONS,
     VERDICT_COVERAGE,
@@ -81,23 +80,21 @@ OF_REBUILDS: tuple[Table, ...] = (
     WINDOWS,
     UNREAD_EVIDENCE,
     LINE_COUNTS,
-    CHAPTERS,
     HANDED_DOWN,
 )
 """What a rebuild writes of the window and the chapters that it looks at, of what lies before them, and of
 what it could not read.
 """
 VERDICTS: tuple[Table, ...] = (EPISODES, VERDICT_COVERAGE, UNKNOWN_REASONS, DECISIONS)
-OF_VERDICTS: tuple[Table, ...] = (PIECES, JUDGED)
+OF_VERDICTS: tuple[Table, ...] = (PIECES,)
 """What the judge keeps from run to run."""
-SCHEMAS: tuple[str, ...] = ("bronze", "silver", "verdicts", "marts")
+SCHEMAS: tuple[str, ...] = ("bronze", "silver", "verdicts", "marts", "ledger")
 
 __all__ = [
     "ABORTED_TRANSACTIONS",
     "BATCHES",
     "BRONZE",
     "CHAPTER",
-    "CHAPTERS",
     "CLEANED",
     "CLIENT_LINES",
     "COMPACTED_BATCHES",
@@ -107,7 +104,7 @@ __all__ = [
     "EPISODES",
     "FILES",
     "HANDED_DOWN",
-    "JUDGED",
+    "LEDGER",
     "LINE_COUNTS",
     "LOG_ENDS",
     "LOG_STARTS",

@@ -1,5 +1,5 @@
-"""The tables in which a rebuild notes its own state: the chapters, the snapshots with which they begin, and
-the evidence that is missing.
+"""The tables that a rebuild writes beside silver: the snapshots with which chapters begin, how long history
+is, and the evidence that is missing.
 """
 
 from __future__ import annotations
@@ -7,11 +7,11 @@ from __future__ import annotations
 from fencepost.tables.bronze import BATCHES, RECORDS
 from fencepost.tables.table import Table
 
-_CHAPTER = {"chapter": "bigint"}  # the begin of what it lies before, in ms; -1: a window
+_CHAPTER = {"chapter": "bigint"}  # the begin of the one that it lies before, in ms
 
 COMPACTED_BATCHES = Table(
     "bronze.compacted_batches",
-    "What compaction left, before a chapter or a window, of the batches of coordinators' logs.",
+    "What compaction left, before a chapter, of the batches of coordinators' logs.",
     # crc is null where one row stands for several batches, of which nothing else is left
     {**BATCHES.columns, **_CHAPTER},
     (*BATCHES.key, "chapter"),
@@ -20,7 +20,7 @@ COMPACTED_BATCHES = Table(
 
 COMPACTED_RECORDS = Table(
     "bronze.compacted_records",
-    "What compaction left, before a chapter or a window, of the records of coordinators' logs.",
+    "What compaction left, before a chapter, of the records of coordinators' logs.",
     {**RECORDS.columns, **_CHAPTER},
     (*RECORDS.key, "chapter"),
     ("cluster", "chapter"),
@@ -34,12 +34,9 @@ COMPACTED_LOGS = Table(
         "topic": "string",
         "topic_id": "string",
         "partition": "int",
-        "compacted_to": "bigint",  # the first offset that is in the window
+        "compacted_to": "bigint",  # the first offset that the chapter reads
         "whole": "boolean",  # what was left tells the state there: no hole lies before it
-        "since_ms": "bigint",  # from when on logs of the cluster were in the window
-        # of bronze.batches and bronze.records: what they did not have has not been compacted
-        "batches_snapshot": "bigint",
-        "records_snapshot": "bigint",
+        "since_ms": "bigint",  # from when on the chapter reads logs of the cluster
         **_CHAPTER,
     },
     ("cluster", "topic", "topic_id", "partition", "chapter"),
@@ -81,22 +78,6 @@ LINE_COUNTS = Table(
         "seen": "bigint",  # the snapshot of bronze.requests up to which lines were counted
     },
     ("cluster", "begins_at_ms"),
-    is_bookkeeping=True,
-)
-
-CHAPTERS = Table(
-    "silver.chapters",
-    "One row per cluster and chapter of its history: what is kept of it, and from what it was rebuilt.",
-    {
-        "cluster": "string",
-        "chapter": "bigint",  # its begin in ms; 0: the first
-        "begins": "timestamp",  # null: the first
-        "until": "bigint",  # the begin of the next one in ms; null: the last
-        "revision": "string",  # another one whenever rows of the chapter may have changed
-        "made_by": "string",  # digest of the code and the settings that rebuilt it
-        "seen": "string",  # JSON object: the snapshot of each table of bronze up to which evidence was read
-    },
-    ("cluster", "chapter"),
     is_bookkeeping=True,
 )
 

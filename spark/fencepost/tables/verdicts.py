@@ -114,18 +114,3 @@ PIECES = Table(
     ("cluster", "chapter", "kind", "definition", "scope", "witness", "begins", "ends"),
     _BY_CHAPTER,
 )
-
-JUDGED = Table(
-    "verdicts.judged",
-    "The chapters of which pieces are kept, and what they were judged on. One row more, of no chapter, says "
-    "that episodes and coverage are made of these pieces, and with which settings.",
-    {
-        "cluster": "string",
-        CHAPTER: "bigint",  # its begin, in ms
-        "revision": "string",  # a digest of what silver has of the chapter, and of the code that judged it
-        "since": "timestamp",  # the window that it was judged for; null: all of history
-        "first_end": "timestamp",  # the first time at which a result of it ends
-        "last_end": "timestamp",
-    },
-    ("cluster", CHAPTER),
-)

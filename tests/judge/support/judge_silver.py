@@ -6,17 +6,19 @@ import datetime as dt
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyiceberg.catalog import Catalog
 
 from fencepost.conditions import Where
 from fencepost.conditions.arrow import filter_rows, mask
 from fencepost.definitions import definitions
+from fencepost.ledger import KEPT, Entry, Key, Ledger
 from fencepost.protocols import tables
 from fencepost.settings import Broker, Cluster, Lake, Settings
-from fencepost.tables import Table
+from fencepost.tables import LEDGER, Table
 from tlasql.plan.reach import STEP
 
 ARROW = {
@@ -215,6 +217,31 @@ class Lakeless:
         before = self.written.get(table.name, new.slice(0, 0))
         kept = before.filter(pc.invert(mask(before, [{}] if where is None else where)))
         self.written[table.name] = pa.concat_tables([kept, new])
+
+
+class LedgerOf(Ledger):
+    """A ledger that lies in a lake that is nowhere, of chapters of silver with these revisions."""
+
+    def __init__(self, lake: Lakeless, settings: Settings, revisions: Mapping[Key, str]) -> None:
+        super().__init__(cast(Catalog, None), settings)
+        self._lake = lake
+        rebuilt = [
+            Entry(cluster=name, chapter=at, state=KEPT, revision=of) for (name, at), of in revisions.items()
+        ]
+        self._entries["rebuild"] = [Entry(state="done"), *rebuilt]
+
+    def states(self, names: Iterable[str]) -> dict[str, str | None]:
+        """None: what is nowhere has no snapshots."""
+        return {}
+
+    def _written(self, step: str) -> dict[str, str | None]:
+        return {}
+
+    def _rows(self) -> pa.Table:
+        return self._lake.written.get(LEDGER.name, LEDGER.arrow_schema.empty_table())
+
+    def _replace(self, step: str, rows: pa.Table) -> None:
+        self._lake.write(LEDGER, rows.to_batches(), [{"step": step}])
 
 
 def ordered(rows: pa.Table) -> list[Row]:

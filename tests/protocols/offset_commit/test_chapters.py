@@ -14,7 +14,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from chaptered import Audit, Row
-from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.protocols.offset_commit.tables import (
@@ -27,16 +26,15 @@ from fencepost.protocols.offset_commit.tables import (
 from fencepost.replay import (
     chapter_snapshots,
     chapters,
-    earlier_compaction,
+    cuts,
     run,
     silver_writer,
     time_bounds,
-    window,
 )
 from fencepost.replay.chapters import Chapter
 from fencepost.replay.evidence import Evidence
 from fencepost.replay.keys import OFFSETS_TOPIC
-from fencepost.tables import BATCHES, CHAPTER, CHAPTERS, HANDED_DOWN, QUARANTINE, Table
+from fencepost.tables import BATCHES, CHAPTER, HANDED_DOWN, LEDGER, QUARANTINE, Table
 
 KILLED_AT = 4
 """A run is killed when it has begun with so many chapters."""
@@ -67,7 +65,7 @@ def test_chapters_are_as_one_history(
         if table.name not in {"silver.group_joins", "silver.group_join_states"}:
             assert cut[table.name] == audit.whole[table.name], table.name
         if table.ends_with is None:
-            _assert_in_chapter(audit.catalog, table)
+            _assert_in_chapter(audit, table)
     # a JoinGroup that was answered at once: that its generation had begun is told by one long before
     _says_less(audit.whole, cut)
 
@@ -99,7 +97,7 @@ def test_idle_logs_are_not_forgotten(audits: Mapping[str, Audit], monkeypatch: p
     """Chapters in which nothing was written to a log have its groups, and the later ones too."""
     monkeypatch.setattr(chapters, "OVERLAP_MS", 1_000)
     monkeypatch.setattr(chapters, "LATEST_MS", 0)
-    for module in (time_bounds, earlier_compaction, window):
+    for module in (time_bounds, cuts):
         monkeypatch.setattr(module, "SLACK_MS", 0)
     audit = audits["groups-4.0.2"]
     cut = audit.rebuilt(4_000, "offset_commit")
@@ -121,7 +119,7 @@ def test_a_killed_run_is_gone_on_with(audits: Mapping[str, Audit], monkeypatch: 
     cut = audit.rebuilt(5_000, "offset_commit")
     assert audit.chapters > KILLED_AT + 2
     kept = sorted(chapter_snapshots.stored_snapshots(audit.catalog))
-    planned = sorted(lake.scan(audit.catalog, CHAPTERS, ("chapter",))["chapter"].to_pylist())
+    planned = sorted(each.key[1] for each in audit.ledger.entries("rebuild"))
     assert [begin for _, begin in kept] == [planned[1], *planned[-3:]]
     audit.rebuilt(None, "offset_commit")
     monkeypatch.setattr(silver_writer, "HELD_BYTES", 0)
@@ -147,7 +145,7 @@ def test_a_killed_run_is_gone_on_with(audits: Mapping[str, Audit], monkeypatch: 
     assert rebuilt[KILLED_AT] == rebuilt[KILLED_AT - 2]
     assert sorted(chapter_snapshots.stored_snapshots(audit.catalog)) == kept
     for begin in (planned[-1], planned[-4], planned[0]):
-        lake.delete(audit.catalog, CHAPTERS, [{"chapter": begin}])
+        lake.delete(audit.catalog, LEDGER, [{"chapter": begin}])
         rebuilt.clear()
         assert audit.rebuilt(5_000, "offset_commit") == cut
         assert rebuilt[0] == max((each for _, each in kept if each <= begin), default=chapters.FIRST)
@@ -172,9 +170,9 @@ def test_what_cannot_be_read_later_hides_nothing_before(
         assert cut[table.name] == whole[table.name], table.name
 
 
-def _assert_in_chapter(catalog: Catalog, table: Table) -> None:
-    until = {row["chapter"]: row["until"] for row in lake.scan(catalog, CHAPTERS).to_pylist()}
-    for row in lake.scan(catalog, table, (*table.columns, CHAPTER)).to_pylist():
+def _assert_in_chapter(audit: Audit, table: Table) -> None:
+    until = {each.chapter: each.until for each in audit.ledger.entries("rebuild")}
+    for row in lake.scan(audit.catalog, table, (*table.columns, CHAPTER)).to_pylist():
         over = next((row[name] for name in table.effective_end_columns if row[name] is not None), None)
         end = until[row[CHAPTER]]
         assert end is None or over is not None

@@ -12,6 +12,7 @@ import pyarrow as pa
 from fencepost.engines import Engine, Rows
 from fencepost.replay.clock_steps import ClockSteps
 from fencepost.replay.coordinator_logs import CoordinatorLogs
+from fencepost.replay.cuts import LogName
 from fencepost.replay.entities import tuples, with_entity
 from fencepost.replay.evidence import Evidence
 from fencepost.replay.group_coordinator.decoding import sightings
@@ -33,7 +34,6 @@ from fencepost.replay.metadata_log import MetadataLog
 from fencepost.replay.placement import Placement
 from fencepost.replay.requests import LINE_COLUMNS
 from fencepost.replay.unread_lines import UNREAD, UnreadLines, of_request_logs, unread_lines
-from fencepost.replay.window import LogName
 from fencepost.tables import BATCHES, CLEANED, QUARANTINE, RECORDS, REQUESTS, Table
 
 _COORDINATORS = ({"topic": OFFSETS_TOPIC},)

@@ -1,13 +1,13 @@
-"""An engine that reads bronze for many chapters at once, before they need it.
+"""Reads bronze for many chapters at once, before they need it.
 
 A file of bronze has what one run captured, which may be months of evidence, and a chapter scans the batches
-of a day a dozen times. So this engine keeps the rows of some days in memory, sorted by date, in which each
+of a day a dozen times. So the rows of some days are held in memory, sorted by date, in which each
 chapter finds its own. All other rows are read from the table as usual.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
 
@@ -19,8 +19,6 @@ from fencepost import lake
 from fencepost.conditions import Where, Within
 from fencepost.conditions.arrow import filter_rows
 from fencepost.engines import Engine, Rows, tasks
-from fencepost.engines.delegating import DelegatingEngine
-from fencepost.protocols import captured
 from fencepost.replay.logs import Longs
 from fencepost.tables import Table
 
@@ -67,35 +65,39 @@ class _KeptRows:
         return self.rows.slice(first, end - first)
 
 
-class PrefetchingEngine(DelegatingEngine):
-    """Nothing writes to bronze while chapters are rebuilt."""
+class HeldRows:
+    """The rows of ``tables`` that are in memory. Nothing writes to them while chapters are rebuilt."""
 
-    def __init__(self, engine: Engine, catalog: Catalog) -> None:
-        super().__init__(engine)
-        self._catalog = catalog
-        self._tables = {table.name for table in captured()}
+    def __init__(self, engine: Engine, catalog: Catalog, tables: Iterable[Table]) -> None:
+        self._engine, self._catalog = engine, catalog
+        self._tables = {table.name for table in tables}
         self._kept: dict[str, _KeptRows] = {}
 
     def scan(self, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> Rows:
         """Rows of a table."""
         dates = _dates(table.dated_by, where)
         if table.name not in self._tables or dates == _NONE or (table.dated_by and dates == _ALL):
-            return super().scan(table, columns, where)
+            return self._engine.scan(table, columns, where)
         kept = self._kept.get(table.name)
         if kept is None or not kept.dates.contains(dates):
             kept = self._read(table, dates, kept)
             if kept is None:
-                return super().scan(table, columns, where)
+                return self._engine.scan(table, columns, where)
             self._kept[table.name] = kept
         rows = filter_rows(kept.of(dates), where)
         return rows.select(list(columns)) if columns else rows
 
+    def has(self, table: Table) -> bool:
+        """Whether any rows of the table are in memory."""
+        return table.name in self._kept
+
     def _read(self, table: Table, dates: _Dates, before: _KeptRows | None) -> _KeptRows | None:
         """Read the rows to keep from now on; None if their files are too large."""
+        most = FILES_BYTES if self._engine.is_here else tasks.TASK_BYTES
         for each in dict.fromkeys((_wider(dates, before), dates)):
             where = _where(table.dated_by, each)
-            if lake.size(self._catalog, table, where) <= (FILES_BYTES if self.is_here else tasks.TASK_BYTES):
-                rows = self.collect(super().scan(table, (), where))
+            if lake.size(self._catalog, table, where) <= most:
+                rows = self._engine.collect(self._engine.scan(table, (), where))
                 return _in_order(table.dated_by, each, rows)
         return None
 

@@ -1,15 +1,10 @@
-"""The window of an audit: the time from which on each cluster is audited, and where its logs are cut.
-
-Only evidence decides: a window ends with the newest time that the cluster's brokers wrote. The wall clock is
-never used, so the same evidence always has the same window.
-"""
+"""Where logs are cut: at the offset from which on a chapter reads them."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import partial
 
 import pyarrow as pa
@@ -21,9 +16,7 @@ from fencepost.conditions import Condition, Within
 from fencepost.engines import Engine
 from fencepost.replay.entities import tuples
 from fencepost.replay.keys import METADATA_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-from fencepost.replay.requests import LATEST_MS
-from fencepost.settings import Settings
-from fencepost.tables import BATCHES, FILES, RECORDS, REQUESTS, WINDOWS
+from fencepost.tables import BATCHES, RECORDS, REQUESTS
 
 COMPACTED = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC, METADATA_TOPIC})
 """The topics whose logs describe a state: compacting them up to a cut gives the state there."""
@@ -45,39 +38,6 @@ _EXTENTS = pa.schema(
 
 _DATED_BY = ((BATCHES, "max_timestamp_ms"), (RECORDS, "timestamp_ms"), (REQUESTS, "logged_at_ms"))
 
-
-@dataclass(frozen=True)
-class Windows:
-    """``newest``: cluster -> the newest time of its evidence. ``window_ms``: the length of the window, None
-    if all of history is audited.
-    """
-
-    newest: Mapping[str, int]
-    window_ms: int | None
-
-    @property
-    def since_ms(self) -> dict[str, int]:
-        """Cluster -> the time when its window begins; empty if all of history is audited."""
-        if self.window_ms is None:
-            return {}
-        return {cluster: newest - self.window_ms for cluster, newest in self.newest.items()}
-
-    @property
-    def logs_since_ms(self) -> dict[str, int]:
-        """Cluster -> the time from which on logs are read: a little earlier than lines, because the line of a
-        request is written after its record.
-        """
-        return {cluster: since - LATEST_MS for cluster, since in self.since_ms.items()}
-
-    def rows(self) -> pa.Table:
-        """The windows as rows of WINDOWS."""
-        since = self.since_ms
-        return WINDOWS.rows(
-            (cluster, _utc(since.get(cluster)), _utc(newest))
-            for cluster, newest in sorted(self.newest.items())
-        )
-
-
 SLACK_MS = 3_600_000
 """Dates in a log go back by at most so much, unless a clock was set. A record is at most so much older than
 the newest one of its batch.
@@ -86,11 +46,11 @@ the newest one of its batch.
 
 @dataclass(frozen=True)
 class Cuts:
-    """Where each log is cut. ``offsets``: log -> its first offset in the window; a log without one is
+    """Where each log is cut. ``offsets``: log -> the first offset that is read; a log without one is
     missing.
 
     ``jumbled``: cluster -> the topics with a log whose dates go back and forth, or that has holes. For these
-    the window is applied by offsets, not by dates.
+    rows are chosen by offsets, not by dates.
     """
 
     offsets: Mapping[LogName, int] = field(default_factory=dict)
@@ -98,8 +58,8 @@ class Cuts:
     since_ms: Mapping[str, int] = field(default_factory=dict)
 
     def condition(self, cluster: str, dated_by: str) -> list[Condition]:
-        """A condition that rows of logs in a cluster's window meet, and few other rows; ``dated_by``: the
-        column that has their time.
+        """A condition that the rows of a cluster's logs beyond the cuts meet, and few other rows;
+        ``dated_by``: the column that has their time.
         """
         oldest = self.since_ms[cluster] - 2 * SLACK_MS
         conditions: list[Condition] = [{"cluster": cluster, dated_by: Within(least=oldest)}]
@@ -109,30 +69,10 @@ class Cuts:
         return conditions
 
     def inside(self, rows: pa.Table, *, uncut: bool = False) -> pa.Table:
-        """The rows of logs that are in the window; with ``uncut`` also all rows of logs without a cut."""
+        """The rows of logs beyond their cuts; with ``uncut`` also all rows of logs without a cut."""
         names = pa.array([_text(log) for log in self.offsets], pa.string())
         cut = pa.array(self.offsets.values(), pa.int64()).take(pc.index_in(log_texts(rows), names))
         return rows.filter(pc.fill_null(pc.greater_equal(rows["base_offset"], cut), uncut))
-
-
-def windows(catalog: Catalog, settings: Settings) -> Windows:
-    """The window of every cluster in bronze. Its newest time is that of request lines and of the metadata
-    log; for a cluster that has neither, that of coordinators' logs.
-    """
-    newest: dict[str, int] = {}
-    for cluster in set(lake.scan(catalog, FILES, ("cluster",))["cluster"].to_pylist()):
-        ms = lake.greatest(catalog, REQUESTS, "logged_at_ms", [{"cluster": cluster}])
-        # the metadata log is long: only files are read that may have a newer time
-        for topics in (frozenset({METADATA_TOPIC}), COMPACTED - {METADATA_TOPIC}):
-            since: Condition = {} if ms is None else {"max_timestamp_ms": Within(least=ms)}
-            where = [{"cluster": cluster, "topic": topics, **since}]
-            written = lake.scan(catalog, BATCHES, ("max_timestamp_ms",), where)
-            if written.num_rows:
-                ms = pc.max(written["max_timestamp_ms"]).as_py()
-            if ms is not None:
-                newest[cluster] = ms
-                break
-    return Windows(newest, settings.window_ms)
 
 
 @dataclass(frozen=True)
@@ -184,7 +124,7 @@ def cuts(engine: Engine, since: Mapping[str, int]) -> Cuts:
 
 
 def _extents(since_ms: Mapping[str, int], batches: pa.Table) -> pa.Table:
-    """For each log in rows of bronze.batches: the first offset in the window, the first and the last offset
+    """For each log in rows of bronze.batches: the first offset that is read, the first and the last offset
     of all, and the number of offsets.
     """
     clusters = pa.array(since_ms, pa.string())
@@ -209,7 +149,3 @@ def log_texts(rows: pa.Table) -> pa.ChunkedArray:
 
 def _text(log: LogName) -> str:
     return "/".join("?" if each is None else str(each) for each in log)
-
-
-def _utc(ms: int | None) -> datetime | None:
-    return None if ms is None else datetime.fromtimestamp(ms / 1000, UTC)

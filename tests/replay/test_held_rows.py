@@ -15,8 +15,8 @@ from fencepost.engines import Engine, Rows
 from fencepost.engines.delegating import DelegatingEngine
 from fencepost.engines.tasks import TaskEngine
 from fencepost.opening import ensure
-from fencepost.replay import prefetch
-from fencepost.replay.prefetch import PrefetchingEngine
+from fencepost.replay import held_rows
+from fencepost.replay.held_rows import HeldRows
 from fencepost.settings import Settings
 from fencepost.tables import CLEANED, REQUESTS, Table
 
@@ -76,7 +76,7 @@ def asked() -> Iterator[Where | None]:
 
 def test_each_chapter_finds_what_the_lake_has(catalog: Catalog) -> None:
     engine = Counted(TaskEngine(catalog))
-    read = PrefetchingEngine(engine, catalog)
+    read = HeldRows(engine, catalog, (REQUESTS, CLEANED))
     questions = list(asked())
     for where in questions:
         found = read.scan(REQUESTS, COLUMNS, where)
@@ -86,16 +86,16 @@ def test_each_chapter_finds_what_the_lake_has(catalog: Catalog) -> None:
 
 def test_what_has_no_dates_is_read_once(catalog: Catalog) -> None:
     engine = Counted(TaskEngine(catalog))
-    read = PrefetchingEngine(engine, catalog)
+    read = HeldRows(engine, catalog, (REQUESTS, CLEANED))
     for where in (None, [{"partition": 1}], [{"partition": 5}]):
         assert _sorted(read.scan(CLEANED, (), where)) == _sorted(lake.scan(catalog, CLEANED, (), where))
     assert engine.reads == 1
 
 
 def test_what_is_too_much_is_not_held(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prefetch, "FILES_BYTES", 0)
+    monkeypatch.setattr(held_rows, "FILES_BYTES", 0)
     engine = Counted(TaskEngine(catalog))
-    read = PrefetchingEngine(engine, catalog)
+    read = HeldRows(engine, catalog, (REQUESTS, CLEANED))
     where: Where = [{"logged_at_ms": Within(least=DAY_MS, below=2 * DAY_MS)}]
     assert [read.scan(REQUESTS, COLUMNS, where).num_rows for _ in range(2)] == [OF_DAY, OF_DAY]
     assert engine.reads == 2

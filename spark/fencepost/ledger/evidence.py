@@ -21,11 +21,11 @@ from fencepost import lake
 from fencepost.protocols import captured
 from fencepost.replay import chapters
 from fencepost.replay.chapters import FIRST
+from fencepost.replay.cuts import SLACK_MS
 from fencepost.replay.entities import tuples
 from fencepost.replay.keys import METADATA_TOPIC
 from fencepost.replay.log_names import names_of
 from fencepost.replay.time_bounds import PARTITION
-from fencepost.replay.window import SLACK_MS
 from fencepost.tables import (
     BATCHES,
     FILES,
@@ -55,33 +55,16 @@ _PLACES = pa.schema(
 _OF_RUN = ("run_id", "captured_at")
 
 
-def newest_snapshots(catalog: Catalog) -> dict[str, int | None]:
-    """The newest snapshot of each table of bronze."""
-    return {table.name: lake.snapshot(catalog, table) for table in captured()}
+def first_that_read_more(catalog: Catalog, seen: Seen, begins: Mapping[str, Sequence[int]]) -> dict[str, int]:
+    """Cluster -> the begin of its first chapter that reads new evidence, for clusters that have any.
 
-
-def note_read(catalog: Catalog, seen: Seen) -> None:
-    """Have tables of bronze keep these snapshots, so that the next rebuild can find what is new, however many
-    captures come before it.
+    ``begins``: cluster -> the begins of its chapters.
     """
-    for table in captured():
-        snapshot = seen.get(table.name)
-        if snapshot is not None:
-            lake.note_read(catalog, table, snapshot)
-
-
-def first_affected_chapters(
-    catalog: Catalog, seen: Seen, begins: Mapping[str, Sequence[int]]
-) -> dict[str, int | None]:
-    """Cluster -> the begin of its first chapter that reads new evidence; None if it has none."""
     oldest: dict[str, int | None] = {}
     for cluster, ms in _news(catalog, seen):
         before = oldest.get(cluster, NEWEST)
         oldest[cluster] = None if ms is None or before is None else min(ms, before)
-    return {
-        cluster: _first_that_reads(each, oldest[cluster]) if cluster in oldest else None
-        for cluster, each in begins.items()
-    }
+    return {name: _first_that_reads(each, oldest[name]) for name, each in begins.items() if name in oldest}
 
 
 def _first_that_reads(begins: Sequence[int], ms: int | None) -> int:
