@@ -27,14 +27,14 @@ from fencepost.places import project_folder
 from fencepost.protocol_folders import protocol_folders
 from fencepost.protocols import captured, protocols
 from fencepost.settings import Settings
-from fencepost.tables import FILES, OF_REBUILDS, OF_VERDICTS, VERDICTS
+from fencepost.tables import FILES, INCIDENT_NOTES, OF_REBUILDS, OF_VERDICTS, VERDICTS, WAIVERS
 
 Summary = dict[str, Any]
 
 _PROPERTY = "fencepost.done."
 _BEGUN = "{}"
 _IN_ORDER = ("rebuild", "judge", "marts", "gate")
-_SAME_ROWS = ("path", "lake", "spark", "in_process_mb", "run_on", "not_judged_passes")
+_SAME_ROWS = ("path", "lake", "spark", "in_process_mb", "run_on", "not_judged_passes", "waivers")
 """Settings that say where and how work is done, and when a run passes: they do not change the rows."""
 _CODE = frozenset({".py", ".sql", ".json", ".yml", ".yaml", ".toml"})
 _log = logging.getLogger(__name__)
@@ -101,7 +101,7 @@ def _marts(catalog: Catalog) -> list[str]:
 _READS: dict[str, Callable[[], list[str]]] = {
     "rebuild": _captured,
     "judge": _silver,
-    "marts": lambda: [*_captured(), *_silver(), *_verdicts()],
+    "marts": lambda: [*_captured(), *_silver(), *_verdicts(), INCIDENT_NOTES.name, WAIVERS.name],
 }
 _WRITES: dict[str, Callable[[Catalog], list[str]]] = {
     "rebuild": lambda _: _silver(),

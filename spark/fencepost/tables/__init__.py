@@ -36,6 +36,7 @@ from fencepost.tables.bronze import (
     TOPIC_ANSWERS,
     TOPIC_LISTS,
 )
+from fencepost.tables.incidents import AUDIT_RUNS, INCIDENT_NOTES, WAIVERS
 from fencepost.tables.rebuilds import (
     CHAPTERS,
     COMPACTED_BATCHES,
@@ -90,10 +91,13 @@ what it could not read.
 VERDICTS: tuple[Table, ...] = (EPISODES, VERDICT_COVERAGE, UNKNOWN_REASONS, DECISIONS)
 OF_VERDICTS: tuple[Table, ...] = (PIECES, JUDGED)
 """What the judge keeps from run to run."""
+OF_RUNS: tuple[Table, ...] = (INCIDENT_NOTES, WAIVERS, AUDIT_RUNS)
+"""What runs note of themselves, and of the incidents that they reported."""
 SCHEMAS: tuple[str, ...] = ("bronze", "silver", "verdicts", "marts")
 
 __all__ = [
     "ABORTED_TRANSACTIONS",
+    "AUDIT_RUNS",
     "BATCHES",
     "BRONZE",
     "CHAPTER",
@@ -107,12 +111,14 @@ __all__ = [
     "EPISODES",
     "FILES",
     "HANDED_DOWN",
+    "INCIDENT_NOTES",
     "JUDGED",
     "LINE_COUNTS",
     "LOG_ENDS",
     "LOG_STARTS",
     "METADATA_SNAPSHOTS",
     "OF_REBUILDS",
+    "OF_RUNS",
     "OF_VERDICTS",
     "PIECES",
     "PRODUCER_SNAPSHOT_ENTRIES",
@@ -127,6 +133,7 @@ __all__ = [
     "UNREAD_EVIDENCE",
     "VERDICTS",
     "VERDICT_COVERAGE",
+    "WAIVERS",
     "WINDOWS",
     "Table",
 ]
