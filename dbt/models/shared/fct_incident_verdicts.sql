@@ -79,7 +79,7 @@ about as (
             when at_topic is not null then 'partition'
             when broker_id is not null then 'broker'
             else 'cluster'
-        end as subject
+        end as subject_kind
     from placed
 )
 
@@ -87,22 +87,22 @@ select
     cluster,
     verdict_id,
     left(
-        case subject
-            when 'client of a group' then {{ digest_of(['cluster', 'subject', 'group_id', 'client_id']) }}
-            when 'group' then {{ digest_of(['cluster', 'subject', 'group_id']) }}
-            when 'transactional id' then {{ digest_of(['cluster', 'subject', 'transactional_id']) }}
-            when 'producer' then {{ digest_of(['cluster', 'subject', 'producer_id']) }}
-            when 'instance' then {{ digest_of(['cluster', 'subject', 'application_id', 'instance']) }}
-            when 'application' then {{ digest_of(['cluster', 'subject', 'application_id']) }}
-            when 'client' then {{ digest_of(['cluster', 'subject', 'client_id', 'host', 'at_topic']) }}
-            when 'partition' then {{ digest_of(['cluster', 'subject', 'at_topic', 'at_partition']) }}
-            when 'broker' then {{ digest_of(['cluster', 'subject', 'cast(broker_id as string)']) }}
-            else {{ digest_of(['cluster', 'subject', 'invariant']) }}
+        case subject_kind
+            when 'client of a group' then {{ digest_of(['cluster', 'subject_kind', 'group_id', 'client_id']) }}
+            when 'group' then {{ digest_of(['cluster', 'subject_kind', 'group_id']) }}
+            when 'transactional id' then {{ digest_of(['cluster', 'subject_kind', 'transactional_id']) }}
+            when 'producer' then {{ digest_of(['cluster', 'subject_kind', 'producer_id']) }}
+            when 'instance' then {{ digest_of(['cluster', 'subject_kind', 'application_id', 'instance']) }}
+            when 'application' then {{ digest_of(['cluster', 'subject_kind', 'application_id']) }}
+            when 'client' then {{ digest_of(['cluster', 'subject_kind', 'client_id', 'host', 'at_topic']) }}
+            when 'partition' then {{ digest_of(['cluster', 'subject_kind', 'at_topic', 'at_partition']) }}
+            when 'broker' then {{ digest_of(['cluster', 'subject_kind', 'cast(broker_id as string)']) }}
+            else {{ digest_of(['cluster', 'subject_kind', 'invariant']) }}
         end,
         16
     ) as fingerprint,
-    subject,
-    case subject
+    subject_kind,
+    case subject_kind
         when 'client of a group' then concat('client ', client_id, ' of group ', group_id)
         when 'group' then concat('group ', group_id)
         when 'transactional id' then concat('transactional id ', transactional_id)

@@ -35,6 +35,7 @@ found as (
     select
         cluster,
         fingerprint,
+        min(subject_kind) as subject_kind,
         min(subject_name) as subject_name,
         case min(grade) when 1 then 'critical' when 2 then 'warning' else 'info' end as severity,
         min_by(protocol, struct(grade, invariant)) as protocol,
@@ -45,7 +46,7 @@ found as (
         ) as critical,
         {{ same('group_id') }} as group_id,
         {{ same('topic') }} as topic,
-        {{ same('partition') }} as partition,
+        case when min(topic) = max(topic) then {{ same('partition') }} end as partition,
         {{ same('transactional_id') }} as transactional_id,
         {{ same('client_id') }} as client_id,
         {{ same('host') }} as host,
@@ -59,7 +60,9 @@ found as (
         -- of what closes the gate nothing may be left, and without that nothing at all
         count_if(waived_until is null and (grade = 1 or not any_critical)) = 0 as is_waived,
         min(waived_until) as waived_until,
-        min_by(waived_because, struct(waived_until, waived_because)) as waived_because
+        min_by(waived_because, struct(waived_until, waived_because)) filter (
+            where waived_until is not null
+        ) as waived_because
     from (
         select
             *,
@@ -94,7 +97,10 @@ known as (
                     else concat(' and ', cast(size(found.invariants) - 1 as string), ' more are violated: ')
                 end,
                 found.subject_name,
-                coalesce(concat(', ', found.topic, coalesce(concat('-', cast(found.partition as string)), '')), '')
+                case
+                    when found.subject_kind = 'partition' or found.topic is null then ''
+                    else concat(', ', found.topic, coalesce(concat('-', cast(found.partition as string)), ''))
+                end
             )
         end as title,
         coalesce(found.protocol, noted.protocol) as protocol,
