@@ -1,4 +1,5 @@
--- What each violation is about, and of which incident it is. The columns alone decide that, not the order in which evidence came.
+-- What each violation is about, and of which incident it is. Its row alone decides that, not the order in
+-- which evidence came.
 with
 
 texts as (
@@ -23,7 +24,9 @@ texts as (
         get_json_object(evidence, '$.partition') as partition,
         get_json_object(evidence, '$.transaction_partition') as transaction_partition,
         get_json_object(evidence, '$.transactional_id') as transactional_id,
-        coalesce(get_json_object(evidence, '$.producer_id'), get_json_object(evidence, '$.provided_id')) as producer_id,
+        coalesce(
+            get_json_object(evidence, '$.producer_id'), get_json_object(evidence, '$.provided_id')
+        ) as producer_id,
         get_json_object(evidence, '$.request_id') as request_id,
         get_json_object(evidence, '$.client_id') as client_id,
         get_json_object(evidence, '$.client_host') as client_host,
@@ -36,7 +39,8 @@ texts as (
     where verdict = 'violated'
 ),
 
--- a partition is named by the record that is cited, else by the log over whose positions the definition is judged
+-- a partition is named by the record that is cited, else by the log whose positions the definition is judged
+-- over
 placed as (
     select
         *,
@@ -57,17 +61,23 @@ placed as (
                 then nullif(regexp_extract(log, '^[^:]*:(.*)-([0-9]+)$', 2), '')
         end as at_partition,
         -- <address of the broker>:<port>-<address of the client>:<port>-<numbers>
-        coalesce(client_host, nullif(regexp_extract(connection, '^[^-]*-(.*):[0-9]+(-[0-9]+)+$', 1), '')) as host
+        coalesce(
+            client_host, nullif(regexp_extract(connection, '^[^-]*-(.*):[0-9]+(-[0-9]+)+$', 1), '')
+        ) as host
     from texts
 ),
 
--- Requests of one client about partitions are its own incident if they were not refused. What else a group goes through is one:
--- a member is refused and leaves, the group rebalances, and the next one is refused.
+-- Requests of one client about partitions are its own incident if they were not refused. What else a group
+-- goes through is one: a member is refused and leaves, the group rebalances, and the next one is refused.
 about as (
     select
         *,
         case
-            when group_id is not null and client_id is not null and request_id is not null and at_topic is not null
+            when
+                group_id is not null
+                and client_id is not null
+                and request_id is not null
+                and at_topic is not null
                 and error = 'NONE'
                 then 'client of a group'
             when group_id is not null then 'group'
@@ -88,7 +98,8 @@ select
     verdict_id,
     left(
         case subject_kind
-            when 'client of a group' then {{ digest_of(['cluster', 'subject_kind', 'group_id', 'client_id']) }}
+            when 'client of a group'
+                then {{ digest_of(['cluster', 'subject_kind', 'group_id', 'client_id']) }}
             when 'group' then {{ digest_of(['cluster', 'subject_kind', 'group_id']) }}
             when 'transactional id' then {{ digest_of(['cluster', 'subject_kind', 'transactional_id']) }}
             when 'producer' then {{ digest_of(['cluster', 'subject_kind', 'producer_id']) }}
@@ -107,7 +118,8 @@ select
         when 'group' then concat('group ', group_id)
         when 'transactional id' then concat('transactional id ', transactional_id)
         when 'producer' then concat('producer ', producer_id)
-        when 'instance' then concat('instance ', instance, coalesce(concat(' of application ', application_id), ''))
+        when 'instance'
+            then concat('instance ', instance, coalesce(concat(' of application ', application_id), ''))
         when 'application' then concat('application ', application_id)
         when 'client' then concat('client ', client_id, coalesce(concat(' at ', host), ''))
         when 'partition' then concat('partition ', at_topic, '-', at_partition)

@@ -1,5 +1,6 @@
--- What is wrong once, with what was reported of it before. An incident is over when the logs went on for a day without it; the
--- first run that finds it reports it all the same, however long ago it was.
+-- What is wrong once, with what was reported of it before. An incident is over when the logs went on for a
+-- day without it; the first run that finds it reports it all the same, however long ago it was.
+{%- set names = ['group_id', 'transactional_id', 'client_id', 'host', 'member_id', 'broker_id', 'instance'] %}
 with
 
 waived as (
@@ -8,15 +9,15 @@ waived as (
         max(waivers.expires) as waived_until,
         max_by(waivers.reason, struct(waivers.expires, waivers.reason)) as waived_because
     from {{ ref('fct_incident_verdicts') }} as verdicts
-    join {{ source('verdicts', 'waivers') }} as waivers
-        on (waivers.invariant is null or waivers.invariant = verdicts.invariant)
-        and (waivers.cluster is null or waivers.cluster = verdicts.cluster)
+    inner join {{ source('verdicts', 'waivers') }} as waivers
+        on (waivers.invariant is null or verdicts.invariant = waivers.invariant)
+        and (waivers.cluster is null or verdicts.cluster = waivers.cluster)
         and (waivers.incident is null or startswith(verdicts.fingerprint, waivers.incident))
-        and (waivers.group_id is null or waivers.group_id = verdicts.group_id)
-        and (waivers.topic is null or waivers.topic = verdicts.topic)
-        and (waivers.partition is null or waivers.partition = verdicts.partition)
-        and (waivers.transactional_id is null or waivers.transactional_id = verdicts.transactional_id)
-        and (waivers.client_id is null or waivers.client_id = verdicts.client_id)
+        and (waivers.group_id is null or verdicts.group_id = waivers.group_id)
+        and (waivers.topic is null or verdicts.topic = waivers.topic)
+        and (waivers.partition is null or verdicts.partition = waivers.partition)
+        and (waivers.transactional_id is null or verdicts.transactional_id = waivers.transactional_id)
+        and (waivers.client_id is null or verdicts.client_id = waivers.client_id)
     group by verdicts.verdict_id
 ),
 
@@ -44,15 +45,11 @@ found as (
         coalesce(
             sort_array(collect_set(case when grade = 1 then invariant end)), cast(array() as array<string>)
         ) as critical,
-        {{ same('group_id') }} as group_id,
+        {%- for column in names %}
+        {{ same(column) }} as {{ column }},
+        {%- endfor %}
         {{ same('topic') }} as topic,
         case when min(topic) = max(topic) then {{ same('partition') }} end as partition,
-        {{ same('transactional_id') }} as transactional_id,
-        {{ same('client_id') }} as client_id,
-        {{ same('host') }} as host,
-        {{ same('member_id') }} as member_id,
-        {{ same('broker_id') }} as broker_id,
-        {{ same('instance') }} as instance,
         count(*) as verdicts,
         min(from_time) as first_seen,
         max(coalesce(to_time, from_time)) as last_seen,
@@ -106,9 +103,8 @@ known as (
         coalesce(found.protocol, noted.protocol) as protocol,
         coalesce(found.invariants, noted.invariants) as invariants,
         coalesce(found.critical, noted.critical) as critical,
-        {%- for column in ['group_id', 'topic', 'partition', 'transactional_id', 'client_id', 'host', 'member_id',
-                           'broker_id', 'instance'] %}
-        case when found.fingerprint is null then noted.{{ column }} else found.{{ column }} end as {{ column }},
+        {%- for column in names + ['topic', 'partition'] %}
+        if(found.fingerprint is null, noted.{{ column }}, found.{{ column }}) as {{ column }},
         {%- endfor %}
         coalesce(found.verdicts, 0) as verdicts,
         -- what a window leaves out was seen all the same
@@ -121,11 +117,7 @@ known as (
         windows.newest as evidence_until,
         noted.state as noted_state,
         noted.evidence_until as noted_until,
-        noted.run_id as noted_by,
-        case
-            when found.fingerprint is null then noted.state = 'waived'
-            else found.is_waived
-        end as is_waived,
+        coalesce(found.is_waived, false) as is_waived,
         found.waived_until,
         found.waived_because,
         -- another severity, or another invariant that closes the gate: nobody has been told of that

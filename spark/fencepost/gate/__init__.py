@@ -68,9 +68,13 @@ def run_gate(
     notes.add(found.incidents, run_id)
     if run_id:
         audit_runs.finish(catalog, run_id, _ended(result, found))
-    if not result.passed:
-        raise GateFailed(result)
-    return result
+    if result.passed:
+        return result
+    closed = GateFailed(result)
+    if result.alert is None:
+        # as an alert does, it ends the log with what closes the gate
+        logger.error("%s", closed)
+    raise closed
 
 
 def _blinded(result: GateResult, catalog: Catalog, run_id: str) -> bool:
