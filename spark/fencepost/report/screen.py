@@ -21,7 +21,9 @@ from fencepost.words import printable, time_of
 RUNS = "marts.fct_audit_runs"
 MOST_INCIDENTS = 10
 _MOST_OF_HEADLINE, _MOST_OF_EVIDENCE, _MOST_OF_WAIVERS = 2, 5, 2
-"""Lines. With the incidents (23), what changed, coverage and what to do next (8) they are a screen."""
+"""Lines. With the incidents (23), what changed, coverage and what to do next (8) they are a screen. Where
+there are fewer incidents, more is said of the evidence.
+"""
 
 
 def screen(reader: Reader, settings: Settings) -> str:
@@ -31,12 +33,13 @@ def screen(reader: Reader, settings: Settings) -> str:
     evidence = Evidence(reader)
     found = judged(reader, settings, evidence)
     lines = _few(wrapped(f"{headline(found.clusters)}.", "", "  "), _MOST_OF_HEADLINE)
-    lines += _few(_of_evidence(settings, found, evidence), _MOST_OF_EVIDENCE)
+    shown = [each for each in found.incidents if each["state"] in OPEN]
+    room = 2 * max(0, MOST_INCIDENTS - len(shown))
+    lines += _few(_of_evidence(settings, found, evidence), _MOST_OF_EVIDENCE + room)
     lines += _few(
         [line for each in waiver_sentences(reader, settings) for line in wrapped(each, "", "  ")],
         _MOST_OF_WAIVERS,
     )
-    shown = [each for each in found.incidents if each["state"] in OPEN]
     if shown:
         lines += ["", shortened(_heading(shown))]
         for each in shown[:MOST_INCIDENTS]:

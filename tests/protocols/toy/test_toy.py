@@ -59,9 +59,10 @@ def test_from_a_log_to_a_closed_gate(captures: Path, tmp_path: Path) -> None:
     (tmp_path / "request.log").write_text("".join([*asked, *lines[:-1], broken]))
     audited = run("fencepost.cli", "audit", "--config", config, code=code)
     assert audited.returncode == 1, audited.stdout + audited.stderr
-    assert f"{len(lines)} heartbeats were heard." in audited.stdout
-    state = json.loads((tmp_path / METADATA_LOG / "quorum-state").read_text())
-    assert f"{of_groups} lines ask for a coordinator." in audited.stdout
-    assert f"The controllers' epoch is {state['leaderEpoch']}." in audited.stdout
-    assert "CRITICAL  heartbeat_has_a_generation: 1 of" in audited.stdout
     assert "FAILED: heartbeat_has_a_generation in cluster toy" in audited.stdout
+    reported = run("fencepost.cli", "report", "--all", "--config", config, code=code)
+    assert f"{len(lines)} heartbeats were heard." in reported.stdout
+    state = json.loads((tmp_path / METADATA_LOG / "quorum-state").read_text())
+    assert f"{of_groups} lines ask for a coordinator." in reported.stdout
+    assert f"The controllers' epoch is {state['leaderEpoch']}." in reported.stdout
+    assert "CRITICAL  heartbeat_has_a_generation: 1 of" in reported.stdout
