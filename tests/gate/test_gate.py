@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 import yaml
 
-from fencepost import audit_runs, lake, waivers
+from fencepost import audit_runs, lake, report, waivers
 from fencepost.definitions import definitions
 from fencepost.gate import GateError, GateFailed, notify, run_gate
 from fencepost.opening import ensure, open_lake
@@ -76,13 +76,14 @@ def publish(tmp_path_factory: pytest.TempPathFactory) -> Publish:
         unread: tuple[dict[str, Any], ...] = (),
         clocks: tuple[dict[str, Any], ...] = (),
         states: Mapping[str, str] = MappingProxyType({}),
+        more: tuple[dict[str, Any], ...] = (),
         **statuses: str,
     ) -> Settings:
         violated = [each for each, status in statuses.items() if status == "violated"]
         # what earlier tests were told is not told again
         lake.replace(catalog, INCIDENT_NOTES, INCIDENT_NOTES.arrow_schema.empty_table())
         lake.replace(catalog, AUDIT_RUNS, AUDIT_RUNS.arrow_schema.empty_table())
-        fill("fct_incidents", [_incident(each, states.get(each, "new")) for each in violated])
+        fill("fct_incidents", [*(_incident(each, states.get(each, "new")) for each in violated), *more])
         fill(
             "fct_incident_verdicts",
             [_of_incident(_episode(each, number)) for each in episodes for number in range(5)],
@@ -397,6 +398,37 @@ def test_waivers_that_expired_or_match_nothing_are_named(publish: Publish) -> No
         expired, unmatched = waivers.waiver_sentences(reader, settings, day)
     assert expired.startswith(f"Waiver 2 (invariant {CRITICAL}) expired on 2026-01-31")
     assert unmatched.startswith("Waiver 3 (group_id o'brien\\n") and "matches nothing" in unmatched
+
+
+def test_the_report_is_one_screen_whatever_the_lake_holds(publish: Publish) -> None:
+    """Names of any length, more incidents than have room, and much to say of the evidence and of waivers."""
+    long = HOSTILE * 40
+    many = tuple(
+        {**_incident(CRITICAL, state), "fingerprint": f"{number:016}", "title": f"{long} {number}"}
+        for state in ("ongoing", "new", "over")
+        for number in range(20)
+    )
+    unread = tuple({**NO_REQUESTS, "file": f"/{long}", "broker_id": number} for number in range(20))
+    settings = publish(episodes=(CRITICAL,), unread=unread, more=many, **{CRITICAL: "violated"})
+    day = dt.date(2026, 1, 1)
+    settings = dataclasses.replace(
+        settings,
+        path=Path("fencepost.toml").absolute(),
+        waivers=tuple(Waiver("known", day, group_id=f"{long} {number}") for number in range(9)),
+    )
+    with open_lake(settings) as reader:
+        lines = report.screen(reader, settings).splitlines()
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 100
+    said = "\n".join(lines)
+    assert said.startswith(f"FAILED: {CRITICAL} in cluster prod (1 of 5).\n")
+    shown = [line for line in lines if line.startswith("CRITICAL")]
+    assert len(shown) == 10
+    # the new ones first
+    assert all(" new " in line for line in shown)
+    assert "41 incidents, 41 critical, 21 new:" in lines
+    assert "and 31 more: fencepost incidents" in lines
+    assert "  fencepost report --all" in lines
 
 
 def test_the_configuration_decides_severities(publish: Publish) -> None:
