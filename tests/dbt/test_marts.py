@@ -51,7 +51,7 @@ DIGESTS = (
 )  # fmt: skip
 _DIGEST = re.compile(r'("(?:request_id|commit_id|fencing_id)": ?"[^"]*)')
 GOLDEN = Path(__file__).with_name("golden")
-TWINS: dict[str, str] = json.loads((GOLDEN / "twins.json").read_text())
+TWINS: dict[str, str] = json.loads(GOLDEN.with_name("twins.json").read_text())
 """Fingerprints, which are digests of the cluster and more, and those of the twin."""
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = ROOT / "dbt"

@@ -62,8 +62,9 @@ def alert_text(reader: Reader, alert: Alert) -> str:
 
 
 def subject(result: GateResult) -> str:
-    """One line: PASSED, FAILED or NOT JUDGED, and why."""
-    return f"Fencepost: {headline(result.clusters)}"
+    """One line: PASSED, FAILED or NOT JUDGED, and why, and how much of it is new."""
+    new = result.incidents.get("new", 0)
+    return f"Fencepost: {headline(result.clusters)}" + (f"; incidents that are new: {new}" if new else "")
 
 
 def send(title: str, text: str, sinks: Iterable[Sink]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import takewhile
 from typing import Any
 
 from fencepost.incidents import OPEN, Incident, counts, has_ended
@@ -35,7 +36,9 @@ def screen(reader: Reader, settings: Settings) -> str:
     lines = _few(wrapped(f"{headline(found.clusters)}.", "", "  "), _MOST_OF_HEADLINE)
     shown = [each for each in found.incidents if each["state"] in OPEN]
     room = 2 * max(0, MOST_INCIDENTS - len(shown))
-    lines += _few(_of_evidence(settings, found, evidence), _MOST_OF_EVIDENCE + room)
+    runs = _runs(reader)
+    of_evidence = [*_unfinished(runs), *_of_evidence(settings, found, evidence)]
+    lines += _few(of_evidence, _MOST_OF_EVIDENCE + room)
     lines += _few(
         [line for each in waiver_sentences(reader, settings) for line in wrapped(each, "", "  ")],
         _MOST_OF_WAIVERS,
@@ -46,7 +49,7 @@ def screen(reader: Reader, settings: Settings) -> str:
             lines += incident_lines(each)
         if rest := len(shown) - MOST_INCIDENTS:
             lines += [f"and {rest} more: {command(settings, 'incidents')}"] if rest > 0 else []
-    lines += ["", shortened(_changed(found.incidents, _runs(reader))), shortened(_coverage(found))]
+    lines += ["", shortened(_changed(found.incidents, runs)), shortened(_coverage(found))]
     return "\n".join([*lines, "", "Next:", *(f"  {each}" for each in _next(reader, settings, found, shown))])
 
 
@@ -55,6 +58,7 @@ def facts(reader: Reader, settings: Settings) -> dict[str, Any]:
     evidence = Evidence(reader)
     found = judged(reader, settings, evidence)
     runs = _runs(reader)
+    before = _before(runs)
     shown = [each for each in found.incidents if each["state"] in OPEN]
     return {
         "headline": headline(found.clusters),
@@ -71,8 +75,9 @@ def facts(reader: Reader, settings: Settings) -> dict[str, Any]:
             for each, cluster in zip(found.clusters, settings.clusters, strict=True)
         ],
         "incidents": [dict(each) for each in found.incidents],
-        "changed": {"since": runs[1]["finished_at"] if len(runs) > 1 else None, **counts(found.incidents)},
+        "changed": {"since": before and before["finished_at"], **counts(found.incidents)},
         "coverage": _coverage_counts(found),
+        "unfinished_runs": [each["run_id"] for each in _since_the_last(runs)],
         "waivers": waiver_sentences(reader, settings),
         "next": _next(reader, settings, found, shown),
     }
@@ -104,9 +109,10 @@ def _heading(shown: Sequence[Incident]) -> str:
 def _changed(found: Sequence[Incident], runs: Sequence[dict[str, Any]]) -> str:
     number = counts(found)
     ended = sum(each["state"] == "over" and not has_ended(each) for each in found)
-    before = f"Since the run of {_minute(runs[1]['finished_at'])}" if len(runs) > 1 else "In the first run"
+    before = _before(runs)
+    since = f"Since the run of {_minute(before['finished_at'])}" if before else "In the first run"
     return (
-        f"{before}: {number['new']} new, {number['over']} over. {number['ongoing']} go on, "
+        f"{since}: {number['new']} new, {number['over']} over. {number['ongoing']} go on, "
         f"{number['waived']} waived, {ended} over before."
     )
 
@@ -130,11 +136,30 @@ def _coverage(found: Judged) -> str:
 
 
 def _runs(reader: Reader) -> list[dict[str, Any]]:
-    """The runs that have finished, the newest first."""
+    """The runs, the newest first."""
     # a lake that was audited before this mart existed
     found = rows(reader.scan(RUNS)) if reader.has(RUNS) else []
-    finished = [each for each in found if each["finished_at"] is not None]
-    return sorted(finished, key=lambda each: each["finished_at"], reverse=True)
+    return sorted(found, key=lambda each: each["started_at"], reverse=True)
+
+
+def _before(runs: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    """The run that finished before the last one that did."""
+    finished = [each for each in runs if each["finished_at"] is not None]
+    return finished[1] if len(finished) > 1 else None
+
+
+def _since_the_last(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The runs that began after the last one that finished."""
+    return list(takewhile(lambda each: each["finished_at"] is None, runs))
+
+
+def _unfinished(runs: Sequence[dict[str, Any]]) -> list[str]:
+    """A line if a run began after the one that this report is about."""
+    began = _since_the_last(runs)
+    if not began:
+        return []
+    at = _minute(began[0]["started_at"])
+    return [f"The run that began at {at} has not finished: it goes on, or has failed."]
 
 
 def _next(reader: Reader, settings: Settings, found: Judged, shown: Sequence[Incident]) -> list[str]:
