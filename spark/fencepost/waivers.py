@@ -25,7 +25,7 @@ def note_waivers(settings: Settings, catalog: Catalog, today: dt.date | None = N
 
     day = today or _today()
     counting = [
-        {"waiver": number, **waiver.matched, "reason": waiver.reason, "expires": str(waiver.expires)}
+        {"waiver": number, **waiver.matched, "because": waiver.reason, "expires": str(waiver.expires)}
         for number, waiver in enumerate(settings.waivers, 1)
         if not waiver.expired(day)
     ]

@@ -7,7 +7,7 @@ waived as (
     select
         verdicts.verdict_id,
         max(waivers.expires) as waived_until,
-        max_by(waivers.reason, struct(waivers.expires, waivers.reason)) as waived_because
+        max_by(waivers.because, struct(waivers.expires, waivers.because)) as waived_because
     from {{ ref('fct_incident_verdicts') }} as verdicts
     inner join {{ source('verdicts', 'waivers') }} as waivers
         on (waivers.invariant is null or verdicts.invariant = waivers.invariant)

@@ -55,7 +55,7 @@ WAIVERS = Table(
         "partition": "int",
         "transactional_id": "string",
         "client_id": "string",
-        "reason": "string",
+        "because": "string",
         "expires": "string",  # the last day on which it counts, 2026-01-31, UTC
     },
     ("waiver",),
