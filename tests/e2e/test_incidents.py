@@ -31,11 +31,3 @@ def test_every_violation_is_of_an_incident(audit: Any) -> None:
     kinds = {row["subject_kind"] for row in subjects}
     assert kinds >= {"client of a group", "group", "transactional id", "producer", "instance", "client"}
     assert "cluster" not in kinds
-
-
-def test_a_commit_is_one_incident_in_all_protocols(audit: Any) -> None:
-    """A commit that one protocol judges as another member's, and another one as of a deleted topic."""
-    modules = audit.rows(
-        "SELECT fingerprint FROM marts.fct_incident_verdicts GROUP BY ALL HAVING count(DISTINCT module) > 1"
-    )
-    assert modules

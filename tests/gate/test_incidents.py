@@ -174,10 +174,16 @@ def test_a_cascade_is_one_incident_and_a_zombie_in_it_another(runs: Runs) -> Non
     assert (len(told), refused["verdicts"], refused["client_id"]) == (1, 4, None)
     runs.found(ZOMBIE, BEGIN + 5 * HOUR, **commit())
     runs.found("no_commit_for_anothers_partition", BEGIN + 5 * HOUR, **commit())
+    # another protocol judges the same commit, and names its group elsewhere
+    runs.found("commit_to_live_incarnation", BEGIN + 5 * HOUR, **commit(group_id="g", broker_error=None))
     told, (zombie, same) = runs.run(BEGIN + 6 * HOUR)
     assert told == [zombie["title"]]
     assert (same["fingerprint"], same["state"]) == (refused["fingerprint"], "ongoing")
-    assert zombie["invariants"] == ["no_commit_for_anothers_partition", ZOMBIE]
+    assert zombie["invariants"] == [
+        "commit_to_live_incarnation",
+        "no_commit_for_anothers_partition",
+        ZOMBIE,
+    ]
 
 
 def test_what_becomes_worse_is_told_again(runs: Runs) -> None:
