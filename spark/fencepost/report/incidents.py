@@ -18,6 +18,13 @@ from fencepost.words import WIDTH, printable
 INCIDENT_VERDICTS = "marts.fct_incident_verdicts"
 MOST_VERDICTS = 3
 """Of one incident an alert shows so many verdicts."""
+MOST_INVARIANTS = 3
+"""Of so many it says what they mean."""
+_CAME_BACK = {
+    "over": "was over before",
+    "open": "is worse than what was reported of it",
+    "waived": "is waived no more",
+}
 _OF_INCIDENTS = ("cluster", "fingerprint", "verdict_id", "invariant", "severity", "from_time")
 
 
@@ -44,9 +51,10 @@ class Stories:
 
     def lines(self, incident: Incident) -> list[str]:
         """The story of one of them: what is violated, what happened, and what to do."""
+        names = _gravest(incident)[:MOST_INVARIANTS]
         lines = wrapped(_title(incident), "", "  ")
         lines += wrapped(_facts(incident), "  ")
-        for name in _gravest(incident):
+        for name in names:
             lines += _meaning(name)
         for sentence, together in self._told(incident):
             lines += ["", *wrapped(sentence, "  * ", "    ")]
@@ -55,7 +63,7 @@ class Stories:
             lines += [
                 f"    {command(self._settings, 'explain', each.verdict['verdict_id'])}" for each in together
             ]
-        lines += ["", *_what_to_do(_gravest(incident)[:1])]
+        lines += ["", *_what_to_do(names[:1])]
         if incident["verdicts"] > self._most:
             query = (
                 f'SELECT * FROM {INCIDENT_VERDICTS} WHERE fingerprint = "{incident["fingerprint"]}" '
@@ -65,7 +73,7 @@ class Stories:
                 f"  All {incident['verdicts']} verdicts:",
                 f"    {command(self._settings, 'sql', query)}",
             ]
-        lines += [f"  Background: docs/invariants/{name}.md" for name in _gravest(incident)]
+        lines += [f"  Background: docs/invariants/{name}.md" for name in names]
         return lines
 
     def _told(self, incident: Incident) -> Iterable[tuple[str, list[Finding]]]:
@@ -142,6 +150,8 @@ def _facts(incident: Incident) -> str:
         f"{number} verdict{'' if number == 1 else 's'}" if number else "no verdict stands any more",
         f"cluster {printable(incident['cluster'])}",
     ]
+    if incident["state"] == "new" and incident["state_before"]:
+        facts.append(_CAME_BACK[incident["state_before"]])
     if incident["waived_until"]:
         facts.append(f"waived until {incident['waived_until']}: {printable(incident['waived_because'])}")
     return ", ".join(facts)
