@@ -1,8 +1,8 @@
 """### Epoch audit
 
 Every hour: reads the logs that the brokers have written since the last run, rebuilds the history of epochs,
-checks it against the specifications, publishes the marts, and closes the gate if a critical invariant is
-violated, or if a cluster could not be judged.
+checks it against the specifications, publishes the marts, and closes the gate while a critical incident is
+new or goes on, or if a cluster could not be judged.
 
 | task | reads | writes | can be repeated |
 |---|---|---|---|
@@ -14,11 +14,13 @@ violated, or if a cluster could not be judged.
 
 #### Triage notes
 
-* **gate failed, and its error begins with "FAILED"**: the audit worked, and the cluster has a
-  problem. The alert in the task's log says what happened and when, and what to do. `fencepost explain
-  <verdict id>` has the details, `docs/invariants/` the background. Repeating the task does not help, so it is
-  never retried. The marts are published: analysts see the violation, too.
-* **gate failed, and its error begins with "NOT JUDGED"**: nothing is known to be wrong with the cluster, and
+* **gate failed, and its log ends with "FAILED"**: the audit worked, and a cluster has a problem. The lines
+  before say what happened and when, and what to do, if nobody was told of it before; else "the alert was sent
+  before", and `fencepost incidents` lists it. `docs/invariants/` has the background. Repeating the task does
+  not help, so it is never retried. The gate opens when the logs go on for a day without the incident, or when
+  `[[waivers]]` name it. It is one gate for all clusters: its log says which of them closed it. The marts are
+  published in any case.
+* **gate failed, and its log ends with "NOT JUDGED"**: nothing is known to be wrong with the cluster, and
   nothing is known to be right. The alert begins with what is wrong with the evidence, and names the key of
   the configuration to change. `[gate] not_judged = "pass"` lets such runs pass.
 * **gate failed with another error**: suites and marts do not match, as after an incomplete upgrade. Run
@@ -37,13 +39,23 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from airflow.sdk import Asset, Param, dag, get_current_context, task
+from airflow.sdk import (
+    Asset,
+    ExceptionRetryPolicy,
+    Param,
+    RetryAction,
+    RetryRule,
+    dag,
+    get_current_context,
+    task,
+)
 
 BRONZE = Asset("fencepost_bronze")
 SILVER = Asset("fencepost_silver")
 VERDICTS = Asset("fencepost_verdicts")
 MARTS = Asset("fencepost_marts")
 GATE = Asset("fencepost_gate")
+CLOSED = RetryRule("builtins.SystemExit", RetryAction.FAIL, reason="the gate is closed")
 
 
 def _run(step: str) -> dict[str, Any]:
@@ -57,7 +69,10 @@ def _run(step: str) -> dict[str, Any]:
     context = get_current_context()
     try:
         return run_step(step, context["params"]["config"], context["run_id"])
-    except (GateFailed, SettingsError) as error:
+    except GateFailed as closed:
+        # an error would end the log with a traceback, and not with what the gate found
+        raise SystemExit(1) from closed
+    except SettingsError as error:
         raise AirflowFailException(str(error)) from error
 
 
@@ -83,6 +98,7 @@ def _alert(context: Any) -> None:
         "owner": "kafka-platform",
         "retries": 2,
         "retry_delay": timedelta(minutes=2),
+        "retry_policy": ExceptionRetryPolicy([CLOSED]),
         "on_failure_callback": _alert,
     },
 )

@@ -59,7 +59,7 @@ def main() -> int:
     for act in ACTS:
         settings = load(act.config)
         with open_lake(settings) as lake:
-            print(report.screenful(lake, settings))
+            print(report.screen(lake, settings))
     print()
     for act, (as_expected, words) in zip(ACTS, endings, strict=True):
         print(f"{'as expected' if as_expected else 'NOT AS EXPECTED'}: {act.name}: {words}")

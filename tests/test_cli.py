@@ -116,8 +116,7 @@ def test_nothing_is_created_by_looking(run_light: RunLight, tmp_path: Path) -> N
 def test_audit_explain_and_sql(run: Run, troubled: Audited) -> None:
     audited = troubled.said
     assert audited.returncode == 1, audited.stderr
-    assert "CRITICAL  no_commit_for_anothers_partition" in audited.stdout
-    assert "Owners were refused in " in audited.stdout
+    assert "CRITICAL  new      no_commit_for_anothers_partition" in audited.stdout
     assert "Traceback" not in audited.stderr
 
     query = """
@@ -141,10 +140,14 @@ def test_what_an_audit_found_is_read_without_a_jvm(
     run_light: RunLight, by_spark: dict[str, Ended], tmp_path: Path
 ) -> None:
     """After an audit, where no java can be found: the same words, pictures and rows."""
-    (reported,) = run_light(["report"])
+    reported, everything = run_light(["report"], ["report", "--all"])
     assert reported.returncode == 0, reported.stderr
-    assert "CRITICAL  no_commit_for_anothers_partition" in reported.stdout
-    assert "Owners were refused in " in reported.stdout
+    assert "no_commit_for_anothers_partition and 2 more are violated" in reported.stdout
+    lines = reported.stdout.splitlines()
+    assert len(lines) <= 40
+    assert max(map(len, (line for line in lines if "fencepost " not in line))) <= 100
+    assert "CRITICAL  no_commit_for_anothers_partition" in everything.stdout
+    assert "Owners were refused in " in everything.stdout
 
     verdict_id = reported.stdout.rpartition("fencepost explain ")[2].split()[0]
     out = tmp_path / "checkout.svg"
@@ -165,17 +168,59 @@ def test_what_an_audit_found_is_read_without_a_jvm(
 
 def test_what_is_unknown_is_told_with_its_reason(run_light: RunLight) -> None:
     query = "SELECT verdict_id, reason FROM marts.fct_invariant_verdicts WHERE verdict = 'unknown' LIMIT 1"
-    everything, screenful, found = run_light(
-        ["report", "--all"], ["report"], ["sql", query, "--format", "json"]
-    )
+    everything, found = run_light(["report", "--all"], ["sql", query, "--format", "json"])
     (row,) = json.loads(found.stdout)
-    added = everything.stdout.removeprefix(screenful.stdout)
-    assert added.startswith("\nWhat is unknown of cluster troubled-4.2.1, and why\n")
+    _, title, added = everything.stdout.partition("\nWhat is unknown of cluster troubled-4.2.1, and why\n")
+    assert title
     assert f"  {row['reason']}: {REASONS[row['reason']].means.partition(' ')[0]} " in added
     (told,) = run_light(["explain", row["verdict_id"]])
     assert "  unknown, because" in told.stdout
     assert f"    {row['reason']}: " in told.stdout
     assert "what would settle it: " in told.stdout
+
+
+def test_what_is_wrong_is_listed_once(run_light: RunLight) -> None:
+    """Each commit is of one incident, however many invariants it violates."""
+    listed, reported = run_light(["incidents", "--format", "json"], ["report", "--format", "json"])
+    found = json.loads(listed.stdout)
+    facts = json.loads(reported.stdout)
+    assert facts["incidents"] == found
+    assert facts["result"] == "FAILED"
+    critical = {each["group_id"]: each for each in found if each["severity"] == "critical"}
+    assert len(critical) == sum(each["severity"] == "critical" for each in found) == 3
+    zombie = critical["zombie-current-epoch"]
+    assert zombie["client_id"] == "zombie-current-epoch-a"
+    assert (zombie["topic"], zombie["partition"], zombie["protocol"]) == ("orders", 2, "offset_commit")
+    assert zombie["invariants"] == [
+        "no_commit_for_anothers_partition",
+        "no_policy_admits_a_zombie",
+        "no_zombie_accepted",
+    ]
+
+    story, lines, waived, unknown, elsewhere = run_light(
+        ["incidents", zombie["fingerprint"][:6]],
+        ["incidents"],
+        ["incidents", "--state", "waived"],
+        ["incidents", "zz"],
+        ["incidents", "--cluster", "x"],
+    )
+    assert story.stdout.count("committed offset 1028 of orders-2") == 1
+    assert len(re.findall(r"^    fencepost explain \w+ --config ", story.stdout, re.MULTILINE)) == 3
+    assert len(lines.stdout.splitlines()) == 2 * len(found)
+    assert waived.stdout == "No incidents.\n"
+    assert (unknown.returncode, elsewhere.returncode) == (2, 2)
+    assert "No incident has a fingerprint that begins with 'zz'" in unknown.stderr
+    assert "--cluster x: the configuration has troubled-4.2.1" in elsewhere.stderr
+
+
+def test_version() -> None:
+    said = subprocess.run(
+        [str(Path(sys.executable).with_name("fencepost")), "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert re.fullmatch(r"fencepost \d+\.\d+\.\d+\n", said.stdout)
 
 
 def test_spark_runs_what_duckdb_cannot(run_light: RunLight, by_spark: dict[str, Ended]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,53 @@ def test_defaults(tmp_path: Path) -> None:
     assert read.lake.catalog == f"sqlite:///{tmp_path}/.fencepost/catalog.db"
     assert (read.clock_tolerance_ms, read.chapter_ms, read.window_ms) == (25, 86_400_000, None)
     assert not read.not_judged_passes
+
+
+WAIVER = "[[waivers]]\nreason = 'known'\nexpires = 2026-03-01\n"
+OF_GROUP = "[[waivers]]\nreason = 'known'\ngroup_id = 'g'\n"
+
+
+def test_a_waiver_matches_what_it_names(tmp_path: Path) -> None:
+    of_topic = "cluster = 'c'\ngroup_id = ''\ntopic = 't'\npartition = 0\n"
+    (waiver,) = settings.load(write(tmp_path, CLUSTER + WAIVER + of_topic)).waivers
+    assert waiver.matched == {"cluster": "c", "group_id": "", "topic": "t", "partition": 0}
+    assert (waiver.expired(dt.date(2026, 3, 1)), waiver.expired(dt.date(2026, 3, 2))) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (WAIVER, "waivers[0]: would waive everything. Say what is waived: add one of invariant, incident, "),
+        (WAIVER + "cluster = 'c'", "waivers[0]: would waive everything"),
+        (
+            WAIVER + "cluster = 'cc'\ngroup_id = 'g'",
+            "waivers[0].cluster: 'cc' is not the name of a configured",
+        ),
+        (WAIVER + "partition = 1", "waivers[0].partition: is of no topic. Add topic."),
+        (WAIVER + "topic = 't'\npartition = -1", "waivers[0].partition: must be the number of a partition"),
+        (WAIVER + "topic = 't'\npartition = true", "waivers[0].partition: must be the number of a partition"),
+        (WAIVER + "invariant = 'no_owner_refusd'", "waivers[0].invariant: is no invariant. docs/invariants"),
+        (WAIVER + "incident = '%'", "waivers[0].incident: '%' is not how a fingerprint begins"),
+        (WAIVER + "incident = '0123'", "waivers[0].incident: '0123' is not how a fingerprint begins"),
+        (WAIVER + "group = 'g'", "waivers[0].group: is not known here."),
+        (WAIVER.replace("known", " ") + "group_id = 'g'", "waivers[0].reason: must not be empty"),
+        (
+            "[[waivers]]\nexpires = 2026-03-01\ngroup_id = 'g'",
+            "waivers[0].reason: is missing. Add a text that says",
+        ),
+        (OF_GROUP, "waivers[0].expires: is missing. Add a date such as expires = 2026-01-31."),
+        (OF_GROUP + "expires = 'soon'", "waivers[0].expires: 'soon' is not a date such as 2026-01-31"),
+        (
+            OF_GROUP + "expires = 2026-03-01T00:00:00Z",
+            "waivers[0].expires: must be a date such as 2026-01-31",
+        ),
+        ("[waivers]\nreason = 'r'", "waivers: must be an array of tables"),
+    ],
+)
+def test_a_waiver_that_says_too_little_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        settings.load(write(tmp_path, CLUSTER + text))
+    assert said in str(caught.value)
 
 
 def test_all_of_history_may_be_one_chapter(tmp_path: Path) -> None:

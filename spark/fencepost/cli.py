@@ -15,10 +15,12 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import get_args
 
 from fencepost import commands
+from fencepost.incidents import STATES
 from fencepost.output import WRITERS
 from fencepost.settings import RunOn, Settings, load
 
@@ -44,6 +46,7 @@ _BAD_INPUT = (
     ("fencepost.plots.reading", "PlotError"),
     ("fencepost.protocols.base", "UsageError"),
     ("fencepost.reading", "LakeError"),
+    ("fencepost.report", "UnknownIncidentError"),
     ("fencepost.report", "UnknownVerdictError"),
     ("fencepost.settings", "SettingsError"),
     ("tlasql", "TlaSqlError"),
@@ -141,6 +144,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Audits Kafka's epochs and fencing from its own logs.",
         epilog=EXIT_CODES,
     )
+    parser.add_argument("--version", action="version", version=f"fencepost {version('fencepost')}")
     parsers = parser.add_subparsers(required=True, metavar="COMMAND")
 
     def command(
@@ -180,8 +184,23 @@ def _parser() -> argparse.ArgumentParser:
         commands.maintain,
         "delete files of the lake that no table needs any more and that are older than three days",
     )
-    report = command("report", commands.report, "print what the last audit found")
-    report.add_argument("--all", action="store_true", help="also what is unknown, and why")
+    report = command("report", commands.report, "print what the last audit found, in one screen")
+    report.add_argument(
+        "--all", action="store_true", help="all of it, also what is unknown, and why; many screens"
+    )
+    report.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    incidents = command(
+        "incidents", commands.incidents, "list what is wrong, each once, the most important first"
+    )
+    incidents.add_argument(
+        "fingerprint",
+        metavar="FINGERPRINT",
+        nargs="?",
+        help="tell what happened in this one; how its fingerprint begins is enough",
+    )
+    incidents.add_argument("--cluster", metavar="NAME", help="only those of this cluster")
+    incidents.add_argument("--state", choices=STATES, help="only those in this state")
+    incidents.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     explain = command(
         "explain", commands.explain, "tell what happened in one verdict, and where its evidence is"
     )

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fencepost.output import WRITERS
+from fencepost.output import WRITERS, write_json
 from fencepost.protocols.base import Command, UsageError
 from fencepost.settings import SQLITE, Settings
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 OK, VIOLATED, NOT_JUDGED = 0, 1, 3
 VERDICTS = "marts.fct_invariant_verdicts"
+_MOST_VERDICTS = 20
+"""The story of an incident shows so many verdicts."""
 
 
 def init(arguments: argparse.Namespace) -> int:
@@ -73,7 +75,7 @@ def audit(settings: Settings, arguments: argparse.Namespace) -> int:
     with pipeline.Run(settings) as run:
         result = pipeline.audit(run)
     with open_lake(settings) as lake:
-        print(report.screenful(lake, settings))
+        print(report.screen(lake, settings))
     # the end of a long text is what a terminal shows
     print(f"\n{headline(result.clusters)}. Data Docs: {result.data_docs}")
     if result.passed:
@@ -95,9 +97,41 @@ def report(settings: Settings, arguments: argparse.Namespace) -> int:
     from fencepost import report
 
     with _reading(settings) as lake:
-        print(report.screenful(lake, settings))
-        if arguments.all:
+        if arguments.format == "json":
+            write_json(report.facts(lake, settings), sys.stdout)
+        elif arguments.all:
+            print(report.whole_report(lake, settings))
             print(report.unknown_by_reason(lake, [cluster.name for cluster in settings.clusters]))
+        else:
+            print(report.screen(lake, settings))
+    return OK
+
+
+def incidents(settings: Settings, arguments: argparse.Namespace) -> int:
+    """Print the incidents, or the story of one."""
+    from fencepost import report
+    from fencepost.incidents import incidents
+
+    names = [cluster.name for cluster in settings.clusters]
+    if arguments.cluster and arguments.cluster not in names:
+        raise UsageError(f"--cluster {arguments.cluster}: the configuration has {', '.join(names)}")
+    with _reading(settings) as lake:
+        if arguments.fingerprint:
+            found = [report.one_incident(lake, names, arguments.fingerprint)]
+        else:
+            found = [
+                each
+                for each in incidents(lake, names)
+                if arguments.cluster in (None, each["cluster"]) and arguments.state in (None, each["state"])
+            ]
+        if arguments.format == "json":
+            write_json([dict(each) for each in found], sys.stdout)
+        elif arguments.fingerprint:
+            print("\n".join(report.Stories(lake, settings, found, _MOST_VERDICTS).lines(found[0])))
+        else:
+            print(
+                "\n".join(line for each in found for line in report.incident_lines(each)) or "No incidents."
+            )
     return OK
 
 

@@ -5,7 +5,7 @@ definition. Report, gate, alert and exit code all use it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -70,13 +70,15 @@ class Outcome:
 class ClusterOutcome:
     """What an audit says of one cluster.
 
-    ``violated``: its critical definitions that are violated. ``not_judged``: the reasons why the cluster may
+    ``violated``: its critical definitions that an incident violates which is new or goes on. ``past``: those
+    that only incidents violate which are over or waived. ``not_judged``: the reasons why the cluster may
     not pass although nothing critical is known to be violated. ``reasons``: why definitions that were put to
     the test were unknown each time, words of fencepost.reasons.
     """
 
     cluster: str
     violated: tuple[Outcome, ...]
+    past: tuple[Outcome, ...]
     not_judged: tuple[str, ...]
     reasons: tuple[str, ...]
 
@@ -100,15 +102,24 @@ def outcomes(rows: Iterable[Mapping[str, Any]], severities: Mapping[str, str]) -
 
 
 def cluster_outcomes(
-    all_outcomes: Iterable[Outcome], clusters: Sequence[str], blind: Mapping[str, Sequence[str]]
+    all_outcomes: Iterable[Outcome],
+    clusters: Sequence[str],
+    blind: Mapping[str, Sequence[str]],
+    open_in: Collection[tuple[str, str]],
 ) -> list[ClusterOutcome]:
     """The outcome of each of ``clusters``. ``blind``: by cluster, what is wrong with its evidence as a
-    whole.
+    whole; ``open_in``: cluster and invariant of all that incidents violate which are new or go on.
     """
     by_cluster: dict[str, list[Outcome]] = defaultdict(list)
     for each in all_outcomes:
         by_cluster[each.cluster].append(each)
-    return [_cluster_outcome(name, by_cluster[name], blind.get(name, ())) for name in clusters]
+    return [_cluster_outcome(name, by_cluster[name], blind.get(name, ()), open_in) for name in clusters]
+
+
+def gravest(of_clusters: Iterable[ClusterOutcome]) -> str:
+    """PASSED, FAILED or NOT JUDGED: the gravest result of all clusters."""
+    found = {each.headline for each in of_clusters}
+    return next((each for each in (FAILED, NOT_JUDGED) if each in found), PASSED)
 
 
 def headline(of_clusters: Sequence[ClusterOutcome]) -> str:
@@ -122,15 +133,23 @@ def headline(of_clusters: Sequence[ClusterOutcome]) -> str:
     if not_judged:
         why = (f"cluster {printable(each.cluster)}: {each.not_judged[0]}" for each in not_judged)
         parts.append(f"{NOT_JUDGED}: {'; '.join(why)}")
-    return ". ".join(parts) or f"{PASSED}: nothing critical is violated"
+    if parts:
+        return ". ".join(parts)
+    if any(each.past for each in of_clusters):
+        return f"{PASSED}: nothing critical is new or goes on; what was violated is over or waived"
+    return f"{PASSED}: nothing critical is violated"
 
 
-def _cluster_outcome(cluster: str, of_cluster: Sequence[Outcome], blind: Sequence[str]) -> ClusterOutcome:
+def _cluster_outcome(
+    cluster: str, of_cluster: Sequence[Outcome], blind: Sequence[str], open_in: Collection[tuple[str, str]]
+) -> ClusterOutcome:
     gating = [each for each in of_cluster if each.is_critical] or of_cluster
     nowhere = [each for each in gating if each.is_judged_nowhere]
+    violated = _violated(of_cluster)
     return ClusterOutcome(
         cluster,
-        _violated(of_cluster),
+        tuple(each for each in violated if (cluster, each.invariant) in open_in),
+        tuple(each for each in violated if (cluster, each.invariant) not in open_in),
         (*blind, *_not_judged(gating, nowhere)),
         tuple(sorted({each.reason for each in nowhere if each.reason is not None})),
     )

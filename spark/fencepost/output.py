@@ -22,8 +22,12 @@ def _write_table(table: pa.Table, out: TextIO) -> None:
 
 
 def _write_json(table: pa.Table, out: TextIO) -> None:
-    rows = [dict(zip(table.column_names, row, strict=True)) for row in _rows(table)]
-    json.dump(rows, out, default=_plain, ensure_ascii=False, indent=2)
+    write_json([dict(zip(table.column_names, row, strict=True)) for row in _rows(table)], out)
+
+
+def write_json(value: Any, out: TextIO) -> None:
+    """Write rows or facts as JSON; times are ISO 8601 in UTC."""
+    json.dump(value, out, default=_plain, ensure_ascii=False, indent=2)
     print(file=out)
 
 

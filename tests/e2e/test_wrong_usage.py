@@ -72,15 +72,16 @@ request_logs = ["empty/*.log"]
 
 @dataclass(frozen=True)
 class Said:
-    """How a command ended, and what it printed."""
+    """How a command ended, what it printed, and the whole report after it."""
 
     code: int
     out: str
     errors: str
+    report: str
 
     def about(self, cluster: str) -> str:
-        """What a report says of a cluster, as one line."""
-        return " ".join(self.out.partition(f"\nCluster {cluster}: ")[2].partition("\nCluster ")[0].split())
+        """What the report says of a cluster, as one line."""
+        return " ".join(self.report.partition(f"\nCluster {cluster}: ")[2].partition("\nCluster ")[0].split())
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +102,10 @@ def run(config: Path, text: str, command: str = "audit") -> Said:
         patch.delenv("FENCEPOST_LAKE", raising=False)
         patch.setenv("TZ", "UTC")
         code = cli.main([command, "--config", str(config)])
-    return Said(code, out.getvalue(), errors.getvalue())
+        said = out.getvalue()
+        if code not in (cli.BAD_USAGE, cli.FAILED):
+            assert cli.main(["report", "--all", "--config", str(config)]) == 0
+    return Said(code, said, errors.getvalue(), out.getvalue().removeprefix(said))
 
 
 @pytest.fixture(scope="module")
@@ -113,10 +117,10 @@ def said(folder: Path) -> Said:
 def test_nothing_passes(said: Said) -> None:
     assert said.code == cli.commands.NOT_JUDGED == 3, said.errors
     assert said.out.startswith("NOT JUDGED: cluster another zone: no request can be placed in time")
-    titles = [line for line in said.out.splitlines() if line.startswith("Cluster ")]
+    titles = [line for line in said.report.splitlines() if line.startswith("Cluster ")]
     assert len(titles) == CLUSTERS.count("[[clusters]]")
     assert all(title.endswith(": NOT JUDGED") for title in titles)
-    assert "PASSED" not in said.out
+    assert "PASSED" not in said.out + said.report
 
 
 @pytest.mark.parametrize(

@@ -5,18 +5,21 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
 import pytest
 import yaml
 
+from fencepost import audit_runs, lake, report, waivers
 from fencepost.definitions import definitions
 from fencepost.gate import GateError, GateFailed, notify, run_gate
-from fencepost.opening import ensure
-from fencepost.settings import Broker, Cluster, Lake, Settings
+from fencepost.opening import ensure, open_lake
+from fencepost.settings import Broker, Cluster, Lake, Settings, Waiver
+from fencepost.tables import AUDIT_RUNS, INCIDENT_NOTES, WAIVERS
 from fencepost.words import printable
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,6 +46,7 @@ ARROW = {
     "int": pa.int32(),
     "boolean": pa.bool_(),
     "timestamp": pa.timestamp("us", "UTC"),
+    "array<string>": pa.list_(pa.string()),
 }
 
 
@@ -65,14 +69,25 @@ def publish(tmp_path_factory: pytest.TempPathFactory) -> Publish:
         named = [{name: row.get(name) for name in schema.names} for row in rows]
         table.overwrite(pa.Table.from_pylist(named, schema=schema))
 
-    def make(
+    def make(  # noqa: PLR0917 (named by every caller)
         episodes: tuple[str, ...] = (),
         without: str = "",
         others: str = "holds",
         unread: tuple[dict[str, Any], ...] = (),
         clocks: tuple[dict[str, Any], ...] = (),
+        states: Mapping[str, str] = MappingProxyType({}),
+        more: tuple[dict[str, Any], ...] = (),
         **statuses: str,
     ) -> Settings:
+        violated = [each for each, status in statuses.items() if status == "violated"]
+        # what earlier tests were told is not told again
+        lake.replace(catalog, INCIDENT_NOTES, INCIDENT_NOTES.arrow_schema.empty_table())
+        lake.replace(catalog, AUDIT_RUNS, AUDIT_RUNS.arrow_schema.empty_table())
+        fill("fct_incidents", [*(_incident(each, states.get(each, "new")) for each in violated), *more])
+        fill(
+            "fct_incident_verdicts",
+            [_of_incident(_episode(each, number)) for each in episodes for number in range(5)],
+        )
         fill(
             "fct_invariant_coverage",
             [_coverage(each, statuses.get(each, others)) for each in MARKED if each != without],
@@ -121,6 +136,27 @@ def _episode(invariant: str, number: int) -> dict[str, Any]:
     }
 
 
+def _incident(invariant: str, state: str) -> dict[str, Any]:
+    severity = MARKED[invariant].severity
+    return {
+        "cluster": "prod",
+        "fingerprint": f"incident of {invariant}",
+        "state": state,
+        "severity": severity,
+        "title": f"{invariant} is violated: group {HOSTILE}",
+        "invariants": [invariant],
+        "critical": [invariant] if severity == "critical" else [],
+        "verdicts": 5,
+        "first_seen": dt.datetime(2026, 1, 2, tzinfo=dt.UTC),
+        "last_seen": dt.datetime(2026, 1, 2, 0, 0, 4, tzinfo=dt.UTC),
+        "is_open": False,
+    }
+
+
+def _of_incident(episode: dict[str, Any]) -> dict[str, Any]:
+    return {**episode, "fingerprint": f"incident of {episode['invariant']}"}
+
+
 def _commit() -> dict[str, Any]:
     return {
         "cluster": "prod",
@@ -162,7 +198,8 @@ def test_a_critical_violation_closes_the_gate_and_alerts(publish: Publish) -> No
     assert CRITICAL in title
     said = " ".join(text.split())
     for needed in (
-        f"What {CRITICAL} means.",
+        f"{CRITICAL} is violated: group o'brien\\n",
+        "No commit of a group member is accepted for a partition",
         "member m1 (client c1)",
         "orders-1 at epoch 5",
         "m2",
@@ -236,7 +273,7 @@ def test_a_cluster_that_was_not_judged_does_not_pass(
     settings = publish(**marts)
     heard: list[tuple[str, str]] = []
     with pytest.raises(GateFailed, match=r"^NOT JUDGED: cluster prod: ") as caught:
-        run_gate(settings, sinks=[lambda title, text: heard.append((title, text))])
+        run_gate(settings, [lambda title, text: heard.append((title, text))], run_id="the first one")
     assert why in str(caught.value)
     ((title, text),) = heard
     assert title.startswith("Fencepost: NOT JUDGED: cluster prod: ")
@@ -244,6 +281,12 @@ def test_a_cluster_that_was_not_judged_does_not_pass(
     assert why in said
     assert of_evidence in said
     assert said.startswith("Evidence of cluster prod Not judged: ")
+
+    with pytest.raises(
+        GateFailed, match=r"^NOT JUDGED: .* Nothing of it is new: the alert was sent before\."
+    ) as again:
+        run_gate(settings, [lambda title, text: heard.append((title, text))], run_id="the next one")
+    assert (again.value.result.alert, len(heard)) == (None, 1)
 
     softened = run_gate(dataclasses.replace(settings, not_judged_passes=True))
     assert (softened.passed, softened.headline) == (True, "NOT JUDGED")
@@ -273,6 +316,119 @@ def _failed_in_data_docs(page: Path) -> dict[str, str]:
         for each in json.loads(newest.read_text())["results"]
         if not each["success"]
     }
+
+
+def test_what_was_told_is_not_told_again(publish: Publish) -> None:
+    """A gate that is repeated, or that runs on the same marts, closes and sends no alert."""
+    settings = publish(episodes=(CRITICAL,), **{CRITICAL: "violated"})
+    heard: list[str] = []
+    for _ in range(2):
+        with pytest.raises(GateFailed) as caught:
+            run_gate(settings, [lambda title, text: heard.append(text)])
+    assert (len(heard), caught.value.result.alert) == (1, None)
+    assert "the alert was sent before" in str(caught.value)
+
+
+def test_an_alert_that_was_cut_off_is_sent_again(publish: Publish, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A gate that is killed before it has noted what it told tells it once more, rather than never."""
+    settings = publish(episodes=(CRITICAL,), **{CRITICAL: "violated"})
+    heard: list[str] = []
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("fencepost.gate.Notes.add", killed)
+        with pytest.raises(KeyboardInterrupt):
+            run_gate(settings, [lambda title, text: heard.append(text)])
+    with pytest.raises(GateFailed):
+        run_gate(settings, [lambda title, text: heard.append(text)])
+    assert len(heard) == 2
+
+
+@pytest.mark.parametrize("state", ["over", "waived"])
+def test_what_is_over_or_waived_does_not_close_the_gate(publish: Publish, state: str) -> None:
+    settings = publish(episodes=(CRITICAL,), states={CRITICAL: state}, **{CRITICAL: "violated"})
+    result = run_gate(settings)
+    assert (result.passed, result.headline, result.critical) == (True, "PASSED", ())
+    assert [each.invariant for each in result.past] == [CRITICAL]
+
+
+def test_a_violation_without_an_incident_is_not_let_through(publish: Publish) -> None:
+    settings = publish(**{CRITICAL: "violated"})
+    ensure(settings.lake).load_table("marts.fct_incidents").delete()
+    with pytest.raises(GateError, match=f"No incident has the violations of {CRITICAL}"):
+        run_gate(settings)
+
+
+def test_a_run_that_did_not_end_has_no_end(publish: Publish) -> None:
+    settings = publish()
+    catalog = ensure(settings.lake)
+    for run in ("killed", "ended"):
+        audit_runs.begin(catalog, run)
+        audit_runs.captured(catalog, run, 3)
+    audit_runs.captured(catalog, "ended", 4)
+    run_gate(settings, catalog=catalog, run_id="ended")
+    rows = {row["run_id"]: row for row in lake.scan(catalog, AUDIT_RUNS).to_pylist()}
+    assert (rows["killed"]["finished_at"], rows["killed"]["result"]) == (None, None)
+    ended = rows["ended"]
+    assert (ended["rows_read"], ended["result"], ended["not_judged"]) == (7, "PASSED", [])
+    assert ended["started_at"] < ended["finished_at"]
+    assert (ended["definitions"], ended["holds"]) == (len(MARKED), 3 * len(MARKED))
+
+
+def test_waivers_that_expired_or_match_nothing_are_named(publish: Publish) -> None:
+    """Only those that count are handed to the marts."""
+    settings = publish(episodes=(CRITICAL,), **{CRITICAL: "violated"})
+    day = dt.date(2026, 2, 1)
+    settings = dataclasses.replace(
+        settings,
+        waivers=(
+            Waiver("known", day, invariant=CRITICAL),
+            Waiver("known", day - dt.timedelta(1), invariant=CRITICAL),
+            Waiver("known", day, group_id=HOSTILE + "?"),
+        ),
+    )
+    catalog = ensure(settings.lake)
+    for _ in range(2):
+        waivers.note_waivers(settings, catalog, day)
+    assert [row["waiver"] for row in lake.scan(catalog, WAIVERS).to_pylist()] == [1, 3]
+    assert len(catalog.load_table(WAIVERS.name).snapshots()) == 1
+    with open_lake(settings) as reader:
+        expired, unmatched = waivers.waiver_sentences(reader, settings, day)
+    assert expired.startswith(f"Waiver 2 (invariant {CRITICAL}) expired on 2026-01-31")
+    assert unmatched.startswith("Waiver 3 (group_id o'brien\\n") and "matches nothing" in unmatched
+
+
+def test_the_report_is_one_screen_whatever_the_lake_holds(publish: Publish) -> None:
+    """Names of any length, more incidents than have room, and much to say of the evidence and of waivers."""
+    long = HOSTILE * 40
+    many = tuple(
+        {**_incident(CRITICAL, state), "fingerprint": f"{number:016}", "title": f"{long} {number}"}
+        for state in ("ongoing", "new", "over")
+        for number in range(20)
+    )
+    unread = tuple({**NO_REQUESTS, "file": f"/{long}", "broker_id": number} for number in range(20))
+    settings = publish(episodes=(CRITICAL,), unread=unread, more=many, **{CRITICAL: "violated"})
+    day = dt.date(2026, 1, 1)
+    settings = dataclasses.replace(
+        settings,
+        path=Path("fencepost.toml").absolute(),
+        waivers=tuple(Waiver("known", day, group_id=f"{long} {number}") for number in range(9)),
+    )
+    with open_lake(settings) as reader:
+        lines = report.screen(reader, settings).splitlines()
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 100
+    said = "\n".join(lines)
+    assert said.startswith(f"FAILED: {CRITICAL} in cluster prod (1 of 5).\n")
+    shown = [line for line in lines if line.startswith("CRITICAL")]
+    assert len(shown) == 10
+    # the new ones first
+    assert all(" new " in line for line in shown)
+    assert "41 incidents, 41 critical, 21 new:" in lines
+    assert "and 31 more: fencepost incidents" in lines
+    assert "  fencepost report --all" in lines
 
 
 def test_the_configuration_decides_severities(publish: Publish) -> None:

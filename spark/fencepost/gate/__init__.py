@@ -1,5 +1,5 @@
-"""The gate: it judges the coverage mart, reports, and fails the run when a critical invariant is violated or
-a cluster could not be judged.
+"""The gate: it judges the coverage mart and the incidents, reports, and fails the run when a critical
+incident is new or goes on, or a cluster could not be judged.
 """
 
 from __future__ import annotations
@@ -8,57 +8,123 @@ import dataclasses
 import logging
 from collections.abc import Sequence
 
+from pyiceberg.catalog import Catalog
+
+from fencepost import audit_runs
 from fencepost.gate.checkpoint import CheckResult, check
-from fencepost.gate.notify import Sink, alert_file, alert_text, file_sink, log_sink, send, subject
+from fencepost.gate.notes import Notes
+from fencepost.gate.notify import Alert, Sink, alert_file, alert_text, file_sink, log_sink, send, subject
 from fencepost.gate.outcomes import GateError, GateFailed, GateResult, decide
-from fencepost.opening import open_lake
-from fencepost.outcomes import Outcome
+from fencepost.incidents import Incident, counts
+from fencepost.opening import ensure, open_lake
+from fencepost.outcomes import NOT_JUDGED, Outcome
 from fencepost.places import project_folder, work_folder
-from fencepost.report import COVERAGE, Evidence, judged
+from fencepost.report import COVERAGE, Evidence, Judged, judged
 from fencepost.settings import Settings
+from fencepost.waivers import waiver_sentences
 
 __all__ = ["GateError", "GateFailed", "GateResult", "Outcome", "run_gate"]
 
 logger = logging.getLogger(__name__)
 
 
-def run_gate(settings: Settings, sinks: Sequence[Sink] = ()) -> GateResult:
-    """Judge ``marts.fct_invariant_coverage`` and return the result.
+def run_gate(
+    settings: Settings, sinks: Sequence[Sink] = (), catalog: Catalog | None = None, run_id: str = ""
+) -> GateResult:
+    """Judge the marts and return the result; note the incidents, and that the run ``run_id`` has ended.
 
-    Raises GateFailed, after the alert went to a file, the log and ``sinks``, when a critical invariant is
-    violated or a cluster could not be judged; GateError when expectations and coverage contradict each other
-    or cannot be read.
+    Raises GateFailed when a critical incident is new or goes on, or a cluster could not be judged. Before
+    that an alert went to a file, the log and ``sinks``, if there is anything that no run before has told.
+    Raises GateError when expectations, coverage and incidents contradict each other or cannot be read.
     """
+    catalog = catalog or ensure(settings.lake)
     with open_lake(settings) as lake:
         coverage, evidence = lake.scan(COVERAGE), Evidence(lake)
-        all_outcomes, of_clusters = judged(lake, settings, evidence)
+        found = judged(lake, settings, evidence)
         checked = check(coverage.to_pandas(), project_folder("expectations"), work_folder(settings, "gate"))
-        _agree(all_outcomes, checked)
+        _agree(found, checked)
+        notes = Notes(catalog)
         result = decide(
-            all_outcomes, of_clusters, checked.data_docs, not_judged_passes=settings.not_judged_passes
+            found.outcomes,
+            found.clusters,
+            checked.data_docs,
+            not_judged_passes=settings.not_judged_passes,
+            incidents=counts(found.incidents),
         )
         logger.info("gate: %s", result.summary())
-        if not result.passed:
+        for sentence in waiver_sentences(lake, settings):
+            logger.warning("gate: %s", sentence)
+        untold = notes.untold(found.incidents)
+        if not result.passed and (
+            any(each["severity"] == "critical" for each in untold) or _blinded(result, catalog, run_id)
+        ):
             path = alert_file(settings)
-            evidence_lines = {each.name: evidence.lines(each) for each in settings.clusters}
             result = dataclasses.replace(result, alert=path)
-            send(
-                subject(result), alert_text(lake, result, evidence_lines), [file_sink(path), log_sink, *sinks]
+            alert = Alert(
+                result, untold, {each.name: evidence.lines(each) for each in settings.clusters}, settings
             )
-            raise GateFailed(result)
+            send(subject(result), alert_text(lake, alert), [file_sink(path), log_sink, *sinks])
+    # only now has somebody been told
+    notes.add(found.incidents, run_id)
+    if run_id:
+        audit_runs.finish(catalog, run_id, _ended(result, found))
+    if result.passed:
         return result
+    closed = GateFailed(result)
+    if result.alert is None:
+        # as an alert does, it ends the log with what closes the gate
+        logger.error("%s", closed)
+    raise closed
 
 
-def _agree(all_outcomes: Sequence[Outcome], checked: CheckResult) -> None:
-    """Make sure that suites and coverage have the same definitions and the same result, so that the gate
-    cannot pass by accident.
+def _blinded(result: GateResult, catalog: Catalog, run_id: str) -> bool:
+    """Whether a cluster is not judged that was in the last run."""
+    before = audit_runs.last_finished(catalog, but=run_id)
+    known = set() if before is None else set(before["not_judged"])
+    return not set(_not_judged(result)) <= known
+
+
+def _not_judged(result: GateResult) -> list[str]:
+    return [each.cluster for each in result.clusters if each.headline == NOT_JUDGED]
+
+
+def _ended(result: GateResult, found: Judged) -> dict[str, object]:
+    """What AUDIT_RUNS has of a run that has ended."""
+    all_outcomes = found.outcomes
+    return {
+        "result": result.headline,
+        "not_judged": _not_judged(result),
+        "evidence_until": min(found.evidence_until.values(), default=None),
+        "definitions": len(all_outcomes),
+        "exercised": sum(each.status != "not_exercised" for each in all_outcomes),
+        "judged": sum(each.is_judged for each in all_outcomes),
+        "holds": sum(each.holds for each in all_outcomes),
+        "violated": sum(each.violated for each in all_outcomes),
+        "unknown": sum(each.unknown for each in all_outcomes),
+        **{f"incidents_{state}": number for state, number in result.incidents.items()},
+    }
+
+
+def _agree(found: Judged, checked: CheckResult) -> None:
+    """Make sure that suites, coverage and incidents have the same definitions and the same result, so that
+    the gate cannot pass by accident.
     """
-    covered = {each.invariant for each in all_outcomes}
+    covered = {each.invariant for each in found.outcomes}
     if missing := covered ^ checked.expected:
         raise GateError(
             f"Suites and coverage do not have the same definitions: {', '.join(sorted(missing))}. "
             "Run `make compile`, then judge and marts again."
         )
-    violated = {each.invariant for each in all_outcomes if each.violated}
-    if differ := violated ^ checked.failed:
+    violated = {(each.cluster, each.invariant) for each in found.outcomes if each.violated}
+    if differ := {invariant for _, invariant in violated} ^ checked.failed:
         raise GateError(f"Great Expectations and coverage disagree on {', '.join(sorted(differ))}.")
+    if differ := {invariant for _, invariant in violated - _of_incidents(found.incidents)}:
+        raise GateError(
+            f"No incident has the violations of {', '.join(sorted(differ))}: build the marts again."
+        )
+
+
+def _of_incidents(of_clusters: Sequence[Incident]) -> set[tuple[str, str]]:
+    return {
+        (each["cluster"], name) for each in of_clusters if each["verdicts"] for name in each["invariants"]
+    }

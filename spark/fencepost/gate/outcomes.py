@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 
-from fencepost.outcomes import FAILED, NOT_JUDGED, PASSED, ClusterOutcome, Outcome, headline
+from fencepost.outcomes import NOT_JUDGED, PASSED, ClusterOutcome, Outcome, gravest, headline
 from fencepost.words import printable, time_of
 
 
@@ -15,15 +17,19 @@ from fencepost.words import printable, time_of
 class GateResult:
     """The result of the gate.
 
-    ``critical`` are violated, ``warnings`` are violated with a lower severity. ``partly`` (what could be told
+    ``critical`` are violated by incidents that are new or go on, ``past`` only by incidents that are over or
+    waived. ``warnings`` are violated with a lower severity. ``partly`` (what could be told
     holds), ``unknown`` (nothing could be told) and ``not_exercised`` have definitions of any severity for
     which the gate cannot vouch. ``clusters``: what all of it says of each cluster; ``not_judged_passes``:
     whether the run may pass although a cluster was not judged (``gate.not_judged``). ``data_docs`` is the
-    page to open; ``alert`` the file with the alert, if one was written. ``since``: the time from which each
+    page to open; ``alert`` the file with the alert, if one was written: one is for critical incidents of
+    which nobody was told, and for clusters that could be judged in the run before. ``incidents``: how many
+    are new, ongoing, over since the run before, and waived. ``since``: the time from which each
     cluster was audited, for clusters whose history was audited only in part.
     """
 
     critical: tuple[Outcome, ...]
+    past: tuple[Outcome, ...]
     warnings: tuple[Outcome, ...]
     partly: tuple[Outcome, ...]
     unknown: tuple[Outcome, ...]
@@ -34,12 +40,12 @@ class GateResult:
     alert: Path | None = None
     since: tuple[tuple[str, datetime], ...] = ()
     not_judged_passes: bool = False
+    incidents: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def headline(self) -> str:
         """PASSED, FAILED or NOT JUDGED: the gravest of all clusters."""
-        found = {each.headline for each in self.clusters}
-        return next((each for each in (FAILED, NOT_JUDGED) if each in found), PASSED)
+        return gravest(self.clusters)
 
     @property
     def not_green(self) -> dict[str, tuple[Outcome, ...]]:
@@ -58,7 +64,8 @@ class GateResult:
     def summary(self) -> str:
         """One line with the headline and the counts."""
         return (
-            f"{self.headline}: {len(self.critical)} critical, {len(self.warnings)} warnings, "
+            f"{self.headline}: {', '.join(f'{number} {state}' for state, number in self.incidents.items())}; "
+            f"{len(self.critical)} critical, {len(self.warnings)} warnings, "
             f"{self.holding} hold, {len(self.partly)} hold here and there, {len(self.unknown)} unknown, "
             f"{len(self.not_exercised)} not exercised"
             + "".join(f"; {printable(name)} since {time_of(since)}" for name, since in self.since)
@@ -75,7 +82,11 @@ class GateFailed(Exception):  # noqa: N818 (a verdict about the cluster, not an 
     """
 
     def __init__(self, result: GateResult) -> None:
-        where = f" Alert: {result.alert}." if result.alert else ""
+        where = (
+            f" Alert: {result.alert}."
+            if result.alert
+            else " Nothing of it is new: the alert was sent before."
+        )
         super().__init__(f"{headline(result.clusters)}.{where} Data Docs: {result.data_docs}")
         self.result = result
 
@@ -86,14 +97,14 @@ def decide(
     data_docs: Path,
     *,
     not_judged_passes: bool = False,
+    incidents: Mapping[str, int] = MappingProxyType({}),
 ) -> GateResult:
     """Sort the outcomes by what they mean for the run."""
     all_outcomes = list(all_outcomes)
-    violated = sorted(
-        (each for each in all_outcomes if each.status == "violated"), key=lambda each: -each.violated
-    )
+    violated = sorted((each for each in all_outcomes if each.status == "violated"), key=_most_first)
     return GateResult(
-        critical=tuple(each for each in violated if each.is_critical),
+        critical=tuple(sorted(chain.from_iterable(each.violated for each in clusters), key=_most_first)),
+        past=tuple(sorted(chain.from_iterable(each.past for each in clusters), key=_most_first)),
         warnings=tuple(each for each in violated if not each.is_critical),
         partly=tuple(each for each in all_outcomes if each.status == "holds_partly"),
         unknown=tuple(each for each in all_outcomes if each.status == "unknown"),
@@ -103,4 +114,9 @@ def decide(
         data_docs=data_docs,
         since=tuple(sorted({(each.cluster, each.since) for each in all_outcomes if each.since is not None})),
         not_judged_passes=not_judged_passes,
+        incidents=incidents,
     )
+
+
+def _most_first(outcome: Outcome) -> int:
+    return -outcome.violated

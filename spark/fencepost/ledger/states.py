@@ -13,7 +13,7 @@ from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
 
 from fencepost.protocols import captured, protocols
-from fencepost.tables import OF_REBUILDS, OF_VERDICTS, VERDICTS
+from fencepost.tables import INCIDENT_NOTES, OF_REBUILDS, OF_VERDICTS, VERDICTS, WAIVERS
 
 State = str | None
 """None: there is no such table."""
@@ -79,7 +79,7 @@ def _marts(catalog: Catalog) -> list[str]:
 _READS: Mapping[str, Callable[[], list[str]]] = {
     "rebuild": _captured,
     "judge": _silver,
-    "marts": lambda: [*_captured(), *_silver(), *_verdicts()],
+    "marts": lambda: [*_captured(), *_silver(), *_verdicts(), INCIDENT_NOTES.name, WAIVERS.name],
 }
 _WRITES: Mapping[str, Callable[[Catalog], list[str]]] = {
     "rebuild": lambda _: _silver(),

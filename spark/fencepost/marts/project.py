@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from fencepost.definitions import definitions
+from fencepost.definitions import definitions, modules
 from fencepost.jars import prepared, spark_jars
 from fencepost.marts.result import MartsError
 from fencepost.places import project_folder, work_folder
@@ -64,6 +64,7 @@ def invoke(
         "marked_definitions": marked_definitions(),
         "unknown_reasons": {name: asdict(reason) for name, reason in REASONS.items()},
         "fencing_protocols": fencing_protocols(folder / "models"),
+        "protocols_of_modules": {module: protocol for protocol, module in modules().items()},
         "clock_tables": clock_tables(),
     }
     if since:

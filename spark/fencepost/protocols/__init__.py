@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from fencepost.formats.request_log import Keep, Wanted
 from fencepost.protocol_folders import protocol_folders
 from fencepost.protocols.base import Protocol
-from fencepost.tables import BRONZE, LEDGER, OF_REBUILDS, OF_VERDICTS, VERDICTS, Table
+from fencepost.tables import BRONZE, LEDGER, OF_REBUILDS, OF_RUNS, OF_VERDICTS, VERDICTS, Table
 
 if TYPE_CHECKING:
     from fencepost.reading import SqlFunction
@@ -43,10 +43,10 @@ def captured() -> tuple[Table, ...]:
 @cache
 def tables() -> tuple[Table, ...]:
     """Every table of the lake but dbt's: what is captured, what a rebuild keeps, each protocol's silver,
-    verdicts and what they are made of, and the ledger.
+    verdicts and what they are made of, what runs note, and the ledger.
     """
     silver = (table for each in protocols() for table in each.tables)
-    return (*captured(), *OF_REBUILDS, *silver, *VERDICTS, *OF_VERDICTS, LEDGER)
+    return (*captured(), *OF_REBUILDS, *silver, *VERDICTS, *OF_VERDICTS, *OF_RUNS, LEDGER)
 
 
 @cache

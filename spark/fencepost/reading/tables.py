@@ -167,7 +167,7 @@ def _view(metadata: ViewMetadata) -> View | None:
     schema = next(each for each in metadata.schemas if each.schema_id == version.schema_id)
     queries = (each.root.sql for each in version.representations if each.root.dialect == "spark")
     query = next(queries, None)
-    return None if query is None else View(tuple(schema.column_names), query)
+    return None if query is None else View(tuple(field.name for field in schema.fields), query)
 
 
 @contextmanager

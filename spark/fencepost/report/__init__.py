@@ -1,23 +1,36 @@
 """The findings of an audit in words. Reads only the marts and the compiled specification."""
 
-from fencepost.report.episodes import VERDICTS, Finding, finding_sentence, findings
+from fencepost.report.commands import command
+from fencepost.report.episodes import VERDICTS, Finding, finding_sentence
 from fencepost.report.evidence import Evidence
-from fencepost.report.overview import COVERAGE, judged, screenful
+from fencepost.report.incidents import Stories, UnknownIncidentError, incident_lines, one_incident
+from fencepost.report.judging import COVERAGE, Judged, judged
+from fencepost.report.overview import whole_report
+from fencepost.report.screen import facts, screen
 from fencepost.report.story import UnknownVerdictError, explain, verdict
 from fencepost.report.unknown import reason_lines, unknown_by_reason
+from fencepost.report.wording import wrapped
 
 __all__ = [
     "COVERAGE",
     "VERDICTS",
     "Evidence",
     "Finding",
+    "Judged",
+    "Stories",
+    "UnknownIncidentError",
     "UnknownVerdictError",
+    "command",
     "explain",
+    "facts",
     "finding_sentence",
-    "findings",
+    "incident_lines",
     "judged",
+    "one_incident",
     "reason_lines",
-    "screenful",
+    "screen",
     "unknown_by_reason",
     "verdict",
+    "whole_report",
+    "wrapped",
 ]

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
 from typing import Any
 
 from fencepost.definitions import Definition, definition
 from fencepost.protocols import protocols
 from fencepost.protocols.base import Explanation
-from fencepost.reading import Reader, rows
+from fencepost.reading import Reader
 from fencepost.report.wording import named, parsed, place
 from fencepost.words import time_of
 
@@ -39,20 +38,6 @@ class Finding:
         """What of the definition is false, and where that stands in the specification."""
         conjunct: str | None = self.verdict["failed_conjunct"]
         return self.definition.cited(conjunct) if self.definition and conjunct else conjunct
-
-
-def findings(
-    reader: Reader, of: Collection[tuple[str, str]], most: int
-) -> dict[tuple[str, str], list[Finding]]:
-    """The first ``most`` violated episodes of each cluster and invariant, oldest first."""
-    where = {"verdict": "violated", "invariant": sorted({invariant for _, invariant in of})}
-    first: dict[tuple[str, str], list[Row]] = {each: [] for each in of}
-    for verdict in sorted(rows(reader.scan(VERDICTS, where=where)), key=oldest_first):
-        of_both = first.get((verdict["cluster"], verdict["invariant"]), [])
-        if len(of_both) < most:
-            of_both.append(verdict)
-    found = iter(findings_of(reader, list(chain.from_iterable(first.values()))))
-    return {name: list(islice(found, len(verdicts))) for name, verdicts in first.items()}
 
 
 def finding_sentence(finding: Finding) -> str:

@@ -1,4 +1,4 @@
-"""The report after a run, a screenful for each cluster."""
+"""The long report: of each cluster all that protocols report, and findings of each violated definition."""
 
 from __future__ import annotations
 
@@ -6,24 +6,16 @@ import textwrap
 from collections import defaultdict
 
 from fencepost.definitions import definition
-from fencepost.outcomes import (
-    STATUS_WORDS,
-    ClusterOutcome,
-    Outcome,
-    cluster_outcomes,
-    headline,
-    outcomes,
-)
+from fencepost.outcomes import STATUS_WORDS, Outcome, headline
 from fencepost.protocols import protocols
 from fencepost.reading import Reader, rows
 from fencepost.report.episodes import VERDICTS, Finding, finding_sentence, findings_of, oldest_first
 from fencepost.report.evidence import Evidence
+from fencepost.report.judging import judged
 from fencepost.report.unknown import reason_lines
 from fencepost.report.wording import first_sentence, indented
 from fencepost.settings import SEVERITIES, Cluster, Settings
 from fencepost.words import WIDTH, printable, time_of
-
-COVERAGE = "marts.fct_invariant_coverage"
 
 _OLDEST = f"""
 SELECT * FROM (
@@ -33,8 +25,8 @@ SELECT * FROM (
 """
 
 
-def screenful(reader: Reader, settings: Settings, most: int = 1) -> str:
-    """The report of the last audit, with at most ``most`` findings an invariant: first PASSED, FAILED or NOT
+def whole_report(reader: Reader, settings: Settings, most: int = 1) -> str:
+    """All that the last audit found, with at most ``most`` findings an invariant: first PASSED, FAILED or NOT
     JUDGED, then each cluster, beginning with what is wrong with its evidence.
     """
     report = _Report(reader, settings, most)
@@ -42,25 +34,16 @@ def screenful(reader: Reader, settings: Settings, most: int = 1) -> str:
     return "\n".join([*indented(report.headline, "", "  "), *lines])
 
 
-def judged(
-    reader: Reader, settings: Settings, evidence: Evidence
-) -> tuple[list[Outcome], list[ClusterOutcome]]:
-    """The outcomes of all definitions, and what they and the evidence say of each cluster."""
-    all_outcomes = outcomes(rows(reader.scan(COVERAGE)), settings.severities)
-    blind = {cluster.name: evidence.blind(cluster) for cluster in settings.clusters}
-    return all_outcomes, cluster_outcomes(all_outcomes, list(blind), blind)
-
-
 class _Report:
     """The rows of all clusters: each mart is read once, however many clusters there are."""
 
     def __init__(self, reader: Reader, settings: Settings, most: int) -> None:
         self._evidence = Evidence(reader)
-        all_outcomes, of_clusters = judged(reader, settings, self._evidence)
-        self.headline = f"{headline(of_clusters)}."
-        self._of_clusters = {each.cluster: each for each in of_clusters}
+        found = judged(reader, settings, self._evidence)
+        self.headline = f"{headline(found.clusters)}."
+        self._of_clusters = {each.cluster: each for each in found.clusters}
         self._outcomes: dict[str, list[Outcome]] = defaultdict(list)
-        for each in all_outcomes:
+        for each in found.outcomes:
             self._outcomes[each.cluster].append(each)
         self._reports = [protocol.report(reader) for protocol in protocols()]
         oldest = rows(reader.query(_OLDEST, most=most))

@@ -36,6 +36,18 @@ def indented(text: str, first: str = "    ", rest: str = "      ") -> list[str]:
     ]
 
 
+def wrapped(text: str, first: str, rest: str | None = None) -> list[str]:
+    """Lines of a text from outside, ``first`` before the first one and ``rest`` (as ``first`` by default)
+    before the others.
+    """
+    rest = first if rest is None else rest
+    return [
+        line
+        for number, part in enumerate(text.splitlines())
+        for line in indented(printable(part), rest if number else first, rest)
+    ]
+
+
 def parsed(text: str | None) -> dict[str, Any]:
     parsed = json.loads(text) if text else {}
     return parsed if isinstance(parsed, dict) else {"value": parsed}

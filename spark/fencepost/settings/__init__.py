@@ -16,6 +16,7 @@ from fencepost.settings.model import (
     Lake,
     RunOn,
     Settings,
+    Waiver,
 )
 
 __all__ = [
@@ -31,5 +32,6 @@ __all__ = [
     "RunOn",
     "Settings",
     "SettingsError",
+    "Waiver",
     "load",
 ]

@@ -16,6 +16,7 @@ from pydantic import (
     Field,
     ValidationError,
     ValidationInfo,
+    model_validator,
 )
 
 from fencepost.settings.mistakes import Expected, SettingsError, in_words, mistake, nearest
@@ -30,6 +31,7 @@ from fencepost.settings.model import (
     Lake,
     RunOn,
     Settings,
+    Waiver,
 )
 from fencepost.settings.values import (
     TABLES,
@@ -39,6 +41,7 @@ from fencepost.settings.values import (
     at_least_one,
     each_once,
     flattened,
+    known_invariant,
     not_negative,
 )
 
@@ -87,19 +90,10 @@ class _Audit(_Table):
     ] = None
 
 
-def _known_invariant(name: str) -> str:
-    from fencepost.definitions import definitions  # of all protocols; few configurations name any
-
-    names = [each.id for each in definitions() if each.severity is not None]
-    if name not in names:
-        raise mistake(f"is no invariant. docs/invariants has a page for each.{nearest(name, names)}")
-    return name
-
-
 class _Gate(_Table):
     severities: Annotated[
         dict[
-            Annotated[str, AfterValidator(_known_invariant)],
+            Annotated[str, AfterValidator(known_invariant)],
             Literal["critical", "warning", "info"],
         ],
         Expected(f"one of {', '.join(SEVERITIES)}"),
@@ -114,6 +108,7 @@ class _File(_Table):
     audit: _Audit = _Audit()
     gate: _Gate = _Gate()
     spark: Annotated[dict[str, str], flattened("spark.")] = {}
+    waivers: Annotated[tuple[Waiver, ...], TABLES] = ()
     clusters: Annotated[
         tuple[Cluster, ...],
         TABLES,
@@ -121,6 +116,26 @@ class _File(_Table):
         at_least_one("no cluster is configured. Add a [[clusters]] with name and brokers."),
         Field(validate_default=True),
     ] = ()
+
+    @model_validator(mode="after")
+    def _waivers_are_of_something(self) -> _File:
+        names = [each.name for each in self.clusters]
+        for number, waiver in enumerate(self.waivers):
+            if not waiver.matched.keys() - {"cluster"}:
+                raise mistake(
+                    "would waive everything. Say what is waived: add one of invariant, incident, group_id, "
+                    "topic, transactional_id, client_id.",
+                    f"waivers[{number}]",
+                )
+            if waiver.partition is not None and waiver.topic is None:
+                raise mistake("is of no topic. Add topic.", f"waivers[{number}].partition")
+            if waiver.cluster is not None and waiver.cluster not in names:
+                raise mistake(
+                    f"{waiver.cluster!r} is not the name of a configured cluster."
+                    f"{nearest(waiver.cluster, names)}",
+                    f"waivers[{number}].cluster",
+                )
+        return self
 
 
 def load(path: Path | None = None) -> Settings:
@@ -145,6 +160,7 @@ def load(path: Path | None = None) -> Settings:
         not_judged_passes=file.gate.not_judged == "pass",
         in_process_mb=file.engine.in_process_mb,
         run_on=file.engine.run_on,
+        waivers=file.waivers,
         chapter_ms=file.audit.chapter,
         window_ms=file.audit.window,
         spark={**DEFAULT_SPARK, **file.spark},

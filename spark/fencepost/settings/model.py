@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import datetime as dt
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 from pydantic.dataclasses import dataclass as checked_dataclass
 
 from fencepost.settings.mistakes import Expected
-from fencepost.settings.values import DAY_MS, TABLES, Globs, Name, Zone, as_release, at_least_one, each_once
+from fencepost.settings.values import (
+    DAY_MS,
+    MAX_INT,
+    TABLES,
+    Fingerprint,
+    Globs,
+    Invariant,
+    Name,
+    Text,
+    Zone,
+    as_day,
+    as_release,
+    at_least_one,
+    each_once,
+    not_blank,
+)
 
 SEVERITIES = ("critical", "warning", "info")
 SQLITE = "sqlite:///"
@@ -106,6 +122,45 @@ class Cluster:
     checksums: Annotated[bool, Field(strict=True), Expected("true or false")] = False
 
 
+@checked_dataclass(frozen=True, config=_CHECKED)
+class Waiver:
+    """What is known, and shall not close the gate until a day. What is not given matches everything.
+
+    ``incident``: a fingerprint, or how it begins; ``expires``: the last day, UTC.
+    """
+
+    reason: Annotated[Text, Expected("a text", "a text that says why it may wait"), AfterValidator(not_blank)]
+    expires: Annotated[
+        dt.date,
+        BeforeValidator(as_day),
+        Expected("a date such as 2026-01-31", "a date such as expires = 2026-01-31"),
+    ]
+    invariant: Annotated[Invariant | None, Expected("the id of an invariant")] = None
+    cluster: Annotated[Name | None, Expected("the name of a cluster")] = None
+    incident: Annotated[Fingerprint | None, Expected("a fingerprint")] = None
+    group_id: Annotated[Text | None, Expected("a text")] = None
+    topic: Annotated[Text | None, Expected("a text")] = None
+    partition: Annotated[
+        Annotated[int, Field(strict=True, ge=0, le=MAX_INT)] | None, Expected("the number of a partition")
+    ] = None
+    transactional_id: Annotated[Text | None, Expected("a text")] = None
+    client_id: Annotated[Text | None, Expected("a text")] = None
+
+    @property
+    def matched(self) -> dict[str, str | int]:
+        """The columns that it matches, with their values."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {
+            name: value
+            for name, value in values.items()
+            if value is not None and name not in ("reason", "expires")
+        }
+
+    def expired(self, today: dt.date) -> bool:
+        """Whether its last day is over."""
+        return self.expires < today
+
+
 @dataclass(frozen=True)
 class Settings:
     """The whole configuration. ``severities`` maps an invariant to the severity this deployment gives it."""
@@ -117,6 +172,7 @@ class Settings:
     severities: dict[str, str] = field(default_factory=dict)
     not_judged_passes: bool = False
     """Whether a run may pass although a cluster could not be judged."""
+    waivers: tuple[Waiver, ...] = ()
     spark: dict[str, str] = field(default_factory=lambda: dict(DEFAULT_SPARK))
     in_process_mb: int = IN_PROCESS_MB
     """Up to this amount of evidence, in MB, one process does the work if ``run_on`` is ``auto``."""

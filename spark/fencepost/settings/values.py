@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import glob
 import os
 import re
@@ -12,9 +13,10 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 
 from fencepost.formats.clock import zone_of
-from fencepost.settings.mistakes import Expected, mistake
+from fencepost.settings.mistakes import Expected, mistake, nearest
 
 DAY_MS = 86_400_000
+MAX_INT = 2**31 - 1
 UNITS_MS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": DAY_MS, "w": 7 * DAY_MS}
 
 
@@ -44,7 +46,7 @@ def as_release(text: Any) -> Any:
     return (int(match[1]), int(match[2]))
 
 
-def _not_blank(name: str) -> str:
+def not_blank(name: str) -> str:
     if not name.strip():
         raise mistake("must not be empty.")
     return name
@@ -67,6 +69,36 @@ def not_negative(number: int) -> int:
     if number < 0:
         raise mistake(f"must not be negative, it is {number}.")
     return number
+
+
+def as_day(day: Any) -> Any:
+    """A date of TOML, or its text."""
+    if isinstance(day, str):
+        try:
+            return dt.date.fromisoformat(day)
+        except ValueError as error:
+            raise mistake(f"{day!r} is not a date such as 2026-01-31.") from error
+    if not isinstance(day, dt.date) or isinstance(day, dt.datetime):
+        raise mistake(f"must be a date such as 2026-01-31, without a time, not {day!r}.")
+    return day
+
+
+def known_invariant(name: str) -> str:
+    from fencepost.definitions import definitions  # of all protocols; few configurations name any
+
+    names = [each.id for each in definitions() if each.severity is not None]
+    if name not in names:
+        raise mistake(f"is no invariant. docs/invariants has a page for each.{nearest(name, names)}")
+    return name
+
+
+def _fingerprint(text: str) -> str:
+    if not re.fullmatch("[0-9a-f]{8,16}", text):
+        raise mistake(
+            f"{text!r} is not how a fingerprint begins: 8 to 16 hexadecimal digits, as "
+            "`fencepost incidents` prints them."
+        )
+    return text
 
 
 def flattened(prefix: str) -> BeforeValidator:
@@ -119,5 +151,7 @@ Zone = Annotated[
     Expected("an IANA time zone such as Europe/Paris, or an offset such as +02:00"),
     AfterValidator(_known_zone),
 ]
-Name = Annotated[Text, Expected("a name"), AfterValidator(_not_blank)]
+Name = Annotated[Text, Expected("a name"), AfterValidator(not_blank)]
+Invariant = Annotated[Text, AfterValidator(known_invariant)]
+Fingerprint = Annotated[Text, AfterValidator(_fingerprint)]
 TABLES = Expected("an array of tables")

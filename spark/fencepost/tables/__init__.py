@@ -36,6 +36,7 @@ from fencepost.tables.bronze import (
     TOPIC_ANSWERS,
     TOPIC_LISTS,
 )
+from fencepost.tables.incidents import AUDIT_RUNS, INCIDENT_NOTES, WAIVERS
 from fencepost.tables.ledger import LEDGER
 from fencepost.tables.rebuilds import (
     COMPACTED_BATCHES,
@@ -88,10 +89,13 @@ what it could not read.
 VERDICTS: tuple[Table, ...] = (EPISODES, VERDICT_COVERAGE, UNKNOWN_REASONS, DECISIONS)
 OF_VERDICTS: tuple[Table, ...] = (PIECES,)
 """What the judge keeps from run to run."""
+OF_RUNS: tuple[Table, ...] = (INCIDENT_NOTES, WAIVERS, AUDIT_RUNS)
+"""What runs note of themselves, and of the incidents that they reported."""
 SCHEMAS: tuple[str, ...] = ("bronze", "silver", "verdicts", "marts", "ledger")
 
 __all__ = [
     "ABORTED_TRANSACTIONS",
+    "AUDIT_RUNS",
     "BATCHES",
     "BRONZE",
     "CHAPTER",
@@ -104,12 +108,14 @@ __all__ = [
     "EPISODES",
     "FILES",
     "HANDED_DOWN",
+    "INCIDENT_NOTES",
     "LEDGER",
     "LINE_COUNTS",
     "LOG_ENDS",
     "LOG_STARTS",
     "METADATA_SNAPSHOTS",
     "OF_REBUILDS",
+    "OF_RUNS",
     "OF_VERDICTS",
     "PIECES",
     "PRODUCER_SNAPSHOT_ENTRIES",
@@ -124,6 +130,7 @@ __all__ = [
     "UNREAD_EVIDENCE",
     "VERDICTS",
     "VERDICT_COVERAGE",
+    "WAIVERS",
     "WINDOWS",
     "Table",
 ]

@@ -66,12 +66,13 @@ def test_from_a_log_to_a_closed_gate(captures: Path, tmp_path: Path) -> None:
             log.writelines(part)
         audited = run("fencepost.cli", "audit", "--config", config, code=code)
         assert audited.returncode == exit_code, audited.stdout + audited.stderr
-    assert f"{len(lines)} heartbeats were heard." in audited.stdout
-    state = json.loads((tmp_path / METADATA_LOG / "quorum-state").read_text())
-    assert f"{of_groups} lines ask for a coordinator." in audited.stdout
-    assert f"The controllers' epoch is {state['leaderEpoch']}." in audited.stdout
-    assert "CRITICAL  heartbeat_has_a_generation: 1 of" in audited.stdout
     assert "FAILED: heartbeat_has_a_generation in cluster toy" in audited.stdout
+    reported = run("fencepost.cli", "report", "--all", "--config", config, code=code)
+    assert f"{len(lines)} heartbeats were heard." in reported.stdout
+    state = json.loads((tmp_path / METADATA_LOG / "quorum-state").read_text())
+    assert f"{of_groups} lines ask for a coordinator." in reported.stdout
+    assert f"The controllers' epoch is {state['leaderEpoch']}." in reported.stdout
+    assert "CRITICAL  heartbeat_has_a_generation: 1 of" in reported.stdout
     # of the last heartbeats of the first chapter the second one knows by its state alone
     query = "SELECT to_position FROM silver.heartbeats WHERE date(to_time) > date(from_time)"
     told = run("fencepost.cli", "sql", query, "--config", config, code=code)

@@ -17,7 +17,7 @@ WITH frame AS (
     broker_id AS b,
     broker_epoch AS `brokerEpoch[b]`,
     LEAD(broker_epoch) OVER successive AS `brokerEpoch'[b]`,
-    TO_JSON(STRUCT(incarnation_id, fenced, record_name), MAP('ignoreNullFields', 'false')) AS evidence
+    TO_JSON(STRUCT(broker_id, incarnation_id, fenced, record_name), MAP('ignoreNullFields', 'false')) AS evidence
   FROM silver.broker_states
   WINDOW successive AS (PARTITION BY cluster, log, broker_id ORDER BY from_position)
 ), judged AS (

@@ -17,7 +17,7 @@ WITH frame AS (
     assignment_epoch AS `assignmentEpoch[m][p]`,
     member_epoch AS `memberEpoch[m]`,
     TO_JSON(
-      STRUCT(coordinator_partition, topic, `partition`, pending_revocation),
+      STRUCT(coordinator_partition, member_id, topic, `partition`, pending_revocation),
       MAP('ignoreNullFields', 'false')
     ) AS evidence
   FROM silver.owned_partitions

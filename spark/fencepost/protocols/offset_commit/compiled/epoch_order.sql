@@ -19,7 +19,10 @@ WITH frame AS (
     member_epoch AS `memberEpoch[m]`,
     target_assignment_epoch AS `targetAssignmentEpoch`,
     group_epoch AS `groupEpoch`,
-    TO_JSON(STRUCT(coordinator_partition, client_id, instance_id, `state`), MAP('ignoreNullFields', 'false')) AS evidence
+    TO_JSON(
+      STRUCT(coordinator_partition, member_id, client_id, instance_id, `state`),
+      MAP('ignoreNullFields', 'false')
+    ) AS evidence
   FROM silver.group_members
 ), judged AS (
   SELECT

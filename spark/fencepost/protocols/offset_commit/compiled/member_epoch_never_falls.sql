@@ -19,7 +19,10 @@ WITH frame AS (
     member_id AS m,
     member_epoch AS `memberEpoch[m]`,
     LEAD(member_epoch) OVER successive AS `memberEpoch'[m]`,
-    TO_JSON(STRUCT(coordinator_partition, client_id, instance_id, `state`), MAP('ignoreNullFields', 'false')) AS evidence
+    TO_JSON(
+      STRUCT(coordinator_partition, member_id, client_id, instance_id, `state`),
+      MAP('ignoreNullFields', 'false')
+    ) AS evidence
   FROM silver.group_members
   WINDOW successive AS (PARTITION BY cluster, group_id, life, member_id ORDER BY from_position)
 ), judged AS (

@@ -28,6 +28,7 @@ WITH frame AS (
     TO_JSON(
       STRUCT(
         owned_partitions.coordinator_partition,
+        owned_partitions.member_id,
         owned_partitions.topic,
         owned_partitions.`partition`,
         owned_partitions.pending_revocation

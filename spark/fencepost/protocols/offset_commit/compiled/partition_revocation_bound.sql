@@ -16,7 +16,7 @@ WITH frame AS (
     partition_key AS p,
     partition_revocation_epoch AS `partitionRevocationEpoch[m][p]`,
     revocation_epoch AS `revocationEpoch[m]`,
-    TO_JSON(STRUCT(coordinator_partition), MAP('ignoreNullFields', 'false')) AS evidence
+    TO_JSON(STRUCT(coordinator_partition, member_id), MAP('ignoreNullFields', 'false')) AS evidence
   FROM silver.revoked_partitions
 ), judged AS (
   SELECT

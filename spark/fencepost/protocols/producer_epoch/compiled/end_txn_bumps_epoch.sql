@@ -42,7 +42,7 @@ WITH frame AS (
     next_producer_id AS `nextProducerId[t]`,
     LEAD(next_producer_id) OVER successive AS `nextProducerId'[t]`,
     TO_JSON(
-      STRUCT(previous_producer_id, cause, caused_by_client_id, caused_by_connection),
+      STRUCT(transactional_id, previous_producer_id, cause, caused_by_client_id, caused_by_connection),
       MAP('ignoreNullFields', 'false')
     ) AS evidence
   FROM silver.transactional_ids

@@ -21,7 +21,10 @@ WITH frame AS (
     producer_id AS k,
     coordinator_epoch AS `markerCoordinatorEpoch[p][k]`,
     LEAD(coordinator_epoch) OVER successive AS `markerCoordinatorEpoch'[p][k]`,
-    TO_JSON(STRUCT(last_offset, transactional, marker, silent_ms, cause), MAP('ignoreNullFields', 'false')) AS evidence
+    TO_JSON(
+      STRUCT(producer_id, last_offset, transactional, marker, silent_ms, cause),
+      MAP('ignoreNullFields', 'false')
+    ) AS evidence
   FROM silver.producer_states
   WINDOW successive AS (
     PARTITION BY cluster, topic, `partition`, partition_key, partition_key, producer_id

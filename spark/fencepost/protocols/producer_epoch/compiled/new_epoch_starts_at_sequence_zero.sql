@@ -31,7 +31,10 @@ WITH frame AS (
     LEAD(last_sequence) OVER successive AS `lastSequence'[p][k]`,
     first_sequence AS `firstSequence[p][k]`,
     LEAD(first_sequence) OVER successive AS `firstSequence'[p][k]`,
-    TO_JSON(STRUCT(last_offset, transactional, marker, silent_ms, cause), MAP('ignoreNullFields', 'false')) AS evidence
+    TO_JSON(
+      STRUCT(producer_id, last_offset, transactional, marker, silent_ms, cause),
+      MAP('ignoreNullFields', 'false')
+    ) AS evidence
   FROM silver.producer_states
   WINDOW successive AS (
     PARTITION BY cluster, topic, `partition`, partition_key, partition_key, producer_id

@@ -20,7 +20,7 @@ WITH frame AS (
     next_producer_id AS `nextProducerId[t]`,
     producer_epoch AS `producerEpoch[t]`,
     TO_JSON(
-      STRUCT(previous_producer_id, cause, caused_by_client_id, caused_by_connection),
+      STRUCT(transactional_id, previous_producer_id, cause, caused_by_client_id, caused_by_connection),
       MAP('ignoreNullFields', 'false')
     ) AS evidence
   FROM silver.transactional_ids

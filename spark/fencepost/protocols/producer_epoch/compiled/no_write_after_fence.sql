@@ -21,7 +21,10 @@ WITH frame AS (
     producer_id AS k,
     producer_epoch AS `appendedEpoch[p][k]`,
     LEAD(producer_epoch) OVER successive AS `appendedEpoch'[p][k]`,
-    TO_JSON(STRUCT(last_offset, transactional, marker, silent_ms, cause), MAP('ignoreNullFields', 'false')) AS evidence
+    TO_JSON(
+      STRUCT(producer_id, last_offset, transactional, marker, silent_ms, cause),
+      MAP('ignoreNullFields', 'false')
+    ) AS evidence
   FROM silver.producer_states
   WINDOW successive AS (
     PARTITION BY cluster, topic, `partition`, partition_key, partition_key, producer_id

@@ -25,7 +25,7 @@ WITH frame AS (
     producer_epoch AS `producerEpoch[t]`,
     LEAD(producer_epoch) OVER successive AS `producerEpoch'[t]`,
     TO_JSON(
-      STRUCT(previous_producer_id, cause, caused_by_client_id, caused_by_connection),
+      STRUCT(transactional_id, previous_producer_id, cause, caused_by_client_id, caused_by_connection),
       MAP('ignoreNullFields', 'false')
     ) AS evidence
   FROM silver.transactional_ids

@@ -27,7 +27,7 @@ WITH frame AS (
     status AS `status[t]`,
     LEAD(status) OVER successive AS `status'[t]`,
     TO_JSON(
-      STRUCT(previous_producer_id, cause, caused_by_client_id, caused_by_connection),
+      STRUCT(transactional_id, previous_producer_id, cause, caused_by_client_id, caused_by_connection),
       MAP('ignoreNullFields', 'false')
     ) AS evidence
   FROM silver.transactional_ids

@@ -17,7 +17,7 @@ WITH frame AS (
     broker_id AS b,
     broker_epoch AS "brokerEpoch[b]",
     LEAD(broker_epoch) OVER successive AS "brokerEpoch'[b]",
-    CAST(JSON_OBJECT('incarnation_id', incarnation_id, 'fenced', fenced, 'record_name', record_name) AS TEXT) AS evidence
+    CAST(JSON_OBJECT('broker_id', broker_id, 'incarnation_id', incarnation_id, 'fenced', fenced, 'record_name', record_name) AS TEXT) AS evidence
   FROM silver.broker_states
   WINDOW successive AS (PARTITION BY cluster, log, broker_id ORDER BY from_position NULLS FIRST)
 ), judged AS (

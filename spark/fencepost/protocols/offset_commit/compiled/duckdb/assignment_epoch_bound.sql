@@ -19,6 +19,8 @@ WITH frame AS (
     CAST(JSON_OBJECT(
       'coordinator_partition',
       coordinator_partition,
+      'member_id',
+      member_id,
       'topic',
       topic,
       'partition',

@@ -22,6 +22,8 @@ WITH frame AS (
     CAST(JSON_OBJECT(
       'coordinator_partition',
       coordinator_partition,
+      'member_id',
+      member_id,
       'client_id',
       client_id,
       'instance_id',

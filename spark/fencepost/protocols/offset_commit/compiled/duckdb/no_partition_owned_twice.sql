@@ -28,6 +28,8 @@ WITH frame AS (
     CAST(JSON_OBJECT(
       'coordinator_partition',
       owned_partitions.coordinator_partition,
+      'member_id',
+      owned_partitions.member_id,
       'topic',
       owned_partitions.topic,
       'partition',

@@ -16,7 +16,7 @@ WITH frame AS (
     partition_key AS p,
     partition_revocation_epoch AS "partitionRevocationEpoch[m][p]",
     revocation_epoch AS "revocationEpoch[m]",
-    CAST(JSON_OBJECT('coordinator_partition', coordinator_partition) AS TEXT) AS evidence
+    CAST(JSON_OBJECT('coordinator_partition', coordinator_partition, 'member_id', member_id) AS TEXT) AS evidence
   FROM silver.revoked_partitions
 ), judged AS (
   SELECT

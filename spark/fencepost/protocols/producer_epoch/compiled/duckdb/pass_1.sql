@@ -28,7 +28,20 @@ WITH frame AS (
     LEAD(first_sequence) OVER successive AS "firstSequence'[p][k]",
     coordinator_epoch AS "markerCoordinatorEpoch[p][k]",
     LEAD(coordinator_epoch) OVER successive AS "markerCoordinatorEpoch'[p][k]",
-    CAST(JSON_OBJECT('last_offset', last_offset, 'transactional', transactional, 'marker', marker, 'silent_ms', silent_ms, 'cause', cause) AS TEXT) AS evidence
+    CAST(JSON_OBJECT(
+      'producer_id',
+      producer_id,
+      'last_offset',
+      last_offset,
+      'transactional',
+      transactional,
+      'marker',
+      marker,
+      'silent_ms',
+      silent_ms,
+      'cause',
+      cause
+    ) AS TEXT) AS evidence
   FROM silver.producer_states
   WINDOW successive AS (
     PARTITION BY cluster, topic, "partition", partition_key, partition_key, producer_id

@@ -26,6 +26,8 @@ WITH frame AS (
     next_producer_id AS "nextProducerId[t]",
     LEAD(next_producer_id) OVER successive AS "nextProducerId'[t]",
     CAST(JSON_OBJECT(
+      'transactional_id',
+      transactional_id,
       'previous_producer_id',
       previous_producer_id,
       'cause',

@@ -16,6 +16,8 @@ WITH frame AS (
     next_producer_id AS "nextProducerId[t]",
     producer_epoch AS "producerEpoch[t]",
     CAST(JSON_OBJECT(
+      'transactional_id',
+      transactional_id,
       'previous_producer_id',
       previous_producer_id,
       'cause',

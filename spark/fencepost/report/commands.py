@@ -1,0 +1,21 @@
+"""Commands that a person can copy from a report or an alert, wherever its shell is."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from fencepost.settings import Settings
+
+
+def command(settings: Settings, *words: str) -> str:
+    """A command of ``fencepost``, with the configuration unless it is the one that is read by default."""
+    is_default = settings.path == Path("fencepost.toml").absolute()
+    option = [] if is_default else ["--config", _path(settings.path)]
+    return shlex.join(["fencepost", *words, *option])
+
+
+def _path(path: Path) -> str:
+    """The path as it is shortest from here."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)

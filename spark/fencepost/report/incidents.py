@@ -1,0 +1,182 @@
+"""Incidents in words: in a line or two, and with their whole story."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from fencepost.definitions import definition
+from fencepost.incidents import INCIDENTS, Incident, incidents
+from fencepost.reading import Reader, rows
+from fencepost.report.commands import command
+from fencepost.report.episodes import VERDICTS, Finding, Row, finding_sentence, findings_of
+from fencepost.report.wording import first_paragraph, wrapped
+from fencepost.settings import SEVERITIES, Settings
+from fencepost.words import WIDTH, printable
+
+INCIDENT_VERDICTS = "marts.fct_incident_verdicts"
+MOST_VERDICTS = 3
+"""Of one incident an alert shows so many verdicts."""
+MOST_INVARIANTS = 3
+"""Of so many it says what they mean."""
+_CAME_BACK = {
+    "over": "was over before",
+    "open": "is worse than what was reported of it",
+    "waived": "is waived no more",
+}
+_OF_INCIDENTS = ("cluster", "fingerprint", "verdict_id", "invariant", "severity", "from_time")
+
+
+class UnknownIncidentError(Exception):
+    """No incident, or more than one, has a fingerprint that begins so."""
+
+
+class Stories:
+    """What happened in some incidents, which are read together. ``most``: verdicts of each."""
+
+    def __init__(
+        self, reader: Reader, settings: Settings, of: Sequence[Incident], most: int = MOST_VERDICTS
+    ) -> None:
+        self._settings = settings
+        self._most = most
+        of_each = gravest_verdicts(reader, of, most) if of else {}
+        chosen = [verdict for verdicts in of_each.values() for verdict in verdicts]
+        told = rows(reader.scan(VERDICTS, where={"verdict_id": sorted(chosen)})) if chosen else []
+        found = {each.verdict["verdict_id"]: each for each in findings_of(reader, told)}
+        self._findings = {
+            key: [found[verdict] for verdict in verdicts if verdict in found]
+            for key, verdicts in of_each.items()
+        }
+
+    def lines(self, incident: Incident) -> list[str]:
+        """The story of one of them: what is violated, what happened, and what to do."""
+        names = _gravest(incident)[:MOST_INVARIANTS]
+        lines = wrapped(_title(incident), "", "  ")
+        lines += wrapped(_facts(incident), "  ")
+        for name in names:
+            lines += _meaning(name)
+        for sentence, together in self._told(incident):
+            lines += ["", *wrapped(sentence, "  * ", "    ")]
+            # of one request all that is false rests on one line
+            lines += dict.fromkeys(line for finding in together for line in _evidence(finding))
+            lines += [
+                f"    {command(self._settings, 'explain', each.verdict['verdict_id'])}" for each in together
+            ]
+        lines += ["", *_what_to_do(names[:1])]
+        if incident["verdicts"] > self._most:
+            query = (
+                f'SELECT * FROM {INCIDENT_VERDICTS} WHERE fingerprint = "{incident["fingerprint"]}" '
+                "ORDER BY from_time"
+            )
+            lines += [
+                f"  All {incident['verdicts']} verdicts:",
+                f"    {command(self._settings, 'sql', query)}",
+            ]
+        lines += [f"  Background: docs/invariants/{name}.md" for name in names]
+        return lines
+
+    def _told(self, incident: Incident) -> Iterable[tuple[str, list[Finding]]]:
+        """What happened, each once: several verdicts may say it of one request."""
+        told: dict[str, list[Finding]] = defaultdict(list)
+        for finding in self._findings.get((incident["cluster"], incident["fingerprint"]), ()):
+            told[finding_sentence(finding)].append(finding)
+        return told.items()
+
+
+def _evidence(finding: Finding) -> list[str]:
+    lines = wrapped(f"False: {finding.false_conjunct}", "    ") if finding.false_conjunct else []
+    if finding.explanation is not None:
+        place = f"{finding.explanation.file} at byte {finding.explanation.position}"
+        lines += wrapped(f"Evidence: {place}", "    ")
+    return lines
+
+
+def gravest_verdicts(reader: Reader, of: Sequence[Incident], most: int) -> dict[tuple[str, str], list[str]]:
+    """The ids of ``most`` verdicts of each incident: the oldest of each invariant, the gravest first."""
+    fingerprints = sorted({each["fingerprint"] for each in of})
+    found: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for row in rows(reader.scan(INCIDENT_VERDICTS, _OF_INCIDENTS, {"fingerprint": fingerprints})):
+        found[row["cluster"], row["fingerprint"]].append(row)
+    return {key: [row["verdict_id"] for row in _in_order(verdicts)[:most]] for key, verdicts in found.items()}
+
+
+def _in_order(verdicts: Iterable[Row]) -> list[Row]:
+    places: dict[str, int] = defaultdict(int)
+    placed = []
+    for row in sorted(
+        verdicts, key=lambda row: (row["from_time"] is None, row["from_time"], row["verdict_id"])
+    ):
+        placed.append((places[row["invariant"]], SEVERITIES.index(row["severity"]), row["invariant"], row))
+        places[row["invariant"]] += 1
+    return [row for *_, row in sorted(placed, key=lambda each: each[:3])]
+
+
+def one_incident(reader: Reader, clusters: Iterable[str], prefix: str) -> Incident:
+    """The incident whose fingerprint begins so. Raises UnknownIncidentError."""
+    found = [each for each in incidents(reader, set(clusters)) if each["fingerprint"].startswith(prefix)]
+    if len(found) == 1 and prefix:
+        return found[0]
+    several = f"{len(found)} incidents have" if found else "No incident has"
+    raise UnknownIncidentError(
+        f"{several} a fingerprint that begins with {printable(prefix)!r} in {INCIDENTS}. "
+        "List them: fencepost incidents"
+    )
+
+
+def incident_lines(incident: Incident) -> list[str]:
+    """An incident in two lines."""
+    head = f"{incident['severity'].upper():8}  {incident['state']:7}  {printable(incident['title'])}"
+    return [shortened(head), shortened(f"          {incident['fingerprint']}  {_facts(incident)}")]
+
+
+def shortened(line: str, width: int = WIDTH) -> str:
+    """A line that is cut where it would be too long."""
+    return line if len(line) <= width else f"{line[: width - 1]}…"
+
+
+def _title(incident: Incident) -> str:
+    head = f"{incident['severity'].upper()}  {incident['state']}  {incident['fingerprint']}"
+    return f"{head}  {printable(incident['title'])}"
+
+
+def _facts(incident: Incident) -> str:
+    """Since when, how often, and where, in one line."""
+    first, last, number = incident["first_seen"], incident["last_seen"], incident["verdicts"]
+    facts = [
+        f"since {_second(first)}, still so"
+        if incident["is_open"]
+        else f"{_second(first)} to {_second(last)}",
+        f"{number} verdict{'' if number == 1 else 's'}" if number else "no verdict stands any more",
+        f"cluster {printable(incident['cluster'])}",
+    ]
+    if incident["state"] == "new" and incident["state_before"]:
+        facts.append(_CAME_BACK[incident["state_before"]])
+    if incident["waived_until"]:
+        facts.append(f"waived until {incident['waived_until']}: {printable(incident['waived_because'])}")
+    return ", ".join(facts)
+
+
+def _second(moment: datetime | None) -> str:
+    return f"{moment:%Y-%m-%d %H:%M:%S}" if moment else "(time unknown)"
+
+
+def _gravest(incident: Incident) -> list[str]:
+    """The invariants of the incident's own severity."""
+    return list(incident["critical"] or incident["invariants"])
+
+
+def _meaning(name: str) -> list[str]:
+    found = definition(name)
+    return wrapped(f"{name}: {first_paragraph(found.prose)}", "  ", "    ") if found else []
+
+
+def _what_to_do(names: Iterable[str]) -> list[str]:
+    found = (definition(name) for name in names)
+    paragraphs = [text for each in found if each for text in each.prose.split("\n\n")]
+    return [
+        line
+        for text in paragraphs
+        if text.startswith("On call:")
+        for line in wrapped(" ".join(text.split()), "  ")
+    ]

@@ -1,0 +1,50 @@
+"""What the marts of the last audit say of each cluster: the one reading that report and gate share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from fencepost.incidents import INCIDENTS, Incident, incidents, open_in
+from fencepost.outcomes import ClusterOutcome, Outcome, cluster_outcomes, outcomes
+from fencepost.reading import Reader, rows
+from fencepost.report.evidence import Evidence
+from fencepost.settings import Settings
+
+COVERAGE = "marts.fct_invariant_coverage"
+_WINDOWS = "silver.windows"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The outcomes of all definitions, the incidents (the most important first), and what they and the
+    evidence say of each cluster. ``evidence_until``: the newest evidence of each cluster that has any.
+    """
+
+    outcomes: Sequence[Outcome]
+    incidents: Sequence[Incident]
+    clusters: Sequence[ClusterOutcome]
+    evidence_until: dict[str, datetime]
+
+
+def judged(reader: Reader, settings: Settings, evidence: Evidence) -> Judged:
+    """Read the marts, and decide."""
+    all_outcomes = outcomes(rows(reader.scan(COVERAGE)), settings.severities)
+    names = [cluster.name for cluster in settings.clusters]
+    if reader.has(INCIDENTS):
+        found = incidents(reader, names)
+        open_ones = open_in(found)
+    else:
+        # a lake that was audited before this mart existed
+        found, open_ones = [], {(each.cluster, each.invariant) for each in all_outcomes}
+    blind = {cluster.name: evidence.blind(cluster) for cluster in settings.clusters}
+    newest = {
+        row["cluster"]: row["newest"] for row in rows(reader.scan(_WINDOWS)) if row["newest"] is not None
+    }
+    return Judged(
+        all_outcomes,
+        found,
+        cluster_outcomes(all_outcomes, names, blind, open_ones),
+        {name: newest[name] for name in names if name in newest},
+    )

@@ -1,0 +1,182 @@
+"""The report in one screen: the result, the most important incidents, what changed, and what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import takewhile
+from typing import Any
+
+from fencepost.incidents import OPEN, Incident, counts, has_ended
+from fencepost.outcomes import gravest, headline
+from fencepost.reading import Reader, rows
+from fencepost.report.commands import command
+from fencepost.report.evidence import Evidence
+from fencepost.report.incidents import gravest_verdicts, incident_lines, shortened
+from fencepost.report.judging import Judged, judged
+from fencepost.report.wording import wrapped
+from fencepost.settings import Settings
+from fencepost.waivers import waiver_sentences
+from fencepost.words import printable, time_of
+
+RUNS = "marts.fct_audit_runs"
+MOST_INCIDENTS = 10
+_MOST_OF_HEADLINE, _MOST_OF_EVIDENCE, _MOST_OF_WAIVERS = 2, 5, 2
+"""Lines. With the incidents (23), what changed, coverage and what to do next (8) they are a screen. Where
+there are fewer incidents, more is said of the evidence.
+"""
+
+
+def screen(reader: Reader, settings: Settings) -> str:
+    """The report of the last audit: at most 40 lines of 100 columns, whatever the lake holds. Only commands
+    are not cut.
+    """
+    evidence = Evidence(reader)
+    found = judged(reader, settings, evidence)
+    lines = _few(wrapped(f"{headline(found.clusters)}.", "", "  "), _MOST_OF_HEADLINE)
+    shown = [each for each in found.incidents if each["state"] in OPEN]
+    room = 2 * max(0, MOST_INCIDENTS - len(shown))
+    runs = _runs(reader)
+    of_evidence = [*_unfinished(runs), *_of_evidence(settings, found, evidence)]
+    lines += _few(of_evidence, _MOST_OF_EVIDENCE + room)
+    lines += _few(
+        [line for each in waiver_sentences(reader, settings) for line in wrapped(each, "", "  ")],
+        _MOST_OF_WAIVERS,
+    )
+    if shown:
+        lines += ["", shortened(_heading(shown))]
+        for each in shown[:MOST_INCIDENTS]:
+            lines += incident_lines(each)
+        if rest := len(shown) - MOST_INCIDENTS:
+            lines += [f"and {rest} more: {command(settings, 'incidents')}"] if rest > 0 else []
+    lines += ["", shortened(_changed(found.incidents, runs)), shortened(_coverage(found))]
+    return "\n".join([*lines, "", "Next:", *(f"  {each}" for each in _next(reader, settings, found, shown))])
+
+
+def facts(reader: Reader, settings: Settings) -> dict[str, Any]:
+    """The facts of the report as plain values, for other programs; with all incidents."""
+    evidence = Evidence(reader)
+    found = judged(reader, settings, evidence)
+    runs = _runs(reader)
+    before = _before(runs)
+    shown = [each for each in found.incidents if each["state"] in OPEN]
+    return {
+        "headline": headline(found.clusters),
+        "result": gravest(found.clusters),
+        "clusters": [
+            {
+                "cluster": each.cluster,
+                "result": each.headline,
+                "violated": [outcome.invariant for outcome in each.violated],
+                "not_judged": list(each.not_judged),
+                "evidence_until": found.evidence_until.get(each.cluster),
+                "evidence": evidence.lines(cluster),
+            }
+            for each, cluster in zip(found.clusters, settings.clusters, strict=True)
+        ],
+        "incidents": [dict(each) for each in found.incidents],
+        "changed": {"since": before and before["finished_at"], **counts(found.incidents)},
+        "coverage": _coverage_counts(found),
+        "unfinished_runs": [each["run_id"] for each in _since_the_last(runs)],
+        "waivers": waiver_sentences(reader, settings),
+        "next": _next(reader, settings, found, shown),
+    }
+
+
+def _few(lines: Sequence[str], most: int) -> list[str]:
+    """The first ``most`` lines; the last of them says that there are more."""
+    shown = [shortened(line) for line in lines[:most]]
+    return [*shown[:-1], shortened(f"{shown[-1][:90]} (and more)")] if len(lines) > most else shown
+
+
+def _of_evidence(settings: Settings, found: Judged, evidence: Evidence) -> list[str]:
+    lines = []
+    for cluster, outcome in zip(settings.clusters, found.clusters, strict=True):
+        name = f"cluster {printable(cluster.name)}: "
+        lines += [
+            line for why in outcome.not_judged for line in wrapped(f"Not judged: {name}{why}", "", "  ")
+        ]
+        lines += evidence.lines(cluster)
+    return lines
+
+
+def _heading(shown: Sequence[Incident]) -> str:
+    critical = sum(each["severity"] == "critical" for each in shown)
+    new = sum(each["state"] == "new" for each in shown)
+    return f"{_number(len(shown), 'incident')}, {critical} critical, {new} new:"
+
+
+def _changed(found: Sequence[Incident], runs: Sequence[dict[str, Any]]) -> str:
+    number = counts(found)
+    ended = sum(each["state"] == "over" and not has_ended(each) for each in found)
+    before = _before(runs)
+    since = f"Since the run of {_minute(before['finished_at'])}" if before else "In the first run"
+    return (
+        f"{since}: {number['new']} new, {number['over']} over. {number['ongoing']} go on, "
+        f"{number['waived']} waived, {ended} over before."
+    )
+
+
+def _coverage_counts(found: Judged) -> dict[str, int]:
+    return {
+        "definitions": len(found.outcomes),
+        "exercised": sum(each.status != "not_exercised" for each in found.outcomes),
+        "judged": sum(each.is_judged for each in found.outcomes),
+        "hold_throughout": sum(each.status == "holds" for each in found.outcomes),
+    }
+
+
+def _coverage(found: Judged) -> str:
+    number = _coverage_counts(found)
+    until = min(found.evidence_until.values(), default=None)
+    return (
+        f"{number['exercised']} of {number['definitions']} invariants were exercised, {number['judged']} "
+        f"judged, {number['hold_throughout']} hold throughout; logs until {_minute(until)}."
+    )
+
+
+def _runs(reader: Reader) -> list[dict[str, Any]]:
+    """The runs, the newest first."""
+    # a lake that was audited before this mart existed
+    found = rows(reader.scan(RUNS)) if reader.has(RUNS) else []
+    return sorted(found, key=lambda each: each["started_at"], reverse=True)
+
+
+def _before(runs: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    """The run that finished before the last one that did."""
+    finished = [each for each in runs if each["finished_at"] is not None]
+    return finished[1] if len(finished) > 1 else None
+
+
+def _since_the_last(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The runs that began after the last one that finished."""
+    return list(takewhile(lambda each: each["finished_at"] is None, runs))
+
+
+def _unfinished(runs: Sequence[dict[str, Any]]) -> list[str]:
+    """A line if a run began after the one that this report is about."""
+    began = _since_the_last(runs)
+    if not began:
+        return []
+    at = _minute(began[0]["started_at"])
+    return [f"The run that began at {at} has not finished: it goes on, or has failed."]
+
+
+def _next(reader: Reader, settings: Settings, found: Judged, shown: Sequence[Incident]) -> list[str]:
+    commands = []
+    if shown:
+        first = shown[0]
+        verdicts = gravest_verdicts(reader, [first], 1).get((first["cluster"], first["fingerprint"]), [])
+        commands = [command(settings, "incidents", first["fingerprint"])]
+        commands += [command(settings, "explain", verdict) for verdict in verdicts]
+    elif found.incidents:
+        commands = [command(settings, "incidents")]
+    return [*commands, command(settings, "report", "--all")]
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _minute(moment: datetime | None) -> str:
+    return f"{moment:%Y-%m-%d %H:%M} UTC" if moment else time_of(None)

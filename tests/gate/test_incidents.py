@@ -1,0 +1,242 @@
+"""Incidents over many runs: each is told once, however often and in whatever order its evidence is read."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyiceberg.catalog import Catalog
+
+from fencepost import lake, marts, waivers
+from fencepost.definitions import definition
+from fencepost.gate.notes import Notes
+from fencepost.incidents import Incident, incidents
+from fencepost.opening import ensure, open_lake
+from fencepost.settings import Broker, Cluster, Settings, Waiver
+from fencepost.tables import EPISODES, INCIDENT_NOTES, VERDICT_COVERAGE, WINDOWS, Table
+
+BEGIN = dt.datetime(2026, 1, 2, tzinfo=dt.UTC)
+HOUR = dt.timedelta(hours=1)
+ZOMBIE, REFUSED, DANGLING = "no_zombie_accepted", "no_owner_refused", "no_dangling_transaction"
+Told = list[tuple[str, str]]
+
+
+class Runs:
+    """Runs of marts and gate's notes on a lake whose verdicts a test writes."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = dataclasses.replace(settings, clusters=(Cluster("prod", (Broker(1),)),))
+        self.catalog: Catalog = ensure(settings.lake)
+        self.verdicts: list[dict[str, Any]] = []
+        self._number = 0
+
+    def found(self, invariant: str, at: dt.datetime, *, still: bool = False, **evidence: object) -> None:
+        """A verdict that the next run finds; ``group_id`` or the partition is its scope."""
+        marked = definition(invariant)
+        assert marked is not None
+        scope = {"group_id": evidence.pop("group_id", "g"), "life": 1} if "Commit" in marked.module else {}
+        self.verdicts.append(
+            {
+                "verdict_id": f"{invariant} {at} {evidence}",
+                "module": marked.module,
+                "invariant": invariant,
+                "kind": marked.kind,
+                "severity": marked.severity,
+                "cluster": "prod",
+                "scope": json.dumps(scope),
+                "from_position": len(self.verdicts),
+                "to_position": None if still else len(self.verdicts) + 1,
+                "from_time": at,
+                "to_time": None if still else at,
+                "verdict": "violated",
+                "evidence": json.dumps(evidence),
+            }
+        )
+
+    def run(
+        self, until: dt.datetime, *waived: Waiver, tells: bool = True
+    ) -> tuple[list[str], list[Incident]]:
+        """One run on logs until then: the titles of which somebody is told, and all incidents.
+
+        ``tells``: without it the run is killed before its gate.
+        """
+        self._number += 1
+        self._write(EPISODES, self.verdicts)
+        self._write(
+            VERDICT_COVERAGE, [_coverage(name) for name in {each["invariant"] for each in self.verdicts}]
+        )
+        self._write(WINDOWS, [{"cluster": "prod", "newest": until}])
+        settings = dataclasses.replace(self.settings, waivers=waived)
+        waivers.note_waivers(settings, self.catalog, until.date())
+        marts.build(settings, self.catalog, _no_spark)
+        with open_lake(settings) as reader:
+            all_of_them = incidents(reader, {"prod"})
+        notes = Notes(self.catalog)
+        told = [each["title"] for each in notes.untold(all_of_them)]
+        if tells:
+            notes.add(all_of_them, f"run {self._number}")
+        return told, all_of_them
+
+    def _write(self, table: Table, rows: list[dict[str, Any]]) -> None:
+        lake.replace(self.catalog, table, pa.Table.from_pylist(rows, schema=table.arrow_schema))
+
+
+def _coverage(invariant: str) -> dict[str, Any]:
+    marked = definition(invariant)
+    assert marked is not None
+    counts = dict.fromkeys(("scopes", "checked", "exercised", "holds", "violated", "unknown", "unread"), 0)
+    named = {
+        "module": marked.module,
+        "invariant": invariant,
+        "kind": marked.kind,
+        "severity": marked.severity,
+    }
+    return {**named, "cluster": "prod", **counts, "violated": 1, "status": "violated"}
+
+
+def _no_spark(**_: object) -> Any:
+    raise AssertionError("the marts are built in this process")
+
+
+@pytest.fixture
+def runs(empty_lake: Callable[[], Settings]) -> Runs:
+    return Runs(empty_lake())
+
+
+def commit(**more: object) -> dict[str, Any]:
+    """The evidence of a commit that its broker stored."""
+    evidence = {"request_id": "r", "client_id": "c", "topic": "t", "partition": 0, "broker_error": "NONE"}
+    return {**evidence, **more}
+
+
+def test_a_zombie_is_told_once_in_three_days_of_hourly_runs(runs: Runs) -> None:
+    runs.found(ZOMBIE, BEGIN, **commit())
+    states, told = [], []
+    # what follows an hour in which nothing changes is the same
+    for hour in (*range(27), 48, 72):
+        told_now, (incident,) = runs.run(BEGIN + hour * HOUR)
+        told += told_now
+        states.append(incident["state"])
+    assert told == [f"{ZOMBIE} is violated: client c of group g, t-0"]
+    assert states == ["new", *["ongoing"] * 24, *["over"] * 4]
+    # a note when it was told, and one when it was over
+    assert lake.count(runs.catalog, INCIDENT_NOTES) == 2
+
+
+def test_what_lasts_is_not_over(runs: Runs) -> None:
+    runs.found(DANGLING, BEGIN, still=True, transactional_id="tx", topic="t", partition=0)
+    states = [runs.run(BEGIN + days * 24 * HOUR)[1][0]["state"] for days in (0, 1, 7)]
+    assert states == ["new", "ongoing", "ongoing"]
+
+
+def test_what_comes_back_is_told_again(runs: Runs) -> None:
+    runs.found(ZOMBIE, BEGIN, **commit())
+    runs.run(BEGIN)
+    runs.run(BEGIN + 30 * HOUR)
+    runs.found(ZOMBIE, BEGIN + 31 * HOUR, **commit())
+    told, (incident,) = runs.run(BEGIN + 32 * HOUR)
+    assert (len(told), incident["verdicts"]) == (1, 2)
+    assert incident["first_seen"] == BEGIN.replace(tzinfo=None)
+
+
+def test_late_evidence_makes_nothing_new(runs: Runs) -> None:
+    """Neither of what goes on nor of what is over, whether it is of before or after what was known."""
+    runs.found(ZOMBIE, BEGIN + 5 * HOUR, **commit())
+    runs.run(BEGIN + 6 * HOUR)
+    runs.found(ZOMBIE, BEGIN, **commit(partition=1))
+    assert runs.run(BEGIN + 6 * HOUR)[0] == []
+    assert runs.run(BEGIN + 48 * HOUR)[1][0]["state"] == "over"
+    runs.found(ZOMBIE, BEGIN + 6 * HOUR, **commit(partition=2))
+    told, (incident,) = runs.run(BEGIN + 48 * HOUR)
+    assert (told, incident["state"], incident["verdicts"]) == ([], "over", 3)
+
+
+def test_what_was_over_before_anybody_knew_is_told(runs: Runs) -> None:
+    runs.found(ZOMBIE, BEGIN, **commit())
+    later = BEGIN + 100 * HOUR
+    # the second run finds nothing newer: a capture that is audited twice ends twice in the same way
+    states = [runs.run(until)[1][0]["state"] for until in (later, later, later + HOUR)]
+    assert states == ["new", "ongoing", "over"]
+
+
+def test_a_cascade_is_one_incident_and_a_zombie_in_it_another(runs: Runs) -> None:
+    """A member is refused and leaves, the group rebalances, and the next one is refused."""
+    for hour, client in enumerate("abab"):
+        runs.found(
+            REFUSED, BEGIN + hour * HOUR, **commit(client_id=client, broker_error="ILLEGAL_GENERATION")
+        )
+    told, (refused,) = runs.run(BEGIN + 5 * HOUR)
+    assert (len(told), refused["verdicts"], refused["client_id"]) == (1, 4, None)
+    runs.found(ZOMBIE, BEGIN + 5 * HOUR, **commit())
+    runs.found("no_commit_for_anothers_partition", BEGIN + 5 * HOUR, **commit())
+    # another protocol judges the same commit, and names its group elsewhere
+    runs.found("commit_to_live_incarnation", BEGIN + 5 * HOUR, **commit(group_id="g", broker_error=None))
+    told, (zombie, same) = runs.run(BEGIN + 6 * HOUR)
+    assert told == [zombie["title"]]
+    assert (same["fingerprint"], same["state"]) == (refused["fingerprint"], "ongoing")
+    assert zombie["invariants"] == [
+        "commit_to_live_incarnation",
+        "no_commit_for_anothers_partition",
+        ZOMBIE,
+    ]
+
+
+def test_what_becomes_worse_is_told_again(runs: Runs) -> None:
+    """Nobody who knows of refusals expects that a broker breaks its rule."""
+    refused = commit(broker_error="STALE_MEMBER_EPOCH")
+    runs.found(REFUSED, BEGIN, **refused)
+    assert len(runs.run(BEGIN)[0]) == 1
+    runs.found("broker_keeps_its_rule", BEGIN, **refused)
+    assert len(runs.run(BEGIN)[0]) == 1
+    runs.found("broker_names_its_error", BEGIN, **refused)
+    assert len(runs.run(BEGIN)[0]) == 1
+    runs.found("broker_names_its_error", BEGIN, **{**refused, "partition": 1})
+    assert runs.run(BEGIN)[0] == []
+
+
+def test_a_run_that_is_killed_before_its_gate_has_told_nobody(runs: Runs) -> None:
+    runs.found(ZOMBIE, BEGIN, **commit())
+    runs.run(BEGIN, tells=False)
+    assert len(runs.run(BEGIN)[0]) == 1
+    assert runs.run(BEGIN)[0] == []
+
+
+def test_what_later_evidence_takes_back_stays_in_the_mart(runs: Runs) -> None:
+    runs.found(ZOMBIE, BEGIN, **commit())
+    runs.run(BEGIN)
+    runs.verdicts.clear()
+    runs.found(REFUSED, BEGIN, **commit(broker_error="STALE_MEMBER_EPOCH"))
+    _, found = runs.run(BEGIN)
+    (gone,) = (each for each in found if each["severity"] == "critical")
+    assert (gone["state"], gone["verdicts"], gone["group_id"]) == ("over", 0, "g")
+
+
+def test_a_waiver_counts_until_its_last_day(runs: Runs) -> None:
+    """And for what it names alone: another invariant that closes the gate is told."""
+    runs.found(ZOMBIE, BEGIN, **commit())
+    waiver = Waiver("known", BEGIN.date(), invariant=ZOMBIE, group_id="g")
+    told, (incident,) = runs.run(BEGIN, waiver)
+    assert (told, incident["state"], incident["waived_because"]) == ([], "waived", "known")
+    told, (incident,) = runs.run(BEGIN + 23 * HOUR, waiver)
+    assert (told, incident["state"]) == ([], "waived")
+    # the next day
+    told, (incident,) = runs.run(BEGIN + 24 * HOUR, waiver)
+    assert (len(told), incident["state"], incident["waived_until"]) == (1, "new", None)
+    longer = dataclasses.replace(waiver, expires=dt.date(2026, 2, 1))
+    assert runs.run(BEGIN + 24 * HOUR, longer)[1][0]["state"] == "waived"
+    runs.found("no_commit_for_anothers_partition", BEGIN, **commit())
+    assert len(runs.run(BEGIN + 24 * HOUR, longer)[0]) == 1
+
+
+def test_names_decide_and_not_their_text(runs: Runs) -> None:
+    """Two subjects whose names put together are the same text are two incidents."""
+    runs.found(ZOMBIE, BEGIN, group_id="a", **commit(client_id="b|c"))
+    runs.found(ZOMBIE, BEGIN, group_id="a|b", **commit(client_id="c"))
+    runs.found(ZOMBIE, BEGIN, group_id="\u202e';\n--", **commit(client_id='"\\'))
+    told, found = runs.run(BEGIN)
+    assert len({each["fingerprint"] for each in found}) == len(told) == 3
