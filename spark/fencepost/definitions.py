@@ -30,7 +30,8 @@ class Definition:
     is how far it looks (:mod:`tlasql.plan.reach`): row, step, overlap or all, ``because`` why; ``beside``
     names the tables whose rows it looks at beside a row, and the columns that are the same in them.
     ``conjuncts``: what its violations cite, and the places (``file:line``) of the specification where that
-    stands. ``scope``: the columns that are the same in all rows on which one row of its results rests.
+    stands. ``violated``: what has happened where it does not hold, in words; None for a decision. ``scope``:
+    the columns that are the same in all rows on which one row of its results rests.
     """
 
     module: str
@@ -44,6 +45,7 @@ class Definition:
     conjuncts: dict[str, list[str]]
     formula: str
     prose: str
+    violated: str | None
     looks_at: str
     because: str
     beside: dict[str, Any] | None

@@ -71,6 +71,7 @@ ShippedTotalLag(r) ==
 \* On call: the leader assigns this task by a number that is not its lag. Look for a checkpoint that was copied from
 \* another instance, or a state directory that two instances share. Stop the instance, delete the task's directory, and
 \* start it again: the task is restored from its changelog.
+\* @violated("a reported offset sum is not that of the logged stores")
 \* @invariant("reported_sum_is_of_logged_stores", "warning", "report")
 ReportedSumIsOfLoggedStores ==
     \A r \in lagReports : r.reported /\ r.offsetSum >= 0 /\ r.loggedStores > 0 => r.offsetSum = r.loggedOffsetSum
@@ -84,6 +85,7 @@ ReportedSumIsOfLoggedStores ==
 \* On call: a client computes sums in a way of its own, or names as not logged a store that has a changelog: compare the
 \* topology of the application (Topology.describe()) with its changelog topics. Until that is clear, do not trust where
 \* its tasks are assigned: the report shows what they restore.
+\* @violated("a store that is not logged changed the reported offset sum")
 \* @invariant("zero_is_the_identity", "warning", "report")
 ZeroIsTheIdentity ==
     \A r \in lagReports : r.reported /\ r.offsetSum >= 0 /\ r.nonLoggedStores > 0 => r.offsetSum = r.loggedOffsetSum
@@ -107,6 +109,7 @@ ByCleaner(d) == d.deletedBy = "cleaner" /\ d.hasState
 \* On call: see whether the task of the directory was assigned to this instance (assigned_directory_exists): then it is
 \* restored from the beginning of its changelog. If so, make state.cleanup.delay.ms larger than the longest rebalance,
 \* restart and restore together take. If the instance shares its state.dir with another one, give each its own.
+\* @violated("a state directory was deleted while its lag report waited for the assignment")
 \* @invariant("no_cleaning_while_lag_is_reported", "critical", "deletion")
 NoCleaningWhileLagIsReported == \A d \in deletions : ByCleaner(d) => ~d.lagReported
 
@@ -121,6 +124,7 @@ NoCleaningWhileLagIsReported == \A d \in deletions : ByCleaner(d) => ~d.lagRepor
 \* On call: a task that comes back is restored from the beginning; the report says what that cost. On 4.3.0 and 4.3.1
 \* set state.cleanup.delay.ms to days, or upgrade to a release with KAFKA-20805. Elsewhere look for a tool that restores
 \* or copies state directories with their old times.
+\* @violated("a state directory was deleted before the cleanup delay had passed")
 \* @invariant("no_cleaning_within_the_delay", "warning", "deletion")
 NoCleaningWithinTheDelay == \A d \in deletions : ByCleaner(d) => d.sinceRelease >= d.cleanupDelay
 
@@ -134,6 +138,7 @@ NoCleaningWithinTheDelay == \A d \in deletions : ByCleaner(d) => d.sinceRelease 
 \*
 \* On call: two processes work in one state.dir, or somebody deletes folders by hand: `lsof +D` on the folder names who
 \* has it open. Stop the instance; give each its own state.dir.
+\* @violated("a locked state directory was deleted")
 \* @step("no_locked_directory_deleted", "critical", "directory")
 NoLockedDirectoryDeleted ==
     \A d \in DOMAIN deletedBy \cap DOMAIN deletedBy' :
@@ -154,6 +159,7 @@ NoLockedDirectoryDeleted ==
 \* On call: the task restores all of its changelog: the restores of the report say from which offset, and how long. It
 \* cannot be stopped once begun; standby tasks (num.standby.replicas) keep the application reading meanwhile. To prevent
 \* it make state.cleanup.delay.ms large; on 4.3.0 and 4.3.1 see no_cleaning_within_the_delay.
+\* @violated("a task was assigned for state that had been deleted")
 \* @invariant("assigned_directory_exists", "critical", "task")
 AssignedDirectoryExists ==
     \A a \in assignedTasks : a.onReportedLag => a.directoryExists \/ a.deletedBy = "wipe"

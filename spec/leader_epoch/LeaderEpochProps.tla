@@ -95,6 +95,7 @@ OlderThanCached(a) ==
 \* report. The broker that answered is behind: `kafka-metadata-quorum.sh --bootstrap-server ... describe --replication`
 \* shows its lag; restart it, or take it out of the clients' bootstrap servers. If the topic was deleted and created
 \* again at that time, wait in future until every broker has applied the deletion.
+\* @violated("a client went back to older metadata")
 \* @invariant("no_older_metadata_accepted", "warning", "answer")
 NoOlderMetadataAccepted == \A a \in metadataAnswers : OlderThanCached(a) => ~a.accepted
 
@@ -143,6 +144,7 @@ ShippedCommitRule(c) ==
 \* On call: the group will find its position diverging, or past the end, and reset it by auto.offset.reset: check that
 \* this is what you want before it starts again. If the topic was not created again, look at the software of the client
 \* (software_name in the verdict), and whether the metadata log lost records (leader_epoch_never_falls).
+\* @violated("an offset was committed with a leader epoch that the partition never had")
 \* @invariant("committed_leader_epoch_bound", "critical", "commit")
 CommittedLeaderEpochBound ==
     \A c \in committedOffsets : c.error = "NONE" /\ c.leaderEpoch >= 0 => c.leaderEpoch <= c.liveLeaderEpoch
@@ -156,6 +158,7 @@ CommittedLeaderEpochBound ==
 \* On call: the offset is an orphan. An OffsetFetch by id is not given it, one by name gets it for the new topic, until
 \* offsets.retention.minutes has passed. Delete it (`kafka-consumer-groups.sh --bootstrap-server ... --delete-offsets
 \* --group G --topic T`) while the group is stopped, and see why the coordinator's broker was behind.
+\* @violated("an offset was stored for a topic that had been deleted")
 \* @invariant("commit_to_live_incarnation", "critical", "commit")
 CommitToLiveIncarnation ==
     \A c \in committedOffsets : c.error = "NONE" /\ c.byId => c.topicId = c.liveTopicId
@@ -220,6 +223,7 @@ ShippedFetchRule(f) ==
 \* and reset it for this topic (`kafka-consumer-groups.sh --reset-offsets --to-earliest`); it then reads again what is
 \* behind fetch_offset. When a topic has to be created again, stop its consumers and delete their offsets first, or give
 \* the new topic another name.
+\* @violated("a consumer read a topic at an offset of its earlier incarnation")
 \* @invariant("no_offset_of_earlier_incarnation", "critical", "fetch")
 NoOffsetOfEarlierIncarnation ==
     \A f \in fetchPositions :
@@ -238,6 +242,7 @@ NoOffsetOfEarlierIncarnation ==
 \* On call: the metadata log creates the same partition twice, or the rebuilt history is wrong. Print the records of
 \* both (`kafka-dump-log.sh --cluster-metadata-decoder`); if they are as the verdict says, keep the log and its
 \* snapshots of all controllers and report them.
+\* @violated("two partitions have one partition epoch")
 \* @invariant("partition_epochs_unique", "critical", "partition")
 PartitionEpochsUnique ==
     \A epoch \in DOMAIN partitionsWith : \A p \in partitionsWith[epoch] : \A q \in partitionsWith[epoch] : p = q
@@ -251,6 +256,7 @@ PartitionEpochsUnique ==
 \* On call: the metadata log, or a snapshot of it, goes back behind what was committed. Compare the end offsets and
 \* epochs of the log on all controllers (`kafka-metadata-quorum.sh describe --status`); a controller that was formatted
 \* anew with the same cluster id does this.
+\* @violated("a topic that was created again has no larger partition epoch")
 \* @step("partition_epoch_grows", "critical", "topic")
 PartitionEpochGrows ==
     \A t \in DOMAIN newestTopicId \cap DOMAIN newestTopicId' :
@@ -265,6 +271,7 @@ PartitionEpochGrows ==
 \* records at the same offset and epoch. Stop changes to the cluster; compare the metadata log of all controllers, look
 \* for a controller that was formatted anew or a quorum that lost its majority, and compare the replicas' logs of the
 \* partitions that the verdict names before anything is deleted.
+\* @violated("a partition's leader epoch fell")
 \* @step("leader_epoch_never_falls", "critical", "partition") @transitive
 LeaderEpochNeverFalls ==
     \A p \in DOMAIN leaderEpoch \cap DOMAIN leaderEpoch' : leaderEpoch'[p] >= leaderEpoch[p]
@@ -277,6 +284,7 @@ LeaderEpochNeverFalls ==
 \*
 \* On call: the controller lost records of its log (see leader_epoch_never_falls), or two brokers have one id: compare
 \* incarnation_id and the listeners of both registrations, and give one of them another node.id.
+\* @violated("a broker's epoch fell")
 \* @step("broker_epoch_never_falls", "critical", "broker") @transitive
 BrokerEpochNeverFalls ==
     \A b \in DOMAIN brokerEpoch \cap DOMAIN brokerEpoch' : brokerEpoch'[b] >= brokerEpoch[b]
@@ -295,6 +303,7 @@ BrokerEpochNeverFalls ==
 \* On call: a replica holds what the others may not: followers that compare epochs with it truncate at the wrong place.
 \* Find the replica (broker and file in the verdict), move the leadership away from it, and let it fetch the partition
 \* again from an empty folder. Keep the segment: report it with the broker's version.
+\* @violated("a batch of an older leader epoch follows one of a newer")
 \* @step("batch_leader_epochs_in_order", "critical", "partition") @transitive
 BatchLeaderEpochsInOrder ==
     \A p \in DOMAIN appendedLeaderEpoch \cap DOMAIN appendedLeaderEpoch' :
@@ -309,6 +318,7 @@ BatchLeaderEpochsInOrder ==
 \* On call: batches come from a leader that nobody elected: a folder that was copied from another cluster or another
 \* incarnation, or a metadata log that lost records. Compare topic_id in partition.metadata with the metadata log; see
 \* leader_epoch_never_falls for the same partition.
+\* @violated("a batch carries a leader epoch that nobody was elected at")
 \* @invariant("batch_leader_epoch_known", "critical", "partition")
 BatchLeaderEpochKnown ==
     \A p \in DOMAIN appendedLeaderEpoch : appendedLeaderEpoch[p] >= 0 => leaderEpochGiven[p]
@@ -325,6 +335,7 @@ BatchLeaderEpochKnown ==
 \* followers truncate what is committed, or keep what is not. Move the leadership to a replica whose file agrees; then
 \* delete the partition's folder on the other broker while it is stopped, so that it is fetched again. Deleting the file
 \* alone does not help: after a clean shutdown the epochs are not read from the log.
+\* @violated("a leader-epoch-checkpoint contradicts the log")
 \* @invariant("checkpoint_agrees", "critical", "entry")
 CheckpointAgrees == \A e \in checkpointEntries : e.agrees
 

@@ -235,6 +235,7 @@ Truth(c) == IF Zombie(c) THEN "zombie" ELSE IF Owner(c) THEN "owner" ELSE "not_o
 \* are out of order on the live broker too, the coordinator's state is damaged: move the coordinator (restart the
 \* leader of that __consumer_offsets partition) and keep the segments. If only the log shows it, look at the
 \* records around from_position with `kafka-dump-log.sh --offsets-decoder`.
+\* @violated("a member's epochs are out of order")
 \* @invariant("epoch_order", "critical", "member")
 EpochOrder ==
     \A m \in DOMAIN memberEpoch :
@@ -257,6 +258,7 @@ EpochOrder ==
 \* group's leader. In the others a coordinator that meets such records while loading fails with "because the
 \* partition is still owned at epoch": expect the group to be unavailable after the next coordinator move, and keep
 \* the segments for the report.
+\* @violated("two members own one partition")
 \* @invariant("no_partition_owned_twice", "critical", "partition")
 NoPartitionOwnedTwice ==
     \A m \in DOMAIN owned : \A n \in DOMAIN owned :
@@ -272,6 +274,7 @@ NoPartitionOwnedTwice ==
 \* On call: commits of this member for this partition fail with STALE_MEMBER_EPOCH until its epoch catches up.
 \* Look at the record in `kafka-dump-log.sh --offsets-decoder` at from_position; restart the client if commits do
 \* not recover within one rebalance.
+\* @violated("a partition was assigned in an epoch that its owner has not reached")
 \* @invariant("assignment_epoch_bound", "critical", "partition")
 AssignmentEpochBound ==
     \A m \in DOMAIN owned : \A p \in owned[m] :
@@ -290,6 +293,7 @@ AssignmentEpochBound ==
 \* On call: nothing to do by itself. An ordinary change of subscription does this. The member's epoch does not tell
 \* any more that it owns what it owned in it: if no_zombie_accepted or no_commit_for_anothers_partition is violated
 \* by this member at this time, work on that.
+\* @violated("a partition has a newer revocation epoch than its member")
 \* @invariant("partition_revocation_bound", "info", "partition")
 PartitionRevocationBound ==
     \A m \in DOMAIN partitionRevocationEpoch : \A p \in DOMAIN partitionRevocationEpoch[m] :
@@ -311,6 +315,7 @@ PartitionRevocationBound ==
 \* On call: records were lost or an older copy of the partition became leader. Check for an unclean leader
 \* election of that __consumer_offsets partition (`kafka-topics.sh --describe --topic __consumer_offsets`,
 \* controller log) and treat committed offsets of the whole partition as suspect.
+\* @violated("a group's epoch fell")
 \* @step("group_epoch_never_falls", "critical", "group") @transitive
 GroupEpochNeverFalls == groupEpoch' >= groupEpoch
 
@@ -323,6 +328,7 @@ GroupEpochNeverFalls == groupEpoch' >= groupEpoch
 \* On call: as for group_epoch_never_falls; if the group epoch did not fall with it, an assignor's late result
 \* was installed: keep the coordinator's log of that minute. Members recover with the next target assignment;
 \* `kafka-consumer-groups.sh --describe --group G --state --verbose` shows whether one has come.
+\* @violated("an older target assignment replaced a newer one")
 \* @step("target_assignment_epoch_never_falls", "critical", "group") @transitive
 TargetAssignmentEpochNeverFalls == targetAssignmentEpoch' >= targetAssignmentEpoch
 
@@ -337,6 +343,7 @@ TargetAssignmentEpochNeverFalls == targetAssignmentEpoch' >= targetAssignmentEpo
 \* On call: the client will see FENCED_MEMBER_EPOCH (a classic one ILLEGAL_GENERATION) and join again by itself. Look
 \* for a leader change of the __consumer_offsets partition at from_time, as for group_epoch_never_falls, and for two
 \* processes that use one member id.
+\* @violated("a member's epoch fell")
 \* @step("member_epoch_never_falls", "critical", "member") @transitive
 MemberEpochNeverFalls ==
     \A m \in DOMAIN memberEpoch \cap DOMAIN memberEpoch' :
@@ -363,6 +370,7 @@ MemberEpochNeverFalls ==
 \* --describe --group G` and compare with what the owner processed; if the owner has not committed since, stop
 \* the group and correct with `--reset-offsets --topic T:P --to-offset N --execute`. Then find the client whose
 \* commit was late (client_id, connection) and why.
+\* @violated("a zombie's commit was accepted")
 \* @invariant("no_zombie_accepted", "critical", "commit")
 NoZombieAccepted == \A c \in commits : Zombie(c) => ~c.accepted
 
@@ -381,6 +389,7 @@ NoZombieAccepted == \A c \in commits : Zombie(c) => ~c.accepted
 \* transactional producer aborts (ILLEGAL_GENERATION, CommitFailedException) and Kafka Streams may restore its
 \* state. If it happens often, move consumer groups to brokers of 4.3 or later, streams groups to 4.2, classic
 \* groups to the consumer protocol, or commit less often during rebalances.
+\* @violated("an owner's commit was refused")
 \* @invariant("no_owner_refused", "warning", "commit")
 NoOwnerRefused == \A c \in commits : Owner(c) => ~c.fenced
 
@@ -397,6 +406,7 @@ NoOwnerRefused == \A c \in commits : Owner(c) => ~c.fenced
 \* broker whose version changed in a rolling upgrade, a coordinator move in that second. `fencepost explain
 \* VERDICT_ID` shows the request, the answer and the state. If it stands, the broker has a defect: keep segments
 \* and request log, report it with both.
+\* @violated("a broker decided a commit against its own rule")
 \* @invariant("broker_keeps_its_rule", "critical", "commit")
 BrokerKeepsItsRule ==
     \A c \in commits : c.accepted \/ c.fenced => (c.accepted <=> BrokerRule(c))
@@ -412,6 +422,7 @@ BrokerKeepsItsRule ==
 \*
 \* On call: as for broker_keeps_its_rule. If only the error is wrong, the commit was rightly refused: nothing is lost, but
 \* look what the client made of it (a rejoin, an aborted transaction). Report it with the request and the answer.
+\* @violated("a broker refused a commit with another error than its rule names")
 \* @invariant("broker_names_its_error", "critical", "commit")
 BrokerNamesItsError ==
     \A c \in commits : c.fenced \/ (c.error = "UNSUPPORTED_VERSION" /\ ~c.transactional) => c.error = ShippedError(c)
@@ -435,6 +446,7 @@ HadBackInItsEpoch(c) == c.memberKnown /\ c.partitionRevocationEpoch = c.memberEp
 \* On call: no user is harmed by this alone. It says that revocation epochs and assignment epochs of one member
 \* contradict each other: look at its records from the earlier epoch on (`fencepost explain VERDICT_ID`), and
 \* whether 4.2 brokers wrote some of them.
+\* @violated("a fencing policy refuses an owner whom a stricter one accepts")
 \* @invariant("policies_relax_in_order", "critical", "commit")
 PoliciesRelaxInOrder ==
     \A c \in commits : Decided(c) /\ Owner(c) /\ ~HadBackInItsEpoch(c) =>
@@ -453,6 +465,7 @@ PoliciesRelaxInOrder ==
 \* On call: if no_zombie_accepted is violated by the same commit, work on that one. If not, the broker refused by
 \* luck of its version: the same commit would pass after a change of brokers. Look at what made the member id or
 \* the epoch repeat.
+\* @violated("a fencing policy would accept a zombie's commit")
 \* @invariant("no_policy_admits_a_zombie", "critical", "commit")
 NoPolicyAdmitsAZombie ==
     \A c \in commits : Decided(c) /\ Zombie(c) =>
@@ -474,6 +487,7 @@ NoPolicyAdmitsAZombie ==
 \* G --members --verbose` shows who owns the partition; compare CURRENT-OFFSET with the owner's position. If it
 \* went backwards records are processed again, if it went forwards records may be skipped: stop the sender, then
 \* correct with `--reset-offsets --topic T:P --to-offset N --execute` while the group is stopped.
+\* @violated("a commit for another member's partition was accepted")
 \* @invariant("no_commit_for_anothers_partition", "critical", "commit")
 NoCommitForAnothersPartition ==
     \A c \in commits : c.accepted /\ ~c.unfenced => ~c.ownedByAnother
@@ -491,6 +505,7 @@ NoCommitForAnothersPartition ==
 \* On call: look whether the committed offset is the last the previous owner processed: then nothing is wrong but
 \* the timing. If the sender never owned the partition, find out what it commits for: a wrong topic name in the
 \* application, or offsets handed over by another process.
+\* @violated("a commit for a partition that nobody owned was accepted")
 \* @invariant("no_commit_for_unowned_partition", "warning", "commit")
 NoCommitForUnownedPartition ==
     \A c \in commits : c.accepted /\ ~c.unfenced => c.ownedBySelf \/ c.ownedByAnother
@@ -509,6 +524,7 @@ NoCommitForUnownedPartition ==
 \* marts.fct_offset_commits WHERE truth = 'unfenced' AND owner_member_id IS NOT NULL"` has offset_before: if the offset
 \* went back, records are processed again. See whether the producer runs in the owner's process. Pass the consumer's
 \* groupMetadata() to sendOffsetsToTransaction: then an old member is refused.
+\* @violated("a transactional commit without a member was accepted for an owned partition")
 \* @invariant("no_memberless_commit_for_owned_partition", "info", "commit")
 NoMemberlessCommitForOwnedPartition ==
     \A c \in commits : c.accepted /\ c.unfenced /\ c.transactional => ~c.ownedByAnother
@@ -528,6 +544,7 @@ NoMemberlessCommitForOwnedPartition ==
 \* On call: nothing to do by itself. Where no_owner_refused is violated by the same commits, this says that the
 \* client could have avoided the refusals: on brokers of 4.1 raise commit.interval.ms or move to 4.2 or later. Where
 \* it never is, the member-level revocation epoch would have served this application as well as KIP-1251 does.
+\* @violated("a member committed after it had confirmed the revocation")
 \* @invariant("no_commit_after_revocation", "info", "commit")
 NoCommitAfterRevocation ==
     \A c \in commits :

@@ -70,6 +70,7 @@ ClaimByNewestGeneration(c) ==
 \* rebalance before. Restart the member whose claim is not what it was assigned (claim_was_assigned); if the group
 \* does not come to rest, stop all members at once and start them again. Clients before 2.8.1 and 3.0: upgrade them
 \* (KAFKA-12984).
+\* @violated("two members claim one partition with the same generation")
 \* @invariant("no_two_valid_claims", "critical", "claim")
 NoTwoValidClaims == \A c \in claims : c.held => ~Contradicted(c)
 
@@ -83,6 +84,7 @@ NoTwoValidClaims == \A c \in claims : c.held => ~Contradicted(c)
 \* claim (contradicted_by). Look for records processed twice. With an assignor of your own
 \* (partition.assignment.strategy): it must compare generations. With Kafka's: give all members of the group the same
 \* topics, and report it.
+\* @violated("a member with a stale claim was given the partition")
 \* @invariant("no_stale_claim_wins", "critical", "claim")
 NoStaleClaimWins == \A c \in claims : c.held /\ Stale(c) => ~c.assignedToSelf
 
@@ -99,6 +101,7 @@ NoStaleClaimWins == \A c \in claims : c.held /\ Stale(c) => ~c.assignedToSelf
 \* Look for records processed twice. The group's rebalances name the assignor (fct_rebalances): Kafka's of an old
 \* release (upgrade the group's consumers), or one of your own, which must leave a partition unassigned until its owner
 \* has joined without it.
+\* @violated("a partition was handed over before its owner gave it up")
 \* @invariant("no_handover_before_revocation", "critical", "claim")
 NoHandoverBeforeRevocation == \A c \in claims : c.held /\ Valid(c) => ~c.assignedToAnother
 
@@ -112,6 +115,7 @@ NoHandoverBeforeRevocation == \A c \in claims : c.held /\ Valid(c) => ~c.assigne
 \* On call: two consumers have had this partition since the rebalance, until previous_owner joins again: look for
 \* records processed twice. It was too slow for the rebalance: raise max.poll.interval.ms above what it does between
 \* two polls, or give it less in one (max.poll.records).
+\* @violated("a partition was taken from a member that had not joined")
 \* @invariant("no_handover_from_absent_member", "warning", "assignment")
 NoHandoverFromAbsentMember == \A a \in handovers : a.previousOwnerStays => a.previousOwnerJoined
 
@@ -125,6 +129,7 @@ NoHandoverFromAbsentMember == \A a \in handovers : a.previousOwnerStays => a.pre
 \* On call: nothing to do for a single one: the next rebalance mends it. A member that does it again and again does
 \* not receive its assignments (look at its SyncGroup requests), or its client does not give up what it should: see
 \* its version.
+\* @violated("a member claims what it was never assigned")
 \* @invariant("claim_was_assigned", "info", "claim")
 ClaimWasAssigned == \A c \in claims : c.held => c.wasAssigned
 
@@ -196,6 +201,7 @@ ByTheRule(j) ==
 \* On call: the coordinator let in a member that it does not have, or refused one that it has. Compare its log at that
 \* time ("Preparing to rebalance group", "Dynamic member", "Static member") with the verdict; look for a coordinator
 \* that moved (`kafka-consumer-groups.sh --describe --group G --state`), and report it with the broker's version.
+\* @violated("a broker answered a JoinGroup against its own rule")
 \* @invariant("broker_keeps_its_join_rule", "critical", "join")
 BrokerKeepsItsJoinRule == \A j \in joins : ByTheRule(j) => j.error = ShippedJoin(j)
 
@@ -208,6 +214,7 @@ BrokerKeepsItsJoinRule == \A j \in joins : ByTheRule(j) => j.error = ShippedJoin
 \* On call: nothing to do for a single one: Kafka's assignors compare generations. If the group has an assignor of its
 \* own, look whether that does (no_stale_claim_wins). If one member does it in each rebalance it learns of generations
 \* too late: look at its poll interval, and at disconnects in its log.
+\* @violated("a member with an old generation was let in")
 \* @invariant("no_stale_join_admitted", "info", "join")
 NoStaleJoinAdmitted ==
     \A j \in joins : ~j.elsewhere /\ j.error = "NONE" /\ NamesGeneration(j)
@@ -227,6 +234,7 @@ NoStaleJoinAdmitted ==
 \* On call: the coordinator gave a generation out twice, or left some out: two members may hold different assignments
 \* of one generation, and both commit. Look for an unclean election of this partition of __consumer_offsets, or a
 \* broker that lost its disk; restart the members of the group one after the other.
+\* @violated("a group's generation did not grow by one")
 \* @step("generation_grows_by_one", "critical", "group")
 GenerationGrowsByOne == generation' # generation => generation' = generation + 1 + abandoned'
 
@@ -239,6 +247,7 @@ GenerationGrowsByOne == generation' # generation => generation' = generation + 1
 \* On call: a member that was replaced has overwritten its successor's offset: compare committed_offset in the verdict
 \* with the commits around it, stop the member, and reset the offset if it went back (`kafka-consumer-groups.sh
 \* --reset-offsets --to-offset`). Report it with the broker's version.
+\* @violated("a commit of another generation than the current one was accepted")
 \* @invariant("commit_of_current_generation", "critical", "commit")
 CommitOfCurrentGeneration ==
     \A c \in commits : c.protocol = "classic" /\ c.accepted /\ ~c.unfenced => c.generation = c.currentGeneration

@@ -38,6 +38,7 @@ Behind(f, n) == f # n /\ ~Ahead(f, n)
 \* Check silent_ms first: for so long this producer wrote nothing here before that. If it is longer than
 \* producer.id.expiration.ms (a day by default; `kafka-configs.sh --describe --all --entity-type brokers --entity-name B`),
 \* the leader had forgotten the producer and no broker is at fault: its client did this, after a pause.
+\* @violated("a fenced producer's write was appended")
 \* @step("no_write_after_fence", "critical", "producer") @transitive
 NoWriteAfterFence ==
     \A p \in DOMAIN appendedEpoch : \A k \in DOMAIN appendedEpoch[p] \cap DOMAIN appendedEpoch'[p] :
@@ -55,6 +56,7 @@ NoWriteAfterFence ==
 \* Check silent_ms first: for so long this producer wrote nothing here before that. If it is longer than
 \* producer.id.expiration.ms (a day by default; `kafka-configs.sh --describe --all --entity-type brokers --entity-name B`),
 \* the leader had forgotten the producer and no broker is at fault: its client did this, after a pause.
+\* @violated("the first batch of a producer epoch does not start at sequence 0")
 \* @step("new_epoch_starts_at_sequence_zero", "critical", "producer")
 NewEpochStartsAtSequenceZero ==
     \A p \in DOMAIN appendedEpoch : \A k \in DOMAIN appendedEpoch[p] \cap DOMAIN appendedEpoch'[p] :
@@ -76,6 +78,7 @@ NewEpochStartsAtSequenceZero ==
 \* Check silent_ms first: for so long this producer wrote nothing here before that. If it is longer than
 \* producer.id.expiration.ms (a day by default; `kafka-configs.sh --describe --all --entity-type brokers --entity-name B`),
 \* the leader had forgotten the producer and no broker is at fault: its client did this, after a pause.
+\* @violated("batches of a producer are missing")
 \* @step("no_sequence_gap", "critical", "producer")
 NoSequenceGap ==
     \A p \in DOMAIN appendedEpoch : \A k \in DOMAIN appendedEpoch[p] \cap DOMAIN appendedEpoch'[p] :
@@ -95,6 +98,7 @@ NoSequenceGap ==
 \* Check silent_ms first: for so long this producer wrote nothing here before that. If it is longer than
 \* producer.id.expiration.ms (a day by default; `kafka-configs.sh --describe --all --entity-type brokers --entity-name B`),
 \* the leader had forgotten the producer and no broker is at fault: its client did this, after a pause.
+\* @violated("a producer's sequence numbers started again within an epoch")
 \* @step("no_sequence_reset", "critical", "producer")
 NoSequenceReset ==
     \A p \in DOMAIN appendedEpoch : \A k \in DOMAIN appendedEpoch[p] \cap DOMAIN appendedEpoch'[p] :

@@ -125,6 +125,7 @@ GivesTheRightEpoch(e) ==
 \* request line without its record. `fencepost explain VERDICT_ID` shows the request, the answer and the state. If it
 \* stands, a transaction was ended for the wrong producer, or refused to the right one: keep segments and request log,
 \* look at the markers of that transaction in fct_transactions, and report it with both.
+\* @violated("a coordinator decided an EndTxn against its own rule")
 \* @invariant("broker_keeps_its_end_txn_rule", "critical", "request")
 BrokerKeepsItsEndTxnRule ==
     \A e \in endTxns :
@@ -146,6 +147,7 @@ BrokerKeepsItsEndTxnRule ==
 \* On call: after a timeout nothing is lost: the producer wanted to abort, and goes on. If a new instance was under way,
 \* the one before may begin another transaction and even commit it, until the new one asks again: look in
 \* fct_transactions for one at that epoch. Give each instance a transactional.id of its own.
+\* @violated("a producer whose transaction somebody else ended was given an epoch")
 \* @invariant("no_stale_end_granted", "info", "request")
 NoStaleEndGranted ==
     \A e \in endTxns : Kip890EndTxn(e) \in {"PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH"} => e.error # "NONE"
@@ -166,6 +168,7 @@ NoStaleEndGranted ==
 \* show whether it went on. If it did, half of its records may have been committed, and the rest refused or in the next
 \* transaction: compare them with what the application was to write. See that a job is stopped before its successor
 \* recovers, and that two jobs never share a transactional id prefix. If the writer was gone, nothing is wrong.
+\* @violated("a transaction was ended by another client than its own")
 \* @invariant("transaction_ended_by_its_producer", "info", "request")
 TransactionEndedByItsProducer == \A e \in endTxns : e.error = "NONE" /\ e.status = "Ongoing" => ~e.byAnother
 
@@ -184,6 +187,7 @@ TransactionEndedByItsProducer == \A e \in endTxns : e.error = "NONE" /\ e.status
 \* On call: first doubt the evidence, as for broker_keeps_its_end_txn_rule. If it stands, a partition may have taken a
 \* batch of a fenced producer, or of a transaction that is over: look for the partition among dangling transactions
 \* (no_dangling_transaction) and batches outside of theirs (no_write_outside_transaction), and report it.
+\* @violated("a coordinator decided about a partition of a transaction against its own rule")
 \* @invariant("broker_keeps_its_add_partitions_rule", "critical", "request")
 BrokerKeepsItsAddPartitionsRule ==
     \A a \in addPartitionsToTxns :

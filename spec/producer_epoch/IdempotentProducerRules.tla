@@ -27,6 +27,7 @@ VARIABLE localBumps
 \* a batch has failed for good: look in the client's log for "Going to bump epoch and reset sequence numbers", and why a
 \* batch failed (delivery.timeout.ms, an election, INVALID_RECORD). Where twice is too often use transactions, or have
 \* readers drop what they have seen; fct_local_bumps counts them for each bump.
+\* @violated("a producer wrote the same records twice, under two epochs")
 \* @invariant("no_records_written_twice", "warning", "local_bump")
 NoRecordsWrittenTwice == \A b \in localBumps : b.batches >= 1 => ~b.writtenTwice
 

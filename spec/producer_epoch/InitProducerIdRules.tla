@@ -173,6 +173,7 @@ ShippedWaits(r) == PassesIdCheck(r) /\ r.status \in {"Ongoing", "PrepareCommit",
 \* On call: first doubt the evidence: clocks (request log against records), a coordinator move in that second, a
 \* request line without its record. `fencepost explain VERDICT_ID` shows the request, the answer and the state. If it
 \* stands, the broker has a defect: keep segments and request log, report it with both.
+\* @violated("a coordinator decided an InitProducerId against its own rule")
 \* @invariant("broker_keeps_its_init_rule", "critical", "request")
 BrokerKeepsItsInitRule ==
     \A r \in initProducerIds : r.granted \/ r.fenced \/ r.busy =>
@@ -190,6 +191,7 @@ BrokerKeepsItsInitRule ==
 \* On call: the zombie has the transactional id, and the rightful producer is fenced by now (producer fencings in the
 \* report name it). Stop the instance whose client_id and connection the verdict names; start the other again, and check
 \* what the zombie committed since: transactions of that epoch in the report.
+\* @violated("a producer with a stale epoch moved the epoch")
 \* @invariant("stale_epoch_never_bumped", "critical", "request")
 StaleEpochNeverBumped ==
     \A r \in initProducerIds : Kip360Fenced(r) /\ r.granted =>
@@ -206,6 +208,7 @@ StaleEpochNeverBumped ==
 \* On call: nothing is lost. After a timeout the producer goes on, and there is no successor. If a new instance was
 \* under way, the one before may begin another transaction and even commit it, until the new one asks again: look in
 \* fct_transactions for one between the two answers that it got. Give each instance a transactional.id of its own.
+\* @violated("a producer with a stale epoch was given an epoch")
 \* @invariant("no_stale_epoch_granted", "info", "request")
 NoStaleEpochGranted == \A r \in initProducerIds : Kip360Fenced(r) => ~r.granted
 
@@ -218,6 +221,7 @@ NoStaleEpochGranted == \A r \in initProducerIds : Kip360Fenced(r) => ~r.granted
 \* On call: nothing is lost if the client took this answer. Find both requests of the client (same client_id, same
 \* provided epoch) in the request log; if it used the epoch of the first, it is fenced by now and has to be started
 \* again. Keep the lines, and report with the broker's version.
+\* @violated("a producer that asked again was given another epoch")
 \* @invariant("retry_returns_the_same_epoch", "critical", "request")
 RetryReturnsTheSameEpoch ==
     \A r \in initProducerIds : Kip360SameEpoch(r) /\ r.granted =>
@@ -236,6 +240,7 @@ RetryReturnsTheSameEpoch ==
 \* On call: nobody took the id over: the producer fenced itself. Start it again (a fatal ProducerFencedException, or
 \* KafkaException, in the client); Kafka Streams and Connect do that alone. Look for the coordinator's move before it
 \* (partition of __transaction_state); frequent moves under load are what to avoid. At epoch 32766 it is over with that.
+\* @violated("a producer that asked again was fenced")
 \* @invariant("no_retry_fenced", "warning", "request")
 NoRetryFenced == \A r \in initProducerIds : Kip360SameEpoch(r) => ~r.fenced /\ ~r.failed
 
@@ -250,6 +255,7 @@ NoRetryFenced == \A r \in initProducerIds : Kip360SameEpoch(r) => ~r.fenced /\ ~
 \* On call: the current producer's transaction was aborted and its epoch passed; it fails with a fatal fencing error
 \* or, as Streams does, starts again and repeats its work: no record is lost or doubled for read_committed readers.
 \* Stop the zombie named by client_id and connection, or it happens again with its next retry.
+\* @violated("a producer with a stale epoch aborted its successor's transaction")
 \* @invariant("no_stale_abort", "warning", "request")
 NoStaleAbort == \A r \in initProducerIds : Kip360Fenced(r) /\ r.status = "Ongoing" => ~r.busy
 

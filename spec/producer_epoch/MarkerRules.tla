@@ -22,6 +22,7 @@ EXTENDS ProducerEpochObserved
 \* no_write_outside_transaction then says: if due_type is COMMIT and that marker is an ABORT, write them again. Look in the
 \* coordinator's server.log for "Couldn't find leader endpoint for partitions", and for an unclean election of the
 \* partition at that time.
+\* @violated("a completed transaction has a partition without a marker")
 \* @invariant("every_marker_is_written", "critical", "marker")
 EveryMarkerIsWritten == \A m \in transactionMarkers : m.completed => m.found >= 1
 
@@ -39,6 +40,7 @@ EveryMarkerIsWritten == \A m \in transactionMarkers : m.completed => m.found >= 
 \* broker (wrong_client_id, and its address in wrong_connection). The records in question are the wrong_records from
 \* wrong_first_offset to wrong_last_offset in this partition: after a wrong ABORT replay them, after a wrong COMMIT
 \* compensate them. If no operator is the reason, keep the segments of the partition and of __transaction_state.
+\* @violated("a transaction ended otherwise than it was prepared")
 \* @invariant("marker_of_the_right_type", "critical", "marker")
 MarkerOfTheRightType == \A m \in transactionMarkers : m.found >= 1 \/ m.wrong >= 1 => m.wrong = 0
 
@@ -55,6 +57,7 @@ MarkerOfTheRightType == \A m \in transactionMarkers : m.found >= 1 \/ m.wrong >=
 \* same producer began between them, it was cut short: its later records are outside of any transaction
 \* (no_write_outside_transaction). Brokers of 4.2 or later with transaction version 2 end that risk; the version alone
 \* (`kafka-features.sh ... upgrade`) does not.
+\* @violated("a partition has two markers for one transaction")
 \* @invariant("one_marker_each", "warning", "marker")
 OneMarkerEach == \A m \in transactionMarkers : m.found >= 1 => m.found <= 1
 
@@ -68,6 +71,7 @@ OneMarkerEach == \A m \in transactionMarkers : m.found >= 1 => m.found <= 1
 \* On call: a coordinator that had been replaced ended the transaction. If the type is right nothing was lost, but the
 \* partition did not refuse it: look at coordinator_epoch of the producer there before the marker
 \* (marker_coordinator_epoch_never_falls), and at elections of that partition of __transaction_state.
+\* @violated("an older coordinator than the one that prepared a transaction ended it")
 \* @invariant("marker_coordinator_epoch_in_order", "critical", "marker")
 MarkerCoordinatorEpochInOrder ==
     \A m \in transactionMarkers :
@@ -83,6 +87,7 @@ MarkerCoordinatorEpochInOrder ==
 \* On call: a deposed coordinator wrote a marker. Look at the transaction that it ended: if a newer one was open it was
 \* cut short (no_write_outside_transaction, marker_of_the_right_type for the same producer). Compare the leader epochs
 \* of that partition of __transaction_state on all replicas.
+\* @violated("a marker of a replaced coordinator was appended")
 \* @step("marker_coordinator_epoch_never_falls", "critical", "producer") @transitive
 MarkerCoordinatorEpochNeverFalls ==
     \A p \in DOMAIN appendedEpoch : \A k \in DOMAIN appendedEpoch[p] \cap DOMAIN appendedEpoch'[p] :

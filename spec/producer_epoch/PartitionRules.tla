@@ -35,6 +35,7 @@ Dangling(x) == x.open /\ ~x.listed
 \* committed, do not abort it: readers would lose its records. Copy them first (remedy), and write them again. Else end it
 \* with `kafka-transactions.sh abort --topic T --partition P --start-offset N` (the verdict's first_offset). If the
 \* coordinator never had it, turn verification on, or upgrade to transaction version 2.
+\* @violated("a transaction hangs, and no coordinator will end it")
 \* @invariant("no_dangling_transaction", "critical", "transaction")
 NoDanglingTransaction == \A x \in partitionTransactions : x.open => ~Dangling(x)
 
@@ -52,6 +53,7 @@ NoDanglingTransaction == \A x \in partitionTransactions : x.open => ~Dangling(x)
 \* marker was a COMMIT, readers saw records that the application believes aborted; if an ABORT, none were seen. Find out
 \* how it came: a late batch (its timestamp is older than the marker before it), a zombie, a marker that came twice
 \* (one_marker_each names the transaction that it belongs to), or one that never came (every_marker_is_written).
+\* @violated("records were written outside of any transaction of their producer")
 \* @invariant("no_write_outside_transaction", "critical", "transaction")
 NoWriteOutsideTransaction == \A x \in partitionTransactions : ~x.open => x.listed
 
@@ -65,6 +67,7 @@ NoWriteOutsideTransaction == \A x \in partitionTransactions : ~x.open => x.liste
 \* move the leadership to one whose .txnindex has the transaction (first_offset in the verdict), then delete the
 \* partition's folder on the other broker while it is stopped, so that it is fetched again. Tell the readers of the
 \* offsets from first_offset to last_offset.
+\* @violated("an aborted transaction is missing in the transaction index")
 \* @invariant("aborted_transactions_are_indexed", "critical", "transaction")
 AbortedTransactionsAreIndexed == \A x \in partitionTransactions : ~x.open /\ x.aborted => x.indexed
 
@@ -83,6 +86,7 @@ AbortedTransactionsAreIndexed == \A x \in partitionTransactions : ~x.open /\ x.a
 \* (no_write_after_fence), sequences may start anew. Move the leadership to a replica whose snapshot agrees, then
 \* delete the partition's folder on the other broker while it is stopped, so that it is fetched again. Deleting the
 \* snapshot alone makes it worse: after a clean shutdown the log is not read again.
+\* @violated("a snapshot of producer state lost a producer")
 \* @invariant("producer_state_is_kept", "critical", "snapshot")
 ProducerStateIsKept == \A s \in producerSnapshots : s.due => s.present /\ s.agrees
 

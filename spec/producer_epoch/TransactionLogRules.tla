@@ -23,6 +23,7 @@ ASSUME EpochReserve \in Nat
 \* election of that partition of __transaction_state; keep its segments. If a commit turned into an abort, readers
 \* with read_committed lose records that the producer believes written: compare the markers of the partitions
 \* (marker_of_the_right_type).
+\* @violated("a transaction's status moved as it must not")
 \* @step("status_transitions", "critical", "transactional_id")
 StatusTransitions ==
     \A t \in DOMAIN status \cap DOMAIN status' :
@@ -44,6 +45,7 @@ StatusTransitions ==
 \* On call: if the epoch fell, records of the coordinator were lost and two instances may have been given the same
 \* epoch: neither is fenced, and both can write to one transaction. Stop both, check __transaction_state for an unclean
 \* leader election, and start one. If it jumped, a record between is missing: see the evidence of that partition.
+\* @violated("a producer epoch did not grow by one")
 \* @step("producer_epoch_steps", "critical", "transactional_id")
 ProducerEpochSteps ==
     \A t \in DOMAIN producerEpoch \cap DOMAIN producerEpoch' :
@@ -63,6 +65,7 @@ ProducerEpochSteps ==
 \* On call: late batches of the ended transaction can join the next one, and a committed transaction may then hold
 \* records of an aborted one. Compare first_offset of the following transaction in these partitions with the marker
 \* before it; keep the coordinator's segments, and report with the broker's version.
+\* @violated("a transaction did not end at an epoch of its own")
 \* @step("end_txn_bumps_epoch", "critical", "transactional_id")
 EndTxnBumpsEpoch ==
     \A t \in DOMAIN status \cap DOMAIN status' :
@@ -91,6 +94,7 @@ EndTxnBumpsEpoch ==
 \* instance), the producer stays at epoch 32767 and can neither commit nor abort again. `kafka-transactions.sh
 \* --bootstrap-server ... describe --transactional-id T`: if it shows epoch 32767 in CompleteCommit or CompleteAbort,
 \* start the producer again; it is given a new producer id. Brokers of 4.3 or later do not need that.
+\* @violated("the producer id that follows was not named where it must be")
 \* @invariant("next_producer_id_at_exhaustion", "critical", "transactional_id")
 NextProducerIdAtExhaustion ==
     \A t \in DOMAIN status :
@@ -115,6 +119,7 @@ CoordinatorEpochNeverFallsProp == [][CoordinatorEpochNeverFalls]_vars
 \* next producer id (KAFKA-20310): avoid restarting brokers while this lasts, or start the producer again at a quiet
 \* moment until it has a new producer id. If the epoch grows without transactions, an instance is starting over and
 \* over: see who bumped it in the epoch timeline.
+\* @violated("a producer id has fewer than a thousand epochs left")
 \* @invariant("epoch_headroom", "warning", "transactional_id")
 EpochHeadroom ==
     \A t \in DOMAIN producerEpoch : producerEpoch[t] + EpochReserve < MaxEpoch

@@ -143,7 +143,7 @@ def _incident(invariant: str, state: str) -> dict[str, Any]:
         "fingerprint": f"incident of {invariant}",
         "state": state,
         "severity": severity,
-        "title": f"{invariant} is violated: group {HOSTILE}",
+        "title": f"{MARKED[invariant].violated}: group {HOSTILE}",
         "invariants": [invariant],
         "critical": [invariant] if severity == "critical" else [],
         "verdicts": 5,
@@ -198,7 +198,7 @@ def test_a_critical_violation_closes_the_gate_and_alerts(publish: Publish) -> No
     assert CRITICAL in title
     said = " ".join(text.split())
     for needed in (
-        f"{CRITICAL} is violated: group o'brien\\n",
+        f"{MARKED[CRITICAL].violated}: group o'brien\\n",
         "No commit of a group member is accepted for a partition",
         "member m1 (client c1)",
         "orders-1 at epoch 5",

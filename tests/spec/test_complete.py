@@ -102,6 +102,14 @@ def test_it_has_a_formula_and_prose_in_three_paragraphs(marked: Marked) -> None:
 
 
 @pytest.mark.parametrize("marked", MARKED, ids=ident)
+def test_its_violation_has_words_for_people(marked: Marked) -> None:
+    """A report says: <the words>: <who>."""
+    words = re.findall(r'@violated\("(.*)"\)', marked.prose)
+    assert len(words) == (marked.kind != "decision")
+    assert all(re.fullmatch(r"[a-z][^:.]{10,90}", each) for each in words)
+
+
+@pytest.mark.parametrize("marked", MARKED, ids=ident)
 def test_what_its_prose_refers_to_exists(marked: Marked) -> None:
     models = {each.name for each in marked.protocol.runs}
     assert set(re.findall(r"\b(MC\w+_\w+)", marked.prose)) <= models

@@ -40,6 +40,7 @@ found as (
         min(subject_name) as subject_name,
         case min(grade) when 1 then 'critical' when 2 then 'warning' else 'info' end as severity,
         min_by(protocol, struct(grade, invariant)) as protocol,
+        min_by(module, struct(grade, invariant)) as module,
         min_by(invariant, struct(grade, invariant)) as invariant,
         sort_array(collect_set(invariant)) as invariants,
         coalesce(
@@ -88,11 +89,8 @@ known as (
         case
             when found.fingerprint is null then noted.title
             else concat(
-                found.invariant,
-                case size(found.invariants)
-                    when 1 then ' is violated: '
-                    else concat(' and ', cast(size(found.invariants) - 1 as string), ' more are violated: ')
-                end,
+                {{ violation_text('found.module', 'found.invariant') }},
+                ': ',
                 found.subject_name,
                 case
                     when found.subject_kind = 'partition' or found.topic is null then ''

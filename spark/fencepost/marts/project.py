@@ -62,6 +62,7 @@ def invoke(
     common = [str(part) for option in places.items() for part in option]
     variables: dict[str, Any] = {
         "marked_definitions": marked_definitions(),
+        "violated_definitions": violated_definitions(),
         "unknown_reasons": {name: asdict(reason) for name, reason in REASONS.items()},
         "fencing_protocols": fencing_protocols(folder / "models"),
         "protocols_of_modules": {module: protocol for protocol, module in modules().items()},
@@ -88,6 +89,11 @@ def take_parsed(settings: Settings, place: Path) -> None:
 def marked_definitions() -> dict[str, str]:
     """``{"<module>.<id>": meaning}`` of every compiled definition."""
     return {f"{each.module}.{each.id}": first_paragraph(each.prose) for each in definitions()}
+
+
+def violated_definitions() -> dict[str, str]:
+    """``{"<module>.<id>": what has happened}`` of every definition whose mark has words for it."""
+    return {f"{each.module}.{each.id}": each.violated for each in definitions() if each.violated}
 
 
 def clock_tables() -> list[str]:

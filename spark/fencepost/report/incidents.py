@@ -125,9 +125,11 @@ def one_incident(reader: Reader, clusters: Iterable[str], prefix: str) -> Incide
 
 
 def incident_lines(incident: Incident) -> list[str]:
-    """An incident in two lines."""
-    head = f"{incident['severity'].upper():8}  {incident['state']:7}  {printable(incident['title'])}"
-    return [shortened(head), shortened(f"          {incident['fingerprint']}  {_facts(incident)}")]
+    """An incident in two lines: what has happened, and to whom."""
+    what, _, who = printable(incident["title"]).partition(": ")
+    head = f"{incident['severity'].upper():8}  {incident['state']:7}  {what}"
+    about = f"{who}; {_facts(incident)}" if who else _facts(incident)
+    return [shortened(head), shortened(f"          {incident['fingerprint']}  {about}")]
 
 
 def shortened(line: str, width: int = WIDTH) -> str:

@@ -36,6 +36,7 @@ def _page(each: Compiled, compiled: CompiledModule, folder: PurePosixPath) -> st
         f"<!-- {generated_from(each)} -->",
         f"# {mark.id}",
         _facts(each),
+        f"A violation: {mark.violated}." if mark.violated else "",
         *_prose(mark.prose),
         "## The rule",
         f"```tla\n{each.formula}\n```",

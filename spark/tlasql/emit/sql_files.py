@@ -78,6 +78,7 @@ def _manifest(compiled: CompiledModule) -> dict[str, object]:
                 "conjuncts": _conjuncts(each),
                 "formula": each.formula,
                 "prose": "\n\n".join(each.mark.prose),
+                "violated": each.mark.violated,
                 "sql": _file(each),
                 **_looks_at(each, compiled),
             }

@@ -1,9 +1,10 @@
 """Annotations in comments, after Apalache's ADR-004: marks of definitions, and types of variables.
 
 ``@invariant("id", "severity", "grain")``, ``@step(...)`` with an optional ``@transitive``, ``@decision("id",
-"records")`` before a definition; beside a mark ``@when("Predicate")``, where it applies, and
-``@scope("column", ...)``, the columns of the mapping that tell behaviours apart; ``@type: T;`` before a
-variable or constant; ``@typeAlias: name = T;`` anywhere.
+"records")`` before a definition; beside a mark ``@when("Predicate")``, where it applies,
+``@violated("words")``, what has happened where it does not hold, and ``@scope("column", ...)``, the columns
+of the mapping that tell behaviours apart; ``@type: T;`` before a variable or constant; ``@typeAlias: name =
+T;`` anywhere.
 
 Modules written by others have a header ``INV: Name`` or ``ACTION_PROP: Name`` in a comment instead.
 """
@@ -26,8 +27,12 @@ KINDS = {
 }
 """Kind -> what its arguments are."""
 _OPTIONAL = ("records",)
-_MODIFIERS = ("transitive", "when", "scope")
-_MODIFIER_USAGE = {"when": 'write @when("Predicate")', "scope": 'write @scope("column", "column")'}
+_MODIFIERS = ("transitive", "when", "violated", "scope")
+_MODIFIER_USAGE = {
+    "when": 'write @when("Predicate")',
+    "violated": 'write @violated("what has happened then")',
+    "scope": 'write @scope("column", "column")',
+}
 _TYPE_USAGE = {
     "type": "write @type: ...; with the semicolon, or the type in the mapping's [types]",
     "typeAlias": "write @typeAlias: name = ...; with the semicolon",
@@ -59,6 +64,7 @@ class Mark:
     location: Location
     before_line: int
     when: str | None = None
+    violated: str | None = None
     scope: tuple[str, ...] = ()
     records: str | None = None
 
@@ -246,7 +252,7 @@ def _mark(main: _Found, found: list[_Found], block: Block) -> tuple[Mark | None,
             Diagnostic(transitive[0].location, f"@transitive on a {main.name}", "it belongs to a @step")
         )
     given = {each.name: each.arguments or () for each in found if each.name in _MODIFIERS}
-    wrong_count = {"when": lambda n: n != 1, "scope": lambda n: n == 0}
+    wrong_count = {"when": lambda n: n != 1, "violated": lambda n: n != 1, "scope": lambda n: n == 0}
     problems += [
         Diagnostic(each.location, f"@{each.name} does not say what", _MODIFIER_USAGE[each.name])
         for each in found
@@ -263,6 +269,7 @@ def _mark(main: _Found, found: list[_Found], block: Block) -> tuple[Mark | None,
         main.location,
         block.end + 1,
         when=next(iter(given.get("when", ())), None),
+        violated=next(iter(given.get("violated", ())), None),
         scope=given.get("scope", ()),
         records=named.get("records"),
     )
