@@ -53,7 +53,7 @@ class Stories:
         """The story of one of them: what is violated, what happened, and what to do."""
         names = _gravest(incident)[:MOST_INVARIANTS]
         lines = wrapped(_title(incident), "", "  ")
-        lines += wrapped(_facts(incident), "  ")
+        lines += wrapped(f"{_when(incident)}; {_facts(incident)}", "  ")
         for name in names:
             lines += _meaning(name)
         for sentence, together in self._told(incident):
@@ -125,10 +125,10 @@ def one_incident(reader: Reader, clusters: Iterable[str], prefix: str) -> Incide
 
 
 def incident_lines(incident: Incident) -> list[str]:
-    """An incident in two lines: what has happened, and to whom."""
+    """An incident in two lines: what has happened and when, and to whom."""
     what, _, who = printable(incident["title"]).partition(": ")
-    head = f"{incident['severity'].upper():8}  {incident['state']:7}  {what}"
-    about = f"{who}; {_facts(incident)}" if who else _facts(incident)
+    head = f"{incident['severity'].upper():8}  {incident['state']:7}  {what}, {_when(incident)}"
+    about = "; ".join(each for each in (who, _facts(incident)) if each)
     return [shortened(head), shortened(f"          {incident['fingerprint']}  {about}")]
 
 
@@ -143,20 +143,24 @@ def _title(incident: Incident) -> str:
 
 
 def _facts(incident: Incident) -> str:
-    """Since when, how often, and where, in one line."""
-    first, last, number = incident["first_seen"], incident["last_seen"], incident["verdicts"]
+    """Where, how often, and what else is known, in one line."""
+    number = incident["verdicts"]
     facts = [
-        f"since {_second(first)}, still so"
-        if incident["is_open"]
-        else f"{_second(first)} to {_second(last)}",
-        f"{number} verdict{'' if number == 1 else 's'}" if number else "no verdict stands any more",
         f"cluster {printable(incident['cluster'])}",
+        f"{number} verdict{'' if number == 1 else 's'}" if number else "no verdict stands any more",
     ]
     if incident["state"] == "new" and incident["state_before"]:
         facts.append(_CAME_BACK[incident["state_before"]])
     if incident["waived_until"]:
         facts.append(f"waived until {incident['waived_until']}: {printable(incident['waived_because'])}")
     return ", ".join(facts)
+
+
+def _when(incident: Incident) -> str:
+    first, last = _second(incident["first_seen"]), _second(incident["last_seen"])
+    if incident["is_open"]:
+        return f"since {first}, still so"
+    return first if first == last else f"{first} to {last}"
 
 
 def _second(moment: datetime | None) -> str:
