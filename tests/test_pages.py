@@ -96,5 +96,5 @@ def test_every_key_and_every_exit_code_is_explained() -> None:
     assert len(keys) > 20
     assert {each for each in keys if not re.search(rf"\b{each}\b", page)} == set()
     codes = re.findall(r"(?:^Exit codes:|;) (\d+) ", EXIT_CODES)
-    assert len(codes) == 5
+    assert len(codes) == 6
     assert {each for each in codes if not re.search(rf"^\| {each} \|", page, re.MULTILINE)} == set()

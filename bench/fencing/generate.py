@@ -32,6 +32,8 @@ from walk import Clients, Decided, Mix
 OFFSETS_PARTITIONS = 50
 START_MS = 1_795_132_800_000
 SPREAD_MS = 600_000
+_HEARTBEAT_MS, _NO_OP_MS = 2_000, 500
+"""How often a broker sends a heartbeat, and an idle controller writes a record (KIP-835)."""
 SEGMENT_BYTES = 4 << 20
 
 
@@ -103,9 +105,9 @@ def generate(
     records = sum(_write_partition(log_dir, home, log, offsets_id) for home, log in logs.items())
     counts = {name: (raw, size.partitions) for name, raw in topics}
     counts["__consumer_offsets"] = (offsets_id, OFFSETS_PARTITIONS)
-    _write_metadata(log_dir, RELEASES[release], counts, disk, rng)
     decided.sort(key=lambda each: each.done_ms)
-    _write_requests(folder / "broker-1" / "kafka-request.log", decided, dict(topics))
+    idle_from = _write_metadata(log_dir, RELEASES[release], counts, disk, rng, until_ms=decided[-1].done_ms)
+    _write_requests(folder / "broker-1" / "kafka-request.log", decided, dict(topics), idle_from)
     _write_truth(folder / "ground_truth.parquet", decided)
     (folder / "fencepost.toml").write_text(_CONFIGURATION.format(name=name))
     kinds = Counter(f"{part.truth}, {each.error_name}" for each in decided for part in each.parts)
@@ -183,10 +185,16 @@ def _partition_folder(log_dir: Path, name: str, topic_id: bytes) -> Path:
 
 
 def _write_metadata(
-    log_dir: Path, release: Release, topics: dict[str, tuple[bytes, int]], disk: bytes, rng: Random
-) -> None:
+    log_dir: Path,
+    release: Release,
+    topics: dict[str, tuple[bytes, int]],
+    disk: bytes,
+    rng: Random,
+    *,
+    until_ms: int,
+) -> int:
     """Write the metadata log of a node that is broker and controller, and the other files of its log
-    directory.
+    directory. Returns the offset from which on nothing happens.
     """
     batches = [
         encoding.batch([encoding.leader_change()], START_MS, control=True),
@@ -212,66 +220,116 @@ def _write_metadata(
         records += [encoding.partition(topic_id, number, disk) for number in range(size)]
         batches.append(encoding.batch(records, START_MS + 3))
         counts.append(len(records))
+    idle_from = sum(counts)
+    for at in range(START_MS + _NO_OP_MS, until_ms + _NO_OP_MS, _NO_OP_MS):
+        batches.append(encoding.batch([encoding.no_op()], at))
+        counts.append(1)
     metadata_id = b"\0" * 15 + b"\1"
     folder = _partition_folder(log_dir, "__cluster_metadata-0", metadata_id)
     _write_segments(folder, zip(counts, batches, strict=True))
     (log_dir / "meta.properties").write_text(
         f"#\nnode.id=1\ndirectory.id={uuid_text(disk)}\nversion=1\ncluster.id={uuid_text(rng.randbytes(16))}\n"
     )
+    return idle_from
 
 
 # --- request log -------------------------------------------------------------------------------------------
 
 _LINE = (
     "[{stamp}] DEBUG Completed request:{{"
-    '"isForwarded":false,"requestHeader":{{"requestApiKey":8,"requestApiVersion":{version},'
-    '"correlationId":{correlation},"clientId":{client},"requestApiKeyName":"OFFSET_COMMIT"}},'
-    '"request":{{"groupId":{group},"generationIdOrMemberEpoch":{epoch},"memberId":{member},'
-    '"groupInstanceId":null,"topics":[{asked}]}},'
-    '"response":{{"throttleTimeMs":0,"topics":[{answered}]}},'
-    '"connection":"127.0.0.1:9092-127.0.0.1:{port}-0-{connection}","totalTimeMs":{took},"requestQueueTimeMs":0.1,'
+    '"isForwarded":false,"requestHeader":{{"requestApiKey":{api_key},"requestApiVersion":{version},'
+    '"correlationId":{correlation},"clientId":{client},"requestApiKeyName":"{api_name}"}},'
+    '"request":{request},"response":{response},'
+    '"connection":"127.0.0.1:{listens}-127.0.0.1:{port}-0-{connection}","totalTimeMs":{took},"requestQueueTimeMs":0.1,'
     '"localTimeMs":{local},"remoteTimeMs":0.0,"throttleTimeMs":0,"responseQueueTimeMs":0.05,"sendTimeMs":0.1,'
-    '"securityProtocol":"PLAINTEXT","principal":"User:ANONYMOUS","listener":"PLAINTEXT",'
+    '"securityProtocol":"PLAINTEXT","principal":"User:ANONYMOUS","listener":"{listener}",'
     '"clientInformation":{{"softwareName":"apache-kafka-java","softwareVersion":"{software}"}}}}'
     " (kafka.request.logger)\n"
 )
+_COMMIT = (
+    '{{"groupId":{group},"generationIdOrMemberEpoch":{epoch},"memberId":{member},'
+    '"groupInstanceId":null,"topics":[{asked}]}}'
+)
+_HEARTBEAT = (
+    '{{"brokerId":1,"brokerEpoch":3,"currentMetadataOffset":{offset},"wantFence":false,"wantShutDown":false,'
+    '"offlineLogDirs":[]}}'
+)
+_HEARTBEAT_ANSWER = (
+    '{"throttleTimeMs":0,"errorCode":0,"isCaughtUp":true,"isFenced":false,"shouldShutDown":false}'
+)
 
 
-def _write_requests(path: Path, decided: list[Decided], topics: dict[str, bytes]) -> None:
+def _write_requests(path: Path, decided: list[Decided], topics: dict[str, bytes], idle_from: int) -> None:
+    """Write the lines of commits, and of the heartbeats that the broker sends to itself as the controller."""
     ids = {name: uuid_text(raw) for name, raw in topics.items()}
+    next_ms = START_MS + _HEARTBEAT_MS
     with path.open("w", encoding="utf-8") as file:
         for each in decided:
-            request = each.request
-            by_topic: dict[str, list[str]] = {}
-            answered: dict[str, list[str]] = {}
-            for (topic, number), offset in request.offsets:
-                name = f'"name":"{topic}"' if each.version == 9 else f'"topicId":"{ids[topic]}"'
-                by_topic.setdefault(name, []).append(
-                    f'{{"partitionIndex":{number},"committedOffset":{offset},"committedLeaderEpoch":-1,'
-                    '"committedMetadata":""}'
-                )
-                answered.setdefault(name, []).append(
-                    f'{{"partitionIndex":{number},"errorCode":{each.error}}}'
-                )
-            at = datetime.fromtimestamp(each.done_ms // 1000, UTC)
-            file.write(
-                _LINE.format(
-                    stamp=f"{at:%Y-%m-%d %H:%M:%S},{each.done_ms % 1000:03}",
-                    version=each.version,
-                    correlation=request.correlation_id,
-                    client=json.dumps(request.client_id),
-                    group=json.dumps(each.group),
-                    epoch=request.epoch,
-                    member=json.dumps(request.member_id),
-                    asked=_topics(by_topic),
-                    answered=_topics(answered),
-                    port=40_000 + each.connection,
-                    connection=each.connection,
-                    took=round(each.took_ms, 3),
-                    local=round(each.took_ms / 2, 3),
-                    software="4.3.1" if each.version == 10 else "4.0.2",
-                )
-            )
+            while next_ms <= each.done_ms:
+                file.write(_heartbeat_line(next_ms, idle_from))
+                next_ms += _HEARTBEAT_MS
+            file.write(_commit_line(each, ids))
+
+
+def _heartbeat_line(at_ms: int, idle_from: int) -> str:
+    offset = idle_from + (at_ms - START_MS) // _NO_OP_MS - 1
+    return _LINE.format(
+        stamp=_stamp(at_ms),
+        api_key=63,
+        api_name="BROKER_HEARTBEAT",
+        version=1,
+        correlation=(at_ms - START_MS) // _HEARTBEAT_MS,
+        client='"1"',
+        request=_HEARTBEAT.format(offset=offset),
+        response=_HEARTBEAT_ANSWER,
+        listens=9093,
+        port=39_999,
+        connection=0,
+        took=1.5,
+        local=0.5,
+        listener="CONTROLLER",
+        software="4.3.1",
+    )
+
+
+def _commit_line(decided: Decided, ids: dict[str, str]) -> str:
+    request = decided.request
+    asked: dict[str, list[str]] = {}
+    answered: dict[str, list[str]] = {}
+    for (topic, number), offset in request.offsets:
+        name = f'"name":"{topic}"' if decided.version == 9 else f'"topicId":"{ids[topic]}"'
+        asked.setdefault(name, []).append(
+            f'{{"partitionIndex":{number},"committedOffset":{offset},"committedLeaderEpoch":-1,'
+            '"committedMetadata":""}'
+        )
+        answered.setdefault(name, []).append(f'{{"partitionIndex":{number},"errorCode":{decided.error}}}')
+    return _LINE.format(
+        stamp=_stamp(decided.done_ms),
+        api_key=8,
+        api_name="OFFSET_COMMIT",
+        version=decided.version,
+        correlation=request.correlation_id,
+        client=json.dumps(request.client_id),
+        request=_COMMIT.format(
+            group=json.dumps(decided.group),
+            epoch=request.epoch,
+            member=json.dumps(request.member_id),
+            asked=_topics(asked),
+        ),
+        response=f'{{"throttleTimeMs":0,"topics":[{_topics(answered)}]}}',
+        listens=9092,
+        port=40_000 + decided.connection,
+        connection=decided.connection,
+        took=round(decided.took_ms, 3),
+        local=round(decided.took_ms / 2, 3),
+        listener="PLAINTEXT",
+        software="4.3.1" if decided.version == 10 else "4.0.2",
+    )
+
+
+def _stamp(ms: int) -> str:
+    at = datetime.fromtimestamp(ms // 1000, UTC)
+    return f"{at:%Y-%m-%d %H:%M:%S},{ms % 1000:03}"
 
 
 def _topics(by_topic: dict[str, list[str]]) -> str:

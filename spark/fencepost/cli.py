@@ -7,7 +7,9 @@ import datetime as dt
 import gc
 import logging
 import os
+import signal
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -23,18 +25,20 @@ from fencepost.output import WRITERS
 from fencepost.settings import RunOn, Settings, load
 
 BAD_USAGE, FAILED = 2, 70
+INTERRUPTED = 128 + signal.SIGINT
 OUTPUT_CLOSED = 128 + 13
 """What a shell gives for a program that SIGPIPE ended."""
 EXIT_CODES = (
     "Exit codes: 0 nothing critical is violated; 1 something critical is, or a protocol's command found "
     "something wrong; 2 the command, the configuration or the disk of the lake has to be corrected; 3 a "
     "cluster could not be judged, because its evidence is missing or wrong (gate.not_judged); 70 the command "
-    "itself failed, which says nothing about the cluster."
+    "itself failed, which says nothing about the cluster; 130 Ctrl-C ended it."
 )
 
 
 # Looked up by name when an error is raised, since only the commands that need these modules import them.
 _BAD_INPUT = (
+    ("fencepost.discovery", "NothingFoundError"),
     ("fencepost.iceberg.catalog", "CatalogError"),
     ("fencepost.jars", "SessionError"),
     ("fencepost.lock", "LockError"),
@@ -61,34 +65,52 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Spark hands out local times; every time in the lake is UTC.
     os.environ["TZ"] = "UTC"
     time.tzset()
+    sys.unraisablehook = _interrupt_again
     settings = None
     try:
+        if arguments.run is commands.init:
+            return commands.init(arguments)
         settings = load(arguments.config)
         with _without_garbage_collection(arguments.run is not commands.audit):
             code = int(arguments.run(settings, arguments))
             sys.stdout.flush()
             return code
-    except BrokenPipeError:
+    except (Exception, KeyboardInterrupt) as error:
+        return _say_why(error, settings)
+
+
+def _say_why(error: BaseException, settings: Settings | None) -> int:
+    """Say why a command has ended, and return its exit code."""
+    if isinstance(error, BrokenPipeError):
         # Whoever read the output needs no more of it, as `head` does. Python writes the rest when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OUTPUT_CLOSED
-    except _classes(_BAD_INPUT) as error:
-        print(f"fencepost: {error}", file=sys.stderr)
-        return BAD_USAGE
-    except Exception as error:
-        if settings is not None and (failure := _failure_of_lake(error, settings)) is not None:
-            print(f"fencepost: {failure}", file=sys.stderr)
-            return BAD_USAGE
-        if isinstance(error, _classes(_SAID_WHY)):
-            print(f"fencepost: {error}", file=sys.stderr)
-            return FAILED
+    if isinstance(error, KeyboardInterrupt):
+        words = "interrupted. What an audit has finished is kept; the next one goes on from there."
+        code = INTERRUPTED
+    elif isinstance(error, _classes(_BAD_INPUT)):
+        words, code = str(error), BAD_USAGE
+    elif settings is not None and (failure := _failure_of_lake(error, settings)) is not None:
+        words, code = failure, BAD_USAGE
+    elif isinstance(error, _classes(_SAID_WHY)):
+        words, code = str(error), FAILED
+    else:
         traceback.print_exc()
         why = "".join(traceback.format_exception_only(error)).strip()
-        print(
-            f"fencepost: the command itself failed, which says nothing about the cluster: {why}",
-            file=sys.stderr,
-        )
-        return FAILED
+        words = f"the command itself failed, which says nothing about the cluster: {why}"
+        code = FAILED
+    print(f"fencepost: {words}", file=sys.stderr)
+    return code
+
+
+def _interrupt_again(ignored: sys.UnraisableHookArgs) -> None:
+    """Interrupt once more where Python could not raise Ctrl-C, as in a destructor or a callback of C, and
+    would lose it.
+    """
+    if issubclass(ignored.exc_type, KeyboardInterrupt):
+        threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+    else:
+        sys.__unraisablehook__(ignored)
 
 
 @contextmanager
@@ -104,7 +126,7 @@ def _without_garbage_collection(short: bool) -> Iterator[None]:
         gc.enable()
 
 
-def _failure_of_lake(error: Exception, settings: Settings) -> str | None:
+def _failure_of_lake(error: BaseException, settings: Settings) -> str | None:
     from fencepost.lake.failures import describe_failure
 
     return describe_failure(error, settings.lake)
@@ -138,6 +160,13 @@ def _parser() -> argparse.ArgumentParser:
         added.set_defaults(run=run)
         return added
 
+    _add_init(parsers)
+    command(
+        "doctor",
+        commands.doctor,
+        "say what is wrong with the configuration, the logs and this machine, and what to do about it; "
+        "exit 1 if something is",
+    )
     audit = command(
         "audit",
         commands.audit,
@@ -218,6 +247,30 @@ def _parser() -> argparse.ArgumentParser:
         protocol_command.options(added)
         _add_format(added)
     return parser
+
+
+def _add_init(parsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    words = (
+        "write a first configuration, by looking at a broker's directories and its server.properties; it has "
+        "comments on what is missing"
+    )
+    init = parsers.add_parser("init", help=words, description=words)
+    init.add_argument(
+        "paths",
+        nargs="*",
+        type=Path,
+        metavar="PATH",
+        help="server.properties, and folders with Kafka's data and logs (default: where packages put them)",
+    )
+    init.add_argument("--name", help="how reports call the cluster (default: its cluster.id)")
+    init.add_argument(
+        "--out",
+        type=Path,
+        default=Path("fencepost.toml"),
+        metavar="FILE",
+        help="the file to write (default: ./fencepost.toml); one that is there is never replaced",
+    )
+    init.set_defaults(run=commands.init, config=None)
 
 
 def _add_format(parser: argparse.ArgumentParser) -> None:

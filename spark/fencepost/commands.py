@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import re
+import shlex
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,45 @@ OK, VIOLATED, NOT_JUDGED = 0, 1, 3
 VERDICTS = "marts.fct_invariant_verdicts"
 _MOST_VERDICTS = 20
 """The story of an incident shows so many verdicts."""
+
+
+def init(arguments: argparse.Namespace) -> int:
+    """Write a first configuration for the brokers that are found."""
+    from fencepost.discovery import configuration, find_brokers, local_zone
+
+    out: Path = arguments.out
+    if out.exists():
+        raise UsageError(f"{out} is there already. Name another file: fencepost init --out FILE")
+    brokers = find_brokers(arguments.paths)
+    text = configuration(brokers, local_zone(), cluster=arguments.name, name=str(out))
+    try:
+        with out.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise UsageError(f"{out}: {error.strerror}") from error
+    for each in brokers:
+        logs = f"{len(each.log_dirs)} log_dirs, {len(each.request_logs)} request logs"
+        print(f"broker {'?' if each.id is None else each.id}: {logs}")
+    print(f"Wrote {out}. Read it, and then run: fencepost doctor --config {shlex.quote(str(out))}")
+    return OK
+
+
+def doctor(settings: Settings, arguments: argparse.Namespace) -> int:
+    """Print what is wrong with the configuration, the logs and this machine."""
+    from datetime import UTC, datetime
+
+    from fencepost import doctor
+
+    now = datetime.now(UTC)
+    checks = [
+        *doctor.machine_checks(settings),
+        *doctor.evidence_checks(settings),
+        *doctor.request_log_checks(settings, now),
+    ]
+    with suppress(UsageError), _reading(settings) as lake:
+        checks += doctor.last_audit_checks(lake, settings)
+    print(doctor.in_words(checks))
+    return VIOLATED if any(each.mark is doctor.Mark.WRONG for each in checks) else OK
 
 
 def audit(settings: Settings, arguments: argparse.Namespace) -> int:

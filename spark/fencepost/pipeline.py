@@ -90,7 +90,6 @@ class Run:
 
         from fencepost.session import spark_context
 
-        logging.getLogger("py4j").setLevel(logging.WARNING)
         is_first = SparkContext._active_spark_context is None
         context = spark_context(self.settings, small=small)
         if is_first:

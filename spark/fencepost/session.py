@@ -6,6 +6,7 @@ Everything is plain Spark configuration, so the same code runs locally, standalo
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
@@ -24,6 +25,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from fencepost.engines import MANY_ROWS
+from fencepost.engines.interrupts import keeping_handler, starting_deaf
 from fencepost.iceberg.catalog import NAME, CatalogError, spark_catalog_conf
 from fencepost.jars import SessionError, prepared, spark_jars
 from fencepost.protocols import functions
@@ -178,17 +180,26 @@ def spark_context(settings: Settings, *, small: bool = True) -> SparkContext:
     conf.setAll(list(session_conf(settings, small=small).items()))
     # a JVM whose context was stopped is still running and is used again
     gateway = None if SparkContext._gateway else _launch(conf, settings.lake)
-    return SparkContext(conf=conf, gateway=gateway)
+    with keeping_handler():  # Spark's own calls the JVM, perhaps within a call
+        return SparkContext(conf=conf, gateway=gateway)
 
 
 def _launch(conf: SparkConf, lake: Lake) -> JavaGateway:
+    logging.getLogger("py4j").setLevel(logging.WARNING)
+    logging.getLogger().addFilter(_is_not_of_py4j)
     with _spark_log(lake) as log:
         try:
-            return launch_gateway(conf, {"stderr": log})  # type: ignore[no-untyped-call]
+            with starting_deaf():
+                return launch_gateway(conf, {"stderr": log})  # type: ignore[no-untyped-call]
         except PySparkRuntimeError as error:
             raise SessionError(
                 f"Java did not start Spark. The reason is at the end of {log.name}."
             ) from error
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    """py4j logs errors, with their tracebacks, by the root logger. It raises them, too."""
+    return Path(record.pathname).parent.name != "py4j"
 
 
 def _spark_log(lake: Lake) -> IO[bytes]:

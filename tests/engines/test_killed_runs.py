@@ -25,6 +25,7 @@ from audits import Found, differences, rows_in
 from inline import left_behind
 
 from fencepost import pipeline
+from fencepost.cli import INTERRUPTED
 from fencepost.opening import ensure
 from fencepost.settings import Lake, Settings, load
 
@@ -102,9 +103,16 @@ class Site:
             if run.poll() is None and sent == signal.SIGINT:
                 os.killpg(run.pid, sent)
                 run.wait(_SLOW_S)
-                assert self.said.read_text().count("Traceback (most recent call last)") <= 2
+                self.check_interrupted(run)
             elif run.poll() is None:
                 run.send_signal(sent)
+
+    def check_interrupted(self, run: subprocess.Popen[bytes]) -> None:
+        """The run has ended by Ctrl-C, and of all its processes only the first says so, in one sentence."""
+        said = self.said.read_text()
+        assert run.returncode == INTERRUPTED, said
+        assert "Traceback" not in said and "KeyboardInterrupt" not in said, said
+        assert said.count("fencepost: interrupted") == 1, said
 
     def run_to_the_end(self, run_on: str) -> None:
         """A run that nothing disturbs."""
@@ -150,6 +158,25 @@ def test_the_run_after_some_that_were_ended_leaves_what_an_undisturbed_one_does(
         site.end_in(step, "processes", chance)
     site.run_to_the_end("processes")
     site.check(expected)
+
+
+def test_ctrl_c_while_processes_start_is_one_sentence(captures: Path, tmp_path: Path) -> None:
+    site = Site(captures / "markers-4.3.1" / "fencepost.toml", tmp_path)
+    with site.run("processes") as run:
+        while not (started := _fork_servers(run.pid)):
+            assert run.poll() is None, site.said.read_text()
+            time.sleep(0.01)
+        time.sleep(0.3)  # It imports what tasks need, which takes some seconds.
+        assert not started[0].children()
+        os.killpg(run.pid, signal.SIGINT)
+        run.wait(_SLOW_S)
+        site.check_interrupted(run)
+
+
+def _fork_servers(pid: int) -> list[psutil.Process]:
+    with suppress(psutil.Error):
+        return [each for each in psutil.Process(pid).children() if "forkserver" in " ".join(each.cmdline())]
+    return []
 
 
 @pytest.fixture(scope="module")

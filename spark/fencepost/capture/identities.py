@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from fencepost.capture.files import content, expand, resolved
+from fencepost.formats.properties import properties_in
 from fencepost.settings import Broker, Cluster, Settings, SettingsError
 
 _META = "meta.properties"
@@ -75,8 +76,6 @@ def _log_dirs(broker: Broker) -> list[str]:
 def _meta(path: str) -> Mapping[str, str]:
     """The properties in a directory's file; none if it cannot be read."""
     try:
-        text = content(Path(path, _META)).decode()
+        return properties_in(content(Path(path, _META)))
     except (OSError, UnicodeDecodeError):
         return {}
-    pairs = (line.partition("=") for line in text.splitlines() if not line.lstrip().startswith(("#", "!")))
-    return {name.strip(): value.strip() for name, _, value in pairs}

@@ -8,7 +8,6 @@ import multiprocessing
 import os
 import pickle
 import shutil
-import signal
 import tempfile
 import time
 from collections import Counter
@@ -17,6 +16,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
+from multiprocessing import forkserver, resource_tracker
 from pathlib import Path
 from threading import Thread
 from typing import Any, BinaryIO
@@ -27,6 +27,7 @@ from pyspark import cloudpickle
 from fencepost.engines import available_cores
 from fencepost.engines.backends import R, T
 from fencepost.engines.errors import CarriedError, TaskError, carried, carrying, new_key
+from fencepost.engines.interrupts import starting_deaf
 from fencepost.engines.packed import Packed
 from fencepost.engines.progress import Progress
 
@@ -100,6 +101,7 @@ class Processes:
         _shorten_sockets()
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload([PRELOADED])
+        _start_fork_server()
         folder = (str(self._folder),)
         return ProcessPoolExecutor(self.cores, mp_context=context, initializer=_prepare, initargs=folder)
 
@@ -158,6 +160,13 @@ class Processes:
             pool.shutdown(cancel_futures=True)
 
 
+def _start_fork_server() -> None:
+    """Start the process that the others are forked from, which first imports what tasks need."""
+    resource_tracker.ensure_running()  # It unblocks Ctrl-C when it starts.
+    with starting_deaf():
+        forkserver.ensure_running()
+
+
 def _shorten_sockets() -> None:
     """Have multiprocessing put its sockets where their paths are not too long for the system.
 
@@ -178,9 +187,8 @@ def _sockets() -> dict[str, Any]:
 
 def _prepare(folder: str) -> None:
     """Prepare a process for tasks: it ends with the driver, also if that is killed, and so do its temporary
-    files. Ctrl-C is the driver's affair.
+    files.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     tempfile.tempdir = folder
     Path(folder).mkdir(mode=0o700, exist_ok=True)
     Thread(target=_end_with_driver, args=(folder,), daemon=True).start()

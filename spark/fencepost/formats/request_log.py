@@ -70,6 +70,12 @@ _Parts = tuple["_Around", str, str | None]
 """The parts of a line; its request and its response are texts as logged."""
 
 
+def api_name(text: bytes, start: int = 0) -> str | None:
+    """Kafka's name of the API of the request whose JSON begins at ``start``."""
+    found = _API.search(text, start)
+    return found[1].decode() if found else None
+
+
 def every_line(_: bytes) -> bool:
     """Keeps every line of the API."""
     return True
@@ -115,8 +121,7 @@ def _take(wanted: Wanted, ids: RequestIds | None, line: bytes, clock: LogClock) 
         if located is None:
             return None
         text, start, logged_at = located.text, located.start, partial(moment, located.time, clock)
-    api_name = _API.search(text, start)
-    api = api_name[1].decode() if api_name else None
+    api = api_name(text, start)
     if api is not None and not any(keep(text) for keep in wanted.get(api, ())):
         if ids is not None and (text.endswith(_LOGGER) or is_whole(text, start)):
             ids.note(text, start, logged_at())

@@ -1,4 +1,4 @@
-"""Capture, rebuild and judge, in a process of its own that can be killed, or whose executors can.
+"""Capture, rebuild and judge as ``fencepost audit`` does, in a process that can be killed, or its executors.
 
     python audit_steps.py CONFIG RUN_ON [NAME=VALUE of Spark's configuration ...]
 
@@ -8,32 +8,35 @@ The lake is that of FENCEPOST_LAKE. However few rows are, tasks do the work.
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
-from fencepost import pipeline
+from fencepost import cli, commands, pipeline
 from fencepost.engines import places, tasks
 from fencepost.lock import locked
-from fencepost.settings import load
+from fencepost.settings import Settings
 
 STEPS = ("capture", "rebuild", "judge")
 
 
-def main() -> None:
+def main() -> int:
     """Do the steps; says when each begins."""
     config, run_on, *conf = sys.argv[1:]
-    chosen: Any = run_on
-    settings = load(Path(config))
-    spark = {**settings.spark, **dict(each.split("=", 1) for each in conf)}
-    settings = replace(settings, run_on=chosen, spark=spark)
     tasks.SMALL_BYTES, places.FEW_BYTES, tasks.TASK_BYTES = -1, 1 << 10, 1 << 14
-    with locked(settings), pipeline.Run(settings) as run:
-        for name in STEPS:
-            sys.stdout.write(f"{name} begins\n")
-            sys.stdout.flush()
-            run.step(name)
+
+    def audit(settings: Settings, arguments: Namespace) -> int:
+        spark = {**settings.spark, **dict(each.split("=", 1) for each in conf)}
+        settings = replace(settings, run_on=arguments.run_on, spark=spark)
+        with locked(settings), pipeline.Run(settings) as run:
+            for name in STEPS:
+                sys.stdout.write(f"{name} begins\n")
+                sys.stdout.flush()
+                run.step(name)
+        return 0
+
+    commands.audit = audit
+    return cli.main(["audit", "--config", config, "--run-on", run_on])
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

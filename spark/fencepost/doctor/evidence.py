@@ -1,0 +1,112 @@
+"""Examines the files of evidence as capture would find them, without reading them."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from fencepost.capture import readers
+from fencepost.capture.identities import check_identities
+from fencepost.capture.plan import READ_WHOLE, REQUEST_LOG, SEGMENT, Fault, Source
+from fencepost.doctor.checks import Check, Mark
+from fencepost.settings import Broker, Cluster, Settings, SettingsError
+
+_OFFSETS, _TRANSACTIONS, _METADATA = "__consumer_offsets", "__transaction_state", "__cluster_metadata"
+_MISSING_TOPICS = {
+    _OFFSETS: "nothing is known of consumer groups, unless nobody uses any",
+    _TRANSACTIONS: "nothing is known of transactional ids, unless nobody uses any",
+    _METADATA: "nothing is known of topics that were created again, and of leaders (ZooKeeper has none)",
+}
+_SHOWN = 3
+
+
+def evidence_checks(settings: Settings) -> Iterator[Check]:
+    """Checks of every cluster's brokers and clients: what is found, what is missing or cannot be read."""
+    try:
+        check_identities(settings)
+    except SettingsError as error:
+        for line in str(error).splitlines():
+            yield Check("ids of brokers", Mark.WRONG, line)
+    else:
+        yield Check("ids of brokers", Mark.GOOD, "no configured id contradicts meta.properties")
+    for cluster in settings.clusters:
+        sources: list[Source] = []
+        faults: list[Fault] = []
+        for find in readers.finds():
+            found, missing = find(cluster)
+            sources += found
+            faults += missing
+        yield from _of_cluster(cluster, sources, faults)
+        for broker in cluster.brokers:
+            yield from _of_broker(cluster, broker, sources, faults)
+        yield from _of_clients(cluster, sources, faults)
+
+
+def heading(cluster: Cluster, broker: Broker) -> str:
+    """How a broker is called here."""
+    return f"cluster {cluster.name}, broker {broker.id}"
+
+
+def _of_cluster(cluster: Cluster, sources: Sequence[Source], faults: Sequence[Fault]) -> Iterator[Check]:
+    of = f"cluster {cluster.name}"
+    topics = {source.topic for source in sources}
+    for topic, without in _MISSING_TOPICS.items():
+        if topic not in topics:
+            yield Check(of, Mark.NOTE, f"no broker's directory has a partition of {topic}: {without}")
+    yield from _wrong(of, [each for each in faults if each.broker_id is None and each.kind == REQUEST_LOG])
+
+
+def _of_broker(
+    cluster: Cluster, broker: Broker, sources: Sequence[Source], faults: Sequence[Fault]
+) -> Iterator[Check]:
+    of = heading(cluster, broker)
+    own = [source for source in sources if source.broker_id == broker.id]
+    partitions = {(source.topic, source.partition) for source in own if source.kind == SEGMENT}
+    if partitions:
+        kafkas = sum(topic in READ_WHOLE for topic, _ in partitions)
+        says = f"log_dirs: {len(partitions):,} partitions, {kafkas:,} of them of Kafka's own topics"
+        yield Check(of, Mark.GOOD, says)
+    elif not broker.log_dirs:
+        yield Check(of, Mark.WRONG, "no log_dirs", "write Kafka's log.dirs there")
+    if not broker.request_logs:
+        remedy = "set the logger kafka.request.logger to DEBUG, and write the path of its file"
+        says = "no request_logs: what clients asked this broker, and whom it refused, is not known"
+        yield Check(of, Mark.WRONG, says, remedy)
+    if not broker.server_logs:
+        yield Check(of, Mark.NOTE, "no server_logs: why classic groups rebalanced may stay unknown")
+    yield from _wrong(of, [each for each in faults if each.broker_id == broker.id])
+    yield from _unreadable(of, own)
+
+
+def _of_clients(cluster: Cluster, sources: Sequence[Source], faults: Sequence[Fault]) -> Iterator[Check]:
+    of = f"cluster {cluster.name}, clients"
+    if not cluster.clients:
+        says = "no [[clusters.clients]]: nothing is known of Kafka Streams' state directories"
+        yield Check(of, Mark.NOTE, says)
+        return
+    own = [source for source in sources if source.client is not None]
+    names = {source.client for source in own}
+    yield Check(of, Mark.GOOD, f"{len(own):,} files of {len(names):,} of {len(cluster.clients):,} clients")
+    yield from _wrong(of, [each for each in faults if each.broker_id is None and each.kind != REQUEST_LOG])
+    yield from _unreadable(of, own)
+
+
+def _wrong(of: str, faults: Iterable[Fault]) -> Iterator[Check]:
+    """A check for each reason, with some of the files."""
+    by_detail: defaultdict[str, list[str]] = defaultdict(list)
+    for each in faults:
+        by_detail[each.detail].append(each.file)
+    for detail, files in by_detail.items():
+        yield Check(of, Mark.WRONG, _some(files), detail)
+
+
+def _unreadable(of: str, sources: Iterable[Source]) -> Iterator[Check]:
+    files = sorted({source.file for source in sources if not os.access(source.file, os.R_OK)})
+    if files:
+        yield Check(of, Mark.WRONG, _some(files), "this user may not read it: check its permissions")
+
+
+def _some(files: Sequence[str]) -> str:
+    more = f" and {len(files) - _SHOWN:,} more" if len(files) > _SHOWN else ""
+    return f"{', '.join(files[:_SHOWN])}{more}"

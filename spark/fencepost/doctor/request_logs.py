@@ -1,0 +1,104 @@
+"""Examines the end of each broker's request log: whether it is written, what it holds, and by which clock."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+from fencepost.capture.plan import is_compressed
+from fencepost.capture.text import matching
+from fencepost.doctor.checks import Check, Mark
+from fencepost.doctor.evidence import heading
+from fencepost.formats.clock import LogClock
+from fencepost.formats.request_layouts import moment, placed
+from fencepost.formats.request_log import api_name
+from fencepost.settings import Broker, Settings
+
+_TAIL_BYTES = 1 << 20
+_QUARTER, _INEXACT = timedelta(minutes=15), timedelta(seconds=30)
+_SILENT = timedelta(hours=1)
+_SHOWN = 6
+_SWITCH_ON = "switch on DEBUG on kafka.request.logger, or correct request_logs"
+
+
+class _Tail(NamedTuple):
+    """The last requests of a file: their APIs, and when the newest was logged."""
+
+    apis: Counter[str]
+    newest: datetime | None
+
+
+def request_log_checks(settings: Settings, now: datetime) -> Iterator[Check]:
+    """Checks of the newest file of each broker's request log; ``now`` tells whether it is still written."""
+    for cluster in settings.clusters:
+        for broker in cluster.brokers:
+            if file := _newest(broker):
+                yield from _of_log(heading(cluster, broker), broker, file, now)
+
+
+def _newest(broker: Broker) -> str | None:
+    """The newest plain file: what is rolled and compressed has an end that is read in no short time."""
+    files = {file for pattern in broker.request_logs for file in matching(pattern)}
+    readable = [file for file in files if os.access(file, os.R_OK) and not _is_packed(file)]
+    return max(readable, key=lambda file: (Path(file).stat().st_mtime_ns, file), default=None)
+
+
+def _is_packed(file: str) -> bool:
+    with Path(file).open("rb") as opened:
+        return is_compressed(opened)
+
+
+def _of_log(of: str, broker: Broker, file: str, now: datetime) -> Iterator[Check]:
+    tail = _read(file, broker.timezone)
+    if tail.newest is None:
+        yield Check(of, Mark.WRONG, f"{file}: its end has no line of a request", _SWITCH_ON)
+        return
+    common = ", ".join(f"{name} {count:,}" for name, count in tail.apis.most_common(_SHOWN))
+    yield Check(of, Mark.GOOD, f"request log: the last {tail.apis.total():,} requests are {common}")
+    modified = datetime.fromtimestamp(Path(file).stat().st_mtime, UTC)
+    yield from _clock(of, broker, tail.newest, modified)
+    if now - max(tail.newest, modified) > _SILENT:
+        says = f"the newest request is of {tail.newest:%Y-%m-%d %H:%M} UTC"
+        yield Check(of, Mark.NOTE, says, "if this is no copy: is the request log still switched on?")
+
+
+def _clock(of: str, broker: Broker, newest: datetime, modified: datetime) -> Iterator[Check]:
+    """Compare the newest line with the time at which the file was written, which a copy may not keep."""
+    ahead = newest - modified
+    quarters = round(ahead / _QUARTER)
+    if abs(ahead) < _QUARTER / 2:
+        yield Check(of, Mark.GOOD, f"timezone: {broker.timezone} fits the time at which the file was written")
+    elif ahead > _INEXACT or abs(ahead - quarters * _QUARTER) < _INEXACT:
+        hours = abs(ahead) / timedelta(hours=1)
+        side = "after" if ahead > timedelta(0) else "before"
+        says = (
+            f"timezone: in {broker.timezone} the newest line is {hours:.2f} hours {side} the file was written"
+        )
+        mark = Mark.WRONG if ahead > _INEXACT else Mark.NOTE
+        remedy = "correct timezone: it must be that of the log's local times"
+        yield Check(of, mark, says, remedy if mark is Mark.WRONG else f"unless the file is a copy, {remedy}")
+
+
+def _read(file: str, zone: str) -> _Tail:
+    path = Path(file)
+    with path.open("rb") as opened:
+        opened.seek(max(0, path.stat().st_size - _TAIL_BYTES))
+        whole = opened.tell() == 0
+        lines = opened.read(_TAIL_BYTES).split(b"\n")[0 if whole else 1 :]
+    apis: Counter[str] = Counter()
+    clock, newest_ms = LogClock(zone), None
+    for line in lines:
+        try:
+            found = placed(line)
+            if found is not None:
+                ms = moment(found.time, clock)
+                apis[api_name(found.text, found.start) or "unknown"] += 1
+                newest_ms = ms if newest_ms is None else max(newest_ms, ms)
+        except ValueError:
+            continue
+    newest = None if newest_ms is None else datetime.fromtimestamp(newest_ms / 1000, UTC)
+    return _Tail(apis, newest)

@@ -1,0 +1,83 @@
+"""What is wrong with a configuration and its logs before an audit."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from fencepost.doctor import Check, Mark, evidence_checks, in_words, request_log_checks
+from fencepost.settings import load
+
+NEWEST = datetime(2026, 11, 25, 22, 16, 27, tzinfo=UTC)
+"""When the last request of broker 1 was logged, in the zone of the recording (UTC)."""
+
+
+@pytest.fixture
+def config(captures: Path, tmp_path: Path) -> Path:
+    """The configuration of a copy of a recorded cluster."""
+    home = tmp_path / "cluster"
+    shutil.copytree(captures / "by-hand-4.3.1", home)
+    return home / "fencepost.toml"
+
+
+def _wrong(config: Path) -> list[Check]:
+    return [each for each in evidence_checks(load(config)) if each.mark is Mark.WRONG]
+
+
+def _of_logs(config: Path, broker: int) -> Iterator[Check]:
+    of = f"cluster by-hand-4.3.1, broker {broker}"
+    return (each for each in request_log_checks(load(config), NEWEST) if each.of == of)
+
+
+def test_nothing_is_wrong_with_what_was_recorded(config: Path) -> None:
+    assert _wrong(config) == []
+
+
+def test_what_is_missing_is_told_of_its_broker(config: Path) -> None:
+    shutil.rmtree(config.parent / "broker-2" / "log_dir")
+    (config.parent / "broker-3" / "kafka-request.log").unlink()
+    folder, log = _wrong(config)
+    assert folder.of == "cluster by-hand-4.3.1, broker 2"
+    assert folder.remedy == "no such directory: correct log_dirs in the configuration, or mount it"
+    assert log.of == "cluster by-hand-4.3.1, broker 3"
+    assert log.says.endswith("broker-3/kafka-request.log*")
+
+
+def test_directories_of_another_broker_are_wrong(config: Path) -> None:
+    config.write_text(config.read_text().replace("broker-2/log_dir", "broker-3/log_dir"))
+    assert any("says node.id=3" in each.says for each in _wrong(config))
+
+
+@pytest.mark.parametrize(
+    ("zone", "mark", "words"),
+    [
+        ("UTC", Mark.GOOD, "UTC fits"),
+        ("Asia/Tokyo", Mark.NOTE, "in Asia/Tokyo the newest line is 9.00 hours before the file was written"),
+        ("-03:30", Mark.WRONG, "in -03:30 the newest line is 3.50 hours after the file was written"),
+    ],
+)
+def test_the_time_of_the_file_tells_a_wrong_zone(config: Path, zone: str, mark: Mark, words: str) -> None:
+    config.write_text(config.read_text().replace('timezone = "UTC"', f'timezone = "{zone}"'))
+    file = config.parent / "broker-1" / "kafka-request.log"
+    os.utime(file, (NEWEST.timestamp() + 1,) * 2)
+    (found,) = [each for each in _of_logs(config, 1) if each.says.startswith("timezone")]
+    assert found.mark is mark
+    assert words in found.says
+
+
+def test_a_copy_at_any_other_time_tells_nothing_of_the_zone(config: Path) -> None:
+    file = config.parent / "broker-1" / "kafka-request.log"
+    copied = NEWEST + timedelta(days=2, minutes=7)
+    os.utime(file, (copied.timestamp(),) * 2)
+    assert not [each for each in _of_logs(config, 1) if each.says.startswith("timezone")]
+
+
+def test_names_from_outside_do_not_reach_the_terminal_raw() -> None:
+    said = in_words([Check("cluster \x1b[2J", Mark.WRONG, "a\nb", "\x07")])
+    assert "\x1b" not in said
+    assert "a\\nb" in said
