@@ -89,8 +89,8 @@ def _notify(address: str, alert: Message, options: dict[str, str]) -> None:
             known = apprise.Apprise.instantiate(_with_options(url, options), asset=asset)
             if known is None:
                 raise SendError(
-                    "its address has a form that Apprise does not know (github.com/caronc/apprise/wiki lists "
-                    "them), or a variable of the environment has a wrong value"
+                    "its address has a form that Apprise does not know, or a variable of the environment has "
+                    "a wrong value: compare it with Apprise's documentation of the service"
                 )
             said.clear()
             sent = known.notify(
@@ -156,15 +156,15 @@ def _for_alertmanager(settings: Settings, event: Event) -> Iterator[dict[str, An
     one, and the one before is over.
     """
     now = datetime.now(UTC)
-    if event.was not in (None, event.severity):
-        yield _alertmanagers(settings, event, str(event.was), None, now)
-    stands = _TEST_STANDS if event.kind == TEST else _STANDS
-    since = event.incident.get("first_seen")
-    begun = as_utc(since) if since is not None and as_utc(since) < now else None
     if event.is_over:
         yield _alertmanagers(settings, event, event.was or event.severity, None, now)
-    else:
-        yield _alertmanagers(settings, event, event.severity, begun, now + stands)
+        return
+    if event.was not in (None, event.severity):
+        yield _alertmanagers(settings, event, str(event.was), None, now)
+    since = event.incident.get("first_seen")
+    begun = as_utc(since) if since is not None and as_utc(since) < now else None
+    stands = _TEST_STANDS if event.kind == TEST else _STANDS
+    yield _alertmanagers(settings, event, event.severity, begun, now + stands)
 
 
 def _alertmanagers(
@@ -178,7 +178,7 @@ def _alertmanagers(
     }
     found = {
         "labels": {name: value for name, value in labels.items() if value},
-        "annotations": {"summary": event.title, "description": sentence(event)},
+        "annotations": {"summary": sentence(event)},
         "endsAt": until.isoformat(),
     }
     if since is not None:
