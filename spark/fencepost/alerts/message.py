@@ -13,8 +13,8 @@ from fencepost.settings import Settings
 from fencepost.words import printable
 
 MOST_INCIDENTS = 5
-_LONGEST_NAME, _LONGEST_TITLE = 40, 160
-_INERT = str.maketrans({"<": "‹", ">": "›", "[": "［", "]": "］", "@": "＠", "`": "'", "*": "∗", "&": "＆"})
+_LONGEST_NAME, _LONGEST_TITLE, _LONGEST_FAILURE = 40, 160, 400
+_INERT = str.maketrans({"<": "‹", ">": "›", "@": "＠", "`": "'", "*": "∗", "&": "＆"})
 """Characters that make a mention, a link or another form of text in a chat: names come from anywhere."""
 _PLACES = ("client_id", "host", "member_id", "broker_id", "instance")
 
@@ -131,12 +131,12 @@ def _name(value: Any) -> str:
 
 def _inert(name: str) -> str:
     """A name as one line in which a chat finds no mention, no link and no other form of text."""
-    return printable(name).translate(_INERT).replace("://", ":⁄⁄")
+    return printable(name).translate(_INERT).replace("://", ":⁄⁄").replace("](", "] (")
 
 
 def one_line(text: str) -> str:
     """What is said of a failure, as one line of limited length."""
-    return _cut(_inert(" ".join(text.split())), _LONGEST_TITLE)
+    return _cut(_inert(" ".join(text.split())), _LONGEST_FAILURE)
 
 
 def _cut(text: str, longest: int) -> str:
