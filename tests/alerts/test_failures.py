@@ -179,3 +179,31 @@ def test_where_nothing_can_be_noted_the_alert_comes_again(
         alerts.audit_failed(settings, "judge", ValueError("x"))
     assert len(deployment.told()) == 2
     assert "The same alert may come again." in caplog.text
+
+
+def test_the_command_lists_recipients_and_tries_them(
+    deployment: Deployment, web: Web, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(alerts.ALERT_URL_ENV, "bogus://x")
+    command = ["alerts", "--config", str(deployment.config)]
+    deployment.write("on = ['new', 'over']\nclusters = ['prod']\n", name="ho\u202eok")
+    assert cli.main(command) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "ho\\u202eok (webhook): on new, over; incidents from severity critical in prod",
+        "FENCEPOST_ALERT_URL (url): on configuration, over; incidents from severity critical",
+    ]
+    assert deployment.told() == []
+
+    assert cli.main([*command, "--test"]) == 1
+    sent, failed = capsys.readouterr().out.splitlines()
+    assert sent == "ho\\u202eok (webhook): sent"
+    assert failed.startswith(
+        "FENCEPOST_ALERT_URL (url): not sent: its address has a form that Apprise does not"
+    )
+    ((event, _, text),) = deployment.told()
+    assert (event, text.split(". ")[-1]) == ("test", "Nothing is wrong.")
+    # nothing is created by trying
+    assert sorted(each.name for each in deployment.config.parent.iterdir()) == ["data", "fencepost.toml"]
+
+    monkeypatch.delenv(alerts.ALERT_URL_ENV)
+    assert cli.main([*command, "--test"]) == 0
