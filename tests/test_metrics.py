@@ -1,4 +1,4 @@
-"""The metrics file, as OpenMetrics' own parser reads it, and the one of the older format that collectors have."""
+"""The metrics file, as the parsers of OpenMetrics and of the older format read it, which collectors have."""
 
 from __future__ import annotations
 
