@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from io import StringIO
 from typing import Any
 from urllib.parse import urlencode
@@ -23,6 +24,8 @@ _STANDS, _TEST_STANDS = timedelta(days=30), timedelta(minutes=5)
 """How long an Alertmanager keeps an alert that nobody repeats. Each run repeats it."""
 MOST_PAGES = 20
 """A pager gets so many incidents from one run; the next run tells of more."""
+_LONGEST_KEY = 255
+"""Of a pager, in characters."""
 _PAGERS = ("pagerduty",)
 _LOUD = ("apprise", "urllib3", "requests")
 """Libraries that log addresses, and so secrets."""
@@ -43,23 +46,31 @@ def send(settings: Settings, recipient: Recipient, alert: Message, standing: Seq
     ``standing``: what the recipient was told before and is still so, for one that may have forgotten.
     """
     try:
-        if recipient.alertmanager is not None:
-            alerts = [
-                each for event in (*alert.events, *standing) for each in _for_alertmanager(settings, event)
-            ]
-            _post(f"{filled(recipient.alertmanager).rstrip('/')}/api/v2/alerts", alerts)
-        elif recipient.webhook is not None:
-            _post(filled(recipient.webhook), document(settings, alert))
-        elif recipient.command:
-            _run(recipient.command, _json(document(settings, alert)))
-        elif recipient.url is not None and _is_pager(recipient):
-            for event in alert.events:
-                key = {"dedup": event.key[:255], "action": "map", "image": "no"}
-                _notify(recipient.url, alert if len(alert.events) == 1 else message(settings, [event]), key)
-        elif recipient.url is not None:
-            _notify(recipient.url, alert, {})
+        _hand_over(settings, recipient, alert, standing)
+    except SendError:
+        raise
     except MissingVariableError as error:
         raise SendError(str(error)) from None
+    except Exception as error:  # whatever a library raises, it must not fail the run
+        raise SendError(_why(error)) from None
+
+
+def _hand_over(settings: Settings, recipient: Recipient, alert: Message, standing: Sequence[Event]) -> None:
+    if recipient.alertmanager is not None:
+        told = (*alert.events, *standing)
+        alerts = [each for event in told for each in _for_alertmanager(settings, event)]
+        _post(f"{filled(recipient.alertmanager).rstrip('/')}/api/v2/alerts", alerts)
+    elif recipient.webhook is not None:
+        _post(filled(recipient.webhook), document(settings, alert))
+    elif recipient.command:
+        _run(recipient.command, _json(document(settings, alert)))
+    elif recipient.url is not None and _is_pager(recipient):
+        for event in alert.events:
+            key = sha256(event.key.encode()).hexdigest() if len(event.key) > _LONGEST_KEY else event.key
+            options = {"dedup": key, "action": "map", "image": "no"}
+            _notify(recipient.url, alert if len(alert.events) == 1 else message(settings, [event]), options)
+    elif recipient.url is not None:
+        _notify(recipient.url, alert, {})
 
 
 def _is_pager(recipient: Recipient) -> bool:
@@ -85,24 +96,19 @@ def _notify(address: str, alert: Message, options: dict[str, str]) -> None:
     kind = apprise.NotifyType.FAILURE if alert.is_critical else apprise.NotifyType.WARNING
     url = filled(address)
     with _quiet() as said:
-        try:
-            known = apprise.Apprise.instantiate(_with_options(url, options), asset=asset)
-            if known is None:
-                raise SendError(
-                    "its address has a form that Apprise does not know, or a variable of the environment has "
-                    "a wrong value: compare it with Apprise's documentation of the service"
-                )
-            said.clear()
-            sent = known.notify(
-                body=alert.text,
-                title=alert.title,
-                notify_type=apprise.NotifyType.SUCCESS if alert.is_over else kind,
-                body_format=apprise.NotifyFormat.TEXT,
+        known = apprise.Apprise.instantiate(_with_options(url, options), asset=asset)
+        if known is None:
+            raise SendError(
+                "its address has a form that Apprise does not know, or a variable of the environment has "
+                "a wrong value: compare it with Apprise's documentation of the service"
             )
-        except SendError:
-            raise
-        except Exception as error:
-            raise SendError(_why(error)) from None
+        said.clear()
+        sent = known.notify(
+            body=alert.text,
+            title=alert.title,
+            notify_type=apprise.NotifyType.SUCCESS if alert.is_over else kind,
+            body_format=apprise.NotifyFormat.TEXT,
+        )
     if not sent:
         raise SendError(masked(" ".join(said) or "it was not sent", address))
 
@@ -117,17 +123,14 @@ def _post(address: str, content: Any) -> None:
     import requests  # only if something is sent
 
     with _quiet():
-        try:
-            answer = requests.post(
-                address,
-                data=_json(content).encode("utf-8"),
-                headers={"Content-Type": "application/json", "User-Agent": "Fencepost"},
-                timeout=_HTTP_SECONDS,
-                # another place than the configured one; and a POST would become a GET
-                allow_redirects=False,
-            )
-        except (requests.RequestException, ValueError) as error:
-            raise SendError(_why(error)) from None
+        answer = requests.post(
+            address,
+            data=_json(content).encode("utf-8"),
+            headers={"Content-Type": "application/json", "User-Agent": "Fencepost"},
+            timeout=_HTTP_SECONDS,
+            # another place than the configured one; and a POST would become a GET
+            allow_redirects=False,
+        )
     if not 200 <= answer.status_code < 300:
         raise SendError(f"it answered {answer.status_code} {answer.reason or ''}".rstrip())
 

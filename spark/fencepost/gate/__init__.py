@@ -58,6 +58,8 @@ def run_gate(
         for sentence in waiver_sentences(lake, settings):
             logger.warning("gate: %s", sentence)
         untold = notes.untold(found.incidents)
+        # before the log: it ends with what closes the gate
+        alerts.tell(settings, catalog, found.incidents, found.clusters, run_id)
         if not result.passed and (
             any(each["severity"] == "critical" for each in untold) or _blinded(result, catalog, run_id)
         ):
@@ -71,7 +73,6 @@ def run_gate(
     notes.add(found.incidents, run_id)
     took_s = audit_runs.finish(catalog, run_id, _ended(result, found)) if run_id else None
     write_metrics(settings, found, unknown, took_s)
-    alerts.tell(settings, catalog, found.incidents, found.clusters, run_id)
     alerts.audit_succeeded(settings)
     if result.passed:
         return result
