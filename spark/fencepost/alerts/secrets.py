@@ -26,6 +26,11 @@ def filled(address: str) -> str:
     return _value(whole[1]) if whole else _VARIABLE.sub(lambda match: quote(_value(match[1]), ""), address)
 
 
+def missing(address: str) -> list[str]:
+    """The variables that an address names and the environment lacks."""
+    return [name for name in _VARIABLE.findall(address) if not os.environ.get(name, "").strip()]
+
+
 def masked(text: str, address: str) -> str:
     """Words about an address, without any piece of the values that the environment gave it."""
     values = (os.environ.get(name, "") for name in _VARIABLE.findall(address))
