@@ -19,6 +19,7 @@ from fencepost.alerts.secrets import without_passwords
 from fencepost.alerts.sending import SendError, send
 from fencepost.places import run_folder
 from fencepost.settings import LAKE_ENV, Lake, Recipient, Settings, config_path, readable_alerts
+from fencepost.words import printable
 
 ALERT_URL_ENV = "FENCEPOST_ALERT_URL"
 """An address for Apprise, which also hears of a configuration that cannot be read at all."""
@@ -121,10 +122,12 @@ def _sent(settings: Settings, recipient: Recipient, event: str, kind: str, why: 
     try:
         send(settings, recipient, _message(settings, event, kind, why))
     except SendError as error:
-        logger.error("alert to %s: not sent, the next run tries again: %s", recipient.name, error)
+        logger.error("alert to %s: not sent, the next run tries again: %s", printable(recipient.name), error)
         return False
     logger.info(
-        "alert to %s: told that %s", recipient.name, f"{_WHAT[kind]}{', and is over' * (event == OVER)}"
+        "alert to %s: told that %s",
+        printable(recipient.name),
+        f"{_WHAT[kind]}{', and is over' * (event == OVER)}",
     )
     return True
 

@@ -7,13 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from pyiceberg.catalog import Catalog
 
-from fencepost.alerts.events import events, standing
+from fencepost.alerts.events import NEW, events, standing
 from fencepost.alerts.message import message
 from fencepost.alerts.notes import AlertNotes
 from fencepost.alerts.sending import SendError, most_at_once, send
 from fencepost.incidents import Incident
 from fencepost.outcomes import ClusterOutcome
 from fencepost.settings import Recipient, Settings
+from fencepost.words import printable
 
 NOT_JUDGED = "not judged"
 """In place of a fingerprint; no incident has a blank in its own."""
@@ -51,14 +52,14 @@ def _tell(
         most = most_at_once(recipient)
         sent = news[:most]
         # an Alertmanager forgets what it was told when it starts again
-        still = standing(recipient, found, noted) if recipient.alertmanager is not None else []
+        still = standing(recipient, found, noted) if recipient.alertmanager and NEW in recipient.on else []
         if sent or still:
             send(settings, recipient, message(settings, sent), still)
     except SendError as error:
-        logger.error("alert to %s: not sent, the next run tries again: %s", recipient.name, error)
+        logger.error("alert to %s: not sent, the next run tries again: %s", printable(recipient.name), error)
         return
     if sent:
-        logger.info("alert to %s: %d of %d told", recipient.name, len(sent), len(news))
+        logger.info("alert to %s: %d of %d told", printable(recipient.name), len(sent), len(news))
     later = {each.key for each in news[len(sent) :]}
     if known := [each for each in all_news if each.key not in later]:
         notes.add(recipient.name, known, recipient.on, run_id)
