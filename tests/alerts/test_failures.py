@@ -112,6 +112,10 @@ def test_a_configuration_that_cannot_be_read_is_told_to_those_who_can_be_read_th
     assert [path for path, _ in web.taken()] == ["/environment"]
 
     deployment.write()
+    another = deployment.config.with_name("another.toml")
+    another.write_text(deployment.config.read_text())
+    alerts.audit_succeeded(load(another))
+    assert web.taken() == []
     alerts.audit_succeeded(load(deployment.config))
     assert sorted(path for path, _ in web.taken()) == ["/", "/environment"]
 

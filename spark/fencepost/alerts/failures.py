@@ -72,7 +72,8 @@ def _of_configurations(path: Path) -> Path | None:
     """Where it is noted who was told of the configuration at ``path``; None if there is no folder for it."""
     lake = os.environ.get(LAKE_ENV)
     folder = Path(lake) if lake else path.parent / ".fencepost"
-    return folder / "alerts" / "configuration.json" if path.parent.is_dir() or lake else None
+    # several configurations may lie in one folder
+    return folder / "alerts" / f"{path.name}.unread.json" if path.parent.is_dir() or lake else None
 
 
 class _Memory:
