@@ -205,7 +205,7 @@ def test_who_is_alerted(tmp_path: Path) -> None:
             "alerts[0].clusters: 'd' is not the name of a conf",
         ),
         (HOOK + "webhook = 'http://x'\n" + HOOK + "webhook = 'http://y'", "alerts: 'hook' is there twice"),
-        ("[report]\nurl = '${PAGES}'", "report.url: must begin with http:// or https://."),
+        ("[report]\nurl = '${PAGES}'", "report.url: '${PAGES}' is not a URL such as https://audit."),
         ("[metrics]\nfile = 7", "metrics.file: must be a path, not 7"),
     ],
 )

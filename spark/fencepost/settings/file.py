@@ -36,13 +36,13 @@ from fencepost.settings.model import (
 )
 from fencepost.settings.values import (
     TABLES,
-    PageAddress,
     Text,
     as_chapter,
     as_duration,
     at_least_one,
     each_once,
     flattened,
+    http_url,
     known_invariant,
     not_negative,
 )
@@ -95,7 +95,9 @@ class _Gate(_Table):
 
 
 class _Report(_Table):
-    url: Annotated[PageAddress | None, Expected("an address")] = None
+    url: Annotated[
+        Text | None, Expected("a URL such as https://audit.example.com/"), AfterValidator(http_url)
+    ] = None
 
 
 class _Metrics(_Table):

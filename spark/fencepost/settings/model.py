@@ -206,9 +206,9 @@ class Settings:
     not_judged_passes: bool = False
     """Whether a run may pass although a cluster could not be judged."""
     waivers: tuple[Waiver, ...] = ()
-    alerts: tuple[Recipient, ...] = ()
     report_url: str | None = None
-    """Where people find the pages of the report; it ends with a slash."""
+    """Where people open the folder of the page; it ends with a slash."""
+    alerts: tuple[Recipient, ...] = ()
     metrics_file: Path | None = None
     """The file that a collector of metrics reads after each run."""
     spark: dict[str, str] = field(default_factory=lambda: dict(DEFAULT_SPARK))

@@ -94,6 +94,13 @@ def known_invariant(name: str) -> str:
     return name
 
 
+def http_url(url: str | None) -> str | None:
+    """A URL below which files are served."""
+    if url is not None and not re.fullmatch(r"https?://[^\s/?#]+(/[^\s?#]*)?", url):
+        raise mistake(f"{url!r} is not a URL such as https://audit.example.com/ (without ? and #).")
+    return url
+
+
 def _fingerprint(text: str) -> str:
     if not re.fullmatch("[0-9a-f]{8,16}", text):
         raise mistake(
@@ -128,11 +135,7 @@ def _of_a_service(address: str) -> str:
 
 
 def _of_http(address: str) -> str:
-    return address if address.startswith("${") else _of_pages(address)
-
-
-def _of_pages(address: str) -> str:
-    if not address.startswith(("http://", "https://")):
+    if not address.startswith(("http://", "https://", "${")):
         raise mistake("must begin with http:// or https://.")
     return address
 
@@ -193,5 +196,4 @@ Fingerprint = Annotated[Text, AfterValidator(_fingerprint)]
 _Safe = Annotated[Text, Field(min_length=1), AfterValidator(_without_secrets)]
 Address = Annotated[_Safe, AfterValidator(_of_a_service)]
 HttpAddress = Annotated[_Safe, AfterValidator(_of_http)]
-PageAddress = Annotated[Text, AfterValidator(_of_pages)]
 TABLES = Expected("an array of tables")
