@@ -29,6 +29,7 @@ new or goes on, or if a cluster could not be judged.
   task: it is in `marts.fct_quarantine`.
 * **rebuild, judge or marts failed**: its tables are partly still those of the previous run, and no later task
   uses them until it has succeeded. Read the end of the log, and clear the task.
+* **an alert was not sent**: the log of gate says why; the next run tries again (`fencepost alerts --test`).
 * **no run for hours**: the asset `fencepost_gate` shows when a run last succeeded.
 
 Configuration: the parameter `config`, or else the environment variable `FENCEPOST_CONFIG`.

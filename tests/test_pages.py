@@ -14,7 +14,7 @@ import pytest
 from fencepost.cli import EXIT_CODES
 from fencepost.marts.page import with_list
 from fencepost.settings.file import _File
-from fencepost.settings.model import Broker, Client, Cluster, Waiver
+from fencepost.settings.model import Broker, Client, Cluster, Recipient, Waiver
 
 ROOT = Path(__file__).resolve().parents[1]
 MOST_WORDS = {"docs/architecture.md": 2_500}
@@ -91,7 +91,7 @@ def test_every_key_and_every_exit_code_is_explained() -> None:
     page = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
     tables = [each.annotation for each in _File.model_fields.values()]
     fields = [each.model_fields for each in tables if hasattr(each, "model_fields")]
-    fields += [each.__pydantic_fields__ for each in (Cluster, Broker, Client, Waiver)]
+    fields += [each.__pydantic_fields__ for each in (Cluster, Broker, Client, Waiver, Recipient)]
     keys = {field.alias or name for each in fields for name, field in each.items()} | {*_File.model_fields}
     assert len(keys) > 20
     assert {each for each in keys if not re.search(rf"\b{each}\b", page)} == set()

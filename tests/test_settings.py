@@ -139,6 +139,85 @@ def test_a_waiver_that_says_too_little_is_refused(tmp_path: Path, text: str, sai
     assert said in str(caught.value)
 
 
+HOOK = "[[alerts]]\nname = 'hook'\n"
+SECRET = "xoxb-1234-secret"
+
+
+def test_who_is_alerted(tmp_path: Path) -> None:
+    read = settings.load(
+        write(
+            tmp_path,
+            CLUSTER
+            + HOOK
+            + "url = 'slack://${SLACK}/#kafka'\non = ['new']\nseverity = 'warning'\nclusters = ['c']\n"
+            "[[alerts]]\nname = 'command'\ncommand = ['/usr/bin/page', '--now']\n"
+            "[[alerts]]\nname = 'mail'\nurl = 'mailtos://kafka:${PASSWORD}@example.org'\n"
+            "[report]\nurl = 'https://pages.example/kafka'\n[metrics]\nfile = 'metrics/kafka.prom'\n",
+        )
+    )
+    hook, command, mail = read.alerts
+    assert (hook.url, hook.on, hook.severity, hook.clusters) == (
+        "slack://${SLACK}/#kafka",
+        ("new",),
+        "warning",
+        ("c",),
+    )
+    assert (command.command, command.on, command.severity) == (
+        ("/usr/bin/page", "--now"),
+        settings.ALERTS_ON,
+        "critical",
+    )
+    assert mail.ways == ["url"]
+    assert read.report_url == "https://pages.example/kafka/"
+    assert read.metrics_file == tmp_path / "metrics" / "kafka.prom"
+    assert (settings.load(write(tmp_path, CLUSTER)).alerts, read.path) == ((), tmp_path / "fencepost.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (HOOK, "alerts[0]: has no address. Give exactly one of url, alertmanager, webhook, command."),
+        (HOOK + "command = []", "alerts[0]: has no address."),
+        (HOOK + "webhook = 'http://x'\ncommand = ['x']", "alerts[0]: has webhook and command. Give exactly"),
+        (HOOK + f"url = 'slack://{SECRET}/'", "alerts[0].url: must not have its secret in the file. Put "),
+        (
+            HOOK + f"url = 'mailto://a:{SECRET}@x'",
+            "alerts[0].url: has a password. Put it into the environment",
+        ),
+        (HOOK + f"url = 'mailto://a:s/{SECRET}@x'", "alerts[0].url: has a password."),
+        (HOOK + f"url = 'mailto://x?to=a&pass={SECRET}'", "alerts[0].url: has a password."),
+        (HOOK + f"webhook = 'https://a:{SECRET}@x'", "alerts[0].webhook: has a password."),
+        (HOOK + f"webhook = 'ftp://{SECRET}'", "alerts[0].webhook: must begin with http:// or https://."),
+        (
+            HOOK + f"url = 'slack://$A/{SECRET}'",
+            "alerts[0].url: has a $ at character 9 that is not of ${NAME}",
+        ),
+        (HOOK + f"url = ['slack://{SECRET}']", "alerts[0].url: must be an address, not what is there."),
+        (f"alerts = 'slack://{SECRET}'\n", "alerts: must be an array of tables, not what is there."),
+        (HOOK + f"uri = 'slack://{SECRET}'", "alerts[0].uri: is not known here."),
+        (HOOK + f"command = 'curl {SECRET}'", "alerts[0].command: must be a list: the program and its arg"),
+        (
+            HOOK + "webhook = 'http://x'\non = ['news']",
+            "alerts[0].on: must be a list of new, worse, over, fai",
+        ),
+        (
+            HOOK + "webhook = 'http://x'\nclusters = ['d']",
+            "alerts[0].clusters: 'd' is not the name of a conf",
+        ),
+        (HOOK + "webhook = 'http://x'\n" + HOOK + "webhook = 'http://y'", "alerts: 'hook' is there twice"),
+        ("[report]\nurl = '${PAGES}'", "report.url: '${PAGES}' is not a URL such as https://audit."),
+        ("[metrics]\nfile = 7", "metrics.file: must be a path, not 7"),
+    ],
+)
+def test_mistakes_in_alerts_show_no_secret(tmp_path: Path, text: str, said: str) -> None:
+    # what is above all tables belongs to none
+    of_file = text + CLUSTER if text.startswith("alerts =") else CLUSTER + text
+    with pytest.raises(SettingsError) as error:
+        settings.load(write(tmp_path, of_file))
+    assert said in str(error.value)
+    assert SECRET not in str(error.value)
+
+
 def test_all_of_history_may_be_one_chapter(tmp_path: Path) -> None:
     assert settings.load(write(tmp_path, CLUSTER + "[audit]\nchapter = 'all'")).chapter_ms is None
     assert settings.load(write(tmp_path, CLUSTER + "[audit]\nchapter = '6h'")).chapter_ms == 21_600_000

@@ -14,6 +14,7 @@ from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.tables import AUDIT_RUNS
+from fencepost.words import as_utc
 
 
 def begin(catalog: Catalog, run_id: str) -> None:
@@ -27,9 +28,10 @@ def captured(catalog: Catalog, run_id: str, rows_read: int) -> None:
     _note(catalog, run_id, {"rows_read": before + rows_read})
 
 
-def finish(catalog: Catalog, run_id: str, ended: Mapping[str, Any]) -> None:
-    """Note that a run has ended, and how: columns of AUDIT_RUNS."""
-    _note(catalog, run_id, {**ended, "finished_at": datetime.now(UTC)})
+def finish(catalog: Catalog, run_id: str, ended: Mapping[str, Any]) -> float:
+    """Note that a run has ended, and how: columns of AUDIT_RUNS. Returns the seconds that it took."""
+    now = datetime.now(UTC)
+    return (now - _note(catalog, run_id, {**ended, "finished_at": now})).total_seconds()
 
 
 def last_finished(catalog: Catalog, but: str) -> dict[str, Any] | None:
@@ -43,13 +45,18 @@ def _rows(catalog: Catalog) -> list[dict[str, Any]]:
     return found
 
 
-def _note(catalog: Catalog, run_id: str, values: Mapping[str, Any]) -> None:
+def _note(catalog: Catalog, run_id: str, values: Mapping[str, Any]) -> datetime:
+    """Note values of a run; returns when it began."""
     before = _rows(catalog)
     of_run = next((row for row in before if row["run_id"] == run_id), None)
-    started = {"run_id": run_id, "started_at": datetime.now(UTC)} if of_run is None else of_run
+    started: dict[str, Any] = (
+        {"run_id": run_id, "started_at": datetime.now(UTC)} if of_run is None else of_run
+    )
     kept = [row for row in before if row["run_id"] != run_id]
     lake.replace(
         catalog,
         AUDIT_RUNS,
         pa.Table.from_pylist([*kept, {**started, **values}], schema=AUDIT_RUNS.arrow_schema),
     )
+    began: datetime = started["started_at"]
+    return as_utc(began)

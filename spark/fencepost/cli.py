@@ -76,7 +76,20 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
             return code
     except (Exception, KeyboardInterrupt) as error:
-        return _say_why(error, settings)
+        code = _say_why(error, settings)
+        if arguments.run is commands.audit and code in (BAD_USAGE, FAILED):
+            _alert(error, settings, arguments.config)
+        return code
+
+
+def _alert(error: BaseException, settings: Settings | None, config: Path | None) -> None:
+    """Alert that an audit failed, or that its configuration cannot be read."""
+    from fencepost import alerts
+
+    if settings is None:
+        alerts.configuration_failed(config, error)
+    else:
+        alerts.audit_failed(settings, "audit", error)
 
 
 def _say_why(error: BaseException, settings: Settings | None) -> int:
@@ -184,6 +197,10 @@ def _parser() -> argparse.ArgumentParser:
         commands.maintain,
         "delete files of the lake that no table needs any more and that are older than three days",
     )
+    alerts = command(
+        "alerts", commands.alerts, "list who is alerted, and of what; exit 1 if a test message was not sent"
+    )
+    alerts.add_argument("--test", action="store_true", help="send a test message to each")
     report = command("report", commands.report, "print what the last audit found, in one screen")
     report.add_argument(
         "--all", action="store_true", help="all of it, also what is unknown, and why; many screens"

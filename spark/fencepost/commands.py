@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from fencepost.output import WRITERS, write_json
 from fencepost.protocols.base import Command, UsageError
-from fencepost.settings import SQLITE, Settings
+from fencepost.settings import SQLITE, Recipient, Settings
+from fencepost.words import printable
 
 if TYPE_CHECKING:
     from fencepost.protocols.base import Plot
@@ -90,6 +91,26 @@ def maintain(settings: Settings, arguments: argparse.Namespace) -> int:
     removed = pipeline.maintain(settings)
     print(f"removed {removed.files:,} files that no table needs ({removed.bytes / 1e6:,.1f} MB)")
     return OK
+
+
+def alerts(settings: Settings, arguments: argparse.Namespace) -> int:
+    """Print who is alerted; with ``--test``, what came of a test message."""
+    from fencepost.alerts import everybody, try_out
+
+    recipients = everybody(settings)
+    if not recipients:
+        print(f"Nobody is alerted: {settings.path} has no [[alerts]]. Alerts are files and lines of the log.")
+    code = OK
+    for each, failure in try_out(settings) if arguments.test else ((each, None) for each in recipients):
+        said = ("not sent: " + failure if failure else "sent") if arguments.test else _of_recipient(each)
+        print(f"{printable(each.name)} ({each.ways[0]}): {said}")
+        code = VIOLATED if failure else code
+    return code
+
+
+def _of_recipient(recipient: Recipient) -> str:
+    where = f" in {', '.join(map(printable, recipient.clusters))}" if recipient.clusters else ""
+    return f"on {', '.join(recipient.on)}; incidents from severity {recipient.severity}{where}"
 
 
 def report(settings: Settings, arguments: argparse.Namespace) -> int:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pyiceberg.catalog import Catalog
 
-from fencepost import engines
+from fencepost import alerts, engines
 from fencepost.gate import GateFailed, GateResult, run_gate
 from fencepost.gate.notify import Sink, task_failed
 from fencepost.jars import spark_jars
@@ -220,18 +220,20 @@ def run_maintenance(config: str | None = None) -> Summary:
 
 
 def report_failure(step: str, error: BaseException | None, config: str | None, run_id: str) -> None:
-    """Send an alert that a step failed. Not for a closed gate, which sends its own alert with its
-    findings.
+    """Send an alert that a step failed, or that the configuration cannot be read. Not for a closed gate,
+    which sends its own alert with its findings.
     """
     if isinstance(error, GateFailed):
         return
     text = f"{type(error).__name__}: {error}" if error else "no exception was reported"
     try:
         settings = load(Path(config) if config else None)
-    except SettingsError:
+    except SettingsError as unreadable:
         logger.error("run %s: %s failed before a configuration was read: %s", run_id, step, text)
+        alerts.configuration_failed(Path(config) if config else None, unreadable)
         return
     task_failed(settings, step, run_id, text)
+    alerts.audit_failed(settings, step, error)
 
 
 def _capture(run: Run) -> Summary:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 WIDTH = 100
@@ -18,3 +19,8 @@ def printable(text: str | None) -> str:
 def time_of(moment: Any) -> str:
     """A moment of the lake, to the millisecond."""
     return f"{moment:%Y-%m-%d %H:%M:%S}.{moment.microsecond // 1000:03d} UTC" if moment else "(time unknown)"
+
+
+def as_utc(moment: datetime) -> datetime:
+    """A moment of the lake, which readers give with or without its zone."""
+    return moment.astimezone(UTC) if moment.tzinfo is not None else moment.replace(tzinfo=UTC)

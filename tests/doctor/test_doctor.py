@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.doctor import Check, Mark, evidence_checks, in_words, request_log_checks
+from fencepost.doctor import Check, Mark, evidence_checks, in_words, machine_checks, request_log_checks
 from fencepost.settings import load
 
 NEWEST = datetime(2026, 11, 25, 22, 16, 27, tzinfo=UTC)
@@ -75,6 +75,19 @@ def test_a_copy_at_any_other_time_tells_nothing_of_the_zone(config: Path) -> Non
     copied = NEWEST + timedelta(days=2, minutes=7)
     os.utime(file, (copied.timestamp(),) * 2)
     assert not [each for each in _of_logs(config, 1) if each.says.startswith("timezone")]
+
+
+def test_alerts_and_metrics_that_cannot_leave_are_told(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hook = "[[alerts]]\nname = '{}'\nwebhook = 'https://x/${{{}}}'\n"
+    config.write_text(
+        f"{config.read_text()}\n{hook.format('a', 'IS_SET')}{hook.format('b', 'NOT_SET')}"
+        "[metrics]\nfile = 'no/such/fencepost.prom'\n"
+    )
+    monkeypatch.setenv("IS_SET", "x")
+    begins = ("this environment has no", "the folder of the metrics")
+    variable, folder = (each for each in machine_checks(load(config)) if each.says.startswith(begins))
+    assert variable.says == "this environment has no NOT_SET, which the address of the alerts to b needs"
+    assert (variable.mark, folder.mark) == (Mark.NOTE, Mark.WRONG)
 
 
 def test_names_from_outside_do_not_reach_the_terminal_raw() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import json
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -18,7 +19,7 @@ from fencepost import audit_runs, lake, report, waivers
 from fencepost.definitions import definitions
 from fencepost.gate import GateError, GateFailed, notify, run_gate
 from fencepost.opening import ensure, open_lake
-from fencepost.settings import Broker, Cluster, Lake, Settings, Waiver
+from fencepost.settings import Broker, Cluster, Lake, Recipient, Settings, Waiver
 from fencepost.tables import AUDIT_RUNS, INCIDENT_NOTES, WAIVERS
 from fencepost.words import printable
 
@@ -96,6 +97,7 @@ def publish(tmp_path_factory: pytest.TempPathFactory) -> Publish:
         fill("fct_offset_commits", [_commit()])
         fill("fct_ownership_intervals", [])
         fill("fct_quarantine", [{"cluster": "prod", "kind": "request_log", **each} for each in unread])
+        fill("fct_unknown_reasons", [{"cluster": "prod", "reason": "not_captured", "unknown": 7}])
         fill("fct_request_clocks", [{"cluster": "prod", **each} for each in clocks])
         return settings
 
@@ -344,6 +346,36 @@ def test_an_alert_that_was_cut_off_is_sent_again(publish: Publish, monkeypatch: 
     with pytest.raises(GateFailed):
         run_gate(settings, [lambda title, text: heard.append(text)])
     assert len(heard) == 2
+
+
+def test_the_gate_tells_recipients_and_writes_metrics(publish: Publish, tmp_path: Path) -> None:
+    """Also of what does not close it; once, and whatever became of the recipients before."""
+    settings = publish(episodes=(WARNING,), **{WARNING: "violated"})
+    hears = "import sys; open(sys.argv[1], 'ab').write(sys.stdin.buffer.read())"
+    got = tmp_path / "got.json"
+    settings = dataclasses.replace(
+        settings,
+        alerts=(
+            Recipient("gone", command=("/no/such/program",), severity="info"),
+            Recipient("hears", command=(sys.executable, "-c", hears, str(got)), severity="warning"),
+        ),
+        metrics_file=tmp_path / "fencepost.prom",
+    )
+    catalog = ensure(settings.lake)
+    for run in ("one", "two"):
+        audit_runs.begin(catalog, run)
+        assert run_gate(settings, catalog=catalog, run_id=run).passed
+    (told,) = json.loads(got.read_text())["events"]
+    assert (told["event"], told["severity"], told["incident"]["invariants"]) == ("new", "warning", [WARNING])
+    metrics = settings.metrics_file
+    assert metrics is not None
+    text = metrics.read_text()
+    assert f'fencepost_violations{{cluster="prod",invariant="{WARNING}",severity="warning"}} 1.0' in text
+    assert 'fencepost_unknown{cluster="prod",reason="not_captured"} 7.0' in text
+    assert "fencepost_audit_duration_seconds" in text
+
+    elsewhere = dataclasses.replace(settings, metrics_file=tmp_path / "no" / "such" / "folder.prom")
+    assert run_gate(elsewhere).passed
 
 
 @pytest.mark.parametrize("state", ["over", "waived"])

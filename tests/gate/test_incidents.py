@@ -5,19 +5,21 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import json
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyiceberg.catalog import Catalog
 
-from fencepost import lake, marts, waivers
+from fencepost import alerts, lake, marts, waivers
 from fencepost.definitions import definition
 from fencepost.gate.notes import Notes
 from fencepost.incidents import Incident, incidents
 from fencepost.opening import ensure, open_lake
-from fencepost.settings import Broker, Cluster, Settings, Waiver
+from fencepost.settings import Broker, Cluster, Recipient, Settings, Waiver
 from fencepost.tables import EPISODES, INCIDENT_NOTES, VERDICT_COVERAGE, WINDOWS, Table
 
 BEGIN = dt.datetime(2026, 1, 2, tzinfo=dt.UTC)
@@ -79,6 +81,7 @@ class Runs:
         notes = Notes(self.catalog)
         told = [each["title"] for each in notes.untold(all_of_them)]
         if tells:
+            alerts.tell(self.settings, self.catalog, all_of_them, [], f"run {self._number}")
             notes.add(all_of_them, f"run {self._number}")
         return told, all_of_them
 
@@ -126,6 +129,23 @@ def test_a_zombie_is_told_once_in_three_days_of_hourly_runs(runs: Runs) -> None:
     assert states == ["new", *["ongoing"] * 24, *["over"] * 4]
     # a note when it was told, and one when it was over
     assert lake.count(runs.catalog, INCIDENT_NOTES) == 2
+
+
+def test_a_recipient_hears_of_it_twice_in_three_days_of_hourly_runs(runs: Runs, tmp_path: Path) -> None:
+    """When it is new, and when it is over; also a recipient who could not be reached for some hours."""
+    copy = "import sys; open(sys.argv[1], 'ab').write(sys.stdin.buffer.read().replace(b'\\n', b'') + b'\\n')"
+    got = tmp_path / "got.jsonl"
+    recipient = Recipient("command", command=(sys.executable, "-c", copy, str(got)))
+    unreachable = dataclasses.replace(recipient, command=("/no/such/program",))
+    runs.found(ZOMBIE, BEGIN, **commit())
+    heard = []
+    for hour in (0, 1, 2, 3, 24, 25, 26, 48, 72):
+        reached = hour not in (0, 1, 25)
+        runs.settings = dataclasses.replace(runs.settings, alerts=(recipient if reached else unreachable,))
+        runs.run(BEGIN + hour * HOUR)
+        documents = got.read_text().splitlines() if got.exists() else []
+        heard.append([each["event"] for text in documents for each in json.loads(text)["events"]])
+    assert heard == [[], [], ["new"], ["new"], ["new"], ["new"], *[["new", "over"]] * 3]
 
 
 def test_what_lasts_is_not_over(runs: Runs) -> None:

@@ -1,4 +1,4 @@
-"""Examines this machine: Java, jars, the place of the lake."""
+"""Examines this machine: Java, jars, the place of the lake, and what alerts and metrics need."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+from fencepost.alerts.secrets import missing
 from fencepost.doctor.checks import Check, Mark
 from fencepost.jars import SessionError, spark_jars
 from fencepost.settings import Settings
@@ -20,13 +21,14 @@ _FOR = "Spark, and `fencepost explain --confirm`, need it; an audit in this proc
 
 
 def machine_checks(settings: Settings) -> Iterator[Check]:
-    """Checks of Java and its jars, and of the disk of the lake."""
+    """Checks of Java and its jars, of the disk of the lake, and of what alerts and metrics need."""
     yield _java(is_needed=settings.run_on == "spark")
     try:
         yield Check(_OF, Mark.GOOD, f"{len(spark_jars(settings))} jars for Spark")
     except SessionError as error:
         yield Check(_OF, Mark.NOTE, str(error), _FOR)
     yield from _lake(settings)
+    yield from _told(settings)
 
 
 def _java(*, is_needed: bool) -> Check:
@@ -62,3 +64,15 @@ def _lake(settings: Settings) -> Iterator[Check]:
         yield Check(_OF, Mark.WRONG, says, "free some space, or give the lake another place ([lake])")
     else:
         yield Check(_OF, Mark.GOOD, says)
+
+
+def _told(settings: Settings) -> Iterator[Check]:
+    for each in settings.alerts:
+        for name in missing(each.url or each.alertmanager or each.webhook or ""):
+            says = f"this environment has no {name}, which the address of the alerts to {each.name} needs"
+            remedy = "set it where the audit runs, and try `fencepost alerts --test` there"
+            yield Check(_OF, Mark.NOTE, says, remedy)
+    file = settings.metrics_file
+    if file is not None and not os.access(file.parent, os.W_OK):
+        says = f"the folder of the metrics, {file.parent}, is not there or cannot be written"
+        yield Check(_OF, Mark.WRONG, says, "make it, or let this user write there ([metrics] file)")

@@ -10,12 +10,13 @@ from collections.abc import Sequence
 
 from pyiceberg.catalog import Catalog
 
-from fencepost import audit_runs
+from fencepost import alerts, audit_runs
 from fencepost.gate.checkpoint import CheckResult, check
 from fencepost.gate.notes import Notes
 from fencepost.gate.notify import Alert, Sink, alert_file, alert_text, file_sink, log_sink, send, subject
 from fencepost.gate.outcomes import GateError, GateFailed, GateResult, decide
 from fencepost.incidents import Incident, counts
+from fencepost.metrics import counted_reasons, write_metrics
 from fencepost.opening import ensure, open_lake
 from fencepost.outcomes import NOT_JUDGED, Outcome
 from fencepost.places import project_folder, work_folder
@@ -31,7 +32,8 @@ logger = logging.getLogger(__name__)
 def run_gate(
     settings: Settings, sinks: Sequence[Sink] = (), catalog: Catalog | None = None, run_id: str = ""
 ) -> GateResult:
-    """Judge the marts and return the result; note the incidents, and that the run ``run_id`` has ended.
+    """Judge the marts and return the result; note the incidents, and that the run ``run_id`` has ended; tell
+    whom ``[[alerts]]`` name, and write the metrics.
 
     Raises GateFailed when a critical incident is new or goes on, or a cluster could not be judged. Before
     that an alert went to a file, the log and ``sinks``, if there is anything that no run before has told.
@@ -52,9 +54,12 @@ def run_gate(
             incidents=counts(found.incidents),
         )
         logger.info("gate: %s", result.summary())
+        unknown = counted_reasons(lake) if settings.metrics_file else {}
         for sentence in waiver_sentences(lake, settings):
             logger.warning("gate: %s", sentence)
         untold = notes.untold(found.incidents)
+        # before the log: it ends with what closes the gate
+        alerts.tell(settings, catalog, found.incidents, found.clusters, run_id)
         if not result.passed and (
             any(each["severity"] == "critical" for each in untold) or _blinded(result, catalog, run_id)
         ):
@@ -66,8 +71,9 @@ def run_gate(
             send(subject(result), alert_text(lake, alert), [file_sink(path), log_sink, *sinks])
     # only now has somebody been told
     notes.add(found.incidents, run_id)
-    if run_id:
-        audit_runs.finish(catalog, run_id, _ended(result, found))
+    took_s = audit_runs.finish(catalog, run_id, _ended(result, found)) if run_id else None
+    write_metrics(settings, found, unknown, took_s)
+    alerts.audit_succeeded(settings)
     if result.passed:
         return result
     closed = GateFailed(result)

@@ -13,8 +13,13 @@ from fencepost.places import project_folder
 from fencepost.protocol_folders import protocol_folders
 from fencepost.settings import Settings
 
-_SAME_ROWS = ("path", "lake", "spark", "in_process_mb", "run_on", "not_judged_passes", "waivers")
-"""Settings that say where and how work is done, and when a run passes: they do not change the rows."""
+_SAME_ROWS = (
+    *("path", "lake", "spark", "in_process_mb", "run_on"),
+    *("not_judged_passes", "waivers", "alerts", "report_url", "metrics_file"),
+)
+"""Settings that say where and how work is done, when a run passes and who is told: they do not change the
+rows.
+"""
 _CODE = frozenset({".py", ".sql", ".json", ".yml", ".yaml", ".toml"})
 
 

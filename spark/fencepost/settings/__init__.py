@@ -4,9 +4,10 @@ Relative paths and globs are relative to the folder of the file. Every mistake i
 :class:`SettingsError`, which names the file, the key and the remedy.
 """
 
-from fencepost.settings.file import CONFIG_ENV, LAKE_ENV, load
+from fencepost.settings.file import CONFIG_ENV, LAKE_ENV, config_path, load, readable_alerts
 from fencepost.settings.mistakes import SettingsError
 from fencepost.settings.model import (
+    ALERTS_ON,
     DEFAULT_SPARK,
     SEVERITIES,
     SQLITE,
@@ -14,12 +15,14 @@ from fencepost.settings.model import (
     Client,
     Cluster,
     Lake,
+    Recipient,
     RunOn,
     Settings,
     Waiver,
 )
 
 __all__ = [
+    "ALERTS_ON",
     "CONFIG_ENV",
     "DEFAULT_SPARK",
     "LAKE_ENV",
@@ -29,9 +32,12 @@ __all__ = [
     "Client",
     "Cluster",
     "Lake",
+    "Recipient",
     "RunOn",
     "Settings",
     "SettingsError",
     "Waiver",
+    "config_path",
     "load",
+    "readable_alerts",
 ]

@@ -14,6 +14,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    TypeAdapter,
     ValidationError,
     ValidationInfo,
     model_validator,
@@ -29,6 +30,7 @@ from fencepost.settings.model import (
     TOLERANCE_MS,
     Cluster,
     Lake,
+    Recipient,
     RunOn,
     Settings,
     Waiver,
@@ -41,6 +43,7 @@ from fencepost.settings.values import (
     at_least_one,
     each_once,
     flattened,
+    http_url,
     known_invariant,
     not_negative,
 )
@@ -101,6 +104,16 @@ class _Gate(_Table):
     not_judged: Annotated[Literal["fail", "pass"], Expected("fail or pass")] = "fail"
 
 
+class _Report(_Table):
+    url: Annotated[
+        Text | None, Expected("a URL such as https://audit.example.com/"), AfterValidator(http_url)
+    ] = None
+
+
+class _Metrics(_Table):
+    file: Annotated[Text | None, Expected("a path")] = None
+
+
 class _File(_Table):
     lake: _LakeTable = _LakeTable()
     clock: _Clock = _Clock()
@@ -108,7 +121,10 @@ class _File(_Table):
     audit: _Audit = _Audit()
     gate: _Gate = _Gate()
     spark: Annotated[dict[str, str], flattened("spark.")] = {}
+    report: _Report = _Report()
+    metrics: _Metrics = _Metrics()
     waivers: Annotated[tuple[Waiver, ...], TABLES] = ()
+    alerts: Annotated[tuple[Recipient, ...], TABLES, each_once("name")] = ()
     clusters: Annotated[
         tuple[Cluster, ...],
         TABLES,
@@ -137,13 +153,59 @@ class _File(_Table):
                 )
         return self
 
+    @model_validator(mode="after")
+    def _alerts_go_somewhere(self) -> _File:
+        names = [each.name for each in self.clusters]
+        for number, recipient in enumerate(self.alerts):
+            if said := _wrong_way(recipient):
+                raise mistake(said, f"alerts[{number}]")
+            for name in recipient.clusters:
+                if name not in names:
+                    raise mistake(
+                        f"{name!r} is not the name of a configured cluster.{nearest(name, names)}",
+                        f"alerts[{number}].clusters",
+                    )
+        return self
+
+
+def _wrong_way(recipient: Recipient) -> str | None:
+    """What is wrong with how a recipient is alerted."""
+    ways = recipient.ways
+    if len(ways) == 1:
+        return None
+    return (
+        f"has {' and '.join(ways) or 'no address'}. Give exactly one of url, alertmanager, webhook, command."
+    )
+
+
+def config_path(path: Path | None = None) -> Path:
+    """The path of the configuration: this, else the one that the environment or the default names."""
+    return Path(path or os.environ.get(CONFIG_ENV) or "fencepost.toml").absolute()
+
+
+def readable_alerts(path: Path | None = None) -> list[Recipient]:
+    """The ``[[alerts]]`` without mistakes of a file that may have some elsewhere: who is told of these."""
+    try:
+        listed = _document(config_path(path)).get("alerts")
+    except SettingsError:
+        return []
+    found = []
+    for each in listed if isinstance(listed, list) else []:
+        try:
+            recipient = TypeAdapter(Recipient).validate_python(each, by_alias=True, by_name=False)
+        except ValidationError:
+            continue
+        if _wrong_way(recipient) is None:
+            found.append(recipient)
+    return found
+
 
 def load(path: Path | None = None) -> Settings:
     """Read ``path``, else the file named by ``FENCEPOST_CONFIG``, else ``./fencepost.toml``.
 
     ``FENCEPOST_LAKE`` (a folder) takes the place of the file's ``[lake]``. Raises SettingsError.
     """
-    path = Path(path or os.environ.get(CONFIG_ENV) or "fencepost.toml").absolute()
+    path = config_path(path)
     document = _document(path)
     try:
         # an alias is the one name that the file may use
@@ -161,6 +223,9 @@ def load(path: Path | None = None) -> Settings:
         in_process_mb=file.engine.in_process_mb,
         run_on=file.engine.run_on,
         waivers=file.waivers,
+        alerts=file.alerts,
+        report_url=None if file.report.url is None else f"{file.report.url.rstrip('/')}/",
+        metrics_file=None if file.metrics.file is None else path.parent / file.metrics.file,
         chapter_ms=file.audit.chapter,
         window_ms=file.audit.window,
         spark={**DEFAULT_SPARK, **file.spark},

@@ -15,8 +15,10 @@ from fencepost.settings.values import (
     DAY_MS,
     MAX_INT,
     TABLES,
+    Address,
     Fingerprint,
     Globs,
+    HttpAddress,
     Invariant,
     Name,
     Text,
@@ -29,6 +31,7 @@ from fencepost.settings.values import (
 )
 
 SEVERITIES = ("critical", "warning", "info")
+ALERTS_ON = ("new", "worse", "over", "failed", "configuration")
 SQLITE = "sqlite:///"
 
 DEFAULT_SPARK = {
@@ -161,6 +164,36 @@ class Waiver:
         return self.expires < today
 
 
+@checked_dataclass(frozen=True, config=_CHECKED)
+class Recipient:
+    """Who is alerted, of what, and how: by exactly one of a service (``url``, in Apprise's form), an
+    Alertmanager, a web hook and a command.
+
+    ``on``: of ALERTS_ON; ``severity``: the least one of incidents; ``clusters``: none are all. An address may
+    have ``${NAME}``, which stands for a variable of the environment: it is read when something is sent, so
+    that no secret is in the settings.
+    """
+
+    name: Name
+    url: Annotated[Address | None, Expected("an address")] = None
+    alertmanager: Annotated[HttpAddress | None, Expected("an address")] = None
+    webhook: Annotated[HttpAddress | None, Expected("an address")] = None
+    command: Annotated[tuple[Text, ...], Expected("a list: the program and its arguments")] = ()
+    on: Annotated[
+        tuple[Literal["new", "worse", "over", "failed", "configuration"], ...],
+        Expected(f"a list of {', '.join(ALERTS_ON)}"),
+    ] = ("new", "worse", "over", "failed", "configuration")
+    severity: Annotated[
+        Literal["critical", "warning", "info"], Expected(f"one of {', '.join(SEVERITIES)}")
+    ] = "critical"
+    clusters: Annotated[tuple[Text, ...], Expected("a list of names of clusters")] = ()
+
+    @property
+    def ways(self) -> list[str]:
+        """The keys that say how it is alerted: exactly one, once the file was checked."""
+        return [name for name in ("url", "alertmanager", "webhook", "command") if getattr(self, name)]
+
+
 @dataclass(frozen=True)
 class Settings:
     """The whole configuration. ``severities`` maps an invariant to the severity this deployment gives it."""
@@ -173,6 +206,11 @@ class Settings:
     not_judged_passes: bool = False
     """Whether a run may pass although a cluster could not be judged."""
     waivers: tuple[Waiver, ...] = ()
+    report_url: str | None = None
+    """Where people open the folder of the page; it ends with a slash."""
+    alerts: tuple[Recipient, ...] = ()
+    metrics_file: Path | None = None
+    """The file that a collector of metrics reads after each run."""
     spark: dict[str, str] = field(default_factory=lambda: dict(DEFAULT_SPARK))
     in_process_mb: int = IN_PROCESS_MB
     """Up to this amount of evidence, in MB, one process does the work if ``run_on`` is ``auto``."""

@@ -17,6 +17,8 @@ from fencepost.settings.mistakes import Expected, mistake, nearest
 
 DAY_MS = 86_400_000
 MAX_INT = 2**31 - 1
+WITHOUT_SECRETS = ("mailto", "mailtos", "syslog")
+"""Services that can be reached without a secret, besides a password."""
 UNITS_MS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": DAY_MS, "w": 7 * DAY_MS}
 
 
@@ -92,6 +94,13 @@ def known_invariant(name: str) -> str:
     return name
 
 
+def http_url(url: str | None) -> str | None:
+    """A URL below which files are served."""
+    if url is not None and not re.fullmatch(r"https?://[^\s/?#]+(/[^\s?#]*)?", url):
+        raise mistake(f"{url!r} is not a URL such as https://audit.example.com/ (without ? and #).")
+    return url
+
+
 def _fingerprint(text: str) -> str:
     if not re.fullmatch("[0-9a-f]{8,16}", text):
         raise mistake(
@@ -99,6 +108,36 @@ def _fingerprint(text: str) -> str:
             "`fencepost incidents` prints them."
         )
     return text
+
+
+def _without_secrets(address: str) -> str:
+    """An address whose secrets are in the environment, as far as its form shows. No mistake repeats it."""
+    before, _, query = address.partition("://")[2].partition("?")
+    password = before.rpartition("@")[0].partition(":")[2]
+    if (password and "${" not in password) or re.search(r"(^|&)(pass|password|token)=(?!\$\{)", query):
+        raise mistake("has a password. Put it into the environment, and write ${NAME} in its place.")
+    if left := re.search(r"\$(?!\{[A-Za-z_][A-Za-z0-9_]*\})", address):
+        raise mistake(
+            f"has a $ at character {left.start() + 1} that is not of ${{NAME}}, the name of a variable of "
+            "the environment. Write %24 for a $."
+        )
+    return address
+
+
+def _of_a_service(address: str) -> str:
+    """Nearly every service takes its secret as a part of its address, wherever that may be."""
+    if "${" not in address and address.partition("://")[0] not in WITHOUT_SECRETS:
+        raise mistake(
+            "must not have its secret in the file. Put the secret, or all of the address, into the "
+            "environment, and write ${NAME} in its place."
+        )
+    return address
+
+
+def _of_http(address: str) -> str:
+    if not address.startswith(("http://", "https://", "${")):
+        raise mistake("must begin with http:// or https://.")
+    return address
 
 
 def flattened(prefix: str) -> BeforeValidator:
@@ -154,4 +193,7 @@ Zone = Annotated[
 Name = Annotated[Text, Expected("a name"), AfterValidator(not_blank)]
 Invariant = Annotated[Text, AfterValidator(known_invariant)]
 Fingerprint = Annotated[Text, AfterValidator(_fingerprint)]
+_Safe = Annotated[Text, Field(min_length=1), AfterValidator(_without_secrets)]
+Address = Annotated[_Safe, AfterValidator(_of_a_service)]
+HttpAddress = Annotated[_Safe, AfterValidator(_of_http)]
 TABLES = Expected("an array of tables")

@@ -36,7 +36,7 @@ from fencepost.tables.bronze import (
     TOPIC_ANSWERS,
     TOPIC_LISTS,
 )
-from fencepost.tables.incidents import AUDIT_RUNS, INCIDENT_NOTES, WAIVERS
+from fencepost.tables.incidents import ALERT_NOTES, AUDIT_RUNS, INCIDENT_NOTES, WAIVERS
 from fencepost.tables.ledger import LEDGER
 from fencepost.tables.rebuilds import (
     COMPACTED_BATCHES,
@@ -89,12 +89,13 @@ what it could not read.
 VERDICTS: tuple[Table, ...] = (EPISODES, VERDICT_COVERAGE, UNKNOWN_REASONS, DECISIONS)
 OF_VERDICTS: tuple[Table, ...] = (PIECES,)
 """What the judge keeps from run to run."""
-OF_RUNS: tuple[Table, ...] = (INCIDENT_NOTES, WAIVERS, AUDIT_RUNS)
+OF_RUNS: tuple[Table, ...] = (INCIDENT_NOTES, ALERT_NOTES, WAIVERS, AUDIT_RUNS)
 """What runs note of themselves, and of the incidents that they reported."""
 SCHEMAS: tuple[str, ...] = ("bronze", "silver", "verdicts", "marts", "ledger")
 
 __all__ = [
     "ABORTED_TRANSACTIONS",
+    "ALERT_NOTES",
     "AUDIT_RUNS",
     "BATCHES",
     "BRONZE",

@@ -42,6 +42,25 @@ INCIDENT_NOTES = Table(
     ("cluster", "fingerprint", "noted_at"),
 )
 
+ALERT_NOTES = Table(
+    "verdicts.alert_notes",
+    "What each recipient of alerts was told of an incident: a row for each change. It is appended after the "
+    "alert was sent, so a recipient without a row was told nothing.",
+    {
+        "recipient": "string",  # its name in the configuration
+        "cluster": "string",
+        "fingerprint": "string",  # of a cluster that is not judged: not judged
+        "run_id": "string",
+        "noted_at": "timestamp",
+        "event": "string",  # new, worse, over
+        "sent": "boolean",  # false: the recipient does not want to be told of such events
+        "severity": "string",
+        "title": "string",
+        "critical": "array<string>",  # the invariants that close the gate
+    },
+    ("recipient", "cluster", "fingerprint", "noted_at"),
+)
+
 WAIVERS = Table(
     "verdicts.waivers",
     "The waivers of the configuration that have not expired. A column that is null matches everything.",

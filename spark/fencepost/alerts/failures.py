@@ -1,0 +1,157 @@
+"""Alerts of audits that failed, and of a configuration that cannot be read.
+
+What was told is noted in a file, since a lake may be what has failed: once, until an audit has succeeded.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shlex
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from fencepost.alerts.events import CONFIGURATION, FAILED, OVER, Event
+from fencepost.alerts.message import Message, one_line
+from fencepost.alerts.secrets import without_passwords
+from fencepost.alerts.sending import SendError, send
+from fencepost.places import run_folder
+from fencepost.settings import LAKE_ENV, Lake, Recipient, Settings, config_path, readable_alerts
+from fencepost.words import printable
+
+ALERT_URL_ENV = "FENCEPOST_ALERT_URL"
+"""An address for Apprise, which also hears of a configuration that cannot be read at all."""
+_WHAT = {FAILED: "the audit failed", CONFIGURATION: "the configuration cannot be read"}
+_COMMANDS = {FAILED: "audit", CONFIGURATION: "doctor"}
+
+logger = logging.getLogger(__name__)
+
+
+def audit_failed(settings: Settings, step: str, error: BaseException | None) -> None:
+    """Tell that an audit did not run to its end: once for each step and kind of error, until one does."""
+    kind = type(error).__name__ if error is not None else "no exception was reported"
+    said = _in_words(error, settings) if error is not None else ""
+    why = f"{step} failed: {kind}{said and ': '}{said}"
+    _Memory(_of_audits(settings)).tell(settings, FAILED, settings.alerts, f"{step} {kind}", why)
+
+
+def configuration_failed(path: Path | None, error: BaseException) -> None:
+    """Tell that the configuration at ``path`` (or the default one) cannot be read: those who can be read
+    there nevertheless, and the one whom the environment names.
+    """
+    found = config_path(path)
+    recipients = [*readable_alerts(path), *from_environment()]
+    why = without_passwords(str(error).partition("\n")[0])
+    settings = Settings(found, Lake("", ""), ())
+    _Memory(_of_configurations(found)).tell(settings, CONFIGURATION, recipients, why, why)
+
+
+def audit_succeeded(settings: Settings) -> None:
+    """Tell those who were told of a failure that an audit has run to its end."""
+    recipients = [*settings.alerts, *from_environment()]
+    _Memory(_of_audits(settings)).end(settings, FAILED, recipients)
+    _Memory(_of_configurations(settings.path)).end(settings, CONFIGURATION, recipients)
+
+
+def from_environment() -> list[Recipient]:
+    """The recipient that the environment names."""
+    return (
+        [Recipient(ALERT_URL_ENV, url=f"${{{ALERT_URL_ENV}}}", on=("configuration", "over"))]
+        if os.environ.get(ALERT_URL_ENV)
+        else []
+    )
+
+
+def _of_audits(settings: Settings) -> Path:
+    return run_folder(settings) / "alerts" / "failed.json"
+
+
+def _of_configurations(path: Path) -> Path | None:
+    """Where it is noted who was told of the configuration at ``path``; None if there is no folder for it."""
+    lake = os.environ.get(LAKE_ENV)
+    folder = Path(lake) if lake else path.parent / ".fencepost"
+    # several configurations may lie in one folder
+    return folder / "alerts" / f"{path.name}.unread.json" if path.parent.is_dir() or lake else None
+
+
+class _Memory:
+    """Who was told of which failure: names of recipients, each with what it was told."""
+
+    def __init__(self, file: Path | None) -> None:
+        self._file = file
+        self._told: dict[str, str] = {}
+        # a file that cannot be read has the same alert sent once more
+        with suppress(OSError, ValueError):
+            content = json.loads(file.read_text(encoding="utf-8")) if file is not None else {}
+            self._told = content if isinstance(content, dict) else {}
+
+    def tell(
+        self, settings: Settings, kind: str, recipients: Iterable[Recipient], what: str, why: str
+    ) -> None:
+        for each in recipients:
+            # an Alertmanager may have forgotten it
+            is_known = self._told.get(each.name) == what and each.alertmanager is None
+            if kind in each.on and not is_known and _sent(settings, each, kind, kind, why):
+                self._told[each.name] = what
+                self._write()
+
+    def end(self, settings: Settings, kind: str, recipients: Iterable[Recipient]) -> None:
+        if not self._told:
+            return
+        by_name = {each.name: each for each in recipients}
+        for name in list(self._told):
+            recipient = by_name.get(name)
+            if recipient is None or OVER not in recipient.on or _sent(settings, recipient, OVER, kind, ""):
+                del self._told[name]
+                self._write()
+
+    def _write(self) -> None:
+        if self._file is None:
+            return
+        partial = self._file.with_suffix(".partial")
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            partial.write_text(json.dumps(self._told), encoding="utf-8")
+            partial.replace(self._file)
+        except OSError as error:
+            logger.warning("%s: %s. The same alert may come again.", self._file, error.strerror)
+
+
+def _sent(settings: Settings, recipient: Recipient, event: str, kind: str, why: str) -> bool:
+    try:
+        send(settings, recipient, _message(settings, event, kind, why))
+    except SendError as error:
+        logger.error("alert to %s: not sent, the next run tries again: %s", printable(recipient.name), error)
+        return False
+    logger.info(
+        "alert to %s: told that %s",
+        printable(recipient.name),
+        f"{_WHAT[kind]}{', and is over' * (event == OVER)}",
+    )
+    return True
+
+
+def _message(settings: Settings, event: str, kind: str, why: str) -> Message:
+    if event == OVER:
+        title, text = f"OVER: {_WHAT[kind]}", "An audit has run to its end since."
+        command = "report"
+    else:
+        title, text = (
+            _WHAT[kind],
+            f"{one_line(why)}\n\nNothing is known about the clusters since the last run.",
+        )
+        command = _COMMANDS[kind]
+    words = shlex.join(["fencepost", command, "--config", str(settings.path)])
+    # one deployment's failures are one event of a pager
+    about = Event(event, None, f"{kind} {settings.path}", "critical", _WHAT[kind])
+    return Message(f"Fencepost: {title}", f"{text}\n\n{words}", [about])
+
+
+def _in_words(error: BaseException, settings: Settings) -> str:
+    """An error in a line, without what may be secrets of the catalog and its store."""
+    text = without_passwords(str(error))
+    for value in (*settings.lake.catalog_properties.values(), *settings.spark.values()):
+        text = text.replace(value, "***") if len(value) > 8 else text
+    return text.strip()
