@@ -39,6 +39,7 @@ class Explanation:
 @dataclass(frozen=True)
 class Plot:
     """A kind of picture that ``fencepost plot`` draws, of the entity whose name follows ``option`` (if any).
+    ``column``: the column of ``marts.fct_incidents`` that has such names.
 
     ``read`` takes an open lake, the name, the cluster (or None), and the first and the last time (or None),
     and returns the rows. ``draw`` takes these and the kind of picture (svg, png), and returns the picture
@@ -48,6 +49,7 @@ class Plot:
     option: str | None
     metavar: str
     words: str
+    column: str
     read: Callable[[Reader, str, str | None, dt.datetime | None, dt.datetime | None], Any]
     draw: Callable[[Any, str], tuple[bytes, str]]
 

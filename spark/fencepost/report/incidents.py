@@ -45,17 +45,17 @@ class Stories:
     def lines(self, incident: Incident) -> list[str]:
         """The story of one of them: what is violated, what happened, and what to do."""
         lines = wrapped(_title(incident), "", "  ")
-        lines += wrapped(_facts(incident), "  ")
-        for name in _gravest(incident):
+        lines += wrapped(facts_of(incident), "  ")
+        for name in gravest_invariants(incident):
             lines += _meaning(name)
-        for sentence, together in self._told(incident):
+        for sentence, together in self.told(incident):
             lines += ["", *wrapped(sentence, "  * ", "    ")]
             # of one request all that is false rests on one line
             lines += dict.fromkeys(line for finding in together for line in _evidence(finding))
             lines += [
                 f"    {command(self._settings, 'explain', each.verdict['verdict_id'])}" for each in together
             ]
-        lines += ["", *_what_to_do(_gravest(incident)[:1])]
+        lines += ["", *_what_to_do(gravest_invariants(incident)[:1])]
         if incident["verdicts"] > self._most:
             query = (
                 f'SELECT * FROM {INCIDENT_VERDICTS} WHERE fingerprint = "{incident["fingerprint"]}" '
@@ -65,10 +65,10 @@ class Stories:
                 f"  All {incident['verdicts']} verdicts:",
                 f"    {command(self._settings, 'sql', query)}",
             ]
-        lines += [f"  Background: docs/invariants/{name}.md" for name in _gravest(incident)]
+        lines += [f"  Background: docs/invariants/{name}.md" for name in gravest_invariants(incident)]
         return lines
 
-    def _told(self, incident: Incident) -> Iterable[tuple[str, list[Finding]]]:
+    def told(self, incident: Incident) -> Iterable[tuple[str, list[Finding]]]:
         """What happened, each once: several verdicts may say it of one request."""
         told: dict[str, list[Finding]] = defaultdict(list)
         for finding in self._findings.get((incident["cluster"], incident["fingerprint"]), ()):
@@ -91,6 +91,14 @@ def gravest_verdicts(reader: Reader, of: Sequence[Incident], most: int) -> dict[
     for row in rows(reader.scan(INCIDENT_VERDICTS, _OF_INCIDENTS, {"fingerprint": fingerprints})):
         found[row["cluster"], row["fingerprint"]].append(row)
     return {key: [row["verdict_id"] for row in _in_order(verdicts)[:most]] for key, verdicts in found.items()}
+
+
+def incidents_of(reader: Reader, verdict_id: str) -> list[str]:
+    """The fingerprint of the incident that a verdict belongs to; none if it is not violated."""
+    # a lake that was audited before this mart existed
+    known = reader.has(INCIDENT_VERDICTS)
+    found = reader.scan(INCIDENT_VERDICTS, ("fingerprint",), {"verdict_id": verdict_id}) if known else None
+    return [] if found is None else [row["fingerprint"] for row in rows(found)]
 
 
 def _in_order(verdicts: Iterable[Row]) -> list[Row]:
@@ -119,7 +127,7 @@ def one_incident(reader: Reader, clusters: Iterable[str], prefix: str) -> Incide
 def incident_lines(incident: Incident) -> list[str]:
     """An incident in two lines."""
     head = f"{incident['severity'].upper():8}  {incident['state']:7}  {printable(incident['title'])}"
-    return [shortened(head), shortened(f"          {incident['fingerprint']}  {_facts(incident)}")]
+    return [shortened(head), shortened(f"          {incident['fingerprint']}  {facts_of(incident)}")]
 
 
 def shortened(line: str, width: int = WIDTH) -> str:
@@ -132,7 +140,7 @@ def _title(incident: Incident) -> str:
     return f"{head}  {printable(incident['title'])}"
 
 
-def _facts(incident: Incident) -> str:
+def facts_of(incident: Incident) -> str:
     """Since when, how often, and where, in one line."""
     first, last, number = incident["first_seen"], incident["last_seen"], incident["verdicts"]
     facts = [
@@ -151,7 +159,7 @@ def _second(moment: datetime | None) -> str:
     return f"{moment:%Y-%m-%d %H:%M:%S}" if moment else "(time unknown)"
 
 
-def _gravest(incident: Incident) -> list[str]:
+def gravest_invariants(incident: Incident) -> list[str]:
     """The invariants of the incident's own severity."""
     return list(incident["critical"] or incident["invariants"])
 

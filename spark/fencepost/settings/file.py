@@ -28,6 +28,7 @@ from fencepost.settings.model import (
     TOLERANCE_MS,
     Cluster,
     Lake,
+    Report,
     RunOn,
     Settings,
     Waiver,
@@ -40,6 +41,7 @@ from fencepost.settings.values import (
     at_least_one,
     each_once,
     flattened,
+    http_url,
     known_invariant,
     not_negative,
 )
@@ -91,12 +93,22 @@ class _Gate(_Table):
     not_judged: Annotated[Literal["fail", "pass"], Expected("fail or pass")] = "fail"
 
 
+class _Report(_Table):
+    page: Annotated[bool, Field(strict=True), Expected("true or false")] = True
+    folder: Annotated[Text | None, Expected("a path")] = None
+    url: Annotated[
+        Text | None, Expected("a URL such as https://audit.example.com/"), AfterValidator(http_url)
+    ] = None
+    data_docs: Annotated[bool, Field(strict=True), Expected("true or false")] = False
+
+
 class _File(_Table):
     lake: _LakeTable = _LakeTable()
     clock: _Clock = _Clock()
     engine: _Engine = _Engine()
     audit: _Audit = _Audit()
     gate: _Gate = _Gate()
+    report: _Report = _Report()
     spark: Annotated[dict[str, str], flattened("spark.")] = {}
     waivers: Annotated[tuple[Waiver, ...], TABLES] = ()
     clusters: Annotated[
@@ -151,10 +163,17 @@ def load(path: Path | None = None) -> Settings:
         in_process_mb=file.engine.in_process_mb,
         run_on=file.engine.run_on,
         waivers=file.waivers,
+        report=_report(path.parent, file.report),
+        report_url=None if file.report.url is None else f"{file.report.url.rstrip('/')}/",
         chapter_ms=file.audit.chapter,
         window_ms=file.audit.window,
         spark={**DEFAULT_SPARK, **file.spark},
     )
+
+
+def _report(base: Path, table: _Report) -> Report:
+    folder = None if table.folder is None else Path(os.path.normpath(base / Path(table.folder).expanduser()))
+    return Report(table.page, folder, table.data_docs)
 
 
 def _document(path: Path) -> dict[str, Any]:

@@ -162,6 +162,17 @@ class Waiver:
 
 
 @dataclass(frozen=True)
+class Report:
+    """The page that each run writes. ``folder``: an absolute path, None for one beside the lake;
+    ``data_docs``: whether Great Expectations writes its own pages, too.
+    """
+
+    page: bool = True
+    folder: Path | None = None
+    data_docs: bool = False
+
+
+@dataclass(frozen=True)
 class Settings:
     """The whole configuration. ``severities`` maps an invariant to the severity this deployment gives it."""
 
@@ -173,6 +184,9 @@ class Settings:
     not_judged_passes: bool = False
     """Whether a run may pass although a cluster could not be judged."""
     waivers: tuple[Waiver, ...] = ()
+    report: Report = Report()
+    report_url: str | None = None
+    """Where people open the folder of the page; it ends with a slash."""
     spark: dict[str, str] = field(default_factory=lambda: dict(DEFAULT_SPARK))
     in_process_mb: int = IN_PROCESS_MB
     """Up to this amount of evidence, in MB, one process does the work if ``run_on`` is ``auto``."""

@@ -92,6 +92,13 @@ def known_invariant(name: str) -> str:
     return name
 
 
+def http_url(url: str | None) -> str | None:
+    """A URL below which files are served."""
+    if url is not None and not re.fullmatch(r"https?://[^\s/?#]+(/[^\s?#]*)?", url):
+        raise mistake(f"{url!r} is not a URL such as https://audit.example.com/ (without ? and #).")
+    return url
+
+
 def _fingerprint(text: str) -> str:
     if not re.fullmatch("[0-9a-f]{8,16}", text):
         raise mistake(

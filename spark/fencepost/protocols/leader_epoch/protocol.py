@@ -42,6 +42,7 @@ PROTOCOL = Protocol(
             "--topic",
             "NAME",
             "a topic, with its incarnations and leaders",
+            "topic",
             Later(f"{__package__}.plot.reading:read"),
             Later(f"{__package__}.plot.drawing:picture"),
         ),

@@ -62,6 +62,7 @@ PROTOCOL = Protocol(
             None,
             "GROUP",
             "a consumer group, with its commits",
+            "group_id",
             Later(f"{__package__}.plot.reading:read"),
             Later(f"{__package__}.plot.drawing:picture"),
         ),

@@ -45,6 +45,7 @@ PROTOCOL = Protocol(
             "--rebalances",
             "GROUP",
             "a classic group, with its rebalances and claims",
+            "group_id",
             Later(f"{__package__}.plot.reading:read"),
             Later(f"{__package__}.plot.drawing:picture"),
         ),

@@ -67,6 +67,7 @@ PROTOCOL = Protocol(
             "--transactional-id",
             "ID",
             "a transactional id, with its transactions",
+            "transactional_id",
             Later(f"{__package__}.plot.reading:read"),
             Later(f"{__package__}.plot.drawing:picture"),
         ),
