@@ -22,7 +22,7 @@ class GateResult:
     holds), ``unknown`` (nothing could be told) and ``not_exercised`` have definitions of any severity for
     which the gate cannot vouch. ``clusters``: what all of it says of each cluster; ``not_judged_passes``:
     whether the run may pass although a cluster was not judged (``gate.not_judged``). ``page`` is the
-    address of the page to open, ``data_docs`` the page of Data Docs, None where none is written; ``alert`` the
+    address of the page to open, ``data_docs`` that of Data Docs, None where none is written; ``alert`` the
     file with the alert, if one was written: one is for critical incidents of which nobody was told, and for
     clusters that could be judged in the run before. ``incidents``: how many are new, ongoing, over since the
     run before, and waived. ``since``: the time from which each

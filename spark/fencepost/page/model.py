@@ -21,11 +21,14 @@ class Link:
 
 @dataclass(frozen=True)
 class Happened:
-    """What verdicts say of one event: its sentence, what it violates, and the states around it."""
+    """What verdicts say of one event: its sentence, what it violates, the states around it, and
+    commands that end it.
+    """
 
     sentence: str
     broken: Sequence[Broken]
     states: Sequence[States] = ()
+    remedies: Sequence[str] = ()
 
     @property
     def logs(self) -> Sequence[str]:

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
-from collections.abc import Sequence
 
 from fencepost.incidents import Incident
 from fencepost.page.addresses import digest, incident_file
@@ -82,8 +82,8 @@ def _clipped(timeline: Any, start: dt.datetime, end: dt.datetime) -> Any:
         for each in fields(timeline)
         for name, column in getattr(getattr(timeline, each.name), "items", dict)()
         if getattr(column, "dtype", None) is not None and column.dtype.kind == "M"
-        for moment in (column.min(), column.max())
-        if moment == moment  # NaT is not
+        for moment in (column.dropna().min(), column.dropna().max())
+        if column.notna().any()
     ]
     if not times:
         return timeline

@@ -17,6 +17,7 @@ from fencepost.incidents import STATES, Incident
 from fencepost.outcomes import Outcome, headline
 from fencepost.page import invariants, stories
 from fencepost.page.addresses import ENTITIES, INDEX, entity_file, incident_file, invariant_file
+from fencepost.page.around import Around
 from fencepost.page.folder import Folder
 from fencepost.page.model import Command, Link, Row, Section, entities, row
 from fencepost.page.pictures import Pictures
@@ -91,6 +92,7 @@ class _Site:
 
     def incidents(self, pictures: Pictures) -> Files:
         told = Stories(self._reader, self._settings, self.listed, MOST_VERDICTS)
+        around = Around(self._reader, told.verdicts)
         return {
             incident_file(each["fingerprint"]): render(
                 "incident",
@@ -102,7 +104,7 @@ class _Site:
                 files={name: invariant_file(name) for name in each["invariants"]},
                 about=entities(each),
                 details=stories.details(each),
-                happened=stories.happened(told, each, self._settings),
+                happened=stories.happened(told, each, around, self._settings),
                 picture=pictures.of(each),
                 on_call=stories.on_call(each),
                 commands=stories.commands(each, self._settings),

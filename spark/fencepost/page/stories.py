@@ -8,6 +8,7 @@ from typing import Any
 from fencepost.definitions import definition
 from fencepost.incidents import Incident
 from fencepost.page.addresses import ENTITIES
+from fencepost.page.around import Around
 from fencepost.page.model import Broken, Command, Happened
 from fencepost.protocols import protocols
 from fencepost.protocols.base import Plot
@@ -20,10 +21,15 @@ MOST_SIMILAR = 5
 _DETAILS = ("cluster", "client_id", "host", "member_id", "broker_id")
 
 
-def happened(stories: Stories, incident: Incident, settings: Settings) -> list[Happened]:
+def happened(stories: Stories, incident: Incident, around: Around, settings: Settings) -> list[Happened]:
     """What happened, each event once."""
     return [
-        Happened(sentence, [_broken(each, settings) for each in findings])
+        Happened(
+            sentence,
+            [_broken(each, settings) for each in findings],
+            around.states(findings[0].verdict["verdict_id"]),
+            list(dict.fromkeys(found for each in findings if (found := around.remedy(each.verdict)))),
+        )
         for sentence, findings in stories.told(incident)
     ]
 

@@ -26,7 +26,9 @@ class UnknownIncidentError(Exception):
 
 
 class Stories:
-    """What happened in some incidents, which are read together. ``most``: verdicts of each."""
+    """What happened in some incidents, which are read together. ``most``: verdicts of each; ``verdicts``:
+    all of them.
+    """
 
     def __init__(
         self, reader: Reader, settings: Settings, of: Sequence[Incident], most: int = MOST_VERDICTS
@@ -36,6 +38,7 @@ class Stories:
         of_each = gravest_verdicts(reader, of, most) if of else {}
         chosen = [verdict for verdicts in of_each.values() for verdict in verdicts]
         told = rows(reader.scan(VERDICTS, where={"verdict_id": sorted(chosen)})) if chosen else []
+        self.verdicts: Sequence[Row] = told
         found = {each.verdict["verdict_id"]: each for each in findings_of(reader, told)}
         self._findings = {
             key: [found[verdict] for verdict in verdicts if verdict in found]
