@@ -39,8 +39,8 @@ class CheckResult:
 
 def check(coverage: pd.DataFrame, project: Path, work: Path, *, data_docs: bool = False) -> CheckResult:
     """Run every suite of ``project`` (the folder ``expectations``) over ``coverage``, one row per invariant
-    and cluster; the context, its results and Data Docs live in ``work``. ``data_docs``: whether there are any,
-    since they ask several other hosts for fonts and scripts. Raises GateError.
+    and cluster; the context, its results and Data Docs live in ``work``. ``data_docs``: whether to write
+    them, since they ask several other hosts for fonts and scripts. Raises GateError.
     """
     context = _context(project, work)
     suites = [context.suites.get(path.stem) for path in _suite_files(project)]
