@@ -18,8 +18,11 @@ MOST_STATES = 3
 
 _PLACES = ("before", "then", "after")
 _AROUND = """
-WITH given AS (
-  SELECT * FROM {verdicts} WHERE protocol = :protocol AND array_contains(split(:ids, ','), verdict_id)
+WITH wanted AS (
+  SELECT explode(split(:ids, ',')) AS wanted_id
+), given AS (
+  SELECT verdicts.* FROM {verdicts} AS verdicts INNER JOIN wanted ON verdicts.verdict_id = wanted.wanted_id
+  WHERE verdicts.protocol = :protocol
 ), placed AS (
   SELECT given.verdict_id, states.from_time, {shown},
     CASE

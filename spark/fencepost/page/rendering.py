@@ -14,7 +14,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup, escape
 
-from fencepost.words import printable
+from fencepost.words import printable, time_of
 
 
 def render(template: str, **values: Any) -> bytes:
@@ -52,16 +52,17 @@ def _shown(value: Any) -> Any:
     """What stands for a value in a page."""
     if isinstance(value, Markup):
         return value
+    if isinstance(value, bool):
+        return str(value).lower()
     return "" if value is None else printable(str(value))
 
 
-def _moment(value: datetime | None) -> Markup:
-    """A time of the lake, for people and for programs."""
+def _moment(value: datetime | None, exact: bool = False) -> Markup:
+    """A time of the lake, for people and for programs; ``exact``: to the millisecond."""
     if value is None:
         return Markup("(time unknown)")
-    return Markup('<time datetime="{}Z">{:%Y-%m-%d %H:%M:%S} UTC</time>').format(
-        value.isoformat(timespec="milliseconds"), value
-    )
+    shown = time_of(value) if exact else f"{value:%Y-%m-%d %H:%M:%S} UTC"
+    return Markup('<time datetime="{}Z">{}</time>').format(value.isoformat(timespec="milliseconds"), shown)
 
 
 def _lines(text: str) -> Markup:
