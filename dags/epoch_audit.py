@@ -10,7 +10,7 @@ new or goes on, or if a cluster could not be judged.
 | rebuild | `bronze` | `silver` | yes |
 | judge | `silver` | `verdicts` | yes |
 | marts | `silver`, `verdicts`, `bronze` | `marts` | yes |
-| gate | `marts` | Data Docs, alert | yes |
+| gate | `marts` | the page, alert | yes |
 
 #### Triage notes
 
@@ -121,7 +121,10 @@ def epoch_audit() -> None:
 
     @task(outlets=[GATE])
     def gate() -> dict[str, Any]:
-        return _run("gate")
+        summary = _run("gate")
+        # the view of the asset shows it: what was found, and the page to open
+        get_current_context()["outlet_events"][GATE].extra.update(summary)
+        return summary
 
     capture() >> rebuild() >> judge() >> marts() >> gate()
 

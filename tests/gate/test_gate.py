@@ -60,6 +60,7 @@ def publish(tmp_path_factory: pytest.TempPathFactory) -> Publish:
         path=folder / "fencepost.toml",
         lake=Lake(str(folder / "warehouse"), f"sqlite:///{folder / 'catalog.db'}"),
         clusters=(Cluster("prod", (Broker(1),)),),
+        report=Report(page=False),
     )
     catalog = ensure(settings.lake)
 
@@ -185,6 +186,7 @@ def _commit() -> dict[str, Any]:
 
 def test_a_critical_violation_closes_the_gate_and_alerts(publish: Publish) -> None:
     settings = publish(episodes=(CRITICAL,), **{CRITICAL: "violated", WARNING: "violated"})
+    settings = dataclasses.replace(settings, report=Report())
     heard: list[tuple[str, str]] = []
     with pytest.raises(GateFailed, match=f"^FAILED: {CRITICAL} in cluster prod \\(1 of 5\\)\\.") as caught:
         run_gate(settings, sinks=[lambda title, text: heard.append((title, text))])
@@ -468,7 +470,7 @@ def test_a_page_that_cannot_be_written_prevents_nothing(
     settings = publish(episodes=(CRITICAL,), **{CRITICAL: "violated"})
     settings = dataclasses.replace(settings, report=Report(folder=tmp_path / "page"))
     heard: list[str] = []
-    with pytest.raises(GateFailed, match="^FAILED"):
+    with pytest.raises(GateFailed, match=r"^FAILED: "):
         run_gate(settings, [lambda title, text: heard.append(text)], run_id="one")
     assert len(heard) == 1
     assert "the page could not be written" in caplog.text
