@@ -170,8 +170,12 @@ def test_the_page_of_an_incident_has_its_whole_story(written: Path, troubled: Au
         "NoZombieAccepted == \\A c \\in commits : Zombie(c) => ~c.accepted",
         "On call",
         f"--config {troubled.config}",
+        "kafka-consumer-groups.sh --bootstrap-server <broker> --describe --members --verbose --group zombie",
     ):
         assert needed in words
+    owner = re.search(r"while member (\S+) owned it", words)
+    assert owner is not None
+    assert re.search(rf"Who owned the partition.*?then\s*\S+ \S+ UTC\s*{re.escape(owner[1])}", words)
     assert re.search(r"Logged in \S+kafka-request\.log\S* at byte \d+", words)
     assert re.search(r"fencepost explain [0-9a-f]{16} --config /", words)
     assert [tag for tag, _ in page.elements].count("mark") >= 1
@@ -253,7 +257,7 @@ Fill = Callable[..., Settings]
 def fill(empty_lake: Callable[[], Settings]) -> Fill:
     """Call it with names of groups for a lake with an incident of each, of which ``told`` have a verdict."""
 
-    def make(names: tuple[str, ...], told: int = 10**9) -> Settings:
+    def make(names: tuple[str, ...], told: int = 10**9, **more: list[dict[str, Any]]) -> Settings:
         settings = empty_lake()
         catalog = open_catalog(settings.lake)
         catalog.create_namespace_if_not_exists("marts")
@@ -262,6 +266,7 @@ def fill(empty_lake: Callable[[], Settings]) -> Fill:
             "fct_incident_verdicts": [_verdict(number, name) for number, name in enumerate(names[:told])],
             "fct_invariant_verdicts": [_episode(number, name) for number, name in enumerate(names[:told])],
             "fct_invariant_coverage": [_coverage(each) for each in MARKED],
+            **more,
         }
         for mart, of_mart in rows.items():
             schema = pa.schema([(name, ARROW.get(kind, pa.string())) for name, kind in MODELS[mart].items()])
@@ -336,7 +341,9 @@ def _episode(number: int, name: str) -> dict[str, Any]:
         "verdict": "violated",
         "failed_conjunct": "~c.ownedByAnother",
         "values": json.dumps({"c.ownedByAnother": True, name: name}),
-        "evidence": json.dumps({"topic": name, "file": name, "position": 7, name: name}),
+        "evidence": json.dumps(
+            {"topic": name, "file": name, "position": 7, name: name, "commit_id": str(number)}
+        ),
     }
 
 
@@ -386,6 +393,17 @@ def test_names_do_not_break_out(fill: Fill, tmp_path: Path) -> None:
     for file in hostile.rglob("*.html"):
         moves = {char for char in file.read_text(encoding="utf-8") if not char.isprintable()}
         assert moves <= {"\n"}, (file, moves)
+
+
+def test_an_incident_has_the_command_that_ends_it(fill: Fill, tmp_path: Path) -> None:
+    orphaned = [
+        {"cluster": cluster, "commit_id": commit, "remedy": f"kafka-consumer-groups.sh of {cluster} {commit}"}
+        for cluster, commit in (("test", "0"), ("other", "1"))
+    ]
+    folder = _write(fill(("orders", "payments"), fct_orphaned_offsets=orphaned), tmp_path / "page")
+    first, second = (Page(folder / incident_file(f"{number:016x}")).words for number in range(2))
+    assert re.search(r"What ends it:\s*kafka-consumer-groups\.sh of test 0", first)
+    assert "What ends it" not in second
 
 
 def test_lists_have_an_end(fill: Fill, tmp_path: Path) -> None:

@@ -34,7 +34,17 @@ Summary = dict[str, Any]
 _PROPERTY = "fencepost.done."
 _BEGUN = "{}"
 _IN_ORDER = ("rebuild", "judge", "marts", "gate")
-_SAME_ROWS = ("path", "lake", "spark", "in_process_mb", "run_on", "not_judged_passes", "waivers")
+_SAME_ROWS = (
+    "path",
+    "lake",
+    "spark",
+    "in_process_mb",
+    "run_on",
+    "not_judged_passes",
+    "waivers",
+    "report",
+    "report_url",
+)
 """Settings that say where and how work is done, and when a run passes: they do not change the rows."""
 _CODE = frozenset({".py", ".sql", ".json", ".yml", ".yaml", ".toml"})
 _log = logging.getLogger(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,6 +19,19 @@ from fencepost.report.wording import first_paragraph, parsed
 from fencepost.settings import Settings
 
 MOST_SIMILAR = 5
+_TOOLS = {
+    "group_id": (
+        "what the group's coordinator says now",
+        "kafka-consumer-groups.sh --bootstrap-server <broker> --describe --members --verbose --group",
+    ),
+    "transactional_id": (
+        "what the transaction coordinator says now",
+        "kafka-transactions.sh --bootstrap-server <broker> describe --transactional-id",
+    ),
+    "topic": ("the topic now", "kafka-topics.sh --bootstrap-server <broker> --describe --topic"),
+}
+"""Commands of Kafka, to which the name is added."""
+
 _DETAILS = ("cluster", "client_id", "host", "member_id", "broker_id")
 
 
@@ -82,6 +96,11 @@ def commands(incident: Incident, settings: Settings) -> list[Command]:
         name = incident[plot.column]
         words = [*option, name, "--cluster", incident["cluster"], "--out", f"{fingerprint}.svg"]
         found.append(Command("the whole timeline as a picture", _command(settings, "plot", *words)))
+    found += [
+        Command(words, f"{tool} {shlex.quote(incident[column])}")
+        for column, (words, tool) in _TOOLS.items()
+        if incident[column]
+    ]
     query = f"SELECT * FROM {INCIDENT_VERDICTS} WHERE fingerprint = '{fingerprint}' ORDER BY from_time"
     found.append(Command("all its verdicts", _command(settings, "sql", query)))
     return found
