@@ -10,19 +10,17 @@ new or goes on, or if a cluster could not be judged.
 | rebuild | `bronze` | `silver` | yes |
 | judge | `silver` | `verdicts` | yes |
 | marts | `silver`, `verdicts`, `bronze` | `marts` | yes |
-| gate | `marts` | Data Docs, alert | yes |
+| gate | `marts` | the page, alert | yes |
 
 #### Triage notes
 
 * **gate failed, and its log ends with "FAILED"**: the audit worked, and a cluster has a problem. The lines
   before say what happened and when, and what to do, if nobody was told of it before; else "the alert was sent
-  before", and `fencepost incidents` lists it. `docs/invariants/` has the background. Repeating the task does
-  not help, so it is never retried. The gate opens when the logs go on for a day without the incident, or when
-  `[[waivers]]` name it. It is one gate for all clusters: its log says which of them closed it. The marts are
-  published in any case.
-* **gate failed, and its log ends with "NOT JUDGED"**: nothing is known to be wrong with the cluster, and
-  nothing is known to be right. The alert begins with what is wrong with the evidence, and names the key of
-  the configuration to change. `[gate] not_judged = "pass"` lets such runs pass.
+  before". The page that the log names has all of it. The task is never retried, which would not help. The
+  gate opens when the logs go on for a day without the incident, or when `[[waivers]]` name it. It is one gate
+  for all clusters: its log says which of them closed it. The marts and the page are written in any case.
+* **gate failed, and its log ends with "NOT JUDGED"**: nothing is known of the cluster, good or bad. The alert
+  begins with what is wrong with the evidence and the key to change; `[gate] not_judged = "pass"` lets it pass.
 * **gate failed with another error**: suites and marts do not match, as after an incomplete upgrade. Run
   `make compile`, then clear judge.
 * **capture failed**: the configuration, a disk or the lake. Evidence that cannot be read does not fail the
@@ -59,8 +57,8 @@ GATE = Asset("fencepost_gate")
 CLOSED = RetryRule("builtins.SystemExit", RetryAction.FAIL, reason="the gate is closed")
 
 
-def _run(step: str) -> dict[str, Any]:
-    """Run a step of the pipeline. Errors that a repetition cannot fix are not retried."""
+def _run(step: str, asset: Asset) -> dict[str, Any]:
+    """Run a step; its asset's event says what it did. Errors that a repetition cannot fix are not retried."""
     from airflow.sdk.exceptions import AirflowFailException
 
     from fencepost.gate import GateFailed
@@ -69,7 +67,9 @@ def _run(step: str) -> dict[str, Any]:
 
     context = get_current_context()
     try:
-        return run_step(step, context["params"]["config"], context["run_id"])
+        summary = run_step(step, context["params"]["config"], context["run_id"])
+        context["outlet_events"][asset].extra.update(summary)
+        return summary
     except GateFailed as closed:
         # an error would end the log with a traceback, and not with what the gate found
         raise SystemExit(1) from closed
@@ -106,23 +106,23 @@ def _alert(context: Any) -> None:
 def epoch_audit() -> None:
     @task(outlets=[BRONZE])
     def capture() -> dict[str, Any]:
-        return _run("capture")
+        return _run("capture", BRONZE)
 
     @task(outlets=[SILVER])
     def rebuild() -> dict[str, Any]:
-        return _run("rebuild")
+        return _run("rebuild", SILVER)
 
     @task(outlets=[VERDICTS])
     def judge() -> dict[str, Any]:
-        return _run("judge")
+        return _run("judge", VERDICTS)
 
     @task(outlets=[MARTS])
     def marts() -> dict[str, Any]:
-        return _run("marts")
+        return _run("marts", MARTS)
 
     @task(outlets=[GATE])
     def gate() -> dict[str, Any]:
-        return _run("gate")
+        return _run("gate", GATE)
 
     capture() >> rebuild() >> judge() >> marts() >> gate()
 

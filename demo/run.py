@@ -17,6 +17,7 @@ from pathlib import Path
 from fencepost import cli, report
 from fencepost.airflow_env import airflow_environment
 from fencepost.opening import open_lake
+from fencepost.page.addresses import address
 from fencepost.settings import load
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -128,7 +129,9 @@ More commands (in this folder):
   .venv/bin/fencepost plot --config {config} checkout --out checkout.svg
   .venv/bin/fencepost sql --config {config} "SELECT * FROM marts.fct_fencing_events WHERE cluster = 'fenced'"
   .venv/bin/fencepost plot --config {config} --transactional-id two_instances-busy --out fenced.svg
-  docs/invariants/   what each invariant means and what to do"""
+  docs/invariants/   what each invariant means and what to do
+
+The page, for a browser: {address(load(act.config))}"""
 
 
 if __name__ == "__main__":

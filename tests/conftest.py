@@ -187,7 +187,7 @@ def troubled(captures: Path, tmp_path_factory: pytest.TempPathFactory) -> Audite
 
 # Folders and files whose tests share what is dear to make: one process has all of each.
 TOGETHER = ("dags", "dbt", "e2e", "gate", "judge", "protocols/*", "protocols")
-WITH = {"test_cli.py": "dags"}
+WITH = {"test_cli.py": "dags", "test_site.py": "dags"}
 
 
 SPARK = (

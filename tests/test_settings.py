@@ -20,6 +20,10 @@ tolerance_ms = 40
 
 [gate]
 not_judged = "pass"
+[report]
+folder = "pages"
+url = "https://audit.example.com/pages"
+data_docs = true
 
 [gate.severities]
 epoch_order = "info"
@@ -70,6 +74,9 @@ def test_everything_is_read_and_made_absolute(tmp_path: Path) -> None:
     assert read.lake.folder == folder / "state"
     assert (read.clock_tolerance_ms, read.severities) == (40, {"epoch_order": "info"})
     assert read.not_judged_passes
+    assert (read.report.page, read.report.data_docs) == (True, True)
+    assert read.report.folder == folder / "pages"
+    assert read.report_url == "https://audit.example.com/pages/"
     assert read.spark["spark.driver.memory"] == "3g"
     assert read.spark["spark.ui.enabled"] == "true"
     assert read.spark["spark.master"] == "local[*,4]"
@@ -295,6 +302,9 @@ def test_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         # a decision has no severity
         (CLUSTER + "[gate.severities]\nstrict = 'info'", "gate.severities.strict: is no invariant"),
+        (CLUSTER + "[report]\nurl = 'ftp://a'", "report.url: 'ftp://a' is not a URL such as https://audit."),
+        (CLUSTER + "[report]\nurl = 'https://a/?b'", "report.url: 'https://a/?b' is not a URL such as"),
+        (CLUSTER + "[report]\npage = 1", "report.page: must be true or false, not 1"),
         (CLUSTER + "[gate]\nnot_judged = 'ignore'", "gate.not_judged: must be fail or pass, not 'ignore'"),
         (CLUSTER + "timezone = '+26:00'", "timezone: '+26:00' is not an IANA time zone"),
         (CLUSTER + "[spark]\nx = []", "spark.x: must be text, a number or true/false"),

@@ -206,6 +206,12 @@ def _parser() -> argparse.ArgumentParser:
         "--all", action="store_true", help="all of it, also what is unknown, and why; many screens"
     )
     report.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    report.add_argument(
+        "--html",
+        type=Path,
+        metavar="DIR",
+        help="write it as static pages into this folder, which is new, empty, or has such pages",
+    )
     incidents = command(
         "incidents", commands.incidents, "list what is wrong, each once, the most important first"
     )

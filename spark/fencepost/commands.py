@@ -78,7 +78,7 @@ def audit(settings: Settings, arguments: argparse.Namespace) -> int:
     with open_lake(settings) as lake:
         print(report.screen(lake, settings))
     # the end of a long text is what a terminal shows
-    print(f"\n{headline(result.clusters)}. Data Docs: {result.data_docs}")
+    print(f"\n{headline(result.clusters)}. {result.pages}".rstrip())
     if result.passed:
         return OK
     return VIOLATED if result.critical else NOT_JUDGED
@@ -118,7 +118,11 @@ def report(settings: Settings, arguments: argparse.Namespace) -> int:
     from fencepost import report
 
     with _reading(settings) as lake:
-        if arguments.format == "json":
+        if arguments.html:
+            from fencepost.page.site import write
+
+            print(write(lake, settings, arguments.html))
+        elif arguments.format == "json":
             write_json(report.facts(lake, settings), sys.stdout)
         elif arguments.all:
             print(report.whole_report(lake, settings))
@@ -149,6 +153,7 @@ def incidents(settings: Settings, arguments: argparse.Namespace) -> int:
             write_json([dict(each) for each in found], sys.stdout)
         elif arguments.fingerprint:
             print("\n".join(report.Stories(lake, settings, found, _MOST_VERDICTS).lines(found[0])))
+            _print_page(settings, found[0]["fingerprint"])
         else:
             print(
                 "\n".join(line for each in found for line in report.incident_lines(each)) or "No incidents."
@@ -162,11 +167,21 @@ def explain(settings: Settings, arguments: argparse.Namespace) -> int:
 
     with _reading(settings) as lake:
         print(report.explain(lake, arguments.verdict_id))
+        for fingerprint in report.incidents_of(lake, arguments.verdict_id):
+            _print_page(settings, fingerprint)
         if arguments.confirm:
             from fencepost.confirm import confirmation
 
             print(f"\n{confirmation(lake, report.verdict(lake, arguments.verdict_id))}")
     return OK
+
+
+def _print_page(settings: Settings, fingerprint: str) -> None:
+    """Print where the page of an incident is, if there is one."""
+    from fencepost.page.addresses import incident_page
+
+    if page := incident_page(settings, fingerprint):
+        print(f"  Page: {page}")
 
 
 def plot(settings: Settings, arguments: argparse.Namespace) -> int:

@@ -270,7 +270,7 @@ def _marts(run: Run) -> Summary:
 
 def _gate(run: Run) -> Summary:
     result = run_gate(run.settings, (), run.catalog, run.run_id)
-    return {"summary": result.summary(), "data_docs": str(result.data_docs)}
+    return {"summary": result.summary(), "page": result.page}
 
 
 STEPS: dict[str, Callable[[Run], Summary]] = {

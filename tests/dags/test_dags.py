@@ -72,6 +72,10 @@ with open(file, "w") as out:
 """
 GATE_STARTS, GATE_ENDS = (rf"\[DAG TEST\] {each} task_id=gate" for each in ("starting", "end task"))
 RUNS = "select run_id from dag_run order by id"
+EVENTS = """
+select asset.name, asset_event.extra from asset_event join asset on asset.id = asset_event.asset_id
+where source_run_id = ?
+"""
 STATES = "select task_id, state from task_instance where run_id = ?"
 
 
@@ -84,6 +88,8 @@ class Ended:
     new_alerts: int
     gate: list[str]
     """The lines of the gate's log."""
+    events: dict[str, Any]
+    """By asset: what the event of it says."""
 
 
 @pytest.fixture(scope="module")
@@ -144,8 +150,11 @@ def runs(
     with closing(sqlite3.connect(airflow_home / "airflow.db")) as database:
         ids = database.execute(RUNS).fetchall()
         states = [dict(database.execute(STATES, run_id)) for run_id in ids]
+        events = [
+            {asset: json.loads(extra) for asset, extra in database.execute(EVENTS, run_id)} for run_id in ids
+        ]
     new_alerts = [alerts(lake) - before for lake, before in zip(lakes.values(), alerts_before, strict=True)]
-    endings = zip(json.loads(errors.read_text()), states, new_alerts, gates, strict=True)
+    endings = zip(json.loads(errors.read_text()), states, new_alerts, gates, events, strict=True)
     return {name: Ended(*end) for name, end in zip(lakes, endings, strict=True)}
 
 
@@ -209,6 +218,11 @@ def test_a_run_succeeds_on_a_healthy_cluster(runs: dict[str, Ended]) -> None:
     assert healthy.error is None
     assert healthy.states == dict.fromkeys(STEPS, "success")
     assert healthy.new_alerts == 0
+    # what Airflow shows of the assets: rows, and the page to open
+    assert healthy.events["fencepost_bronze"]["bronze.requests"] > 0
+    page = healthy.events["fencepost_gate"]["page"]
+    assert page.endswith("/page/index.html")
+    assert Path(page).is_file()
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from fencepost import audit_runs, lake, report, waivers
 from fencepost.definitions import definitions
 from fencepost.gate import GateError, GateFailed, notify, run_gate
 from fencepost.opening import ensure, open_lake
-from fencepost.settings import Broker, Cluster, Lake, Recipient, Settings, Waiver
+from fencepost.settings import Broker, Cluster, Lake, Recipient, Report, Settings, Waiver
 from fencepost.tables import AUDIT_RUNS, INCIDENT_NOTES, WAIVERS
 from fencepost.words import printable
 
@@ -61,6 +61,7 @@ def publish(tmp_path_factory: pytest.TempPathFactory) -> Publish:
         path=folder / "fencepost.toml",
         lake=Lake(str(folder / "warehouse"), f"sqlite:///{folder / 'catalog.db'}"),
         clusters=(Cluster("prod", (Broker(1),)),),
+        report=Report(page=False),
     )
     catalog = ensure(settings.lake)
 
@@ -187,13 +188,17 @@ def _commit() -> dict[str, Any]:
 
 def test_a_critical_violation_closes_the_gate_and_alerts(publish: Publish) -> None:
     settings = publish(episodes=(CRITICAL,), **{CRITICAL: "violated", WARNING: "violated"})
+    settings = dataclasses.replace(settings, report=Report())
     heard: list[tuple[str, str]] = []
     with pytest.raises(GateFailed, match=f"^FAILED: {CRITICAL} in cluster prod \\(1 of 5\\)\\.") as caught:
         run_gate(settings, sinks=[lambda title, text: heard.append((title, text))])
     result = caught.value.result
     assert [each.invariant for each in result.critical] == [CRITICAL]
     assert [each.invariant for each in result.warnings] == [WARNING]
-    assert result.data_docs.is_file()
+    assert result.data_docs is None
+    assert result.page is not None
+    assert f"Page: {result.page}" in str(caught.value)
+    assert CRITICAL in Path(result.page).read_text()
     assert result.alert is not None
     title, text = heard[0]
     assert result.alert.read_text() == f"{title}\n\n{text}"
@@ -227,9 +232,11 @@ def test_what_is_not_critical_is_reported_and_lets_the_run_pass(publish: Publish
         "epoch_order": "unknown",
         CRITICAL: "not_exercised",
     }
-    settings = publish(**statuses)
+    settings = dataclasses.replace(publish(**statuses), report=Report(page=False, data_docs=True))
     result = run_gate(settings)
     assert result.passed
+    assert (result.page, result.pages) == (None, f"Data Docs: {result.data_docs}")
+    assert result.data_docs is not None
     assert result.alert is None
     assert (result.headline, result.critical) == ("PASSED", ())
     reported = (result.warnings, result.partly, result.unknown, result.not_exercised)
@@ -486,3 +493,17 @@ def test_a_broken_sink_does_not_silence_the_others(tmp_path: Path) -> None:
 
 def test_names_from_outside_stay_on_their_line() -> None:
     assert printable("a\nb\x1b[31m\u202eé") == "a\\nb\\x1b[31m\\u202eé"
+
+
+def test_a_page_that_cannot_be_written_prevents_nothing(
+    publish: Publish, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "page").write_text("no folder")
+    settings = publish(episodes=(CRITICAL,), **{CRITICAL: "violated"})
+    settings = dataclasses.replace(settings, report=Report(folder=tmp_path / "page"))
+    heard: list[str] = []
+    with pytest.raises(GateFailed, match=r"^FAILED: "):
+        run_gate(settings, [lambda title, text: heard.append(text)], run_id="one")
+    assert len(heard) == 1
+    assert "the page could not be written" in caplog.text
+    assert audit_runs.last_finished(ensure(settings.lake), but="") is not None

@@ -19,12 +19,17 @@ from fencepost.incidents import Incident, counts
 from fencepost.metrics import counted_reasons, write_metrics
 from fencepost.opening import ensure, open_lake
 from fencepost.outcomes import NOT_JUDGED, Outcome
+from fencepost.page.addresses import address, page_folder
+from fencepost.page.site import write
 from fencepost.places import project_folder, work_folder
 from fencepost.report import COVERAGE, Evidence, Judged, judged
 from fencepost.settings import Settings
 from fencepost.waivers import waiver_sentences
 
 __all__ = ["GateError", "GateFailed", "GateResult", "Outcome", "run_gate"]
+
+MOST_PICTURES = 2
+"""A run draws so many, the next ones the rest: each takes a third of a CPU second."""
 
 logger = logging.getLogger(__name__)
 
@@ -43,13 +48,19 @@ def run_gate(
     with open_lake(settings) as lake:
         coverage, evidence = lake.scan(COVERAGE), Evidence(lake)
         found = judged(lake, settings, evidence)
-        checked = check(coverage.to_pandas(), project_folder("expectations"), work_folder(settings, "gate"))
+        checked = check(
+            coverage.to_pandas(),
+            project_folder("expectations"),
+            work_folder(settings, "gate"),
+            data_docs=settings.report.data_docs,
+        )
         _agree(found, checked)
         notes = Notes(catalog)
         result = decide(
             found.outcomes,
             found.clusters,
-            checked.data_docs,
+            page=address(settings) if settings.report.page else None,
+            data_docs=checked.data_docs,
             not_judged_passes=settings.not_judged_passes,
             incidents=counts(found.incidents),
         )
@@ -74,6 +85,8 @@ def run_gate(
     took_s = audit_runs.finish(catalog, run_id, _ended(result, found)) if run_id else None
     write_metrics(settings, found, unknown, took_s)
     alerts.audit_succeeded(settings)
+    if settings.report.page:
+        _write_page(settings, found)
     if result.passed:
         return result
     closed = GateFailed(result)
@@ -81,6 +94,15 @@ def run_gate(
         # as an alert does, it ends the log with what closes the gate
         logger.error("%s", closed)
     raise closed
+
+
+def _write_page(settings: Settings, found: Judged) -> None:
+    """Write the page, now that the alert was sent: whatever prevents it prevents nothing else."""
+    try:
+        with open_lake(settings) as lake:
+            write(lake, settings, page_folder(settings), found, MOST_PICTURES)
+    except Exception:
+        logger.exception("the page could not be written")
 
 
 def _blinded(result: GateResult, catalog: Catalog, run_id: str) -> bool:

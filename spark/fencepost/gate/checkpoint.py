@@ -29,17 +29,18 @@ COVERAGE_SUITE = "coverage"
 @dataclass(frozen=True)
 class CheckResult:
     """``failed``: invariants whose expectation failed; ``expected``: all invariants that have one;
-    ``data_docs``: the page of Data Docs.
+    ``data_docs``: the page of Data Docs, None if they were not wanted.
     """
 
     failed: frozenset[str]
     expected: frozenset[str]
-    data_docs: Path
+    data_docs: Path | None
 
 
-def check(coverage: pd.DataFrame, project: Path, work: Path) -> CheckResult:
+def check(coverage: pd.DataFrame, project: Path, work: Path, *, data_docs: bool = False) -> CheckResult:
     """Run every suite of ``project`` (the folder ``expectations``) over ``coverage``, one row per invariant
-    and cluster; the context, its results and Data Docs live in ``work``. Raises GateError.
+    and cluster; the context, its results and Data Docs live in ``work``. ``data_docs``: whether to write
+    them, since they ask several other hosts for fonts and scripts. Raises GateError.
     """
     context = _context(project, work)
     suites = [context.suites.get(path.stem) for path in _suite_files(project)]
@@ -54,7 +55,7 @@ def check(coverage: pd.DataFrame, project: Path, work: Path) -> CheckResult:
             expected.add(invariant)
             if not each.success:
                 failed.add(invariant)
-    return CheckResult(frozenset(failed), frozenset(expected), _data_docs(context, work))
+    return CheckResult(frozenset(failed), frozenset(expected), _data_docs(context, work, wanted=data_docs))
 
 
 def _suite_files(project: Path) -> list[Path]:
@@ -144,11 +145,13 @@ def _invariant(suite: str, result: Any) -> str:
     return str(meta["invariant"])
 
 
-def _data_docs(context: Any, work: Path) -> Path:
+def _data_docs(context: Any, work: Path, *, wanted: bool) -> Path | None:
     for suite in (work / "uncommitted" / "validations").glob("*/"):
         runs = sorted(suite.glob("*/*/"), key=lambda path: path.name)
         for old in runs[:-KEPT_RUNS]:
             shutil.rmtree(old)
     shutil.rmtree(work / "uncommitted" / "data_docs", ignore_errors=True)
+    if not wanted:
+        return None
     context.build_data_docs()
     return work / "uncommitted" / "data_docs" / "local_site" / "index.html"

@@ -15,6 +15,7 @@ from pathlib import Path
 from fencepost.gate.outcomes import GateResult
 from fencepost.incidents import Incident
 from fencepost.outcomes import ClusterOutcome, headline
+from fencepost.page.addresses import address, incident_file
 from fencepost.places import work_folder
 from fencepost.reading import Reader
 from fencepost.report import Stories, command, incident_lines, reason_lines, wrapped
@@ -53,7 +54,7 @@ def alert_text(reader: Reader, alert: Alert) -> str:
     blocks = [
         "\n".join(block) for each in alert.result.clusters if (block := _of_evidence(each, alert.evidence))
     ]
-    blocks += ["\n".join(stories.lines(each)) for each in shown]
+    blocks += ["\n".join([*stories.lines(each), *_page_line(alert.settings, each)]) for each in shown]
     blocks += ["\n".join(incident_lines(each)) for each in others[:MOST_OTHERS]]
     if rest := len(alert.incidents) - len(shown) - len(others[:MOST_OTHERS]):
         blocks.append(f"And {rest} more new incidents:\n    {command(alert.settings, 'incidents')}")
@@ -117,6 +118,13 @@ def task_failed(settings: Settings, task: str, run_id: str, error: str, sinks: S
     return path
 
 
+def _page_line(settings: Settings, incident: Incident) -> list[str]:
+    """A line with the page of an incident, which is written after the alert was sent."""
+    if not settings.report.page:
+        return []
+    return [f"  Page: {address(settings, incident_file(incident['fingerprint']))}"]
+
+
 def _of_evidence(of_cluster: ClusterOutcome, evidence: Mapping[str, Sequence[str]]) -> list[str]:
     """What is wrong with a cluster's evidence; no lines if nothing is."""
     lines = [line for why in of_cluster.not_judged for line in wrapped(f"Not judged: {why}", "  ", "    ")]
@@ -139,5 +147,5 @@ def _not_critical(alert: Alert) -> list[str]:
     return [
         *lines,
         f"All that was found: {command(alert.settings, 'report')}",
-        f"Data Docs: {result.data_docs}",
+        *filter(None, [result.pages]),
     ]

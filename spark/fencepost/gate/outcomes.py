@@ -21,10 +21,11 @@ class GateResult:
     waived. ``warnings`` are violated with a lower severity. ``partly`` (what could be told
     holds), ``unknown`` (nothing could be told) and ``not_exercised`` have definitions of any severity for
     which the gate cannot vouch. ``clusters``: what all of it says of each cluster; ``not_judged_passes``:
-    whether the run may pass although a cluster was not judged (``gate.not_judged``). ``data_docs`` is the
-    page to open; ``alert`` the file with the alert, if one was written: one is for critical incidents of
-    which nobody was told, and for clusters that could be judged in the run before. ``incidents``: how many
-    are new, ongoing, over since the run before, and waived. ``since``: the time from which each
+    whether the run may pass although a cluster was not judged (``gate.not_judged``). ``page`` is the
+    address of the page to open, ``data_docs`` that of Data Docs, None where none is written; ``alert`` the
+    file with the alert, if one was written: one is for critical incidents of which nobody was told, and for
+    clusters that could be judged in the run before. ``incidents``: how many are new, ongoing, over since the
+    run before, and waived. ``since``: the time from which each
     cluster was audited, for clusters whose history was audited only in part.
     """
 
@@ -36,7 +37,8 @@ class GateResult:
     not_exercised: tuple[Outcome, ...]
     holding: int
     clusters: tuple[ClusterOutcome, ...]
-    data_docs: Path
+    page: str | None = None
+    data_docs: Path | None = None
     alert: Path | None = None
     since: tuple[tuple[str, datetime], ...] = ()
     not_judged_passes: bool = False
@@ -60,6 +62,12 @@ class GateResult:
     def passed(self) -> bool:
         """Whether the gate is open."""
         return self.headline == PASSED or (self.headline == NOT_JUDGED and self.not_judged_passes)
+
+    @property
+    def pages(self) -> str:
+        """Where to read on, in a line; empty if no page was written."""
+        docs = None if self.data_docs is None else str(self.data_docs)
+        return ". ".join(f"{name}: {at}" for name, at in (("Page", self.page), ("Data Docs", docs)) if at)
 
     def summary(self) -> str:
         """One line with the headline and the counts."""
@@ -87,15 +95,16 @@ class GateFailed(Exception):  # noqa: N818 (a verdict about the cluster, not an 
             if result.alert
             else " Nothing of it is new: the alert was sent before."
         )
-        super().__init__(f"{headline(result.clusters)}.{where} Data Docs: {result.data_docs}")
+        super().__init__(f"{headline(result.clusters)}.{where} {result.pages}".rstrip())
         self.result = result
 
 
 def decide(
     all_outcomes: Iterable[Outcome],
     clusters: Sequence[ClusterOutcome],
-    data_docs: Path,
     *,
+    page: str | None = None,
+    data_docs: Path | None = None,
     not_judged_passes: bool = False,
     incidents: Mapping[str, int] = MappingProxyType({}),
 ) -> GateResult:
@@ -111,6 +120,7 @@ def decide(
         not_exercised=tuple(each for each in all_outcomes if each.status == "not_exercised"),
         holding=sum(each.status == "holds" for each in all_outcomes),
         clusters=tuple(clusters),
+        page=page,
         data_docs=data_docs,
         since=tuple(sorted({(each.cluster, each.since) for each in all_outcomes if each.since is not None})),
         not_judged_passes=not_judged_passes,

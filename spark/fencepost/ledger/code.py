@@ -15,7 +15,7 @@ from fencepost.settings import Settings
 
 _SAME_ROWS = (
     *("path", "lake", "spark", "in_process_mb", "run_on"),
-    *("not_judged_passes", "waivers", "alerts", "report_url", "metrics_file"),
+    *("not_judged_passes", "waivers", "alerts", "report", "report_url", "metrics_file"),
 )
 """Settings that say where and how work is done, when a run passes and who is told: they do not change the
 rows.

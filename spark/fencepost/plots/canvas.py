@@ -141,6 +141,27 @@ def note(axes: Axes, text: str, at: tuple[float, float], gid: str) -> None:
     )
 
 
+def words(axes: Axes, text: str, at: tuple[float, float], gid: str, *, alarm: bool = False) -> None:
+    """A few words that begin to the right of a point, and end within the picture."""
+    low, high = axes.get_xlim()
+    is_late = at[0] > low + 0.85 * (high - low)
+    axes.annotate(
+        text,
+        at,
+        xytext=(-9 if is_late and alarm else 9 if alarm else 3, 0),
+        textcoords="offset points",
+        ha="right" if is_late and alarm else "left",
+        va="center" if alarm else "baseline",
+        fontsize=7.5,
+        color=ALARM if alarm else INK,
+        fontweight="bold" if alarm else "normal",
+        zorder=4,
+        parse_math=False,
+        annotation_clip=True,
+        gid=gid,
+    )
+
+
 def labels(axes: Axes, lanes: Sequence[Lane], heights: Sequence[float]) -> None:
     """Name and detail of each lane, left of it: gids ``lane:<number>`` and ``detail:<number>``."""
     for number, (lane, base) in enumerate(zip(lanes, heights, strict=True)):

@@ -39,6 +39,7 @@ class Explanation:
 @dataclass(frozen=True)
 class Plot:
     """A kind of picture that ``fencepost plot`` draws, of the entity whose name follows ``option`` (if any).
+    ``column``: the column of ``marts.fct_incidents`` that has such names.
 
     ``read`` takes an open lake, the name, the cluster (or None), and the first and the last time (or None),
     and returns the rows. ``draw`` takes these and the kind of picture (svg, png), and returns the picture
@@ -48,8 +49,22 @@ class Plot:
     option: str | None
     metavar: str
     words: str
+    column: str
     read: Callable[[Reader, str, str | None, dt.datetime | None, dt.datetime | None], Any]
     draw: Callable[[Any, str], tuple[bytes, str]]
+
+
+@dataclass(frozen=True)
+class StateRows:
+    """A table of silver with the states of something, for the page of an incident: those around a verdict are
+    shown. ``words``: what it is a state of; ``of``: the columns that say whose state a row is, which
+    ``marts.fct_incident_verdicts`` has, too; ``shown``: the columns that are shown.
+    """
+
+    table: str
+    words: str
+    of: tuple[str, ...]
+    shown: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -118,6 +133,8 @@ class Protocol:
     clock than records (``tables.clocks``). ``report`` reads the marts once and returns a function for the
     lines about one cluster. ``explain`` returns explanations of verdicts by their ids, ``names`` the names of
     topic ids. ``shown``: the columns of evidence that a sentence about a finding contains, in this order.
+    ``state_rows``: what the page of an incident shows of the time around it. ``remedies``: marts with a
+    command in the column ``remedy``, and the columns of a verdict's scope and evidence that tell its row.
     """
 
     name: str
@@ -134,6 +151,8 @@ class Protocol:
     explain: Callable[[Reader, Sequence[Verdict]], Mapping[str, Explanation]] = no_explanations
     names: Callable[[Reader], Mapping[str, str]] = no_names
     shown: tuple[str, ...] = ()
+    state_rows: tuple[StateRows, ...] = ()
+    remedies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     plots: tuple[Plot, ...] = ()
     functions: tuple[SqlFunction, ...] = ()
     commands: tuple[Command, ...] = ()

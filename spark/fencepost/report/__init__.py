@@ -3,7 +3,13 @@
 from fencepost.report.commands import command
 from fencepost.report.episodes import VERDICTS, Finding, finding_sentence
 from fencepost.report.evidence import Evidence
-from fencepost.report.incidents import Stories, UnknownIncidentError, incident_lines, one_incident
+from fencepost.report.incidents import (
+    Stories,
+    UnknownIncidentError,
+    incident_lines,
+    incidents_of,
+    one_incident,
+)
 from fencepost.report.judging import COVERAGE, Judged, judged
 from fencepost.report.overview import whole_report
 from fencepost.report.screen import facts, screen
@@ -25,6 +31,7 @@ __all__ = [
     "facts",
     "finding_sentence",
     "incident_lines",
+    "incidents_of",
     "judged",
     "one_incident",
     "reason_lines",

@@ -8,10 +8,12 @@ from pathlib import Path
 from fencepost.settings import Settings
 
 
-def command(settings: Settings, *words: str) -> str:
-    """A command of ``fencepost``, with the configuration unless it is the one that is read by default."""
-    is_default = settings.path == Path("fencepost.toml").absolute()
-    option = [] if is_default else ["--config", _path(settings.path)]
+def command(settings: Settings, *words: str, anywhere: bool = False) -> str:
+    """A command of ``fencepost``, with the configuration unless it is the one that is read by default.
+    ``anywhere``: whether it must work in every folder, for what is read later or by others.
+    """
+    is_default = not anywhere and settings.path == Path("fencepost.toml").absolute()
+    option = [] if is_default else ["--config", str(settings.path) if anywhere else _path(settings.path)]
     return shlex.join(["fencepost", *words, *option])
 
 

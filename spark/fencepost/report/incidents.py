@@ -33,7 +33,9 @@ class UnknownIncidentError(Exception):
 
 
 class Stories:
-    """What happened in some incidents, which are read together. ``most``: verdicts of each."""
+    """What happened in some incidents, which are read together. ``most``: verdicts of each; ``verdicts``:
+    all of them.
+    """
 
     def __init__(
         self, reader: Reader, settings: Settings, of: Sequence[Incident], most: int = MOST_VERDICTS
@@ -43,6 +45,7 @@ class Stories:
         of_each = gravest_verdicts(reader, of, most) if of else {}
         chosen = [verdict for verdicts in of_each.values() for verdict in verdicts]
         told = rows(reader.scan(VERDICTS, where={"verdict_id": sorted(chosen)})) if chosen else []
+        self.verdicts: Sequence[Row] = told
         found = {each.verdict["verdict_id"]: each for each in findings_of(reader, told)}
         self._findings = {
             key: [found[verdict] for verdict in verdicts if verdict in found]
@@ -51,12 +54,12 @@ class Stories:
 
     def lines(self, incident: Incident) -> list[str]:
         """The story of one of them: what is violated, what happened, and what to do."""
-        names = _gravest(incident)[:MOST_INVARIANTS]
+        names = gravest_invariants(incident)[:MOST_INVARIANTS]
         lines = wrapped(_title(incident), "", "  ")
-        lines += wrapped(f"{_when(incident)}; {_facts(incident)}", "  ")
+        lines += wrapped(f"{when(incident)}; {facts_of(incident)}", "  ")
         for name in names:
             lines += _meaning(name)
-        for sentence, together in self._told(incident):
+        for sentence, together in self.told(incident):
             lines += ["", *wrapped(sentence, "  * ", "    ")]
             # of one request all that is false rests on one line
             lines += dict.fromkeys(line for finding in together for line in _evidence(finding))
@@ -76,7 +79,7 @@ class Stories:
         lines += [f"  Background: docs/invariants/{name}.md" for name in names]
         return lines
 
-    def _told(self, incident: Incident) -> Iterable[tuple[str, list[Finding]]]:
+    def told(self, incident: Incident) -> Iterable[tuple[str, list[Finding]]]:
         """What happened, each once: several verdicts may say it of one request."""
         told: dict[str, list[Finding]] = defaultdict(list)
         for finding in self._findings.get((incident["cluster"], incident["fingerprint"]), ()):
@@ -99,6 +102,14 @@ def gravest_verdicts(reader: Reader, of: Sequence[Incident], most: int) -> dict[
     for row in rows(reader.scan(INCIDENT_VERDICTS, _OF_INCIDENTS, {"fingerprint": fingerprints})):
         found[row["cluster"], row["fingerprint"]].append(row)
     return {key: [row["verdict_id"] for row in _in_order(verdicts)[:most]] for key, verdicts in found.items()}
+
+
+def incidents_of(reader: Reader, verdict_id: str) -> list[str]:
+    """The fingerprint of the incident that a verdict belongs to; none if it is not violated."""
+    # a lake that was audited before this mart existed
+    known = reader.has(INCIDENT_VERDICTS)
+    found = reader.scan(INCIDENT_VERDICTS, ("fingerprint",), {"verdict_id": verdict_id}) if known else None
+    return [] if found is None else [row["fingerprint"] for row in rows(found)]
 
 
 def _in_order(verdicts: Iterable[Row]) -> list[Row]:
@@ -127,8 +138,8 @@ def one_incident(reader: Reader, clusters: Iterable[str], prefix: str) -> Incide
 def incident_lines(incident: Incident) -> list[str]:
     """An incident in two lines: what has happened and when, and to whom."""
     what, _, who = printable(incident["title"]).partition(": ")
-    head = f"{incident['severity'].upper():8}  {incident['state']:7}  {what}, {_when(incident)}"
-    about = "; ".join(each for each in (who, _facts(incident)) if each)
+    head = f"{incident['severity'].upper():8}  {incident['state']:7}  {what}, {when(incident)}"
+    about = "; ".join(each for each in (who, facts_of(incident)) if each)
     return [shortened(head), shortened(f"          {incident['fingerprint']}  {about}")]
 
 
@@ -142,7 +153,7 @@ def _title(incident: Incident) -> str:
     return f"{head}  {printable(incident['title'])}"
 
 
-def _facts(incident: Incident) -> str:
+def facts_of(incident: Incident) -> str:
     """Where, how often, and what else is known, in one line."""
     number = incident["verdicts"]
     facts = [
@@ -156,7 +167,8 @@ def _facts(incident: Incident) -> str:
     return ", ".join(facts)
 
 
-def _when(incident: Incident) -> str:
+def when(incident: Incident) -> str:
+    """From when to when, or since when."""
     first, last = _second(incident["first_seen"]), _second(incident["last_seen"])
     if incident["is_open"]:
         return f"since {first}, still so"
@@ -167,7 +179,7 @@ def _second(moment: datetime | None) -> str:
     return f"{moment:%Y-%m-%d %H:%M:%S}" if moment else "(time unknown)"
 
 
-def _gravest(incident: Incident) -> list[str]:
+def gravest_invariants(incident: Incident) -> list[str]:
     """The invariants of the incident's own severity."""
     return list(incident["critical"] or incident["invariants"])
 

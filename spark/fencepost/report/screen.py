@@ -36,7 +36,7 @@ def screen(reader: Reader, settings: Settings) -> str:
     lines = _few(wrapped(f"{headline(found.clusters)}.", "", "  "), _MOST_OF_HEADLINE)
     shown = [each for each in found.incidents if each["state"] in OPEN]
     room = 2 * max(0, MOST_INCIDENTS - len(shown))
-    runs = _runs(reader)
+    runs = runs_of(reader)
     of_evidence = [*_unfinished(runs), *_of_evidence(settings, found, evidence)]
     lines += _few(of_evidence, _MOST_OF_EVIDENCE + room)
     lines += _few(
@@ -49,7 +49,7 @@ def screen(reader: Reader, settings: Settings) -> str:
             lines += incident_lines(each)
         if rest := len(shown) - MOST_INCIDENTS:
             lines += [f"and {rest} more: {command(settings, 'incidents')}"] if rest > 0 else []
-    lines += ["", shortened(_changed(found.incidents, runs)), shortened(_coverage(found))]
+    lines += ["", shortened(changed_sentence(found.incidents, runs)), shortened(_coverage(found))]
     return "\n".join([*lines, "", "Next:", *(f"  {each}" for each in _next(reader, settings, found, shown))])
 
 
@@ -57,7 +57,7 @@ def facts(reader: Reader, settings: Settings) -> dict[str, Any]:
     """The facts of the report as plain values, for other programs; with all incidents."""
     evidence = Evidence(reader)
     found = judged(reader, settings, evidence)
-    runs = _runs(reader)
+    runs = runs_of(reader)
     before = _before(runs)
     shown = [each for each in found.incidents if each["state"] in OPEN]
     return {
@@ -106,7 +106,7 @@ def _heading(shown: Sequence[Incident]) -> str:
     return f"{_number(len(shown), 'incident')}, {critical} critical, {new} new:"
 
 
-def _changed(found: Sequence[Incident], runs: Sequence[dict[str, Any]]) -> str:
+def changed_sentence(found: Sequence[Incident], runs: Sequence[dict[str, Any]]) -> str:
     number = counts(found)
     ended = sum(each["state"] == "over" and not has_ended(each) for each in found)
     before = _before(runs)
@@ -135,7 +135,7 @@ def _coverage(found: Judged) -> str:
     )
 
 
-def _runs(reader: Reader) -> list[dict[str, Any]]:
+def runs_of(reader: Reader) -> list[dict[str, Any]]:
     """The runs, the newest first."""
     # a lake that was audited before this mart existed
     found = rows(reader.scan(RUNS)) if reader.has(RUNS) else []

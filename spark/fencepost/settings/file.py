@@ -31,6 +31,7 @@ from fencepost.settings.model import (
     Cluster,
     Lake,
     Recipient,
+    Report,
     RunOn,
     Settings,
     Waiver,
@@ -105,9 +106,12 @@ class _Gate(_Table):
 
 
 class _Report(_Table):
+    page: Annotated[bool, Field(strict=True), Expected("true or false")] = True
+    folder: Annotated[Text | None, Expected("a path")] = None
     url: Annotated[
         Text | None, Expected("a URL such as https://audit.example.com/"), AfterValidator(http_url)
     ] = None
+    data_docs: Annotated[bool, Field(strict=True), Expected("true or false")] = False
 
 
 class _Metrics(_Table):
@@ -223,6 +227,7 @@ def load(path: Path | None = None) -> Settings:
         in_process_mb=file.engine.in_process_mb,
         run_on=file.engine.run_on,
         waivers=file.waivers,
+        report=_report(path.parent, file.report),
         alerts=file.alerts,
         report_url=None if file.report.url is None else f"{file.report.url.rstrip('/')}/",
         metrics_file=None if file.metrics.file is None else path.parent / file.metrics.file,
@@ -230,6 +235,11 @@ def load(path: Path | None = None) -> Settings:
         window_ms=file.audit.window,
         spark={**DEFAULT_SPARK, **file.spark},
     )
+
+
+def _report(base: Path, table: _Report) -> Report:
+    folder = None if table.folder is None else Path(os.path.normpath(base / Path(table.folder).expanduser()))
+    return Report(table.page, folder, table.data_docs)
 
 
 def _document(path: Path) -> dict[str, Any]:

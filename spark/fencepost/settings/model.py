@@ -195,6 +195,17 @@ class Recipient:
 
 
 @dataclass(frozen=True)
+class Report:
+    """The page that each run writes. ``folder``: an absolute path, None for one beside the lake;
+    ``data_docs``: whether Great Expectations writes its own pages, too.
+    """
+
+    page: bool = True
+    folder: Path | None = None
+    data_docs: bool = False
+
+
+@dataclass(frozen=True)
 class Settings:
     """The whole configuration. ``severities`` maps an invariant to the severity this deployment gives it."""
 
@@ -206,6 +217,7 @@ class Settings:
     not_judged_passes: bool = False
     """Whether a run may pass although a cluster could not be judged."""
     waivers: tuple[Waiver, ...] = ()
+    report: Report = Report()
     report_url: str | None = None
     """Where people open the folder of the page; it ends with a slash."""
     alerts: tuple[Recipient, ...] = ()

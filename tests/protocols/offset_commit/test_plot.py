@@ -13,12 +13,15 @@ import pytest
 from matplotlib.figure import Figure
 from pictures import HOSTILE, artist, assert_sound, at, day, gids, segments
 
+from fencepost.plots import canvas
 from fencepost.plots import layout as shared
 from fencepost.protocols.offset_commit.plot import drawing, layout
 from fencepost.protocols.offset_commit.plot.reading import (
     COMMIT_COLUMNS,
     GROUP_COLUMNS,
     MEMBER_COLUMNS,
+    OWNERSHIP_COLUMNS,
+    REMARKABLE_COLUMNS,
     Timeline,
 )
 
@@ -261,3 +264,60 @@ def test_the_same_rows_give_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> N
         content = drawing.picture(of, kind)
         with mpl.rc_context({"font.size": 20, "axes.facecolor": "red", "svg.hashsalt": "other"}):
             assert drawing.picture(of, kind) == content
+
+
+def owned(of: list[tuple[str, int, str, float, float | None]]) -> pd.DataFrame:
+    """Topic, partition, owner, and from when to when it owned that."""
+    rows = [(topic, partition, owner, at(start), at(end)) for topic, partition, owner, start, end in of]
+    times = dict.fromkeys(("from_time", "to_time"), "datetime64[us]")
+    return pd.DataFrame(rows, columns=list(OWNERSHIP_COLUMNS)).astype(times)
+
+
+def remarkable(of: list[tuple[str, str, str, str, int, int, float]]) -> pd.DataFrame:
+    """Member, truth, answer, topic, partition, offset and time of commits."""
+    rows = [(member_id, 1, *rest, at(when)) for member_id, *rest, when in of]
+    return pd.DataFrame(rows, columns=list(REMARKABLE_COLUMNS)).astype({"responded_at": "datetime64[us]"})
+
+
+def test_who_owned_the_partition_of_a_zombies_commit() -> None:
+    of = timeline(
+        LIFE,
+        [commit("m1", 1, 25, "zombie")],
+        end=at(60).to_pydatetime(),
+        remarkable=remarkable([("m1", "zombie", "accept", "orders", 2, 1028, 25)]),
+        ownership=owned(
+            [("orders", 2, "m1", 0, 10), ("orders", 2, "m2", 12, None), ("orders", 1, "m1", 0, 9)]
+        ),
+    )
+    figure = drawn(of)
+    assert artist(figure, "lane:3").get_text() == "orders-2"
+    assert figure.axes[0].get_ylim() == (-3, 1)
+    bands = [
+        each.get_paths()[0].get_extents() for each in figure.axes[0].collections if each.get_gid() == "owners"
+    ]
+    assert [(band.x0, band.x1) for band in bands] == [
+        (pytest.approx(day(0)), pytest.approx(day(10))),
+        (pytest.approx(day(12)), pytest.approx(day(60))),
+    ]
+    assert artist(figure, "offset").get_text() == "1028 of orders-2"
+    marks = [each for each in figure.axes[0].collections if each.get_gid() == "marks:accepted_zombie"]
+    assert [len(each.get_offsets()) for each in marks] == [
+        1,
+        1,
+    ]  # in the member's lane and in the partition's
+
+
+def test_partitions_with_the_gravest_commits_are_shown() -> None:
+    count = layout.MOST_PARTITIONS + 1
+    commits = [("m1", "not_owner", "accept", "orders", number, 5, 25) for number in range(count)]
+    commits.append(("m1", "zombie", "accept", "x\n\u202e" * 90, 0, 5, 25))
+    of = timeline(LIFE, [], remarkable=remarkable(commits), ownership=owned([]))
+    shown = [lane.name for lane in layout.arrange(of).partitions]
+    assert (len(shown), sum(name.startswith("orders-") for name in shown)) == (count - 1, count - 2)
+    assert_sound(partial(drawing.picture, of))
+
+
+def test_commits_that_were_accepted_of_others_are_counted() -> None:
+    figure = drawn(timeline(LIFE, [commit("m2", 1, 25, "not_owner")]))
+    assert artist(figure, "findings").get_text().endswith("0 owners refused, 1 accepted of others")
+    assert artist(figure, "findings").get_color() == canvas.ALARM

@@ -53,6 +53,7 @@ PROTOCOL = Protocol(
             "--streams-instance",
             "NAME",
             "an instance of Kafka Streams, with its state directories",
+            "instance",
             Later(f"{__package__}.plot.reading:read"),
             Later(f"{__package__}.plot.drawing:picture"),
         ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from fencepost.protocols.base import Command, Later, Plot, Protocol
+from fencepost.protocols.base import Command, Later, Plot, Protocol, StateRows
 from fencepost.protocols.leader_epoch import bronze, offset_epoch, tables
 from fencepost.protocols.leader_epoch.capture.lines import REQUESTS
 from fencepost.protocols.leader_epoch.stored.arguments import options
@@ -37,11 +37,21 @@ PROTOCOL = Protocol(
     explain=Later(f"{__package__}.explanation:explain"),
     names=Later(f"{__package__}.explanation:topic_names"),
     shown=("leader_epoch", "start_offset", "batches_start_offset"),
+    state_rows=(
+        StateRows(
+            "silver.partitions",
+            "the partition",
+            ("topic", "partition"),
+            ("topic_id", "leader", "leader_epoch", "partition_epoch", "isr"),
+        ),
+    ),
+    remedies={"marts.fct_orphaned_offsets": ("commit_id",)},
     plots=(
         Plot(
             "--topic",
             "NAME",
             "a topic, with its incarnations and leaders",
+            "topic",
             Later(f"{__package__}.plot.reading:read"),
             Later(f"{__package__}.plot.drawing:picture"),
         ),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fencepost.capture.plan import REQUEST_LOG
 from fencepost.formats.request_log import every_line
-from fencepost.protocols.base import Later, Plot, Protocol
+from fencepost.protocols.base import Later, Plot, Protocol, StateRows
 from fencepost.protocols.ownership_claim import bronze, tables
 from fencepost.replay.keys import METADATA_TOPIC, OFFSETS_TOPIC
 
@@ -40,11 +40,20 @@ PROTOCOL = Protocol(
     report=_report,
     explain=Later(f"{__package__}.explanation:explain"),
     shown=("member_id", "claimed_generation", "contradicted_by"),
+    state_rows=(
+        StateRows(
+            "silver.group_generations",
+            "the group's generations",
+            ("group_id",),
+            ("generation", "members", "protocol", "leader_client_id", "reason"),
+        ),
+    ),
     plots=(
         Plot(
             "--rebalances",
             "GROUP",
             "a classic group, with its rebalances and claims",
+            "group_id",
             Later(f"{__package__}.plot.reading:read"),
             Later(f"{__package__}.plot.drawing:picture"),
         ),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fencepost.formats.request_log import every_line
-from fencepost.protocols.base import Later, Plot, Protocol
+from fencepost.protocols.base import Later, Plot, Protocol, StateRows
 from fencepost.protocols.producer_epoch import tables
 
 if TYPE_CHECKING:
@@ -62,11 +62,27 @@ PROTOCOL = Protocol(
         "wrong_client_id",
     ),
     explain=Later(f"{__package__}.explanation:explain"),
+    state_rows=(
+        StateRows(
+            "silver.transactional_ids",
+            "the transactional id, as its coordinator had it",
+            ("transactional_id",),
+            ("status", "producer_id", "producer_epoch", "cause"),
+        ),
+        StateRows(
+            "silver.partition_transactions",
+            "transactions of the partition",
+            ("topic", "partition"),
+            ("producer_id", "producer_epoch", "open", "listed", "coordinator_outcome"),
+        ),
+    ),
+    remedies={"marts.fct_dangling_transactions": ("topic", "partition", "first_offset")},
     plots=(
         Plot(
             "--transactional-id",
             "ID",
             "a transactional id, with its transactions",
+            "transactional_id",
             Later(f"{__package__}.plot.reading:read"),
             Later(f"{__package__}.plot.drawing:picture"),
         ),

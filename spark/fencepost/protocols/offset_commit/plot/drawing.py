@@ -30,6 +30,8 @@ from fencepost.protocols.offset_commit.plot.reading import Timeline
 
 _TARGET = "#0072B2"
 _MOST_GUIDES = 60
+_EDGE, _NAME_ROOM, _LABEL_ROOM = 0.006, 0.1, 0.14
+"""Parts of the picture's width: the edge of a lane, and what the name of an owner and a label take."""
 
 
 def picture(timeline: Timeline, kind: str) -> tuple[bytes, str]:
@@ -40,7 +42,7 @@ def picture(timeline: Timeline, kind: str) -> tuple[bytes, str]:
 
 def draw(timeline: Timeline, layout: Layout) -> Figure:
     """See Picture; its artists also carry the gids ``group_epoch``, ``target_assignment_epoch``, ``steps``,
-    ``unknown``, and ``marks:<kind>``. The group's lane is 0.
+    ``unknown``, ``owners``, ``owner``, ``offset`` and ``marks:<kind>``. The group's lane is 0.
     """
     count = len(layout.lanes)
     members, commits = layout.left_out
@@ -49,10 +51,10 @@ def draw(timeline: Timeline, layout: Layout) -> Figure:
         title=f"Group {clean(timeline.group_id, 90)}",
         cluster=timeline.cluster,
         limits=(layout.start, layout.end),
-        lanes=[Lane("group", "epochs of the group"), *layout.lanes],
-        bases=[-number for number in range(count + 1)],
+        lanes=[Lane("group", "epochs of the group"), *layout.lanes, *layout.partitions],
+        bases=[-number for number in range(count + len(layout.partitions) + 1)],
         findings=findings(layout.every),
-        alarming=bool({"accepted_zombie", "refused_owner"} & layout.every.keys()),
+        alarming=bool({"accepted_zombie", "refused_owner", "accepted_not_owner"} & layout.every.keys()),
         left_out=words if members else "",
         lane=canvas.lane_height(count),
         about=(counted(layout.members, "member"),),
@@ -65,6 +67,7 @@ def _paint(timeline: Timeline, layout: Layout, axes: Axes) -> list[Line2D]:
     _group_lane(axes, layout.group, layout.scale)
     _steps(axes, layout.lanes, layout.scale)
     _marks(axes, layout)
+    _owners(axes, layout)
     return _handles(timeline, layout)
 
 
@@ -126,6 +129,38 @@ def _marks(axes: Axes, layout: Layout) -> None:
         layout.scale(commits["client_epoch"].fillna(-1)) - commits["member_id"].map(lane_of).to_numpy() - 1
     )
     canvas.marks(axes, KINDS, [commits.assign(at=days(commits["answered_at"]), height=heights)])
+
+
+def _owners(axes: Axes, layout: Layout) -> None:
+    """Who owned the partitions of remarkable commits; a label at each commit says which offset it stored. A
+    band without room for a name is told by the colour at the edge of its owner's lane.
+    """
+    low, high = axes.get_xlim()
+    lane_of = {lane.member_id: number for number, lane in enumerate(layout.lanes, 1)}
+    owners = {band.member_id: band.colour for lane in layout.partitions for band in lane.bands}
+    for member_id, colour in owners.items():
+        if member_id in lane_of:
+            base = -lane_of[member_id]
+            _box(axes, (low, low + _EDGE * (high - low)), (base, base + 1), colour, "owner_lane")
+    for number, lane in enumerate(layout.partitions, len(layout.lanes) + 1):
+        base = -number
+        for band in lane.bands:
+            _box(axes, (band.start, band.end), (base + 0.12, base + 0.88), band.colour, "owners")
+            if band.end - band.start > _NAME_ROOM * (high - low):
+                canvas.words(axes, band.owner, (band.start, base + 0.2), gid="owner")
+        canvas.marks(axes, KINDS, [lane.marks.assign(height=base + 0.6)])
+        offsets = [
+            (at, f"{offset} of {lane.name}")
+            for at, offset in zip(lane.marks["at"], lane.marks["committed_offset"], strict=True)
+        ]
+        for at, label in canvas.last_of_close(axes, offsets, _LABEL_ROOM):
+            canvas.words(axes, label, (at, base + 0.62), gid="offset", alarm=True)
+
+
+def _box(axes: Axes, times: tuple[float, float], heights: tuple[float, float], colour: str, gid: str) -> None:
+    (start, end), (bottom, top) = times, heights
+    outline = [(start, bottom), (start, top), (end, top), (end, bottom)]
+    canvas.areas(axes, [outline], facecolors=colour, edgecolors=GREY, linewidths=0.5, gid=gid)
 
 
 def _handles(timeline: Timeline, layout: Layout) -> list[Line2D]:

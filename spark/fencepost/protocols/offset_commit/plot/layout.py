@@ -29,6 +29,9 @@ KINDS = (
 )
 # If there are more members, those with the least to show are left out, and the picture says so.
 MOST_LANES = 40
+MOST_PARTITIONS = 6
+# Tints of Okabe and Ito's colours. A band has its owner's name, too, so nothing rests on the colour alone.
+OWNERS = ("#BFE0F5", "#F5DDA8", "#BCE3D4", "#EBCBDB", "#F6F0B0", "#F2C6A8", "#B5CFE2")
 
 
 @dataclass(frozen=True)
@@ -40,8 +43,29 @@ class MemberEpochs(Lane):
 
 
 @dataclass(frozen=True)
+class Band:
+    """A stretch of time in which a member owned a partition. ``colour``: that of the member."""
+
+    start: float
+    end: float
+    member_id: str
+    owner: str
+    colour: str
+
+
+@dataclass(frozen=True)
+class PartitionOwners(Lane):
+    """The lane of a partition: who owned it, and the ``marks`` of commits for it that were accepted of others
+    or refused of its owner (columns of ``Timeline.remarkable``, and kind).
+    """
+
+    bands: tuple[Band, ...]
+    marks: pd.DataFrame
+
+
+@dataclass(frozen=True)
 class Layout:
-    """The ``lanes`` that are shown and the ``commits`` in them, with their kind.
+    """The ``lanes`` that are shown and the ``commits`` in them, with their kind; below them ``partitions``.
 
     ``every`` counts all commits by kind. ``group`` has the runs of the group's own epochs, ``left_out`` the
     numbers of lanes and commits that are not shown.
@@ -50,6 +74,7 @@ class Layout:
     start: float
     end: float
     lanes: tuple[MemberEpochs, ...]
+    partitions: tuple[PartitionOwners, ...]
     group: dict[str, tuple[Run, ...]]
     scale: Scale
     commits: pd.DataFrame
@@ -70,6 +95,7 @@ def arrange(timeline: Timeline) -> Layout:
         start,
         end,
         tuple(lanes),
+        partitions_of(timeline, every, (start, end)),
         group,
         scale_of(every, group.values()),
         commits[shown],
@@ -139,6 +165,48 @@ def lanes_of(timeline: Timeline, end: float) -> list[MemberEpochs]:
     return lanes
 
 
+def partitions_of(
+    timeline: Timeline, members: Iterable[MemberEpochs], shown: tuple[float, float]
+) -> tuple[PartitionOwners, ...]:
+    """A lane for each partition that remarkable commits are for, those with the gravest ones if all do not
+    fit.
+    """
+    if timeline.remarkable is None or timeline.ownership is None:
+        return ()
+    marks = timeline.remarkable.assign(
+        kind=kinds(timeline.remarkable), at=days(timeline.remarkable["responded_at"])
+    )
+    marks = marks[marks["at"].between(*shown)]
+    rank = {kind.name: number for number, kind in enumerate(KINDS)}
+    names = {lane.member_id: lane.name for lane in members}
+    lanes = []
+    for (topic, partition), rows in marks.groupby(["topic", "partition"], sort=True):
+        owned = timeline.ownership
+        owned = owned[(owned["topic"] == topic) & (owned["partition"] == partition)]
+        bands = _bands(owned, names, shown)
+        name = f"{clean(str(topic), 22)}-{partition}"
+        lanes.append(PartitionOwners(name, "who owned it", bands, rows))
+    return tuple(kept(lanes, MOST_PARTITIONS, lambda lane: (-lane.marks["kind"].map(rank).max(), lane.name)))
+
+
+def _bands(owned: pd.DataFrame, names: dict[str, str], shown: tuple[float, float]) -> tuple[Band, ...]:
+    low, high = shown
+    starts = np.maximum(days(owned["from_time"]), low)
+    ends = np.minimum(np.where(owned["to_time"].isna(), high, days(owned["to_time"])), high)
+    order = {member: number for number, member in enumerate(names)}
+    return tuple(
+        Band(
+            start,
+            end,
+            member,
+            names.get(member, clean(member, 12)),
+            OWNERS[order.get(member, 0) % len(OWNERS)],
+        )
+        for start, end, member in zip(starts, ends, owned["member_id"], strict=True)
+        if start < end
+    )
+
+
 def _heads(clients: pd.Series) -> dict[str, str]:
     """The head of each member id, without the client id that classic ones begin with."""
     tails = {str(member): str(member).removeprefix(f"{client}-") for member, client in clients.items()}
@@ -189,5 +257,7 @@ def findings(counts: dict[str, int]) -> str:
         f"{counted(sum(counts.values()), 'commit')}: {counted(zombies, 'zombie')} accepted, "
         f"{counted(owners, 'owner')} refused"
     )
+    others = counts.get("accepted_not_owner", 0)
+    sentence += f", {others:,} accepted of others" if others else ""
     unknown = counts.get("unknown", 0)
     return f"{sentence}, {unknown:,} unknown" if unknown else sentence

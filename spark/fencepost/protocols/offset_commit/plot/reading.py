@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 EPOCHS = "marts.fct_member_epochs"
+OWNERSHIP = "marts.fct_ownership_intervals"
+MOST_REMARKABLE = 20
+"""Of each partition."""
 MEMBER_COLUMNS = (
     "member_id",
     "client_id",
@@ -35,6 +38,17 @@ COMMIT_COLUMNS = (
     "broker_answer",
     "answered_at",
     "commits",
+)
+OWNERSHIP_COLUMNS = ("topic", "partition", "member_id", "from_time", "to_time")
+REMARKABLE_COLUMNS = (
+    "member_id",
+    "client_epoch",
+    "truth",
+    "broker_answer",
+    "topic",
+    "partition",
+    "committed_offset",
+    "responded_at",
 )
 _NAMES = f"SELECT cluster, group_id FROM {EPOCHS} UNION SELECT cluster, group_id FROM {COMMITS}"
 _MEMBERS = f"""
@@ -67,12 +81,35 @@ FROM asked CROSS JOIN ends
 GROUP BY member_id, client_id, client_epoch, truth, broker_answer,
   (unix_micros(responded_at) - first) div step
 """
+# commits that an owner would have to know of, with their partitions, the first ones of each
+_REMARKABLE = f"""
+SELECT coalesce(member_id, '') AS member_id, client_epoch, truth, broker_answer, topic, partition,
+  committed_offset, responded_at
+FROM (
+  SELECT *, row_number() OVER (PARTITION BY topic, partition ORDER BY responded_at, commit_id) AS place
+  FROM {COMMITS}
+  WHERE cluster = :cluster AND group_id = :name
+    AND (:end IS NULL OR responded_at <= :end) AND (:start IS NULL OR responded_at >= :start)
+    AND (broker_answer = 'accept' AND truth IN ('zombie', 'not_owner')
+      OR broker_answer = 'reject' AND truth = 'owner')
+) AS found
+WHERE place <= :most
+"""
+_OWNERSHIP = f"""
+SELECT owned.topic, owned.partition, owned.member_id, owned.from_time, owned.to_time
+FROM {OWNERSHIP} AS owned
+WHERE owned.cluster = :cluster AND owned.group_id = :name
+  AND (:end IS NULL OR owned.from_time <= :end)
+  AND (:start IS NULL OR owned.to_time IS NULL OR owned.to_time >= :start)
+"""
 
 
 @dataclass(frozen=True)
 class Timeline:
     """One group's ``members`` (MEMBER_COLUMNS, an open ``to_time`` is NaT), its own epochs (``group``:
-    GROUP_COLUMNS) and ``commits`` (COMMIT_COLUMNS).
+    GROUP_COLUMNS) and ``commits`` (COMMIT_COLUMNS). ``remarkable``: commits that were accepted of no owner,
+    or refused of an owner (REMARKABLE_COLUMNS); ``ownership``: who owned their partitions
+    (OWNERSHIP_COLUMNS).
 
     Times are UTC and without zone. The column ``commits`` counts the commits that a row stands for. ``start``
     and ``end`` limit the picture; if one is None, the rows limit it.
@@ -83,6 +120,8 @@ class Timeline:
     members: pd.DataFrame
     group: pd.DataFrame
     commits: pd.DataFrame
+    remarkable: pd.DataFrame | None = None
+    ownership: pd.DataFrame | None = None
     start: dt.datetime | None = None
     end: dt.datetime | None = None
 
@@ -102,6 +141,7 @@ def read(
     marks = frame(lake.query(_COMMITS, **parameters))
     if members.empty and marks.empty:
         raise PlotError(f"Nothing is known of group {printable(group_id)!r} in that time.")
+    remarkable, ownership = _owned(lake, parameters)
     by = ["from_time", "life", "from_position"]
     return Timeline(
         cluster,
@@ -109,6 +149,23 @@ def read(
         members.sort_values([*by, "member_id"], ignore_index=True),
         frame(lake.query(_GROUP, **parameters)).sort_values(by, ignore_index=True),
         marks.sort_values(list(COMMIT_COLUMNS), ignore_index=True),
+        remarkable,
+        ownership,
         start,
         end,
+    )
+
+
+def _owned(
+    lake: Reader, parameters: dict[str, object]
+) -> tuple[pd.DataFrame, pd.DataFrame] | tuple[None, None]:
+    """The remarkable commits, and who owned their partitions; None if there are none."""
+    remarkable = frame(lake.query(_REMARKABLE, most=MOST_REMARKABLE, **parameters))
+    if remarkable.empty or not lake.has(OWNERSHIP):
+        return None, None
+    owned = frame(lake.query(_OWNERSHIP, **parameters))
+    about = remarkable[["topic", "partition"]].drop_duplicates()
+    return (
+        remarkable.sort_values(["responded_at", "topic", "partition"], ignore_index=True),
+        owned.merge(about).sort_values(list(OWNERSHIP_COLUMNS), ignore_index=True),
     )

@@ -1,0 +1,129 @@
+"""The content of the pages of incidents: what happened, what is broken, where it is logged, what to type."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fencepost.definitions import definition
+from fencepost.incidents import Incident
+from fencepost.page.addresses import ENTITIES
+from fencepost.page.around import Around
+from fencepost.page.model import Broken, Command, Happened
+from fencepost.protocols import protocols
+from fencepost.protocols.base import Plot
+from fencepost.report import Finding, Stories, command
+from fencepost.report.incidents import INCIDENT_VERDICTS, gravest_invariants
+from fencepost.report.wording import first_paragraph, parsed
+from fencepost.settings import Settings
+
+MOST_SIMILAR = 5
+_TOOLS = {
+    "group_id": (
+        "what the group's coordinator says now",
+        "kafka-consumer-groups.sh --bootstrap-server <broker> --describe --members --verbose --group",
+    ),
+    "transactional_id": (
+        "what the transaction coordinator says now",
+        "kafka-transactions.sh --bootstrap-server <broker> describe --transactional-id",
+    ),
+    "topic": ("the topic now", "kafka-topics.sh --bootstrap-server <broker> --describe --topic"),
+}
+"""Commands of Kafka, to which the name is added."""
+
+_DETAILS = ("cluster", "client_id", "host", "member_id", "broker_id")
+
+
+def happened(stories: Stories, incident: Incident, around: Around, settings: Settings) -> list[Happened]:
+    """What happened, each event once."""
+    return [
+        Happened(
+            sentence,
+            [_broken(each, settings) for each in findings],
+            around.states(findings[0].verdict["verdict_id"]),
+            list(dict.fromkeys(found for each in findings if (found := around.remedy(each.verdict)))),
+        )
+        for sentence, findings in stories.told(incident)
+    ]
+
+
+def _broken(finding: Finding, settings: Settings) -> Broken:
+    verdict, found = finding.verdict, finding.definition
+    evidence = {name: value for name, value in parsed(verdict["evidence"]).items() if value is not None}
+    file, position = evidence.pop("file", None), evidence.pop("position", None)
+    if finding.explanation is not None:
+        file, position = finding.explanation.file, finding.explanation.position
+    return Broken(
+        verdict["verdict_id"],
+        verdict["invariant"],
+        found.formula if found else "",
+        verdict["failed_conjunct"],
+        f"{found.file}:{found.line}" if found else "",
+        parsed(verdict["values"]),
+        evidence,
+        f"{file} at byte {position}" if file and position is not None else file,
+        command(settings, "explain", verdict["verdict_id"], anywhere=True),
+    )
+
+
+def details(incident: Incident) -> dict[str, Any]:
+    """What is known of an incident beside what has a page of its own."""
+    return {name.replace("_", " "): incident[name] for name in _DETAILS if incident[name] not in (None, "")}
+
+
+def meanings(incident: Incident) -> dict[str, str]:
+    """What is violated: by invariant, what it means."""
+    found = ((name, definition(name)) for name in incident["invariants"])
+    return {name: first_paragraph(each.prose) if each else "" for name, each in found}
+
+
+def on_call(incident: Incident) -> str | None:
+    """What the engineer on call does, of the gravest invariant."""
+    found = definition(gravest_invariants(incident)[0])
+    paragraphs = found.prose.split("\n\n") if found else []
+    texts = (" ".join(each.split()) for each in paragraphs)
+    return next((each.removeprefix("On call: ") for each in texts if each.startswith("On call:")), None)
+
+
+def commands(incident: Incident, settings: Settings) -> list[Command]:
+    """Commands to copy, with the names of this incident."""
+    fingerprint = incident["fingerprint"]
+    found = [Command("the story in a terminal", _command(settings, "incidents", fingerprint))]
+    plot = plot_of(incident)
+    if plot is not None:
+        option = [plot.option] if plot.option else []
+        name = incident[plot.column]
+        words = [*option, name, "--cluster", incident["cluster"], "--out", f"{fingerprint}.svg"]
+        found.append(Command("the whole timeline as a picture", _command(settings, "plot", *words)))
+    found += [
+        Command(words, f"{tool} {shlex.quote(incident[column])}")
+        for column, (words, tool) in _TOOLS.items()
+        if incident[column]
+    ]
+    query = f"SELECT * FROM {INCIDENT_VERDICTS} WHERE fingerprint = '{fingerprint}' ORDER BY from_time"
+    found.append(Command("all its verdicts", _command(settings, "sql", query)))
+    return found
+
+
+def _command(settings: Settings, *words: str) -> str:
+    return command(settings, *words, anywhere=True)
+
+
+def plot_of(incident: Incident) -> Plot | None:
+    """The kind of picture that shows an incident: its own protocol's, if that has one of what it is about."""
+    own_first = sorted(protocols(), key=lambda each: each.name != incident["protocol"])
+    return next((plot for each in own_first for plot in each.plots if incident[plot.column]), None)
+
+
+def similar(incident: Incident, of_same: Mapping[tuple[str, str, str], Sequence[Incident]]) -> list[Incident]:
+    """Other incidents of the same group, transactional id, topic or instance, else of the same invariant."""
+    keys = [(incident["cluster"], column, incident[column]) for column in ENTITIES if incident[column]]
+    keys.append((incident["cluster"], "invariant", gravest_invariants(incident)[0]))
+    found = {
+        each["fingerprint"]: each
+        for key in keys
+        for each in of_same.get(key, ())[: MOST_SIMILAR + 1]
+        if each["fingerprint"] != incident["fingerprint"]
+    }
+    return list(found.values())[:MOST_SIMILAR]
