@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from fencepost.protocols.offset_commit.replay import replay_rows
+from fencepost.replay.group_coordinator.requests import OFFSET_COMMIT
 from fencepost.tables import REQUESTS
 
 sys.path.append(str(Path(__file__).resolve().parents[3] / "bench" / "fencing"))
@@ -44,12 +45,15 @@ def made(
 
 
 def _late(bronze: Bronze, chance: random.Random, share: float, most_ms: int) -> Bronze:
-    """The same with some lines written later: a broker reads no further request of a connection before."""
+    """The same with some lines of commits written later: a broker reads no further request of a connection
+    before.
+    """
     lines = bronze[REQUESTS.name].to_pylist()
     connections: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for line in sorted(lines, key=lambda each: (each["logged_at_ms"], each["file"], each["position"])):
-        # the generator counts connections by group
-        connections[line["connection"], line["client_id"].rpartition("-")[0]].append(line)
+        if line["api_key"] == OFFSET_COMMIT:
+            # the generator counts connections by group
+            connections[line["connection"], line["client_id"].rpartition("-")[0]].append(line)
     for each in connections.values():
         for line, after in zip(each, [*each[1:], None], strict=True):
             late = chance.randrange(most_ms) if chance.random() < share else 0
