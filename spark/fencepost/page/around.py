@@ -24,7 +24,7 @@ WITH wanted AS (
   SELECT verdicts.* FROM {verdicts} AS verdicts INNER JOIN wanted ON verdicts.verdict_id = wanted.wanted_id
   WHERE verdicts.protocol = :protocol
 ), placed AS (
-  SELECT given.verdict_id, states.from_time, {shown},
+  SELECT given.verdict_id, states.from_time, states.from_position, {shown},
     CASE
       WHEN states.to_time <= given.from_time THEN 'before'
       WHEN states.from_time >= coalesce(given.to_time, given.from_time)
@@ -35,12 +35,14 @@ WITH wanted AS (
 )
 SELECT * FROM (
   SELECT *,
-    row_number() OVER (PARTITION BY verdict_id, place ORDER BY from_time DESC) AS from_last,
-    row_number() OVER (PARTITION BY verdict_id, place ORDER BY from_time) AS from_first
+    row_number() OVER (
+      PARTITION BY verdict_id, place ORDER BY from_time DESC, from_position DESC
+    ) AS from_last,
+    row_number() OVER (PARTITION BY verdict_id, place ORDER BY from_time, from_position) AS from_first
   FROM placed
 ) AS ranked
 WHERE CASE place WHEN 'after' THEN from_first ELSE from_last END <= :most
-ORDER BY verdict_id, from_time
+ORDER BY verdict_id, from_time, from_position
 """
 
 
