@@ -8,7 +8,7 @@ from typing import Any
 
 from fencepost.page import model
 from fencepost.protocols import protocols
-from fencepost.protocols.base import States
+from fencepost.protocols.base import Context
 from fencepost.reading import Reader, rows
 from fencepost.report.incidents import INCIDENT_VERDICTS
 from fencepost.report.wording import parsed
@@ -56,7 +56,7 @@ class Around:
             return
         ids = ",".join(sorted(each["verdict_id"] for each in verdicts))
         for protocol in protocols():
-            for each in protocol.states:
+            for each in protocol.context:
                 self._read_states(reader, protocol.name, each, ids)
             for table, key in protocol.remedies.items():
                 self._read_remedies(reader, table, key, verdicts)
@@ -72,7 +72,7 @@ class Around:
         found = (self._remedies.get(_key(verdict["cluster"], named, key)) for key in keys)
         return next(filter(None, found), None)
 
-    def _read_states(self, reader: Reader, protocol: str, each: States, ids: str) -> None:
+    def _read_states(self, reader: Reader, protocol: str, each: Context, ids: str) -> None:
         query = _AROUND.format(
             verdicts=INCIDENT_VERDICTS,
             table=each.table,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fencepost.formats.request_log import every_line
-from fencepost.protocols.base import Later, Plot, Protocol, States
+from fencepost.protocols.base import Context, Later, Plot, Protocol
 from fencepost.protocols.producer_epoch import tables
 
 if TYPE_CHECKING:
@@ -62,14 +62,14 @@ PROTOCOL = Protocol(
         "wrong_client_id",
     ),
     explain=Later(f"{__package__}.explanation:explain"),
-    states=(
-        States(
+    context=(
+        Context(
             "silver.transactional_ids",
             "the transactional id, as its coordinator had it",
             ("transactional_id",),
             ("status", "producer_id", "producer_epoch", "cause"),
         ),
-        States(
+        Context(
             "silver.partition_transactions",
             "transactions of the partition",
             ("topic", "partition"),
