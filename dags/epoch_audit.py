@@ -20,7 +20,7 @@ new or goes on, or if a cluster could not be judged.
   gate opens when the logs go on for a day without the incident, or when `[[waivers]]` name it. It is one gate
   for all clusters: its log says which of them closed it. The marts and the page are written in any case.
 * **gate failed, and its log ends with "NOT JUDGED"**: nothing is known of the cluster, good or bad. The alert
-  begins with what is wrong with the evidence and the key to change; `[gate] not_judged = "pass"` lets it pass.
+  begins with what is wrong with the evidence, and how to mend it; `[gate] not_judged = "pass"` lets it pass.
 * **gate failed with another error**: suites and marts do not match, as after an incomplete upgrade. Run
   `make compile`, then clear judge.
 * **capture failed**: the configuration, a disk or the lake. Evidence that cannot be read does not fail the

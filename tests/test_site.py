@@ -406,6 +406,20 @@ def test_an_incident_has_the_command_that_ends_it(fill: Fill, tmp_path: Path) ->
     assert "What ends it" not in second
 
 
+def test_a_picture_that_cannot_be_drawn_is_not_tried_again(
+    fill: Fill, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = fill(("orders", "payments", "returns"))  # of which no mart has a history
+    tried = []
+    with open_lake(settings) as lake:
+        for most in (2, 2, 2):
+            caplog.clear()
+            site.write(lake, settings, tmp_path / "page", pictures=most)
+            tried.append(caplog.text.count("no picture of incident"))
+    assert tried == [2, 1, 0]
+    assert_whole(tmp_path / "page")
+
+
 def test_lists_have_an_end(fill: Fill, tmp_path: Path) -> None:
     most = site.MOST_LISTED
     settings = fill(tuple(f"orders-{number}" for number in range(4 * most + 40)), told=50)

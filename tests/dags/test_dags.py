@@ -219,7 +219,7 @@ def test_a_run_succeeds_on_a_healthy_cluster(runs: dict[str, Ended]) -> None:
     assert healthy.states == dict.fromkeys(STEPS, "success")
     assert healthy.new_alerts == 0
     # what Airflow shows of the assets: rows, and the page to open
-    assert healthy.events["fencepost_bronze"]["bronze.requests"] > 0
+    assert healthy.events["fencepost_bronze"]["files"] > 0
     page = healthy.events["fencepost_gate"]["page"]
     assert page.endswith("/page/index.html")
     assert Path(page).is_file()

@@ -8,7 +8,7 @@ from typing import Any
 
 from fencepost.page import model
 from fencepost.protocols import protocols
-from fencepost.protocols.base import StateRows
+from fencepost.protocols.base import Context
 from fencepost.reading import Reader, rows
 from fencepost.report.incidents import INCIDENT_VERDICTS
 from fencepost.report.wording import parsed
@@ -24,7 +24,7 @@ WITH wanted AS (
   SELECT verdicts.* FROM {verdicts} AS verdicts INNER JOIN wanted ON verdicts.verdict_id = wanted.wanted_id
   WHERE verdicts.protocol = :protocol
 ), placed AS (
-  SELECT given.verdict_id, states.from_time, {shown},
+  SELECT given.verdict_id, states.from_time, states.from_position, {shown},
     CASE
       WHEN states.to_time <= given.from_time THEN 'before'
       WHEN states.from_time >= coalesce(given.to_time, given.from_time)
@@ -35,12 +35,14 @@ WITH wanted AS (
 )
 SELECT * FROM (
   SELECT *,
-    row_number() OVER (PARTITION BY verdict_id, place ORDER BY from_time DESC) AS from_last,
-    row_number() OVER (PARTITION BY verdict_id, place ORDER BY from_time) AS from_first
+    row_number() OVER (
+      PARTITION BY verdict_id, place ORDER BY from_time DESC, from_position DESC
+    ) AS from_last,
+    row_number() OVER (PARTITION BY verdict_id, place ORDER BY from_time, from_position) AS from_first
   FROM placed
 ) AS ranked
 WHERE CASE place WHEN 'after' THEN from_first ELSE from_last END <= :most
-ORDER BY verdict_id, from_time
+ORDER BY verdict_id, from_time, from_position
 """
 
 
@@ -54,7 +56,7 @@ class Around:
             return
         ids = ",".join(sorted(each["verdict_id"] for each in verdicts))
         for protocol in protocols():
-            for each in protocol.state_rows:
+            for each in protocol.context:
                 self._read_states(reader, protocol.name, each, ids)
             for table, key in protocol.remedies.items():
                 self._read_remedies(reader, table, key, verdicts)
@@ -70,7 +72,7 @@ class Around:
         found = (self._remedies.get(_key(verdict["cluster"], named, key)) for key in keys)
         return next(filter(None, found), None)
 
-    def _read_states(self, reader: Reader, protocol: str, each: StateRows, ids: str) -> None:
+    def _read_states(self, reader: Reader, protocol: str, each: Context, ids: str) -> None:
         query = _AROUND.format(
             verdicts=INCIDENT_VERDICTS,
             table=each.table,

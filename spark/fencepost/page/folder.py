@@ -35,9 +35,10 @@ class Folder:
         except OSError as error:
             raise FolderError(f"{path}: {error.strerror}") from error
 
-    def has(self, file: str) -> bool:
-        """Whether this file was written before, and is there."""
-        return file in self._before and (self._path / file).is_file()
+    def size(self, file: str) -> int | None:
+        """How many bytes a file has that was written before; None if it is not there."""
+        path = self._path / file
+        return path.stat().st_size if file in self._before and path.is_file() else None
 
     def write(self, files: Mapping[str, bytes], kept: frozenset[str] = frozenset()) -> None:
         """Make the folder have these files and the ``kept`` ones. A file that is the same stays as it is.
@@ -49,7 +50,7 @@ class Folder:
             self._list(names | self._before)
             for file, content in reversed(list(files.items())):
                 path = self._path / file
-                if not self.has(file) or path.read_bytes() != content:
+                if self.size(file) != len(content) or path.read_bytes() != content:
                     path.parent.mkdir(exist_ok=True)
                     _replace(path, content)
             for old in self._before - names:

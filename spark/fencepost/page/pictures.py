@@ -38,16 +38,14 @@ class Pictures:
             if plot is None or incident["first_seen"] is None:
                 continue
             file = _file(incident)
-            if folder.has(file):
+            size = folder.size(file)
+            if size is not None:
                 self.kept.add(file)
             elif len(self.new) < most:
-                content = _drawn(reader, plot, incident)
-                if content is None:
-                    continue
-                self.new[file] = content
-            else:
-                continue
-            self._of[incident["cluster"], incident["fingerprint"]] = file
+                self.new[file] = _drawn(reader, plot, incident)
+                size = len(self.new[file])
+            if size:
+                self._of[incident["cluster"], incident["fingerprint"]] = file
 
     def of(self, incident: Incident) -> str | None:
         """The file of an incident's picture, None if there is none."""
@@ -61,7 +59,8 @@ def _file(incident: Incident) -> str:
     return f"pictures/{name}-{digest(LOOK, *map(str, shown))}.svg"
 
 
-def _drawn(reader: Reader, plot: Plot, incident: Incident) -> bytes | None:
+def _drawn(reader: Reader, plot: Plot, incident: Incident) -> bytes:
+    """A picture; empty if none can be drawn, which the next run need not try again."""
     start, end = _limits(incident["first_seen"], incident["last_seen"])
     try:
         rows = plot.read(reader, incident[plot.column], incident["cluster"], start, end)
@@ -69,7 +68,7 @@ def _drawn(reader: Reader, plot: Plot, incident: Incident) -> bytes | None:
     except Exception as error:
         # a page without a picture says more than no page
         _log.warning("no picture of incident %s: %s", incident["fingerprint"], error)
-        return None
+        return b""
     return content
 
 

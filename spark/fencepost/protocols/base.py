@@ -55,7 +55,7 @@ class Plot:
 
 
 @dataclass(frozen=True)
-class StateRows:
+class Context:
     """A table of silver with the states of something, for the page of an incident: those around a verdict are
     shown. ``words``: what it is a state of; ``of``: the columns that say whose state a row is, which
     ``marts.fct_incident_verdicts`` has, too; ``shown``: the columns that are shown.
@@ -133,7 +133,7 @@ class Protocol:
     clock than records (``tables.clocks``). ``report`` reads the marts once and returns a function for the
     lines about one cluster. ``explain`` returns explanations of verdicts by their ids, ``names`` the names of
     topic ids. ``shown``: the columns of evidence that a sentence about a finding contains, in this order.
-    ``state_rows``: what the page of an incident shows of the time around it. ``remedies``: marts with a
+    ``context``: what the page of an incident shows of the time around it. ``remedies``: marts with a
     command in the column ``remedy``, and the columns of a verdict's scope and evidence that tell its row.
     """
 
@@ -151,7 +151,7 @@ class Protocol:
     explain: Callable[[Reader, Sequence[Verdict]], Mapping[str, Explanation]] = no_explanations
     names: Callable[[Reader], Mapping[str, str]] = no_names
     shown: tuple[str, ...] = ()
-    state_rows: tuple[StateRows, ...] = ()
+    context: tuple[Context, ...] = ()
     remedies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     plots: tuple[Plot, ...] = ()
     functions: tuple[SqlFunction, ...] = ()

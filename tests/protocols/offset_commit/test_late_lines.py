@@ -16,7 +16,6 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from fencepost.protocols.offset_commit.replay import replay_rows
-from fencepost.replay.group_coordinator.requests import OFFSET_COMMIT
 from fencepost.tables import REQUESTS
 
 sys.path.append(str(Path(__file__).resolve().parents[3] / "bench" / "fencing"))
@@ -25,6 +24,7 @@ from generate import Size, generate
 from walk import Mix
 
 TOLERANCE_MS = 25
+BROKER_HEARTBEAT = 63
 KEY = ("group_id", "client_id", "correlation_id", "topic", "partition")
 TROUBLED = Mix(moments_held=0.25, unheard=0.3, interrupted=0.08, empties=0.3, rebalance_every=8, idle=0.5)
 
@@ -45,13 +45,13 @@ def made(
 
 
 def _late(bronze: Bronze, chance: random.Random, share: float, most_ms: int) -> Bronze:
-    """The same with some lines of commits written later: a broker reads no further request of a connection
+    """The same with some lines of clients written later: a broker reads no further request of a connection
     before.
     """
     lines = bronze[REQUESTS.name].to_pylist()
     connections: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for line in sorted(lines, key=lambda each: (each["logged_at_ms"], each["file"], each["position"])):
-        if line["api_key"] == OFFSET_COMMIT:
+        if line["api_key"] != BROKER_HEARTBEAT:
             # the generator counts connections by group
             connections[line["connection"], line["client_id"].rpartition("-")[0]].append(line)
     for each in connections.values():

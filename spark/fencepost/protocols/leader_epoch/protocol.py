@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from fencepost.protocols.base import Command, Later, Plot, Protocol, StateRows
+from fencepost.protocols.base import Command, Later, Plot, Protocol, Context
 from fencepost.protocols.leader_epoch import bronze, offset_epoch, tables
 from fencepost.protocols.leader_epoch.capture.lines import REQUESTS
 from fencepost.protocols.leader_epoch.stored.arguments import options
@@ -37,8 +37,8 @@ PROTOCOL = Protocol(
     explain=Later(f"{__package__}.explanation:explain"),
     names=Later(f"{__package__}.explanation:topic_names"),
     shown=("leader_epoch", "start_offset", "batches_start_offset"),
-    state_rows=(
-        StateRows(
+    context=(
+        Context(
             "silver.partitions",
             "the partition",
             ("topic", "partition"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fencepost.capture.plan import REQUEST_LOG
 from fencepost.formats.request_log import every_line
-from fencepost.protocols.base import Later, Plot, Protocol, StateRows
+from fencepost.protocols.base import Later, Plot, Protocol, Context
 from fencepost.protocols.offset_commit import tables
 from fencepost.replay.keys import METADATA_TOPIC, OFFSETS_TOPIC
 
@@ -57,20 +57,20 @@ PROTOCOL = Protocol(
     report=_report,
     explain=Later(f"{__package__}.report:explain"),
     names=Later(f"{__package__}.report:topic_names"),
-    state_rows=(
-        StateRows(
+    context=(
+        Context(
             "silver.owned_partitions",
             "who owned the partition",
             ("group_id", "topic", "partition"),
             ("member_id", "pending_revocation", "assignment_epoch", "member_epoch"),
         ),
-        StateRows(
+        Context(
             "silver.group_members",
             "the member",
             ("group_id", "member_id"),
             ("client_id", "state", "member_epoch", "previous_member_epoch"),
         ),
-        StateRows(
+        Context(
             "silver.consumer_groups", "the group", ("group_id",), ("group_epoch", "target_assignment_epoch")
         ),
     ),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fencepost.capture.plan import REQUEST_LOG
 from fencepost.formats.request_log import every_line
-from fencepost.protocols.base import Later, Plot, Protocol, StateRows
+from fencepost.protocols.base import Later, Plot, Protocol, Context
 from fencepost.protocols.ownership_claim import bronze, tables
 from fencepost.replay.keys import METADATA_TOPIC, OFFSETS_TOPIC
 
@@ -40,8 +40,8 @@ PROTOCOL = Protocol(
     report=_report,
     explain=Later(f"{__package__}.explanation:explain"),
     shown=("member_id", "claimed_generation", "contradicted_by"),
-    state_rows=(
-        StateRows(
+    context=(
+        Context(
             "silver.group_generations",
             "the group's generations",
             ("group_id",),

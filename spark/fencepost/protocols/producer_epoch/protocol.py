@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fencepost.formats.request_log import every_line
-from fencepost.protocols.base import Later, Plot, Protocol, StateRows
+from fencepost.protocols.base import Later, Plot, Protocol, Context
 from fencepost.protocols.producer_epoch import tables
 
 if TYPE_CHECKING:
@@ -62,14 +62,14 @@ PROTOCOL = Protocol(
         "wrong_client_id",
     ),
     explain=Later(f"{__package__}.explanation:explain"),
-    state_rows=(
-        StateRows(
+    context=(
+        Context(
             "silver.transactional_ids",
             "the transactional id, as its coordinator had it",
             ("transactional_id",),
             ("status", "producer_id", "producer_epoch", "cause"),
         ),
-        StateRows(
+        Context(
             "silver.partition_transactions",
             "transactions of the partition",
             ("topic", "partition"),
