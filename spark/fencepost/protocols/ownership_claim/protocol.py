@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fencepost.capture.plan import REQUEST_LOG
 from fencepost.formats.request_log import every_line
-from fencepost.protocols.base import Later, Plot, Protocol, Context
+from fencepost.protocols.base import Context, Later, Plot, Protocol
 from fencepost.protocols.ownership_claim import bronze, tables
 from fencepost.replay.keys import METADATA_TOPIC, OFFSETS_TOPIC
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fencepost.formats.request_log import every_line
-from fencepost.protocols.base import Later, Plot, Protocol, Context
+from fencepost.protocols.base import Context, Later, Plot, Protocol
 from fencepost.protocols.producer_epoch import tables
 
 if TYPE_CHECKING:
