@@ -7,6 +7,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -67,6 +68,11 @@ def test_from_a_log_to_a_closed_gate(captures: Path, tmp_path: Path) -> None:
         audited = run("fencepost.cli", "audit", "--config", config, code=code)
         assert audited.returncode == exit_code, audited.stdout + audited.stderr
     assert "FAILED: heartbeat_has_a_generation in cluster toy" in audited.stdout
+    page = re.search(r"Page: (\S+)", audited.stdout)
+    assert (
+        page is not None
+        and Path(page[1]).with_name("invariants").joinpath("heartbeat_has_a_generation.html").is_file()
+    )
     reported = run("fencepost.cli", "report", "--all", "--config", config, code=code)
     assert f"{len(lines)} heartbeats were heard." in reported.stdout
     state = json.loads((tmp_path / METADATA_LOG / "quorum-state").read_text())
