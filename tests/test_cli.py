@@ -116,7 +116,7 @@ def test_nothing_is_created_by_looking(run_light: RunLight, tmp_path: Path) -> N
 def test_audit_explain_and_sql(run: Run, troubled: Audited) -> None:
     audited = troubled.said
     assert audited.returncode == 1, audited.stderr
-    assert "CRITICAL  new      no_commit_for_anothers_partition" in audited.stdout
+    assert "CRITICAL  new      A commit for another member's partition was accepted" in audited.stdout
     assert "Traceback" not in audited.stderr
 
     query = """
@@ -142,7 +142,7 @@ def test_what_an_audit_found_is_read_without_a_jvm(
     """After an audit, where no java can be found: the same words, pictures and rows."""
     reported, everything = run_light(["report"], ["report", "--all"])
     assert reported.returncode == 0, reported.stderr
-    assert "no_commit_for_anothers_partition and 2 more are violated" in reported.stdout
+    assert "A commit for another member's partition was accepted, 20" in reported.stdout
     lines = reported.stdout.splitlines()
     assert len(lines) <= 40
     assert max(map(len, (line for line in lines if "fencepost " not in line))) <= 100

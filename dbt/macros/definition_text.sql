@@ -14,7 +14,7 @@
     {%- set texts = var('violated_definitions') -%}
     coalesce(
         {%- for key, text in (texts.items() if texts is mapping else []) %}
-        case when concat({{ module }}, '.', {{ invariant }}) = '{{ spark_literal(key) }}' then '{{ spark_literal(text) }}' end,
+        case when concat({{ module }}, '.', {{ invariant }}) = '{{ spark_literal(key) }}' then '{{ spark_literal(text[:1] | upper ~ text[1:]) }}' end,
         {%- endfor %}
         concat({{ invariant }}, ' is violated')
     )

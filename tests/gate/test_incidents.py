@@ -125,7 +125,7 @@ def test_a_zombie_is_told_once_in_three_days_of_hourly_runs(runs: Runs) -> None:
         told_now, (incident,) = runs.run(BEGIN + hour * HOUR)
         told += told_now
         states.append(incident["state"])
-    assert told == ["a zombie's commit was accepted: client c of group g, t-0"]
+    assert told == ["A zombie's commit was accepted: client c of group g, t-0"]
     assert states == ["new", *["ongoing"] * 24, *["over"] * 4]
     # a note when it was told, and one when it was over
     assert lake.count(runs.catalog, INCIDENT_NOTES) == 2

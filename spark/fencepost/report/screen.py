@@ -84,8 +84,10 @@ def facts(reader: Reader, settings: Settings) -> dict[str, Any]:
 
 
 def _few(lines: Sequence[str], most: int) -> list[str]:
-    """The first ``most`` lines; the last of them says that there are more."""
-    shown = [shortened(line) for line in lines[:most]]
+    """The first ``most`` lines; the last of them says that there are more. A path that is longer than a line
+    is not cut: somebody has to look there.
+    """
+    shown = list(lines[:most])
     return [*shown[:-1], shortened(f"{shown[-1][:90]} (and more)")] if len(lines) > most else shown
 
 
