@@ -14,7 +14,7 @@ from fencepost.report.commands import command
 from fencepost.report.evidence import Evidence
 from fencepost.report.incidents import gravest_verdicts, incident_lines, shortened
 from fencepost.report.judging import Judged, judged
-from fencepost.report.wording import wrapped
+from fencepost.report.wording import WIDTH, wrapped
 from fencepost.settings import Settings
 from fencepost.waivers import waiver_sentences
 from fencepost.words import printable, time_of
@@ -22,6 +22,8 @@ from fencepost.words import printable, time_of
 RUNS = "marts.fct_audit_runs"
 MOST_INCIDENTS = 10
 _MOST_OF_HEADLINE, _MOST_OF_EVIDENCE, _MOST_OF_WAIVERS = 2, 5, 2
+_LONGEST = 2 * WIDTH
+"""Of a line of which one word is longer than a line."""
 """Lines. With the incidents (23), what changed, coverage and what to do next (8) they are a screen. Where
 there are fewer incidents, more is said of the evidence.
 """
@@ -84,10 +86,10 @@ def facts(reader: Reader, settings: Settings) -> dict[str, Any]:
 
 
 def _few(lines: Sequence[str], most: int) -> list[str]:
-    """The first ``most`` lines; the last of them says that there are more. A path that is longer than a line
-    is not cut: somebody has to look there.
+    """The first ``most`` lines; the last of them says that there are more. A path that is somewhat longer than
+    a line is not cut: somebody has to look there.
     """
-    shown = list(lines[:most])
+    shown = [shortened(line, _LONGEST) for line in lines[:most]]
     return [*shown[:-1], shortened(f"{shown[-1][:90]} (and more)")] if len(lines) > most else shown
 
 
