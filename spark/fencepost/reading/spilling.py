@@ -8,7 +8,7 @@ from typing import Any
 MEMORY = "1GB"
 """The most memory that DuckDB uses; beyond that it spills to disk."""
 
-MEMORY_OF_TASK = "512MB"
+MEMORY_OF_TASK = "384MB"
 """As MEMORY, for a task: with one thread that is enough."""
 
 BATCH = 50_000

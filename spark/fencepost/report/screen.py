@@ -14,10 +14,10 @@ from fencepost.report.commands import command
 from fencepost.report.evidence import Evidence
 from fencepost.report.incidents import gravest_verdicts, incident_lines, shortened
 from fencepost.report.judging import Judged, judged
-from fencepost.report.wording import WIDTH, wrapped
+from fencepost.report.wording import wrapped
 from fencepost.settings import Settings
 from fencepost.waivers import waiver_sentences
-from fencepost.words import printable, time_of
+from fencepost.words import WIDTH, printable, time_of
 
 RUNS = "marts.fct_audit_runs"
 MOST_INCIDENTS = 10
@@ -86,8 +86,8 @@ def facts(reader: Reader, settings: Settings) -> dict[str, Any]:
 
 
 def _few(lines: Sequence[str], most: int) -> list[str]:
-    """The first ``most`` lines; the last of them says that there are more. A path that is somewhat longer than
-    a line is not cut: somebody has to look there.
+    """The first ``most`` lines; the last of them says that there are more. A path that is somewhat longer
+    than a line is not cut: somebody has to look there.
     """
     shown = [shortened(line, _LONGEST) for line in lines[:most]]
     return [*shown[:-1], shortened(f"{shown[-1][:90]} (and more)")] if len(lines) > most else shown
