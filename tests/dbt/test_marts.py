@@ -20,14 +20,17 @@ from pyiceberg.catalog import Catalog
 from pyspark.sql import SparkSession
 from sqlglot import exp
 
-from fencepost import lake, marts, protocols, stale
+from fencepost import lake, marts, protocols
 from fencepost.conditions import Where, since_chapters
 from fencepost.definitions import definitions
 from fencepost.iceberg.catalog import open_catalog
 from fencepost.jars import JARS_ENV
+from fencepost.ledger import Ledger
 from fencepost.ledger.files import changed_since
 from fencepost.marts.compiled import rows_built
 from fencepost.marts.in_spark import run_dbt
+from fencepost.marts.plan import Inputs
+from fencepost.marts.tables import create
 from fencepost.opening import ensure, open_lake
 from fencepost.protocols.offset_commit.report import POLICIES
 from fencepost.reading import ENGINES, QueryError, translate
@@ -260,11 +263,10 @@ def test_a_mart_of_tables_without_rows_has_none(
     compiled = {each.name: re.sub(r"ROWS_BUILT\('\w+'\)", "true", each.sql) for each in project.nodes}
     settings = empty_lake()
     catalog = open_catalog(settings.lake)
-    inputs = stale.Inputs(catalog, project.models, "code")
-    plan = inputs.plan()
+    plan = Inputs(catalog, project.models, Ledger(catalog, settings)).plan()
     assert {each.name for each in plan.empty} == MODELS.keys() - set(VIEWS)
     for mart in plan.empty:
-        inputs.create(mart)
+        create(catalog, mart)
     with open_lake(settings) as reader, open_lake(settings, "spark") as spark:
         for mart in plan.empty:
             for view in VIEWS:
