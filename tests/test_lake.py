@@ -14,7 +14,7 @@ import pytest
 from pyiceberg.types import BooleanType
 from pyspark.sql import SparkSession
 
-from fencepost import engines, jars, lake, protocols, session
+from fencepost import engines, jars, lake, protocols
 from fencepost.conditions import Where, Within
 from fencepost.engines import Target, entities, new_rows, parts, piece_files, tasks
 from fencepost.engines.backends import Backend
@@ -262,13 +262,13 @@ def test_missing_jars_and_java_are_named(
     monkeypatch.setenv(jars.JARS_ENV, str(tmp_path))
     with pytest.raises(jars.SessionError, match=r"No jars of Iceberg and SQLite in .*make setup"):
         jars.spark_jars(settings)
-    session._check_java.cache_clear()
+    jars.java_version.cache_clear()
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(jars.SessionError, match=r"No java in JAVA_HOME .*Java 17"):
-        session._check_java()
+        jars.java_version()
     old = tmp_path / "bin" / "java"
     old.parent.mkdir()
     old.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n")
     old.chmod(0o755)
     with pytest.raises(jars.SessionError, match=r"is Java 11\. Spark needs Java 17"):
-        session._check_java()
+        jars.java_version()

@@ -38,7 +38,9 @@ def found() -> Judged:
     incidents = [{"cluster": HOSTILE, "state": "new", "severity": "critical"}] * 2
     clusters = cluster_outcomes(outcomes, [HOSTILE, "d"], {}, {(HOSTILE, "a")})
     # of a cluster without evidence nothing is said, rather than zero
-    return Judged(outcomes, incidents, clusters, {HOSTILE: NOW.replace(tzinfo=None) - dt.timedelta(hours=1)})
+    return Judged(
+        outcomes, incidents, clusters, {}, {HOSTILE: NOW.replace(tzinfo=None) - dt.timedelta(hours=1)}
+    )
 
 
 @pytest.mark.parametrize("parse", PARSERS)

@@ -10,6 +10,7 @@ from fencepost.reading import Reader, rows
 from fencepost.settings import SEVERITIES
 
 INCIDENTS = "marts.fct_incidents"
+INCIDENT_VERDICTS = "marts.fct_incident_verdicts"
 STATES = ("new", "ongoing", "waived", "over")
 OPEN = ("new", "ongoing")
 """The states of incidents that close the gate, if they are critical."""
@@ -46,6 +47,12 @@ def counts(of_clusters: Sequence[Incident]) -> dict[str, int]:
 def has_ended(incident: Incident) -> bool:
     """Whether an incident is over, and was not in the run before."""
     return bool(incident["state"] == "over" and incident["state_before"] not in (None, "over"))
+
+
+def is_worse(incident: Incident, noted: Mapping[str, Any]) -> bool:
+    """Whether it has a graver severity, or another invariant that closes the gate, than was noted of it."""
+    grade, noted_grade = (SEVERITIES.index(each["severity"]) for each in (incident, noted))
+    return grade < noted_grade or not set(incident["critical"]) <= set(noted["critical"])
 
 
 def _importance(incident: Incident) -> tuple[int, int, int]:

@@ -7,27 +7,16 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 from fencepost.incidents import STATES
 from fencepost.outcomes import FAILED, NOT_JUDGED, PASSED
-from fencepost.reading import Reader, rows
+from fencepost.places import write_whole
 from fencepost.report import Judged
 from fencepost.settings import SEVERITIES, Settings
 from fencepost.words import as_utc
 
-UNKNOWN_REASONS = "marts.fct_unknown_reasons"
-
 logger = logging.getLogger(__name__)
-
-
-def counted_reasons(reader: Reader) -> dict[tuple[str, str], int]:
-    """How often anything was unknown, by cluster and reason."""
-    counts: Counter[tuple[str, str]] = Counter()
-    for row in rows(reader.scan(UNKNOWN_REASONS)):
-        counts[row["cluster"], row["reason"]] += row["unknown"]
-    return counts
 
 
 def write_metrics(
@@ -41,7 +30,7 @@ def write_metrics(
     clusters = [each.name for each in settings.clusters]
     content = exposition(found, clusters, unknown, took_s, datetime.now(UTC))
     try:
-        _replace(settings.metrics_file, content)
+        write_whole(settings.metrics_file, content)
     except OSError as error:
         logger.error("metrics: %s could not be written: %s", settings.metrics_file, error.strerror)
 
@@ -113,10 +102,3 @@ def exposition(
     if took_s is not None:
         gauge("audit_duration_seconds", "How long the last audit took.", (), [((), took_s)])
     return bytes(generate_latest(registry))  # type: ignore[no-untyped-call]
-
-
-def _replace(path: Path, content: bytes) -> None:
-    # a collector reads only names that end in .prom
-    partial = path.with_name(f"{path.name}.partial")
-    partial.write_bytes(content)
-    partial.replace(path)

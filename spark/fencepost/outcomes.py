@@ -101,6 +101,16 @@ def outcomes(rows: Iterable[Mapping[str, Any]], severities: Mapping[str, str]) -
     return sorted(all_outcomes, key=lambda each: (each.cluster, each.module, each.invariant))
 
 
+def coverage_counts(of: Sequence[Outcome]) -> dict[str, int]:
+    """How many definitions there are, how many were put to the test, judged anywhere, and hold throughout."""
+    return {
+        "definitions": len(of),
+        "exercised": sum(each.status != "not_exercised" for each in of),
+        "judged": sum(each.is_judged for each in of),
+        "hold_throughout": sum(each.status == "holds" for each in of),
+    }
+
+
 def cluster_outcomes(
     all_outcomes: Iterable[Outcome],
     clusters: Sequence[str],

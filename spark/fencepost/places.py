@@ -1,4 +1,4 @@
-"""Where the parts that are not Python lie, and where a run may leave files."""
+"""Where the parts that are not Python lie, where a run may leave files, and how it writes them."""
 
 from __future__ import annotations
 
@@ -39,3 +39,10 @@ def work_folder(settings: Settings, name: str) -> Path:
     folder = run_folder(settings) / name
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file, completely or not at all; a reader never sees a part of it. Raises OSError."""
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_bytes(content)
+    partial.replace(path)

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import logging
 import os
-import re
-import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,7 +24,7 @@ from pyspark.sql import SparkSession
 from fencepost.engines import MANY_ROWS
 from fencepost.engines.interrupts import keeping_handler, starting_deaf
 from fencepost.iceberg.catalog import NAME, CatalogError, spark_catalog_conf
-from fencepost.jars import SessionError, prepared, spark_jars
+from fencepost.jars import SessionError, java_version, prepared, spark_jars
 from fencepost.protocols import functions
 from fencepost.reading import LakeError
 from fencepost.reading.tables import row_count, tables_of
@@ -174,7 +171,7 @@ def spark_context(settings: Settings, *, small: bool = True) -> SparkContext:
     """
     if SparkContext._active_spark_context is not None:
         return SparkContext._active_spark_context
-    _check_java()
+    java_version()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     # without it Spark resolves the machine's name, and warns if that is a loopback address
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -216,19 +213,3 @@ def _spark_log(lake: Lake) -> IO[bytes]:
         raise SessionError(
             f"{folder}: cannot be written ({error.strerror}). Give the lake another place."
         ) from error
-
-
-@cache
-def _check_java() -> None:
-    home = os.environ.get("JAVA_HOME")
-    java = shutil.which(str(Path(home) / "bin" / "java") if home else "java")
-    if java is None:
-        where = f"in JAVA_HOME ({home})" if home else "on PATH"
-        raise SessionError(f"No java {where}. Spark needs Java 17 or newer: install it (`make setup` does).")
-    printed = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
-    version = re.search(r'version "(\d+)', printed)
-    if version is None or int(version[1]) < 17:
-        found = version[1] if version else "an unknown version"
-        raise SessionError(
-            f"{java} is Java {found}. Spark needs Java 17 or newer: install it or set JAVA_HOME."
-        )

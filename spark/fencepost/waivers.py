@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from fencepost.incidents import INCIDENT_VERDICTS
 from fencepost.reading import Reader, rows
 from fencepost.settings import Settings, Waiver
 from fencepost.tables import WAIVERS
@@ -13,8 +14,6 @@ from fencepost.words import printable
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
-
-VERDICTS = "marts.fct_incident_verdicts"
 
 
 def note_waivers(settings: Settings, catalog: Catalog, today: dt.date | None = None) -> None:
@@ -51,7 +50,7 @@ def waiver_sentences(reader: Reader, settings: Settings, today: dt.date | None =
 
 def _matches(reader: Reader, waiver: Waiver) -> bool:
     columns = {name: value for name, value in waiver.matched.items() if name != "incident"}
-    found: Sequence[dict[str, str]] = rows(reader.scan(VERDICTS, ["fingerprint"], columns or None))
+    found: Sequence[dict[str, str]] = rows(reader.scan(INCIDENT_VERDICTS, ["fingerprint"], columns or None))
     return any(row["fingerprint"].startswith(waiver.incident or "") for row in found)
 
 

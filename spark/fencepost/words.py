@@ -24,3 +24,8 @@ def time_of(moment: Any) -> str:
 def as_utc(moment: datetime) -> datetime:
     """A moment of the lake, which readers give with or without its zone."""
     return moment.astimezone(UTC) if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+def minute_of(moment: datetime | None) -> str:
+    """A moment of the lake, to the minute."""
+    return f"{moment:%Y-%m-%d %H:%M} UTC" if moment else time_of(None)

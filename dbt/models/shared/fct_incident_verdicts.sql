@@ -44,22 +44,16 @@ texts as (
 placed as (
     select
         *,
+        {%- for part in ['topic', 'partition'] %}
         case
-            when topic is not null then topic
+            when topic is not null then {{ part }}
             when transaction_partition is not null
-                then nullif(regexp_extract(transaction_partition, '^(.*):([0-9]+)$', 1), '')
-            when scope_topic is not null then scope_topic
+                then nullif(regexp_extract(transaction_partition, '^(.*):([0-9]+)$', {{ loop.index }}), '')
+            when scope_topic is not null then scope_{{ part }}
             when application_id is null
-                then nullif(regexp_extract(log, '^[^:]*:(.*)-([0-9]+)$', 1), '')
-        end as at_topic,
-        case
-            when topic is not null then partition
-            when transaction_partition is not null
-                then nullif(regexp_extract(transaction_partition, '^(.*):([0-9]+)$', 2), '')
-            when scope_topic is not null then scope_partition
-            when application_id is null
-                then nullif(regexp_extract(log, '^[^:]*:(.*)-([0-9]+)$', 2), '')
-        end as at_partition,
+                then nullif(regexp_extract(log, '^[^:]*:(.*)-([0-9]+)$', {{ loop.index }}), '')
+        end as at_{{ part }},
+        {%- endfor %}
         -- <address of the broker>:<port>-<address of the client>:<port>-<numbers>
         coalesce(
             client_host, nullif(regexp_extract(connection, '^[^-]*-(.*):[0-9]+(-[0-9]+)+$', 1), '')

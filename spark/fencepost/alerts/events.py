@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fencepost.incidents import OPEN, Incident
+from fencepost.incidents import OPEN, Incident, is_worse
 from fencepost.settings import ALERTS_ON, SEVERITIES, Recipient
 
 NEW, WORSE, OVER, FAILED, CONFIGURATION = ALERTS_ON
@@ -79,7 +79,7 @@ def standing(
         and each["state"] in OPEN
         and note["event"] != OVER
         and _concerns(recipient, each["cluster"])
-        and not _is_worse(each, note)
+        and not is_worse(each, note)
     ]
 
 
@@ -112,14 +112,7 @@ def _kind(incident: Incident, note: Note | None, recipient: Recipient) -> str | 
         return OVER if was_told else None
     if note is None or not was_told:
         return NEW if _grade(incident["severity"]) <= _grade(recipient.severity) else None
-    return WORSE if _is_worse(incident, note) else None
-
-
-def _is_worse(incident: Incident, note: Note) -> bool:
-    """Whether it has another severity, or another invariant that closes the gate, than was told."""
-    return _grade(incident["severity"]) < _grade(note["severity"]) or not set(note["critical"]) >= set(
-        incident["critical"]
-    )
+    return WORSE if is_worse(incident, note) else None
 
 
 def _grade(severity: str) -> int:

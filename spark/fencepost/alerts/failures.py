@@ -17,7 +17,7 @@ from fencepost.alerts.events import CONFIGURATION, FAILED, OVER, Event
 from fencepost.alerts.message import Message, one_line
 from fencepost.alerts.secrets import without_passwords
 from fencepost.alerts.sending import SendError, send
-from fencepost.places import run_folder
+from fencepost.places import run_folder, write_whole
 from fencepost.settings import LAKE_ENV, Lake, Recipient, Settings, config_path, readable_alerts
 from fencepost.words import printable
 
@@ -110,11 +110,9 @@ class _Memory:
     def _write(self) -> None:
         if self._file is None:
             return
-        partial = self._file.with_suffix(".partial")
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            partial.write_text(json.dumps(self._told), encoding="utf-8")
-            partial.replace(self._file)
+            write_whole(self._file, json.dumps(self._told).encode())
         except OSError as error:
             logger.warning("%s: %s. The same alert may come again.", self._file, error.strerror)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from fencepost.alerts.events import Event
+from fencepost.page.addresses import address, incident_file
 from fencepost.settings import Settings
-from fencepost.words import printable
+from fencepost.words import minute_of, printable
 
 MOST_INCIDENTS = 5
 _LONGEST_NAME, _LONGEST_TITLE, _LONGEST_FAILURE = 40, 160, 400
@@ -58,9 +58,9 @@ def sentence(event: Event) -> str:
     if event.is_over and row.get("waived_until"):
         facts.append(f"waived until {row['waived_until']}")
     elif event.is_over:
-        facts += [f"last seen {_time(row['last_seen'])}"] if row.get("last_seen") else []
+        facts += [f"last seen {minute_of(row['last_seen'])}"] if row.get("last_seen") else []
     elif row.get("first_seen"):
-        facts.append(f"since {_time(row['first_seen'])}")
+        facts.append(f"since {minute_of(row['first_seen'])}")
     return f"{event.kind.upper()} {event.severity}: {', '.join(facts)}."
 
 
@@ -68,7 +68,7 @@ def link_to(settings: Settings, event: Event | None) -> str | None:
     """The page of an incident, or of the report; None if the configuration has no address of pages."""
     if settings.report_url is None or event is None or not is_incident(event):
         return settings.report_url
-    return f"{settings.report_url}incidents/{event.fingerprint}.html"
+    return address(settings, incident_file(event.fingerprint))
 
 
 def document(settings: Settings, message: Message) -> dict[str, Any]:
@@ -141,7 +141,3 @@ def one_line(text: str) -> str:
 
 def _cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
-
-
-def _time(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d %H:%M} UTC"

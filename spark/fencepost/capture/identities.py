@@ -10,12 +10,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from fencepost.capture.files import content, expand, resolved
-from fencepost.formats.properties import properties_in
+from fencepost.formats.properties import META_PROPERTIES, NODE_ID, properties_in
 from fencepost.settings import Broker, Cluster, Settings, SettingsError
-
-_META = "meta.properties"
-_ID = ("node.id", "broker.id")
-"""KRaft's and ZooKeeper's name of a broker's id; while a cluster is migrated a file may have both."""
 
 
 def check_identities(settings: Settings) -> None:
@@ -34,11 +30,11 @@ def check_identities(settings: Settings) -> None:
 def _wrong_ids(number: int, cluster: Cluster) -> Iterator[str]:
     for at, broker in enumerate(cluster.brokers):
         for path in _log_dirs(broker):
-            written = {name: value for name, value in _meta(path).items() if name in _ID}
+            written = {name: value for name, value in _meta(path).items() if name in NODE_ID}
             if written and str(broker.id) not in written.values():
                 name, value = next(iter(written.items()))
                 yield (
-                    f"clusters[{number}].brokers[{at}].id: is {broker.id}, but {path}/{_META} says "
+                    f"clusters[{number}].brokers[{at}].id: is {broker.id}, but {path}/{META_PROPERTIES} says "
                     f"{name}={value}: the directory is that broker's. Correct id, or log_dirs."
                 )
 
@@ -76,6 +72,6 @@ def _log_dirs(broker: Broker) -> list[str]:
 def _meta(path: str) -> Mapping[str, str]:
     """The properties in a directory's file; none if it cannot be read."""
     try:
-        return properties_in(content(Path(path, _META)))
+        return properties_in(content(Path(path, META_PROPERTIES)))
     except (OSError, UnicodeDecodeError):
         return {}

@@ -12,6 +12,7 @@ from fencepost.capture.files import closed_folders, content, expand, names
 from fencepost.capture.kinds import Kind
 from fencepost.capture.plan import CLOSED, READ_WHOLE, SEGMENT, Fault, Source
 from fencepost.formats.partition_files import topic_id_in
+from fencepost.formats.properties import META_PROPERTIES
 from fencepost.settings import Broker, Cluster
 
 # LocalLog: deleted, stray and future folders carry a suffix; future ones are copies on their way to a disk
@@ -114,7 +115,7 @@ def _log_dir(
 ) -> Iterator[Source]:
     entries = names(path)
     folders = [(name, match) for name in entries if (match := _FOLDER.fullmatch(name))]
-    if not folders and "meta.properties" not in entries:
+    if not folders and META_PROPERTIES not in entries:
         detail = "holds no topic: log_dirs must name the directories that log.dirs names in server.properties"
         faults.append(_fault(cluster.name, broker, path, "missing", detail))
     for name, match in folders:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fencepost.formats.properties import properties_in
+from fencepost.formats.properties import META_PROPERTIES, NODE_ID, properties_in
 
 USUAL = (
     "/etc/kafka", "/opt/kafka", "/usr/local/kafka", "/var/lib/kafka", "/var/kafka-logs", "/var/log/kafka",
@@ -15,8 +15,6 @@ USUAL = (
 )  # fmt: skip
 """Where packages, images and Kafka's own examples put a broker's files."""
 
-META = "meta.properties"
-_ID = ("node.id", "broker.id")
 _REQUEST_LOG, _SERVER_LOG = "kafka-request.log", "server.log"
 _DEPTH = 4
 """How many folders deep brokers are looked for. Folders of partitions are not entered."""
@@ -65,7 +63,7 @@ def find_brokers(paths: Sequence[Path]) -> list[FoundBroker]:
     for server in dict.fromkeys(files.servers):
         _add_server(brokers, server)
     for folder in dict.fromkeys(files.log_dirs):
-        _add_log_dir(brokers, folder, folder / META)
+        _add_log_dir(brokers, folder, folder / META_PROPERTIES)
     brokers = [each for each in brokers if each.log_dirs]
     if not brokers:
         raise NothingFoundError(_nothing(looked, files))
@@ -116,9 +114,9 @@ def _look_into(folder: Path, files: _Files, depth: int) -> None:
         return
     names = {each.name for each in entries}
     for each in entries:
-        if each.name == META or _is_text(each):
+        if each.name == META_PROPERTIES or _is_text(each):
             _take(each, files)
-    if META in names:  # what else is in it are partitions
+    if META_PROPERTIES in names:  # what else is in it are partitions
         return
     for each in entries if depth else ():
         if each.is_dir() and not each.is_symlink():
@@ -130,7 +128,7 @@ def _is_text(path: Path) -> bool:
 
 
 def _take(path: Path, files: _Files) -> None:
-    if path.name == META:
+    if path.name == META_PROPERTIES:
         files.log_dirs.append(path.parent)
     elif path.suffix == ".properties":
         if _log_dirs(_properties(path)):
@@ -157,7 +155,7 @@ def _add_server(brokers: list[FoundBroker], server: Path) -> None:
     """
     values = _properties(server)
     for folder in _log_dirs(values):
-        if (folder / META).exists():
+        if (folder / META_PROPERTIES).exists():
             _add_log_dir(brokers, folder, server)
         elif folder.exists() and not os.access(folder, os.R_OK | os.X_OK):
             broker = _broker(brokers, _id_in(values), None, server)
@@ -166,7 +164,7 @@ def _add_server(brokers: list[FoundBroker], server: Path) -> None:
 
 
 def _add_log_dir(brokers: list[FoundBroker], folder: Path, found_by: Path) -> None:
-    values = _properties(folder / META)
+    values = _properties(folder / META_PROPERTIES)
     broker = _broker(brokers, _id_in(values), values.get("cluster.id"), found_by)
     if folder not in broker.log_dirs:
         broker.log_dirs.append(folder)
@@ -190,7 +188,7 @@ def _log_dirs(values: dict[str, str]) -> list[Path]:
 
 
 def _id_in(values: dict[str, str]) -> int | None:
-    numbers = (values.get(name, "") for name in _ID)
+    numbers = (values.get(name, "") for name in NODE_ID)
     return next((int(each) for each in numbers if each.isdecimal()), None)
 
 

@@ -9,6 +9,7 @@ from fencepost.doctor.checks import Check, Mark
 from fencepost.outcomes import outcomes
 from fencepost.reading import Reader, rows
 from fencepost.reasons import REASONS
+from fencepost.report import COVERAGE, counted_reasons
 from fencepost.settings import Settings
 
 _SHOWN = 3
@@ -16,8 +17,8 @@ _SHOWN = 3
 
 def last_audit_checks(reader: Reader, settings: Settings) -> Iterator[Check]:
     """Checks of each cluster's coverage: how many definitions were judged, and why others were not."""
-    coverage = outcomes(rows(reader.scan("marts.fct_invariant_coverage")), settings.severities)
-    unknown = list(rows(reader.scan("marts.fct_unknown_reasons")))
+    coverage = outcomes(rows(reader.scan(COVERAGE)), settings.severities)
+    unknown = counted_reasons(reader)
     for cluster in settings.clusters:
         of = f"cluster {cluster.name}, last audit"
         own = [each for each in coverage if each.cluster == cluster.name]
@@ -25,10 +26,9 @@ def last_audit_checks(reader: Reader, settings: Settings) -> Iterator[Check]:
         says = ", ".join(f"{count} {status}" for status, count in counts.most_common())
         is_judged = any(each.is_judged for each in own)
         yield Check(of, Mark.GOOD if is_judged else Mark.WRONG, f"of {len(own)} definitions: {says}")
-        reasons = Counter[str]()
-        for row in unknown:
-            if row["cluster"] == cluster.name:
-                reasons[row["reason"]] += row["unknown"]
+        reasons = Counter(
+            {reason: count for (name, reason), count in unknown.items() if name == cluster.name}
+        )
         for reason, count in reasons.most_common(_SHOWN):
             says = f"{count:,} verdicts are unknown ({reason}). {REASONS[reason].means}"
             yield Check(of, Mark.NOTE, says, REASONS[reason].settles)

@@ -3,47 +3,32 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
-import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 
 from fencepost.alerts.secrets import missing
 from fencepost.doctor.checks import Check, Mark
-from fencepost.jars import SessionError, spark_jars
+from fencepost.jars import SessionError, java_version, spark_jars
 from fencepost.settings import Settings
 
 _OF = "this machine"
-_OLDEST_JAVA = 17
 _LITTLE_BYTES = 1 << 30
 _FOR = "Spark, and `fencepost explain --confirm`, need it; an audit in this process does not"
 
 
 def machine_checks(settings: Settings) -> Iterator[Check]:
     """Checks of Java and its jars, of the disk of the lake, and of what alerts and metrics need."""
-    yield _java(is_needed=settings.run_on == "spark")
+    try:
+        java, version = java_version()
+        yield Check(_OF, Mark.GOOD, f"Java {version} ({java})")
+    except SessionError as error:
+        yield Check(_OF, Mark.WRONG if settings.run_on == "spark" else Mark.NOTE, str(error), _FOR)
     try:
         yield Check(_OF, Mark.GOOD, f"{len(spark_jars(settings))} jars for Spark")
     except SessionError as error:
         yield Check(_OF, Mark.NOTE, str(error), _FOR)
     yield from _lake(settings)
     yield from _told(settings)
-
-
-def _java(*, is_needed: bool) -> Check:
-    home = os.environ.get("JAVA_HOME")
-    java = shutil.which(str(Path(home, "bin", "java")) if home else "java")
-    mark = Mark.WRONG if is_needed else Mark.NOTE
-    if java is None:
-        where = f"in JAVA_HOME ({home})" if home else "on PATH"
-        return Check(_OF, mark, f"no java {where}", f"install Java {_OLDEST_JAVA} or newer: {_FOR}")
-    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
-    version = re.search(r'version "(\d+)', said)
-    if version is None or int(version[1]) < _OLDEST_JAVA:
-        told = said.splitlines()[0] if said else "it did not tell its version"
-        return Check(_OF, mark, f"{java}: {told}", f"install Java {_OLDEST_JAVA} or newer: {_FOR}")
-    return Check(_OF, Mark.GOOD, f"Java {version[1]} ({java})")
 
 
 def _lake(settings: Settings) -> Iterator[Check]:

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import re
 
+META_PROPERTIES = "meta.properties"
+"""Kafka's file in each of its log directories: whose the directory is."""
+NODE_ID = ("node.id", "broker.id")
+"""KRaft's and ZooKeeper's name of a broker's id; while a cluster is migrated a file may have both."""
+
 _CONTINUED = re.compile(r"\\\r?\n[ \t]*")
 _PAIR = re.compile(r"(?P<name>[^=:\s]+)[ \t]*[=:]?[ \t]*(?P<value>.*)")
 

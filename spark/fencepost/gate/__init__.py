@@ -16,13 +16,13 @@ from fencepost.gate.notes import Notes
 from fencepost.gate.notify import Alert, Sink, alert_file, alert_text, file_sink, log_sink, send, subject
 from fencepost.gate.outcomes import GateError, GateFailed, GateResult, decide
 from fencepost.incidents import Incident, counts
-from fencepost.metrics import counted_reasons, write_metrics
+from fencepost.metrics import write_metrics
 from fencepost.opening import ensure, open_lake
-from fencepost.outcomes import NOT_JUDGED, Outcome
+from fencepost.outcomes import NOT_JUDGED, Outcome, coverage_counts
 from fencepost.page.addresses import address, page_folder
 from fencepost.page.site import write
 from fencepost.places import project_folder, work_folder
-from fencepost.report import COVERAGE, Evidence, Judged, judged
+from fencepost.report import COVERAGE, Judged, counted_reasons, judged
 from fencepost.settings import Settings
 from fencepost.waivers import waiver_sentences
 
@@ -46,8 +46,7 @@ def run_gate(
     """
     catalog = catalog or ensure(settings.lake)
     with open_lake(settings) as lake:
-        coverage, evidence = lake.scan(COVERAGE), Evidence(lake)
-        found = judged(lake, settings, evidence)
+        coverage, found = lake.scan(COVERAGE), judged(lake, settings)
         checked = check(
             coverage.to_pandas(),
             project_folder("expectations"),
@@ -76,9 +75,7 @@ def run_gate(
         ):
             path = alert_file(settings)
             result = dataclasses.replace(result, alert=path)
-            alert = Alert(
-                result, untold, {each.name: evidence.lines(each) for each in settings.clusters}, settings
-            )
+            alert = Alert(result, untold, found.faults, settings)
             send(subject(result), alert_text(lake, alert), [file_sink(path), log_sink, *sinks])
     # only now has somebody been told
     notes.add(found.incidents, run_id)
@@ -118,14 +115,12 @@ def _not_judged(result: GateResult) -> list[str]:
 
 def _ended(result: GateResult, found: Judged) -> dict[str, object]:
     """What AUDIT_RUNS has of a run that has ended."""
-    all_outcomes = found.outcomes
+    all_outcomes, counted = found.outcomes, coverage_counts(found.outcomes)
     return {
         "result": result.headline,
         "not_judged": _not_judged(result),
         "evidence_until": min(found.evidence_until.values(), default=None),
-        "definitions": len(all_outcomes),
-        "exercised": sum(each.status != "not_exercised" for each in all_outcomes),
-        "judged": sum(each.is_judged for each in all_outcomes),
+        **{name: counted[name] for name in ("definitions", "exercised", "judged")},
         "holds": sum(each.holds for each in all_outcomes),
         "violated": sum(each.violated for each in all_outcomes),
         "unknown": sum(each.unknown for each in all_outcomes),

@@ -9,8 +9,7 @@ import pyarrow as pa
 from pyiceberg.catalog import Catalog
 
 from fencepost import lake
-from fencepost.incidents import OPEN, Incident
-from fencepost.settings import SEVERITIES
+from fencepost.incidents import OPEN, Incident, is_worse
 from fencepost.tables import INCIDENT_NOTES
 
 
@@ -43,12 +42,7 @@ class Notes:
 
     def _is_noted(self, incident: Incident) -> bool:
         note = self._last.get((incident["cluster"], incident["fingerprint"]))
-        return (
-            note is not None
-            and note["state"] == _noted_state(incident)
-            and SEVERITIES.index(note["severity"]) <= SEVERITIES.index(incident["severity"])
-            and set(note["critical"]) >= set(incident["critical"])
-        )
+        return note is not None and note["state"] == _noted_state(incident) and not is_worse(incident, note)
 
 
 def _noted_state(incident: Incident) -> str:

@@ -16,7 +16,7 @@ from fencepost.gate.outcomes import GateResult
 from fencepost.incidents import Incident
 from fencepost.outcomes import ClusterOutcome, headline
 from fencepost.page.addresses import address, incident_file
-from fencepost.places import work_folder
+from fencepost.places import work_folder, write_whole
 from fencepost.reading import Reader
 from fencepost.report import Stories, command, incident_lines, reason_lines, wrapped
 from fencepost.settings import Settings
@@ -82,9 +82,7 @@ def file_sink(path: Path) -> Sink:
 
     def write(title: str, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_suffix(".partial")
-        partial.write_text(f"{title}\n\n{text}", encoding="utf-8")
-        partial.replace(path)
+        write_whole(path, f"{title}\n\n{text}".encode())
 
     return write
 

@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fencepost.incidents import INCIDENT_VERDICTS
 from fencepost.page import model
 from fencepost.protocols import protocols
 from fencepost.protocols.base import Context
 from fencepost.reading import Reader, rows
-from fencepost.report.incidents import INCIDENT_VERDICTS
 from fencepost.report.wording import parsed
 
 MOST_STATES = 3

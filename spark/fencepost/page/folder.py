@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+from fencepost.places import write_whole
 from fencepost.protocols.base import UsageError
 
 LISTING = "fencepost-page.json"
@@ -31,7 +32,7 @@ class Folder:
             else:
                 self._before = frozenset()
                 # a run that is killed leaves files that the next one knows as its own
-                _replace(listing, b"[]")
+                write_whole(listing, b"[]")
         except OSError as error:
             raise FolderError(f"{path}: {error.strerror}") from error
 
@@ -52,7 +53,7 @@ class Folder:
                 path = self._path / file
                 if self.size(file) != len(content) or path.read_bytes() != content:
                     path.parent.mkdir(exist_ok=True)
-                    _replace(path, content)
+                    write_whole(path, content)
             for old in self._before - names:
                 (self._path / old).unlink(missing_ok=True)
             self._list(names)
@@ -60,7 +61,7 @@ class Folder:
             raise FolderError(f"{error.filename}: {error.strerror}") from error
 
     def _list(self, names: set[str] | frozenset[str]) -> None:
-        _replace(self._path / LISTING, json.dumps(sorted(names), indent=0).encode())
+        write_whole(self._path / LISTING, json.dumps(sorted(names), indent=0).encode())
 
 
 def _listed(listing: Path) -> frozenset[str]:
@@ -75,9 +76,3 @@ def _listed(listing: Path) -> frozenset[str]:
         for name, path in paths.items()
         if not path.is_absolute() and ".." not in path.parts and len(path.parts) <= 2
     )
-
-
-def _replace(path: Path, content: bytes) -> None:
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_bytes(content)
-    partial.replace(path)

@@ -14,7 +14,7 @@ from typing import Any
 
 from fencepost.definitions import definitions, modules
 from fencepost.incidents import STATES, Incident
-from fencepost.outcomes import Outcome, headline
+from fencepost.outcomes import Outcome, coverage_counts, headline
 from fencepost.page import invariants, stories
 from fencepost.page.addresses import ENTITIES, INDEX, entity_file, incident_file, invariant_file
 from fencepost.page.around import Around
@@ -24,7 +24,7 @@ from fencepost.page.pictures import Pictures
 from fencepost.page.rendering import render
 from fencepost.protocols import protocols
 from fencepost.reading import Reader
-from fencepost.report import Evidence, Judged, Stories, command, judged
+from fencepost.report import Judged, Stories, command, judged
 from fencepost.report.incidents import facts_of, gravest_invariants, when
 from fencepost.report.screen import changed_sentence, runs_of
 from fencepost.settings import SEVERITIES, Settings
@@ -61,8 +61,7 @@ class _Site:
     def __init__(self, reader: Reader, settings: Settings, found: Judged | None) -> None:
         self._reader = reader
         self._settings = settings
-        self._evidence = Evidence(reader)
-        self._found = found or judged(reader, settings, self._evidence)
+        self._found = found or judged(reader, settings)
         self._runs = runs_of(reader)
         self._of_state = {
             state: [each for each in self._found.incidents if each["state"] == state] for state in STATES
@@ -73,8 +72,12 @@ class _Site:
 
     def index(self) -> bytes:
         clusters = [
-            {"outcome": outcome, "until": self._found.evidence_until.get(outcome.cluster), "faults": lines}
-            for outcome, lines in zip(self._found.clusters, self._faults(), strict=True)
+            {
+                "outcome": each,
+                "until": self._found.evidence_until.get(each.cluster),
+                "faults": self._found.faults[each.cluster],
+            }
+            for each in self._found.clusters
         ]
         return render(
             "index",
@@ -161,9 +164,6 @@ class _Site:
             if each.severity is not None
         }
 
-    def _faults(self) -> list[list[str]]:
-        return [self._evidence.lines(each) for each in self._settings.clusters]
-
     def _section(self, state: str) -> Section:
         return self._bounded(state.capitalize(), self._of_state[state], "--state", state)
 
@@ -178,18 +178,7 @@ class _Site:
     def _plots(self, column: str, cluster: str, name: str) -> list[Command]:
         found = (plot for protocol in protocols() for plot in protocol.plots if plot.column == column)
         return [
-            Command(
-                f"a picture of {plot.words}",
-                command(
-                    self._settings,
-                    "plot",
-                    *([plot.option] if plot.option else []),
-                    name,
-                    "--cluster",
-                    cluster,
-                    anywhere=True,
-                ),
-            )
+            Command(f"a picture of {plot.words}", stories.plot_command(self._settings, plot, cluster, name))
             for plot in found
         ]
 
@@ -213,11 +202,8 @@ def _coverage(found: Sequence[Outcome]) -> list[Mapping[str, Any]]:
         lines.append(
             {
                 "protocol": protocol.replace("_", " "),
-                "definitions": len(of_protocol),
-                "exercised": sum(each.status != "not_exercised" for each in of_protocol),
-                "judged": sum(each.is_judged for each in of_protocol),
+                **coverage_counts(of_protocol),
                 "violated": sum(each.status == "violated" for each in of_protocol),
-                "holds": sum(each.status == "holds" for each in of_protocol),
                 "links": [
                     Link(each.id, invariant_file(each.id))
                     for each in definitions()

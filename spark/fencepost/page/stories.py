@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fencepost.definitions import definition
-from fencepost.incidents import Incident
+from fencepost.incidents import INCIDENT_VERDICTS, Incident
 from fencepost.page.addresses import ENTITIES
 from fencepost.page.around import Around
 from fencepost.page.model import Broken, Command, Happened
 from fencepost.protocols import protocols
 from fencepost.protocols.base import Plot
-from fencepost.report import Finding, Stories, command
-from fencepost.report.incidents import INCIDENT_VERDICTS, gravest_invariants
+from fencepost.report import Finding, Stories, command, wording
+from fencepost.report.incidents import gravest_invariants
 from fencepost.report.wording import first_paragraph, parsed
 from fencepost.settings import Settings
 
@@ -81,9 +81,8 @@ def meanings(incident: Incident) -> dict[str, str]:
 def on_call(incident: Incident) -> str | None:
     """What the engineer on call does, of the gravest invariant."""
     found = definition(gravest_invariants(incident)[0])
-    paragraphs = found.prose.split("\n\n") if found else []
-    texts = (" ".join(each.split()) for each in paragraphs)
-    return next((each.removeprefix("On call: ") for each in texts if each.startswith("On call:")), None)
+    text = wording.on_call(found.prose) if found else None
+    return text.removeprefix("On call: ") if text else None
 
 
 def commands(incident: Incident, settings: Settings) -> list[Command]:
@@ -92,10 +91,10 @@ def commands(incident: Incident, settings: Settings) -> list[Command]:
     found = [Command("the story in a terminal", _command(settings, "incidents", fingerprint))]
     plot = plot_of(incident)
     if plot is not None:
-        option = [plot.option] if plot.option else []
-        name = incident[plot.column]
-        words = [*option, name, "--cluster", incident["cluster"], "--out", f"{fingerprint}.svg"]
-        found.append(Command("the whole timeline as a picture", _command(settings, "plot", *words)))
+        drawn = plot_command(
+            settings, plot, incident["cluster"], incident[plot.column], "--out", f"{fingerprint}.svg"
+        )
+        found.append(Command("the whole timeline as a picture", drawn))
     found += [
         Command(words, f"{tool} {shlex.quote(incident[column])}")
         for column, (words, tool) in _TOOLS.items()
@@ -108,6 +107,12 @@ def commands(incident: Incident, settings: Settings) -> list[Command]:
 
 def _command(settings: Settings, *words: str) -> str:
     return command(settings, *words, anywhere=True)
+
+
+def plot_command(settings: Settings, plot: Plot, cluster: str, name: str, *more: str) -> str:
+    """The command that draws a picture of something."""
+    option = [plot.option] if plot.option else []
+    return _command(settings, "plot", *option, name, "--cluster", cluster, *more)
 
 
 def plot_of(incident: Incident) -> Plot | None:

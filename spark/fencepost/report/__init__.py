@@ -2,7 +2,6 @@
 
 from fencepost.report.commands import command
 from fencepost.report.episodes import VERDICTS, Finding, finding_sentence
-from fencepost.report.evidence import Evidence
 from fencepost.report.incidents import (
     Stories,
     UnknownIncidentError,
@@ -14,19 +13,19 @@ from fencepost.report.judging import COVERAGE, Judged, judged
 from fencepost.report.overview import whole_report
 from fencepost.report.screen import facts, screen
 from fencepost.report.story import UnknownVerdictError, explain, verdict
-from fencepost.report.unknown import reason_lines, unknown_by_reason
+from fencepost.report.unknown import counted_reasons, reason_lines, unknown_by_reason
 from fencepost.report.wording import wrapped
 
 __all__ = [
     "COVERAGE",
     "VERDICTS",
-    "Evidence",
     "Finding",
     "Judged",
     "Stories",
     "UnknownIncidentError",
     "UnknownVerdictError",
     "command",
+    "counted_reasons",
     "explain",
     "facts",
     "finding_sentence",

@@ -7,15 +7,14 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from fencepost.definitions import definition
-from fencepost.incidents import INCIDENTS, Incident, incidents
+from fencepost.incidents import INCIDENT_VERDICTS, INCIDENTS, Incident, incidents
 from fencepost.reading import Reader, rows
 from fencepost.report.commands import command
 from fencepost.report.episodes import VERDICTS, Finding, Row, finding_sentence, findings_of
-from fencepost.report.wording import first_paragraph, wrapped
+from fencepost.report.wording import first_paragraph, on_call, wrapped
 from fencepost.settings import SEVERITIES, Settings
 from fencepost.words import WIDTH, printable
 
-INCIDENT_VERDICTS = "marts.fct_incident_verdicts"
 MOST_VERDICTS = 3
 """Of one incident an alert shows so many verdicts."""
 MOST_INVARIANTS = 3
@@ -66,7 +65,7 @@ class Stories:
             lines += [
                 f"    {command(self._settings, 'explain', each.verdict['verdict_id'])}" for each in together
             ]
-        lines += ["", *_what_to_do(names[:1])]
+        lines += ["", *_what_to_do(names[0])]
         if incident["verdicts"] > self._most:
             query = (
                 f'SELECT * FROM {INCIDENT_VERDICTS} WHERE fingerprint = "{incident["fingerprint"]}" '
@@ -189,12 +188,7 @@ def _meaning(name: str) -> list[str]:
     return wrapped(f"{name}: {first_paragraph(found.prose)}", "  ", "    ") if found else []
 
 
-def _what_to_do(names: Iterable[str]) -> list[str]:
-    found = (definition(name) for name in names)
-    paragraphs = [text for each in found if each for text in each.prose.split("\n\n")]
-    return [
-        line
-        for text in paragraphs
-        if text.startswith("On call:")
-        for line in wrapped(" ".join(text.split()), "  ")
-    ]
+def _what_to_do(name: str) -> list[str]:
+    found = definition(name)
+    text = on_call(found.prose) if found else None
+    return wrapped(text, "  ") if text else []

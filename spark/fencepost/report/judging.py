@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -19,17 +19,20 @@ _WINDOWS = "silver.windows"
 @dataclass(frozen=True)
 class Judged:
     """The outcomes of all definitions, the incidents (the most important first), and what they and the
-    evidence say of each cluster. ``evidence_until``: the newest evidence of each cluster that has any.
+    evidence say of each cluster. ``faults``: by cluster, the lines about what is wrong with its evidence;
+    ``evidence_until``: the newest evidence of each cluster that has any.
     """
 
     outcomes: Sequence[Outcome]
     incidents: Sequence[Incident]
     clusters: Sequence[ClusterOutcome]
+    faults: Mapping[str, Sequence[str]]
     evidence_until: dict[str, datetime]
 
 
-def judged(reader: Reader, settings: Settings, evidence: Evidence) -> Judged:
+def judged(reader: Reader, settings: Settings) -> Judged:
     """Read the marts, and decide."""
+    evidence = Evidence(reader)
     all_outcomes = outcomes(rows(reader.scan(COVERAGE)), settings.severities)
     names = [cluster.name for cluster in settings.clusters]
     if reader.has(INCIDENTS):
@@ -46,5 +49,6 @@ def judged(reader: Reader, settings: Settings, evidence: Evidence) -> Judged:
         all_outcomes,
         found,
         cluster_outcomes(all_outcomes, names, blind, open_ones),
+        {cluster.name: evidence.lines(cluster) for cluster in settings.clusters},
         {name: newest[name] for name in names if name in newest},
     )

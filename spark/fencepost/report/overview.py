@@ -10,7 +10,6 @@ from fencepost.outcomes import STATUS_WORDS, Outcome, headline
 from fencepost.protocols import protocols
 from fencepost.reading import Reader, rows
 from fencepost.report.episodes import VERDICTS, Finding, finding_sentence, findings_of, oldest_first
-from fencepost.report.evidence import Evidence
 from fencepost.report.judging import judged
 from fencepost.report.unknown import reason_lines
 from fencepost.report.wording import first_sentence, indented
@@ -38,8 +37,8 @@ class _Report:
     """The rows of all clusters: each mart is read once, however many clusters there are."""
 
     def __init__(self, reader: Reader, settings: Settings, most: int) -> None:
-        self._evidence = Evidence(reader)
-        found = judged(reader, settings, self._evidence)
+        found = judged(reader, settings)
+        self._faults = found.faults
         self.headline = f"{headline(found.clusters)}."
         self._of_clusters = {each.cluster: each for each in found.clusters}
         self._outcomes: dict[str, list[Outcome]] = defaultdict(list)
@@ -62,7 +61,7 @@ class _Report:
         since = next((each.since for each in found if each.since is not None), None)
         if since is not None:
             lines += [f"since {time_of(since)}: what was over before is left out (audit.window)"]
-        lines += self._evidence.lines(cluster)
+        lines += self._faults[cluster.name]
         for report in self._reports:
             lines += report(cluster.name)
         violated = [each for each in found if each.status == "violated"]

@@ -3,43 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from itertools import takewhile
 from typing import Any
 
 from fencepost.incidents import OPEN, Incident, counts, has_ended
-from fencepost.outcomes import gravest, headline
+from fencepost.outcomes import coverage_counts, gravest, headline
 from fencepost.reading import Reader, rows
 from fencepost.report.commands import command
-from fencepost.report.evidence import Evidence
 from fencepost.report.incidents import gravest_verdicts, incident_lines, shortened
 from fencepost.report.judging import Judged, judged
 from fencepost.report.wording import wrapped
 from fencepost.settings import Settings
 from fencepost.waivers import waiver_sentences
-from fencepost.words import WIDTH, printable, time_of
+from fencepost.words import WIDTH, minute_of, printable
 
 RUNS = "marts.fct_audit_runs"
 MOST_INCIDENTS = 10
 _MOST_OF_HEADLINE, _MOST_OF_EVIDENCE, _MOST_OF_WAIVERS = 2, 5, 2
-_LONGEST = 2 * WIDTH
-"""Of a line of which one word is longer than a line."""
 """Lines. With the incidents (23), what changed, coverage and what to do next (8) they are a screen. Where
 there are fewer incidents, more is said of the evidence.
 """
+_LONGEST = 2 * WIDTH
+"""Columns of a line that has a word longer than a line, as a path may be."""
 
 
 def screen(reader: Reader, settings: Settings) -> str:
-    """The report of the last audit: at most 40 lines of 100 columns, whatever the lake holds. Only commands
-    are not cut.
+    """The report of the last audit: at most 40 lines of 100 columns, whatever the lake holds. Commands are
+    not cut, and paths of evidence only where they are longer than a line.
     """
-    evidence = Evidence(reader)
-    found = judged(reader, settings, evidence)
+    found = judged(reader, settings)
     lines = _few(wrapped(f"{headline(found.clusters)}.", "", "  "), _MOST_OF_HEADLINE)
     shown = [each for each in found.incidents if each["state"] in OPEN]
     room = 2 * max(0, MOST_INCIDENTS - len(shown))
     runs = runs_of(reader)
-    of_evidence = [*_unfinished(runs), *_of_evidence(settings, found, evidence)]
+    of_evidence = [*_unfinished(runs), *_of_evidence(found)]
     lines += _few(of_evidence, _MOST_OF_EVIDENCE + room)
     lines += _few(
         [line for each in waiver_sentences(reader, settings) for line in wrapped(each, "", "  ")],
@@ -57,8 +54,7 @@ def screen(reader: Reader, settings: Settings) -> str:
 
 def facts(reader: Reader, settings: Settings) -> dict[str, Any]:
     """The facts of the report as plain values, for other programs; with all incidents."""
-    evidence = Evidence(reader)
-    found = judged(reader, settings, evidence)
+    found = judged(reader, settings)
     runs = runs_of(reader)
     before = _before(runs)
     shown = [each for each in found.incidents if each["state"] in OPEN]
@@ -72,13 +68,13 @@ def facts(reader: Reader, settings: Settings) -> dict[str, Any]:
                 "violated": [outcome.invariant for outcome in each.violated],
                 "not_judged": list(each.not_judged),
                 "evidence_until": found.evidence_until.get(each.cluster),
-                "evidence": evidence.lines(cluster),
+                "evidence": list(found.faults[each.cluster]),
             }
-            for each, cluster in zip(found.clusters, settings.clusters, strict=True)
+            for each in found.clusters
         ],
         "incidents": [dict(each) for each in found.incidents],
         "changed": {"since": before and before["finished_at"], **counts(found.incidents)},
-        "coverage": _coverage_counts(found),
+        "coverage": coverage_counts(found.outcomes),
         "unfinished_runs": [each["run_id"] for each in _since_the_last(runs)],
         "waivers": waiver_sentences(reader, settings),
         "next": _next(reader, settings, found, shown),
@@ -93,14 +89,12 @@ def _few(lines: Sequence[str], most: int) -> list[str]:
     return [*shown[:-1], shortened(f"{shown[-1][:90]} (and more)")] if len(lines) > most else shown
 
 
-def _of_evidence(settings: Settings, found: Judged, evidence: Evidence) -> list[str]:
-    lines = []
-    for cluster, outcome in zip(settings.clusters, found.clusters, strict=True):
-        name = f"cluster {printable(cluster.name)}: "
-        lines += [
-            line for why in outcome.not_judged for line in wrapped(f"Not judged: {name}{why}", "", "  ")
-        ]
-        lines += evidence.lines(cluster)
+def _of_evidence(found: Judged) -> list[str]:
+    lines: list[str] = []
+    for each in found.clusters:
+        name = f"cluster {printable(each.cluster)}: "
+        lines += [line for why in each.not_judged for line in wrapped(f"Not judged: {name}{why}", "", "  ")]
+        lines += found.faults[each.cluster]
     return lines
 
 
@@ -114,28 +108,19 @@ def changed_sentence(found: Sequence[Incident], runs: Sequence[dict[str, Any]]) 
     number = counts(found)
     ended = sum(each["state"] == "over" and not has_ended(each) for each in found)
     before = _before(runs)
-    since = f"Since the run of {_minute(before['finished_at'])}" if before else "In the first run"
+    since = f"Since the run of {minute_of(before['finished_at'])}" if before else "In the first run"
     return (
         f"{since}: {number['new']} new, {number['over']} over. {number['ongoing']} go on, "
         f"{number['waived']} waived, {ended} over before."
     )
 
 
-def _coverage_counts(found: Judged) -> dict[str, int]:
-    return {
-        "definitions": len(found.outcomes),
-        "exercised": sum(each.status != "not_exercised" for each in found.outcomes),
-        "judged": sum(each.is_judged for each in found.outcomes),
-        "hold_throughout": sum(each.status == "holds" for each in found.outcomes),
-    }
-
-
 def _coverage(found: Judged) -> str:
-    number = _coverage_counts(found)
+    number = coverage_counts(found.outcomes)
     until = min(found.evidence_until.values(), default=None)
     return (
         f"{number['exercised']} of {number['definitions']} invariants were exercised, {number['judged']} "
-        f"judged, {number['hold_throughout']} hold throughout; logs until {_minute(until)}."
+        f"judged, {number['hold_throughout']} hold throughout; logs until {minute_of(until)}."
     )
 
 
@@ -162,7 +147,7 @@ def _unfinished(runs: Sequence[dict[str, Any]]) -> list[str]:
     began = _since_the_last(runs)
     if not began:
         return []
-    at = _minute(began[0]["started_at"])
+    at = minute_of(began[0]["started_at"])
     return [f"The run that began at {at} has not finished: it goes on, or has failed."]
 
 
@@ -180,7 +165,3 @@ def _next(reader: Reader, settings: Settings, found: Judged, shown: Sequence[Inc
 
 def _number(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
-def _minute(moment: datetime | None) -> str:
-    return f"{moment:%Y-%m-%d %H:%M} UTC" if moment else time_of(None)

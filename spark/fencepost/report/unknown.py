@@ -4,7 +4,7 @@ verdict.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
 from fencepost.reading import Reader, rows
@@ -14,6 +14,14 @@ from fencepost.report.wording import indented
 from fencepost.words import printable
 
 UNKNOWN_REASONS = "marts.fct_unknown_reasons"
+
+
+def counted_reasons(reader: Reader) -> Counter[tuple[str, str]]:
+    """How often anything was unknown, by cluster and reason."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for row in rows(reader.scan(UNKNOWN_REASONS)):
+        counts[row["cluster"], row["reason"]] += row["unknown"]
+    return counts
 
 
 def unknown_by_reason(reader: Reader, clusters: Iterable[str]) -> str:
