@@ -29,7 +29,10 @@ def replay_all(
     """Replay each entity of this evidence, of which none has rows elsewhere."""
     staged = {name: Staging(place) for name, place in places.items()}
     for entity, own in by_entity(evidence):
-        for table, made in replay(entity, own):
+        steps = replay(entity, own)
+        # the replay frees rows when it needs them no more
+        del own
+        for table, made in steps:
             staged[table.name].add(made if isinstance(made, pa.Table) else pa.Table.from_batches([made]))
     return closed(staged)
 

@@ -22,8 +22,18 @@ from fencepost.tables import BRONZE, LEDGER, OF_REBUILDS, OF_RUNS, OF_VERDICTS, 
 
 if TYPE_CHECKING:
     from fencepost.reading import SqlFunction
+    from fencepost.replay.group_coordinator.group_replays import GroupReplay
 
-__all__ = ["Protocol", "captured", "functions", "protocols", "requests", "schemas_json", "tables"]
+__all__ = [
+    "Protocol",
+    "captured",
+    "functions",
+    "group_replays",
+    "protocols",
+    "requests",
+    "schemas_json",
+    "tables",
+]
 
 __path__ = extend_path(__path__, __name__)
 
@@ -47,6 +57,12 @@ def tables() -> tuple[Table, ...]:
     """
     silver = (table for each in protocols() for table in each.tables)
     return (*captured(), *OF_REBUILDS, *silver, *VERDICTS, *OF_VERDICTS, *OF_RUNS, LEDGER)
+
+
+@cache
+def group_replays() -> tuple[GroupReplay, ...]:
+    """Every protocol's replay of group coordinators' logs."""
+    return tuple(each.group_replay() for each in protocols() if each.group_replay is not None)
 
 
 @cache

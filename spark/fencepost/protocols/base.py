@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fencepost.engines import Rows
     from fencepost.reading import Reader, SqlFunction
     from fencepost.replay.evidence import Evidence
+    from fencepost.replay.group_coordinator.group_replays import GroupReplay
 
 Verdict = Mapping[str, Any]
 """A row of ``marts.fct_invariant_verdicts``."""
@@ -122,7 +123,8 @@ class Protocol:
 
     ``name`` is the name of its folders. ``rebuild`` returns the rows of ``tables`` (silver) by table name,
     and those of ``states``: what is known of logs and clients when the chapter ends. The next chapter's
-    rebuild begins with these (``Evidence.state``), the first one with none. ``requests``: which lines of the
+    rebuild begins with these (``Evidence.state``), the first one with none. ``group_replay``: its replay of
+    group coordinators' logs, which are spread once for all protocols. ``requests``: which lines of the
     request logs are kept, by Kafka's name of the API. ``kinds``: the kinds of evidence that only this
     protocol reads, into the tables ``bronze``. ``rests_on``: the evidence that its verdicts rest on beside
     its own kinds, as kinds of logs in text and as topics whose segments it reads; None for all that protocols
@@ -141,6 +143,7 @@ class Protocol:
     tables: tuple[Table, ...]
     rebuild: Callable[[Evidence], Mapping[str, Rows]]
     states: tuple[Table, ...] = ()
+    group_replay: Callable[[], GroupReplay] | None = None
     requests: Mapping[str, Keep] = field(default_factory=dict)
     kinds: Callable[[], tuple[Kind, ...]] = no_kinds
     bronze: tuple[Table, ...] = ()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pyiceberg.catalog import Catalog
 
 from fencepost.engines import Engine
-from fencepost.protocols import captured
+from fencepost.protocols import captured, group_replays
 from fencepost.replay.chapter_snapshots import ChapterSnapshots
 from fencepost.replay.chapters import FIRST, Chapter, reads_logs_since
 from fencepost.replay.compaction import compaction
@@ -81,6 +81,7 @@ def evidence_of(
         snapshots.handed_down(chapter.begin),
         chapter.next_reads_logs_since_ms,
         cuts_of(compacted),
+        group_replays(),
     )
 
 

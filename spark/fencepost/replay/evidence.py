@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
@@ -16,6 +16,7 @@ from fencepost.engines import Engine, Rows, on_engine
 from fencepost.replay.clock_steps import ClockSteps
 from fencepost.replay.cuts import LOG, LogName
 from fencepost.replay.entities import tuples
+from fencepost.replay.group_coordinator.group_replays import GroupReplay
 from fencepost.replay.keys import METADATA_TOPIC
 from fencepost.replay.logs import BATCH_COLUMNS
 from fencepost.replay.metadata import ClusterMetadata
@@ -39,6 +40,7 @@ class Evidence:
     times that passed twice by a broker's clock. ``before``: table's name -> the rows that the chapter before
     handed down. ``next_ms``: cluster -> the time from which on its next chapter reads logs, for clusters that
     have one. ``cuts``: (cluster, topic, topic id, partition) -> the offset below which the log is compacted.
+    ``group_replays``: the replays of all protocols over group coordinators' logs.
     """
 
     engine: Engine
@@ -50,6 +52,7 @@ class Evidence:
     before: Mapping[str, pa.Table] = field(default_factory=dict)
     next_ms: Mapping[str, int] = field(default_factory=dict)
     cuts: Mapping[LogName, int] = field(default_factory=dict)
+    group_replays: Sequence[GroupReplay] = ()
     _results: dict[Callable[[Evidence], Any], Any] = field(default_factory=dict, init=False, repr=False)
 
     def once(self, make: Callable[[Evidence], T]) -> T:
@@ -113,14 +116,24 @@ def metadata_logs(
     return logs
 
 
-def evidence(engine: Engine, catalog: Catalog, settings: Settings) -> Evidence:
+def evidence(
+    engine: Engine, catalog: Catalog, settings: Settings, group_replays: Sequence[GroupReplay]
+) -> Evidence:
     """The evidence of every cluster in bronze, also of those that the configuration no longer names."""
     logs = metadata_logs(
         engine, MetadataEvidence.of(catalog), [cluster.name for cluster in settings.clusters]
     )
     size = sum(lake.size(catalog, table) for table in (BATCHES, RECORDS, REQUESTS))
     view = with_current_names(engine).with_clock_steps(settings.clock_tolerance_ms).with_cache(size)
-    return Evidence(view, catalog, logs, releases(settings), settings.clock_tolerance_ms, view.steps)
+    return Evidence(
+        view,
+        catalog,
+        logs,
+        releases(settings),
+        settings.clock_tolerance_ms,
+        view.steps,
+        group_replays=group_replays,
+    )
 
 
 def cuts_of(compacted: pa.Table) -> dict[LogName, int]:

@@ -13,7 +13,7 @@ from pyiceberg.catalog import Catalog
 from fencepost import lake
 from fencepost.engines import Engine, Rows
 from fencepost.ledger import Ledger
-from fencepost.protocols import captured, protocols
+from fencepost.protocols import captured, group_replays, protocols
 from fencepost.protocols.base import Protocol
 from fencepost.replay.chapter_entries import ChapterEntries
 from fencepost.replay.chapter_evidence import Source, evidence_of
@@ -74,7 +74,7 @@ def rebuild(
     if not changed:
         counts = {table.name: lake.count(catalog, table) for table in _tables()}
     elif changed == plan and all(chapter.is_all for chapter in changed):
-        counts = _replaced(engine, evidence(engine, catalog, settings))
+        counts = _replaced(engine, evidence(engine, catalog, settings, group_replays()))
     else:
         counts = _rebuild_chapters(
             Source(

@@ -26,6 +26,7 @@ from fencepost.protocols.offset_commit.replay import replay
 from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.requests import COMMIT_APIS
 from fencepost.protocols.offset_commit.shard import ShardEvidence
+from fencepost.replay.entities import tuples
 from fencepost.replay.group_coordinator import shards
 from fencepost.replay.group_coordinator.decoding import sightings
 from fencepost.replay.group_coordinator.evidence import ShardRows
@@ -42,7 +43,7 @@ from fencepost.replay.group_coordinator.records import (
 from fencepost.replay.group_coordinator.requests import CLASSIC_APIS
 from fencepost.replay.keys import OFFSETS_TOPIC, digest_of
 from fencepost.replay.logs import BATCH_COLUMNS, Batches, Log
-from fencepost.replay.metadata import ClusterMetadata
+from fencepost.replay.metadata import ClusterMetadata, Sighting
 from fencepost.replay.metadata_log import MetadataLog, metadata_log
 from fencepost.replay.metadata_records import PARTITION, REGISTER_BROKER, TOPIC, MetadataRecord
 from fencepost.replay.placement import Placement
@@ -202,7 +203,8 @@ def _shards(bronze: dict[str, pa.Table]) -> tuple[list[ShardRows], ClusterMetada
             bronze[name].filter(pa.array([each == shard for each in names[name]], pa.bool_())) for name in of
         ]
         parts.append(ShardRows(cluster, int(shard.rpartition("/")[2]), *tables))
-    return parts, ClusterMetadata.of(log, [each for rows in parts for each in sightings(rows)])
+    seen = [Sighting(*row) for row in tuples(sightings(bronze[RECORDS.name]).drop_columns("cluster"))]
+    return parts, ClusterMetadata.of(log, seen)
 
 
 Decode = Callable[..., tuple[ShardEvidence, ClusterMetadata]]

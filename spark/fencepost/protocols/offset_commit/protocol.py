@@ -38,6 +38,7 @@ PROTOCOL = Protocol(
     clocks=(tables.COMMIT_CLOCKS,),
     unlogged=(tables.UNLOGGED_COMMITS,),
     rebuild=Later(f"{__package__}.rebuild:rebuild"),
+    group_replay=Later(f"{__package__}.rebuild:group_replay"),
     rests_on=frozenset({REQUEST_LOG, OFFSETS_TOPIC, METADATA_TOPIC}),
     requests=dict.fromkeys(
         (

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 
 import pyarrow as pa
 
-from fencepost.engines import Rows
+from fencepost.engines import Replay, Rows
 from fencepost.protocols.offset_commit.forgotten_members import COLUMNS, ForgottenMembers
 from fencepost.protocols.offset_commit.member_fencings import APIS as MEMBER_APIS
 from fencepost.protocols.offset_commit.member_fencings import member_fencings
@@ -28,7 +28,8 @@ from fencepost.protocols.offset_commit.tables import (
 )
 from fencepost.replay.evidence import Evidence
 from fencepost.replay.garbage_collection import collection_paused, give_back
-from fencepost.replay.group_coordinator.spread import Facts, spread
+from fencepost.replay.group_coordinator.group_replays import Facts, GroupReplay
+from fencepost.replay.group_coordinator.spread import placement_and_facts, replayed
 from fencepost.tables import REQUESTS, Table
 
 TABLES = (
@@ -47,25 +48,28 @@ TABLES = (
 def rebuild(evidence: Evidence) -> Mapping[str, Rows]:
     """The rows of TABLES and of MEMBER_FENCINGS, by the table's name."""
     engine = evidence.engine
-    shards = spread(evidence, APIS)
-    replayed = dict(engine.replay(shards.rows, _replay(shards.facts, evidence.tolerance_ms), TABLES))
+    of_all, (placement, _) = evidence.once(replayed), evidence.once(placement_and_facts)
+    rows = {table.name: of_all[table.name] for table in TABLES}
     forgotten = ForgottenMembers()
-    if shards.placement.logs:
-        replayed[MEMBERS.name] = engine.keep(replayed[MEMBERS.name])
+    if placement.logs:
+        rows[MEMBERS.name] = engine.keep(rows[MEMBERS.name])
         columns = MEMBERS.schema_of(COLUMNS)
-        members = engine.map(replayed[MEMBERS.name], lambda each: each.select(list(COLUMNS)), columns)
-        forgotten = ForgottenMembers.of(engine.collect(members), shards.placement)
+        members = engine.map(rows[MEMBERS.name], lambda each: each.select(list(COLUMNS)), columns)
+        forgotten = ForgottenMembers.of(engine.collect(members), placement)
     # commits are many, and only those of forgotten members are looked for
     apis = {*MEMBER_APIS, *(COMMIT_APIS if forgotten.last else ())}
     requests = engine.scan(REQUESTS, where=[{"api_key": frozenset(apis)}])
     fencings_of = partial(member_fencings, forgotten=forgotten)
     refused = engine.map(requests, fencings_of, MEMBER_FENCINGS.arrow_schema)
-    return {**replayed, MEMBER_FENCINGS.name: refused}
+    return {**rows, MEMBER_FENCINGS.name: refused}
 
 
-def _replay(
-    facts: Facts, tolerance_ms: int
-) -> Callable[[str, Mapping[str, pa.Table]], Iterable[tuple[Table, pa.Table]]]:
+def group_replay() -> GroupReplay:
+    """The replay of each coordinator's log."""
+    return GroupReplay(APIS, TABLES, _replay)
+
+
+def _replay(facts: Facts, tolerance_ms: int) -> Replay:
     def run(shard: str, evidence: Mapping[str, pa.Table]) -> Iterable[tuple[Table, pa.Table]]:
         with collection_paused():
             give_back()
@@ -76,8 +80,8 @@ def _replay(
             decoded = decode_shard(rows, metadata.topics)
             del rows
             give_back()
-            replayed = GroupCoordinatorShard(decoded, metadata, tolerance_ms)
+            shard_replay = GroupCoordinatorShard(decoded, metadata, tolerance_ms)
             del decoded
-            yield from replayed.replay()
+            yield from shard_replay.replay()
 
     return run

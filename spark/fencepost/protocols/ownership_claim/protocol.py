@@ -33,6 +33,7 @@ PROTOCOL = Protocol(
     tables=tables.TABLES,
     clocks=(tables.SYNC_CLOCKS,),
     rebuild=Later(f"{__package__}.rebuild:rebuild"),
+    group_replay=Later(f"{__package__}.rebuild:group_replay"),
     rests_on=frozenset({REQUEST_LOG, OFFSETS_TOPIC, METADATA_TOPIC}),
     kinds=_kinds,
     bronze=(bronze.COORDINATOR_LINES, bronze.CONSUMER_LINES),

@@ -28,9 +28,17 @@ from fencepost.replay.group_coordinator.records import (
     owned_tasks,
 )
 from fencepost.replay.keys import OFFSETS_TOPIC, ZERO_ID
-from fencepost.replay.logs import Batches, Log, longs
-from fencepost.replay.metadata import Sighting
+from fencepost.replay.logs import Batches, Log
 from fencepost.replay.unreadable import damaged_batches, missing_end, unread_pieces
+
+SIGHTINGS = pa.schema(
+    [*((name, pa.string()) for name in ("cluster", "topic", "topic_id")), ("timestamp_ms", pa.int64())]
+)
+SIGHTED_BY = (
+    "cluster", "topic", "record_type", "record_name", "decode_status", "is_control", "timestamp_ms",
+    "record_offset", "key", "value", "value_size",
+)  # fmt: skip
+"""The columns of ``bronze.records`` that :func:`sightings` reads."""
 
 _PLACE = ("record_offset", "base_offset", "last_offset", "leader_epoch", "timestamp_ms")
 _Column = Sequence[Any]
@@ -51,22 +59,25 @@ def log_of(rows: ShardRows) -> Log:
     )
 
 
-def sightings(rows: ShardRows) -> list[Sighting]:
-    """The topic ids in stored commits (written by brokers since 4.1), each with its earliest time in this
-    log.
+def sightings(records: pa.Table) -> pa.Table:
+    """The topic ids in stored commits (written by brokers since 4.1) of one cluster or several, each with its
+    earliest time: columns SIGHTINGS. ``records``: rows of ``bronze.records`` with SIGHTED_BY.
 
-    They show the topics' incarnations if the metadata log was not captured.
+    They show the topics' incarnations if the metadata log was not captured. A commit that a later leader
+    truncated counts, too: a broker knew the topic when it wrote it.
     """
-    log, seen = log_of(rows), []
-    for records, fields in _decoded(rows.records, COMMIT_TYPES):
+    seen = [SIGHTINGS.empty_table()]
+    for rows, fields in _decoded(records, COMMIT_TYPES):
         if "topic_id" in fields:
-            places = log.find_all(longs(records["base_offset"]), longs(records["leader_epoch"]))
-            named = pa.table(
-                {"topic": fields["topic"], "topic_id": fields["topic_id"], "ms": records["timestamp_ms"]}
-            ).filter(pa.array(places >= 0))
-            first = named.group_by(["topic", "topic_id"]).aggregate([("ms", "min")]).to_pylist()
-            seen += [Sighting(row["topic"], row["topic_id"], row["ms_min"]) for row in first]
-    return [sighting for sighting in seen if sighting.topic_id not in (None, ZERO_ID)]
+            columns = (rows["cluster"], fields["topic"], fields["topic_id"], rows["timestamp_ms"])
+            seen.append(_earliest(pa.table(columns, schema=SIGHTINGS)))
+    return _earliest(pa.concat_tables(seen))
+
+
+def _earliest(rows: pa.Table) -> pa.Table:
+    named = rows.filter(pc.and_kleene(pc.is_valid(rows["topic_id"]), pc.not_equal(rows["topic_id"], ZERO_ID)))
+    first = named.group_by(SIGHTINGS.names[:3], use_threads=False).aggregate([("timestamp_ms", "min")])
+    return first.select([*SIGHTINGS.names[:3], "timestamp_ms_min"]).rename_columns(SIGHTINGS.names)
 
 
 def group_records(records: pa.Table) -> list[GroupRecord]:

@@ -151,3 +151,19 @@ def incarnation_of(name: str, logs: Mapping[str, CoordinatorLogs]) -> Incarnatio
     if partition is None:
         return UNKNOWN if topic_id == UNTOLD else ONLY
     return logs[cluster].of(topic_id) if cluster in logs else ONLY
+
+
+def shards_of_lines(rows: pa.Table, placement: Placement) -> pa.Array:
+    """The log of the group of each line of a log in text, with the columns cluster, group_id, broker_id and
+    logged_at_ms; null without a group or a time.
+    """
+    columns = (rows[name].to_pylist() for name in ("cluster", "group_id", "broker_id", "logged_at_ms"))
+    return pa.array(
+        [
+            None
+            if group is None or ms is None
+            else shard_name(cluster, *placement.home_of(cluster, group, broker_id, ms, ms))
+            for cluster, group, broker_id, ms in zip(*columns, strict=True)
+        ],
+        pa.string(),
+    )

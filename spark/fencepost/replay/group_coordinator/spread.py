@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
 
 import pyarrow as pa
 
 from fencepost.engines import Engine, Rows
-from fencepost.replay.clock_steps import ClockSteps
-from fencepost.replay.coordinator_logs import CoordinatorLogs
-from fencepost.replay.cuts import LogName
 from fencepost.replay.entities import tuples, with_entity
 from fencepost.replay.evidence import Evidence
-from fencepost.replay.group_coordinator.decoding import sightings
-from fencepost.replay.group_coordinator.evidence import ShardRows
+from fencepost.replay.group_coordinator.decoding import SIGHTED_BY, SIGHTINGS, sightings
+from fencepost.replay.group_coordinator.group_replays import Facts, together
+from fencepost.replay.group_coordinator.records import COMMIT_TYPES
 from fencepost.replay.group_coordinator.shards import (
     PLACED_BY,
-    incarnation_of,
     seen_places,
-    shard_of_name,
+    shards_of_lines,
     shards_of_log,
     shards_of_quarantine,
     shards_of_requests,
@@ -33,10 +29,11 @@ from fencepost.replay.metadata import ClusterMetadata, Sighting
 from fencepost.replay.metadata_log import MetadataLog
 from fencepost.replay.placement import Placement
 from fencepost.replay.requests import LINE_COLUMNS
-from fencepost.replay.unread_lines import UNREAD, UnreadLines, of_request_logs, unread_lines
-from fencepost.tables import BATCHES, CLEANED, QUARANTINE, RECORDS, REQUESTS, Table
+from fencepost.replay.unread_lines import UNREAD, of_request_logs, unread_lines
+from fencepost.tables import BATCHES, CLEANED, QUARANTINE, RECORDS, REQUESTS
 
 _COORDINATORS = ({"topic": OFFSETS_TOPIC},)
+_COMMITS = ({"topic": OFFSETS_TOPIC, "record_type": frozenset(COMMIT_TYPES)},)
 _LOG = ("cluster", "topic", "topic_id", "partition")
 _OF_BATCHES = (*_LOG, *BATCH_COLUMNS)
 _OF_RECORDS = (
@@ -51,77 +48,29 @@ _PLACES = pa.schema(
         ("partition", pa.int32()), ("ms", pa.int64()),
     ]
 )  # fmt: skip
-_SIGHTED = Table(
-    "sightings",
-    "Ids of topics beside their names, in stored commits.",
-    {"cluster": "string", "topic": "string", "topic_id": "string", "timestamp_ms": "bigint"},
-    ("cluster", "topic", "topic_id"),
-)
 
 
-class Facts(NamedTuple):
-    """Facts that the replay of every coordinator's log gets. ``metadata``: cluster -> its metadata, with
-    topic ids from stored commits; ``unread``: cluster -> lines of request logs that could not be read;
-    ``cuts``, ``clock_steps``: as in Evidence; ``logs``: cluster -> the incarnations of
-    ``__consumer_offsets``; ``moved``: cluster -> the groups of which several partitions have records.
+def replayed(evidence: Evidence) -> Mapping[str, Rows]:
+    """The rows of the replays of all protocols (``Evidence.group_replays``), by the table's name. The
+    evidence is spread once: the logs, the requests, and each protocol's lines.
     """
-
-    metadata: Mapping[str, ClusterMetadata]
-    unread: Mapping[str, UnreadLines]
-    cuts: Mapping[LogName, int]
-    clock_steps: ClockSteps
-    logs: Mapping[str, CoordinatorLogs]
-    moved: Mapping[str, frozenset[str]]
-
-    def metadata_of(self, cluster: str) -> ClusterMetadata:
-        """The metadata of a cluster; empty if none is known."""
-        return self.metadata.get(cluster, ClusterMetadata())
-
-    def rows_of(self, shard: str, evidence: Mapping[str, pa.Table]) -> ShardRows:
-        """The evidence of a shard as ShardRows; ``evidence`` has the names of its fields."""
-        cluster, partition, _ = shard_of_name(shard)
-        incarnation = incarnation_of(shard, self.logs)
-        # a log that was captured without its topic's id has none
-        cuts = (
-            0 if partition is None else self.cuts.get((cluster, OFFSETS_TOPIC, topic_id, partition), 0)
-            for topic_id in (incarnation.topic_id, None)
-        )
-        return ShardRows(
-            cluster,
-            partition,
-            unread_lines=self.unread.get(cluster, {}),
-            cut=max(cuts),
-            clock_steps=self.clock_steps,
-            incarnation=incarnation,
-            moved=self.moved.get(cluster, frozenset()),
-            **evidence,
-        )
-
-
-class Spread(NamedTuple):
-    """The evidence of group coordinators, each row with the coordinator's log that it is about.
-
-    ``rows``: field of ShardRows -> rows as ``Engine.replay`` takes them.
-    """
-
-    rows: dict[str, list[Rows]]
-    placement: Placement
-    facts: Facts
-
-
-def spread(evidence: Evidence, api_keys: Collection[int], of_records: Sequence[str] = ()) -> Spread:
-    """Spread bronze's rows about group coordinators. Of requests those of ``api_keys`` are read, of records
-    also the columns ``of_records``.
-    """
-    engine, (placement, facts) = evidence.engine, evidence.once(_placement_and_facts)
-    request_rows = engine.scan(REQUESTS, LINE_COLUMNS, [{"api_key": frozenset(api_keys)}])
+    engine, replays = evidence.engine, evidence.group_replays
+    placement, facts = evidence.once(placement_and_facts)
+    api_keys = frozenset(key for each in replays for key in each.api_keys)
+    request_rows = engine.scan(REQUESTS, LINE_COLUMNS, [{"api_key": api_keys}])
     requests = with_entity(
         engine, REQUESTS, request_rows, lambda each: shards_of_requests(each, placement), LINE_COLUMNS
     )
-    return Spread({**_of_logs(engine, placement, of_records), "requests": [requests]}, placement, facts)
+    rows = _of_logs(engine, placement, [name for each in replays for name in each.of_records])
+    rows["requests"] = [requests]
+    for table in (table for each in replays for table in each.lines):
+        of_groups = partial(shards_of_lines, placement=placement)
+        rows[table.name] = [with_entity(engine, table, engine.scan(table), of_groups)]
+    run = together(replays, facts, evidence.tolerance_ms)
+    return engine.replay(rows, run, [table for each in replays for table in each.tables])
 
 
-def _of_logs(engine: Engine, placement: Placement, of_records: Sequence[str] = ()) -> dict[str, list[Rows]]:
+def _of_logs(engine: Engine, placement: Placement, of_records: Sequence[str]) -> dict[str, list[Rows]]:
     """Rows of coordinators' logs, each with the log that it is about."""
     of = {
         "batches": (BATCHES, _OF_BATCHES),
@@ -153,7 +102,7 @@ def _of_logs(engine: Engine, placement: Placement, of_records: Sequence[str] = (
     return {**logs, "quarantine": unread}
 
 
-def _placement_and_facts(evidence: Evidence) -> tuple[Placement, Facts]:
+def placement_and_facts(evidence: Evidence) -> tuple[Placement, Facts]:
     """The placement of groups, and the facts for all replays."""
     engine = evidence.engine
     records, quarantine = engine.scan(RECORDS, PLACED_BY, _COORDINATORS), engine.scan(QUARANTINE)
@@ -172,18 +121,11 @@ def _placement_and_facts(evidence: Evidence) -> tuple[Placement, Facts]:
         [{(cluster, topic_id, group, number): ms for cluster, topic_id, group, number, ms in tuples(places)}],
         logs,
     )
-    sighted = engine.replay(_of_logs(engine, placement), _find_sightings, [_SIGHTED])
-    metadata = _with_sightings(evidence, engine.collect(sighted[_SIGHTED.name]))
+    commits = engine.scan(RECORDS, SIGHTED_BY, _COMMITS)
+    metadata = _with_sightings(evidence, engine.collect(engine.map(commits, sightings, SIGHTINGS)))
     unread = unread_lines(engine.collect(engine.map(quarantine, of_request_logs, UNREAD)))
     moved = {cluster: placement.moved(cluster) for cluster in placement.timed}
     return placement, Facts(metadata, unread, evidence.cuts, evidence.clock_steps, logs, moved)
-
-
-def _find_sightings(shard: str, evidence: Mapping[str, pa.Table]) -> Iterable[tuple[Table, pa.Table]]:
-    cluster, partition, _ = shard_of_name(shard)
-    rows = ShardRows(cluster, partition, requests=REQUESTS.arrow_schema.empty_table(), **evidence)
-    rows_found = [(cluster, each.topic, each.topic_id, each.timestamp_ms) for each in sightings(rows)]
-    yield _SIGHTED, _SIGHTED.rows(rows_found)
 
 
 def _with_sightings(evidence: Evidence, rows: pa.Table) -> dict[str, ClusterMetadata]:
