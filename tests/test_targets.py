@@ -24,6 +24,7 @@ SMALLEST = {
     "captures": ("RECORD=idempotent --version 4.3.1 --out {folder}",),
     "faults": ("KILLS=1", "PYTEST_ADDOPTS=-k processes"),
     "diff": ("TIMES=1", "PYTEST_ADDOPTS=-k agreement"),
+    "stores": ("PYTEST_ADDOPTS=-k local",),
     "search": ("SECONDS_OF_SEARCH=5",),
     "plays": ("PLAYS=1",),
 }

@@ -42,6 +42,8 @@ _BAD_INPUT = (
     ("fencepost.iceberg.catalog", "CatalogError"),
     ("fencepost.jars", "SessionError"),
     ("fencepost.lock", "LockError"),
+    ("fencepost.lease", "LeaseError"),
+    ("fencepost.environment", "MissingVariableError"),
     ("fencepost.places", "PlaceError"),
     ("fencepost.plots.reading", "PlotError"),
     ("fencepost.protocols.base", "UsageError"),

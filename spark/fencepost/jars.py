@@ -6,9 +6,11 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+from fencepost.iceberg.catalog import is_on_s3
 from fencepost.settings import Settings
 
 JARS_ENV = "FENCEPOST_JARS"
@@ -24,15 +26,33 @@ def prepared(jars: list[Path], name: str) -> Path:
 
 
 def spark_jars(settings: Settings) -> list[Path]:
-    """The jars Spark needs, from ``FENCEPOST_JARS`` or a folder ``.jars`` nearby. Raises SessionError."""
+    """The jars Spark needs, from ``FENCEPOST_JARS`` or a folder ``.jars`` nearby: those of every lake, then
+    those of this lake's store. Raises SessionError.
+    """
     named = os.environ.get(JARS_ENV)
     near = (Path.cwd(), settings.folder, *Path(__file__).resolve().parents[2:3])
     folders = [Path(named)] if named else [folder / ".jars" for folder in near]
-    for folder in folders:
-        if jars := sorted((folder / "spark").glob("*.jar")):
-            return [jar.absolute() for jar in jars]
-    looked = ", ".join(str(folder / "spark") for folder in dict.fromkeys(folders))
-    raise SessionError(f"No jars of Iceberg and SQLite in {looked}. Run `make setup`, or set {JARS_ENV}.")
+    jars = _jars_of("spark", folders)
+    if not jars:
+        looked = ", ".join(str(folder / "spark") for folder in dict.fromkeys(folders))
+        raise SessionError(
+            f"No jars of Iceberg and its catalogs in {looked}. Run `make setup`, or set {JARS_ENV}."
+        )
+    if not is_on_s3(settings.lake) or "spark.jars" in settings.spark:
+        return jars
+    of_s3 = _jars_of("aws", folders)
+    if not of_s3:
+        looked = ", ".join(str(folder / "aws") for folder in dict.fromkeys(folders))
+        raise SessionError(
+            f"The warehouse is on S3, and Spark has no jar for it in {looked}. Run `make jars-aws`, or name "
+            "the jars of your store in spark.jars of the configuration."
+        )
+    return [*jars, *of_s3]
+
+
+def _jars_of(name: str, folders: Sequence[Path]) -> list[Path]:
+    found = (sorted((folder / name).glob("*.jar")) for folder in folders)
+    return [jar.absolute() for jar in next(filter(None, found), [])]
 
 
 @cache

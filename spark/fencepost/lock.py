@@ -1,4 +1,6 @@
-"""One run at a time writes to a lake. Its lock is the system's, so it ends with the process that holds it."""
+"""One run at a time writes to a lake. Its lock is the system's, so it ends with the process that holds it. A
+lake whose catalog is not a file of this machine has a lease beside it (:mod:`fencepost.lease`).
+"""
 
 from __future__ import annotations
 
@@ -31,9 +33,10 @@ class LockError(Exception):
 
 @contextmanager
 def locked(settings: Settings, wait_s: float = WAIT_S) -> Iterator[None]:
-    """Hold the lock of the lake. If another run of this machine holds it, log whose it is, and wait.
+    """Hold the lock of the lake. If another run holds it, log whose it is, and wait.
 
-    Raises LockError after ``wait_s`` seconds, and at once if the lake may not be written to.
+    Raises LockError (LeaseError where another machine holds it) after ``wait_s`` seconds, and at once if the
+    lake may not be written to.
     """
     path = run_folder(settings) / FILE
     try:
@@ -46,10 +49,17 @@ def locked(settings: Settings, wait_s: float = WAIT_S) -> Iterator[None]:
         ) from error
     with file:
         _acquire(file, wait_s)
+        holder = f"process {os.getpid()} on {socket.gethostname()}, since {datetime.now(UTC):%F %T} UTC"
         file.truncate(0)
-        file.write(f"process {os.getpid()} on {socket.gethostname()}, since {datetime.now(UTC):%F %T} UTC")
+        file.write(holder)
         file.flush()
-        yield
+        if settings.lake.folder is not None:
+            yield
+            return
+        from fencepost.lease import Lease
+
+        with Lease(settings.lake, holder, wait_s):
+            yield
 
 
 def identity(settings: Settings) -> str:

@@ -145,7 +145,7 @@ def java_options(jars: list[Path], *, small: bool) -> str:
     archive = prepared(jars, CLASS_ARCHIVE)
     if small and archive.is_file():
         # the JVM silently ignores an archive of another JVM or class path
-        options += [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds=off", "-Xlog:class+path=off"]
+        options += [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds*=off", "-Xlog:class+path=off"]
     return " ".join(options)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from fencepost.environment import MissingVariableError
 from fencepost.iceberg.catalog import (
     CatalogError,
     MissingPackageError,
@@ -62,10 +64,14 @@ def test_rest_is_called_the_same_by_both() -> None:
 @pytest.mark.parametrize(
     ("properties", "uri"),
     [
-        ({"uri": "jdbc:postgresql://db:5432/lake"}, "postgresql://db:5432/lake"),
+        ({"uri": "jdbc:postgresql://db:5432/lake"}, "postgresql+psycopg://db:5432/lake"),
         (
             {"uri": "jdbc:postgresql://db/lake?ssl=true", "jdbc.user": "me@x", "jdbc.password": "p:/w"},
-            "postgresql://me%40x:p%3A%2Fw@db/lake",
+            "postgresql+psycopg://me%40x:p%3A%2Fw@db/lake?sslmode=verify-full",
+        ),
+        (
+            {"uri": "jdbc:postgresql://db/lake?sslmode=require&tcpKeepAlive=true&sslrootcert=/a%20b"},
+            "postgresql+psycopg://db/lake?sslmode=require&sslrootcert=%2Fa+b",
         ),
         ({"uri": "jdbc:sqlite:/lake/catalog.db?busy_timeout=1"}, "sqlite:////lake/catalog.db"),
     ],
@@ -76,6 +82,31 @@ def test_a_database_is_named_as_each_of_them_names_it(properties: dict[str, str]
     assert (found["type"], found["uri"]) == ("sql", uri)
     assert spark_catalog_conf(lake)[f"{PREFIX}.uri"] == properties["uri"]
     assert spark_catalog_conf(lake)[f"{PREFIX}.jdbc.schema-version"] == "V1"
+
+
+def test_secrets_are_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    properties = {"type": "jdbc", "uri": "jdbc:postgresql://db/lake", "jdbc.password": "${DB_PASSWORD}"}
+    lake = Lake("/w", "jdbc", {**properties, "jdbc.user": "me"})
+    monkeypatch.delenv("DB_PASSWORD", raising=False)
+    for of in (catalog_properties, spark_catalog_conf):
+        with pytest.raises(
+            MissingVariableError, match=r"lake\.catalog_properties\.jdbc\.password: .* no DB_PASSWORD"
+        ):
+            of(lake)
+    monkeypatch.setenv("DB_PASSWORD", "p:/w")
+    assert catalog_properties(lake)["uri"] == "postgresql+psycopg://me:p%3A%2Fw@db/lake"
+    assert spark_catalog_conf(lake)[f"{PREFIX}.jdbc.password"] == "p:/w"
+
+
+def test_spark_is_told_what_pyiceberg_knows_of_a_store_on_s3() -> None:
+    properties = {"type": "rest", "uri": "u", "s3.endpoint": "http://store", "s3.region": "eu"}
+    conf = spark_catalog_conf(Lake("s3://bucket/lake", "rest", properties))
+    assert conf[f"{PREFIX}.io-impl"] == "org.apache.iceberg.aws.s3.S3FileIO"
+    assert conf[f"{PREFIX}.client.region"] == "eu"
+    assert conf[f"{PREFIX}.s3.path-style-access"] == "true"
+    own = {**properties, "s3.path-style-access": "false", "io-impl": "org.example.IO"}
+    told = spark_catalog_conf(Lake("s3://bucket/lake", "rest", own))
+    assert (told[f"{PREFIX}.io-impl"], told[f"{PREFIX}.s3.path-style-access"]) == ("org.example.IO", "false")
 
 
 @pytest.mark.parametrize(
@@ -231,7 +262,8 @@ def test_a_driver_that_is_not_there_leaves_the_lake_to_spark(
 ) -> None:
     properties = {"type": "jdbc", "uri": "jdbc:postgresql://127.0.0.1:9/lake"}
     settings = Settings(made[1].path, Lake("/w", "jdbc", properties), made[1].clusters, spark=made[1].spark)
-    with pytest.raises(MissingPackageError, match="psycopg2-binary"), open_lake(settings, "duckdb"):
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(MissingPackageError, match=r"psycopg\[binary\]"), open_lake(settings, "duckdb"):
         pass
     monkeypatch.setattr("fencepost.reading.spark.session_for_lake", lambda _: made[0])
     with open_lake(settings) as lake:

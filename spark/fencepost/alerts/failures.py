@@ -15,8 +15,8 @@ from pathlib import Path
 
 from fencepost.alerts.events import CONFIGURATION, FAILED, OVER, Event
 from fencepost.alerts.message import Message, one_line
-from fencepost.alerts.secrets import without_passwords
 from fencepost.alerts.sending import SendError, send
+from fencepost.environment import without_passwords
 from fencepost.places import run_folder, write_whole
 from fencepost.settings import LAKE_ENV, Lake, Recipient, Settings, config_path, readable_alerts
 from fencepost.words import printable

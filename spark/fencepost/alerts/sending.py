@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 from fencepost.alerts.events import TEST, Event
 from fencepost.alerts.message import Message, document, link_to, message, sentence
-from fencepost.alerts.secrets import MissingVariableError, filled, masked
+from fencepost.environment import MissingVariableError, filled, masked
 from fencepost.output import write_json
 from fencepost.settings import Recipient, Settings
 from fencepost.words import as_utc

@@ -6,8 +6,8 @@ import os
 import shutil
 from collections.abc import Iterator
 
-from fencepost.alerts.secrets import missing
 from fencepost.doctor.checks import Check, Mark
+from fencepost.environment import missing
 from fencepost.jars import SessionError, java_version, spark_jars
 from fencepost.settings import Settings
 

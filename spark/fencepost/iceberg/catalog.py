@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote, urlencode
 
+from fencepost.environment import with_values
 from fencepost.settings import SQLITE, Lake
 
 if TYPE_CHECKING:
@@ -13,9 +14,14 @@ if TYPE_CHECKING:
 NAME = "lake"
 """The catalog's name in Spark, and in the rows of a catalog that is a database."""
 
+_TABLE = "lake.catalog_properties"
 _SPARK_PREFIX = f"spark.sql.catalog.{NAME}"
 # by Spark's name of a kind of catalog, PyIceberg's name; these are the kinds that both know
 _BOTH = {"rest": "rest", "glue": "glue", "hive": "hive", "jdbc": "sql"}
+
+
+_OF_BOTH_DRIVERS = frozenset({"sslmode", "sslrootcert", "sslcert", "sslkey"})
+"""The options of a connection to PostgreSQL that JDBC's driver and Python's call the same."""
 
 
 class CatalogError(Exception):
@@ -49,24 +55,27 @@ def open_catalog(lake: Lake) -> Catalog:
 
 def catalog_properties(lake: Lake) -> dict[str, str]:
     """The catalog's properties for PyIceberg. Raises CatalogError if PyIceberg has no catalog of
-    this kind.
+    this kind, and MissingVariableError.
     """
-    if lake.catalog.startswith(SQLITE):
-        kind = {"type": "sql", "uri": lake.catalog}
-    else:
-        kind = _pyiceberg_kind(lake.catalog_properties)
-    return {**lake.catalog_properties, **kind, **_warehouse(lake)}
+    given = with_values(lake.catalog_properties, _TABLE)
+    is_file = lake.catalog.startswith(SQLITE)
+    kind = {"type": "sql", "uri": lake.catalog} if is_file else _pyiceberg_kind(given)
+    return {**given, **kind, **_warehouse(lake)}
 
 
 def spark_catalog_conf(lake: Lake) -> dict[str, str]:
-    """The catalog's settings for Spark: ``spark.sql.catalog.lake`` and those below it."""
+    """The catalog's settings for Spark: ``spark.sql.catalog.lake`` and those below it. Raises
+    MissingVariableError.
+    """
+    given = with_values(lake.catalog_properties, _TABLE)
     properties = {
         # other processes write to the same tables; a cached table would hide their commits
         "cache-enabled": "false",
         # version 1 of the tables of a catalog in a database has views, which dbt needs
         "jdbc.schema-version": "V1",
         **_warehouse(lake),
-        **lake.catalog_properties,
+        **(_s3(given) if is_on_s3(lake) else {}),
+        **given,
     }
     if lake.catalog.startswith(SQLITE):
         database = lake.catalog.removeprefix(SQLITE)
@@ -78,14 +87,32 @@ def spark_catalog_conf(lake: Lake) -> dict[str, str]:
     }
 
 
+def is_on_s3(lake: Lake) -> bool:
+    """Whether the tables' files are in a store that speaks S3's protocol."""
+    return lake.warehouse.startswith(("s3://", "s3a://")) or lake.catalog_properties.get(
+        "io-impl", ""
+    ).endswith(".S3FileIO")
+
+
+def _s3(properties: dict[str, str]) -> dict[str, str]:
+    """What Spark needs beside PyIceberg's properties of a store. A store with an address of its own has its
+    buckets below that address.
+    """
+    region = properties.get("s3.region")
+    return {
+        "io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
+        **({"client.region": region} if region else {}),
+        **({"s3.path-style-access": "true"} if "s3.endpoint" in properties else {}),
+    }
+
+
 def _missing_package(lake: Lake, error: Exception) -> str:
     if catalog_properties(lake)["type"] != "sql":
         return f"PyIceberg cannot open the catalog {lake.catalog}: {error}."
     # PyIceberg's message names its own extras, whichever package is missing
     return (
-        f"The catalog {lake.catalog} is a PostgreSQL database, and its Python driver is not installed: "
-        "pip install psycopg2-binary. Spark needs its JDBC driver, too: name the jar in spark.jars of the "
-        "configuration, or put it beside Iceberg's in .jars/spark."
+        f"The catalog {lake.catalog} is a PostgreSQL database, and its Python driver cannot be loaded: "
+        f"pip install 'psycopg[binary]' ({error.__cause__ or error})."
     )
 
 
@@ -110,4 +137,8 @@ def _database(properties: dict[str, str]) -> str:
         raise CatalogError(f"PyIceberg opens no database {properties.get('uri')!r}")
     user, password = (quote(properties.get(f"jdbc.{each}", ""), safe="") for each in ("user", "password"))
     login = f"{user}:{password}@" if password else f"{user}@" if user else ""
-    return f"postgresql://{login}{rest.removeprefix('//').partition('?')[0]}"
+    address, _, options = rest.removeprefix("//").partition("?")
+    # how the connection is encrypted must not be lost on the way
+    given = {"sslmode": "verify-full"} if "ssl=true" in options.split("&") else {}
+    given |= {name: value for name, value in parse_qsl(options) if name in _OF_BOTH_DRIVERS}
+    return f"postgresql+psycopg://{login}{address}{'?' if given else ''}{urlencode(given)}"

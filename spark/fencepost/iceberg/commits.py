@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
 from typing import Any
@@ -44,11 +44,20 @@ table, and every reader goes through the list of all files.
 SAME_ROWS = "fencepost.same-rows"
 """The property in a snapshot's summary that says that the rows are the same as before, in other files."""
 
+CHECKS: list[Callable[[], None]] = []
+"""What is called before each commit of this process. It raises an error if nothing may be committed now."""
+
 _EVERYTHING: Any = expressions.AlwaysTrue()
 
 
 class Change(patches.Change):
     """A transaction that lets all but the newest snapshots expire, and those since the one read last."""
+
+    def commit_transaction(self) -> IcebergTable:
+        """See patches.Change; raises what CHECKS raise."""
+        for check in CHECKS:
+            check()
+        return super().commit_transaction()
 
     def expired(self) -> list[int]:
         """See patches.Change."""
@@ -77,7 +86,7 @@ def replace(table: IcebergTable, pieces: Iterable[pa.Table], where: Any = _EVERY
     rows = (piece for piece in pieces if piece.num_rows)
     first = next(rows, None)
     with Change(table) as change:
-        _overwrite(change, table.schema().as_arrow().empty_table() if first is None else first, where)
+        overwrite(change, table.schema().as_arrow().empty_table() if first is None else first, where)
         if (second := next(rows, None)) is not None:
             _exchange(change, Append(change), (), chain([second], rows))
 
@@ -195,7 +204,8 @@ def is_chosen_whole(task: FileScanTask) -> bool:
     return task.residual == _EVERYTHING and not task.delete_files
 
 
-def _overwrite(change: Transaction, rows: pa.Table | pa.RecordBatchReader, where: Any) -> None:
+def overwrite(change: Transaction, rows: pa.Table | pa.RecordBatchReader, where: Any = _EVERYTHING) -> None:
+    """Replace the rows that ``where`` chooses, as a part of a change."""
     with warnings.catch_warnings():
         # PyIceberg warns if there was nothing to delete
         warnings.simplefilter("ignore", UserWarning)

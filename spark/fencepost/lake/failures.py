@@ -21,6 +21,9 @@ _OF_CATALOGS = frozenset(
         ("pyiceberg.exceptions", "RESTError"),
     }
 )
+_OF_STORE = "AWS Error"
+"""What PyArrow says before the reason for which S3 refused, or could not be reached."""
+_REPEAT_IT = "When it answers, repeat the command: what it has written is not lost."
 _REPEAT = "Free some space, and repeat the command: what it has written is not lost."
 
 
@@ -48,6 +51,11 @@ def _in_words(error: BaseException, lake: Lake) -> str | None:
     if lake.folder is None and _is_of_catalog(error):
         reason = str(error).partition("\n")[0] or type(error).__name__
         return f"The catalog {lake.catalog} does not answer ({reason}). Check [lake] in the configuration."
+    if not lake.is_local and isinstance(error, OSError) and _OF_STORE in str(error):
+        reason = str(error).partition(_OF_STORE)[2].partition("\n")[0].strip()
+        return (
+            f"The store of {lake.warehouse} fails ({reason}). Check [lake] in the configuration. {_REPEAT_IT}"
+        )
     if not isinstance(error, OSError) or not any(place in str(error) for place in _folders(lake)):
         return None
     remedy = "Check [lake] in the configuration."

@@ -187,7 +187,7 @@ def in_words(catalog: str, error: Exception) -> str:
     if "database is locked" in reason:
         return f"{catalog}: another process has locked the catalog. Try again when it is done."
     if isinstance(error, FileNotFoundError):
-        return f"{error.filename} is not there: an audit may have replaced it just now. Try again."
+        return f"{error.filename or reason} is not there: an audit may have replaced it just now. Try again."
     if "No files found" in reason:
         return f"{reason}: an audit may have replaced it just now. Try again."
     if isinstance(error, CatalogError):

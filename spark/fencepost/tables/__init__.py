@@ -37,7 +37,7 @@ from fencepost.tables.bronze import (
     TOPIC_LISTS,
 )
 from fencepost.tables.incidents import ALERT_NOTES, AUDIT_RUNS, INCIDENT_NOTES, WAIVERS
-from fencepost.tables.ledger import LEDGER
+from fencepost.tables.ledger import LEASES, LEDGER
 from fencepost.tables.rebuilds import (
     COMPACTED_BATCHES,
     COMPACTED_LOGS,
@@ -110,6 +110,7 @@ __all__ = [
     "FILES",
     "HANDED_DOWN",
     "INCIDENT_NOTES",
+    "LEASES",
     "LEDGER",
     "LINE_COUNTS",
     "LOG_ENDS",

@@ -30,3 +30,10 @@ LEDGER = Table(
     ("step", "mart", "cluster", "chapter"),
     ("step",),
 )
+
+LEASES = Table(
+    "ledger.leases",
+    "Which run writes to a lake that several machines share: at most one row.",
+    {"holder": "string"},  # the process, its machine, and since when
+    ("holder",),
+)

@@ -1,9 +1,10 @@
-"""Secrets: variables of the environment in addresses, and words from outside without them."""
+"""Variables of the environment in the configuration, such as secrets; words from outside without them."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from urllib.parse import quote, unquote
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -13,7 +14,7 @@ _PASSWORD = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 
 
 class MissingVariableError(Exception):
-    """The environment lacks a variable that an address names."""
+    """The environment lacks a variable that the configuration names."""
 
 
 def filled(address: str) -> str:
@@ -24,6 +25,20 @@ def filled(address: str) -> str:
     """
     whole = _VARIABLE.fullmatch(address)
     return _value(whole[1]) if whole else _VARIABLE.sub(lambda match: quote(_value(match[1]), ""), address)
+
+
+def with_values(properties: Mapping[str, str], where: str) -> dict[str, str]:
+    """Properties with the values of the environment in them, as they are. Raises MissingVariableError, which
+    names the property (``where``: the table of the configuration that has them).
+    """
+    found = {}
+    for name, text in properties.items():
+        if lacking := missing(text):
+            raise MissingVariableError(
+                f"{where}.{name}: the environment has no {lacking[0]}: set it where the command runs."
+            )
+        found[name] = _VARIABLE.sub(lambda match: _value(match[1]), text)
+    return found
 
 
 def missing(address: str) -> list[str]:
