@@ -36,6 +36,9 @@ EXIT_CODES = (
 )
 
 
+_LONG = (commands.audit, commands.collect)
+"""The commands that make garbage."""
+
 # Looked up by name when an error is raised, since only the commands that need these modules import them.
 _BAD_INPUT = (
     ("fencepost.discovery", "NothingFoundError"),
@@ -73,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.run is commands.init:
             return commands.init(arguments)
         settings = load(arguments.config)
-        with _without_garbage_collection(arguments.run is not commands.audit):
+        with _without_garbage_collection(arguments.run not in _LONG):
             code = int(arguments.run(settings, arguments))
             sys.stdout.flush()
             return code
@@ -153,6 +156,12 @@ def _classes(names: Sequence[tuple[str, str]]) -> tuple[type[Exception], ...]:
     return tuple(getattr(module, name) for module, name in loaded)
 
 
+def _seconds(text: str) -> float:
+    if not text.isascii() or not text.replace(".", "", 1).isdigit() or not 1 <= float(text) <= 86_400:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds between 1 and 86400")
+    return float(text)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="fencepost",
@@ -193,6 +202,15 @@ def _parser() -> argparse.ArgumentParser:
         choices=get_args(RunOn),
         help="one process, processes on all cores of this machine, or Spark (default: engine.run_on of the "
         "configuration, else by the size of the evidence)",
+    )
+    collect = command(
+        "collect",
+        commands.collect,
+        "read what is new in the logs of this machine, a broker or a client, into a lake that several "
+        "machines share; the audit, elsewhere, then needs no path of it",
+    )
+    collect.add_argument(
+        "--every", type=_seconds, metavar="SECONDS", help="go on for ever, once in so many seconds"
     )
     command(
         "maintain",

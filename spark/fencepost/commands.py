@@ -84,6 +84,33 @@ def audit(settings: Settings, arguments: argparse.Namespace) -> int:
     return VIOLATED if result.critical else NOT_JUDGED
 
 
+def collect(settings: Settings, arguments: argparse.Namespace) -> int:
+    """Read this machine's logs into the lake, once or for ever."""
+    import time
+
+    from fencepost import pipeline
+    from fencepost.lake.failures import describe_failure
+    from fencepost.lease import LeaseError
+    from fencepost.lock import LockError
+
+    while True:
+        began = time.monotonic()
+        try:
+            found = pipeline.collect(settings)
+        except Exception as error:
+            said = str(error) if isinstance(error, (LeaseError, LockError)) else None
+            said = said or describe_failure(error, settings.lake)
+            if arguments.every is None or said is None:
+                raise
+            print(f"{said} Trying again in {arguments.every:g} s.", file=sys.stderr, flush=True)
+        else:
+            words = ", ".join(f"{name} {value:,}" for name, value in found.items())
+            print(f"collected: {words} ({time.monotonic() - began:.1f} s)", flush=True)
+        if arguments.every is None:
+            return OK
+        time.sleep(max(0.0, began + arguments.every - time.monotonic()))
+
+
 def maintain(settings: Settings, arguments: argparse.Namespace) -> int:
     """Delete files that no table needs any more, and say how many."""
     from fencepost import pipeline

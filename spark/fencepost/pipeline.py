@@ -189,6 +189,18 @@ def audit(run: Run, sinks: Sequence[Sink] = ()) -> GateResult:
             return failed.result
 
 
+def collect(settings: Settings) -> Summary:
+    """Read what is new in the logs of this machine into the lake, without JVM; an audit elsewhere then needs
+    no path of it. Waits while another run writes to the lake. Raises LockError and LeaseError.
+    """
+    from fencepost.capture import capture
+
+    with locked(settings), Run(dataclasses.replace(settings, run_on="process")) as run:
+        run.ledger.keep_unread()
+        result = capture(run.settings, run.catalog, run.engine_for, run.run_id)
+    return {"files": result.files, "rows": sum(result.added.values()), "quarantined": result.quarantined}
+
+
 def run_step(name: str, config: str | None = None, run_id: str | None = None) -> Summary:
     """Run one step, for a scheduler; ``config``: the path of the configuration. The step is done on Spark if
     the configuration does not say otherwise.

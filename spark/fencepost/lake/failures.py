@@ -23,7 +23,9 @@ _OF_CATALOGS = frozenset(
 )
 _OF_STORE = "AWS Error"
 """What PyArrow says before the reason for which S3 refused, or could not be reached."""
-_REPEAT_IT = "When it answers, repeat the command: what it has written is not lost."
+_REMEDY_OF_STORE = (
+    "Check [lake] in the configuration. When it answers, repeat the command: what it has written is not lost."
+)
 _REPEAT = "Free some space, and repeat the command: what it has written is not lost."
 
 
@@ -53,9 +55,7 @@ def _in_words(error: BaseException, lake: Lake) -> str | None:
         return f"The catalog {lake.catalog} does not answer ({reason}). Check [lake] in the configuration."
     if not lake.is_local and isinstance(error, OSError) and _OF_STORE in str(error):
         reason = str(error).partition(_OF_STORE)[2].partition("\n")[0].strip()
-        return (
-            f"The store of {lake.warehouse} fails ({reason}). Check [lake] in the configuration. {_REPEAT_IT}"
-        )
+        return f"The store of {lake.warehouse} fails ({reason}). {_REMEDY_OF_STORE}"
     if not isinstance(error, OSError) or not any(place in str(error) for place in _folders(lake)):
         return None
     remedy = "Check [lake] in the configuration."

@@ -1,0 +1,128 @@
+"""Logs that are read where they are, into one lake: the audit of it needs no path of any broker."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from fencepost import lake
+from fencepost.iceberg.catalog import open_catalog
+from fencepost.protocols import protocols
+from fencepost.settings import load
+from fencepost.tables import VERDICTS
+
+CAPTURE = "failover-4.3.1"
+BROKERS = (1, 2, 3)
+_READY_S = 120
+OF_RUN = frozenset({"captured_at", "run_id"})
+OF_REPLICA = {"silver.partition_batches": frozenset({"broker_id", "file", "byte_position"})}
+"""Columns that say on which broker a batch was read first, of all that have it."""
+
+
+@pytest.fixture
+def hosts(captures: Path, tmp_path: Path) -> dict[int, Path]:
+    """By broker, a configuration of this broker's logs alone. On every machine they have the same path."""
+    named = {}
+    for broker in BROKERS:
+        shutil.copytree(captures / CAPTURE / f"broker-{broker}", tmp_path / f"machine-{broker}" / "kafka")
+        named[broker] = tmp_path / f"broker-{broker}.toml"
+        named[broker].write_text(_config(tmp_path, _broker(broker, tmp_path / "kafka")))
+    return named
+
+
+def test_an_audit_of_what_was_collected_is_that_of_all_logs(
+    hosts: Mapping[int, Path], tmp_path: Path
+) -> None:
+    for broker, config in hosts.items():
+        _on_machine(tmp_path, broker)
+        assert "collected: files" in _run("collect", config).stdout
+    # nothing is read twice
+    assert "rows 0" in _run("collect", hosts[BROKERS[-1]]).stdout
+    (tmp_path / "kafka").unlink()
+    central = tmp_path / "central.toml"
+    central.write_text(_config(tmp_path, *(f"[[clusters.brokers]]\nid = {each}" for each in BROKERS)))
+    collected = _run("audit", central)
+
+    at_once = tmp_path / "at-once.toml"
+    paths = {each: tmp_path / f"machine-{each}" / "kafka" for each in BROKERS}
+    at_once.write_text(_config(tmp_path / "other", *(_broker(each, path) for each, path in paths.items())))
+    direct = _run("audit", at_once)
+    assert collected.returncode == direct.returncode, collected.stderr + direct.stderr
+    assert _rows(central, tmp_path) == _rows(at_once, tmp_path)
+
+
+def test_it_goes_on_for_ever_and_may_be_killed(hosts: Mapping[int, Path], tmp_path: Path) -> None:
+    _on_machine(tmp_path, 1)
+    command = [sys.executable, "-m", "fencepost.cli", "collect", "--every", "1", "--config", str(hosts[1])]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        said = [process.stdout.readline() for _ in range(2)]
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=_READY_S) == -signal.SIGTERM
+    assert "rows 0" not in said[0]
+    assert "rows 0" in said[1]
+
+
+def test_it_starts_no_jvm_and_imports_no_spark(hosts: Mapping[int, Path], tmp_path: Path) -> None:
+    _on_machine(tmp_path, 1)
+    code = (
+        "import sys; from fencepost import cli; cli.main(sys.argv[1:]); "
+        "print(sorted({'pyspark', 'dbt', 'great_expectations', 'airflow'} & set(sys.modules)))"
+    )
+    command = [sys.executable, "-c", code, "collect", "--config", str(hosts[1])]
+    environment = {**os.environ, "JAVA_HOME": str(tmp_path), "PATH": ""}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def _on_machine(folder: Path, broker: int) -> None:
+    """From now on, the path of the logs leads to those of this broker, as on its machine."""
+    link = folder / "kafka"
+    link.unlink(missing_ok=True)
+    link.symlink_to(folder / f"machine-{broker}" / "kafka")
+
+
+def _broker(broker: int, folder: Path) -> str:
+    return f"""
+[[clusters.brokers]]
+id = {broker}
+log_dirs = ["{folder}/log_dir"]
+request_logs = ["{folder}/kafka-request.log*"]
+server_logs = ["{folder}/server.log*"]
+timezone = "UTC"
+"""
+
+
+def _config(folder: Path, *brokers: str) -> str:
+    place = f'[lake]\nwarehouse = "{folder}/lake/warehouse"\ncatalog = "sqlite:///{folder}/lake/catalog.db"\n'
+    return f'{place}[[clusters]]\nname = "{CAPTURE}"\n' + "\n".join(brokers)
+
+
+def _run(command: str, config: Path) -> subprocess.CompletedProcess[str]:
+    started = [sys.executable, "-m", "fencepost.cli", command, "--config", str(config)]
+    done = subprocess.run(started, capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1, 3), done.stderr
+    return done
+
+
+def _rows(config: Path, folder: Path) -> dict[str, Counter[str]]:
+    """The rows of silver and of the verdicts, with one name for the folder of a broker's logs."""
+    catalog = open_catalog(load(config).lake)
+    found = {}
+    for table in (*(table for each in protocols() for table in each.tables), *VERDICTS):
+        rows = lake.scan(catalog, table).to_pylist()
+        left_out = OF_RUN | OF_REPLICA.get(table.name, frozenset())
+        texts = (str({key: value for key, value in row.items() if key not in left_out}) for row in rows)
+        found[table.name] = Counter(
+            re.sub(rf"{folder}/(machine-\d/)?kafka/", "LOGS/", text) for text in texts
+        )
+    return found
