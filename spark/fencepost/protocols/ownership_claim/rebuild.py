@@ -8,8 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.engines import Rows
-from fencepost.protocols.ownership_claim.bronze import COORDINATOR_LINES
+from fencepost.protocols.ownership_claim.bronze import BROKER_LINES
 from fencepost.protocols.ownership_claim.joins import APIS
+from fencepost.protocols.ownership_claim.logs import REBALANCE_EVENTS
 from fencepost.protocols.ownership_claim.shard import decode_shard, replay_shard
 from fencepost.protocols.ownership_claim.tables import TABLES
 from fencepost.replay.entities import with_entity
@@ -27,11 +28,11 @@ def rebuild(evidence: Evidence) -> Mapping[str, Rows]:
     """The rows of TABLES, by the table's name."""
     engine = evidence.engine
     group_evidence = spread(evidence, APIS, ("file", "position"))
-    lines = engine.scan(COORDINATOR_LINES)
+    lines = engine.scan(BROKER_LINES, where=[{"event": REBALANCE_EVENTS}])
     # a function that is sent to tasks must not refer to the engine's rows in the same object
     placement = group_evidence.placement
     coordinator_lines = with_entity(
-        engine, COORDINATOR_LINES, lines, lambda rows: _shards_of_groups(rows, placement)
+        engine, BROKER_LINES, lines, lambda rows: _shards_of_groups(rows, placement)
     )
     replayed = _replay(group_evidence.facts, evidence.tolerance_ms)
     return engine.replay({**group_evidence.rows, _COORDINATOR_LINES: [coordinator_lines]}, replayed, TABLES)
