@@ -211,6 +211,7 @@ class _Shard:
             line.requested_ms,
             line.responded_ms,
             line.connection,
+            *join.worker,
             len(states),
             *unknown,
             line.file,
