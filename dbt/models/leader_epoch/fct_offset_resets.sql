@@ -79,7 +79,7 @@ holes as (
             resets.cluster = pieces.cluster
             and pieces.topic = '__consumer_offsets'
             and not pieces.covered
-            and coalesce(pieces.from_time <= resets.requested_at, true)
+            and coalesce(resets.requested_at >= pieces.from_time, true)
     left join removed
         on
             resets.cluster = removed.cluster
@@ -104,9 +104,9 @@ pending as (
             and resets.partition = commits.partition
             and commits.is_transactional
             and commits.broker_error = 'NONE'
-            and commits.responded_at <= resets.requested_at
+            and resets.requested_at >= commits.responded_at
             and (
-                commits.transaction_ended_at > resets.requested_at or commits.transaction_outcome = 'pending'
+                resets.requested_at < commits.transaction_ended_at or commits.transaction_outcome = 'pending'
             )
     where resets.is_without_offset
 ),
@@ -148,7 +148,7 @@ deleted_records as (
             and resets.topic = requests.topic
             and resets.partition = requests.partition
             and resets.refused_offset < requests.low_watermark
-            and requests.requested_at <= resets.refused_at
+            and resets.refused_at >= requests.requested_at
     inner join {{ source('silver', 'topic_incarnations') }} as incarnations
         on
             resets.cluster = incarnations.cluster
@@ -180,8 +180,7 @@ truncations as (
 
 -- logs of coordinators, if all of them are known from their first record on
 whole_coordinators as (
-    select
-        coordinators.cluster
+    select coordinators.cluster
     from (
         select
             cluster,
@@ -224,7 +223,7 @@ with_commits as (
             and resets.group_id = commits.group_id
             and resets.topic = commits.topic
             and resets.partition = commits.partition
-            and commits.committed_at <= resets.requested_at
+            and resets.requested_at >= commits.committed_at
     where resets.is_without_offset
 ),
 
@@ -254,7 +253,8 @@ explained as (
             when log_starts.is_requested or deleted_records.request_id is not null then 'records_deleted'
             when not log_starts.is_requested then 'retention'
             -- the begin of a log only grows: where it is not behind the offset now, the end was before it
-            when resets.live_topic_id <> resets.refused_live_topic_id or resets.live_topic_id is null then null
+            when resets.live_topic_id is null or resets.live_topic_id <> resets.refused_live_topic_id
+                then null
             when resets.log_start_offset > resets.refused_offset or resets.log_start_offset is null then null
             when truncations.is_cut_off then 'truncated'
             when truncations.is_whole and extents.log_end_offset < resets.refused_offset then 'beyond_the_end'

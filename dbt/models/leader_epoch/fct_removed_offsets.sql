@@ -75,7 +75,7 @@ told as (
             and removals.commit_partition = coalesce(lines.coordinator_partition, removals.commit_partition)
             and (
                 lines.event = 'expired'
-                or (lines.event = 'groups_deleted' and lines.reason = removals.group_id)
+                or (lines.event = 'groups_deleted' and removals.group_id = lines.reason)
             )
             and removals.removed_ms >= lines.logged_at_ms - coalesce(lines.took_ms, 0) - 250
             and removals.removed_ms <= lines.logged_at_ms + 250

@@ -75,7 +75,7 @@ told as (
             = coalesce(lines.coordinator_partition, lives.coordinator_partition)
             and (
                 lines.event = 'expired'
-                or (lines.event = 'groups_deleted' and lines.reason = lives.group_id)
+                or (lines.event = 'groups_deleted' and lives.group_id = lines.reason)
             )
             and unix_millis(lives.to_time) >= lines.logged_at_ms - coalesce(lines.took_ms, 0) - 250
             and unix_millis(lives.to_time) <= lines.logged_at_ms + 250

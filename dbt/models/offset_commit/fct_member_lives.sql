@@ -180,7 +180,7 @@ causes as (
             order by
                 case signs.told_by when 'request_log' then 1 when 'server_log' then 2 else 3 end,
                 signs.at_ms desc,
-                signs.position
+                signs.position asc
         ) as place
     from signs
     inner join ended
