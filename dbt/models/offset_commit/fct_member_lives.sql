@@ -178,7 +178,9 @@ causes as (
         row_number() over (
             partition by signs.cluster, signs.group_id, signs.life, signs.member_id, signs.from_position
             order by
-                case signs.told_by when 'request_log' then 1 when 'server_log' then 2 else 3 end,
+                -- who is away may be replaced a moment later
+                if(signs.removed_by = 'away', 0, 1) asc,
+                case signs.told_by when 'request_log' then 1 when 'server_log' then 2 else 3 end asc,
                 signs.at_ms desc,
                 signs.position asc
         ) as place
