@@ -89,3 +89,14 @@ def test_a_group_that_was_deleted_begins_anew(audit: Any, capture: str) -> None:
         f"WHERE cluster = '{capture}' AND ended_by = 'group_deleted' AND told_by = 'request_log' GROUP BY 1"
     )
     assert found
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_ordinary_consumers_of_a_topic_that_is_deleted(audit: Any, protocol: str) -> None:
+    """They start where there was no offset yet, and again when their offset went with the topic."""
+    found = audit.rows(
+        "SELECT cause, began_at, records_read_again FROM marts.fct_offset_resets "
+        f"WHERE cluster = 'incarnations-4.2.1' AND group_id = 'payments-{protocol}' ORDER BY requested_at"
+    )
+    assert [row["cause"] for row in found] == ["never_committed"] * 2 + ["topic_deleted"] * 2
+    assert {row["records_read_again"] for row in found} == {None}
