@@ -50,7 +50,7 @@ DIGESTS = (
     "caused_by_request_id", "subject", "answer_partition_id", "fetch_position_id", "next_fetch_position_id",
     "origin_commit_id", "local_bump_id", "fencing_id", "created_request_id", "removed_request_id",
     "addition_id", "claim_id", "lag_report_id", "assigned_task_id", "deletion_id", "restore_id",
-    "group_task_id",
+    "group_task_id", "removed_commit_id",
 )  # fmt: skip
 _DIGEST = re.compile(r'("(?:request_id|commit_id|fencing_id)": ?"[^"]*)')
 GOLDEN = Path(__file__).with_name("golden")
@@ -212,6 +212,7 @@ def test_only_what_reads_something_new_is_built_again(
         "fct_false_fencing",
         "fct_false_fencing_cost",
         "fct_fencing_events",
+        "fct_offset_resets",
     }
     assert set(second.models) == {"fct_local_bumps", "fct_directory_locks"} | of_commits
     assert second.kept == len(MODELS) - len(second.models)

@@ -31,7 +31,7 @@ ANOTHERS = {"no_commit_for_anothers_partition"}
 WITHOUT_MEMBERS = (
     *("producers", "exhausted", "ends", "markers", "idempotent", "incarnations", "natural", "days"),
     *("operators", "makers", "platformatic", "upgraded"),
-    *("rebalances", "streams", "lags", "by-hand", "unclean"),
+    *("rebalances", "streams", "lags", "by-hand", "unclean", "removals"),
 )
 """Captures whose drivers commit as no member: about something else, or of ordinary clients only."""
 
@@ -58,6 +58,7 @@ CRITICAL: dict[str, set[str]] = {
     "subscriptions": {*ANOTHERS, *ZOMBIE},
     "subscribed-again": set(),
     "recreated": {"no_dangling_transaction"},
+    "removals": set(),
     "exhausted": {"no_dangling_transaction"},
     "fencings": set(),
     "expired": set(),

@@ -25,6 +25,7 @@ import producer_failover
 import producer_scenario
 import rebalances
 import recreated
+import removals
 import streams_lags
 import streams_runs
 import subscriptions
@@ -213,6 +214,7 @@ SCENARIOS: dict[str, Scenario] = {
     "unclean": unclean.SCENARIO,
     "rebalances": rebalances.SCENARIO,
     "recreated": recreated.SCENARIO,
+    "removals": removals.SCENARIO,
     "streams": streams_runs.SCENARIO,
     "lags": streams_lags.SCENARIO,
 }

@@ -74,7 +74,8 @@ def _of_broker(
         says = "no request_logs: what clients asked this broker, and whom it refused, is not known"
         yield Check(of, Mark.WRONG, says, remedy)
     if not broker.server_logs:
-        yield Check(of, Mark.NOTE, "no server_logs: why classic groups rebalanced may stay unknown")
+        says = "no server_logs: why groups rebalanced, and what removed members and offsets, may stay unknown"
+        yield Check(of, Mark.NOTE, says)
     yield from _wrong(of, [each for each in faults if each.broker_id == broker.id])
     yield from _unreadable(of, own)
 

@@ -14,7 +14,8 @@ import pytest
 
 from fencepost.capture.plan import REQUEST_LOG, SEGMENT, Source
 from fencepost.capture.readers import read_all
-from fencepost.protocols.ownership_claim.bronze import CONSUMER_LINES, COORDINATOR_LINES
+from fencepost.protocols.ownership_claim.bronze import BROKER_LINES, CONSUMER_LINES
+from fencepost.protocols.ownership_claim.logs import REBALANCE_EVENTS
 from fencepost.protocols.ownership_claim.shard import decode_shard, replay_shard
 from fencepost.replay.group_coordinator.evidence import ShardRows
 from fencepost.replay.keys import OFFSETS_TOPIC
@@ -61,7 +62,8 @@ def _silver(folder: Path) -> Silver:
         none,
         CLEANED.arrow_schema.empty_table(),
     )
-    evidence = decode_shard(rows_, bronze[COORDINATOR_LINES.name])
+    told = bronze[BROKER_LINES.name]
+    evidence = decode_shard(rows_, told.filter(pc.is_in(told["event"], pa.array(sorted(REBALANCE_EVENTS)))))
     tables = replay_shard(evidence, ClusterMetadata.of(log), TOLERANCE_MS)
     return {name.removeprefix("silver."): table.to_pylist() for name, table in tables.items()}
 

@@ -12,11 +12,11 @@ STREAMS_LINES = Table(
     {
         "cluster": "string",
         "client": "string",  # as configured
-        # configured, version, streams_protocol, process_id, client_state, thread_state, joining, joined,
-        # subscribed, decided, decided_to_probe, sum_past_end, finished_assignment, streams_assignment,
-        # assignment, report_lock, lock, released, suspended, initialized, closed, store_not_logged,
-        # store_from_checkpoint, store_from_beginning, wiped, deleted_by_cleaner, deleted_by_user,
-        # deleted_at_startup, deletion_failed, end_offset, restored
+        # configured, version, streams_protocol, process_id, fresh_process_id (none was on the disk),
+        # client_state, thread_state, joining, joined, subscribed, decided, decided_to_probe, sum_past_end,
+        # finished_assignment, streams_assignment, assignment, report_lock, lock, released, suspended,
+        # initialized, closed, store_not_logged, store_from_checkpoint, store_from_beginning, wiped,
+        # deleted_by_cleaner, deleted_by_user, deleted_at_startup, deletion_failed, end_offset, restored
         "event": "string",
         "instance": "string",  # client id of the KafkaStreams; null where the entry names none
         "thread": "string",  # its name

@@ -17,13 +17,15 @@ from fencepost.protocols.lag_report.stores import Stores
 from fencepost.protocols.lag_report.tasks import listed, subtopology_of
 
 TASK, REPORT, NONE = "task", "report", ""
+FRESH = "fresh_process_id"
+"""The event of a process that found no process id on its disk: its state directory is new."""
 DELETED_BY = {
     "deleted_by_cleaner": "cleaner",
     "deleted_by_user": "user",
     "deleted_at_startup": "startup",
     "wiped": "wipe",
 }
-_SHOW_DIRECTORIES = {"process_id", *(set(DELETED_BY) - {"wiped"})}
+SHOW_DIRECTORIES = {"process_id", FRESH, *(set(DELETED_BY) - {"wiped"})}
 _CLEANER = "-CleanupThread"
 
 
@@ -74,7 +76,7 @@ class Change:
 
 def changes(log: InstanceLog, stores: Stores) -> Iterator[Change]:
     """Every change of every directory, in the order of the log."""
-    shows_directories = any(line is not None and line["event"] in _SHOW_DIRECTORIES for line in log.lines)
+    shows_directories = any(line is not None and line["event"] in SHOW_DIRECTORIES for line in log.lines)
     logs_releases = any(line is not None and line["event"] == "released" for line in log.lines)
     directories = _Directories(stores, shows_directories, logs_releases)
     for position, line in enumerate(log.lines):

@@ -47,7 +47,9 @@ MESSAGES = (
         f"{_THREAD}State transition from {{}} to {{}}",
         ("thread", "from_state", "to_state"),
     ),
-    Message("process_id", _DIRECTORY, "No process id found on disk, got fresh process id {}", ("told",)),
+    Message(
+        "fresh_process_id", _DIRECTORY, "No process id found on disk, got fresh process id {}", ("told",)
+    ),
     Message("process_id", _DIRECTORY, "Reading UUID from process file: {}", ("told",)),
     Message("joining", f"{_CONSUMER}AbstractCoordinator", "(Re-)joining group"),
     Message(

@@ -14,6 +14,7 @@ Row = Mapping[str, Any]
 RACES = "marts.fct_cleanup_races"
 WITHOUT_DIRECTORY = "marts.fct_assigned_without_directory"
 REPORTS = "marts.fct_lag_reports"
+RESTORES = "marts.fct_full_restores"
 
 _REPORTED = f"""
 SELECT cluster, count(DISTINCT application_id) AS applications, count(DISTINCT process_id) AS instances,
@@ -26,6 +27,21 @@ _WITHOUT = f"""
 SELECT cluster, count(*) AS tasks, sum(restored_records) AS restored_records
 FROM {WITHOUT_DIRECTORY} GROUP BY cluster
 """
+_RESTORED = f"""
+SELECT cluster, restore_cause, count(*) AS stores, sum(restored_records) AS records FROM {RESTORES}
+WHERE coalesce(restored_records, 0) > 0 GROUP BY cluster, restore_cause
+ORDER BY records DESC, restore_cause NULLS LAST
+"""
+RESTORE_CAUSES = {
+    "cleaner": "that the state cleaner had deleted",
+    "startup": "that were too old when the process started",
+    "user": "deleted by cleanUp()",
+    "wipe": "wiped, since corrupted or ended unclean",
+    "new_disk": "of an instance without a state directory",
+    "no_checkpoint": "without a checkpoint",
+    None: "for an unknown cause",
+}
+"""Why stores were restored from the beginning, in words."""
 _MOST = 3
 
 
@@ -37,11 +53,12 @@ class StateDirectories:
             return {row["cluster"]: row for row in rows(reader.query(query))}
 
         self._reported, self._without_directory = by_cluster(_REPORTED), by_cluster(_WITHOUT)
-        self._raced = rows(reader.query(_RACED))
+        self._raced, self._restored = rows(reader.query(_RACED)), rows(reader.query(_RESTORED))
 
     def lines(self, cluster: str) -> list[str]:
         """The lines about one cluster; none without applications of Kafka Streams."""
-        texts = [*self._reports(cluster), *self._races(cluster), *self._assigned_without_directory(cluster)]
+        parts = (self._reports, self._restores, self._races, self._assigned_without_directory)
+        texts = [text for part in parts for text in part(cluster)]
         lines = [line for text in texts for line in _wrapped(text)]
         return ["", *lines] if lines else []
 
@@ -58,6 +75,16 @@ class StateDirectories:
                 f"{_counted(counts['unreadable'], 'report')} could not be read, and verdicts about them are "
                 f"unknown: {REPORTS}, kind UNREADABLE."
             )
+
+    def _restores(self, cluster: str) -> Iterator[str]:
+        restored = [row for row in self._restored if row["cluster"] == cluster]
+        if restored:
+            causes = "; ".join(
+                f"{_counted(row['stores'], 'store')} {RESTORE_CAUSES.get(row['restore_cause'])} "
+                f"({_counted(row['records'], 'record')})"
+                for row in restored
+            )
+            yield f"Restored from the beginning: {causes}; {RESTORES}."
 
     def _races(self, cluster: str) -> Iterator[str]:
         races = [row for row in self._raced if row["cluster"] == cluster]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from fencepost.protocols.lag_report.directories import DELETED_BY, FRESH, SHOW_DIRECTORIES
+from fencepost.protocols.lag_report.instance_logs import InstanceLog
 from fencepost.protocols.lag_report.log_messages import ACTIVE, STANDBY
 from fencepost.protocols.lag_report.rows import InstanceFacts, Row, place
 from fencepost.protocols.lag_report.tables import TASK_RESTORES
@@ -12,6 +14,7 @@ from fencepost.protocols.lag_report.tasks import task_columns
 from fencepost.replay.keys import digest_of
 from fencepost.tables import Table
 
+NEW_DISK, NO_CHECKPOINT = "new_disk", "no_checkpoint"
 _STORE = {"store_from_checkpoint", "store_from_beginning"}
 
 
@@ -19,7 +22,9 @@ def restores(facts: InstanceFacts) -> Iterator[tuple[Table, Row]]:
     """One row for each restore of a store, with its end if the log shows one."""
     running: dict[str, dict[str, Any]] = {}
     newest: dict[str, dict[str, Any]] = {}
+    causes = _Causes(facts.log)
     for position, line in enumerate(facts.log.lines):
+        causes.read(position, line)
         if line is None or line["event"] == "version":
             # a restore does not outlive its process
             yield from (_row(facts, each) for each in running.values())
@@ -27,9 +32,55 @@ def restores(facts: InstanceFacts) -> Iterator[tuple[Table, Row]]:
             continue
         if line["changelog"] is not None:
             ended = _ended_by(facts, position, line, running, newest)
+            if line["event"] in _STORE:
+                running[line["changelog"]]["restore_cause"] = causes.of_restore(position, line)
             if ended is not None:
                 yield _row(facts, ended)
     yield from (_row(facts, each) for each in running.values())
+
+
+class _Causes:
+    """Why stores are restored from the beginning: what happened to their directory since the log shows it.
+
+    Where a line of the log may be missing, nothing of the time before it counts.
+    """
+
+    def __init__(self, log: InstanceLog) -> None:
+        self._is_told = log.is_ordered and any(
+            line is not None and line["event"] in SHOW_DIRECTORIES for line in log.lines
+        )
+        self._fresh_at: int | None = None
+        self._deleted: dict[str, tuple[int, str]] = {}
+        self._restored_at: dict[str, int] = {}
+
+    def read(self, position: int, line: dict[str, Any] | None) -> None:
+        """Read a line, None for a hole."""
+        if line is None:
+            self._fresh_at = None
+            self._deleted.clear()
+            self._restored_at.clear()
+        elif line["event"] == FRESH:
+            self._fresh_at = position
+        elif line["event"] in DELETED_BY and line["task_id"] is not None:
+            self._deleted[line["task_id"]] = position, DELETED_BY[line["event"]]
+        elif line["event"] == "deletion_failed":
+            self._deleted.pop(line["task_id"] or "", None)
+
+    def of_restore(self, position: int, line: dict[str, Any]) -> str | None:
+        """Why the store is restored from the beginning, if it is: the newest of what happened since it was
+        initialized before.
+        """
+        restored_at = self._restored_at.get(line["changelog"], -1)
+        self._restored_at[line["changelog"]] = position
+        if line["event"] != "store_from_beginning" or not self._is_told:
+            return None
+        happened = [self._deleted.get(line["task_id"] or "", (-1, ""))]
+        if self._fresh_at is not None:
+            happened.append((self._fresh_at, NEW_DISK))
+        at, cause = max(happened)
+        if at > restored_at:
+            return cause
+        return NO_CHECKPOINT if restored_at >= 0 else None
 
 
 def _ended_by(
@@ -72,6 +123,7 @@ def _continued(
         "kind": ACTIVE,
         "start_offset": None,
         "from_the_beginning": False,
+        "restore_cause": None,
         "started_at": line["logged_at_ms"],
         **place(line),
         **facts.span(position, None),

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fencepost.protocols.lag_report.directories import DELETED_BY, Change, changes, since_release
+from fencepost.protocols.lag_report.directories import DELETED_BY, FRESH, Change, changes, since_release
 from fencepost.protocols.lag_report.instance_logs import InstanceLog, number_of
 from fencepost.protocols.lag_report.log_files import Line
 from fencepost.protocols.lag_report.stores import Stores
@@ -56,7 +56,7 @@ class InstanceFacts:
     def of(cls, log: InstanceLog, stores: Stores, rebalances: ThreadRebalances) -> InstanceFacts:
         """The facts of a log, with the stores that its application has."""
         process_ids = {
-            line["told"] for line in log.lines if line is not None and line["event"] == "process_id"
+            line["told"] for line in log.lines if line is not None and line["event"] in ("process_id", FRESH)
         }
         process_id = process_ids.pop() if len(process_ids) == 1 else None
         all_changes = tuple(changes(log, stores))

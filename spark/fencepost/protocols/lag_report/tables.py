@@ -232,7 +232,11 @@ TASK_RESTORES = Table(
         "start_offset": "bigint",  # null if the line does not have it
         "end_offset": "bigint",
         "restored_records": "bigint",
-        "from_the_beginning": "boolean",  # nothing was on the disk
+        "from_the_beginning": "boolean",  # no checkpoint was on the disk
+        # why: cleaner, startup, user, wipe (as in silver.task_directories: who had deleted the directory),
+        # new_disk (the process found no state directory, and the task was not here since), no_checkpoint (the
+        # instance had the task before, and nobody is known to have deleted it); null if not known, or not so
+        "restore_cause": "string",
         "started_at": "timestamp",
         "ended_at": "timestamp",  # null: not seen
         **_PLACE,

@@ -19,7 +19,10 @@ Place = tuple[str, int]
 
 @dataclass(slots=True)
 class AnsweredOffset:
-    """An offset that a client got for a partition, in an answer to the request ``line``."""
+    """An offset that a client got for a partition, in an answer to the request ``line``.
+
+    ``reset_group_id``: of a reset, the group of which the client had been told that it had no offset.
+    """
 
     origin: str
     offset: int
@@ -28,6 +31,7 @@ class AnsweredOffset:
     group_id: str | None
     topic_id: str | None
     line: ClientRequest
+    reset_group_id: str | None = None
 
     def is_of(self, group_id: str | None, offset: int) -> bool:
         """Whether it is an offset that this group had committed."""
@@ -78,7 +82,8 @@ class Client:
     client does, from 0 over all its connections, so that a missing line shows. ``highest_id``: the highest
     correlation id of its lines so far. ``is_producer``: it sent a Produce. ``metadata_requests``: the
     correlation ids of its requests for metadata, in order. ``answered_offsets``: the offsets in answers from
-    which it has not fetched yet.
+    which it has not fetched yet. ``without_offset``: the group that it asked last for its committed offset of
+    a partition, if that had none.
     """
 
     name: str | None
@@ -89,6 +94,7 @@ class Client:
     metadata_requests: list[int] = field(default_factory=list)
     cache: ClientCache = field(init=False)
     answered_offsets: dict[Place, AnsweredOffset] = field(default_factory=dict)
+    without_offset: dict[Place, str | None] = field(default_factory=dict)
     positions: dict[Place, Position] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -121,6 +127,11 @@ class Client:
     def is_known_until(self, line: ClientRequest) -> bool:
         """Whether the line of every request before this one is known, from the first (ApiVersions) on."""
         return self.name is not None and self.numbering.is_whole(0, line.correlation_id)
+
+    def begun(self, place: Place) -> tuple[Position | None, AnsweredOffset | None]:
+        """Where it fetched before, and the offset that it got since; now it fetches again."""
+        self.without_offset.pop(place, None)
+        return self.positions.get(place), self.answered_offsets.get(place)
 
     def committed(self, place: Place, group_id: str | None, offset: int) -> AnsweredOffset | None:
         """The answer to OffsetFetch that gave it this committed offset, if it has not read on from there."""

@@ -26,7 +26,8 @@ STORED = Table(
     "One row per committed offset that is stored. topic_id is null for a commit by name, leader_epoch -1 for "
     "none; coordinator_epoch is the leader epoch of its batch. follows is the offset of the record before it "
     "that stored one for the same key, null where there is none or a hole may hide it. removed is the offset "
-    "of its tombstone; current is null where a hole may hide what came after, and false in a log that was "
+    "of its tombstone; removed_ms is the time of that, null where a hole may hide another record before it; "
+    "current is null where a hole may hide what came after, and false in a log that was "
     "deleted. log_topic_id is the id of __consumer_offsets; later_log the same, but null for its first "
     "incarnation.",
     {
@@ -35,6 +36,7 @@ STORED = Table(
         "ms": "bigint", "group_id": "string", "topic": "string", "partition": "int", "offset": "bigint",
         "leader_epoch": "int", "topic_id": "string", "is_transactional": "boolean", "broker_id": "int",
         "file": "string", "position": "bigint", "follows": "bigint", "removed": "bigint",
+        "removed_ms": "bigint",
         "current": "boolean",
     },
     ("cluster", "later_log", "commit_partition", "record_offset"),
@@ -108,6 +110,7 @@ def _of_log(log: Log, records: pa.Table, incarnation: Incarnation) -> pa.Table:
     before, after = _neighbours(rows)
     follows = (before >= 0) & ~is_tombstone[before] & _in_one(log, offsets[before], offsets)
     removed = (after >= 0) & is_tombstone[after]
+    in_sight = removed & _in_one(log, offsets, offsets[after])
     last = log.stretches[-1] if log.stretches else None
     # a hole may hide a later record of the same key
     hidden = (after < 0) & (last is None or last.to_offset is not None or offsets < last.from_offset)
@@ -118,6 +121,7 @@ def _of_log(log: Log, records: pa.Table, incarnation: Incarnation) -> pa.Table:
         "later_log": pa.repeat(pa.scalar(incarnation.named_in_ids, pa.string()), rows.num_rows),
         "follows": pa.array(offsets[before], mask=~follows),
         "removed": pa.array(offsets[after], mask=~removed),
+        "removed_ms": pa.array(longs(rows["ms"])[after], mask=~in_sight),
         "current": is_current,
     }
     columns = [computed[name] if name in computed else rows[name] for name in STORED.columns]

@@ -29,6 +29,7 @@ from fencepost.protocols.leader_epoch.tables import (
     FETCH_POSITION_STATES,
     FETCH_POSITIONS,
     METADATA_LOG,
+    OFFSET_REMOVALS,
     STORED_OFFSETS,
 )
 from fencepost.replay.columns import Columns
@@ -39,7 +40,10 @@ from fencepost.replay.logs import Longs, by_log, longs
 from fencepost.replay.requests import NONE
 from fencepost.tables import Table
 
-TABLES = (COMMITTED_OFFSETS, COMMITTED_OFFSET_STATES, STORED_OFFSETS, FETCH_POSITIONS, FETCH_POSITION_STATES)
+TABLES = (
+    COMMITTED_OFFSETS, COMMITTED_OFFSET_STATES, STORED_OFFSETS, OFFSET_REMOVALS, FETCH_POSITIONS,
+    FETCH_POSITION_STATES,
+)  # fmt: skip
 _ROWS_AT_ONCE = 1 << 16
 _UNKNOWN_TOPIC_ID = "UNKNOWN_TOPIC_ID"
 _CONTENT = ("group_id", "topic", "partition", "offset", "leader_epoch")
@@ -88,6 +92,7 @@ def committed_offsets(
                 yield COMMITTED_OFFSETS, rows_of(MET_COMMITS, commits)
                 yield COMMITTED_OFFSET_STATES, states_of(MET_COMMITS, commits)
             yield STORED_OFFSETS, offsets.stored_now()
+            yield OFFSET_REMOVALS, offsets.removed()
             with_commit = offsets.positions_with_commits(
                 positions_of.get((name,), positions.slice(0, 0)).to_pylist()
             )
@@ -139,6 +144,20 @@ class CommittedOffsets:
         names = list(STORED_OFFSETS.columns)
         columns = [computed[name] if name in computed else rows[name] for name in names]
         return pa.table(columns, names=names).cast(STORED_OFFSETS.arrow_schema)
+
+    def removed(self) -> pa.Table:
+        """The rows of OFFSET_REMOVALS."""
+        rows = self._rows.append_column("commit_id", self._ids)
+        rows = rows.filter(pc.is_valid(rows["removed_ms"]))
+        computed = {
+            "committed_offset": rows["offset"],
+            "committed_at": _timestamps(rows["ms"]),
+            "removed_position": rows["removed"],
+            "removed_at": _timestamps(rows["removed_ms"]),
+        }
+        names = list(OFFSET_REMOVALS.columns)
+        columns = [computed[name] if name in computed else rows[name] for name in names]
+        return pa.table(columns, names=names).cast(OFFSET_REMOVALS.arrow_schema)
 
     # --- requests -------------------------------------------------------------------------------------------
 

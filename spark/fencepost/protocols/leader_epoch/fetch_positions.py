@@ -42,24 +42,31 @@ class Origin(NamedTuple):
     leader_epoch: int = -1
     request_id: str | None = None
     group_id: str | None = None
+    reset_group_id: str | None = None
 
 
 def note_answered_offset(
     lines: ClientLines, line: ClientRequest, each: PartitionLine, place: Place, client: Client
 ) -> None:
     """Note an offset that a client got in an answer to OffsetFetch, ListOffsets or OffsetForLeaderEpoch."""
+    if line.api_key == OFFSET_FETCH and each.error == 0:
+        client.without_offset.pop(place, None)
+        if each.answered < 0:
+            client.without_offset[place] = each.group_id
     if each.error != 0 or each.answered < 0:
         return
     position = client.answered_offsets.get(place) or client.positions.get(place)
     if line.api_key == OFFSET_FOR_LEADER_EPOCH and position and each.answered >= position.offset:
         # the position is valid (SubscriptionState.maybeCompleteValidation): the client does not move
         return
+    without = None
     if line.api_key == OFFSET_FETCH:
         origin, topic_id = COMMITTED, each.requested.topic_id
     else:
         origin, topic_id = RESET, agreed(lines.answered_from(line, each, place[0])).topic_id or None
+        without = client.without_offset.get(place)
     client.answered_offsets[place] = AnsweredOffset(
-        origin, each.answered, each.answered_epoch, line.request_id, each.group_id, topic_id, line
+        origin, each.answered, each.answered_epoch, line.request_id, each.group_id, topic_id, line, without
     )
 
 
@@ -74,8 +81,7 @@ class FetchPositions:
     ) -> None:
         """Add a partition of a Fetch: it reads on from the client's Fetch before, or begins a new row."""
         place = (topic, each.requested.partition)
-        before = None if client is None else client.positions.get(place)
-        answer = None if client is None else client.answered_offsets.get(place)
+        before, answer = (None, None) if client is None else client.begun(place)
         requested_id = each.requested.topic_id
         if each.offset < 0 and each.error == 0:
             # of a fetch session: the position is as it was
@@ -133,6 +139,7 @@ class FetchPositions:
             origin.request_id,
             None,
             origin.group_id,
+            origin.reset_group_id,
             None,
             each.log_start_offset if each.log_start_offset >= 0 else None,
             each.high_watermark if each.high_watermark >= 0 else None,
@@ -178,7 +185,10 @@ def _origin(
     if client is None:
         return Origin()
     if answer is not None and answer.offset == offset:
-        return Origin(answer.origin, answer.topic_id, answer.leader_epoch, answer.request_id, answer.group_id)
+        return Origin(
+            answer.origin, answer.topic_id, answer.leader_epoch, answer.request_id, answer.group_id,
+            answer.reset_group_id,
+        )  # fmt: skip
     if before is not None and answer is None and before.offset <= offset <= before.read_to:
         topic_id = before.incarnation_of(offset)
         return Origin(READ, topic_id, before.leader_epoch, before.line.request_id)

@@ -41,6 +41,7 @@ from fencepost.protocols.leader_epoch.partition_rows import (
     never_captured,
     replay_partitions,
 )
+from fencepost.protocols.leader_epoch.removals import REMOVAL_APIS, removal_requests
 from fencepost.protocols.leader_epoch.states import MET_FETCHES, rows_of, states_of
 from fencepost.protocols.leader_epoch.tables import (
     FETCH_POSITION_STATES,
@@ -51,6 +52,7 @@ from fencepost.protocols.leader_epoch.tables import (
     LEADER_EPOCHS,
     METADATA_COVERAGE,
     PARTITION_EXTENTS,
+    REMOVAL_REQUESTS,
     TRUNCATED,
 )
 from fencepost.protocols.leader_epoch.truncations import (
@@ -82,7 +84,8 @@ def rebuild(evidence: Evidence) -> Mapping[str, Rows]:
     """The rows of tables.TABLES, by the table's name."""
     engine = evidence.engine
     histories = {cluster: replay(log) for cluster, log in evidence.logs.items()}
-    by_admin = admin_requests(engine.collect(_requests(engine, ADMIN_APIS)), histories)
+    of_admins = engine.collect(_requests(engine, (*ADMIN_APIS, *REMOVAL_APIS)))
+    by_admin = admin_requests(of_admins, histories)
     leaders = {name: each.terms(OFFSETS_TOPIC) for name, each in evidence.metadata.items()}
     cut = _truncated(evidence)
     of_logs = _partitions(evidence, histories, truncations(cut, histories))
@@ -119,6 +122,7 @@ def rebuild(evidence: Evidence) -> Mapping[str, Rows]:
             [each[METADATA_COVERAGE.name] for each in (of_logs, of_metadata)]
         ),
         LEADER_EPOCHS.name: engine.union([each[LEADER_EPOCHS.name] for each in (of_logs, of_metadata)]),
+        REMOVAL_REQUESTS.name: on_engine(engine, REMOVAL_REQUESTS, removal_requests(of_admins)),
         LEADER_EPOCH_FENCINGS.name: engine.union([refused, of_metadata[LEADER_EPOCH_FENCINGS.name]]),
     }
 

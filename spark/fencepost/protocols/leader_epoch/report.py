@@ -20,6 +20,7 @@ STALE = "marts.fct_stale_metadata"
 BROKERS = "marts.fct_broker_fencings"
 CONTROLLERS = "marts.fct_controllers"
 COMMITS = "marts.fct_commits_without_leader_epoch"
+RESETS = "marts.fct_offset_resets"
 CAUSES = {
     "session_timeout": "sent no heartbeat in time",
     "restart": "registered again",
@@ -84,8 +85,28 @@ WHERE controller_id <> previous_controller_id ORDER BY from_position
 _BARE = f"""
 SELECT cluster, sum(commits) AS commits, sum(without_leader_epoch) AS bare FROM {COMMITS} GROUP BY cluster
 """
+_RESETS = f"""
+SELECT cluster, cause, count(*) AS times, sum(records_read_again) AS again, sum(records_skipped) AS skipped
+FROM {RESETS} WHERE reset_because IS NOT NULL AND coalesce(cause, '') <> 'never_committed'
+GROUP BY cluster, cause ORDER BY times DESC, cause NULLS LAST
+"""
+RESET_CAUSES = {
+    "expired": "its offset had expired",
+    "offset_deleted": "its offset had been deleted",
+    "group_deleted": "its group had been deleted",
+    "topic_deleted": "its topic had been deleted",
+    "pending_transaction": "its offset was in an open transaction",
+    "records_deleted": "an administrator had deleted the records",
+    "retention": "the records were too old",
+    "topic_recreated": "its offset was of a deleted topic",
+    "truncated": "an election had cut off the log",
+    "beyond_the_end": "its offset was beyond the end",
+    None: "cause unknown",
+}
+"""Why a consumer began where auto.offset.reset says, in words."""
 _MARKERS = {0: "ABORT marker", 1: "COMMIT marker"}
 _MOST = 3
+_READ = {"again": "read again", "skipped": "skipped"}
 
 
 class Incarnations:
@@ -106,7 +127,7 @@ class Incarnations:
         self._recreated, self._orphaned, self._gravest = one(_RECREATED), one(_ORPHANED), one(_GRAVEST)
         self._unclean, self._past, self._bare = one(_UNCLEAN), one(_PAST), one(_BARE)
         self._lost, self._stale, self._fenced = many(_LOST), many(_STALE), many(_FENCED)
-        self._followed = many(_FOLLOWED)
+        self._followed, self._resets = many(_FOLLOWED), many(_RESETS)
         self._lost_markers: dict[tuple[Any, ...], list[str]] = defaultdict(list)
         for row in rows(reader.query(_LOST_MARKERS)) if self._lost else ():
             if (kind := _MARKERS.get(row["record_type"])) is not None:
@@ -115,7 +136,8 @@ class Incarnations:
     def lines(self, cluster: str) -> list[str]:
         """The lines about one cluster, the gravest first; none where nothing happened."""
         parts = (
-            self._orphans, self._losses, self._metadata, self._brokers, self._controllers, self._commits
+            self._orphans, self._starts, self._losses, self._metadata, self._brokers, self._controllers,
+            self._commits,
         )  # fmt: skip
         lines = [
             line
@@ -148,6 +170,17 @@ class Incarnations:
         yield words
         if cluster in self._gravest:
             yield from _remedy(self._gravest[cluster])
+
+    def _starts(self, cluster: str) -> Iterator[str]:
+        """Consumers that began where auto.offset.reset says although they had an offset before."""
+        resets = self._resets[cluster]
+        if not resets:
+            return
+        causes = "; ".join(
+            f"{row['times']} {RESET_CAUSES.get(row['cause'], row['cause'])}{_reread(row)}" for row in resets
+        )
+        times = _counted(sum(row["times"] for row in resets), "time", "times")
+        yield f"Consumers began where auto.offset.reset says {times}: {causes}; {RESETS}."
 
     def _losses(self, cluster: str) -> Iterator[str]:
         lost, unclean = self._lost[cluster], self._unclean.get(cluster)
@@ -215,6 +248,12 @@ class Incarnations:
 
 def _counted(number: int, one: str, many: str) -> str:
     return f"{number} {one if number == 1 else many}"
+
+
+def _reread(row: Row) -> str:
+    """How many records were read again or skipped."""
+    parts = [f"{row[name]} records {words}" for name, words in _READ.items() if row[name]]
+    return f" ({', '.join(parts)})" if parts else ""
 
 
 def _remedy(row: Row) -> Iterator[str]:

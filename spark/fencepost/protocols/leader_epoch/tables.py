@@ -316,6 +316,49 @@ STORED_OFFSETS = Table(
     handed_down_columns=(),
 )
 
+OFFSET_REMOVALS = Table(
+    "silver.offset_removals",
+    "One row per offset of silver.committed_offsets that was removed: the next record of its key is a "
+    "tombstone in __consumer_offsets.",
+    {
+        "cluster": "string",
+        **_NAMED,
+        "commit_id": "string",
+        "group_id": "string",
+        "committed_offset": "bigint",
+        "committed_at": "timestamp",
+        "commit_partition": "int",  # of __consumer_offsets
+        "removed_position": "bigint",  # of the tombstone
+        "removed_at": "timestamp",  # by the coordinator's clock
+    },
+    ("cluster", "commit_id"),
+    end_columns=("removed_at",),
+)
+
+REMOVAL_REQUESTS = Table(
+    "silver.removal_requests",
+    "One row per request of an administrator and what it removed: a group's offset of a partition "
+    "(OFFSET_DELETE), a group (DELETE_GROUPS), or a partition's records below an offset (DELETE_RECORDS).",
+    {
+        "cluster": "string",
+        "request_id": "string",  # digest of broker and request line
+        "broker_id": "int",
+        "api_name": "string",
+        "group_id": "string",  # null of DELETE_RECORDS
+        **_NAMED,  # null of DELETE_GROUPS
+        "low_watermark": "bigint",  # the log's first offset afterwards; null of the others
+        "client_id": "string",
+        "client_host": "string",
+        "principal": "string",
+        "requested_at": "timestamp",
+        "responded_at": "timestamp",
+        "file": "string",
+        "position": "bigint",
+    },
+    ("cluster", "request_id", "group_id", "topic", "partition"),
+    end_columns=("responded_at",),
+)
+
 COMMITTED_OFFSET_STATES = Table(
     "silver.committed_offset_states",
     "The states that the partition may have had when an offset was committed: one row for each state in the "
@@ -426,6 +469,8 @@ FETCH_POSITIONS = Table(
         "origin_request_id": "string",
         "origin_commit_id": "string",  # of silver.committed_offsets: the offset that the OffsetFetch gave
         "group_id": "string",  # of the OffsetFetch
+        # of a reset: the group whose offset the client had asked for before, and that had none
+        "reset_group_id": "string",
         "next_fetch_position_id": "string",  # the same client's next row for this topic name and partition
         "log_start_offset": "bigint",  # as answered; null where the answer had none
         "high_watermark": "bigint",
@@ -539,8 +584,8 @@ LEADER_EPOCH_FENCINGS = Table(
 
 TABLES = (
     METADATA_COVERAGE, PARTITION_EPOCHS, PARTITIONS, TOPIC_INCARNATIONS, LEADER_EPOCHS, LEADER_EPOCH_ENTRIES,
-    PARTITION_BATCHES, PARTITION_EXTENTS, COMMITTED_OFFSETS, STORED_OFFSETS, COMMITTED_OFFSET_STATES,
-    METADATA_ANSWERS,
+    PARTITION_BATCHES, PARTITION_EXTENTS, COMMITTED_OFFSETS, STORED_OFFSETS, OFFSET_REMOVALS,
+    REMOVAL_REQUESTS, COMMITTED_OFFSET_STATES, METADATA_ANSWERS,
     METADATA_ANSWER_PARTITIONS, FETCH_POSITIONS, FETCH_POSITION_STATES, BROKER_STATES, CONTROLLERS,
     LEADER_EPOCH_FENCINGS,
 )  # fmt: skip

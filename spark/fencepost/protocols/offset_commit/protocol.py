@@ -32,6 +32,7 @@ PROTOCOL = Protocol(
         tables.COMMITS,
         tables.COMMIT_STATES,
         tables.MEMBER_FENCINGS,
+        tables.MEMBER_DEPARTURES,
         tables.UNLOGGED_COMMITS,
         tables.COMMIT_CLOCKS,
     ),

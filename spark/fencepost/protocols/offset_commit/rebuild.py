@@ -8,6 +8,8 @@ from functools import partial
 import pyarrow as pa
 
 from fencepost.engines import Replay, Rows
+from fencepost.protocols.offset_commit.departures import APIS as DEPARTURE_APIS
+from fencepost.protocols.offset_commit.departures import departures
 from fencepost.protocols.offset_commit.forgotten_members import COLUMNS, ForgottenMembers
 from fencepost.protocols.offset_commit.member_fencings import APIS as MEMBER_APIS
 from fencepost.protocols.offset_commit.member_fencings import member_fencings
@@ -20,6 +22,7 @@ from fencepost.protocols.offset_commit.tables import (
     COMMITS,
     COVERAGE,
     GROUPS,
+    MEMBER_DEPARTURES,
     MEMBER_FENCINGS,
     MEMBERS,
     OWNED_PARTITIONS,
@@ -46,7 +49,7 @@ TABLES = (
 
 
 def rebuild(evidence: Evidence) -> Mapping[str, Rows]:
-    """The rows of TABLES and of MEMBER_FENCINGS, by the table's name."""
+    """The rows of TABLES, MEMBER_FENCINGS and MEMBER_DEPARTURES, by the table's name."""
     engine = evidence.engine
     of_all, (placement, _) = evidence.once(replayed), evidence.once(placement_and_facts)
     rows = {table.name: of_all[table.name] for table in TABLES}
@@ -57,11 +60,12 @@ def rebuild(evidence: Evidence) -> Mapping[str, Rows]:
         members = engine.map(rows[MEMBERS.name], lambda each: each.select(list(COLUMNS)), columns)
         forgotten = ForgottenMembers.of(engine.collect(members), placement)
     # commits are many, and only those of forgotten members are looked for
-    apis = {*MEMBER_APIS, *(COMMIT_APIS if forgotten.last else ())}
+    apis = {*MEMBER_APIS, *DEPARTURE_APIS, *(COMMIT_APIS if forgotten.last else ())}
     requests = engine.scan(REQUESTS, where=[{"api_key": frozenset(apis)}])
     fencings_of = partial(member_fencings, forgotten=forgotten)
     refused = engine.map(requests, fencings_of, MEMBER_FENCINGS.arrow_schema)
-    return {**rows, MEMBER_FENCINGS.name: refused}
+    left = engine.map(requests, departures, MEMBER_DEPARTURES.arrow_schema)
+    return {**rows, MEMBER_FENCINGS.name: refused, MEMBER_DEPARTURES.name: left}
 
 
 def group_replay() -> GroupReplay:

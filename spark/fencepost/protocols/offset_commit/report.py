@@ -17,6 +17,7 @@ COMMITS = "marts.fct_offset_commits"
 OWNERSHIP = "marts.fct_ownership_intervals"
 FALSE_FENCING = "marts.fct_false_fencing_cost"
 UNLOGGED = "marts.fct_unlogged_commits"
+MEMBERS = "marts.fct_member_lives"
 POLICIES = ("strict", "member_revocation", "partition_revocation", "assignment_epoch")
 
 _COUNTS = {
@@ -32,7 +33,17 @@ SELECT cluster, sum(refused_requests) AS refused_requests, sum(transactions_abor
   max(longest_recovery_ms) AS longest_recovery_ms
 FROM {FALSE_FENCING} GROUP BY cluster
 """
-
+_REMOVED = f"""
+SELECT cluster, removed_by, count(*) AS times FROM {MEMBERS} WHERE removed_by IS NOT NULL
+GROUP BY cluster, removed_by ORDER BY times DESC, removed_by
+"""
+REMOVALS = {
+    "session_timeout": "after a session timeout",
+    "rebalance_timeout": "after a rebalance timeout",
+    "replaced": "by another process with their instance id",
+    "administrator": "by an administrator",
+}
+"""Who removed a member that did not leave by itself, in words."""
 
 _UNLOGGED = f"""
 SELECT cluster, count(*) AS commits, min(stored_at) AS first_at, max(stored_at) AS last_at,
@@ -42,14 +53,15 @@ FROM {UNLOGGED} GROUP BY cluster
 
 
 class Commits:
-    """What the broker and each policy answered, what refusing owners cost, and which commits have no line.
-    Each mart is queried once.
+    """What the broker and each policy answered, what refusing owners cost, which commits have no line, and
+    who removed members. Each mart is queried once.
     """
 
     def __init__(self, reader: Reader) -> None:
         self._commits = {row["cluster"]: row for row in rows(reader.query(_commit_counts()))}
         self._cost = {row["cluster"]: row for row in rows(reader.query(_COST))}
         self._unlogged = {row["cluster"]: row for row in rows(reader.query(_UNLOGGED))}
+        self._removed = rows(reader.query(_REMOVED))
 
     def lines(self, cluster: str) -> list[str]:
         """The lines about the commits of one cluster."""
@@ -57,6 +69,7 @@ class Commits:
             *_unlogged_lines(self._unlogged.get(cluster)),
             *_commit_lines(self._commits.get(cluster)),
             *_cost_lines(self._cost.get(cluster)),
+            *_removal_lines([row for row in self._removed if row["cluster"] == cluster]),
         ]
 
 
@@ -134,6 +147,14 @@ def _cost_lines(cost: Row | None) -> list[str]:
     longest = cost["longest_recovery_ms"]
     slowest = f", the slowest after {longest / 1000:.1f} s" if longest is not None else ""
     return ["", *textwrap.wrap(f"{text}{slowest}.", WIDTH)]
+
+
+def _removal_lines(removed: Sequence[Row]) -> list[str]:
+    """A sentence about members that others removed; no lines if there are none."""
+    times = [f"{row['times']} {words}" for row in removed if (words := REMOVALS.get(row["removed_by"]))]
+    if not times:
+        return []
+    return ["", *textwrap.wrap(f"Members were removed: {', '.join(times)}; {MEMBERS}.", WIDTH)]
 
 
 def _commit_sentence(commit: Row) -> str:

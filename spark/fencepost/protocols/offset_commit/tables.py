@@ -226,6 +226,31 @@ MEMBER_FENCINGS = Table(
     end_columns=("responded_at",),
 )
 
+MEMBER_DEPARTURES = Table(
+    "silver.member_departures",
+    "One row per request, and member in it, by which a member left its group or an administrator removed it: "
+    "LEAVE_GROUP, and heartbeats with a negative epoch.",
+    {
+        "cluster": "string",
+        "request_id": "string",  # digest of broker and request line
+        "broker_id": "int",
+        "api_name": "string",
+        "kind": "string",  # left (epoch -1), away (a static member's epoch -2), leave_group
+        "group_id": "string",
+        "member_id": "string",  # null where LEAVE_GROUP names the instance id alone
+        "instance_id": "string",
+        "reason": "string",  # as the client gave it in LEAVE_GROUP
+        "client_id": "string",  # of who sent it
+        "client_host": "string",
+        "requested_at": "timestamp",
+        "responded_at": "timestamp",
+        "file": "string",
+        "position": "bigint",
+    },
+    ("cluster", "request_id", "member_id", "instance_id"),
+    end_columns=("responded_at",),
+)
+
 UNLOGGED_COMMITS = Table(
     "silver.unlogged_commits",
     "One row per stored commit of which the request log has no line, although its broker has logged requests "

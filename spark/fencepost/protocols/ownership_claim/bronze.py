@@ -1,4 +1,4 @@
-"""The tables of bronze with log lines about classic groups: those of coordinators and of members."""
+"""The tables of bronze with lines of logs: those of brokers, and those of members of classic groups."""
 
 from __future__ import annotations
 
@@ -12,20 +12,28 @@ _LINE = {
     "file_begins": "string",  # digest of the line of its first entry: the same under any name
 }
 
-COORDINATOR_LINES = Table(
-    "bronze.group_coordinator_lines",
-    "One row per entry of a broker's server.log in which the group coordinator tells of a classic group. "
-    "Names are null where they cannot be cut out of the message in one way only.",
+BROKER_LINES = Table(
+    "bronze.broker_lines",
+    "One row per entry of a broker's server.log that tells of a group, its members or its offsets, or of the "
+    "begin of a partition's log. Names are null where they cannot be cut out of the message in one way only.",
     {
         "cluster": "string",
         "broker_id": "int",
-        # preparing, stabilized, assignment_received, emptied, member_failed, member_left, migration_disabled
+        # of classic groups: preparing, stabilized, assignment_received, emptied, member_failed, member_left,
+        # migration_disabled. What was removed: not_rejoined, not_synced, fenced, left, away, replaced (of
+        # members), expired (offsets and groups), groups_deleted, log_start
         "event": "string",
         "group_id": "string",
         "member_id": "string",
         "generation": "int",  # of preparing: the generation before
         "members": "int",
-        "reason": "string",
+        "reason": "string",  # of not_rejoined and not_synced: the members; of groups_deleted: the groups
+        "coordinator_partition": "int",  # of __consumer_offsets; null before Kafka 4.0
+        "took_ms": "bigint",  # of expired
+        # of log_start
+        "topic": "string",
+        "partition": "int",
+        "log_start_offset": "bigint",
         **_LINE,
     },
     ("cluster", "broker_id", "line_digest", "position"),

@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from fencepost.protocols.ownership_claim.connect_workers import Worker, worker_of
 from fencepost.protocols.ownership_claim.members import CONSUMER
 from fencepost.protocols.ownership_claim.repeated_subscriptions import RepeatedSubscriptions
 from fencepost.protocols.ownership_claim.subscriptions import SentSubscription
@@ -37,7 +38,8 @@ class Join:
     """A JoinGroup request. ``subscription``: that of its first assignor, None for other protocol types and
     for a request without one. ``error`` is None if the line has no answer; ``answered_id`` and
     ``generation`` are those of the answer (generation -1 if refused). ``timeout_ms``: the shorter of its
-    session timeout and its rebalance timeout; a coordinator keeps the member at least so long.
+    session timeout and its rebalance timeout; a coordinator keeps the member at least so long. ``worker``:
+    what a worker of Kafka Connect says of itself.
     """
 
     line: RequestLine
@@ -53,6 +55,7 @@ class Join:
     generation: int
     leader: str | None
     timeout_ms: int | None
+    worker: Worker
 
 
 @dataclass(slots=True, eq=False)
@@ -124,6 +127,7 @@ def _join(line: RequestLine) -> Join | None:
         -1 if generation is None else generation,
         text(answer.get("leader")) or None,
         timeout_of_join(sent),
+        worker_of(sent),
     )
 
 

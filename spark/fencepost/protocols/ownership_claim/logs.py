@@ -1,8 +1,9 @@
-"""Log lines of brokers and consumers about rebalances of classic groups, as rows.
+"""Log lines of brokers and consumers about groups and what became of them, as rows.
 
-They have reasons and times, and mostly repeat what the group's records and requests show. Three things only
-they say: that a generation began that has no record, that a member was removed before the next record, and
-that a broker's configuration keeps classic members out of a consumer group.
+Those about rebalances of classic groups have reasons and times, and mostly repeat what the group's records
+and requests show. Three things only they say: that a generation began that has no record, that a member was
+removed before the next record, and that a broker's configuration keeps classic members out of a consumer
+group.
 """
 
 from __future__ import annotations
@@ -16,11 +17,15 @@ from fencepost.capture.log_messages import LogMessages, find_client_logs
 from fencepost.capture.plan import Fault, Source
 from fencepost.capture.text import files
 from fencepost.formats.log_entries import Message
-from fencepost.protocols.ownership_claim.bronze import CONSUMER_LINES, COORDINATOR_LINES
+from fencepost.protocols.ownership_claim.bronze import BROKER_LINES, CONSUMER_LINES
 from fencepost.settings import Cluster
 
 _MANAGER = "org/apache/kafka/coordinator/group/GroupMetadataManager"
 _BEFORE_4 = "kafka/coordinator/group/GroupCoordinator"
+_SHARD = "org/apache/kafka/coordinator/group/GroupCoordinatorShard"
+_OFFSETS_BEFORE_4 = "kafka/coordinator/group/GroupMetadataManager"
+_LOG = "org/apache/kafka/storage/internals/log/UnifiedLog"
+_LOG_BEFORE_4 = "kafka/log/UnifiedLog"
 _STICKY = "org/apache/kafka/clients/consumer/internals/AbstractStickyAssignor"
 _CONSUMER = "org/apache/kafka/clients/consumer/internals/ConsumerCoordinator"
 _COORDINATOR = "org/apache/kafka/clients/consumer/internals/AbstractCoordinator"
@@ -105,7 +110,120 @@ COORDINATOR_MESSAGES = (
         ("group_id",),
     ),
 )
-"""The messages of Kafka 3.9 to 4.3, in the order in which they are tried."""
+"""The messages of Kafka 3.9 to 4.3 about rebalances of classic groups, in the order in which they are
+tried.
+"""
+
+REMOVAL_MESSAGES = (
+    Message(
+        "not_rejoined",
+        _MANAGER,
+        "Group {} removed dynamic members who haven't joined: {}",
+        ("group_id", "reason"),
+    ),
+    Message(
+        "not_rejoined",
+        _BEFORE_4,
+        "Group {} removed dynamic members who haven't joined: {}",
+        ("group_id", "reason"),
+    ),
+    Message(
+        "not_synced",
+        _MANAGER,
+        "Group {} removed members who haven't sent their sync requests: {}",
+        ("group_id", "reason"),
+    ),
+    Message(
+        "not_synced",
+        _BEFORE_4,
+        "Group {} removed members who haven't sent their sync request: {}",
+        ("group_id", "reason"),
+    ),
+    Message(
+        "fenced",
+        _MANAGER,
+        "[GroupId {}] Member {} fenced from the group because {}.",
+        ("group_id", "member_id", "reason"),
+    ),
+    Message(
+        "fenced",
+        _MANAGER,
+        "[GroupId {}] Streams member {} fenced from the group because {}.",
+        ("group_id", "member_id", "reason"),
+    ),
+    Message("left", _MANAGER, "[GroupId {}] Member {} left the consumer group.", ("group_id", "member_id")),
+    Message("left", _MANAGER, "[GroupId {}] Member {} left the share group.", ("group_id", "member_id")),
+    Message(
+        "left",
+        _MANAGER,
+        "[GroupId {}][MemberId {}] Member {} left the streams group.",
+        ("group_id", "_", "member_id"),
+    ),
+    Message(
+        "away",
+        _MANAGER,
+        "[GroupId {}] Static member {} with instance id {} temporarily left the consumer group.",
+        ("group_id", "member_id", "_"),
+    ),
+    Message(
+        "left",
+        _MANAGER,
+        "[GroupId {}] Static member {} with instance id {} left the consumer group.",
+        ("group_id", "member_id", "_"),
+    ),
+    Message(
+        "replaced",
+        _MANAGER,
+        "[GroupId {}] Static member with instance id {} re-joins the consumer group using the {} protocol. "
+        "Created a new member {} to replace the existing member {}.",
+        ("group_id", "_", "_", "_", "member_id"),
+    ),
+    Message(
+        "replaced",
+        _MANAGER,
+        "Static member with groupInstanceId={} and unknown member id joins group {} in {} state. Replacing "
+        "previously mapped member {} with this groupInstanceId.",
+        ("_", "group_id", "_", "member_id"),
+    ),
+    Message(
+        "replaced",
+        _BEFORE_4,
+        "Static member with groupInstanceId={} and unknown member id joins group {} in {} state. Replacing "
+        "previously mapped member {} with this groupInstanceId.",
+        ("_", "group_id", "_", "member_id"),
+    ),
+    Message(
+        "expired",
+        _SHARD,
+        "Generated {} tombstone records while cleaning up group metadata in {} milliseconds.",
+        ("_", "took_ms"),
+    ),
+    Message(
+        "expired",
+        _OFFSETS_BEFORE_4,
+        "Removed {} expired offsets in {} milliseconds.",
+        ("_", "took_ms"),
+    ),
+    Message(
+        "groups_deleted",
+        _SHARD,
+        "The following groups were deleted: {}. A total of {} offsets were removed.",
+        ("reason", "_"),
+    ),
+    Message(
+        "log_start", _LOG, "Incremented log start offset to {} due to {}", ("log_start_offset", "reason")
+    ),
+    Message(
+        "log_start",
+        _LOG_BEFORE_4,
+        "Incremented log start offset to {} due to {}",
+        ("log_start_offset", "reason"),
+    ),
+)
+"""The messages about what was removed: members, offsets, groups, and records at the begin of a log."""
+
+REBALANCE_EVENTS = frozenset(message.event for message in COORDINATOR_MESSAGES)
+"""The events of which a classic group's rebalances are rebuilt."""
 
 CONSUMER_MESSAGES = (
     Message(
@@ -147,6 +265,11 @@ CONSUMER_MESSAGES = (
 _OF_CONSUMER = re.compile(
     r"Consumer (?:instanceId=.*?, )?clientId=(?P<client_id>.*?), groupId=(?P<group_id>.*)"
 )
+_OF_BROKER = re.compile(
+    r"GroupCoordinator id=\d+ topic=__consumer_offsets partition=(?P<coordinator_partition>\d+)"
+    r"|UnifiedLog partition=(?P<topic>[\w.-]+)-(?P<partition>\d+), dir=.*",
+    re.ASCII | re.DOTALL,
+)
 _MISSING = "no file matches: correct server_logs in the configuration, or mount them"
 
 
@@ -166,8 +289,9 @@ def find_server_logs(cluster: Cluster) -> tuple[list[Source], list[Fault]]:
     return sources, faults
 
 
-def _of_coordinator(_: str, fields: Mapping[str, str | None]) -> Mapping[str, str | None]:
-    return fields
+def _of_broker(_: str, fields: Mapping[str, str | None]) -> Mapping[str, str | None]:
+    place = _OF_BROKER.fullmatch(fields.get("context") or "")
+    return {**(place.groupdict() if place else {}), **fields}
 
 
 def _of_consumer(_: str, fields: Mapping[str, str | None]) -> Mapping[str, str | None]:
@@ -177,8 +301,8 @@ def _of_consumer(_: str, fields: Mapping[str, str | None]) -> Mapping[str, str |
 
 SERVER_LOGS = Kind(
     "server_log",
-    LogMessages(COORDINATOR_LINES, COORDINATOR_MESSAGES, _of_coordinator).rows,
-    (COORDINATOR_LINES,),
+    LogMessages(BROKER_LINES, (*COORDINATOR_MESSAGES, *REMOVAL_MESSAGES), _of_broker).rows,
+    (BROKER_LINES,),
     find_server_logs,
 )
 CONSUMER_LOGS = Kind(

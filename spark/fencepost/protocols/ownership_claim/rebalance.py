@@ -16,7 +16,7 @@ SERVER_LOG, JOIN_GROUP = "server_log", "join_group"
 
 
 class CoordinatorLine(NamedTuple):
-    """A row of ``bronze.group_coordinator_lines`` that names its group and has a time."""
+    """A row of ``bronze.broker_lines`` that names its group and has a time."""
 
     broker_id: int
     event: str

@@ -8,12 +8,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.engines import Replay, Rows
-from fencepost.protocols.ownership_claim.bronze import COORDINATOR_LINES
+from fencepost.protocols.ownership_claim.bronze import BROKER_LINES
 from fencepost.protocols.ownership_claim.joins import APIS
+from fencepost.protocols.ownership_claim.logs import REBALANCE_EVENTS
 from fencepost.protocols.ownership_claim.shard import decode_shard, replay_shard
 from fencepost.protocols.ownership_claim.tables import TABLES
 from fencepost.replay.evidence import Evidence
-from fencepost.replay.group_coordinator.group_replays import Facts, GroupReplay
+from fencepost.replay.group_coordinator.group_replays import Facts, GroupReplay, Lines
 from fencepost.replay.group_coordinator.records import CLASSIC_METADATA
 from fencepost.replay.group_coordinator.spread import replayed
 from fencepost.tables import Table
@@ -27,12 +28,14 @@ def rebuild(evidence: Evidence) -> Mapping[str, Rows]:
 
 def group_replay() -> GroupReplay:
     """The replay of each coordinator's log."""
-    return GroupReplay(APIS, TABLES, _replay, ("file", "position"), (COORDINATOR_LINES,))
+    return GroupReplay(
+        APIS, TABLES, _replay, ("file", "position"), (Lines(BROKER_LINES, [{"event": REBALANCE_EVENTS}]),)
+    )
 
 
 def _replay(facts: Facts, tolerance_ms: int) -> Replay:
     def run(shard: str, evidence: Mapping[str, pa.Table]) -> Iterable[tuple[Table, pa.Table]]:
-        lines = evidence[COORDINATOR_LINES.name]
+        lines = evidence[BROKER_LINES.name]
         if not _has_classic_groups(evidence, lines):
             return []
         rows = facts.rows_of(shard, evidence)

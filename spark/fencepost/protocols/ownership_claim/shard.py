@@ -69,7 +69,7 @@ class _GroupEvidence:
 
 
 def decode_shard(rows: ShardRows, line_rows: pa.Table) -> ShardEvidence:
-    """Decode rows of bronze; ``line_rows``: those of ``bronze.group_coordinator_lines`` about groups of this
+    """Decode rows of bronze; ``line_rows``: those of ``bronze.broker_lines`` about groups of this
     log.
     """
     log = log_of(rows)
@@ -211,6 +211,7 @@ class _Shard:
             line.requested_ms,
             line.responded_ms,
             line.connection,
+            *join.worker,
             len(states),
             *unknown,
             line.file,

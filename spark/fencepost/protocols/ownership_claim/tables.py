@@ -205,6 +205,10 @@ GROUP_JOINS = Table(
         "requested_at": "timestamp",
         "responded_at": "timestamp",
         "connection": "string",
+        # of a worker of Kafka Connect: the URL of its REST API, and up to where it has read the config topic
+        # (-1: nothing); null of others, and if its subscription cannot be read
+        "worker_url": "string",
+        "config_offset": "bigint",
         "candidates": "int",  # states in which it may have been handled
         # why no state was found, or not all of one: a word of fencepost.reasons, and in words; null otherwise
         "unknown_reason": "string",

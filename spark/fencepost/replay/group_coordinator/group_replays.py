@@ -9,6 +9,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fencepost.conditions import Where
 from fencepost.engines import Replay
 from fencepost.replay.arrow_slices import filtered
 from fencepost.replay.clock_steps import ClockSteps
@@ -64,21 +65,30 @@ class Facts(NamedTuple):
         )
 
 
+class Lines(NamedTuple):
+    """The rows of a table of bronze that ``where`` chooses. It has the columns cluster, group_id, broker_id
+    and logged_at_ms.
+    """
+
+    table: Table
+    where: Where
+
+
 @dataclass(frozen=True)
 class GroupReplay:
     """A protocol's replay of the evidence of each coordinator's log.
 
     ``api_keys``: the requests that it reads; ``of_records``: the columns of ``bronze.records`` that it reads
-    beside those that all do; ``lines``: a table of bronze with other lines about groups, with the columns
-    cluster, group_id, broker_id and logged_at_ms. ``replay`` makes the replay, which gets ShardRows and the
-    lines, of facts and of how late a request's line may be (ms); it yields rows of ``tables``.
+    beside those that all do; ``lines``: other lines about groups. ``replay`` makes the replay, which gets
+    ShardRows and the lines, of facts and of how late a request's line may be (ms); it yields rows of
+    ``tables``.
     """
 
     api_keys: Collection[int]
     tables: Sequence[Table]
     replay: Callable[[Facts, int], Replay]
     of_records: Sequence[str] = ()
-    lines: Sequence[Table] = ()
+    lines: Sequence[Lines] = ()
 
 
 def together(replays: Sequence[GroupReplay], facts: Facts, tolerance_ms: int) -> Replay:

@@ -34,6 +34,10 @@ class Reader:
         """An int32."""
         return int.from_bytes(self._take(4), "big", signed=True)
 
+    def int64(self) -> int:
+        """An int64."""
+        return int.from_bytes(self._take(8), "big", signed=True)
+
     def text(self, *, nullable: bool = False) -> str:
         """A string; a null one is empty."""
         size = int.from_bytes(self._take(2), "big", signed=True)

@@ -63,9 +63,9 @@ def replayed(evidence: Evidence) -> Mapping[str, Rows]:
     )
     rows = _of_logs(engine, placement, [name for each in replays for name in each.of_records])
     rows["requests"] = [requests]
-    for table in (table for each in replays for table in each.lines):
+    for table, where in (lines for each in replays for lines in each.lines):
         of_groups = partial(shards_of_lines, placement=placement)
-        rows[table.name] = [with_entity(engine, table, engine.scan(table), of_groups)]
+        rows[table.name] = [with_entity(engine, table, engine.scan(table, where=where), of_groups)]
     run = together(replays, facts, evidence.tolerance_ms)
     return engine.replay(rows, run, [table for each in replays for table in each.tables])
 

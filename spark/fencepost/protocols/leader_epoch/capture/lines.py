@@ -50,6 +50,10 @@ REQUESTS: Mapping[str, Keep] = {
     "DELETE_TOPICS": every_line,
     "CREATE_PARTITIONS": every_line,
     "ELECT_LEADERS": every_line,
+    # who deleted offsets, groups or records
+    "OFFSET_DELETE": every_line,
+    "DELETE_GROUPS": every_line,
+    "DELETE_RECORDS": every_line,
     # how much of the metadata log each broker has applied, by the controller's clock
     "BROKER_HEARTBEAT": every_line,
     # which brokers were fenced

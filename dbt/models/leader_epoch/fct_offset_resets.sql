@@ -1,0 +1,343 @@
+-- Consumers that began where auto.offset.reset says: what they had before, why that was of no use, and which
+-- records they read again or skipped.
+{%- set of_one_topic = "('expired', 'offset_deleted', 'group_deleted', 'records_deleted', 'retention')" %}
+with
+
+positions as (
+    select * from {{ source('silver', 'fetch_positions') }}
+),
+
+resets as (
+    select
+        positions.cluster,
+        positions.fetch_position_id,
+        coalesce(positions.reset_group_id, refused.group_id) as group_id,
+        positions.topic,
+        positions.partition,
+        positions.client_id,
+        positions.client_host,
+        positions.requested_at,
+        positions.fetch_offset,
+        positions.live_topic_id,
+        positions.log_start_offset,
+        positions.high_watermark,
+        positions.request_id,
+        positions.file,
+        positions.position,
+        positions.reset_group_id is not null as is_without_offset,
+        refused.fetch_position_id as refused_id,
+        refused.fetch_offset as refused_offset,
+        refused.requested_at as refused_at,
+        refused.live_topic_id as refused_live_topic_id,
+        refused.origin_topic_id as refused_topic_id,
+        refused.origin_leader_epoch as refused_leader_epoch
+    from positions
+    left join positions as refused
+        on
+            positions.cluster = refused.cluster
+            and positions.fetch_position_id = refused.next_fetch_position_id
+            and refused.error = 'OFFSET_OUT_OF_RANGE'
+            and positions.reset_group_id is null
+    where positions.origin = 'reset' and positions.error = 'NONE'
+),
+
+-- the newest removal before; nothing hides a later one, or a commit after it
+removed as (
+    select
+        resets.cluster,
+        resets.fetch_position_id,
+        removals.commit_id,
+        removals.committed_offset,
+        removals.ended_by,
+        removals.removed_at,
+        removals.commit_partition,
+        incarnations.created_at <= removals.committed_at as is_of_live_topic,
+        row_number() over (
+            partition by resets.cluster, resets.fetch_position_id
+            order by removals.removed_at desc, removals.removed_position desc
+        ) as place
+    from resets
+    inner join {{ ref('fct_removed_offsets') }} as removals
+        on
+            resets.cluster = removals.cluster
+            and resets.group_id = removals.group_id
+            and resets.topic = removals.topic
+            and resets.partition = removals.partition
+            and unix_millis(removals.removed_at) <= unix_millis(resets.requested_at) + 1000
+    left join {{ source('silver', 'topic_incarnations') }} as incarnations
+        on resets.cluster = incarnations.cluster and resets.live_topic_id = incarnations.topic_id
+    where resets.is_without_offset
+),
+
+holes as (
+    select distinct
+        resets.cluster,
+        resets.fetch_position_id
+    from resets
+    inner join {{ source('silver', 'metadata_coverage') }} as pieces
+        on
+            resets.cluster = pieces.cluster
+            and pieces.topic = '__consumer_offsets'
+            and not pieces.covered
+            and coalesce(resets.requested_at >= pieces.from_time, true)
+    left join removed
+        on
+            resets.cluster = removed.cluster
+            and resets.fetch_position_id = removed.fetch_position_id
+            and removed.place = 1
+    where
+        pieces.partition = coalesce(removed.commit_partition, pieces.partition)
+        and coalesce(pieces.to_time >= removed.removed_at, true)
+),
+
+-- commits in transactions that were open when the consumer asked: without requireStable it is told of none
+pending as (
+    select distinct
+        resets.cluster,
+        resets.fetch_position_id
+    from resets
+    inner join {{ source('silver', 'offset_commits') }} as commits
+        on
+            resets.cluster = commits.cluster
+            and resets.group_id = commits.group_id
+            and resets.topic = commits.topic
+            and resets.partition = commits.partition
+            and commits.is_transactional
+            and commits.broker_error = 'NONE'
+            and resets.requested_at >= commits.responded_at
+            and (
+                resets.requested_at < commits.transaction_ended_at or commits.transaction_outcome = 'pending'
+            )
+    where resets.is_without_offset
+),
+
+-- the log began behind the offset that was refused: what its broker wrote of that into its server.log
+log_starts as (
+    select
+        resets.cluster,
+        resets.fetch_position_id,
+        max(lines.reason = 'client delete records request') as is_requested
+    from resets
+    inner join {{ source('bronze', 'broker_lines') }} as lines
+        on
+            resets.cluster = lines.cluster
+            and resets.topic = lines.topic
+            and resets.partition = lines.partition
+            and resets.refused_offset < lines.log_start_offset
+            and lines.logged_at_ms <= unix_millis(resets.refused_at) + 250
+    inner join {{ source('silver', 'topic_incarnations') }} as incarnations
+        on
+            resets.cluster = incarnations.cluster
+            and resets.refused_live_topic_id = incarnations.topic_id
+            and lines.logged_at_ms >= unix_millis(incarnations.created_at)
+    where lines.event = 'log_start' and lines.reason in ('client delete records request', 'segment deletion')
+    group by resets.cluster, resets.fetch_position_id
+),
+
+deleted_records as (
+    select
+        resets.cluster,
+        resets.fetch_position_id,
+        min_by(requests.client_id, struct(requests.requested_at, requests.request_id)) as client_id,
+        min_by(requests.principal, struct(requests.requested_at, requests.request_id)) as principal,
+        min_by(requests.request_id, struct(requests.requested_at, requests.request_id)) as request_id
+    from resets
+    inner join {{ source('silver', 'removal_requests') }} as requests
+        on
+            resets.cluster = requests.cluster
+            and resets.topic = requests.topic
+            and resets.partition = requests.partition
+            and resets.refused_offset < requests.low_watermark
+            and resets.refused_at >= requests.requested_at
+    inner join {{ source('silver', 'topic_incarnations') }} as incarnations
+        on
+            resets.cluster = incarnations.cluster
+            and resets.refused_live_topic_id = incarnations.topic_id
+            and requests.requested_at >= incarnations.created_at
+    where requests.api_name = 'DELETE_RECORDS'
+    group by resets.cluster, resets.fetch_position_id
+),
+
+-- whether elections cut off the log of the incarnation below the offset, or never cut it off
+truncations as (
+    select
+        resets.cluster,
+        resets.fetch_position_id,
+        max(
+            epochs.records_lost > 0
+            and epochs.lost_from < resets.refused_offset
+            and epochs.elected_at <= resets.refused_at
+        ) as is_cut_off,
+        count_if(epochs.records_lost = 0) = count(*) as is_whole
+    from resets
+    inner join {{ source('silver', 'leader_epochs') }} as epochs
+        on
+            resets.cluster = epochs.cluster
+            and resets.refused_live_topic_id = epochs.topic_id
+            and resets.partition = epochs.partition
+    group by resets.cluster, resets.fetch_position_id
+),
+
+-- logs of coordinators, if all of them are known from their first record on
+whole_coordinators as (
+    select coordinators.cluster
+    from (
+        select
+            cluster,
+            topic_id,
+            partition,
+            min(from_position) as from_position,
+            count_if(not covered) as holes
+        from {{ source('silver', 'metadata_coverage') }}
+        where topic = '__consumer_offsets'
+        group by cluster, topic_id, partition
+    ) as coordinators
+    inner join {{ source('silver', 'topic_incarnations') }} as incarnations
+        on coordinators.cluster = incarnations.cluster and coordinators.topic_id = incarnations.topic_id
+    group by coordinators.cluster
+    having
+        max(coordinators.from_position) = 0
+        and max(coordinators.holes) = 0
+        and count(distinct coordinators.topic_id) = 1
+        and max(incarnations.incarnation) = 1
+        and count(*) = max(incarnations.partitions)
+),
+
+known_until as (
+    select
+        cluster,
+        max(last_time) as last_time
+    from {{ source('silver', 'metadata_coverage') }}
+    where topic = '__cluster_metadata'
+    group by cluster
+),
+
+with_commits as (
+    select distinct
+        resets.cluster,
+        resets.fetch_position_id
+    from resets
+    inner join {{ source('silver', 'committed_offsets') }} as commits
+        on
+            resets.cluster = commits.cluster
+            and resets.group_id = commits.group_id
+            and resets.topic = commits.topic
+            and resets.partition = commits.partition
+            and resets.requested_at >= commits.committed_at
+    where resets.is_without_offset
+),
+
+explained as (
+    select
+        resets.*,
+        removed.commit_id,
+        removed.removed_at,
+        deleted_records.client_id as deleted_by_client_id,
+        deleted_records.principal as deleted_by,
+        case
+            when pending.fetch_position_id is not null then 'pending_transaction'
+            when
+                resets.is_without_offset
+                and removed.commit_id is null
+                and with_commits.fetch_position_id is null
+                and known_until.last_time >= resets.requested_at
+                and whole_coordinators.cluster is not null
+                then 'never_committed'
+            when resets.is_without_offset and holes.fetch_position_id is null then removed.ended_by
+            when resets.refused_id is null then null
+            when resets.refused_topic_id <> '' and resets.refused_topic_id <> resets.refused_live_topic_id
+                then 'topic_recreated'
+            -- of an offset of an incarnation that nothing tells, nothing tells what became of its record
+            when resets.refused_topic_id <> resets.refused_live_topic_id then null
+            when resets.refused_topic_id is null or resets.refused_live_topic_id is null then null
+            when log_starts.is_requested or deleted_records.request_id is not null then 'records_deleted'
+            when not log_starts.is_requested then 'retention'
+            -- the begin of a log only grows: where it is not behind the offset now, the end was before it
+            when resets.live_topic_id is null or resets.live_topic_id <> resets.refused_live_topic_id
+                then null
+            when resets.log_start_offset > resets.refused_offset or resets.log_start_offset is null then null
+            when truncations.is_cut_off then 'truncated'
+            when truncations.is_whole and extents.log_end_offset < resets.refused_offset then 'beyond_the_end'
+        end as cause,
+        coalesce(
+            removed.is_of_live_topic and holes.fetch_position_id is null,
+            resets.refused_topic_id = resets.live_topic_id
+        ) as is_comparable,
+        coalesce(resets.refused_offset, if(holes.fetch_position_id is null, removed.committed_offset, null))
+            as offset_before
+    from resets
+    left join removed
+        on
+            resets.cluster = removed.cluster
+            and resets.fetch_position_id = removed.fetch_position_id
+            and removed.place = 1
+    left join holes
+        on resets.cluster = holes.cluster and resets.fetch_position_id = holes.fetch_position_id
+    left join pending
+        on resets.cluster = pending.cluster and resets.fetch_position_id = pending.fetch_position_id
+    left join log_starts
+        on resets.cluster = log_starts.cluster and resets.fetch_position_id = log_starts.fetch_position_id
+    left join deleted_records
+        on
+            resets.cluster = deleted_records.cluster
+            and resets.fetch_position_id = deleted_records.fetch_position_id
+    left join truncations
+        on resets.cluster = truncations.cluster and resets.fetch_position_id = truncations.fetch_position_id
+    left join with_commits
+        on resets.cluster = with_commits.cluster and resets.fetch_position_id = with_commits.fetch_position_id
+    left join whole_coordinators
+        on resets.cluster = whole_coordinators.cluster
+    left join known_until
+        on resets.cluster = known_until.cluster
+    left join {{ source('silver', 'partition_extents') }} as extents
+        on
+            resets.cluster = extents.cluster
+            and resets.topic = extents.topic
+            and resets.partition = extents.partition
+            and resets.refused_live_topic_id = extents.topic_id
+            and extents.live
+)
+
+select
+    cluster,
+    fetch_position_id,
+    group_id,
+    topic,
+    partition,
+    requested_at,
+    client_id,
+    client_host,
+    case
+        when refused_id is not null then 'out_of_range' when is_without_offset then 'no_offset'
+    end as reset_because,
+    cause,
+    case
+        when refused_id is null and not is_without_offset then 'client_unknown'
+        when cause is null then 'not_captured'
+    end as unknown_reason,
+    offset_before,
+    fetch_offset as reset_to,
+    case
+        when log_start_offset = high_watermark then 'empty_log'
+        when fetch_offset = log_start_offset then 'beginning'
+        when fetch_offset >= high_watermark then 'end'
+        when fetch_offset is not null then 'between'
+    end as began_at,
+    -- offsets of one topic alone can be compared
+    case
+        when is_comparable and cause in {{ of_one_topic }} then greatest(0, offset_before - fetch_offset)
+    end as records_read_again,
+    case
+        when is_comparable and cause in {{ of_one_topic }} then greatest(0, fetch_offset - offset_before)
+    end as records_skipped,
+    if(is_without_offset, removed_at, null) as removed_at,
+    commit_id as removed_commit_id,
+    if(cause = 'records_deleted', deleted_by_client_id, null) as deleted_by_client_id,
+    if(cause = 'records_deleted', deleted_by, null) as deleted_by,
+    log_start_offset,
+    high_watermark,
+    live_topic_id,
+    request_id,
+    file,
+    position
+from explained
