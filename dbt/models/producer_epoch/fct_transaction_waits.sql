@@ -1,0 +1,203 @@
+-- How long producers were told CONCURRENT_TRANSACTIONS, and the transaction that was not complete meanwhile.
+with
+
+waiting as (
+    select distinct
+        cluster,
+        transactional_id
+    from {{ source('silver', 'producer_requests') }}
+    where error = 'CONCURRENT_TRANSACTIONS' and api_key in (22, 24, 25, 26, 28)
+),
+
+-- a request about several partitions is one answer
+concerned as (
+    select
+        requests.cluster,
+        requests.request_id,
+        requests.transactional_id,
+        requests.api_name,
+        min(requests.client_id) as client_id,
+        {{ host_of('min(requests.connection)') }} as host,
+        min(requests.broker_id) as broker_id,
+        bool_or(requests.error = 'CONCURRENT_TRANSACTIONS') as waits,
+        max(requests.error) filter (where requests.error <> 'NONE') as error,
+        min(requests.requested_at) as requested_at,
+        min(requests.responded_at) as responded_at,
+        min(requests.file) as file,
+        min(requests.position) as position
+    from {{ source('silver', 'producer_requests') }} as requests
+    left semi join waiting
+        on requests.cluster = waiting.cluster and requests.transactional_id = waiting.transactional_id
+    where requests.error is not null and requests.api_key in (22, 24, 25, 26, 28)
+    group by requests.cluster, requests.request_id, requests.transactional_id, requests.api_name
+),
+
+followed as (
+    select
+        *,
+        coalesce(lag(waits) over client, false) as waited,
+        lead(responded_at) over client as next_at,
+        lead(coalesce(error, 'NONE')) over client as next_error
+    from concerned
+    window client as (
+        partition by cluster, transactional_id, api_name, client_id, host
+        order by responded_at, file, position, request_id
+    )
+),
+
+numbered as (
+    select
+        *,
+        count_if(not waited) over (
+            partition by cluster, transactional_id, api_name, client_id, host
+            order by responded_at, file, position, request_id
+        ) as episode
+    from followed
+    where waits
+),
+
+episodes as (
+    select
+        cluster,
+        transactional_id,
+        api_name,
+        client_id,
+        host,
+        min(broker_id) as coordinator,
+        min_by(request_id, struct(responded_at, file, position, request_id)) as first_request_id,
+        count(*) as answers,
+        min(requested_at) as began_at,
+        max(responded_at) as last_answer_at,
+        max_by(next_at, struct(responded_at, file, position, request_id)) as ended_at,
+        max_by(next_error, struct(responded_at, file, position, request_id)) as ended_with
+    from numbered
+    group by cluster, transactional_id, api_name, client_id, host, episode
+),
+
+-- what was not complete while it waited; the last of them, if there were several
+blocked as (
+    select
+        episodes.cluster,
+        episodes.first_request_id,
+        max_by(transactions.partition_key, transactions.started_position) as partition_key,
+        max_by(transactions.producer_id, transactions.started_position) as producer_id,
+        max_by(transactions.producer_epoch, transactions.started_position) as producer_epoch,
+        max_by(transactions.outcome, transactions.started_position) as outcome,
+        max_by(transactions.abort_cause, transactions.started_position) as abort_cause,
+        max_by(transactions.prepared_position, transactions.started_position) as prepared_position,
+        max_by(transactions.started_at, transactions.started_position) as started_at,
+        max_by(transactions.prepared_at, transactions.started_position) as prepared_at,
+        max_by(transactions.completed_at, transactions.started_position) as completed_at
+    from episodes
+    inner join {{ source('silver', 'transactions') }} as transactions
+        on
+            episodes.cluster = transactions.cluster
+            and episodes.transactional_id = transactions.transactional_id
+            and transactions.started_at <= episodes.last_answer_at
+            and coalesce(transactions.completed_at >= episodes.began_at, transactions.completed_position is null)
+    group by episodes.cluster, episodes.first_request_id
+),
+
+-- the marker that came last, or did not come
+awaited as (
+    select
+        blocked.cluster,
+        blocked.first_request_id,
+        sort_array(collect_set(case when markers.found = 0 then markers.transaction_partition end)) as missing,
+        max_by(markers.transaction_partition, struct(markers.marker_at, markers.transaction_partition))
+            filter (where markers.marker_at is not null) as last_partition,
+        max(markers.marker_at) as last_marker_at
+    from blocked
+    inner join {{ source('silver', 'transaction_markers') }} as markers
+        on
+            blocked.cluster = markers.cluster
+            and blocked.partition_key = markers.partition_key
+            and blocked.prepared_position = markers.from_position
+    group by blocked.cluster, blocked.first_request_id
+),
+
+named as (
+    select
+        episodes.*,
+        blocked.first_request_id is not null as is_blocked,
+        blocked.producer_id,
+        blocked.producer_epoch,
+        blocked.outcome,
+        blocked.abort_cause,
+        blocked.started_at,
+        blocked.prepared_at,
+        blocked.completed_at,
+        awaited.missing,
+        awaited.last_marker_at,
+        if(array_size(awaited.missing) > 0, awaited.missing[0], awaited.last_partition) as awaited_partition
+    from episodes
+    left join blocked
+        on episodes.cluster = blocked.cluster and episodes.first_request_id = blocked.first_request_id
+    left join awaited
+        on episodes.cluster = awaited.cluster and episodes.first_request_id = awaited.first_request_id
+),
+
+-- who wrote that marker, or else the only broker that ever answered for the partition
+writers as (
+    select
+        named.cluster,
+        named.first_request_id,
+        {{ same('requests.broker_id') }} as broker_id
+    from named
+    inner join {{ source('silver', 'producer_requests') }} as requests
+        on
+            named.cluster = requests.cluster
+            and named.producer_id = requests.producer_id
+            and named.awaited_partition = concat(requests.topic, ':', requests.partition)
+    where requests.api_key = 27 and requests.error = 'NONE' and array_size(named.missing) = 0
+    group by named.cluster, named.first_request_id
+),
+
+leaders as (
+    select
+        cluster,
+        concat(topic, ':', partition) as name,
+        {{ same('broker_id') }} as broker_id
+    from {{ source('silver', 'producer_requests') }}
+    where api_key in (0, 27) and error = 'NONE'
+    group by cluster, topic, partition
+)
+
+select
+    named.cluster,
+    named.transactional_id,
+    named.client_id,
+    named.host,
+    named.api_name,
+    named.coordinator,
+    named.began_at,
+    named.last_answer_at,
+    named.ended_at,
+    named.ended_with,
+    unix_millis(coalesce(named.ended_at, named.last_answer_at)) - unix_millis(named.began_at) as waited_ms,
+    named.answers,
+    case
+        when not named.is_blocked then 'unknown'
+        when named.prepared_at is null then 'open_transaction'
+        when named.awaited_partition is null then 'coordinator'
+        when array_size(named.missing) > 0 then 'missing_marker'
+        else 'marker'
+    end as waited_for,
+    if(named.is_blocked, null, 'not_captured') as unknown_reason,
+    named.producer_id,
+    named.producer_epoch,
+    named.outcome,
+    named.abort_cause,
+    named.started_at,
+    named.prepared_at,
+    named.completed_at,
+    named.missing as missing_markers,
+    named.awaited_partition,
+    named.last_marker_at,
+    coalesce(writers.broker_id, leaders.broker_id) as awaited_broker_id,
+    named.first_request_id
+from named
+left join writers
+    on named.cluster = writers.cluster and named.first_request_id = writers.first_request_id
+left join leaders
+    on named.cluster = leaders.cluster and named.awaited_partition = leaders.name
