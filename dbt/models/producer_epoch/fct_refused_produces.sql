@@ -1,0 +1,238 @@
+-- Produce requests that were refused because of their producer's state, with what the partition's log had of
+-- that producer. A line of Produce has no batch header: what was presented is known only from other lines.
+{%- set errors = [
+    'OUT_OF_ORDER_SEQUENCE_NUMBER', 'DUPLICATE_SEQUENCE_NUMBER', 'UNKNOWN_PRODUCER_ID', 'INVALID_PRODUCER_EPOCH',
+    'PRODUCER_FENCED', 'INVALID_PRODUCER_ID_MAPPING', 'INVALID_TXN_STATE', 'TRANSACTION_ABORTABLE',
+    'CONCURRENT_TRANSACTIONS',
+] %}
+with
+
+refused as (
+    select *
+    from {{ source('silver', 'producer_requests') }}
+    where api_key = 0 and error in ('{{ errors | join("', '") }}')
+),
+
+connections as (
+    select distinct
+        cluster,
+        broker_id,
+        connection,
+        topic,
+        partition
+    from refused
+),
+
+-- a connection's requests are handled one after the other
+followed as (
+    select
+        requests.*,
+        lag(requests.error) over connection_to as error_before,
+        max(requests.base_offset) over (
+            partition by
+                requests.cluster, requests.broker_id, requests.connection, requests.topic, requests.partition
+            order by requests.responded_at, requests.file, requests.position
+            rows between unbounded preceding and 1 preceding
+        ) as acknowledged_offset,
+        min(requests.base_offset) over (
+            partition by
+                requests.cluster, requests.broker_id, requests.connection, requests.topic, requests.partition
+            order by requests.responded_at, requests.file, requests.position
+            rows between 1 following and unbounded following
+        ) as next_offset
+    from {{ source('silver', 'producer_requests') }} as requests
+    left semi join connections
+        on
+            requests.cluster = connections.cluster
+            and requests.broker_id = connections.broker_id
+            and requests.connection = connections.connection
+            and requests.topic = connections.topic
+            and requests.partition = connections.partition
+    where requests.api_key = 0
+    window connection_to as (
+        partition by
+            requests.cluster, requests.broker_id, requests.connection, requests.topic, requests.partition
+        order by requests.responded_at, requests.file, requests.position
+    )
+),
+
+asked as (
+    select *
+    from followed
+    where error in ('{{ errors | join("', '") }}')
+),
+
+-- whose batch it was that this connection was acknowledged last
+written as (
+    select
+        asked.cluster,
+        asked.request_id,
+        asked.topic,
+        asked.partition,
+        {{ same('states.partition_key') }} as partition_key,
+        {{ same('states.producer_id') }} as producer_id
+    from asked
+    inner join {{ source('silver', 'producer_states') }} as states
+        on
+            asked.cluster = states.cluster
+            and asked.topic = states.topic
+            and asked.partition = states.partition
+            and asked.acknowledged_offset = states.last_offset
+            and not states.marker
+    group by asked.cluster, asked.request_id, asked.topic, asked.partition
+),
+
+-- what the log had of it from that batch on, until the connection was acknowledged another one
+states as (
+    select
+        written.cluster,
+        written.request_id,
+        written.topic,
+        written.partition,
+        count(*) as states,
+        {{ agreed('states.producer_epoch') }} as producer_epoch,
+        {{ agreed('states.last_sequence') }} as last_sequence,
+        {{ agreed('states.last_offset') }} as last_offset
+    from written
+    inner join asked
+        on
+            written.cluster = asked.cluster
+            and written.request_id = asked.request_id
+            and written.topic = asked.topic
+            and written.partition = asked.partition
+    inner join {{ source('silver', 'producer_states') }} as states
+        on
+            written.cluster = states.cluster
+            and written.partition_key = states.partition_key
+            and written.producer_id = states.producer_id
+            and states.from_position >= asked.acknowledged_offset
+            and (
+                asked.next_offset is null
+                -- an answer to a batch that was sent again
+                or asked.next_offset <= asked.acknowledged_offset
+                or states.from_position < asked.next_offset
+            )
+    group by
+        written.cluster,
+        written.request_id,
+        written.topic,
+        written.partition
+),
+
+-- where that batch ought to be, and is not: of a topic that was created once, and whose log is known there
+lost as (
+    select
+        asked.cluster,
+        asked.request_id,
+        asked.topic,
+        asked.partition
+    from asked
+    inner join {{ source('silver', 'log_coverage') }} as logs
+        on
+            asked.cluster = logs.cluster
+            and asked.topic = logs.topic
+            and asked.partition = logs.partition
+    left anti join written
+        on
+            asked.cluster = written.cluster
+            and asked.request_id = written.request_id
+            and asked.topic = written.topic
+            and asked.partition = written.partition
+    group by asked.cluster, asked.request_id, asked.topic, asked.partition
+    having
+        min(logs.partition_key) = max(logs.partition_key)
+        and bool_or(
+            logs.covered
+            and asked.acknowledged_offset >= logs.from_position
+            and asked.acknowledged_offset < logs.last_position
+        )
+),
+
+fenced as (
+    select
+        cluster,
+        request_id,
+        max(producer_id) as producer_id,
+        max(victim_epoch) as victim_epoch,
+        max(current_epoch) as current_epoch,
+        max(cause) as cause
+    from {{ source('silver', 'producer_fencings') }}
+    where api_name = 'PRODUCE'
+    group by cluster, request_id
+),
+
+found as (
+    select
+        asked.*,
+        {{ host_of('asked.connection') }} as host,
+        coalesce(fenced.producer_id, written.producer_id) as found_producer_id,
+        fenced.victim_epoch as presented_epoch,
+        fenced.current_epoch,
+        fenced.cause as fencing_cause,
+        states.states,
+        states.producer_epoch as known_epoch,
+        states.last_sequence as known_last_sequence,
+        states.last_offset as known_last_offset,
+        case
+            when
+                asked.error in ('INVALID_PRODUCER_EPOCH', 'PRODUCER_FENCED', 'INVALID_PRODUCER_ID_MAPPING')
+                then 'epoch_is_over'
+            when asked.error in ('INVALID_TXN_STATE', 'TRANSACTION_ABORTABLE', 'CONCURRENT_TRANSACTIONS')
+                then 'not_in_transaction'
+            when asked.error = 'DUPLICATE_SEQUENCE_NUMBER' then 'sent_again'
+            when asked.error = 'UNKNOWN_PRODUCER_ID' and written.producer_id is not null then 'broker_lost_state'
+            when lost.request_id is not null then 'broker_lost_records'
+            when asked.error <> 'OUT_OF_ORDER_SEQUENCE_NUMBER' or written.producer_id is null then 'unknown'
+            when asked.error_before <> 'NONE' then 'follows_a_refusal'
+            else 'client_skipped'
+        end as reason
+    from asked
+    left join states
+        on
+            asked.cluster = states.cluster
+            and asked.request_id = states.request_id
+            and asked.topic = states.topic
+            and asked.partition = states.partition
+    left join written
+        on
+            asked.cluster = written.cluster
+            and asked.request_id = written.request_id
+            and asked.topic = written.topic
+            and asked.partition = written.partition
+    left join lost
+        on
+            asked.cluster = lost.cluster
+            and asked.request_id = lost.request_id
+            and asked.topic = lost.topic
+            and asked.partition = lost.partition
+    left join fenced
+        on asked.cluster = fenced.cluster and asked.request_id = fenced.request_id
+)
+
+select
+    cluster,
+    request_id,
+    topic,
+    partition,
+    broker_id,
+    client_id,
+    host,
+    transactional_id,
+    error,
+    reason,
+    if(reason = 'unknown', 'not_captured', null) as unknown_reason,
+    fencing_cause,
+    requested_at,
+    responded_at,
+    error_before,
+    found_producer_id as producer_id,
+    presented_epoch,
+    current_epoch,
+    acknowledged_offset,
+    known_epoch,
+    known_last_sequence,
+    known_last_offset,
+    states as known_states,
+    file,
+    position
+from found
