@@ -7,8 +7,12 @@ from typing import Any, NamedTuple
 
 from fencepost.replay.keys import ZERO_ID
 
-PRODUCE, INIT, ADD_PARTITIONS, ADD_OFFSETS, END, MARKERS, COMMIT = 0, 22, 24, 25, 26, 27, 28
-APIS = (PRODUCE, INIT, ADD_PARTITIONS, ADD_OFFSETS, END, MARKERS, COMMIT)
+PRODUCE, OFFSET_FETCH, INIT, ADD_PARTITIONS, ADD_OFFSETS, END, MARKERS, COMMIT = 0, 9, 22, 24, 25, 26, 27, 28
+APIS = (PRODUCE, OFFSET_FETCH, INIT, ADD_PARTITIONS, ADD_OFFSETS, END, MARKERS, COMMIT)
+UNSTABLE = '"errorCode":88'
+"""How an answer says UNSTABLE_OFFSET_COMMIT. Quotes inside a JSON string are escaped, so no name can pass for it.
+"""
+_UNSTABLE = 88
 
 Json = Mapping[str, Any]
 
@@ -187,6 +191,24 @@ def _offset_commit_targets(sent: Json, answer: Json | None, _: int) -> Iterator[
     )
 
 
+def _offset_fetch_targets(sent: Json, answer: Json | None, version: int) -> Iterator[RequestTarget]:
+    """OffsetFetch: only the partitions whose offset a transaction holds."""
+    response = answer or _NO_ANSWER
+    groups = response.get("groups") if version >= 8 else [{**response, "groupId": sent.get("groupId")}]
+    for group in groups or ():
+        for topic in group.get("topics") or ():
+            for each in topic.get("partitions") or ():
+                if each.get("errorCode") == _UNSTABLE:
+                    topic_id = topic.get("topicId")
+                    yield RequestTarget(
+                        group_id=_group_of(group),
+                        topic=topic.get("name") or None,
+                        topic_id=None if topic_id == ZERO_ID else topic_id,
+                        partition=each["partitionIndex"],
+                        error_code=_UNSTABLE,
+                    )
+
+
 def _group_of(sent: Json) -> str | None:
     group_id = sent.get("groupId")
     return group_id if isinstance(group_id, str) else None
@@ -194,6 +216,7 @@ def _group_of(sent: Json) -> str | None:
 
 READERS: dict[int, Callable[[Json, Json | None, int], Iterator[RequestTarget]]] = {
     PRODUCE: _produce_targets,
+    OFFSET_FETCH: _offset_fetch_targets,
     INIT: _init_targets,
     ADD_PARTITIONS: _add_partitions_targets,
     ADD_OFFSETS: _add_offsets_targets,
