@@ -1,5 +1,5 @@
--- How far consumers that read committed data get in each partition, what holds them back, and whether an abort
--- may end that.
+-- How far consumers that read committed data get in each partition, what holds them back, and whether an
+-- abort may end that.
 with
 
 dangling as (
@@ -164,13 +164,17 @@ select
     end as may_abort,
     case
         when held_by = 'nothing' then cast(null as string)
-        when held_by = 'unknown' then 'the logs do not tell who holds it, or whether a coordinator will end it'
+        when held_by = 'unknown'
+            then 'the logs do not tell who holds it, or whether a coordinator will end it'
         when held_by = 'completing' then 'its coordinator has decided, and writes the marker'
-        when held_by = 'ordinary' then 'its producer may still be at work, and its coordinator ends it in time'
-        when held_by = 'late' then 'it is past its timeout, and its coordinator aborts it when it is there'
+        when held_by = 'ordinary'
+            then 'its producer may still be at work, and its coordinator ends it in time'
+        when held_by = 'late'
+            then 'it is past its timeout, and its coordinator aborts it when it is there'
         when coordinator_has = 'committed'
             then 'its coordinator had committed it: an abort would hide committed records for ever'
-        when coordinator_has = 'aborted' then 'its coordinator had aborted it, and only the marker is missing'
+        when coordinator_has = 'aborted'
+            then 'its coordinator had aborted it, and only the marker is missing'
         when coordinator_has = 'none' then 'no coordinator has it, so nobody else will end it'
         else 'it may be one of several transactions that ended differently'
     end as may_abort_because,

@@ -1,16 +1,15 @@
 -- Produce requests that were refused because of their producer's state, with what the partition's log had of
 -- that producer. A line of Produce has no batch header: what was presented is known only from other lines.
-{%- set errors = [
-    'OUT_OF_ORDER_SEQUENCE_NUMBER', 'DUPLICATE_SEQUENCE_NUMBER', 'UNKNOWN_PRODUCER_ID', 'INVALID_PRODUCER_EPOCH',
-    'PRODUCER_FENCED', 'INVALID_PRODUCER_ID_MAPPING', 'INVALID_TXN_STATE', 'TRANSACTION_ABORTABLE',
-    'CONCURRENT_TRANSACTIONS',
-] %}
+{%- set of_epochs = ["INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED", "INVALID_PRODUCER_ID_MAPPING"] %}
+{%- set of_transactions = ["INVALID_TXN_STATE", "TRANSACTION_ABORTABLE", "CONCURRENT_TRANSACTIONS"] %}
+{%- set of_sequences = ["OUT_OF_ORDER_SEQUENCE_NUMBER", "DUPLICATE_SEQUENCE_NUMBER", "UNKNOWN_PRODUCER_ID"] %}
+{%- set errors = "'" ~ (of_epochs + of_transactions + of_sequences) | join("', '") ~ "'" %}
 with
 
 refused as (
     select *
     from {{ source('silver', 'producer_requests') }}
-    where api_key = 0 and error in ('{{ errors | join("', '") }}')
+    where api_key = 0 and error in ({{ errors }})
 ),
 
 connections as (
@@ -59,7 +58,7 @@ followed as (
 asked as (
     select *
     from followed
-    where error in ('{{ errors | join("', '") }}')
+    where error in ({{ errors }})
 ),
 
 -- whose batch it was that this connection was acknowledged last
@@ -105,12 +104,12 @@ states as (
             written.cluster = states.cluster
             and written.partition_key = states.partition_key
             and written.producer_id = states.producer_id
-            and states.from_position >= asked.acknowledged_offset
+            and asked.acknowledged_offset <= states.from_position
             and (
                 asked.next_offset is null
                 -- an answer to a batch that was sent again
                 or asked.next_offset <= asked.acknowledged_offset
-                or states.from_position < asked.next_offset
+                or asked.next_offset > states.from_position
             )
     group by
         written.cluster,
@@ -174,13 +173,15 @@ found as (
         states.last_sequence as known_last_sequence,
         states.last_offset as known_last_offset,
         case
-            when
-                asked.error in ('INVALID_PRODUCER_EPOCH', 'PRODUCER_FENCED', 'INVALID_PRODUCER_ID_MAPPING')
-                then 'epoch_is_over'
-            when asked.error in ('INVALID_TXN_STATE', 'TRANSACTION_ABORTABLE', 'CONCURRENT_TRANSACTIONS')
-                then 'not_in_transaction'
+            {%- for error in of_epochs %}
+            when asked.error = '{{ error }}' then 'epoch_is_over'
+            {%- endfor %}
+            {%- for error in of_transactions %}
+            when asked.error = '{{ error }}' then 'not_in_transaction'
+            {%- endfor %}
             when asked.error = 'DUPLICATE_SEQUENCE_NUMBER' then 'sent_again'
-            when asked.error = 'UNKNOWN_PRODUCER_ID' and written.producer_id is not null then 'broker_lost_state'
+            when asked.error = 'UNKNOWN_PRODUCER_ID' and written.producer_id is not null
+                then 'broker_lost_state'
             when lost.request_id is not null then 'broker_lost_records'
             when asked.error <> 'OUT_OF_ORDER_SEQUENCE_NUMBER' or written.producer_id is null then 'unknown'
             when asked.error_before <> 'NONE' then 'follows_a_refusal'

@@ -93,8 +93,10 @@ blocked as (
         on
             episodes.cluster = transactions.cluster
             and episodes.transactional_id = transactions.transactional_id
-            and transactions.started_at <= episodes.last_answer_at
-            and coalesce(transactions.completed_at >= episodes.began_at, transactions.completed_position is null)
+            and episodes.last_answer_at >= transactions.started_at
+            and coalesce(
+                episodes.began_at <= transactions.completed_at, transactions.completed_position is null
+            )
     group by episodes.cluster, episodes.first_request_id
 ),
 
@@ -103,7 +105,7 @@ awaited as (
     select
         blocked.cluster,
         blocked.first_request_id,
-        sort_array(collect_set(case when markers.found = 0 then markers.transaction_partition end)) as missing,
+        {{ sorted_names('case when markers.found = 0 then markers.transaction_partition end') }} as missing,
         max_by(markers.transaction_partition, struct(markers.marker_at, markers.transaction_partition))
             filter (where markers.marker_at is not null) as last_partition,
         max(markers.marker_at) as last_marker_at

@@ -53,7 +53,12 @@ numbered as (
     select
         followed.*,
         ended.ended_by,
-        {{ host_of('followed.caused_by_connection') }} as host,
+        if(followed.cause in ('new_instance', 'client_bump'), followed.caused_by_client_id, null) as given_to,
+        if(
+            followed.cause in ('new_instance', 'client_bump'),
+            {{ host_of('followed.caused_by_connection') }},
+            null
+        ) as given_host,
         coalesce(count(ended.ended_by) over (
             partition by followed.cluster, followed.partition_key, followed.transactional_id
             order by followed.from_position
@@ -86,9 +91,8 @@ lives as (
         max_by(producer_epoch, from_position) as producer_epoch,
         count(distinct producer_id) as producer_ids,
         count_if(cause = 'new_instance') as instances,
-        sort_array(collect_set(case when cause in ('new_instance', 'client_bump') then caused_by_client_id end))
-            as clients,
-        sort_array(collect_set(case when cause in ('new_instance', 'client_bump') then host end)) as hosts
+        {{ sorted_names('given_to') }} as clients,
+        {{ sorted_names('given_host') }} as hosts
     from numbered
     group by cluster, transactional_id, partition_key, partition, life
 ),

@@ -45,9 +45,9 @@ held as (
             and commits.transactional_id = transactions.transactional_id
             and commits.producer_id = transactions.producer_id
             and commits.producer_epoch = transactions.producer_epoch
-            and transactions.started_at <= commits.responded_at
+            and commits.responded_at >= transactions.started_at
             and coalesce(
-                transactions.completed_at >= commits.requested_at, transactions.completed_position is null
+                commits.requested_at <= transactions.completed_at, transactions.completed_position is null
             )
     where commits.api_key = 28 and commits.error = 'NONE'
     group by
@@ -70,8 +70,8 @@ holders as (
         on
             asked.cluster = held.cluster
             and asked.group_id = held.group_id
-            and held.held_since <= asked.responded_at
-            and coalesce(held.completed_at >= asked.requested_at, held.completed_position is null)
+            and asked.responded_at >= held.held_since
+            and coalesce(asked.requested_at <= held.completed_at, held.completed_position is null)
     group by
         asked.cluster,
         asked.request_id,
@@ -104,7 +104,8 @@ numbered as (
     select
         *,
         count_if(not goes_on) over (
-            partition by cluster, group_id, topic, partition, client_id, host order by responded_at, request_id
+            partition by cluster, group_id, topic, partition, client_id, host
+            order by responded_at, request_id
         ) as episode
     from followed
 ),

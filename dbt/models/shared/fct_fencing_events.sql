@@ -47,7 +47,9 @@ select
     {{ host_of("get_json_object(evidence, '$.caused_by_connection')") }} as caused_by_host,
     get_json_object(evidence, '$.caused_by_principal') as caused_by_principal,
     cast(
-        coalesce(get_json_object(evidence, '$.fenced_at'), get_json_object(evidence, '$.caused_at')) as timestamp
+        coalesce(
+            get_json_object(evidence, '$.fenced_at'), get_json_object(evidence, '$.caused_at')
+        ) as timestamp
     ) as caused_at,
     coalesce(get_json_object(evidence, '$.unknown_reason'), if(cause is null, 'not_captured', null))
         as unknown_reason

@@ -43,9 +43,7 @@ found as (
         min_by(module, struct(grade, invariant)) as module,
         min_by(invariant, struct(grade, invariant)) as invariant,
         sort_array(collect_set(invariant)) as invariants,
-        coalesce(
-            sort_array(collect_set(case when grade = 1 then invariant end)), cast(array() as array<string>)
-        ) as critical,
+        {{ sorted_names('case when grade = 1 then invariant end') }} as critical,
         {%- for column in names %}
         {{ same(column) }} as {{ column }},
         {%- endfor %}

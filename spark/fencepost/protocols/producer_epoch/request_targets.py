@@ -10,8 +10,7 @@ from fencepost.replay.keys import ZERO_ID
 PRODUCE, OFFSET_FETCH, INIT, ADD_PARTITIONS, ADD_OFFSETS, END, MARKERS, COMMIT = 0, 9, 22, 24, 25, 26, 27, 28
 APIS = (PRODUCE, OFFSET_FETCH, INIT, ADD_PARTITIONS, ADD_OFFSETS, END, MARKERS, COMMIT)
 UNSTABLE = '"errorCode":88'
-"""How an answer says UNSTABLE_OFFSET_COMMIT. Quotes inside a JSON string are escaped, so no name can pass for it.
-"""
+"""How an answer says UNSTABLE_OFFSET_COMMIT. Quotes inside a JSON string are escaped: no name is like it."""
 _UNSTABLE = 88
 
 Json = Mapping[str, Any]
