@@ -184,8 +184,7 @@ found as (
                 then 'broker_lost_state'
             when lost.request_id is not null then 'broker_lost_records'
             when asked.error <> 'OUT_OF_ORDER_SEQUENCE_NUMBER' or written.producer_id is null then 'unknown'
-            when asked.error_before <> 'NONE' then 'follows_a_refusal'
-            else 'client_skipped'
+            else 'out_of_sequence'
         end as reason
     from asked
     left join states

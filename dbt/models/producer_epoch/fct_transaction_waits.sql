@@ -106,9 +106,13 @@ awaited as (
         blocked.cluster,
         blocked.first_request_id,
         {{ sorted_names('case when markers.found = 0 then markers.transaction_partition end') }} as missing,
-        max_by(markers.transaction_partition, struct(markers.marker_at, markers.transaction_partition))
-            filter (where markers.marker_at is not null) as last_partition,
-        max(markers.marker_at) as last_marker_at
+        -- which came last is known only if it is known of all
+        if(
+            count(markers.marker_at) = count(*),
+            max_by(markers.transaction_partition, struct(markers.marker_at, markers.transaction_partition)),
+            null
+        ) as last_partition,
+        if(count(markers.marker_at) = count(*), max(markers.marker_at), null) as last_marker_at
     from blocked
     inner join {{ source('silver', 'transaction_markers') }} as markers
         on
@@ -179,13 +183,13 @@ select
     unix_millis(coalesce(named.ended_at, named.last_answer_at)) - unix_millis(named.began_at) as waited_ms,
     named.answers,
     case
-        when not named.is_blocked then 'unknown'
+        when not named.is_blocked or named.outcome is null then 'unknown'
         when named.prepared_at is null then 'open_transaction'
-        when named.awaited_partition is null then 'coordinator'
+        when named.missing is null then 'coordinator'
         when array_size(named.missing) > 0 then 'missing_marker'
         else 'marker'
     end as waited_for,
-    if(named.is_blocked, null, 'not_captured') as unknown_reason,
+    if(not named.is_blocked or named.outcome is null, 'not_captured', null) as unknown_reason,
     named.producer_id,
     named.producer_epoch,
     named.outcome,

@@ -17,11 +17,31 @@ asked as (
     where api_key = 9 and group_id is not null
 ),
 
+commits as (
+    select
+        requests.cluster,
+        requests.request_id,
+        requests.group_id,
+        explode(requests.committed_partitions) as name,
+        requests.transactional_id,
+        requests.producer_id,
+        requests.producer_epoch,
+        requests.client_id,
+        requests.connection,
+        requests.requested_at,
+        requests.responded_at
+    from {{ source('silver', 'producer_requests') }} as requests
+    left semi join asked
+        on requests.cluster = asked.cluster and requests.group_id = asked.group_id
+    where requests.api_key = 28
+),
+
 -- offsets that a transaction committed for the group, and the transaction
 held as (
     select
         commits.cluster,
         commits.group_id,
+        commits.name,
         commits.transactional_id,
         commits.producer_id,
         transactions.producer_epoch,
@@ -36,9 +56,7 @@ held as (
         min(transactions.outcome) as outcome,
         min(transactions.abort_cause) as abort_cause,
         min(transactions.transaction_timeout_ms) as transaction_timeout_ms
-    from {{ source('silver', 'producer_requests') }} as commits
-    left semi join asked
-        on commits.cluster = asked.cluster and commits.group_id = asked.group_id
+    from commits
     inner join {{ source('silver', 'transactions') }} as transactions
         on
             commits.cluster = transactions.cluster
@@ -49,10 +67,10 @@ held as (
             and coalesce(
                 commits.requested_at <= transactions.completed_at, transactions.completed_position is null
             )
-    where commits.api_key = 28 and commits.error = 'NONE'
     group by
         commits.cluster,
         commits.group_id,
+        commits.name,
         commits.transactional_id,
         commits.producer_id,
         transactions.producer_epoch,
@@ -70,6 +88,7 @@ holders as (
         on
             asked.cluster = held.cluster
             and asked.group_id = held.group_id
+            and concat(asked.topic, ':', asked.partition) = held.name
             and asked.responded_at >= held.held_since
             and coalesce(asked.requested_at <= held.completed_at, held.completed_position is null)
     group by
@@ -168,6 +187,7 @@ left join held
     on
         episodes.cluster = held.cluster
         and episodes.group_id = held.group_id
+        and concat(episodes.topic, ':', episodes.partition) = held.name
         and episodes.holder.transactional_id = held.transactional_id
         and episodes.holder.partition_key = held.partition_key
         and episodes.holder.started_position = held.started_position

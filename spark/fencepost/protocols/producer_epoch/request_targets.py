@@ -26,6 +26,7 @@ class RequestTarget(NamedTuple):
     topic_id: str | None = None
     partition: int | None = None
     group_id: str | None = None
+    committed_partitions: list[str] | None = None
     transaction_timeout_ms: int | None = None
     verify_only: bool | None = None
     result: str | None = None
@@ -177,15 +178,18 @@ def _produce_targets(sent: Json, answer: Json | None, _: int) -> Iterator[Reques
 
 def _offset_commit_targets(sent: Json, answer: Json | None, _: int) -> Iterator[RequestTarget]:
     """TxnOffsetCommit: the error of the request is the first error of its partitions."""
-    code = None
+    code, committed = None, None
     if answer is not None and answer.get("topics") is not None:
-        codes = (each["errorCode"] for topic in answer["topics"] for each in topic["partitions"])
-        code = next((each for each in codes if each), 0)
+        answers = [(topic.get("name"), each) for topic in answer["topics"] for each in topic["partitions"]]
+        code = next((each["errorCode"] for _, each in answers if each["errorCode"]), 0)
+        accepted = [(name, each["partitionIndex"]) for name, each in answers if not each["errorCode"]]
+        committed = [f"{name}:{partition}" for name, partition in accepted]
     yield RequestTarget(
         transactional_id=sent.get("transactionalId"),
         producer_id=sent.get("producerId"),
         producer_epoch=sent.get("producerEpoch"),
         group_id=_group_of(sent),
+        committed_partitions=committed,
         error_code=code,
     )
 

@@ -277,6 +277,7 @@ PRODUCER_REQUESTS = Table(
         "producer_id": "bigint",  # in the request; -1 for none; null if the request has no such field
         "producer_epoch": "int",  # in the request; -1 for none; null if the request has no such field
         "group_id": "string",  # AddOffsetsToTxn, TxnOffsetCommit, OffsetFetch
+        "committed_partitions": "array<string>",  # TxnOffsetCommit: 'topic:partition' of each accepted offset
         # the partition that is written, marked, added or asked about; for AddOffsetsToTxn and TxnOffsetCommit
         # the partition with the group's offsets
         "topic": "string",
