@@ -124,7 +124,7 @@ def test_nobody_is_fenced_by_what_comes_later(audit: Any) -> None:
 def test_every_member_that_is_refused_is_told(audit: Any) -> None:
     name = "fencings-4.3.1"
     events = audit.rows(f"""
-        SELECT e.*, m.client_id, q.correlation_id FROM marts.fct_fencing_events e
+        SELECT e.*, m.client_id AS asked_by, q.correlation_id FROM marts.fct_fencing_events e
         JOIN silver.member_fencings m
         ON m.cluster = e.cluster AND m.request_id = get_json_object(e.evidence, '$.request_id')
         JOIN bronze.requests q
