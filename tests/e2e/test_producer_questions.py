@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from fencepost.opening import open_lake
+from fencepost.protocols.producer_epoch.report import Producers
+
 HAND_MADE = ("producers-4.3.1", "producers-tv1-4.3.1", "producers-3.9.2")
 
 
@@ -128,3 +131,17 @@ def test_an_incident_names_the_issues_that_may_be_behind_it(audit: Any) -> None:
     assert lost["fault_of"] is None
     ended = next(row for title, row in of.items() if "operators-writer" in title)
     assert (ended["known_issues"], ended["fault_of"]) == (["ended_by_another"], "client")
+
+
+def test_the_report_says_so(audit: Any) -> None:
+    with open_lake(audit.settings, "duckdb") as lake:
+        report = Producers(lake)
+        lines = {name: " ".join(report.lines(name)) for name in ("producers-4.3.1", "expired-4.3.1")}
+    said = lines["producers-4.3.1"]
+    assert "2 transactional ids are taken by clients from each other in turn. Most often stale_init-" in said
+    assert "3 out of sequence, though the broker had lost nothing that is known" in said
+    assert "for a transaction of theirs to be complete (CONCURRENT_TRANSACTIONS). The longest: " in said
+    assert "8 partitions hold back what read_committed consumers see: 6 may be aborted, 2 not" in said
+    said = lines["expired-4.3.1"]
+    assert "3 transactional ids expired." in said
+    assert "(UNSTABLE_OFFSET_COMMIT). The longest: group expired-memberless" in said

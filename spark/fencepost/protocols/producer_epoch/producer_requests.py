@@ -42,7 +42,7 @@ def producer_requests(requests: pa.Table, metadata: Mapping[str, ClusterMetadata
     # nearly all OffsetFetch are of no transaction
     concerns_producers = pc.or_(
         pc.not_equal(lines["api_key"], OFFSET_FETCH),
-        pc.fill_null(pc.match_substring(lines["response"], UNSTABLE), False),
+        pc.fill_null(pc.match_substring_regex(lines["response"], UNSTABLE), False),
     )
     lines = lines.filter(concerns_producers)
     targets: list[RequestTarget] = []

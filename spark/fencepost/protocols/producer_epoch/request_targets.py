@@ -9,7 +9,7 @@ from fencepost.replay.keys import ZERO_ID
 
 PRODUCE, OFFSET_FETCH, INIT, ADD_PARTITIONS, ADD_OFFSETS, END, MARKERS, COMMIT = 0, 9, 22, 24, 25, 26, 27, 28
 APIS = (PRODUCE, OFFSET_FETCH, INIT, ADD_PARTITIONS, ADD_OFFSETS, END, MARKERS, COMMIT)
-UNSTABLE = '"errorCode":88'
+UNSTABLE = r'"errorCode": ?88\b'
 """How an answer says UNSTABLE_OFFSET_COMMIT. Quotes inside a JSON string are escaped: no name is like it."""
 _UNSTABLE = 88
 
@@ -182,8 +182,8 @@ def _offset_commit_targets(sent: Json, answer: Json | None, _: int) -> Iterator[
     if answer is not None and answer.get("topics") is not None:
         answers = [(topic.get("name"), each) for topic in answer["topics"] for each in topic["partitions"]]
         code = next((each["errorCode"] for _, each in answers if each["errorCode"]), 0)
-        accepted = [(name, each["partitionIndex"]) for name, each in answers if not each["errorCode"]]
-        committed = [f"{name}:{partition}" for name, partition in accepted]
+        accepted = [(name, each.get("partitionIndex")) for name, each in answers if not each["errorCode"]]
+        committed = [f"{name}:{at}" for name, at in accepted if name is not None and at is not None]
     yield RequestTarget(
         transactional_id=sent.get("transactionalId"),
         producer_id=sent.get("producerId"),
