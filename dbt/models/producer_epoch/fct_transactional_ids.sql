@@ -167,7 +167,7 @@ contended as (
         of_pairs.transactional_id,
         of_pairs.partition_key,
         of_pairs.life,
-        sort_array(collect_set(of_pairs.taker)) as contenders,
+        {{ sorted_names('of_pairs.taker') }} as contenders,
         sum(of_pairs.times) as turns,
         min(of_pairs.first_at) as contended_since,
         max(of_pairs.last_at) as contended_until

@@ -97,7 +97,7 @@ behind as (
     select
         cluster,
         fingerprint,
-        sort_array(collect_set(issue)) as known_issues,
+        {{ sorted_names('issue') }} as known_issues,
         -- nobody's, if it may be anybody's
         {{ agreed('fault_of') }} as fault_of
     from explained
