@@ -68,8 +68,18 @@ written as (
         asked.request_id,
         asked.topic,
         asked.partition,
-        {{ same('states.partition_key') }} as partition_key,
-        {{ same('states.producer_id') }} as producer_id
+        {{ same('states.producer_id') }} as producer_id,
+        {{ same('states.producer_epoch') }} as producer_epoch,
+        {{ same('states.last_sequence') }} as last_sequence,
+        -- nothing changed that until the connection was acknowledged its next batch
+        bool_and(
+            states.to_position is null
+            or coalesce(
+                -- a batch that was sent again is answered with the offset that it had
+                asked.next_offset > asked.acknowledged_offset and states.to_position >= asked.next_offset,
+                false
+            )
+        ) as lasts
     from asked
     inner join {{ source('silver', 'producer_states') }} as states
         on
@@ -79,43 +89,6 @@ written as (
             and asked.acknowledged_offset = states.last_offset
             and not states.marker
     group by asked.cluster, asked.request_id, asked.topic, asked.partition
-),
-
--- what the log had of it from that batch on, until the connection was acknowledged another one
-states as (
-    select
-        written.cluster,
-        written.request_id,
-        written.topic,
-        written.partition,
-        count(*) as states,
-        {{ agreed('states.producer_epoch') }} as producer_epoch,
-        {{ agreed('states.last_sequence') }} as last_sequence,
-        {{ agreed('states.last_offset') }} as last_offset
-    from written
-    inner join asked
-        on
-            written.cluster = asked.cluster
-            and written.request_id = asked.request_id
-            and written.topic = asked.topic
-            and written.partition = asked.partition
-    inner join {{ source('silver', 'producer_states') }} as states
-        on
-            written.cluster = states.cluster
-            and written.partition_key = states.partition_key
-            and written.producer_id = states.producer_id
-            and asked.acknowledged_offset <= states.from_position
-            and (
-                asked.next_offset is null
-                -- an answer to a batch that was sent again
-                or asked.next_offset <= asked.acknowledged_offset
-                or asked.next_offset > states.from_position
-            )
-    group by
-        written.cluster,
-        written.request_id,
-        written.topic,
-        written.partition
 ),
 
 -- where that batch ought to be, and is not: of a topic that was created once, and whose log is known there
@@ -168,10 +141,8 @@ found as (
         fenced.victim_epoch as presented_epoch,
         fenced.current_epoch,
         fenced.cause as fencing_cause,
-        states.states,
-        states.producer_epoch as known_epoch,
-        states.last_sequence as known_last_sequence,
-        states.last_offset as known_last_offset,
+        if(written.lasts, written.producer_epoch, null) as known_epoch,
+        if(written.lasts, written.last_sequence, null) as known_last_sequence,
         case
             {%- for error in of_epochs %}
             when asked.error = '{{ error }}' then 'epoch_is_over'
@@ -187,12 +158,6 @@ found as (
             else 'out_of_sequence'
         end as reason
     from asked
-    left join states
-        on
-            asked.cluster = states.cluster
-            and asked.request_id = states.request_id
-            and asked.topic = states.topic
-            and asked.partition = states.partition
     left join written
         on
             asked.cluster = written.cluster
@@ -231,8 +196,6 @@ select
     acknowledged_offset,
     known_epoch,
     known_last_sequence,
-    known_last_offset,
-    states as known_states,
     file,
     position
 from found

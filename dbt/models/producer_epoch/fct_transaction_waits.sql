@@ -74,30 +74,65 @@ episodes as (
     group by cluster, transactional_id, api_name, client_id, host, episode
 ),
 
--- what was not complete while it waited; the last of them, if there were several
+-- an id has one transaction at a time: the last one that had begun by then
+begun as (
+    select
+        cluster,
+        transactional_id,
+        first_request_id,
+        max(transaction) over (
+            partition by cluster, transactional_id
+            order by at, first_request_id nulls first
+            rows between unbounded preceding and current row
+        ) as transaction
+    from (
+        select
+            cluster,
+            transactional_id,
+            started_at as at,
+            cast(null as string) as first_request_id,
+            struct(started_at, partition_key, started_position) as transaction
+        from {{ source('silver', 'transactions') }}
+        where started_at is not null
+        union all
+        select
+            cluster,
+            transactional_id,
+            last_answer_at as at,
+            first_request_id,
+            null as transaction
+        from episodes
+    ) as moments
+),
+
+-- if it was not complete when the client began to wait
 blocked as (
     select
         episodes.cluster,
+        episodes.transactional_id,
         episodes.first_request_id,
-        max_by(transactions.partition_key, transactions.started_position) as partition_key,
-        max_by(transactions.producer_id, transactions.started_position) as producer_id,
-        max_by(transactions.producer_epoch, transactions.started_position) as producer_epoch,
-        max_by(transactions.outcome, transactions.started_position) as outcome,
-        max_by(transactions.abort_cause, transactions.started_position) as abort_cause,
-        max_by(transactions.prepared_position, transactions.started_position) as prepared_position,
-        max_by(transactions.started_at, transactions.started_position) as started_at,
-        max_by(transactions.prepared_at, transactions.started_position) as prepared_at,
-        max_by(transactions.completed_at, transactions.started_position) as completed_at
+        transactions.partition_key,
+        transactions.producer_id,
+        transactions.producer_epoch,
+        transactions.outcome,
+        transactions.abort_cause,
+        transactions.prepared_position,
+        transactions.started_at,
+        transactions.prepared_at,
+        transactions.completed_at
     from episodes
+    inner join begun
+        on
+            episodes.cluster = begun.cluster
+            and episodes.transactional_id = begun.transactional_id
+            and episodes.first_request_id = begun.first_request_id
     inner join {{ source('silver', 'transactions') }} as transactions
         on
-            episodes.cluster = transactions.cluster
-            and episodes.transactional_id = transactions.transactional_id
-            and episodes.last_answer_at >= transactions.started_at
-            and coalesce(
-                episodes.began_at <= transactions.completed_at, transactions.completed_position is null
-            )
-    group by episodes.cluster, episodes.first_request_id
+            begun.cluster = transactions.cluster
+            and begun.transactional_id = transactions.transactional_id
+            and begun.transaction.partition_key = transactions.partition_key
+            and begun.transaction.started_position = transactions.started_position
+    where coalesce(transactions.completed_at >= episodes.began_at, transactions.completed_position is null)
 ),
 
 -- the marker that came last, or did not come
@@ -143,20 +178,16 @@ named as (
         on episodes.cluster = awaited.cluster and episodes.first_request_id = awaited.first_request_id
 ),
 
--- who wrote that marker, or else the only broker that ever answered for the partition
+-- who wrote its markers there, or else the only broker that ever answered for the partition
 writers as (
     select
-        named.cluster,
-        named.first_request_id,
-        {{ same('requests.broker_id') }} as broker_id
-    from named
-    inner join {{ source('silver', 'producer_requests') }} as requests
-        on
-            named.cluster = requests.cluster
-            and named.producer_id = requests.producer_id
-            and named.awaited_partition = concat(requests.topic, ':', requests.partition)
-    where requests.api_key = 27 and requests.error = 'NONE' and array_size(named.missing) = 0
-    group by named.cluster, named.first_request_id
+        cluster,
+        producer_id,
+        concat(topic, ':', partition) as name,
+        {{ same('broker_id') }} as broker_id
+    from {{ source('silver', 'producer_requests') }}
+    where api_key = 27 and error = 'NONE'
+    group by cluster, producer_id, topic, partition
 ),
 
 leaders as (
@@ -204,6 +235,9 @@ select
     named.first_request_id
 from named
 left join writers
-    on named.cluster = writers.cluster and named.first_request_id = writers.first_request_id
+    on
+        named.cluster = writers.cluster
+        and named.producer_id = writers.producer_id
+        and named.awaited_partition = writers.name
 left join leaders
     on named.cluster = leaders.cluster and named.awaited_partition = leaders.name

@@ -22,86 +22,142 @@ commits as (
         requests.cluster,
         requests.request_id,
         requests.group_id,
-        explode(requests.committed_partitions) as name,
+        requests.committed_partitions,
         requests.transactional_id,
         requests.producer_id,
         requests.producer_epoch,
         requests.client_id,
-        requests.connection,
+        {{ host_of('requests.connection') }} as host,
         requests.requested_at,
         requests.responded_at
     from {{ source('silver', 'producer_requests') }} as requests
     left semi join asked
         on requests.cluster = asked.cluster and requests.group_id = asked.group_id
-    where requests.api_key = 28
+    where requests.api_key = 28 and array_size(requests.committed_partitions) > 0
 ),
 
--- offsets that a transaction committed for the group, and the transaction
+-- an id has one transaction at a time: the last one that had begun by then
+begun as (
+    select
+        cluster,
+        transactional_id,
+        request_id,
+        max(transaction) over (
+            partition by cluster, transactional_id
+            order by at, request_id nulls first
+            rows between unbounded preceding and current row
+        ) as transaction
+    from (
+        select
+            cluster,
+            transactional_id,
+            started_at as at,
+            cast(null as string) as request_id,
+            struct(started_at, partition_key, started_position) as transaction
+        from {{ source('silver', 'transactions') }}
+        where started_at is not null
+        union all
+        select
+            cluster,
+            transactional_id,
+            responded_at as at,
+            request_id,
+            null as transaction
+        from commits
+    ) as moments
+),
+
+-- the offsets that transactions committed for the group
 held as (
     select
         commits.cluster,
         commits.group_id,
-        commits.name,
-        commits.transactional_id,
-        commits.producer_id,
+        explode(commits.committed_partitions) as name,
+        commits.request_id,
+        commits.client_id,
+        commits.host,
+        commits.responded_at as held_since,
+        transactions.transactional_id,
+        transactions.producer_id,
         transactions.producer_epoch,
-        transactions.partition_key,
-        transactions.started_position,
-        min_by(commits.client_id, struct(commits.responded_at, commits.request_id)) as client_id,
-        min_by({{ host_of('commits.connection') }}, struct(commits.responded_at, commits.request_id)) as host,
-        min(commits.responded_at) as held_since,
-        min(transactions.started_at) as started_at,
-        min(transactions.completed_at) as completed_at,
-        min(transactions.completed_position) as completed_position,
-        min(transactions.outcome) as outcome,
-        min(transactions.abort_cause) as abort_cause,
-        min(transactions.transaction_timeout_ms) as transaction_timeout_ms
+        transactions.started_at,
+        transactions.completed_at,
+        transactions.completed_position,
+        transactions.outcome,
+        transactions.abort_cause,
+        transactions.transaction_timeout_ms
     from commits
+    inner join begun
+        on
+            commits.cluster = begun.cluster
+            and commits.transactional_id = begun.transactional_id
+            and commits.request_id = begun.request_id
     inner join {{ source('silver', 'transactions') }} as transactions
         on
-            commits.cluster = transactions.cluster
-            and commits.transactional_id = transactions.transactional_id
+            begun.cluster = transactions.cluster
+            and begun.transactional_id = transactions.transactional_id
+            and begun.transaction.partition_key = transactions.partition_key
+            and begun.transaction.started_position = transactions.started_position
             and commits.producer_id = transactions.producer_id
             and commits.producer_epoch = transactions.producer_epoch
-            and commits.responded_at >= transactions.started_at
-            and coalesce(
-                commits.requested_at <= transactions.completed_at, transactions.completed_position is null
-            )
-    group by
-        commits.cluster,
-        commits.group_id,
-        commits.name,
-        commits.transactional_id,
-        commits.producer_id,
-        transactions.producer_epoch,
-        transactions.partition_key,
-        transactions.started_position
+    where coalesce(transactions.completed_at >= commits.requested_at, transactions.completed_position is null)
+),
+
+-- the last of them before a fetch was answered
+last_held as (
+    select
+        cluster,
+        group_id,
+        name,
+        request_id,
+        max(commit) over (
+            partition by cluster, group_id, name
+            order by at, request_id nulls first
+            rows between unbounded preceding and current row
+        ) as commit
+    from (
+        select
+            cluster,
+            group_id,
+            name,
+            held_since as at,
+            cast(null as string) as request_id,
+            struct(held_since, request_id as commit_id) as commit
+        from held
+        union all
+        select
+            cluster,
+            group_id,
+            concat(topic, ':', partition) as name,
+            responded_at as at,
+            request_id,
+            null as commit
+        from asked
+    ) as moments
 ),
 
 holders as (
     select
         asked.*,
-        count(held.transactional_id) as holders,
-        {{ same('struct(held.transactional_id, held.partition_key, held.started_position)') }} as holder
+        -- if it was not complete then
+        if(
+            coalesce(held.completed_at >= asked.requested_at, held.completed_position is null),
+            held.request_id,
+            null
+        ) as holder
     from asked
+    left join last_held
+        on
+            asked.cluster = last_held.cluster
+            and asked.group_id = last_held.group_id
+            and concat(asked.topic, ':', asked.partition) = last_held.name
+            and asked.request_id = last_held.request_id
     left join held
         on
-            asked.cluster = held.cluster
-            and asked.group_id = held.group_id
-            and concat(asked.topic, ':', asked.partition) = held.name
-            and asked.responded_at >= held.held_since
-            and coalesce(asked.requested_at <= held.completed_at, held.completed_position is null)
-    group by
-        asked.cluster,
-        asked.request_id,
-        asked.group_id,
-        asked.topic,
-        asked.partition,
-        asked.client_id,
-        asked.host,
-        asked.broker_id,
-        asked.requested_at,
-        asked.responded_at
+            last_held.cluster = held.cluster
+            and last_held.group_id = held.group_id
+            and last_held.name = held.name
+            and last_held.commit.commit_id = held.request_id
 ),
 
 followed as (
@@ -142,7 +198,6 @@ episodes as (
         count(*) as answers,
         min(requested_at) as began_at,
         max(responded_at) as last_answer_at,
-        max(holders) as holders,
         max(holder) as holder
     from numbered
     group by cluster, group_id, topic, partition, client_id, host, episode
@@ -160,12 +215,7 @@ select
     episodes.last_answer_at,
     unix_millis(episodes.last_answer_at) - unix_millis(episodes.began_at) as waited_ms,
     episodes.answers,
-    episodes.holders,
-    case
-        when held.transactional_id is not null then cast(null as string)
-        when episodes.holders > 0 then 'several_states'
-        else 'not_captured'
-    end as unknown_reason,
+    if(held.request_id is null, 'not_captured', null) as unknown_reason,
     held.transactional_id,
     held.producer_id,
     held.producer_epoch,
@@ -188,6 +238,4 @@ left join held
         episodes.cluster = held.cluster
         and episodes.group_id = held.group_id
         and concat(episodes.topic, ':', episodes.partition) = held.name
-        and episodes.holder.transactional_id = held.transactional_id
-        and episodes.holder.partition_key = held.partition_key
-        and episodes.holder.started_position = held.started_position
+        and episodes.holder = held.request_id
