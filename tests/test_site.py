@@ -166,6 +166,7 @@ def test_the_page_of_an_incident_has_its_whole_story(written: Path, troubled: Au
         "before",
         "then",
         "NoZombieAccepted == \\A c \\in commits : Zombie(c) => ~c.accepted",
+        "Perhaps a known issue: ",
         "On call",
         f"--config {troubled.config}",
         "kafka-consumer-groups.sh --bootstrap-server <broker> --describe --members --verbose --group zombie",
@@ -196,6 +197,7 @@ def test_every_incident_of_the_lake_has_its_page_and_commands_name_it(
     assert cli.main(["incidents", found[0]["fingerprint"], "--config", str(troubled.config)]) == 0
     said = capsys.readouterr().out
     assert f"Page: {page}" in said
+    assert "Perhaps a known issue: " in said
     verdict = re.search(r"fencepost explain ([0-9a-f]{16})", said)
     assert verdict is not None
     assert cli.main(["explain", verdict[1], "--config", str(troubled.config)]) == 0

@@ -14,6 +14,8 @@ from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.alerts import tell
+from fencepost.alerts.events import Event
+from fencepost.alerts.message import sentence
 from fencepost.alerts.notes import AlertNotes
 from fencepost.alerts.sending import MOST_PAGES
 from fencepost.opening import ensure
@@ -225,3 +227,23 @@ def test_the_notes_are_of_one_recipient(runs: Runs) -> None:
     assert runs.run(incident("a")) == [("new", "a")]
     renamed = (dataclasses.replace(runs.hook(), name="another"),)
     assert runs.run(incident("a", "ongoing"), alerts=renamed) == [("new", "a")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "issues", "said"),
+    [
+        ("new", ["marker_is_lost"], "since 2026-01-02 00:00 UTC, perhaps KAFKA-20734."),
+        ("new", ["marker_is_lost", "election_loses_a_marker"], "perhaps KAFKA-20716 or KAFKA-20734."),
+        # too many for a phone, none that has a ticket, none at all, and nothing to do any more
+        ("new", ["marker_is_lost", "election_loses_a_marker", "late_batch"], "since 2026-01-02 00:00 UTC."),
+        ("new", ["operator_aborts"], "since 2026-01-02 00:00 UTC."),
+        ("new", None, "since 2026-01-02 00:00 UTC."),
+        ("over", ["marker_is_lost"], "last seen 2026-01-02 00:00 UTC."),
+    ],
+)
+def test_an_alert_names_the_tickets_that_may_be_behind_it(
+    kind: str, issues: list[str] | None, said: str
+) -> None:
+    row = incident("f", known_issues=issues)
+    event = Event(kind, "prod", "f", "critical", row["title"], incident=row)
+    assert sentence(event).endswith(said)

@@ -50,7 +50,7 @@ DIGESTS = (
     "caused_by_request_id", "subject", "answer_partition_id", "fetch_position_id", "next_fetch_position_id",
     "origin_commit_id", "local_bump_id", "fencing_id", "created_request_id", "removed_request_id",
     "addition_id", "claim_id", "lag_report_id", "assigned_task_id", "deletion_id", "restore_id",
-    "group_task_id", "removed_commit_id",
+    "group_task_id", "removed_commit_id", "first_request_id",
 )  # fmt: skip
 _DIGEST = re.compile(r'("(?:request_id|commit_id|fencing_id)": ?"[^"]*)')
 GOLDEN = Path(__file__).with_name("golden")
@@ -301,7 +301,8 @@ def test_every_column_of_every_mart_is_typed_and_described(
         (
             "fct_fencing_events",
             "cluster, protocol, occurred_at, victim, victim_kind, scope, cause, error, victim_epoch, "
-            "current_epoch, in_flight, evidence",
+            "current_epoch, in_flight, evidence, client_id, host, caused_by_client_id, caused_by_host, "
+            "caused_by_principal, caused_at, unknown_reason",
         ),
         (
             "fct_dangling_transactions",

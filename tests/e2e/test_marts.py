@@ -11,6 +11,9 @@ from fencepost import marts
 from fencepost.opening import open_lake
 from fencepost.reading.spark import SparkReader
 
+NOTED_SINCE = {"fct_incidents": ["state", "state_before"]}
+"""Columns that depend on what the gate noted after the marts had been built."""
+
 
 def test_spark_makes_the_same_rows_of_every_model(audit: Any) -> None:
     project = marts.project(audit.settings)
@@ -23,7 +26,8 @@ def test_spark_makes_the_same_rows_of_every_model(audit: Any) -> None:
             for node in project.nodes:
                 if not node.is_test:
                     sql = re.sub(r"ROWS_BUILT\('\w+'\)", "true", node.sql)
-                    _compare(node.name, SparkReader(audit.spark).query(sql), lake.scan(relations[node.name]))
+                    made = (SparkReader(audit.spark).query(sql), lake.scan(relations[node.name]))
+                    _compare(node.name, *(each.drop_columns(NOTED_SINCE.get(node.name, [])) for each in made))
     finally:
         audit.spark.conf.set("spark.sql.ansi.enabled", ansi)
 

@@ -62,12 +62,12 @@ def told(name: str, kind: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("name", PRODUCERS)
 def test_every_victim_is_told_with_its_cause_and_what_was_in_flight(audit: Any, name: str) -> None:
     events = audit.rows(f"""
-        SELECT e.*, q.client_id, q.correlation_id FROM marts.fct_fencing_events e
+        SELECT e.*, q.client_id AS asked_by, q.correlation_id FROM marts.fct_fencing_events e
         JOIN (SELECT DISTINCT cluster, request_id, client_id, correlation_id FROM silver.producer_requests) q
         ON q.cluster = e.cluster AND q.request_id = get_json_object(e.evidence, '$.request_id')
         WHERE e.cluster = '{name}' AND e.protocol = 'producer_epoch'
     """)
-    found = {(row["client_id"], row["correlation_id"]): row for row in events}
+    found = {(row["asked_by"], row["correlation_id"]): row for row in events}
     assert len(found) == len(events)
     victims = [row for row in told(name, "producer") if row["victim"]]
     assert bool(victims) == (name not in (*MARKERS, OPERATED, UNCLEAN))
@@ -124,14 +124,14 @@ def test_nobody_is_fenced_by_what_comes_later(audit: Any) -> None:
 def test_every_member_that_is_refused_is_told(audit: Any) -> None:
     name = "fencings-4.3.1"
     events = audit.rows(f"""
-        SELECT e.*, m.client_id, q.correlation_id FROM marts.fct_fencing_events e
+        SELECT e.*, m.client_id AS asked_by, q.correlation_id FROM marts.fct_fencing_events e
         JOIN silver.member_fencings m
         ON m.cluster = e.cluster AND m.request_id = get_json_object(e.evidence, '$.request_id')
         JOIN bronze.requests q
         ON q.cluster = m.cluster AND q.file = m.file AND q.position = m.position
         WHERE e.cluster = '{name}' AND e.protocol = 'offset_commit'
     """)
-    found = {(row["client_id"], row["correlation_id"]): row for row in events}
+    found = {(row["asked_by"], row["correlation_id"]): row for row in events}
     members = told(name, "member")
     for row in members:
         event = found.get((row["client_id"], row["correlation_id"]))

@@ -13,36 +13,13 @@ logs as (
     group by cluster
 ),
 
-places as (
-    select
-        *,
-        concat(
-            ' --topic',
-            -- what begins with a dash would be taken for an option
-            if(topic like '-%', '=', ' '),
-            {{ shell_word('topic') }},
-            ' --partition ',
-            partition
-        ) as place
-    from {{ source('silver', 'partition_transactions') }}
-    where to_time is null
-),
-
 commands as (
     select
         *,
-        concat(
-            'kafka-transactions.sh --bootstrap-server <broker> abort', place, ' --start-offset ', first_offset
-        ) as abort_command,
-        concat(
-            'kafka-console-consumer.sh --bootstrap-server <broker> --isolation-level read_uncommitted',
-            place,
-            ' --offset ',
-            first_offset,
-            ' --max-messages ',
-            last_offset - first_offset + 1
-        ) as copy_command
-    from places
+        {{ abort_command('topic', 'partition', 'first_offset') }} as abort_command,
+        {{ copy_command('topic', 'partition', 'first_offset', 'last_offset') }} as copy_command
+    from {{ source('silver', 'partition_transactions') }}
+    where to_time is null
 )
 
 select

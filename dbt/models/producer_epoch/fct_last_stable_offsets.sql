@@ -1,4 +1,5 @@
--- How far consumers that read committed data get in each partition, and what holds them back.
+-- How far consumers that read committed data get in each partition, what holds them back, and whether an
+-- abort may end that.
 with
 
 dangling as (
@@ -37,17 +38,22 @@ listed as (
         cluster,
         producer_id,
         explode(transaction_partitions) as name,
-        late
+        outcome,
+        late,
+        timestamp_millis(unix_millis(started_at) + transaction_timeout_ms) as times_out_at
     from {{ source('silver', 'transactions') }}
-    where outcome = 'open'
+    where outcome is not null and completed_position is null
 ),
 
+-- a producer id has one transaction at a time
 coordinated as (
     select
         cluster,
         producer_id,
         name,
-        bool_or(late) as late
+        {{ same('outcome') }} as outcome,
+        bool_or(late) as late,
+        max(times_out_at) as times_out_at
     from listed
     group by cluster, producer_id, name
 ),
@@ -62,8 +68,14 @@ held as (
         holders.producer_epoch,
         holders.transactional_id,
         holders.from_time,
+        holders.first_offset,
+        holders.last_offset,
+        holders.records,
+        holders.coordinator_outcome,
         dangling.unknown_reason,
+        coordinated.outcome,
         coordinated.late,
+        coordinated.times_out_at,
         dangling.is_dangling = 'true' as is_dangling,
         -- what was deleted holds nothing back any more
         greatest(coalesce(holders.first_offset, logs.log_end_offset), logs.log_start_offset) as lowest_offset
@@ -90,6 +102,35 @@ stable as (
         *,
         coalesce(open, not is_held) and lowest_offset <= coalesce(first_hole, lowest_offset) as is_known
     from held
+),
+
+judged as (
+    select
+        *,
+        case
+            when not is_known then 'unknown'
+            when not is_held then 'nothing'
+            when is_dangling then 'dangling'
+            when listed and outcome in ('committed', 'aborted') then 'completing'
+            when listed and late then 'late'
+            when listed and not late then 'ordinary'
+            else 'unknown'
+        end as held_by
+    from stable
+),
+
+-- by what the coordinator had decided
+decided as (
+    select
+        *,
+        case held_by
+            when 'dangling' then coalesce(coordinator_outcome, 'none')
+            when 'completing' then outcome
+            when 'late' then 'open'
+            when 'ordinary' then 'open'
+            when 'unknown' then 'unknown'
+        end as coordinator_has
+    from judged
 )
 
 select
@@ -103,21 +144,53 @@ select
     log_end_offset,
     if(is_known, lowest_offset, null) as last_stable_offset,
     if(is_known, log_end_offset - lowest_offset, null) as offsets_held,
-    case
-        when not is_known then 'unknown'
-        when not is_held then 'nothing'
-        when is_dangling then 'dangling'
-        when listed and late then 'late'
-        when listed and not late then 'ordinary'
-        else 'unknown'
-    end as held_by,
+    held_by,
     case
         when not is_known then 'not_captured'
-        when is_held and not coalesce(is_dangling, false) and not coalesce(listed and late is not null, false)
-            then coalesce(unknown_reason, 'not_captured')
+        when held_by = 'unknown' then coalesce(unknown_reason, 'not_captured')
+        when coordinator_has = 'unknown' then 'several_states'
     end as unknown_reason,
     if(is_known, producer_id, null) as producer_id,
     if(is_known, producer_epoch, null) as producer_epoch,
     if(is_known, transactional_id, null) as transactional_id,
-    if(is_known, from_time, null) as held_since
-from stable
+    if(is_known, from_time, null) as held_since,
+    coordinator_has,
+    case held_by when 'late' then times_out_at when 'ordinary' then times_out_at end as times_out_at,
+    case
+        when held_by = 'nothing' then cast(null as string)
+        when coordinator_has = 'unknown' then 'unknown'
+        when held_by = 'dangling' and coordinator_has in ('none', 'aborted') then 'yes'
+        else 'no'
+    end as may_abort,
+    case
+        when held_by = 'nothing' then cast(null as string)
+        when held_by = 'unknown'
+            then 'the logs do not tell who holds it, or whether a coordinator will end it'
+        when held_by = 'completing' then 'its coordinator has decided, and writes the marker'
+        when held_by = 'ordinary'
+            then 'its producer may still be at work, and its coordinator ends it in time'
+        when held_by = 'late'
+            then 'it is past its timeout, and its coordinator aborts it when it is there'
+        when coordinator_has = 'committed'
+            then 'its coordinator had committed it: an abort would hide committed records for ever'
+        when coordinator_has = 'aborted'
+            then 'its coordinator had aborted it, and only the marker is missing'
+        when coordinator_has = 'none' then 'no coordinator has it, so nobody else will end it'
+        else 'it may be one of several transactions that ended differently'
+    end as may_abort_because,
+    if(is_known and is_held, records, null) as records_at_stake,
+    if(is_known and is_held, first_offset, null) as first_offset_at_stake,
+    if(is_known and is_held, last_offset, null) as last_offset_at_stake,
+    case
+        when held_by = 'nothing' then cast(null as string)
+        when not is_known or held_by = 'unknown'
+            then concat(
+                'kafka-transactions.sh --bootstrap-server <broker> describe-producers',
+                {{ of_partition('topic', 'partition') }}
+            )
+        when held_by <> 'dangling' then {{ describe_command('transactional_id') }}
+        when coordinator_has in ('none', 'aborted')
+            then {{ abort_command('topic', 'partition', 'first_offset') }}
+        else {{ copy_command('topic', 'partition', 'first_offset', 'last_offset') }}
+    end as command
+from decided

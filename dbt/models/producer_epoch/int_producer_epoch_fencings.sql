@@ -1,4 +1,17 @@
 -- Requests that were refused because a producer's epoch or id had moved on.
+with
+
+-- a connection has one principal as long as it lives
+principals as (
+    select
+        cluster,
+        connection,
+        {{ same('principal') }} as principal
+    from {{ source('silver', 'producer_requests') }}
+    where api_key = 22
+    group by cluster, connection
+)
+
 select
     fencings.cluster,
     fencings.occurred_at,
@@ -29,6 +42,7 @@ select
         fencings.current_producer_id,
         fencings.caused_by_client_id,
         fencings.caused_by_connection,
+        principals.principal as caused_by_principal,
         fencings.fenced_position,
         {{ iso_moment('fencings.fenced_at') }} as fenced_at,
         unix_millis(fencings.occurred_at) - unix_millis(fencings.caused_at) as after_cause_ms,
@@ -41,3 +55,7 @@ left join {{ ref('int_producer_clients') }} as clients
         and fencings.transactional_id = clients.transactional_id
         and fencings.producer_id = clients.producer_id
         and fencings.victim_epoch = clients.producer_epoch
+left join principals
+    on
+        fencings.cluster = principals.cluster
+        and fencings.caused_by_connection = principals.connection

@@ -54,10 +54,7 @@ placed as (
                 then nullif(regexp_extract(log, '^[^:]*:(.*)-([0-9]+)$', {{ loop.index }}), '')
         end as at_{{ part }},
         {%- endfor %}
-        -- <address of the broker>:<port>-<address of the client>:<port>-<numbers>
-        coalesce(
-            client_host, nullif(regexp_extract(connection, '^[^-]*-(.*):[0-9]+(-[0-9]+)+$', 1), '')
-        ) as host
+        coalesce(client_host, {{ host_of('connection') }}) as host
     from texts
 ),
 

@@ -43,9 +43,7 @@ found as (
         min_by(module, struct(grade, invariant)) as module,
         min_by(invariant, struct(grade, invariant)) as invariant,
         sort_array(collect_set(invariant)) as invariants,
-        coalesce(
-            sort_array(collect_set(case when grade = 1 then invariant end)), cast(array() as array<string>)
-        ) as critical,
+        {{ sorted_names('case when grade = 1 then invariant end') }} as critical,
         {%- for column in names %}
         {{ same(column) }} as {{ column }},
         {%- endfor %}
@@ -67,6 +65,43 @@ found as (
             min(grade) over (partition by cluster, fingerprint) = 1 as any_critical
         from ranked
     ) as graded
+    group by cluster, fingerprint
+),
+
+-- what may be behind the violation in the title: of the known issues those that explain most of the rest, too
+issues as (
+    select
+        issue,
+        fault_of,
+        explode(invariants) as invariant
+    from {{ ref('fct_known_issues') }}
+),
+
+explained as (
+    select
+        found.cluster,
+        found.fingerprint,
+        issues.issue,
+        min(issues.fault_of) as fault_of,
+        count(distinct others.invariant) as explained,
+        max(count(distinct others.invariant)) over (partition by found.cluster, found.fingerprint) as most
+    from found
+    inner join issues
+        on found.invariant = issues.invariant
+    inner join issues as others
+        on issues.issue = others.issue and array_contains(found.invariants, others.invariant)
+    group by found.cluster, found.fingerprint, issues.issue
+),
+
+behind as (
+    select
+        cluster,
+        fingerprint,
+        {{ sorted_names('issue') }} as known_issues,
+        -- nobody's, if it may be anybody's
+        {{ agreed('fault_of') }} as fault_of
+    from explained
+    where explained = most
     group by cluster, fingerprint
 ),
 
@@ -118,6 +153,8 @@ known as (
         coalesce(found.is_waived, false) as is_waived,
         found.waived_until,
         found.waived_because,
+        behind.known_issues,
+        behind.fault_of,
         -- another severity, or another invariant that closes the gate: nobody has been told of that
         coalesce(
             found.severity = 'critical' and noted.severity <> 'critical'
@@ -134,6 +171,9 @@ known as (
     full outer join noted
         on found.cluster = noted.cluster
         and found.fingerprint = noted.fingerprint
+    left join behind
+        on found.cluster = behind.cluster
+        and found.fingerprint = behind.fingerprint
     left join {{ source('silver', 'windows') }} as windows
         on windows.cluster = coalesce(found.cluster, noted.cluster)
 )
@@ -170,5 +210,7 @@ select
     is_open,
     case when is_waived then waived_until end as waived_until,
     case when is_waived then waived_because end as waived_because,
-    evidence_until
+    evidence_until,
+    known_issues,
+    fault_of
 from known

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from fencepost.alerts.events import Event
+from fencepost.known_issues import named
 from fencepost.page.addresses import address, incident_file
 from fencepost.settings import Settings
 from fencepost.words import minute_of, printable
 
 MOST_INCIDENTS = 5
+_MOST_TICKETS = 2
 _LONGEST_NAME, _LONGEST_TITLE, _LONGEST_FAILURE = 40, 160, 400
 _INERT = str.maketrans({"<": "‹", ">": "›", "@": "＠", "`": "'", "*": "∗", "&": "＆"})
 """Characters that make a mention, a link or another form of text in a chat: names come from anywhere."""
@@ -61,6 +63,9 @@ def sentence(event: Event) -> str:
         facts += [f"last seen {minute_of(row['last_seen'])}"] if row.get("last_seen") else []
     elif row.get("first_seen"):
         facts.append(f"since {minute_of(row['first_seen'])}")
+    tickets = sorted({ticket for each in named(row.get("known_issues")) for ticket in each.tickets})
+    if 0 < len(tickets) <= _MOST_TICKETS and not event.is_over:
+        facts.append(f"perhaps {' or '.join(tickets)}")
     return f"{event.kind.upper()} {event.severity}: {', '.join(facts)}."
 
 

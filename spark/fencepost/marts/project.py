@@ -14,6 +14,7 @@ from typing import Any
 
 from fencepost.definitions import definitions, modules
 from fencepost.jars import prepared, spark_jars
+from fencepost.known_issues import known_issues
 from fencepost.marts.result import MartsError
 from fencepost.places import project_folder, work_folder
 from fencepost.protocols import protocols
@@ -64,6 +65,7 @@ def invoke(
         "marked_definitions": marked_definitions(),
         "violated_definitions": violated_definitions(),
         "unknown_reasons": {name: asdict(reason) for name, reason in REASONS.items()},
+        "known_issues": [asdict(each) for each in known_issues()],
         "fencing_protocols": fencing_protocols(folder / "models"),
         "protocols_of_modules": {module: protocol for protocol, module in modules().items()},
         "clock_tables": clock_tables(),

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from fencepost.definitions import definition
 from fencepost.incidents import INCIDENT_VERDICTS, INCIDENTS, Incident, incidents
+from fencepost.known_issues import named, sentences
 from fencepost.reading import Reader, rows
 from fencepost.report.commands import command
 from fencepost.report.episodes import VERDICTS, Finding, Row, finding_sentence, findings_of
@@ -58,6 +59,8 @@ class Stories:
         lines += wrapped(f"{when(incident)}; {facts_of(incident)}", "  ")
         for name in names:
             lines += _meaning(name)
+        for sentence in known_sentences(incident):
+            lines += wrapped(sentence, "  ", "    ")
         for sentence, together in self.told(incident):
             lines += ["", *wrapped(sentence, "  * ", "    ")]
             # of one request all that is false rests on one line
@@ -132,6 +135,11 @@ def one_incident(reader: Reader, clusters: Iterable[str], prefix: str) -> Incide
         f"{several} a fingerprint that begins with {printable(prefix)!r} in {INCIDENTS}. "
         "List them: fencepost incidents"
     )
+
+
+def known_sentences(incident: Incident) -> list[str]:
+    """The known issues that may be behind it."""
+    return sentences(named(incident.get("known_issues")))
 
 
 def incident_lines(incident: Incident) -> list[str]:

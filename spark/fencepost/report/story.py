@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
+from fencepost.known_issues import issues_behind, sentences
 from fencepost.reading import Reader, rows
 from fencepost.report.episodes import VERDICTS, Finding, Row, findings_of
 from fencepost.report.unknown import reason_lines
@@ -81,12 +82,19 @@ def _definition_lines(finding: Finding) -> list[str]:
         for line in [*textwrap.wrap(paragraph, WIDTH, initial_indent="  ", subsequent_indent="  "), ""]
     ]
     formula = textwrap.indent(marked_definition.formula, "    ").splitlines()
+    known = sentences(issues_behind(finding.verdict["invariant"])) if _is_violated(finding) else []
     return [
+        *(line for sentence in known for line in indented(sentence, "", "  ")),
+        *([""] if known else []),
         f"The specification says ({marked_definition.file}:{marked_definition.line})",
         *formula,
         "",
         *prose,
     ]
+
+
+def _is_violated(finding: Finding) -> bool:
+    return bool(finding.verdict["verdict"] == "violated")
 
 
 def _evidence(finding: Finding) -> list[str]:

@@ -90,6 +90,35 @@ def test_the_error_of_an_offset_commit_is_its_first_error() -> None:
     assert _values(_line(28, 5, sent, None)) == [("tx", 7, 0, None, None, None)]
 
 
+def test_of_offset_fetches_only_what_a_transaction_held() -> None:
+    """Before version 8 an answer is of one group, from 10 on a topic has an id."""
+
+    def asked(version: int, answer: Any, sent: Any = None) -> list[tuple[Any, ...]]:
+        columns = ("group_id", "topic", "partition", "transactional_id", "error")
+        rows = _rows(_line(9, version, sent or {}, answer))
+        return [tuple(row[name] for name in columns) for row in rows]
+
+    partitions = [{"partitionIndex": 0, "errorCode": 0}, {"partitionIndex": 1, "errorCode": 88}]
+    held = ("g", "orders", 1, None, "UNSTABLE_OFFSET_COMMIT")
+    named, by_id = ({"name": "orders"}, {"topicId": "O" * 22})
+    old = {"topics": [{**named, "partitions": partitions}], "errorCode": 0}
+    assert asked(7, old, {"groupId": "g"}) == [held]
+    for version, topic in ((8, named), (10, by_id)):
+        groups = [{"groupId": "g", "topics": [{**topic, "partitions": partitions}]}, {"groupId": "h"}]
+        assert asked(version, {"groups": groups}) == [held]
+    # a name that says so, and an answer that does not
+    quoted = {"groupId": '"errorCode":88', "topics": [{**named, "partitions": partitions[:1]}]}
+    assert asked(8, {"groups": [quoted]}) == []
+    assert asked(8, None) == []
+
+
+def test_which_offsets_a_transaction_stored() -> None:
+    sent = {"transactionalId": "tx", "producerId": 7, "producerEpoch": 0, "groupId": "g"}
+    answered = [{"partitionIndex": 0, "errorCode": 0}, {"partitionIndex": 1, "errorCode": 22}]
+    (row,) = _rows(_line(28, 5, sent, {"topics": [{"name": "a", "partitions": answered}]}))
+    assert (row["group_id"], row["committed_partitions"]) == ("g", ["a:0"])
+
+
 def test_a_line_that_no_broker_wrote_ends_no_run() -> None:
     good = _line(22, 5, {"transactionalId": "tx"}, {"errorCode": 0, "producerId": 7, "producerEpoch": 0})
     half = _line(22, 5, '{"transactionalId": "\\ud800x"}', None)

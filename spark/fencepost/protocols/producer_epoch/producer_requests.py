@@ -10,7 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.protocols.producer_epoch.arrow import timestamps
-from fencepost.protocols.producer_epoch.request_targets import APIS, READERS, RequestTarget
+from fencepost.protocols.producer_epoch.request_targets import (
+    APIS,
+    OFFSET_FETCH,
+    READERS,
+    UNSTABLE,
+    RequestTarget,
+)
 from fencepost.protocols.producer_epoch.tables import PRODUCER_REQUESTS
 from fencepost.replay.garbage_collection import collection_paused
 from fencepost.replay.keys import OFFSETS_TOPIC, coordinator_partition, digest_of
@@ -33,6 +39,12 @@ def producer_requests(requests: pa.Table, metadata: Mapping[str, ClusterMetadata
     of a topic that a request calls by its id.
     """
     lines = requests.filter(pc.is_in(requests["api_key"], pa.array(APIS, pa.int32())))
+    # nearly all OffsetFetch are of no transaction
+    concerns_producers = pc.or_(
+        pc.not_equal(lines["api_key"], OFFSET_FETCH),
+        pc.fill_null(pc.match_substring_regex(lines["response"], UNSTABLE), False),
+    )
+    lines = lines.filter(concerns_producers)
     targets: list[RequestTarget] = []
     of_line: list[int] = []
     columns = (lines[name].to_pylist() for name in ("api_key", "api_version", "request", "response"))
@@ -73,12 +85,13 @@ def _table(
         fields_of_targets.pop("partition"),
     )
     for at, (topic_id, group_id) in enumerate(
-        zip(fields_of_targets.pop("topic_id"), fields_of_targets.pop("group_id"), strict=True)
+        zip(fields_of_targets.pop("topic_id"), fields_of_targets["group_id"], strict=True)
     ):
         cluster_metadata = metadata.get(clusters[at], _NO_METADATA)
         if topic_id is not None and columns["topic"][at] is None:
             columns["topic"][at] = cluster_metadata.topics.name_of(topic_id)
-        if group_id is not None and OFFSETS_TOPIC in cluster_metadata.partition_counts:
+        of_offsets = group_id is not None and topic_id is None and columns["topic"][at] is None
+        if of_offsets and OFFSETS_TOPIC in cluster_metadata.partition_counts:
             count = cluster_metadata.partition_counts[OFFSETS_TOPIC]
             known = {each.partitions for each in cluster_metadata.coordinators[OFFSETS_TOPIC]} <= {
                 count,

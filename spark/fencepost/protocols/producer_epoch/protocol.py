@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fencepost.formats.request_log import every_line
 from fencepost.protocols.base import Context, Later, Plot, Protocol
 from fencepost.protocols.producer_epoch import tables
+from fencepost.protocols.producer_epoch.request_targets import UNSTABLE
 
 if TYPE_CHECKING:
     from fencepost.reading import Reader
+
+
+def _is_unstable(line: bytes) -> bool:
+    """Whether a transaction held an offset that was asked for."""
+    return re.search(UNSTABLE.encode(), line) is not None
 
 
 def _report(reader: Reader) -> Callable[[str], list[str]]:
@@ -25,18 +32,21 @@ PROTOCOL = Protocol(
     clocks=(tables.TRANSACTION_CLOCKS,),
     rebuild=Later(f"{__package__}.rebuild:rebuild"),
     states=tables.STATES,
-    requests=dict.fromkeys(
-        (
-            "PRODUCE",
-            "INIT_PRODUCER_ID",
-            "ADD_PARTITIONS_TO_TXN",
-            "ADD_OFFSETS_TO_TXN",
-            "END_TXN",
-            "WRITE_TXN_MARKERS",
-            "TXN_OFFSET_COMMIT",
+    requests={
+        **dict.fromkeys(
+            (
+                "PRODUCE",
+                "INIT_PRODUCER_ID",
+                "ADD_PARTITIONS_TO_TXN",
+                "ADD_OFFSETS_TO_TXN",
+                "END_TXN",
+                "WRITE_TXN_MARKERS",
+                "TXN_OFFSET_COMMIT",
+            ),
+            every_line,
         ),
-        every_line,
-    ),
+        "OFFSET_FETCH": _is_unstable,
+    },
     report=_report,
     shown=(
         "transactional_id",

@@ -5,13 +5,28 @@ from __future__ import annotations
 import textwrap
 
 from fencepost.reading import Reader, rows
-from fencepost.words import WIDTH
+from fencepost.words import WIDTH, printable
 
 FENCINGS = "marts.fct_fencing_events"
 TRANSACTIONS = "marts.fct_transactions"
 DANGLING = "marts.fct_dangling_transactions"
 END_TXNS = "marts.fct_end_txns"
 LOCAL_BUMPS = "marts.fct_local_bumps"
+IDS = "marts.fct_transactional_ids"
+STABLE = "marts.fct_last_stable_offsets"
+WAITS = "marts.fct_transaction_waits"
+UNSTABLE = "marts.fct_unstable_offsets"
+REFUSED = "marts.fct_refused_produces"
+REASONS = {
+    "epoch_is_over": "of a fenced producer",
+    "not_in_transaction": "outside a transaction",
+    "sent_again": "that had been written before",
+    "out_of_sequence": "out of sequence, though the broker had lost nothing that is known",
+    "broker_lost_records": "behind records that the broker had lost",
+    "broker_lost_state": "of a producer that the broker had forgotten",
+    "unknown": "for an unknown reason",
+}
+"""Which batches were refused, in words."""
 CAUSES = {
     "new_instance": "a new instance",
     "client_bump": "a bump that a client asked for",
@@ -52,6 +67,32 @@ SELECT cluster, count(DISTINCT concat(producer_id, '/', producer_epoch)) AS bump
   count_if(is_written_twice IS NULL) AS unknown
 FROM {LOCAL_BUMPS} GROUP BY cluster
 """
+_IDS = f"""
+SELECT cluster, count_if(ended_by = 'expired') AS expired, count_if(ended_by = 'log_deleted') AS deleted,
+  count_if(turns > 0) AS contended, max(turns) AS turns, max_by(transactional_id, turns) AS transactional_id,
+  concat_ws(' and ', max_by(contenders, turns)) AS contenders
+FROM {IDS} GROUP BY cluster
+"""
+_HELD = f"""
+SELECT cluster, count(*) AS held, count_if(may_abort = 'yes') AS yes, count_if(may_abort = 'no') AS no,
+  count_if(may_abort = 'unknown') AS unknown
+FROM {STABLE} WHERE held_by <> 'nothing' GROUP BY cluster
+"""
+_WAITS = f"""
+SELECT cluster, count(*) AS episodes, sum(answers) AS answers, max(waited_ms) AS waited_ms,
+  max_by(transactional_id, waited_ms) AS transactional_id, max_by(waited_for, waited_ms) AS waited_for,
+  max_by(awaited_partition, waited_ms) AS awaited_partition, max_by(awaited_broker_id, waited_ms) AS broker_id
+FROM {WAITS} GROUP BY cluster
+"""
+_UNSTABLE = f"""
+SELECT cluster, count(*) AS episodes, max(waited_ms) AS waited_ms, max_by(group_id, waited_ms) AS group_id,
+  max_by(transactional_id, waited_ms) AS transactional_id
+FROM {UNSTABLE} GROUP BY cluster
+"""
+_PRODUCES = f"""
+SELECT cluster, reason, count(*) AS times FROM {REFUSED}
+GROUP BY cluster, reason ORDER BY times DESC, reason
+"""
 _DANGLING = f"""
 SELECT cluster, remedy FROM {DANGLING} ORDER BY age DESC, topic, partition
 """
@@ -66,6 +107,11 @@ class Producers:
         self._bumped = {row["cluster"]: row for row in rows(reader.query(_BUMPED))}
         self._causes = rows(reader.query(_CAUSES))
         self._dangling = rows(reader.query(_DANGLING))
+        self._ids = {row["cluster"]: row for row in rows(reader.query(_IDS))}
+        self._held = {row["cluster"]: row for row in rows(reader.query(_HELD))}
+        self._waits = {row["cluster"]: row for row in rows(reader.query(_WAITS))}
+        self._unstable = {row["cluster"]: row for row in rows(reader.query(_UNSTABLE))}
+        self._produces = rows(reader.query(_PRODUCES))
 
     def lines(self, cluster: str) -> list[str]:
         """The lines about the producers of one cluster; none without producers."""
@@ -73,7 +119,11 @@ class Producers:
             *self._transactions(cluster),
             *self._ended(cluster),
             *self._fenced(cluster),
+            *self._lives(cluster),
+            *self._refused_produces(cluster),
             *self._bumps(cluster),
+            *self._waited(cluster),
+            *self._held_back(cluster),
         ]
         lines = [line for text in sentences for line in textwrap.wrap(text, WIDTH)]
         remedies = [row["remedy"] for row in self._dangling if row["cluster"] == cluster]
@@ -117,4 +167,60 @@ class Producers:
         return [
             f"{counts['bumps']} local bumps of {counts['producers']} producers without transactional id; "
             f"they wrote {counts['again']} records twice.{unknown}"
+        ]
+
+    def _lives(self, cluster: str) -> list[str]:
+        counts = self._ids.get(cluster)
+        if counts is None:
+            return []
+        sentences = []
+        if counts["expired"]:
+            sentences.append(f"{counts['expired']} transactional ids expired.")
+        if counts["deleted"]:
+            sentences.append(f"{counts['deleted']} transactional ids were lost with their coordinator's log.")
+        if counts["contended"]:
+            named = printable(counts["transactional_id"])
+            sentences.append(
+                f"{counts['contended']} transactional ids are taken by clients from each other in turn. Most "
+                f"often {named}: {counts['turns']} times by {printable(counts['contenders'])}."
+            )
+        return sentences
+
+    def _refused_produces(self, cluster: str) -> list[str]:
+        reasons = [row for row in self._produces if row["cluster"] == cluster]
+        if not reasons:
+            return []
+        words = ", ".join(f"{row['times']} {REASONS[row['reason']]}" for row in reasons)
+        return [f"{sum(row['times'] for row in reasons)} batches were refused: {words}."]
+
+    def _waited(self, cluster: str) -> list[str]:
+        sentences = []
+        counts = self._waits.get(cluster)
+        if counts is not None:
+            partition = counts["awaited_partition"]
+            marker = f", for the marker of {printable(partition)}" if partition else ""
+            broker = f" at broker {counts['broker_id']}" if marker and counts["broker_id"] is not None else ""
+            sentences.append(
+                f"Producers waited {counts['episodes']} times for a transaction of theirs to be complete "
+                f"(CONCURRENT_TRANSACTIONS). The longest: {printable(counts['transactional_id'])}, "
+                f"{counts['waited_ms']} ms{marker}{broker}."
+            )
+        unstable = self._unstable.get(cluster)
+        if unstable is not None:
+            holder = unstable["transactional_id"]
+            held = f", held by {printable(holder)}" if holder is not None else ""
+            sentences.append(
+                f"Consumers waited {unstable['episodes']} times for offsets that a transaction held "
+                f"(UNSTABLE_OFFSET_COMMIT). The longest: group {printable(unstable['group_id'])}, "
+                f"{unstable['waited_ms']} ms{held}."
+            )
+        return sentences
+
+    def _held_back(self, cluster: str) -> list[str]:
+        counts = self._held.get(cluster)
+        if counts is None:
+            return []
+        return [
+            f"{counts['held']} partitions hold back what read_committed consumers see: {counts['yes']} may "
+            f"be aborted, {counts['no']} not, and of {counts['unknown']} that is not known ({STABLE})."
         ]

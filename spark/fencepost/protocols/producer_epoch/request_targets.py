@@ -7,8 +7,11 @@ from typing import Any, NamedTuple
 
 from fencepost.replay.keys import ZERO_ID
 
-PRODUCE, INIT, ADD_PARTITIONS, ADD_OFFSETS, END, MARKERS, COMMIT = 0, 22, 24, 25, 26, 27, 28
-APIS = (PRODUCE, INIT, ADD_PARTITIONS, ADD_OFFSETS, END, MARKERS, COMMIT)
+PRODUCE, OFFSET_FETCH, INIT, ADD_PARTITIONS, ADD_OFFSETS, END, MARKERS, COMMIT = 0, 9, 22, 24, 25, 26, 27, 28
+APIS = (PRODUCE, OFFSET_FETCH, INIT, ADD_PARTITIONS, ADD_OFFSETS, END, MARKERS, COMMIT)
+UNSTABLE = r'"errorCode": ?88\b'
+"""How an answer says UNSTABLE_OFFSET_COMMIT. Quotes inside a JSON string are escaped: no name is like it."""
+_UNSTABLE = 88
 
 Json = Mapping[str, Any]
 
@@ -23,6 +26,7 @@ class RequestTarget(NamedTuple):
     topic_id: str | None = None
     partition: int | None = None
     group_id: str | None = None
+    committed_partitions: list[str] | None = None
     transaction_timeout_ms: int | None = None
     verify_only: bool | None = None
     result: str | None = None
@@ -174,17 +178,38 @@ def _produce_targets(sent: Json, answer: Json | None, _: int) -> Iterator[Reques
 
 def _offset_commit_targets(sent: Json, answer: Json | None, _: int) -> Iterator[RequestTarget]:
     """TxnOffsetCommit: the error of the request is the first error of its partitions."""
-    code = None
+    code, committed = None, None
     if answer is not None and answer.get("topics") is not None:
-        codes = (each["errorCode"] for topic in answer["topics"] for each in topic["partitions"])
-        code = next((each for each in codes if each), 0)
+        answers = [(topic.get("name"), each) for topic in answer["topics"] for each in topic["partitions"]]
+        code = next((each["errorCode"] for _, each in answers if each["errorCode"]), 0)
+        accepted = [(name, each.get("partitionIndex")) for name, each in answers if not each["errorCode"]]
+        committed = [f"{name}:{at}" for name, at in accepted if name is not None and at is not None]
     yield RequestTarget(
         transactional_id=sent.get("transactionalId"),
         producer_id=sent.get("producerId"),
         producer_epoch=sent.get("producerEpoch"),
         group_id=_group_of(sent),
+        committed_partitions=committed,
         error_code=code,
     )
+
+
+def _offset_fetch_targets(sent: Json, answer: Json | None, version: int) -> Iterator[RequestTarget]:
+    """OffsetFetch: only the partitions whose offset a transaction holds."""
+    response = answer or _NO_ANSWER
+    groups = response.get("groups") if version >= 8 else [{**response, "groupId": sent.get("groupId")}]
+    for group in groups or ():
+        for topic in group.get("topics") or ():
+            for each in topic.get("partitions") or ():
+                if each.get("errorCode") == _UNSTABLE:
+                    topic_id = topic.get("topicId")
+                    yield RequestTarget(
+                        group_id=_group_of(group),
+                        topic=topic.get("name") or None,
+                        topic_id=None if topic_id == ZERO_ID else topic_id,
+                        partition=each["partitionIndex"],
+                        error_code=_UNSTABLE,
+                    )
 
 
 def _group_of(sent: Json) -> str | None:
@@ -194,6 +219,7 @@ def _group_of(sent: Json) -> str | None:
 
 READERS: dict[int, Callable[[Json, Json | None, int], Iterator[RequestTarget]]] = {
     PRODUCE: _produce_targets,
+    OFFSET_FETCH: _offset_fetch_targets,
     INIT: _init_targets,
     ADD_PARTITIONS: _add_partitions_targets,
     ADD_OFFSETS: _add_offsets_targets,

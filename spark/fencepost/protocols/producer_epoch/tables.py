@@ -258,7 +258,8 @@ PRODUCER_REQUESTS = Table(
     "silver.producer_requests",
     "One row per request of a producer, of a coordinator, or of a broker for a producer, and "
     "transactional id and partition in it: INIT_PRODUCER_ID, ADD_PARTITIONS_TO_TXN, ADD_OFFSETS_TO_TXN, "
-    "TXN_OFFSET_COMMIT, END_TXN, WRITE_TXN_MARKERS, PRODUCE, as the request log calls them.",
+    "TXN_OFFSET_COMMIT, END_TXN, WRITE_TXN_MARKERS, PRODUCE, as the request log calls them; of OFFSET_FETCH, "
+    "each partition whose offset a transaction held.",
     {
         "cluster": "string",
         "request_id": "string",  # digest of broker and request line
@@ -275,8 +276,10 @@ PRODUCER_REQUESTS = Table(
         "transactional_id": "string",
         "producer_id": "bigint",  # in the request; -1 for none; null if the request has no such field
         "producer_epoch": "int",  # in the request; -1 for none; null if the request has no such field
-        # the partition that is written, marked or added; for AddOffsetsToTxn and TxnOffsetCommit the
-        # partition with the group's offsets
+        "group_id": "string",  # AddOffsetsToTxn, TxnOffsetCommit, OffsetFetch
+        "committed_partitions": "array<string>",  # TxnOffsetCommit: 'topic:partition' of each accepted offset
+        # the partition that is written, marked, added or asked about; for AddOffsetsToTxn and TxnOffsetCommit
+        # the partition with the group's offsets
         "topic": "string",
         "partition": "int",
         "transaction_timeout_ms": "int",  # InitProducerId

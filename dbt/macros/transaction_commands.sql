@@ -1,0 +1,42 @@
+{#- The partition as options of Kafka's tools. -#}
+{% macro of_partition(topic, partition) -%}
+    concat(
+        ' --topic',
+        -- what begins with a dash would be taken for an option
+        if({{ topic }} like '-%', '=', ' '),
+        {{ shell_word(topic) }},
+        ' --partition ',
+        {{ partition }}
+    )
+{%- endmacro %}
+
+{#- Ends the transaction that begins at an offset of a partition. -#}
+{% macro abort_command(topic, partition, first_offset) -%}
+    concat(
+        'kafka-transactions.sh --bootstrap-server <broker> abort',
+        {{ of_partition(topic, partition) }},
+        ' --start-offset ',
+        {{ first_offset }}
+    )
+{%- endmacro %}
+
+{#- Shows the records from one offset to another one, committed or not. -#}
+{% macro copy_command(topic, partition, first_offset, last_offset) -%}
+    concat(
+        'kafka-console-consumer.sh --bootstrap-server <broker> --isolation-level read_uncommitted',
+        {{ of_partition(topic, partition) }},
+        ' --offset ',
+        {{ first_offset }},
+        ' --max-messages ',
+        {{ last_offset }} - {{ first_offset }} + 1
+    )
+{%- endmacro %}
+
+{#- Tells what its coordinator has of a transactional id. -#}
+{% macro describe_command(transactional_id) -%}
+    concat(
+        'kafka-transactions.sh --bootstrap-server <broker> describe --transactional-id',
+        if({{ transactional_id }} like '-%', '=', ' '),
+        {{ shell_word(transactional_id) }}
+    )
+{%- endmacro %}

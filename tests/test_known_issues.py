@@ -1,0 +1,62 @@
+"""What known_issues.toml of each protocol lists, and where it is said."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from fencepost import known_issues
+from fencepost.known_issues import MARKERS, KnownIssue, issues_behind, named, sentences, table
+from fencepost.markdown import with_part
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "findings.md"
+ISSUES = known_issues.known_issues()
+
+
+def test_each_has_a_name_of_its_own_and_a_ticket_that_is_one() -> None:
+    assert len({each.id for each in ISSUES}) == len(ISSUES) > 20
+    tickets = [ticket for each in ISSUES for ticket in each.tickets]
+    assert all(re.fullmatch(r"(KAFKA|KIP)-\d+|[\w./-]+#\d+", each) for each in tickets)
+
+
+def test_the_page_has_them_as_they_are() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert with_part(text, MARKERS, table(ISSUES)) == text
+
+
+@pytest.mark.parametrize(
+    ("invariant", "ids"),
+    [
+        ("no_retry_fenced", {"retry_fences_itself"}),
+        ("every_marker_is_written", {"marker_is_lost", "election_loses_a_marker"}),
+        ("status_transitions", set()),
+    ],
+)
+def test_what_may_be_behind_a_violation(invariant: str, ids: set[str]) -> None:
+    assert {each.id for each in issues_behind(invariant)} == ids
+
+
+def test_an_issue_in_words() -> None:
+    assert sentences(named(["retry_fences_itself"])) == [
+        "Perhaps a known issue: A retry of InitProducerId fences itself (a fault of the broker; KAFKA-20357; "
+        "corrected: after 4.4.0)."
+    ]
+    assert sentences(named(None)) == []
+    unsettled = KnownIssue("x", "p", "It hangs", ("i",), None, (), ("4.3.1",), None)
+    assert unsettled.words == (
+        "It hangs (whose fault is not settled; no release that is known has a correction)"
+    )
+    assert "the operator's doing" in named(["operator_aborts"])[0].words
+
+
+def test_an_issue_of_an_invariant_that_does_not_exist_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / known_issues.FILE).write_text('[x]\ntitle = "t"\nviolates = ["none"]\nseen_in = []\n')
+    monkeypatch.setattr(known_issues, "protocol_folders", lambda: {"p": tmp_path})
+    known_issues.known_issues.cache_clear()
+    with pytest.raises(ValueError, match="nothing is called \\['none'\\]"):
+        known_issues.known_issues()
+    known_issues.known_issues.cache_clear()
