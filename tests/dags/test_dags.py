@@ -245,7 +245,7 @@ def test_dag_files_are_thin_and_know_nothing_of_each_other(file: Path) -> None:
 
 @pytest.mark.slow
 def test_a_gate_closes_for_one_cluster_and_not_for_others(runs: dict[str, Ended]) -> None:
-    """Nothing could be judged of one cluster; the other one has an event of its asset, with counts and page."""
+    """Nothing could be judged of one cluster; the other has an event of its asset, with counts and page."""
     half = runs["half"]
     assert half.error == "DagRun failed"
     assert half.states == dict.fromkeys(LAYERS, "success") | {
