@@ -338,7 +338,7 @@ def _episode(number: int, name: str) -> dict[str, Any]:
         "from_time": _at(number),
         "verdict": "violated",
         "failed_conjunct": "~c.ownedByAnother",
-        "values": json.dumps({"c.ownedByAnother": True, name: name}),
+        "observed": json.dumps({"c.ownedByAnother": True, name: name}),
         "evidence": json.dumps(
             {"topic": name, "file": name, "position": 7, name: name, "commit_id": str(number)}
         ),

@@ -65,10 +65,10 @@ def test_policies_are_counted_as_the_mart_counts_them(audit: Any) -> None:
         counted = simulated.get((row["cluster"], row["rule"]))
         if row["commits"]:
             assert counted is not None and {name: counted[name] for name in row} == row
-    assert len(compared) > 100
+    assert len(compared) >= 4 * len({row["cluster"] for row in compared}) > 40
 
 
 @pytest.mark.parametrize("rule", ["3.9", "4", "strictly", "4.3; DROP"])
 def test_another_rule_is_a_mistake_of_the_command(audit: Any, rule: str) -> None:
-    with pytest.raises(UsageError, match="name a policy .* or a release since"):
+    with pytest.raises(UsageError, match=r"name a policy .* or a release since"):
         simulate(audit, rule)

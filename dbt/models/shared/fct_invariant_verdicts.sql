@@ -15,7 +15,7 @@ select
     verdict,
     failed_conjunct,
     reason,
-    `values`,
+    observed,
     evidence,
     chapter
 from {{ in_changed_chapters(source('verdicts', 'episodes')) }}
