@@ -23,7 +23,7 @@ from fencepost.definitions import definitions
 from fencepost.iceberg.catalog import open_catalog
 from fencepost.opening import open_lake
 from fencepost.page import site
-from fencepost.page.addresses import entity_file, incident_file, incident_page
+from fencepost.page.addresses import entity_file, first_page, incident_file, incident_page
 from fencepost.page.folder import LISTING, Folder, FolderError
 from fencepost.settings import Settings, load
 from fencepost.tables.table import ARROW
@@ -196,6 +196,8 @@ def test_every_incident_of_the_lake_has_its_page_and_commands_name_it(
     assert cli.main(["incidents", found[0]["fingerprint"], "--config", str(troubled.config)]) == 0
     said = capsys.readouterr().out
     assert f"Page: {page}" in said
+    assert cli.main(["report", "--config", str(troubled.config)]) == 0
+    assert capsys.readouterr().out.endswith(f"\n  Page: {first_page(settings)}\n")
     verdict = re.search(r"fencepost explain ([0-9a-f]{16})", said)
     assert verdict is not None
     assert cli.main(["explain", verdict[1], "--config", str(troubled.config)]) == 0

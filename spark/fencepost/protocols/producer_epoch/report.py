@@ -53,7 +53,7 @@ SELECT cluster, count(DISTINCT concat(producer_id, '/', producer_epoch)) AS bump
 FROM {LOCAL_BUMPS} GROUP BY cluster
 """
 _DANGLING = f"""
-SELECT cluster, remedy FROM {DANGLING} ORDER BY age DESC, topic, partition
+SELECT cluster, remedy FROM {DANGLING} ORDER BY age_s DESC, topic, partition
 """
 
 
