@@ -52,8 +52,8 @@ ask(
 ask(
     "Which groups break which rules?",
     """
-    SELECT cluster, group_id, group_type, invariant, count(*) AS verdicts, min(from_time) AS first_seen
-    FROM marts.fct_incident_verdicts LEFT JOIN marts.dim_group USING (cluster, group_id)
+    SELECT cluster, group_id, invariant, count(*) AS verdicts, min(from_time) AS first_seen
+    FROM marts.fct_incident_verdicts
     WHERE group_id IS NOT NULL GROUP BY ALL ORDER BY verdicts DESC
     """,
 )
@@ -80,9 +80,8 @@ ask(
 ask(
     "Whose commits were refused although they owned the partition?",
     """
-    SELECT commits.cluster, group_id, members.client_id, members.protocol, count(*) AS refused
-    FROM marts.fct_offset_commits AS commits
-    JOIN marts.dim_member AS members USING (cluster, group_id, member_id)
+    SELECT cluster, group_id, client_id, broker_error, count(*) AS refused
+    FROM marts.fct_offset_commits
     WHERE is_spurious GROUP BY ALL ORDER BY refused DESC
     """,
 )
@@ -128,8 +127,8 @@ ask(
 ask(
     "Which groups have offsets of a topic that was created again?",
     """
-    SELECT orphaned.cluster, group_id, topic, partition, committed_offset, risk, records_at_risk, incarnations
-    FROM marts.fct_orphaned_offsets AS orphaned JOIN marts.dim_topic AS topics USING (cluster, topic)
+    SELECT cluster, group_id, topic, partition, committed_offset, risk, records_at_risk
+    FROM marts.fct_orphaned_offsets
     ORDER BY records_at_risk DESC
     """,
 )
