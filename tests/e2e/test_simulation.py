@@ -68,6 +68,13 @@ def test_policies_are_counted_as_the_mart_counts_them(audit: Any) -> None:
     assert len(compared) >= 4 * len({row["cluster"] for row in compared}) > 40
 
 
+def test_what_has_no_commits_is_a_mistake_of_the_command(audit: Any) -> None:
+    with pytest.raises(UsageError, match="no commits are known of cluster 'none'"):
+        simulate(audit, cluster="none")
+    with pytest.raises(UsageError, match="--limit 0"):
+        simulate(audit, "4.3", limit=0)
+
+
 @pytest.mark.parametrize("rule", ["3.9", "4", "strictly", "4.3; DROP"])
 def test_another_rule_is_a_mistake_of_the_command(audit: Any, rule: str) -> None:
     with pytest.raises(UsageError, match=r"name a policy .* or a release since"):

@@ -48,9 +48,12 @@ def run(reader: Reader, arguments: Namespace) -> tuple[pa.Table, bool]:
     chosen = {"cluster": arguments.cluster, "group_id": arguments.group}
     given = {name: value for name, value in chosen.items() if value is not None}
     where = " AND ".join(["truth <> 'unfenced'", *(f"{name} = :{name}" for name in given)])
-    if arguments.rule is None:
+    if arguments.limit < 1:
+        raise UsageError(f"--limit {arguments.limit}: name a number of commits, from 1 on")
+    answer = None if arguments.rule is None else _answer(arguments.rule)
+    _require_commits(reader, given)
+    if answer is None:
         return _counted(reader, where, given), True
-    answer = _answer(arguments.rule)
     query = f"""
     SELECT {", ".join(_LISTED)}, {answer} AS simulated, commit_id FROM {COMMITS}
     WHERE {where} AND broker_answer IN ('accept', 'reject')
@@ -58,6 +61,13 @@ def run(reader: Reader, arguments: Namespace) -> tuple[pa.Table, bool]:
     ORDER BY cluster, requested_at, commit_id LIMIT {int(arguments.limit)}
     """
     return reader.query(query, **given), True
+
+
+def _require_commits(reader: Reader, given: dict[str, str]) -> None:
+    """Raise UsageError where a cluster or a group was named of which there are no commits."""
+    if given and not reader.scan(COMMITS, ("commit_id",), {name: [each] for name, each in given.items()}):
+        named = ", ".join(f"{name.replace('_id', '')} {each!r}" for name, each in given.items())
+        raise UsageError(f"no commits are known of {named}: see `fencepost report`")
 
 
 def _counted(reader: Reader, where: str, given: dict[str, str]) -> pa.Table:
