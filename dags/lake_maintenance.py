@@ -12,6 +12,7 @@ replace files and do not delete them, so a lake without maintenance grows with e
 * **maintain failed**: the configuration or the lake; nothing else depends on it. Read the end of the log, and
   clear the task. A table whose files cannot be listed is a warning in the log.
 * **it waits**: an audit is writing to the lake. It begins when that has ended.
+* **nothing happens**: a new installation has this DAG paused. Switch it on at the top.
 
 Configuration: the parameter `config`, or else the environment variable `FENCEPOST_CONFIG`.
 """
@@ -41,7 +42,7 @@ def _alert(context: Any) -> None:
     dagrun_timeout=timedelta(hours=3),
     doc_md=__doc__,
     tags=["kafka", "audit"],
-    params={"config": Param("", type="string", title="Configuration", description="Path of fencepost.toml.")},
+    params={"config": Param(None, type=["null", "string"], description="Path of fencepost.toml.")},
     default_args={
         "owner": "kafka-platform",
         "retries": 2,

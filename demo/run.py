@@ -22,7 +22,7 @@ from fencepost.settings import load
 
 ROOT = Path(__file__).resolve().parents[1]
 WORK = ROOT / ".fencepost" / "demo"
-STEPS = ("capture", "rebuild", "judge", "marts", "gate")
+STEPS = ("capture", "rebuild", "judge", "marts", "report", "gate")
 CRITICAL = "no_commit_for_anothers_partition"
 GROUP = "zombie-current-epoch"
 """The group of the troubled cluster whose epochs are drawn: a zombie's commit is accepted in it."""
@@ -113,10 +113,11 @@ def _run(act: Act, home: Path) -> tuple[bool, str]:
 
 
 def _task_states(home: Path) -> dict[str, str]:
-    """The state of each task of the newest run, from Airflow's database."""
+    """The state of each task of the newest run, from Airflow's database; there is a gate for each cluster."""
     with closing(sqlite3.connect(home / "airflow.db")) as database:
         newest = "SELECT run_id FROM dag_run ORDER BY id DESC LIMIT 1"
-        return dict(database.execute(f"SELECT task_id, state FROM task_instance WHERE run_id = ({newest})"))
+        tasks = f"SELECT task_id, state FROM task_instance WHERE run_id = ({newest})"
+        return dict(database.execute(f"{tasks} ORDER BY state = 'failed'"))
 
 
 def _where_to_look(act: Act) -> str:

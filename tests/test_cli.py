@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fencepost import cli
+from fencepost.completion import SHELLS
 from fencepost.reasons import REASONS
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ RunLight = Callable[..., list[Ended]]
 COMMANDS = """
 import contextlib, io, json, sys
 from fencepost import cli
+from fencepost.completion import SHELLS
 
 ended = []
 for arguments in json.load(sys.stdin):
@@ -270,3 +273,28 @@ def test_a_wrong_query_or_verdict_is_bad_usage(run_light: RunLight) -> None:
         assert "Traceback" not in done.stderr
     assert explained.returncode == 2
     assert unknown in explained.stderr
+
+
+COMPLETED = """
+eval "$(cat)"
+complete -p fencepost > /dev/null || exit 1
+ask() {
+  COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=()
+  _shtab_fencepost && echo "${COMPREPLY[*]}"
+}
+ask fencepost com; ask fencepost sql --engine ''; ask fencepost plot --tran; ask fencepost audit --config tw
+"""
+
+
+def test_a_shell_completes_commands_options_and_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "two.toml").touch()
+    scripts = []
+    for shell in SHELLS:
+        assert cli.main(["completion", shell]) == 0
+        scripts.append(capsys.readouterr().out)
+    assert all("transactional-id" in script for script in scripts)
+    bash = ["bash", "--norc", "-c", COMPLETED]
+    said = subprocess.run(bash, input=scripts[0], cwd=tmp_path, text=True, capture_output=True, check=True)
+    assert said.stdout.splitlines() == ["completion", "duckdb spark", "--transactional-id", "two.toml"]

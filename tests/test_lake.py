@@ -24,7 +24,7 @@ from fencepost.engines.tasks import TaskEngine
 from fencepost.opening import ensure
 from fencepost.protocols.offset_commit import tables as offset_commit
 from fencepost.settings import Settings
-from fencepost.tables import BATCHES, DECISIONS, Table
+from fencepost.tables import BATCHES, DECISIONS, EPISODES, PIECES, Table
 
 GROUPS = offset_commit.GROUPS
 ANY: Where = [{"from_position": Within(least=0)}]
@@ -147,6 +147,16 @@ def test_a_verdict_of_an_older_release_may_change_its_type(empty_lake: Callable[
     rows = pa.Table.from_pylist([{**decided, "outcome": "NONE"}], schema=DECISIONS.arrow_schema)
     lake.append(catalog, DECISIONS, rows)
     assert sorted(lake.scan(catalog, DECISIONS)["outcome"].to_pylist(), key=str) == ["NONE", None]
+
+
+def test_a_column_of_verdicts_that_an_older_release_had_goes(empty_lake: Callable[[], Settings]) -> None:
+    settings = empty_lake()
+    for table in (EPISODES, PIECES):
+        with ensure(settings.lake).load_table(table.name).update_schema() as update:
+            update.rename_column("observed", "values")
+    catalog = ensure(settings.lake)
+    for table in (EPISODES, PIECES):
+        assert set(catalog.load_table(table.name).schema().column_names) == set(table.stored)
 
 
 def _itself(table: Table) -> Any:

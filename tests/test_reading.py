@@ -293,9 +293,11 @@ def test_parameters_are_values(made: Made, engine: str) -> None:
         ("SELECT FROM WHERE", "sqlglot, which translates Spark's SQL, cannot read this (line 1, column "),
         ("SELECT values FROM odd.kinds", "needs backquotes: `values`"),
         ("DESCRIBE odd.none", "The lake has no table odd.none. odd has: odd.changed, "),
-        ("DELETE FROM odd.kinds", "one query that reads (SELECT, WITH)"),
-        ("SELECT 1; SELECT 2", "one query that reads (SELECT, WITH)"),
-        ("SHOW TABLES IN odd", "one query that reads (SELECT, WITH)"),
+        ("DELETE FROM odd.kinds", "one query that reads (SELECT, WITH, DESCRIBE, SHOW)"),
+        ("SELECT 1; SELECT 2", "one query that reads (SELECT, WITH, DESCRIBE, SHOW)"),
+        ("DESCRIBE kinds", "The lake has no table kinds. Near: odd.kinds"),
+        ("SHOW COLUMNS IN odd.none", "The lake has no table odd.none. odd has: odd.changed, "),
+        ("SHOW TABLES IN none", "The lake has no schema none, but bronze, ledger, odd, silver, verdicts."),
         ("SELECT * FROM odd.kinds.files", "odd.kinds.files: there is no catalog odd"),
         ("SELECT * FROM odd.kinds VERSION AS OF 1", "Older versions of a table"),
     ],
@@ -309,10 +311,38 @@ def test_what_cannot_be_asked_is_told_in_words(reader: Reader, query: str, words
 def test_a_table_and_a_view_are_described_as_in_spark(made: Made) -> None:
     with open_lake(made[1]) as lake:
         for name in ("odd.kinds", "odd.doubled"):
-            by_spark = SparkReader(made[0]).query(f"DESCRIBE {name}").select(["col_name", "data_type"])
+            by_spark = made[0].sql(f"DESCRIBE {name}").select("col_name", "data_type").toArrow()
             described = lake.query(f"describe table {name}")
             assert rows(described) == rows(by_spark)[: described.num_rows]
             assert described.num_rows == len(lake.scan(name).column_names)
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "spark"])
+def test_what_the_lake_has_is_shown(made: Made, reader: Reader, engine: str) -> None:
+    """As Spark shows it, and views as well, of one schema or all, by either engine."""
+    spark = made[0]
+    asked = reader if engine == "duckdb" else SparkReader(spark)
+
+    def shown(query: str) -> list[tuple[str, ...]]:
+        return sorted(tuple(row.values()) for row in rows(asked.query(query)))
+
+    def by_spark(query: str) -> list[tuple[str, ...]]:
+        return sorted(tuple(row)[:2] for row in spark.sql(query).collect())
+
+    of_odd = [*by_spark("SHOW TABLES IN odd"), ("odd", "counted"), ("odd", "doubled")]
+    assert shown("show tables in odd") == shown("SHOW TABLES FROM `odd` ;") == sorted(of_odd)
+    assert shown("SHOW TABLES IN odd LIKE 'c*|k*'") == [
+        ("odd", "changed"),
+        ("odd", "counted"),
+        ("odd", "kinds"),
+    ]
+    assert {schema for schema, _ in shown("SHOW TABLES")} == {"bronze", "ledger", "odd", "silver", "verdicts"}
+    # a schema without tables is none without Spark
+    assert {*shown("SHOW SCHEMAS"), ("marts",)} == {*by_spark("SHOW SCHEMAS")}
+    columns = by_spark("SHOW COLUMNS IN odd.kinds")
+    assert shown("SHOW COLUMNS IN odd.kinds") == shown("SHOW COLUMNS FROM kinds IN odd") == columns
+    assert shown("SHOW COLUMNS IN lake.odd.doubled") == [("cluster",), ("twice",)]
+    assert shown("desc odd.doubled") == [("cluster", "string"), ("twice", "bigint")]
 
 
 def test_spark_tells_in_words_what_it_refuses(made: Made) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -17,13 +18,14 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pytest
 import yaml
+from PIL import Image, ImageChops
 
 from fencepost import cli
 from fencepost.definitions import definitions
 from fencepost.iceberg.catalog import open_catalog
 from fencepost.opening import open_lake
 from fencepost.page import site
-from fencepost.page.addresses import entity_file, incident_file, incident_page
+from fencepost.page.addresses import entity_file, first_page, incident_file, incident_page
 from fencepost.page.folder import LISTING, Folder, FolderError
 from fencepost.settings import Settings, load
 from fencepost.tables.table import ARROW
@@ -198,6 +200,8 @@ def test_every_incident_of_the_lake_has_its_page_and_commands_name_it(
     said = capsys.readouterr().out
     assert f"Page: {page}" in said
     assert "Perhaps a known issue: " in said
+    assert cli.main(["report", "--config", str(troubled.config)]) == 0
+    assert capsys.readouterr().out.endswith(f"\n  Page: {first_page(settings)}\n")
     verdict = re.search(r"fencepost explain ([0-9a-f]{16})", said)
     assert verdict is not None
     assert cli.main(["explain", verdict[1], "--config", str(troubled.config)]) == 0
@@ -340,7 +344,7 @@ def _episode(number: int, name: str) -> dict[str, Any]:
         "from_time": _at(number),
         "verdict": "violated",
         "failed_conjunct": "~c.ownedByAnother",
-        "values": json.dumps({"c.ownedByAnother": True, name: name}),
+        "observed": json.dumps({"c.ownedByAnother": True, name: name}),
         "evidence": json.dumps(
             {"topic": name, "file": name, "position": 7, name: name, "commit_id": str(number)}
         ),
@@ -510,6 +514,54 @@ def test_a_browser_shows_it_on_a_phone_and_on_a_screen(
         assert shown["width"] <= width, (name, width, shown)
         assert (shown["ground"], shown["broken"]) == (ground, 0), (name, shown)
         assert shown["filter"] in (None, True), name
+
+
+SCREENSHOT = Path(__file__).with_name("screenshots") / "page.png"
+SHOWN = """
+<!DOCTYPE html><meta charset="utf-8"><style>
+body {{ margin: 0; font: 16px/1.5 system-ui, sans-serif; }}
+iframe {{ display: block; border: 0; border-bottom: 4px solid #888; }}
+p {{ height: {ruler}px; margin: 0; overflow: hidden; }}
+</style><p>The quick brown fox jumps over the lazy dog. <b>0123456789</b> <code>fencepost incidents</code></p>
+{frames}
+"""
+RULER = 60
+"""The height of a line of text above the pages: a machine that draws it otherwise has other fonts."""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+def test_the_page_looks_as_it_did_on_a_phone_and_on_a_screen(fill: Fill, tmp_path: Path) -> None:
+    """``FENCEPOST_UPDATE=1`` takes the screenshot again: look at it then."""
+    settings = dataclasses.replace(fill(("orders", "payments", "returns", "carts")), path=Path("/f.toml"))
+    folder = _write(settings, tmp_path / "page")
+    sizes = [("index.html", 360, 1500), ("index.html", 1280, 900)]
+    sizes += [(incident_file(f"{0:016x}"), 360, 1900), (incident_file(f"{0:016x}"), 1280, 1400)]
+    frames = "".join(
+        f'<iframe src="{folder / file}" width="{width}" height="{height}"></iframe>'
+        for file, width, height in sizes
+    )
+    wrapper, taken = tmp_path / "shown.html", tmp_path / "taken.png"
+    wrapper.write_text(SHOWN.format(ruler=RULER, frames=frames))
+    height = RULER + sum(height + 4 for _, _, height in sizes)
+    assert CHROMIUM is not None
+    command = [
+        CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+        "--force-device-scale-factor=1", "--font-render-hinting=none", "--disable-lcd-text",
+        "--allow-file-access-from-files",
+        f"--user-data-dir={tmp_path / 'profile'}", "--host-resolver-rules=MAP * ~NOTFOUND",
+        "--blink-settings=preferredColorScheme=1", "--virtual-time-budget=10000",
+        f"--window-size=1280,{height}", f"--screenshot={taken}", f"file://{wrapper}",
+    ]  # fmt: skip
+    subprocess.run(command, capture_output=True, timeout=120, check=True)
+    if os.environ.get("FENCEPOST_UPDATE"):
+        shutil.copyfile(taken, SCREENSHOT)
+    with Image.open(taken) as now, Image.open(SCREENSHOT) as before:
+        ruler = (0, 0, 1280, RULER)
+        if ImageChops.difference(now.convert("RGB").crop(ruler), before.convert("RGB").crop(ruler)).getbbox():
+            pytest.skip("this machine draws text otherwise: other fonts, or another Chromium")
+        assert now.size == before.size == (1280, height)
+        different = ImageChops.difference(now.convert("RGB"), before.convert("RGB")).getbbox()
+    assert different is None, f"{taken} is not {SCREENSHOT}, in {different}"
 
 
 def _one_of_each(written: Path) -> list[Path]:

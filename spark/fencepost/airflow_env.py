@@ -7,6 +7,7 @@ one place that says what it is. In production, set the same variables where Airf
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -14,6 +15,16 @@ from pathlib import Path
 from typing import NoReturn
 
 from fencepost.places import project_folder
+
+PARTS = (
+    ("scheduler", "--skip-serve-logs"),
+    ("dag-processor",),
+    ("api-server",),
+    ("triggerer", "--skip-serve-logs"),
+)
+"""Airflow, without its servers of logs: they listen on every address, and all logs are on this disk."""
+PASSWORDS = "simple_auth_manager_passwords.json.generated"
+SECONDS_TO_END = 20
 
 
 def airflow_environment(home: Path, base: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -42,8 +53,48 @@ def main() -> NoReturn:
     environment = airflow_environment(home)
     if code := _migrate(home, environment):
         sys.exit(code)
+    if sys.argv[1:] == ["standalone"]:
+        sys.exit(_standalone(home.absolute(), environment))
     # in place of this process, so that a signal to it reaches Airflow
     os.execvpe("airflow", ["airflow", *sys.argv[1:]], environment)
+
+
+def _standalone(home: Path, environment: dict[str, str]) -> int:
+    """Run all parts of Airflow until one of them or this process is ended, and then end all."""
+    passwords = home / PASSWORDS
+    # Airflow would make a file that everybody can read
+    passwords.touch(mode=0o600)
+    passwords.chmod(0o600)
+    port = environment.get("AIRFLOW__API__PORT", "8080")
+    sys.stdout.write(
+        f"Airflow starts on http://localhost:{port} (user admin, password in {passwords}).\n"
+        "Its DAGs start paused: switch them on there. Ctrl-C ends it.\n"
+    )
+    sys.stdout.flush()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    started: list[subprocess.Popen[bytes]] = []
+    try:
+        for part in PARTS:
+            # in a session of its own: Ctrl-C reaches it through this process only
+            started.append(subprocess.Popen(["airflow", *part], env=environment, start_new_session=True))
+        ended, _ = os.wait()
+        name = next(part[0] for part, of in zip(PARTS, started, strict=True) if of.pid == ended)
+        sys.stderr.write(f"airflow {name} has ended; see the lines above.\n")
+        return 1
+    except KeyboardInterrupt:
+        return 0
+    finally:
+        _end(started)
+
+
+def _end(started: list[subprocess.Popen[bytes]]) -> None:
+    for process in started:
+        process.terminate()
+    for process in started:
+        try:
+            process.wait(SECONDS_TO_END)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def _migrate(home: Path, environment: dict[str, str]) -> int:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import get_args
 
 from fencepost import commands
+from fencepost.completion import SHELLS, completion
 from fencepost.incidents import STATES
 from fencepost.output import WRITERS
 from fencepost.settings import RunOn, Settings, load
@@ -73,8 +74,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     sys.unraisablehook = _interrupt_again
     settings = None
     try:
-        if arguments.run is commands.init:
-            return commands.init(arguments)
+        if arguments.without_settings:
+            return int(arguments.run(arguments))
         settings = load(arguments.config)
         with _without_garbage_collection(arguments.run not in _LONG):
             code = int(arguments.run(settings, arguments))
@@ -181,7 +182,7 @@ def _parser() -> argparse.ArgumentParser:
             metavar="FILE",
             help="the configuration (default: $FENCEPOST_CONFIG, else ./fencepost.toml)",
         )
-        added.set_defaults(run=run)
+        added.set_defaults(run=run, without_settings=False)
         return added
 
     _add_init(parsers)
@@ -289,6 +290,7 @@ def _parser() -> argparse.ArgumentParser:
         )
         protocol_command.options(added)
         _add_format(added)
+    _add_completion(parsers, parser)
     return parser
 
 
@@ -313,7 +315,21 @@ def _add_init(parsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         metavar="FILE",
         help="the file to write (default: ./fencepost.toml); one that is there is never replaced",
     )
-    init.set_defaults(run=commands.init, config=None)
+    init.set_defaults(run=commands.init, config=None, without_settings=True)
+
+
+def _add_completion(
+    parsers: argparse._SubParsersAction[argparse.ArgumentParser], parser: argparse.ArgumentParser
+) -> None:
+    words = "print the script with which a shell completes this command line"
+    added = parsers.add_parser("completion", help=words, description=words)
+    added.add_argument("shell", choices=SHELLS)
+
+    def run(arguments: argparse.Namespace) -> int:
+        print(completion(parser, arguments.shell))
+        return commands.OK
+
+    added.set_defaults(run=run, config=None, without_settings=True)
 
 
 def _add_format(parser: argparse.ArgumentParser) -> None:

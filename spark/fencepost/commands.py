@@ -143,6 +143,7 @@ def _of_recipient(recipient: Recipient) -> str:
 def report(settings: Settings, arguments: argparse.Namespace) -> int:
     """Print the findings of the last audit."""
     from fencepost import report
+    from fencepost.page.addresses import first_page
 
     with _reading(settings) as lake:
         if arguments.html:
@@ -156,6 +157,7 @@ def report(settings: Settings, arguments: argparse.Namespace) -> int:
             print(report.unknown_by_reason(lake, [cluster.name for cluster in settings.clusters]))
         else:
             print(report.screen(lake, settings))
+            _print_page(first_page(settings))
     return OK
 
 
@@ -163,6 +165,7 @@ def incidents(settings: Settings, arguments: argparse.Namespace) -> int:
     """Print the incidents, or the story of one."""
     from fencepost import report
     from fencepost.incidents import incidents
+    from fencepost.page.addresses import incident_page
 
     names = [cluster.name for cluster in settings.clusters]
     if arguments.cluster and arguments.cluster not in names:
@@ -180,7 +183,7 @@ def incidents(settings: Settings, arguments: argparse.Namespace) -> int:
             write_json([dict(each) for each in found], sys.stdout)
         elif arguments.fingerprint:
             print("\n".join(report.Stories(lake, settings, found, _MOST_VERDICTS).lines(found[0])))
-            _print_page(settings, found[0]["fingerprint"])
+            _print_page(incident_page(settings, found[0]["fingerprint"]))
         else:
             print(
                 "\n".join(line for each in found for line in report.incident_lines(each)) or "No incidents."
@@ -191,11 +194,12 @@ def incidents(settings: Settings, arguments: argparse.Namespace) -> int:
 def explain(settings: Settings, arguments: argparse.Namespace) -> int:
     """Print the story of one verdict."""
     from fencepost import report
+    from fencepost.page.addresses import incident_page
 
     with _reading(settings) as lake:
         print(report.explain(lake, arguments.verdict_id))
         for fingerprint in report.incidents_of(lake, arguments.verdict_id):
-            _print_page(settings, fingerprint)
+            _print_page(incident_page(settings, fingerprint))
         if arguments.confirm:
             from fencepost.confirm import confirmation
 
@@ -203,11 +207,9 @@ def explain(settings: Settings, arguments: argparse.Namespace) -> int:
     return OK
 
 
-def _print_page(settings: Settings, fingerprint: str) -> None:
-    """Print where the page of an incident is, if there is one."""
-    from fencepost.page.addresses import incident_page
-
-    if page := incident_page(settings, fingerprint):
+def _print_page(page: str | None) -> None:
+    """Print where a page is, if there is one."""
+    if page:
         print(f"  Page: {page}")
 
 

@@ -17,7 +17,7 @@ from fencepost.protocol_folders import protocol_folders
 
 RESULT = (
     "definition, cluster, scope, witness, from_position, to_position, from_time, to_time, verdict, "
-    "exercised, failed_conjunct, reason, values, evidence"
+    "exercised, failed_conjunct, reason, observed, evidence"
 )
 """The columns of what a query says of invariants and steps."""
 

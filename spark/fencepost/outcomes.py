@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -73,7 +73,8 @@ class ClusterOutcome:
     ``violated``: its critical definitions that an incident violates which is new or goes on. ``past``: those
     that only incidents violate which are over or waived. ``not_judged``: the reasons why the cluster may
     not pass although nothing critical is known to be violated. ``reasons``: why definitions that were put to
-    the test were unknown each time, words of fencepost.reasons.
+    the test were unknown each time, words of fencepost.reasons. ``counts``: how many states, steps or
+    commits violate its definitions, fulfil them, or are unknown.
     """
 
     cluster: str
@@ -81,6 +82,7 @@ class ClusterOutcome:
     past: tuple[Outcome, ...]
     not_judged: tuple[str, ...]
     reasons: tuple[str, ...]
+    counts: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def headline(self) -> str:
@@ -162,6 +164,7 @@ def _cluster_outcome(
         tuple(each for each in violated if (cluster, each.invariant) not in open_in),
         (*blind, *_not_judged(gating, nowhere)),
         tuple(sorted({each.reason for each in nowhere if each.reason is not None})),
+        {name: sum(getattr(each, name) for each in of_cluster) for name in ("violated", "holds", "unknown")},
     )
 
 

@@ -1,4 +1,4 @@
-"""The five steps from logs to the gate. The DAG's task of the same name runs each of them.
+"""The five steps from logs to what the gate finds. The DAG's task of the same name runs each of them.
 
 A step reads only tables of earlier layers. After a failure the same step is simply run again, whatever it had
 committed before.
@@ -26,6 +26,7 @@ from fencepost.jars import spark_jars
 from fencepost.lock import identity, locked
 from fencepost.opening import ensure
 from fencepost.settings import Settings, SettingsError, load
+from fencepost.words import printable
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -112,8 +113,8 @@ class Run:
             audit_runs.begin(self.catalog, self.run_id)
             self.ledger.keep_unread()
             return STEPS[name](self)
-        if name == "gate":
-            self.ledger.require_finished(name)
+        if name == "report":
+            self.ledger.require_finished("gate")
             return STEPS[name](self)
         if name == "marts":
             from fencepost.waivers import note_waivers
@@ -206,7 +207,7 @@ def run_step(name: str, config: str | None = None, run_id: str | None = None) ->
     the configuration does not say otherwise.
 
     Returns its summary as plain values. Waits while another run writes to the lake. Raises what the step
-    raises, LockError, and GateFailed if the gate is closed.
+    raises, and LockError. A closed gate is a result here, as in ``audit``.
     """
     settings = load(Path(config) if config else None)
     settings = dataclasses.replace(settings, run_on=settings.run_on or "spark")
@@ -232,11 +233,8 @@ def run_maintenance(config: str | None = None) -> Summary:
 
 
 def report_failure(step: str, error: BaseException | None, config: str | None, run_id: str) -> None:
-    """Send an alert that a step failed, or that the configuration cannot be read. Not for a closed gate,
-    which sends its own alert with its findings.
-    """
-    if isinstance(error, GateFailed):
-        return
+    """Send an alert that a step failed, or that the configuration cannot be read."""
+    error = getattr(error, "__cause__", None) or error
     text = f"{type(error).__name__}: {error}" if error else "no exception was reported"
     try:
         settings = load(Path(config) if config else None)
@@ -280,9 +278,22 @@ def _marts(run: Run) -> Summary:
     return build(run.settings, run.catalog, run.spark, run.ledger).summary
 
 
-def _gate(run: Run) -> Summary:
-    result = run_gate(run.settings, (), run.catalog, run.run_id)
-    return {"summary": result.summary(), "page": result.page}
+def _report(run: Run) -> Summary:
+    """``gates``: what closes the gate of each cluster, or None, and what was found there."""
+    try:
+        result = run_gate(run.settings, (), run.catalog, run.run_id)
+    except GateFailed as failed:
+        result = failed.result
+    gates = [
+        {
+            "cluster": printable(each.cluster),
+            "closed": result.closed(each),
+            "page": result.page,
+            "found": {"result": each.headline, **each.counts},
+        }
+        for each in result.clusters
+    ]
+    return {"summary": result.summary(), "page": result.page, "gates": gates}
 
 
 STEPS: dict[str, Callable[[Run], Summary]] = {
@@ -290,7 +301,7 @@ STEPS: dict[str, Callable[[Run], Summary]] = {
     "rebuild": _rebuild,
     "judge": _judge,
     "marts": _marts,
-    "gate": _gate,
+    "report": _report,
 }
 
 

@@ -11,6 +11,7 @@ import sys
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
+from itertools import dropwhile, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 
 DAGS = Path(__file__).resolve().parents[2] / "dags"
 DAG_FILE = DAGS / "epoch_audit.py"
-STEPS = ("capture", "rebuild", "judge", "marts", "gate")
+LAYERS = {"capture": "bronze", "rebuild": "silver", "judge": "verdicts", "marts": "marts", "report": "report"}
+TASKS = (*LAYERS, "gate")
 KNOWN_TAGS = {"kafka", "audit"}
 TOO_HEAVY_TO_PARSE = {"pyspark", "great_expectations", "dbt", "pandas", "fencepost"}
 
@@ -43,7 +45,7 @@ print(json.dumps({
     "imported": sorted({name.split(".")[0] for name in imported}),
     "errors": {str(path): error for path, error in bag.import_errors.items()},
     "id": dag.dag_id, "catchup": dag.catchup, "max_active_runs": dag.max_active_runs, "doc": dag.doc_md,
-    "schedule": str(dag.schedule), "tags": sorted(dag.tags), "params": list(dag.params),
+    "schedule": str(dag.schedule), "tags": sorted(dag.tags),
     "tasks": {
         task.task_id: {
             "owner": task.owner, "retries": task.retries, "callbacks": bool(task.on_failure_callback),
@@ -70,26 +72,41 @@ for dag, environment in json.load(sys.stdin):
 with open(file, "w") as out:
     json.dump(errors, out)
 """
-GATE_STARTS, GATE_ENDS = (rf"\[DAG TEST\] {each} task_id=gate" for each in ("starting", "end task"))
+RUN_BEGINS, GATE_BEGINS = (
+    r"\[DAG TEST\] starting task_id=(capture|maintain)",
+    "[DAG TEST] starting task_id=gate",
+)
 RUNS = "select run_id from dag_run order by id"
 EVENTS = """
 select asset.name, asset_event.extra from asset_event join asset on asset.id = asset_event.asset_id
 where source_run_id = ?
 """
-STATES = "select task_id, state from task_instance where run_id = ?"
+STATES = """
+select case when map_index < 0 then task_id else task_id || ' ' || rendered_map_index end, state
+from task_instance where run_id = ?
+"""
+LINKS = """
+select task_id || ' ' || rendered_map_index, json_extract(xcom.value, '$')
+from xcom join task_instance using (run_id, task_id, map_index) where key = '_link_PageLink' and run_id = ?
+"""
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How a run of the DAG ended: the command's error, the states of its tasks, how many alerts it wrote."""
+    """How a run of the DAG ended: the command's error, the states of its tasks, how many alerts it wrote.
+
+    Tasks of a cluster are called by the task and the cluster.
+    """
 
     error: str | None
     states: dict[str, str]
     new_alerts: int
-    gate: list[str]
-    """The lines of the gate's log."""
+    gates: list[str]
+    """The lines of the logs of its gates."""
     events: dict[str, Any]
     """By asset: what the event of it says."""
+    links: dict[str, str]
+    """By task: where its link to the page leads."""
 
 
 @pytest.fixture(scope="module")
@@ -117,25 +134,24 @@ def dag(airflow_home: Path) -> dict[str, Any]:
 def runs(
     captures: Path, troubled: Audited, airflow_home: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Ended]:
-    """A run on the logs of a healthy cluster, which nobody audited, one on those of a troubled one, and one
-    on a folder that is not Kafka's.
+    """A run on the logs of a healthy cluster, which nobody audited, beside a folder that is not Kafka's, and
+    one on those of a troubled cluster.
     """
-    blind = tmp_path_factory.mktemp("blind")
-    (blind / "fencepost.toml").write_text(
-        '[[clusters]]\nname = "blind"\n[[clusters.brokers]]\nid = 1\nlog_dirs = ["."]\n'
+    half = tmp_path_factory.mktemp("half") / "fencepost.toml"
+    healthy = (captures / "healthy-4.3.1" / "fencepost.toml").read_text()
+    healthy = re.sub(
+        r'"(broker-\d/)', rf'"{captures}/healthy-4.3.1/\1', healthy[healthy.index("[[clusters]]") :]
     )
-    configs = {
-        "healthy": captures / "healthy-4.3.1" / "fencepost.toml",
-        "troubled": troubled.config,
-        "blind": blind / "fencepost.toml",
-    }
-    lakes = {"healthy": tmp_path_factory.mktemp("lake"), "troubled": troubled.lake, "blind": blind / "lake"}
+    blind = '[[clusters]]\nname = "blind/1"\n[[clusters.brokers]]\nid = 1\nlog_dirs = ["."]\n'
+    half.write_text(f'[report]\nurl = "https://audit.example.com/"\n{healthy}\n{blind}')
+    configs = {"half": half, "troubled": troubled.config}
+    lakes = {"half": half.parent / "lake", "troubled": troubled.lake}
     environments = [
         ("epoch_audit", {"FENCEPOST_CONFIG": str(configs[name]), "FENCEPOST_LAKE": str(lakes[name])})
         for name in lakes
     ]
-    environments.append(("lake_maintenance", environments[-1][1]))
-    lakes["maintained"] = lakes["blind"]
+    environments.append(("lake_maintenance", environments[0][1]))
+    lakes["maintained"] = lakes["half"]
     alerts_before = [alerts(lake) for lake in lakes.values()]
     environment, errors = airflow_environment(airflow_home), airflow_home / "errors.json"
     python = partial(subprocess.run, env=environment, text=True, check=True)
@@ -143,18 +159,20 @@ def runs(
     said = python(
         [sys.executable, "-c", RUN, str(errors)], input=json.dumps(environments), stdout=subprocess.PIPE
     ).stdout.splitlines()
-    starts = [number for number, line in enumerate(said) if re.search(GATE_STARTS, line)]
-    ends = [number for number, line in enumerate(said) if re.search(GATE_ENDS, line)]
-    # the maintenance has none
-    gates = [*(said[start:end] for start, end in zip(starts, ends, strict=True)), []]
+    begins = [number for number, line in enumerate(said) if re.search(RUN_BEGINS, line)]
+    gates = [
+        list(dropwhile(lambda line: GATE_BEGINS not in line, said[begin:end]))
+        for begin, end in pairwise([*begins, None])
+    ]
     with closing(sqlite3.connect(airflow_home / "airflow.db")) as database:
         ids = database.execute(RUNS).fetchall()
         states = [dict(database.execute(STATES, run_id)) for run_id in ids]
         events = [
             {asset: json.loads(extra) for asset, extra in database.execute(EVENTS, run_id)} for run_id in ids
         ]
+        links = [dict(database.execute(LINKS, run_id)) for run_id in ids]
     new_alerts = [alerts(lake) - before for lake, before in zip(lakes.values(), alerts_before, strict=True)]
-    endings = zip(json.loads(errors.read_text()), states, new_alerts, gates, events, strict=True)
+    endings = zip(json.loads(errors.read_text()), states, new_alerts, gates, events, links, strict=True)
     return {name: Ended(*end) for name, end in zip(lakes, endings, strict=True)}
 
 
@@ -172,10 +190,10 @@ def test_it_runs_hourly_one_at_a_time_and_never_in_arrears(dag: dict[str, Any]) 
 
 
 def test_its_steps_follow_each_other_and_announce_what_they_wrote(dag: dict[str, Any]) -> None:
-    layers = ("bronze", "silver", "verdicts", "marts", "gate")
+    layers = (*LAYERS.values(), "gates")
     assert {name: (task["after"], task["outlets"]) for name, task in dag["tasks"].items()} == {
-        step: (list(STEPS[max(number - 1, 0) : number]), [f"fencepost_{layer}"])
-        for number, (step, layer) in enumerate(zip(STEPS, layers, strict=True))
+        name: (list(TASKS[max(number - 1, 0) : number]), [f"fencepost_{layer}"])
+        for number, (name, layer) in enumerate(zip(TASKS, layers, strict=True))
     }
 
 
@@ -183,14 +201,27 @@ def test_every_task_is_owned_retried_and_alerts(dag: dict[str, Any]) -> None:
     for name, task in dag["tasks"].items():
         assert task["owner"] != "airflow", name
         assert task["retries"] > 0, name
-        assert task["callbacks"], name
+        # report has told already what closes a gate
+        assert task["callbacks"] or name == "gate", name
 
 
 def test_the_person_on_call_finds_notes_and_tags(dag: dict[str, Any]) -> None:
     assert "#### Triage notes" in dag["doc"]
-    assert all(f"| {step} |" in dag["doc"] for step in STEPS)
+    assert all(f"| {name} |" in dag["doc"] for name in TASKS)
     assert set(dag["tags"]) == KNOWN_TAGS
-    assert dag["params"] == ["config"]
+
+
+@pytest.mark.parametrize("file", sorted(DAGS.glob("*.py")), ids=lambda path: path.name)
+def test_its_form_may_be_sent_as_it_is(file: Path) -> None:
+    """Airflow's form asks for every parameter that may not be null."""
+    params = [
+        (ast.literal_eval(call.args[0]), {each.arg: each.value for each in call.keywords})
+        for call in ast.walk(ast.parse(file.read_text()))
+        if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("Param")
+    ]
+    assert [(default, ast.literal_eval(named["type"])) for default, named in params] == [
+        (None, ["null", "string"])
+    ]
 
 
 @pytest.mark.parametrize("file", sorted(DAGS.glob("*.py")), ids=lambda path: path.name)
@@ -213,16 +244,24 @@ def test_dag_files_are_thin_and_know_nothing_of_each_other(file: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_succeeds_on_a_healthy_cluster(runs: dict[str, Ended]) -> None:
-    healthy = runs["healthy"]
-    assert healthy.error is None
-    assert healthy.states == dict.fromkeys(STEPS, "success")
-    assert healthy.new_alerts == 0
-    # what Airflow shows of the assets: rows, and the page to open
-    assert healthy.events["fencepost_bronze"]["files"] > 0
-    page = healthy.events["fencepost_gate"]["page"]
-    assert page.endswith("/page/index.html")
-    assert Path(page).is_file()
+def test_a_gate_closes_for_one_cluster_and_not_for_others(runs: dict[str, Ended]) -> None:
+    """Nothing could be judged of one cluster; the other has an event of its asset, with counts and page."""
+    half = runs["half"]
+    assert half.error == "DagRun failed"
+    assert half.states == dict.fromkeys(LAYERS, "success") | {
+        "gate blind/1": "failed",
+        "gate healthy-4.3.1": "success",
+    }
+    assert half.new_alerts == 1
+    assert half.events["fencepost_bronze"]["files"] > 0
+    page = "https://audit.example.com/index.html"
+    assert half.events["fencepost_report"]["page"] == page
+    gates = {name: event for name, event in half.events.items() if name.startswith("fencepost_gate/")}
+    assert gates.keys() == {"fencepost_gate/healthy-4.3.1"}
+    (event,) = gates.values()
+    assert (event["result"], event["violated"], event["page"]) == ("PASSED", 0, page)
+    assert event["holds"] > 0
+    assert half.links == {"gate blind/1": page, "gate healthy-4.3.1": page}
 
 
 @pytest.mark.slow
@@ -230,16 +269,9 @@ def test_a_run_fails_at_the_gate_of_a_troubled_cluster_as_often_as_it_is_run(run
     """Its lake was audited before, and nothing is new: the gate is closed all the same, without an alert."""
     troubled = runs["troubled"]
     assert troubled.error == "DagRun failed"
-    assert troubled.states == {**dict.fromkeys(STEPS, "success"), "gate": "failed"}
+    assert troubled.states == dict.fromkeys(LAYERS, "success") | {"gate troubled-4.2.1": "failed"}
     assert troubled.new_alerts == 0
-
-
-@pytest.mark.slow
-def test_a_run_fails_at_the_gate_where_nothing_could_be_judged(runs: dict[str, Ended]) -> None:
-    blind = runs["blind"]
-    assert blind.error == "DagRun failed"
-    assert blind.states == {**dict.fromkeys(STEPS, "success"), "gate": "failed"}
-    assert blind.new_alerts == 1
+    assert troubled.links == {"gate troubled-4.2.1": ""}
 
 
 @pytest.mark.slow
@@ -247,18 +279,17 @@ def test_a_run_fails_at_the_gate_where_nothing_could_be_judged(runs: dict[str, E
     ("name", "last"),
     [
         ("troubled", "FAILED: no_commit_for_anothers_partition in cluster troubled-4.2.1 (4 of 556)"),
-        ("blind", "Fencepost: NOT JUDGED: cluster blind: no request log has a line of a request"),
+        ("half", "NOT JUDGED: cluster blind/1: no request log has a line of a request"),
     ],
 )
 def test_the_log_of_a_closed_gate_ends_with_what_closed_it(
     runs: dict[str, Ended], name: str, last: str
 ) -> None:
     """Below it is only what Airflow itself says: a line about the exit code, and that it does not retry."""
-    log = runs[name].gate
-    (at,) = (number for number, line in enumerate(log) if last in line)
+    log = runs[name].gates
+    *_, at = (number for number, line in enumerate(log) if last in line)
     assert "Task exited" in log[at + 1]
-    assert "the gate is closed" in "".join(log[at + 2 :])
-    assert len(log) - at < 8
+    assert any("the gate is closed" in line for line in log[at + 2 : at + 8])
     assert not any("Traceback" in line or "FileIO" in line for line in log)
 
 

@@ -39,6 +39,8 @@ from fencepost.settings import Broker, Cluster, Lake, Settings
 from fencepost.tables import CHAPTER
 
 TWIN = "twin"
+MARTS = ("fct_", "dim_")
+"""How the names of tables begin that people read."""
 LATE = ("silver.local_bumps", "silver.task_directories")
 """Tables whose rows of the twin are not there when the marts are built first."""
 GROWN = ("silver.offset_commits", "silver.offset_commit_states")
@@ -191,7 +193,7 @@ def test_mart_has_the_expected_rows(built: tuple[SparkSession, marts.MartsResult
 
 
 def test_every_mart_has_expected_rows() -> None:
-    marts_ = {name for name in MODELS if name.startswith("fct_")}
+    marts_ = {name for name in MODELS if name.startswith(MARTS)}
     assert {path.stem for path in (GOLDEN / "expected").glob("*.json")} == marts_
 
 
@@ -287,7 +289,7 @@ def test_every_column_of_every_mart_is_typed_and_described(
     built: tuple[SparkSession, marts.MartsResult],
 ) -> None:
     for name, model in MODELS.items():
-        if not name.startswith("fct_"):
+        if not name.startswith(MARTS):
             continue
         assert "Grain: " in model["description"]
         declared = [(column["name"], column["data_type"]) for column in model["columns"]]
@@ -301,13 +303,14 @@ def test_every_column_of_every_mart_is_typed_and_described(
         (
             "fct_fencing_events",
             "cluster, protocol, occurred_at, victim, victim_kind, scope, cause, error, victim_epoch, "
-            "current_epoch, in_flight, evidence, client_id, host, caused_by_client_id, caused_by_host, "
-            "caused_by_principal, caused_at, unknown_reason",
+            "current_epoch, in_flight, evidence, group_id, transactional_id, producer_id, topic, "
+            "partition, broker_id, client_id, host, caused_by_client_id, caused_by_host, "
+            "caused_by_principal, caused_at, request_id, unknown_reason",
         ),
         (
             "fct_dangling_transactions",
             "cluster, topic, partition, producer_id, producer_epoch, transactional_id, first_offset, "
-            "last_stable_offset, log_end_offset, since, age, remedy, coordinator_outcome, "
+            "last_stable_offset, log_end_offset, since, age_s, remedy, coordinator_outcome, "
             "unknown_reason",
         ),
     ],

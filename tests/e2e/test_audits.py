@@ -219,7 +219,7 @@ def test_every_violation_points_at_its_evidence(audit: Any) -> None:
     for row in rows:
         assert row["failed_conjunct"], row
         # who owns what is said by the witness alone
-        assert json.loads(row["values"]) or json.loads(row["witness"]), row
+        assert json.loads(row["observed"]) or json.loads(row["witness"]), row
         assert json.loads(row["evidence"]), row
 
 

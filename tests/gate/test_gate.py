@@ -134,7 +134,7 @@ def _episode(invariant: str, number: int) -> dict[str, Any]:
         "from_time": dt.datetime(2026, 1, 2, 0, 0, number, tzinfo=dt.UTC),
         "verdict": "violated",
         "failed_conjunct": "~c.ownedByAnother",
-        "values": json.dumps({"c.ownedByAnother": True}),
+        "observed": json.dumps({"c.ownedByAnother": True}),
         "evidence": json.dumps({"commit_id": "anothers"}),
     }
 

@@ -21,7 +21,7 @@ SCHEMA = pa.schema(
         *((name, pa.int64()) for name in ("from_position", "to_position")),
         *((name, pa.timestamp("s", tz="UTC")) for name in ("from_time", "to_time")),
         *((name, pa.bool_()) for name in ("verdict", "exercised")),
-        *((name, pa.string()) for name in ("failed_conjunct", "reason", "values", "evidence")),
+        *((name, pa.string()) for name in ("failed_conjunct", "reason", "observed", "evidence")),
     ]
 )
 Row = tuple[str, int | None, int | None, bool | None]
@@ -172,7 +172,7 @@ def test_an_episode_keeps_the_values_of_its_first_row(found: Found) -> None:
     (row,) = [
         row for row in found["episodes"] if row["scope"] == "the first row of a stretch gives its values"
     ]
-    assert row["values"] == '{"at":0}'
+    assert row["observed"] == '{"at":0}'
 
 
 def test_an_unknown_episode_has_the_reason_of_its_first_row(engine: DuckEngine) -> None:

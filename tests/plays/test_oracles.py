@@ -52,7 +52,7 @@ def names(faults: Any) -> list[str]:
 
 def violated(invariant: str, ms: int = 0, scope: str = '{"transactional_id": "x0-p1"}') -> Row:
     told = {"verdict": "violated", "invariant": invariant, "verdict_id": "v", "scope": scope, "witness": "{}"}
-    return {**told, "values": {}, "evidence": "{}", "from_time": at(ms)}
+    return {**told, "observed": {}, "evidence": "{}", "from_time": at(ms)}
 
 
 def test_a_violated_rule_of_the_broker_is_a_false_alarm() -> None:

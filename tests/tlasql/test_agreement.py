@@ -230,7 +230,7 @@ def test_stored_traces_do_what_they_say(subject: Subject, rows: Rows) -> None:
         assert bool(broken) is (ending == "violated"), name
         for row in broken:
             assert row["failed_conjunct"] in conjuncts[identity]
-            assert None not in json.loads(row["values"]).values()
+            assert None not in json.loads(row["observed"]).values()
             assert None not in json.loads(row["witness"]).values()
 
 

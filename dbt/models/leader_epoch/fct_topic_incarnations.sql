@@ -6,7 +6,7 @@ select
     incarnation,
     previous_topic_id,
     live as is_live,
-    partitions,
+    cast(partitions as bigint) as partitions,
     if(incarnation is null or live is null or partitions is null, 'not_captured', null) as unknown_reason,
     created_at,
     created_by,

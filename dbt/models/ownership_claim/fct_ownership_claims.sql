@@ -15,7 +15,7 @@ select
     claims.life,
     claims.generation,
     claims.last_generation,
-    claims.records as rebalances,
+    cast(claims.records as bigint) as rebalances,
     claims.member_id,
     claims.client_id,
     claims.instance_id,

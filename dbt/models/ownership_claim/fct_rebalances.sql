@@ -19,7 +19,7 @@ select
     generations.coordinator_partition,
     generations.generation,
     generations.previous_generation,
-    generations.abandoned,
+    cast(generations.abandoned as bigint) as abandoned,
     generations.generation = generations.previous_generation as is_same_generation,
     generations.protocol_type,
     generations.protocol,
@@ -34,12 +34,12 @@ select
     generations.waited_ms,
     generations.leader_member_id,
     generations.leader_client_id,
-    generations.members,
+    cast(generations.members as bigint) as members,
     generations.static_members,
     generations.members_joined,
     generations.members_left,
     generations.members_without_partitions,
-    generations.partitions,
+    cast(generations.partitions as bigint) as partitions,
     generations.assignment_changed as is_assignment_changed,
     case
         when generations.assignment_changed is not null then coalesce(moves.partitions_moved, 0)

@@ -35,7 +35,7 @@ select
     count(*) as rebalances,
     cast(sum(abandoned) as bigint) as abandoned,
     max_by(protocol, from_position) as protocol,
-    max_by(members, from_position) as members,
+    cast(max_by(members, from_position) as bigint) as members,
     min(coalesce(prepared_at, stabilized_at)) as began_at,
     max(stabilized_at) as ended_at,
     cast(unix_millis(max(stabilized_at)) - unix_millis(min(coalesce(prepared_at, stabilized_at))) as bigint)

@@ -25,7 +25,7 @@ select
     requests.provided_epoch,
     states.status,
     states.current_producer_id,
-    states.current_epoch,
+    cast(states.current_epoch as bigint) as current_epoch,
     decided.shipped,
     requests.error,
     case

@@ -33,7 +33,7 @@ select
     offsets.last_stable_offset,
     offsets.log_end_offset,
     transactions.from_time as since,
-    floor((unix_millis(logs.known_until) - unix_millis(transactions.from_time)) / 1000) as age,
+    floor((unix_millis(logs.known_until) - unix_millis(transactions.from_time)) / 1000) as age_s,
     case transactions.coordinator_outcome
         when 'committed' then concat(
             'its records were committed, and kafka-transactions.sh abort would hide them for ever: ',

@@ -64,7 +64,7 @@ answered as (
         states.states,
         states.status,
         states.current_producer_id,
-        states.current_epoch,
+        cast(states.current_epoch as bigint) as current_epoch,
         states.from_position as met_from_position,
         states.to_position as met_to_position,
         case

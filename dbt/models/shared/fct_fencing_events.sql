@@ -37,6 +37,12 @@ select
     current_epoch,
     in_flight,
     evidence,
+    get_json_object(scope, '$.group_id') as group_id,
+    get_json_object(scope, '$.transactional_id') as transactional_id,
+    cast(get_json_object(scope, '$.producer_id') as bigint) as producer_id,
+    get_json_object(scope, '$.topic') as topic,
+    cast(get_json_object(scope, '$.partition') as int) as partition,
+    cast(get_json_object(scope, '$.broker_id') as int) as broker_id,
     -- a broker that asks for a producer is not the one that was refused
     case
         when asked_by_broker then get_json_object(evidence, '$.victim_client_id')
@@ -51,6 +57,7 @@ select
             get_json_object(evidence, '$.fenced_at'), get_json_object(evidence, '$.caused_at')
         ) as timestamp
     ) as caused_at,
+    get_json_object(evidence, '$.request_id') as request_id,
     coalesce(get_json_object(evidence, '$.unknown_reason'), if(cause is null, 'not_captured', null))
         as unknown_reason
 from fencings

@@ -9,7 +9,7 @@ select
   from_position,
   from_time,
   failed_conjunct,
-  `values`
+  observed
 from {{ ref('fct_invariant_verdicts') }}
 where
   invariant = 'marker_coordinator_epoch_never_falls' and verdict = 'violated'

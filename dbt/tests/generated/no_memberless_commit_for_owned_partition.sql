@@ -9,7 +9,7 @@ select
   from_position,
   from_time,
   failed_conjunct,
-  `values`
+  observed
 from {{ ref('fct_invariant_verdicts') }}
 where
   invariant = 'no_memberless_commit_for_owned_partition' and verdict = 'violated'

@@ -9,7 +9,7 @@ select
   from_position,
   from_time,
   failed_conjunct,
-  `values`
+  observed
 from {{ ref('fct_invariant_verdicts') }}
 where
   invariant = 'stale_epoch_never_bumped' and verdict = 'violated'

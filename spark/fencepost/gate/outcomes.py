@@ -60,8 +60,13 @@ class GateResult:
 
     @property
     def passed(self) -> bool:
-        """Whether the gate is open."""
-        return self.headline == PASSED or (self.headline == NOT_JUDGED and self.not_judged_passes)
+        """Whether the gate is open for every cluster."""
+        return all(self.closed(each) is None for each in self.clusters)
+
+    def closed(self, of: ClusterOutcome) -> str | None:
+        """Why the gate is closed for a cluster, in a line; None if it is open for it."""
+        is_open = of.headline == PASSED or (of.headline == NOT_JUDGED and self.not_judged_passes)
+        return None if is_open else headline([of])
 
     @property
     def pages(self) -> str:

@@ -31,7 +31,7 @@ def with_list(page: str, models: Path) -> str:
 
 def _list(models: Path) -> Iterator[str]:
     for folder in sorted(each for each in models.iterdir() if each.is_dir()):
-        files = sorted(folder.glob("fct_*.yml"))
+        files = sorted([*folder.glob("fct_*.yml"), *folder.glob("dim_*.yml")])
         if not files:
             continue
         title = "all protocols" if folder.name == "shared" else folder.name.replace("_", " ")

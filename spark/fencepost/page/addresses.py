@@ -53,9 +53,17 @@ def address(settings: Settings, file: str = INDEX) -> str:
     return f"{settings.report_url}{quote(file)}"
 
 
+def first_page(settings: Settings) -> str | None:
+    """How a person opens the page; None if there is none."""
+    return _written(settings, INDEX)
+
+
 def incident_page(settings: Settings, fingerprint: str) -> str | None:
     """How a person opens the page of an incident; None if there is none."""
-    file = incident_file(fingerprint)
+    return _written(settings, incident_file(fingerprint))
+
+
+def _written(settings: Settings, file: str) -> str | None:
     return address(settings, file) if (page_folder(settings) / file).is_file() else None
 
 

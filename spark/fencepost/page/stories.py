@@ -60,7 +60,7 @@ def _broken(finding: Finding, settings: Settings) -> Broken:
         found.formula if found else "",
         verdict["failed_conjunct"],
         f"{found.file}:{found.line}" if found else "",
-        parsed(verdict["values"]),
+        parsed(verdict["observed"]),
         evidence,
         f"{file} at byte {position}" if file and position is not None else file,
         command(settings, "explain", verdict["verdict_id"], anywhere=True),

@@ -21,6 +21,7 @@ from fencepost.reading import LakeError, QueryError, SqlFunction
 from fencepost.reading.local_io import LocalFileIO
 from fencepost.reading.parquet import from_files
 from fencepost.reading.spilling import BATCH, spilling_to
+from fencepost.reading.statements import no_schema, statement
 from fencepost.reading.tables import View, in_words, tables_of
 from fencepost.settings import Lake
 from fencepost.tables import CHAPTER
@@ -123,20 +124,34 @@ class IcebergReader:
         return _arrow(rows)
 
     def query(self, sql: str, **parameters: object) -> pa.Table:
-        """See Reader. ``DESCRIBE schema.table`` gives the columns ``col_name`` and ``data_type`` of Spark."""
-        if (described := _described(sql)) is not None:
-            return self._described(described)
+        """See Reader."""
+        if (asked := statement(sql)) is not None:
+            return asked.answer(self)
         query = self._attached_query(sql)
         used = {name: value for name, value in parameters.items() if name in query.parameters}
         return self._answer(query.sql, used)
 
-    def _described(self, table: str) -> pa.Table:
-        import pyarrow as pa
+    def schemas(self) -> Sequence[str]:
+        """See fencepost.reading.statements.Names."""
+        return self._catalog.schemas()
+
+    def tables(self, schema: str) -> Sequence[str]:
+        """See fencepost.reading.statements.Names."""
+        found = [each.removeprefix(f"{schema}.") for each in self._catalog.names(schema)]
+        if not found and schema not in self.schemas():
+            raise LakeError(no_schema(schema, self.schemas()))
+        return found
+
+    def columns(self, table: str) -> Sequence[tuple[str, str]]:
+        """See fencepost.reading.statements.Names."""
         from pyspark.sql.pandas.types import from_arrow_type
 
-        fields = list(self.schema(f"SELECT * FROM {table_name(table)}"))
-        types = [from_arrow_type(each.type, prefer_timestamp_ntz=True).simpleString() for each in fields]
-        return pa.table({"col_name": [each.name for each in fields], "data_type": types})
+        if self._find(table) is None:
+            raise LakeError(self._no_table(table))
+        return [
+            (each.name, from_arrow_type(each.type, prefer_timestamp_ntz=True).simpleString())
+            for each in self.schema(f"SELECT * FROM {table_name(table)}")
+        ]
 
     def schema(self, sql: str) -> pa.Schema:
         """The schema of a query's rows, without running it. Raises QueryError."""
@@ -278,28 +293,20 @@ class IcebergReader:
         return f"SELECT * FROM {quoted(name)}"
 
     def _no_table(self, table: str) -> str:
-        schema = table.partition(".")[0]
+        schema, dot, _ = table.partition(".")
         schemas = self._catalog.schemas()
-        tables_of_schema = self._catalog.names(schema) if schema in schemas else []
+        near_schemas = [each for each in schemas if each == schema or not dot]
+        tables_of_schema = [name for each in near_schemas for name in self._catalog.names(each)]
         by_name = {each.rpartition(".")[2]: each for each in tables_of_schema}
         close = difflib.get_close_matches(table.rpartition(".")[2], by_name, n=3, cutoff=0.6)
         near = [by_name[each] for each in close]
         hint = f" Near: {', '.join(near)}." if near else ""
-        if tables_of_schema and not near:
+        if tables_of_schema and dot and not near:
             hint = f" {schema} has: {', '.join(sorted(tables_of_schema))}."
         return (
             f"The lake has no table {table}.{hint} Tables are named schema.table, the schemas are "
             f"{', '.join(schemas)}; `fencepost audit` makes those that are missing."
         )
-
-
-def _described(sql: str) -> str | None:
-    """The table of a statement ``DESCRIBE``; None for queries, for which nothing is imported here."""
-    if sql.lstrip()[:4].upper() != "DESC":
-        return None
-    from fencepost.reading import translate
-
-    return translate.described(sql)
 
 
 def _columns_of(columns: Sequence[str], where: Condition | None) -> Sequence[str]:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 from pyspark.errors import AnalysisException, ParseException, PythonException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from fencepost.conditions import Condition
 from fencepost.conditions.sql import in_spark
+from fencepost.quoting import spark_quoted
 from fencepost.reading import LakeError, QueryError
+from fencepost.reading.statements import no_schema, statement
 from fencepost.session import session_for_lake
 from fencepost.settings import Settings
 
@@ -41,20 +43,41 @@ class SparkReader:
 
     def scan(self, table: str, columns: Sequence[str] = (), where: Condition | None = None) -> pa.Table:
         """See Reader."""
-        try:
-            frame = self._session.table(table)
-        except AnalysisException as error:
-            raise LakeError(f"{_message(error)} `fencepost audit` makes the tables of the lake.") from error
+        frame = self._table(table)
         if where:
             frame = frame.where(in_spark([where]))
         return frame.select(*columns or ["*"]).toArrow()
 
+    def _table(self, name: str) -> DataFrame:
+        try:
+            return self._session.table(name)
+        except AnalysisException as error:
+            raise LakeError(f"{_message(error)} `fencepost audit` makes the tables of the lake.") from error
+
     def query(self, sql: str, **parameters: object) -> pa.Table:
         """See Reader."""
+        if (asked := statement(sql)) is not None:
+            return asked.answer(self)
         try:
             return self._session.sql(sql, args=dict(parameters)).toArrow()
         except (AnalysisException, ParseException, PythonException) as error:
             raise QueryError(f"Spark refused the query: {_message(error)}") from error
+
+    def schemas(self) -> Sequence[str]:
+        """See fencepost.reading.statements.Names."""
+        return [each.name for each in self._session.catalog.listDatabases()]
+
+    def tables(self, schema: str) -> Sequence[str]:
+        """See fencepost.reading.statements.Names."""
+        if schema not in self.schemas():
+            raise LakeError(no_schema(schema, self.schemas()))
+        of_schema = spark_quoted(schema)
+        shown = (self._session.sql(f"SHOW {kind} IN {of_schema}").collect() for kind in ("TABLES", "VIEWS"))
+        return sorted({row[1] for each in shown for row in each})
+
+    def columns(self, table: str) -> Sequence[tuple[str, str]]:
+        """See fencepost.reading.statements.Names."""
+        return [(name, kind) for name, kind in self._table(table).dtypes]
 
     def query_duckdb(self, sql: str) -> pa.Table:
         """See Reader."""

@@ -48,21 +48,10 @@ def parsed(sql: str) -> exp.Query:
         ) from error
     if len(statements) != 1 or not isinstance(statements[0], exp.Query):
         raise QueryError(
-            "DuckDB, which runs queries here, is given one query that reads (SELECT, WITH). "
+            "DuckDB, which runs queries here, is given one query that reads (SELECT, WITH, DESCRIBE, SHOW). "
             "For anything else ask Spark, which takes longer to start: fencepost sql --engine spark"
         )
     return statements[0]
-
-
-def described(sql: str) -> str | None:
-    """The table, as ``schema.table``, that a statement ``DESCRIBE`` is about; None for anything else."""
-    try:
-        statements = sqlglot.parse(sql, read=_Spark)
-    except SqlglotError:
-        return None
-    first = statements[0] if len(statements) == 1 else None
-    is_plain = isinstance(first, exp.Describe) and isinstance(first.this, exp.Table) and first.this.db
-    return f"{first.this.db}.{first.this.name}" if first is not None and is_plain else None
 
 
 def translated(sql: str) -> Translation:

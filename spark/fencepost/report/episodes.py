@@ -48,7 +48,7 @@ def finding_sentence(finding: Finding) -> str:
     scope = named(place(verdict["scope"]))
     record = _record_words(parsed(verdict["evidence"]))
     witness = named({**_without_digests(parsed(verdict["witness"])), **record}, finding.names)
-    values = ", ".join(f"{name} = {value}" for name, value in parsed(verdict["values"]).items())
+    values = ", ".join(f"{name} = {value}" for name, value in parsed(verdict["observed"]).items())
     return f"{time_of(verdict['from_time'])}  {scope}{', ' + witness if witness else ''}: {values}"
 
 

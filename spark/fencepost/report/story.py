@@ -65,7 +65,7 @@ def _story(finding: Finding) -> list[str]:
     if verdict["reason"]:
         lines.append("  unknown, because")
         lines += [f"  {line}" for line in reason_lines(verdict["reason"])]
-    values = parsed(verdict["values"])
+    values = parsed(verdict["observed"])
     if values:
         width = max(map(len, values))
         lines += ["  with", *(f"    {name:<{width}} = {value}" for name, value in values.items())]

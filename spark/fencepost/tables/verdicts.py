@@ -22,7 +22,7 @@ EPISODES = Table(
         "verdict": "string",  # holds, violated, unknown
         "failed_conjunct": "string",
         "reason": "string",  # of an unknown verdict, a word of fencepost.reasons; of the first of its rows
-        "values": "string",  # JSON object: leaf expression -> value
+        "observed": "string",  # JSON object: leaf expression -> value
         "evidence": "string",  # JSON object: pointers into bronze and silver
         # the begin, in ms, of the chapter in which it ends; of what goes on, of the last one in which its
         # definition was judged in its scope; null where every run judges all of history
@@ -107,7 +107,7 @@ PIECES = Table(
         "from_position": "bigint",
         "from_time": "timestamp",
         "to_time": "timestamp",
-        "values": "string",
+        "observed": "string",
         "evidence": "string",
         **dict.fromkeys(("checked", "exercised", "holds", "violated", "unknown"), "bigint"),
     },

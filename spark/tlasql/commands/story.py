@@ -34,7 +34,7 @@ def explanation(
         f"False: {_placed(definition, verdict['failed_conjunct'])}",
     ]
     lines += [f"    {name} = {_shown(value)}" for name, value in witness.items()]
-    lines += [f"    {name} = {_shown(v)}" for name, v in json.loads(verdict["values"] or "{}").items()]
+    lines += [f"    {name} = {_shown(v)}" for name, v in json.loads(verdict["observed"] or "{}").items()]
     lines += _states(compiled, definition, window)
     lines += ["", f"Evidence: {verdict['evidence']}"]
     return "\n".join(lines)

@@ -12,7 +12,7 @@ from tlasql.emit.origin import generated_from
 from tlasql.lang.errors import fail
 from tlasql.sql import tree
 
-_SHOWN = ("scope", "witness", "from_position", "from_time", "failed_conjunct", "values")
+_SHOWN = ("scope", "witness", "from_position", "from_time", "failed_conjunct", "observed")
 
 
 def dbt_tests(compiled: CompiledModule, target: str) -> dict[str, str]:

@@ -31,7 +31,7 @@ Schemas = Dict[str, Dict[str, str]]
 
 INTERVAL = ("from_position", "to_position", "from_time", "to_time")
 VERDICT = (
-    "scope", "witness", *INTERVAL, "verdict", "exercised", "failed_conjunct", "reason", "values", "evidence"
+    "scope", "witness", *INTERVAL, "verdict", "exercised", "failed_conjunct", "reason", "observed", "evidence"
 )  # fmt: skip
 """The columns of a verdict, after the first of the scope."""
 DECISION = ("subject", "outcome", "reason")

@@ -205,7 +205,7 @@ class Judging(ABC, Generic[F]):
             verdict=verdict,
             failed=tree.case([(tree.negation(verdict.copy()), part.judged.failed)]),
             reason=tree.case([(tree.is_null(verdict.copy()), self._reason(part))]),
-            values=unless_holds(tree.json_object(self._shown(part))),
+            observed=unless_holds(tree.json_object(self._shown(part))),
             evidence=unless_holds(tree.col("evidence")),
         )
 

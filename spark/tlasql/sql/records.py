@@ -70,7 +70,7 @@ class _Records:
             "verdict",
             "exercised",
             "failed_conjunct",
-            "values",
+            "observed",
             "evidence",
             "antecedent",
             "evaluates",
@@ -148,7 +148,7 @@ class _Records:
             verdict=self._complete(part.column("verdict", self._agreed_name)),
             failed=self._complete(self._failed(part)),
             reason=self._reason(part),
-            values=self._values(part),
+            observed=self._values(part),
             evidence=self._unless_all_hold(self._evidence()),
         )
 

@@ -55,7 +55,7 @@ def verdict_row(
     verdict: exp.Expr | None = None,
     failed: exp.Expr | None = None,
     reason: exp.Expr | None = None,
-    values: exp.Expr | None = None,
+    observed: exp.Expr | None = None,
     evidence: exp.Expr | None = None,
 ) -> list[exp.Expr]:
     """The output columns in their order; what is not given is null. ``reason``: of an unknown verdict."""
@@ -68,7 +68,7 @@ def verdict_row(
         "exercised": exercised,
         "failed_conjunct": failed,
         "reason": reason,
-        "values": values,
+        "observed": observed,
         "evidence": evidence,
     }
     columns = (given[each] or tree.null(_TYPES.get(each, "string")) for each in VERDICT)

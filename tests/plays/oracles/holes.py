@@ -25,7 +25,7 @@ def holes(whole: Rows, less: Rows) -> Iterator[Fault]:
     violated = {_verdict(row) for row in whole["verdicts"] if row["verdict"] == "violated"}
     for row in less["verdicts"]:
         if row["verdict"] == "violated" and _verdict(row) not in violated:
-            told = {name: row[name] for name in ("scope", "witness", "values")}
+            told = {name: row[name] for name in ("scope", "witness", "observed")}
             yield {"fault": f"O9:{row['invariant']}", **told, "evidence": row["evidence"][:600]}
     for table, (key, columns) in _FACTS.items():
         known = {_values(row, key): row for row in whole[table]}

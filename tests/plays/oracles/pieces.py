@@ -21,7 +21,7 @@ _TABLES = (
     "events",
     "owned",
 )
-_PLACES = ("evidence", "verdict_id", "file", "position", "age")  # a file has another name in a copy
+_PLACES = ("evidence", "verdict_id", "file", "position", "age_s")  # a file has another name in a copy
 _BOTH_VERSIONS = "checkpoint_agrees"  # a checkpoint that was read twice counts twice
 _REMOVED = (
     "producer_state_is_kept"  # a snapshot that a broker removed between the copies is only in the first

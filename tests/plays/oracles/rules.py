@@ -51,7 +51,7 @@ def rules(case: Case) -> Iterator[Fault]:
     """Each violated rule that nothing in the play may have broken."""
     for row in case.rows["verdicts"]:
         if row["verdict"] == "violated" and not _may_be(case, row["invariant"], row):
-            told = {name: row[name] for name in ("verdict_id", "scope", "witness", "values")}
+            told = {name: row[name] for name in ("verdict_id", "scope", "witness", "observed")}
             plays = sorted(case.plays_of(row))
             yield {
                 "fault": f"O2:{row['invariant']}",

@@ -307,6 +307,21 @@ def test_who_owned_the_partition_of_a_zombies_commit() -> None:
     ]  # in the member's lane and in the partition's
 
 
+def test_a_partition_that_went_from_member_to_member_is_shown_without_a_commit() -> None:
+    of = timeline(
+        LIFE,
+        [],
+        end=at(60).to_pydatetime(),
+        remarkable=remarkable([]),
+        ownership=owned(
+            [("orders", 2, "m1", 0, 10), ("orders", 2, "m2", 12, None), ("orders", 1, "m1", 0, 9)]
+        ),
+    )
+    (shown,) = layout.arrange(of).partitions
+    assert (shown.name, [band.member_id for band in shown.bands]) == ("orders-2", ["m1", "m2"])
+    assert_sound(partial(drawing.picture, of))
+
+
 def test_partitions_with_the_gravest_commits_are_shown() -> None:
     count = layout.MOST_PARTITIONS + 1
     commits = [("m1", "not_owner", "accept", "orders", number, 5, 25) for number in range(count)]

@@ -14,7 +14,7 @@ WITH found AS (
     verdict,
     failed_conjunct,
     reason,
-    unmet.values,
+    unmet.observed,
     evidence,
     chapter
   FROM unmet
@@ -79,7 +79,7 @@ SELECT
   found.verdict,
   found.failed_conjunct,
   found.reason,
-  found.values,
+  found.observed,
   found.evidence,
   found.chapter,
   sides.sign

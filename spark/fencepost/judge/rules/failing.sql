@@ -13,7 +13,7 @@ SELECT
   from_position,
   from_time,
   to_time,
-  judged.values,
+  judged.observed,
   evidence
 FROM judged
 WHERE NOT COALESCE(verdict, FALSE)

@@ -22,7 +22,7 @@ WITH apart AS (
     MIN(failing.from_time) AS from_time,
     MAX(failing.to_time) AS to_time,
     MIN(failing.reason) AS reason,
-    MIN(failing.values) AS values,
+    MIN(failing.observed) AS observed,
     MIN(failing.evidence) AS evidence,
     MAX(failing.chapter) AS chapter
   FROM failing
@@ -82,7 +82,7 @@ SELECT
   MIN(from_time) AS from_time,
   MAX(CASE WHEN ends = last_end THEN to_time END) AS to_time,
   MAX(CASE WHEN first = 1 THEN reason END) AS reason,
-  MAX(CASE WHEN first = 1 THEN ended.values END) AS values,
+  MAX(CASE WHEN first = 1 THEN ended.observed END) AS observed,
   MAX(CASE WHEN first = 1 THEN evidence END) AS evidence,
   MAX(chapter) AS chapter
 FROM ended
@@ -101,7 +101,7 @@ SELECT
   from_time,
   to_time,
   reason,
-  failing.values,
+  failing.observed,
   evidence,
   chapter
 FROM failing

@@ -12,7 +12,7 @@ SELECT
   from_position,
   from_time,
   to_time,
-  gathered_witnesses.values,
+  gathered_witnesses.observed,
   evidence,
   chapter
 FROM gathered_witnesses

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from fencepost.capture.plan import REQUEST_LOG
 from fencepost.formats.request_log import every_line
-from fencepost.protocols.base import Context, Later, Plot, Protocol
+from fencepost.protocols.base import Command, Context, Later, Plot, Protocol
 from fencepost.protocols.offset_commit import tables
+from fencepost.protocols.offset_commit.simulation.arguments import options
 from fencepost.replay.keys import METADATA_TOPIC, OFFSETS_TOPIC
 
 if TYPE_CHECKING:
@@ -74,6 +75,14 @@ PROTOCOL = Protocol(
         ),
         Context(
             "silver.consumer_groups", "the group", ("group_id",), ("group_epoch", "target_assignment_epoch")
+        ),
+    ),
+    commands=(
+        Command(
+            "simulate",
+            "tell what another fencing policy, or another release of Kafka, would have answered to commits",
+            options,
+            Later(f"{__package__}.simulation.command:run"),
         ),
     ),
     plots=(

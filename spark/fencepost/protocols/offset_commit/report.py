@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fencepost.protocols.base import Explanation, Verdict
+from fencepost.protocols.offset_commit.simulation.arguments import POLICIES
 from fencepost.reading import Reader, rows
 from fencepost.words import WIDTH, printable, time_of
 
@@ -18,7 +19,6 @@ OWNERSHIP = "marts.fct_ownership_intervals"
 FALSE_FENCING = "marts.fct_false_fencing_cost"
 UNLOGGED = "marts.fct_unlogged_commits"
 MEMBERS = "marts.fct_member_lives"
-POLICIES = ("strict", "member_revocation", "partition_revocation", "assignment_epoch")
 
 _COUNTS = {
     "refused": "{} = 'reject'",

@@ -94,7 +94,7 @@ SELECT cluster, reason, count(*) AS times FROM {REFUSED}
 GROUP BY cluster, reason ORDER BY times DESC, reason
 """
 _DANGLING = f"""
-SELECT cluster, remedy FROM {DANGLING} ORDER BY age DESC, topic, partition
+SELECT cluster, remedy FROM {DANGLING} ORDER BY age_s DESC, topic, partition
 """
 
 

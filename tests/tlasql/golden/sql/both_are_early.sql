@@ -162,7 +162,7 @@ SELECT
       STRUCT(agreed_1.first_state.`r.ok` AS `r.ok`, agreed_1.first_state.`r.epoch` AS `r.epoch`),
       MAP('ignoreNullFields', 'false')
     )
-  END AS `values`,
+  END AS observed,
   CASE
     WHEN NOT (
       COALESCE(CASE WHEN agreed_1.states = requests.candidates THEN agreed_1.verdict END, FALSE)
@@ -209,7 +209,7 @@ SELECT
       STRUCT(agreed_2.first_state.`r.ok` AS `r.ok`, agreed_2.first_state.`r.epoch` AS `r.epoch`),
       MAP('ignoreNullFields', 'false')
     )
-  END AS `values`,
+  END AS observed,
   CASE
     WHEN NOT (
       COALESCE(CASE WHEN agreed_2.states = acks.candidates THEN agreed_2.verdict END, FALSE)

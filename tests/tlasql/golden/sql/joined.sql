@@ -62,7 +62,7 @@ SELECT
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN TO_JSON(STRUCT(`epoch[m]`), MAP('ignoreNullFields', 'false'))
-  END AS `values`,
+  END AS observed,
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
 FROM weighed
 UNION ALL
@@ -78,7 +78,7 @@ SELECT
   FALSE AS exercised,
   CAST(NULL AS STRING) AS failed_conjunct,
   'not_covered' AS reason,
-  CAST(NULL AS STRING) AS `values`,
+  CAST(NULL AS STRING) AS observed,
   CAST(NULL AS STRING) AS evidence
 FROM silver.coverage
 WHERE

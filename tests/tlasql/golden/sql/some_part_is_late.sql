@@ -161,7 +161,7 @@ SELECT
       ),
       MAP('ignoreNullFields', 'false')
     )
-  END AS `values`,
+  END AS observed,
   CASE
     WHEN NOT (
       COALESCE(CASE WHEN agreed.states = requests.candidates THEN agreed.verdict END, FALSE)

@@ -89,7 +89,7 @@ SELECT
   TRUE AS exercised,
   CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'cluster = life \\/ life = n \\/ cluster = n' END END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_known' END AS reason,
-  CASE WHEN NOT COALESCE(verdict, FALSE) THEN '{}' END AS `values`,
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN '{}' END AS observed,
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
 FROM weighed
 UNION ALL
@@ -105,7 +105,7 @@ SELECT
   FALSE AS exercised,
   CAST(NULL AS STRING) AS failed_conjunct,
   'not_covered' AS reason,
-  CAST(NULL AS STRING) AS `values`,
+  CAST(NULL AS STRING) AS observed,
   CAST(NULL AS STRING) AS evidence
 FROM silver.coverage
 WHERE

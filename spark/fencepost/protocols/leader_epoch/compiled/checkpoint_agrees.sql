@@ -76,7 +76,7 @@ SELECT
   CASE
     WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict, FALSE)
     THEN TO_JSON(STRUCT(agreed.first_state.`e.agrees` AS `e.agrees`), MAP('ignoreNullFields', 'false'))
-  END AS `values`,
+  END AS observed,
   CASE
     WHEN NOT (
       COALESCE(agreed.verdict, FALSE)

@@ -118,7 +118,7 @@ SELECT
       ),
       MAP('ignoreNullFields', 'false')
     )
-  END AS `values`,
+  END AS observed,
   CASE
     WHEN NOT (
       COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict END, FALSE)

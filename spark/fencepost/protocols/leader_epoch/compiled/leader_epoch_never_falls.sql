@@ -52,7 +52,7 @@ SELECT
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN TO_JSON(STRUCT(`leaderEpoch[p]`, `leaderEpoch'[p]`), MAP('ignoreNullFields', 'false'))
-  END AS `values`,
+  END AS observed,
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
 FROM weighed
 UNION ALL
@@ -68,7 +68,7 @@ SELECT
   FALSE AS exercised,
   CAST(NULL AS STRING) AS failed_conjunct,
   'not_captured' AS reason,
-  CAST(NULL AS STRING) AS `values`,
+  CAST(NULL AS STRING) AS observed,
   CAST(NULL AS STRING) AS evidence
 FROM silver.metadata_coverage
 WHERE

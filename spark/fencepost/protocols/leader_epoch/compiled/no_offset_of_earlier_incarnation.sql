@@ -154,7 +154,7 @@ SELECT
       ),
       MAP('ignoreNullFields', 'false')
     )
-  END AS `values`,
+  END AS observed,
   CASE
     WHEN NOT (
       COALESCE(CASE WHEN agreed.states = fetch_positions.candidates THEN agreed.verdict END, FALSE)

@@ -610,7 +610,7 @@ SELECT
       ),
       MAP('ignoreNullFields', 'false')
     )
-  END AS `values`,
+  END AS observed,
   CASE
     WHEN NOT (
       COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END, FALSE)

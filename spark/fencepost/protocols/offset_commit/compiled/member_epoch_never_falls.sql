@@ -54,7 +54,7 @@ SELECT
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN TO_JSON(STRUCT(`memberEpoch[m]`, `memberEpoch'[m]`), MAP('ignoreNullFields', 'false'))
-  END AS `values`,
+  END AS observed,
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
 FROM weighed
 UNION ALL
@@ -70,7 +70,7 @@ SELECT
   FALSE AS exercised,
   CAST(NULL AS STRING) AS failed_conjunct,
   'not_captured' AS reason,
-  CAST(NULL AS STRING) AS `values`,
+  CAST(NULL AS STRING) AS observed,
   CAST(NULL AS STRING) AS evidence
 FROM silver.coverage
 WHERE

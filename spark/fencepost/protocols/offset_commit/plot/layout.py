@@ -168,8 +168,8 @@ def lanes_of(timeline: Timeline, end: float) -> list[MemberEpochs]:
 def partitions_of(
     timeline: Timeline, members: Iterable[MemberEpochs], shown: tuple[float, float]
 ) -> tuple[PartitionOwners, ...]:
-    """A lane for each partition that remarkable commits are for, those with the gravest ones if all do not
-    fit.
+    """A lane for each partition that remarkable commits are for, or that went from member to member; those
+    with the gravest commits if all do not fit.
     """
     if timeline.remarkable is None or timeline.ownership is None:
         return ()
@@ -180,13 +180,23 @@ def partitions_of(
     rank = {kind.name: number for number, kind in enumerate(KINDS)}
     names = {lane.member_id: lane.name for lane in members}
     lanes = []
-    for (topic, partition), rows in marks.groupby(["topic", "partition"], sort=True):
-        owned = timeline.ownership
-        owned = owned[(owned["topic"] == topic) & (owned["partition"] == partition)]
+    place = ["topic", "partition"]
+    owners = timeline.ownership.groupby(place)["member_id"].transform("nunique")
+    places = pd.concat([marks[place], timeline.ownership.loc[owners > 1, place]])
+    places = places.drop_duplicates().sort_values(place)
+    for topic, partition in places.itertuples(index=False):
+        owned, rows = (
+            each[(each["topic"] == topic) & (each["partition"] == partition)]
+            for each in (timeline.ownership, marks)
+        )
         bands = _bands(owned, names, shown)
         name = f"{clean(str(topic), 22)}-{partition}"
         lanes.append(PartitionOwners(name, "who owned it", bands, rows))
-    return tuple(kept(lanes, MOST_PARTITIONS, lambda lane: (-lane.marks["kind"].map(rank).max(), lane.name)))
+    return tuple(kept(lanes, MOST_PARTITIONS, lambda lane: (-_gravest(lane.marks, rank), lane.name)))
+
+
+def _gravest(marks: pd.DataFrame, rank: dict[str, int]) -> int:
+    return -1 if marks.empty else int(marks["kind"].map(rank).max())
 
 
 def _bands(owned: pd.DataFrame, names: dict[str, str], shown: tuple[float, float]) -> tuple[Band, ...]:

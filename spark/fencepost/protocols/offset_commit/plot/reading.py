@@ -19,6 +19,8 @@ EPOCHS = "marts.fct_member_epochs"
 OWNERSHIP = "marts.fct_ownership_intervals"
 MOST_REMARKABLE = 20
 """Of each partition."""
+MOST_MOVED = 3
+"""Partitions that are shown because they moved."""
 MEMBER_COLUMNS = (
     "member_id",
     "client_id",
@@ -95,6 +97,14 @@ FROM (
 ) AS found
 WHERE place <= :most
 """
+# partitions that went from member to member, those that did so most often
+_MOVED = f"""
+SELECT topic, partition FROM {OWNERSHIP}
+WHERE cluster = :cluster AND group_id = :name
+  AND (:end IS NULL OR from_time <= :end) AND (:start IS NULL OR to_time IS NULL OR to_time >= :start)
+GROUP BY topic, partition HAVING count(DISTINCT member_id) > 1
+ORDER BY count(*) DESC, topic, partition LIMIT :most
+"""
 _OWNERSHIP = f"""
 SELECT owned.topic, owned.partition, owned.member_id, owned.from_time, owned.to_time
 FROM {OWNERSHIP} AS owned
@@ -108,8 +118,8 @@ WHERE owned.cluster = :cluster AND owned.group_id = :name
 class Timeline:
     """One group's ``members`` (MEMBER_COLUMNS, an open ``to_time`` is NaT), its own epochs (``group``:
     GROUP_COLUMNS) and ``commits`` (COMMIT_COLUMNS). ``remarkable``: commits that were accepted of no owner,
-    or refused of an owner (REMARKABLE_COLUMNS); ``ownership``: who owned their partitions
-    (OWNERSHIP_COLUMNS).
+    or refused of an owner (REMARKABLE_COLUMNS); ``ownership``: who owned their partitions, and those that
+    moved most often (OWNERSHIP_COLUMNS).
 
     Times are UTC and without zone. The column ``commits`` counts the commits that a row stands for. ``start``
     and ``end`` limit the picture; if one is None, the rows limit it.
@@ -159,12 +169,19 @@ def read(
 def _owned(
     lake: Reader, parameters: dict[str, object]
 ) -> tuple[pd.DataFrame, pd.DataFrame] | tuple[None, None]:
-    """The remarkable commits, and who owned their partitions; None if there are none."""
+    """The remarkable commits, and who owned their partitions and those that moved; None if there are
+    none.
+    """
+    import pandas as pd
+
+    if not lake.has(OWNERSHIP):
+        return None, None
     remarkable = frame(lake.query(_REMARKABLE, most=MOST_REMARKABLE, **parameters))
-    if remarkable.empty or not lake.has(OWNERSHIP):
+    moved = frame(lake.query(_MOVED, most=MOST_MOVED, **parameters))
+    about = pd.concat([remarkable[["topic", "partition"]], moved]).drop_duplicates()
+    if about.empty:
         return None, None
     owned = frame(lake.query(_OWNERSHIP, **parameters))
-    about = remarkable[["topic", "partition"]].drop_duplicates()
     return (
         remarkable.sort_values(["responded_at", "topic", "partition"], ignore_index=True),
         owned.merge(about).sort_values(list(OWNERSHIP_COLUMNS), ignore_index=True),

@@ -101,7 +101,7 @@ SELECT
       STRUCT(agreed.first_state.`c.held` AS `c.held`, agreed.first_state.`c.wasAssigned` AS `c.wasAssigned`),
       MAP('ignoreNullFields', 'false')
     )
-  END AS `values`,
+  END AS observed,
   CASE
     WHEN NOT (
       COALESCE(agreed.verdict, FALSE)

@@ -103,7 +103,7 @@ SELECT
       ),
       MAP('ignoreNullFields', 'false')
     )
-  END AS `values`,
+  END AS observed,
   CASE
     WHEN NOT (
       COALESCE(agreed.verdict, FALSE)

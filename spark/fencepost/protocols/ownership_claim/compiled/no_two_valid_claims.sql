@@ -108,7 +108,7 @@ SELECT
       ),
       MAP('ignoreNullFields', 'false')
     )
-  END AS `values`,
+  END AS observed,
   CASE
     WHEN NOT (
       COALESCE(agreed.verdict, FALSE)

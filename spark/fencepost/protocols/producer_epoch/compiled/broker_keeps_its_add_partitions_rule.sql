@@ -276,7 +276,7 @@ SELECT
       ),
       MAP('ignoreNullFields', 'false')
     )
-  END AS `values`,
+  END AS observed,
   CASE
     WHEN NOT (
       COALESCE(CASE WHEN agreed.states = add_partitions_to_txns.candidates THEN agreed.verdict END, FALSE)

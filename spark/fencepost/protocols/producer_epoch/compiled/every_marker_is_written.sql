@@ -105,7 +105,7 @@ SELECT
       STRUCT(agreed.first_state.`m.completed` AS `m.completed`, agreed.first_state.`m.found` AS `m.found`),
       MAP('ignoreNullFields', 'false')
     )
-  END AS `values`,
+  END AS observed,
   CASE
     WHEN NOT (
       COALESCE(agreed.verdict, FALSE)

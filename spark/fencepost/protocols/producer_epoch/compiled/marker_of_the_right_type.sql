@@ -105,7 +105,7 @@ SELECT
       STRUCT(agreed.first_state.`m.found` AS `m.found`, agreed.first_state.`m.wrong` AS `m.wrong`),
       MAP('ignoreNullFields', 'false')
     )
-  END AS `values`,
+  END AS observed,
   CASE
     WHEN NOT (
       COALESCE(agreed.verdict, FALSE)

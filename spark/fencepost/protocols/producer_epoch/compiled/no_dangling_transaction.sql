@@ -107,7 +107,7 @@ SELECT
       STRUCT(agreed.first_state.`x.open` AS `x.open`, agreed.first_state.`x.listed` AS `x.listed`),
       MAP('ignoreNullFields', 'false')
     )
-  END AS `values`,
+  END AS observed,
   CASE
     WHEN NOT (
       COALESCE(agreed.verdict, FALSE)

@@ -105,7 +105,7 @@ SELECT
       STRUCT(agreed.first_state.`b.batches` AS `b.batches`, agreed.first_state.`b.writtenTwice` AS `b.writtenTwice`),
       MAP('ignoreNullFields', 'false')
     )
-  END AS `values`,
+  END AS observed,
   CASE
     WHEN NOT (
       COALESCE(agreed.verdict, FALSE)

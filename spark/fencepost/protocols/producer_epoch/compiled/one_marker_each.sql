@@ -98,7 +98,7 @@ SELECT
   CASE
     WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict, FALSE)
     THEN TO_JSON(STRUCT(agreed.first_state.`m.found` AS `m.found`), MAP('ignoreNullFields', 'false'))
-  END AS `values`,
+  END AS observed,
   CASE
     WHEN NOT (
       COALESCE(agreed.verdict, FALSE)

@@ -185,7 +185,7 @@ SELECT
       ),
       MAP('ignoreNullFields', 'false')
     )
-  END AS `values`,
+  END AS observed,
   CASE
     WHEN NOT (
       COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict END, FALSE)

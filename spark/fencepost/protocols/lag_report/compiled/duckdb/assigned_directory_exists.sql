@@ -95,7 +95,7 @@ SELECT
       'a.deletedBy',
       STRUCT_EXTRACT(agreed.first_state, 'a.deletedBy')
     ) AS TEXT)
-  END AS "values",
+  END AS observed,
   CASE
     WHEN NOT (
       COALESCE(agreed.verdict, FALSE)

@@ -94,7 +94,7 @@ SELECT
   STRUCT_EXTRACT(each, 'exercised') AS exercised,
   STRUCT_EXTRACT(each, 'failed_conjunct') AS failed_conjunct,
   STRUCT_EXTRACT(each, 'reason') AS reason,
-  STRUCT_EXTRACT(each, 'values') AS "values",
+  STRUCT_EXTRACT(each, 'observed') AS observed,
   CASE WHEN NOT COALESCE(STRUCT_EXTRACT(each, 'verdict'), FALSE) THEN evidence END AS evidence
 FROM (
   SELECT
@@ -148,7 +148,7 @@ FROM (
     END AS evidence,
     UNNEST(
       [
-        {'definition': 'reported_sum_is_of_logged_stores', 'verdict': agreed.verdict_1, 'exercised': COALESCE(agreed.exercised_1, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_1 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_1') END, 'reason': CASE WHEN agreed.verdict_1 IS NULL THEN 'not_captured' END, 'values': CASE
+        {'definition': 'reported_sum_is_of_logged_stores', 'verdict': agreed.verdict_1, 'exercised': COALESCE(agreed.exercised_1, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_1 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_1') END, 'reason': CASE WHEN agreed.verdict_1 IS NULL THEN 'not_captured' END, 'observed': CASE
           WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_1, FALSE)
           THEN CAST(JSON_OBJECT(
             'r.reported',
@@ -161,7 +161,7 @@ FROM (
             STRUCT_EXTRACT(agreed.first_state, 'r.loggedOffsetSum')
           ) AS TEXT)
         END},
-        {'definition': 'zero_is_the_identity', 'verdict': agreed.verdict_2, 'exercised': COALESCE(agreed.exercised_2, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_2 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_2') END, 'reason': CASE WHEN agreed.verdict_2 IS NULL THEN 'not_captured' END, 'values': CASE
+        {'definition': 'zero_is_the_identity', 'verdict': agreed.verdict_2, 'exercised': COALESCE(agreed.exercised_2, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_2 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_2') END, 'reason': CASE WHEN agreed.verdict_2 IS NULL THEN 'not_captured' END, 'observed': CASE
           WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_2, FALSE)
           THEN CAST(JSON_OBJECT(
             'r.reported',

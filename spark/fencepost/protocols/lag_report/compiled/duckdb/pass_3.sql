@@ -90,7 +90,7 @@ SELECT
   STRUCT_EXTRACT(each, 'exercised') AS exercised,
   STRUCT_EXTRACT(each, 'failed_conjunct') AS failed_conjunct,
   STRUCT_EXTRACT(each, 'reason') AS reason,
-  STRUCT_EXTRACT(each, 'values') AS "values",
+  STRUCT_EXTRACT(each, 'observed') AS observed,
   CASE WHEN NOT COALESCE(STRUCT_EXTRACT(each, 'verdict'), FALSE) THEN evidence END AS evidence
 FROM (
   SELECT
@@ -140,7 +140,7 @@ FROM (
     END AS evidence,
     UNNEST(
       [
-        {'definition': 'no_cleaning_while_lag_is_reported', 'verdict': agreed.verdict_1, 'exercised': COALESCE(agreed.exercised_1, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_1 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_1') END, 'reason': CASE WHEN agreed.verdict_1 IS NULL THEN 'not_logged' END, 'values': CASE
+        {'definition': 'no_cleaning_while_lag_is_reported', 'verdict': agreed.verdict_1, 'exercised': COALESCE(agreed.exercised_1, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_1 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_1') END, 'reason': CASE WHEN agreed.verdict_1 IS NULL THEN 'not_logged' END, 'observed': CASE
           WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_1, FALSE)
           THEN CAST(JSON_OBJECT(
             'd.deletedBy',
@@ -151,7 +151,7 @@ FROM (
             STRUCT_EXTRACT(agreed.first_state, 'd.lagReported')
           ) AS TEXT)
         END},
-        {'definition': 'no_cleaning_within_the_delay', 'verdict': agreed.verdict_2, 'exercised': COALESCE(agreed.exercised_2, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_2 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_2') END, 'reason': CASE WHEN agreed.verdict_2 IS NULL THEN 'not_logged' END, 'values': CASE
+        {'definition': 'no_cleaning_within_the_delay', 'verdict': agreed.verdict_2, 'exercised': COALESCE(agreed.exercised_2, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_2 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_2') END, 'reason': CASE WHEN agreed.verdict_2 IS NULL THEN 'not_logged' END, 'observed': CASE
           WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_2, FALSE)
           THEN CAST(JSON_OBJECT(
             'd.deletedBy',

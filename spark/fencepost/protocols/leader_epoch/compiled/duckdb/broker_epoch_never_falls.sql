@@ -49,7 +49,7 @@ SELECT
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN CAST(JSON_OBJECT('brokerEpoch[b]', "brokerEpoch[b]", 'brokerEpoch''[b]', "brokerEpoch'[b]") AS TEXT)
-  END AS "values",
+  END AS observed,
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
 FROM weighed
 UNION ALL
@@ -65,7 +65,7 @@ SELECT
   FALSE AS exercised,
   CAST(NULL AS TEXT) AS failed_conjunct,
   'not_captured' AS reason,
-  CAST(NULL AS TEXT) AS "values",
+  CAST(NULL AS TEXT) AS observed,
   CAST(NULL AS TEXT) AS evidence
 FROM silver.metadata_coverage
 WHERE

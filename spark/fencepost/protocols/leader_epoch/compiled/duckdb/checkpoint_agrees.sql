@@ -70,7 +70,7 @@ SELECT
   CASE
     WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict, FALSE)
     THEN CAST(JSON_OBJECT('e.agrees', STRUCT_EXTRACT(agreed.first_state, 'e.agrees')) AS TEXT)
-  END AS "values",
+  END AS observed,
   CASE
     WHEN NOT (
       COALESCE(agreed.verdict, FALSE)

@@ -136,7 +136,7 @@ SELECT
       'f.livePartitionEpoch',
       STRUCT_EXTRACT(agreed.first_state, 'f.livePartitionEpoch')
     ) AS TEXT)
-  END AS "values",
+  END AS observed,
   CASE
     WHEN NOT (
       COALESCE(CASE WHEN agreed.states = fetch_positions.candidates THEN agreed.verdict END, FALSE)

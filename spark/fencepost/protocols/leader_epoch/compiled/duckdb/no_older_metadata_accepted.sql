@@ -165,7 +165,7 @@ SELECT
       'a.accepted',
       STRUCT_EXTRACT(agreed.first_state, 'a.accepted')
     ) AS TEXT)
-  END AS "values",
+  END AS observed,
   CASE
     WHEN NOT (
       COALESCE(agreed.verdict, FALSE)

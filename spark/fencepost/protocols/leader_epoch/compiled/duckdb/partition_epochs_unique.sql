@@ -75,7 +75,7 @@ SELECT
   TRUE AS exercised,
   CASE WHEN NOT verdict THEN CASE WHEN NOT c1 THEN 'p = q' END END AS failed_conjunct,
   CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,
-  CASE WHEN NOT COALESCE(verdict, FALSE) THEN '{}' END AS "values",
+  CASE WHEN NOT COALESCE(verdict, FALSE) THEN '{}' END AS observed,
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
 FROM weighed
 UNION ALL
@@ -91,7 +91,7 @@ SELECT
   FALSE AS exercised,
   CAST(NULL AS TEXT) AS failed_conjunct,
   'not_captured' AS reason,
-  CAST(NULL AS TEXT) AS "values",
+  CAST(NULL AS TEXT) AS observed,
   CAST(NULL AS TEXT) AS evidence
 FROM silver.metadata_coverage
 WHERE

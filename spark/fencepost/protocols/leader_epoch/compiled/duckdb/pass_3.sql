@@ -95,7 +95,7 @@ SELECT
   STRUCT_EXTRACT(each, 'exercised') AS exercised,
   STRUCT_EXTRACT(each, 'failed_conjunct') AS failed_conjunct,
   STRUCT_EXTRACT(each, 'reason') AS reason,
-  STRUCT_EXTRACT(each, 'values') AS "values",
+  STRUCT_EXTRACT(each, 'observed') AS observed,
   CASE WHEN NOT COALESCE(STRUCT_EXTRACT(each, 'verdict'), FALSE) THEN evidence END AS evidence
 FROM (
   SELECT
@@ -156,7 +156,7 @@ FROM (
         END, 'reason': CASE
           WHEN CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_1 END IS NULL
           THEN COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.reason_1 END, 'topic_unknown')
-        END, 'values': CASE
+        END, 'observed': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_1 END, FALSE)
           THEN CAST(JSON_OBJECT(
@@ -174,7 +174,7 @@ FROM (
         END, 'reason': CASE
           WHEN CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_2 END IS NULL
           THEN COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.reason_2 END, 'topic_unknown')
-        END, 'values': CASE
+        END, 'observed': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_2 END, FALSE)
           THEN CAST(JSON_OBJECT(

@@ -52,7 +52,7 @@ SELECT
       'revocationEpoch[m]',
       "revocationEpoch[m]"
     ) AS TEXT)
-  END AS "values",
+  END AS observed,
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
 FROM weighed
 UNION ALL
@@ -68,7 +68,7 @@ SELECT
   FALSE AS exercised,
   CAST(NULL AS TEXT) AS failed_conjunct,
   'not_captured' AS reason,
-  CAST(NULL AS TEXT) AS "values",
+  CAST(NULL AS TEXT) AS observed,
   CAST(NULL AS TEXT) AS evidence
 FROM silver.coverage
 WHERE

@@ -48,7 +48,7 @@ SELECT
   STRUCT_EXTRACT(each, 'exercised') AS exercised,
   STRUCT_EXTRACT(each, 'failed_conjunct') AS failed_conjunct,
   STRUCT_EXTRACT(each, 'reason') AS reason,
-  STRUCT_EXTRACT(each, 'values') AS "values",
+  STRUCT_EXTRACT(each, 'observed') AS observed,
   STRUCT_EXTRACT(each, 'evidence') AS evidence
 FROM (
   SELECT
@@ -62,7 +62,7 @@ FROM (
       [
         CASE
           WHEN next_from_position = to_position
-          THEN {'definition': 'group_epoch_never_falls', 'witness': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN '{}' END, 'verdict': verdict_1, 'exercised': COALESCE(NOT unchanged_1, FALSE), 'failed_conjunct': CASE WHEN NOT verdict_1 THEN CASE WHEN NOT c1_1 THEN 'groupEpoch'' >= groupEpoch' END END, 'reason': CASE WHEN verdict_1 IS NULL THEN 'not_captured' END, 'values': CASE
+          THEN {'definition': 'group_epoch_never_falls', 'witness': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN '{}' END, 'verdict': verdict_1, 'exercised': COALESCE(NOT unchanged_1, FALSE), 'failed_conjunct': CASE WHEN NOT verdict_1 THEN CASE WHEN NOT c1_1 THEN 'groupEpoch'' >= groupEpoch' END END, 'reason': CASE WHEN verdict_1 IS NULL THEN 'not_captured' END, 'observed': CASE
             WHEN NOT COALESCE(verdict_1, FALSE)
             THEN CAST(JSON_OBJECT('groupEpoch', "groupEpoch", 'groupEpoch''', "groupEpoch'") AS TEXT)
           END, 'evidence': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN evidence END}
@@ -72,7 +72,7 @@ FROM (
           THEN {'definition': 'target_assignment_epoch_never_falls', 'witness': CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN '{}' END, 'verdict': verdict_2, 'exercised': COALESCE(NOT unchanged_2, FALSE), 'failed_conjunct': CASE
             WHEN NOT verdict_2
             THEN CASE WHEN NOT c1_2 THEN 'targetAssignmentEpoch'' >= targetAssignmentEpoch' END
-          END, 'reason': CASE WHEN verdict_2 IS NULL THEN 'not_captured' END, 'values': CASE
+          END, 'reason': CASE WHEN verdict_2 IS NULL THEN 'not_captured' END, 'observed': CASE
             WHEN NOT COALESCE(verdict_2, FALSE)
             THEN CAST(JSON_OBJECT('targetAssignmentEpoch', "targetAssignmentEpoch", 'targetAssignmentEpoch''', "targetAssignmentEpoch'") AS TEXT)
           END, 'evidence': CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN evidence END}
@@ -97,7 +97,7 @@ SELECT
   exercised,
   failed_conjunct,
   reason,
-  "values",
+  observed,
   evidence
 FROM (
   SELECT
@@ -112,7 +112,7 @@ FROM (
     FALSE AS exercised,
     CAST(NULL AS TEXT) AS failed_conjunct,
     'not_captured' AS reason,
-    CAST(NULL AS TEXT) AS "values",
+    CAST(NULL AS TEXT) AS observed,
     CAST(NULL AS TEXT) AS evidence,
     UNNEST([{'definition': 'group_epoch_never_falls'}, {'definition': 'target_assignment_epoch_never_falls'}]) AS each
   FROM silver.coverage

@@ -790,7 +790,7 @@ SELECT
   STRUCT_EXTRACT(each, 'exercised') AS exercised,
   STRUCT_EXTRACT(each, 'failed_conjunct') AS failed_conjunct,
   STRUCT_EXTRACT(each, 'reason') AS reason,
-  STRUCT_EXTRACT(each, 'values') AS "values",
+  STRUCT_EXTRACT(each, 'observed') AS observed,
   CASE WHEN NOT COALESCE(STRUCT_EXTRACT(each, 'verdict'), FALSE) THEN evidence END AS evidence
 FROM (
   SELECT
@@ -878,7 +878,7 @@ FROM (
             offset_commits.unknown_reason,
             'not_captured'
           )
-        END, 'values': CASE
+        END, 'observed': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_1 END, FALSE)
           THEN CAST(JSON_OBJECT(
@@ -900,7 +900,7 @@ FROM (
             offset_commits.unknown_reason,
             'not_captured'
           )
-        END, 'values': CASE
+        END, 'observed': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_2 END, FALSE)
           THEN CAST(JSON_OBJECT(
@@ -922,7 +922,7 @@ FROM (
             offset_commits.unknown_reason,
             'not_captured'
           )
-        END, 'values': CASE
+        END, 'observed': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_3 END, FALSE)
           THEN CAST(JSON_OBJECT(
@@ -963,7 +963,7 @@ FROM (
             offset_commits.unknown_reason,
             'not_captured'
           )
-        END, 'values': CASE
+        END, 'observed': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_4 END, FALSE)
           THEN CAST(JSON_OBJECT(
@@ -1012,7 +1012,7 @@ FROM (
             offset_commits.unknown_reason,
             'not_captured'
           )
-        END, 'values': CASE
+        END, 'observed': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_5 END, FALSE)
           THEN CAST(JSON_OBJECT(
@@ -1048,7 +1048,7 @@ FROM (
             offset_commits.unknown_reason,
             'not_captured'
           )
-        END, 'values': CASE
+        END, 'observed': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_6 END, FALSE)
           THEN CAST(JSON_OBJECT(
@@ -1084,7 +1084,7 @@ FROM (
             offset_commits.unknown_reason,
             'not_captured'
           )
-        END, 'values': CASE
+        END, 'observed': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_7 END, FALSE)
           THEN CAST(JSON_OBJECT(
@@ -1106,7 +1106,7 @@ FROM (
             offset_commits.unknown_reason,
             'not_captured'
           )
-        END, 'values': CASE
+        END, 'observed': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_8 END, FALSE)
           THEN CAST(JSON_OBJECT(
@@ -1130,7 +1130,7 @@ FROM (
             offset_commits.unknown_reason,
             'not_captured'
           )
-        END, 'values': CASE
+        END, 'observed': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_9 END, FALSE)
           THEN CAST(JSON_OBJECT(
@@ -1154,7 +1154,7 @@ FROM (
             offset_commits.unknown_reason,
             'not_captured'
           )
-        END, 'values': CASE
+        END, 'observed': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_10 END, FALSE)
           THEN CAST(JSON_OBJECT(

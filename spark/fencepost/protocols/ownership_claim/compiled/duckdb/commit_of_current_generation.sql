@@ -120,7 +120,7 @@ SELECT
       'c.currentGeneration',
       STRUCT_EXTRACT(agreed.first_state, 'c.currentGeneration')
     ) AS TEXT)
-  END AS "values",
+  END AS observed,
   CASE
     WHEN NOT (
       COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict END, FALSE)

@@ -73,7 +73,7 @@ SELECT
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN CAST(JSON_OBJECT('generation', generation, 'generation''', "generation'", 'abandoned', abandoned, 'abandoned''', "abandoned'") AS TEXT)
-  END AS "values",
+  END AS observed,
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
 FROM weighed
 UNION ALL
@@ -89,7 +89,7 @@ SELECT
   FALSE AS exercised,
   CAST(NULL AS TEXT) AS failed_conjunct,
   'not_captured' AS reason,
-  CAST(NULL AS TEXT) AS "values",
+  CAST(NULL AS TEXT) AS observed,
   CAST(NULL AS TEXT) AS evidence
 FROM silver.classic_group_coverage
 WHERE

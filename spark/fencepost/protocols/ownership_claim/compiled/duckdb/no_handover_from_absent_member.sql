@@ -90,7 +90,7 @@ SELECT
       'a.previousOwnerJoined',
       STRUCT_EXTRACT(agreed.first_state, 'a.previousOwnerJoined')
     ) AS TEXT)
-  END AS "values",
+  END AS observed,
   CASE
     WHEN NOT (
       COALESCE(agreed.verdict, FALSE)

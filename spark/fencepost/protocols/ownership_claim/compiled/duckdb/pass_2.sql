@@ -117,7 +117,7 @@ SELECT
   STRUCT_EXTRACT(each, 'exercised') AS exercised,
   STRUCT_EXTRACT(each, 'failed_conjunct') AS failed_conjunct,
   STRUCT_EXTRACT(each, 'reason') AS reason,
-  STRUCT_EXTRACT(each, 'values') AS "values",
+  STRUCT_EXTRACT(each, 'observed') AS observed,
   CASE WHEN NOT COALESCE(STRUCT_EXTRACT(each, 'verdict'), FALSE) THEN evidence END AS evidence
 FROM (
   SELECT
@@ -177,7 +177,7 @@ FROM (
     END AS evidence,
     UNNEST(
       [
-        {'definition': 'no_two_valid_claims', 'verdict': agreed.verdict_1, 'exercised': COALESCE(agreed.exercised_1, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_1 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_1') END, 'reason': CASE WHEN agreed.verdict_1 IS NULL THEN 'unread' END, 'values': CASE
+        {'definition': 'no_two_valid_claims', 'verdict': agreed.verdict_1, 'exercised': COALESCE(agreed.exercised_1, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_1 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_1') END, 'reason': CASE WHEN agreed.verdict_1 IS NULL THEN 'unread' END, 'observed': CASE
           WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_1, FALSE)
           THEN CAST(JSON_OBJECT(
             'c.held',
@@ -188,7 +188,7 @@ FROM (
             STRUCT_EXTRACT(agreed.first_state, 'c.greatestClaimOfOthers')
           ) AS TEXT)
         END},
-        {'definition': 'no_stale_claim_wins', 'verdict': agreed.verdict_2, 'exercised': COALESCE(agreed.exercised_2, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_2 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_2') END, 'reason': CASE WHEN agreed.verdict_2 IS NULL THEN 'unread' END, 'values': CASE
+        {'definition': 'no_stale_claim_wins', 'verdict': agreed.verdict_2, 'exercised': COALESCE(agreed.exercised_2, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_2 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_2') END, 'reason': CASE WHEN agreed.verdict_2 IS NULL THEN 'unread' END, 'observed': CASE
           WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_2, FALSE)
           THEN CAST(JSON_OBJECT(
             'c.held',
@@ -201,7 +201,7 @@ FROM (
             STRUCT_EXTRACT(agreed.first_state, 'c.assignedToSelf')
           ) AS TEXT)
         END},
-        {'definition': 'no_handover_before_revocation', 'verdict': agreed.verdict_3, 'exercised': COALESCE(agreed.exercised_3, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_3 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_3') END, 'reason': CASE WHEN agreed.verdict_3 IS NULL THEN 'unread' END, 'values': CASE
+        {'definition': 'no_handover_before_revocation', 'verdict': agreed.verdict_3, 'exercised': COALESCE(agreed.exercised_3, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_3 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_3') END, 'reason': CASE WHEN agreed.verdict_3 IS NULL THEN 'unread' END, 'observed': CASE
           WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_3, FALSE)
           THEN CAST(JSON_OBJECT(
             'c.held',
@@ -214,7 +214,7 @@ FROM (
             STRUCT_EXTRACT(agreed.first_state, 'c.assignedToAnother')
           ) AS TEXT)
         END},
-        {'definition': 'claim_was_assigned', 'verdict': agreed.verdict_4, 'exercised': COALESCE(agreed.exercised_4, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_4 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_4') END, 'reason': CASE WHEN agreed.verdict_4 IS NULL THEN COALESCE(agreed.reason_4, 'unread') END, 'values': CASE
+        {'definition': 'claim_was_assigned', 'verdict': agreed.verdict_4, 'exercised': COALESCE(agreed.exercised_4, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_4 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_4') END, 'reason': CASE WHEN agreed.verdict_4 IS NULL THEN COALESCE(agreed.reason_4, 'unread') END, 'observed': CASE
           WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_4, FALSE)
           THEN CAST(JSON_OBJECT(
             'c.held',

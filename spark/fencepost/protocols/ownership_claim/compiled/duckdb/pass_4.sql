@@ -284,7 +284,7 @@ SELECT
   STRUCT_EXTRACT(each, 'exercised') AS exercised,
   STRUCT_EXTRACT(each, 'failed_conjunct') AS failed_conjunct,
   STRUCT_EXTRACT(each, 'reason') AS reason,
-  STRUCT_EXTRACT(each, 'values') AS "values",
+  STRUCT_EXTRACT(each, 'observed') AS observed,
   CASE WHEN NOT COALESCE(STRUCT_EXTRACT(each, 'verdict'), FALSE) THEN evidence END AS evidence
 FROM (
   SELECT
@@ -348,7 +348,7 @@ FROM (
             group_joins.unknown_reason,
             'not_captured'
           )
-        END, 'values': CASE
+        END, 'observed': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = group_joins.candidates THEN agreed.verdict_1 END, FALSE)
           THEN CAST(JSON_OBJECT(
@@ -382,7 +382,7 @@ FROM (
             group_joins.unknown_reason,
             'not_captured'
           )
-        END, 'values': CASE
+        END, 'observed': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = group_joins.candidates THEN agreed.verdict_2 END, FALSE)
           THEN CAST(JSON_OBJECT(

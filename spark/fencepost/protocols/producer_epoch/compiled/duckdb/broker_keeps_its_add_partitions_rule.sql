@@ -251,7 +251,7 @@ SELECT
       'a.listed',
       STRUCT_EXTRACT(agreed.first_state, 'a.listed')
     ) AS TEXT)
-  END AS "values",
+  END AS observed,
   CASE
     WHEN NOT (
       COALESCE(CASE WHEN agreed.states = add_partitions_to_txns.candidates THEN agreed.verdict END, FALSE)

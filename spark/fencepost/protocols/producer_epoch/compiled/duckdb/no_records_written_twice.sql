@@ -94,7 +94,7 @@ SELECT
       'b.writtenTwice',
       STRUCT_EXTRACT(agreed.first_state, 'b.writtenTwice')
     ) AS TEXT)
-  END AS "values",
+  END AS observed,
   CASE
     WHEN NOT (
       COALESCE(agreed.verdict, FALSE)

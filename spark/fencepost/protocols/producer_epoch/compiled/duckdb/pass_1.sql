@@ -233,7 +233,7 @@ SELECT
   STRUCT_EXTRACT(each, 'exercised') AS exercised,
   STRUCT_EXTRACT(each, 'failed_conjunct') AS failed_conjunct,
   STRUCT_EXTRACT(each, 'reason') AS reason,
-  STRUCT_EXTRACT(each, 'values') AS "values",
+  STRUCT_EXTRACT(each, 'observed') AS observed,
   STRUCT_EXTRACT(each, 'evidence') AS evidence
 FROM (
   SELECT
@@ -250,7 +250,7 @@ FROM (
           THEN {'definition': 'no_write_after_fence', 'witness': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN CAST(JSON_OBJECT('p', p, 'k', k) AS TEXT) END, 'verdict': verdict_1, 'exercised': COALESCE(NOT unchanged_1, FALSE), 'failed_conjunct': CASE
             WHEN NOT verdict_1
             THEN CASE WHEN NOT c1_1 THEN 'appendedEpoch''[p][k] >= appendedEpoch[p][k]' END
-          END, 'reason': CASE WHEN verdict_1 IS NULL THEN 'not_captured' END, 'values': CASE
+          END, 'reason': CASE WHEN verdict_1 IS NULL THEN 'not_captured' END, 'observed': CASE
             WHEN NOT COALESCE(verdict_1, FALSE)
             THEN CAST(JSON_OBJECT('appendedEpoch[p][k]', "appendedEpoch[p][k]", 'appendedEpoch''[p][k]', "appendedEpoch'[p][k]") AS TEXT)
           END, 'evidence': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN evidence END}
@@ -260,7 +260,7 @@ FROM (
           THEN {'definition': 'new_epoch_starts_at_sequence_zero', 'witness': CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN CAST(JSON_OBJECT('p', p, 'k', k) AS TEXT) END, 'verdict': verdict_2, 'exercised': COALESCE(antecedent_2 AND NOT unchanged_2, FALSE), 'failed_conjunct': CASE
             WHEN NOT verdict_2
             THEN CASE WHEN antecedent_2 AND NOT c1_2 THEN 'firstSequence''[p][k] = 0' END
-          END, 'reason': CASE WHEN verdict_2 IS NULL THEN 'not_captured' END, 'values': CASE
+          END, 'reason': CASE WHEN verdict_2 IS NULL THEN 'not_captured' END, 'observed': CASE
             WHEN NOT COALESCE(verdict_2, FALSE)
             THEN CAST(JSON_OBJECT(
               'lastOffset[p][k]',
@@ -294,7 +294,7 @@ FROM (
               WHEN antecedent_3 AND NOT c1_3
               THEN '~Ahead(firstSequence''[p][k], SequenceAfter(lastSequence[p][k]))'
             END
-          END, 'reason': CASE WHEN verdict_3 IS NULL THEN 'not_captured' END, 'values': CASE
+          END, 'reason': CASE WHEN verdict_3 IS NULL THEN 'not_captured' END, 'observed': CASE
             WHEN NOT COALESCE(verdict_3, FALSE)
             THEN CAST(JSON_OBJECT(
               'lastOffset[p][k]',
@@ -328,7 +328,7 @@ FROM (
               WHEN antecedent_4 AND NOT c1_4
               THEN '~Behind(firstSequence''[p][k], SequenceAfter(lastSequence[p][k]))'
             END
-          END, 'reason': CASE WHEN verdict_4 IS NULL THEN 'not_captured' END, 'values': CASE
+          END, 'reason': CASE WHEN verdict_4 IS NULL THEN 'not_captured' END, 'observed': CASE
             WHEN NOT COALESCE(verdict_4, FALSE)
             THEN CAST(JSON_OBJECT(
               'lastOffset[p][k]',
@@ -359,7 +359,7 @@ FROM (
           THEN {'definition': 'marker_coordinator_epoch_never_falls', 'witness': CASE WHEN NOT COALESCE(verdict_5, FALSE) THEN CAST(JSON_OBJECT('p', p, 'k', k) AS TEXT) END, 'verdict': verdict_5, 'exercised': COALESCE(NOT unchanged_5, FALSE), 'failed_conjunct': CASE
             WHEN NOT verdict_5
             THEN CASE WHEN NOT c1_5 THEN 'markerCoordinatorEpoch''[p][k] >= markerCoordinatorEpoch[p][k]' END
-          END, 'reason': CASE WHEN verdict_5 IS NULL THEN 'not_captured' END, 'values': CASE
+          END, 'reason': CASE WHEN verdict_5 IS NULL THEN 'not_captured' END, 'observed': CASE
             WHEN NOT COALESCE(verdict_5, FALSE)
             THEN CAST(JSON_OBJECT(
               'markerCoordinatorEpoch[p][k]',
@@ -389,7 +389,7 @@ SELECT
   exercised,
   failed_conjunct,
   reason,
-  "values",
+  observed,
   evidence
 FROM (
   SELECT
@@ -404,7 +404,7 @@ FROM (
     FALSE AS exercised,
     CAST(NULL AS TEXT) AS failed_conjunct,
     'not_captured' AS reason,
-    CAST(NULL AS TEXT) AS "values",
+    CAST(NULL AS TEXT) AS observed,
     CAST(NULL AS TEXT) AS evidence,
     UNNEST(
       [

@@ -628,7 +628,7 @@ SELECT
   STRUCT_EXTRACT(each, 'exercised') AS exercised,
   STRUCT_EXTRACT(each, 'failed_conjunct') AS failed_conjunct,
   STRUCT_EXTRACT(each, 'reason') AS reason,
-  STRUCT_EXTRACT(each, 'values') AS "values",
+  STRUCT_EXTRACT(each, 'observed') AS observed,
   CASE WHEN NOT COALESCE(STRUCT_EXTRACT(each, 'verdict'), FALSE) THEN evidence END AS evidence
 FROM (
   SELECT
@@ -710,7 +710,7 @@ FROM (
             end_txns.unknown_reason,
             'not_captured'
           )
-        END, 'values': CASE
+        END, 'observed': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_1 END, FALSE)
           THEN CAST(JSON_OBJECT(
@@ -750,7 +750,7 @@ FROM (
             end_txns.unknown_reason,
             'not_captured'
           )
-        END, 'values': CASE
+        END, 'observed': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_2 END, FALSE)
           THEN CAST(JSON_OBJECT(
@@ -788,7 +788,7 @@ FROM (
             end_txns.unknown_reason,
             'not_captured'
           )
-        END, 'values': CASE
+        END, 'observed': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_3 END, FALSE)
           THEN CAST(JSON_OBJECT(

@@ -321,7 +321,7 @@ SELECT
   STRUCT_EXTRACT(each, 'exercised') AS exercised,
   STRUCT_EXTRACT(each, 'failed_conjunct') AS failed_conjunct,
   STRUCT_EXTRACT(each, 'reason') AS reason,
-  STRUCT_EXTRACT(each, 'values') AS "values",
+  STRUCT_EXTRACT(each, 'observed') AS observed,
   CASE WHEN NOT COALESCE(STRUCT_EXTRACT(each, 'verdict'), FALSE) THEN evidence END AS evidence
 FROM (
   SELECT
@@ -403,7 +403,7 @@ FROM (
             init_producer_ids.unknown_reason,
             'not_captured'
           )
-        END, 'values': CASE
+        END, 'observed': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_1 END, FALSE)
           THEN CAST(JSON_OBJECT(
@@ -439,7 +439,7 @@ FROM (
             init_producer_ids.unknown_reason,
             'not_captured'
           )
-        END, 'values': CASE
+        END, 'observed': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_2 END, FALSE)
           THEN CAST(JSON_OBJECT(
@@ -475,7 +475,7 @@ FROM (
             init_producer_ids.unknown_reason,
             'not_captured'
           )
-        END, 'values': CASE
+        END, 'observed': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_3 END, FALSE)
           THEN CAST(JSON_OBJECT(
@@ -507,7 +507,7 @@ FROM (
             init_producer_ids.unknown_reason,
             'not_captured'
           )
-        END, 'values': CASE
+        END, 'observed': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_4 END, FALSE)
           THEN CAST(JSON_OBJECT(
@@ -543,7 +543,7 @@ FROM (
             init_producer_ids.unknown_reason,
             'not_captured'
           )
-        END, 'values': CASE
+        END, 'observed': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_5 END, FALSE)
           THEN CAST(JSON_OBJECT(
@@ -577,7 +577,7 @@ FROM (
             init_producer_ids.unknown_reason,
             'not_captured'
           )
-        END, 'values': CASE
+        END, 'observed': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_6 END, FALSE)
           THEN CAST(JSON_OBJECT(

@@ -148,7 +148,7 @@ SELECT
   STRUCT_EXTRACT(each, 'exercised') AS exercised,
   STRUCT_EXTRACT(each, 'failed_conjunct') AS failed_conjunct,
   STRUCT_EXTRACT(each, 'reason') AS reason,
-  STRUCT_EXTRACT(each, 'values') AS "values",
+  STRUCT_EXTRACT(each, 'observed') AS observed,
   STRUCT_EXTRACT(each, 'evidence') AS evidence
 FROM (
   SELECT
@@ -168,7 +168,7 @@ FROM (
               WHEN antecedent_1 AND NOT c1_1
               THEN '\/ status[t] \in {"CompleteCommit", "CompleteAbort"} /\ status''[t] = "Empty" \/ status[t] \in {"Empty", "CompleteCommit", "CompleteAbort"} /\ status''[t] = "Ongoing" \/ status[t] = "Ongoing" /\ status''[t] = "PrepareCommit" \/ status[t] \in {"Ongoing", "Empty", "CompleteCommit", "CompleteAbort"} /\ status''[t] = "PrepareAbort" \/ status[t] = "PrepareCommit" /\ status''[t] = "CompleteCommit" \/ status[t] = "PrepareAbort" /\ status''[t] = "CompleteAbort"'
             END
-          END, 'reason': CASE WHEN verdict_1 IS NULL THEN 'not_captured' END, 'values': CASE
+          END, 'reason': CASE WHEN verdict_1 IS NULL THEN 'not_captured' END, 'observed': CASE
             WHEN NOT COALESCE(verdict_1, FALSE)
             THEN CAST(JSON_OBJECT('status[t]', "status[t]", 'status''[t]', "status'[t]") AS TEXT)
           END, 'evidence': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN evidence END}
@@ -183,7 +183,7 @@ FROM (
               WHEN NOT c2_2
               THEN 'producerId''[t] # producerId[t] => producerEpoch''[t] = 0'
             END
-          END, 'reason': CASE WHEN verdict_2 IS NULL THEN 'not_captured' END, 'values': CASE
+          END, 'reason': CASE WHEN verdict_2 IS NULL THEN 'not_captured' END, 'observed': CASE
             WHEN NOT COALESCE(verdict_2, FALSE)
             THEN CAST(JSON_OBJECT(
               'producerId[t]',
@@ -205,7 +205,7 @@ FROM (
               WHEN antecedent_3 AND NOT c1_3
               THEN '\/ /\ status''[t] \in {"PrepareCommit", "PrepareAbort"} /\ producerId''[t] = producerId[t] /\ producerEpoch''[t] = producerEpoch[t] + 1 \/ /\ status''[t] \in {"CompleteCommit", "CompleteAbort"} /\ producerId''[t] = producerId[t] /\ producerEpoch''[t] = producerEpoch[t] \/ /\ status''[t] \in {"CompleteCommit", "CompleteAbort"} /\ producerId''[t] # producerId[t] /\ producerEpoch''[t] = 0 /\ nextProducerId[t] = -1 \/ producerId''[t] = nextProducerId[t]'
             END
-          END, 'reason': CASE WHEN verdict_3 IS NULL THEN 'not_captured' END, 'values': CASE
+          END, 'reason': CASE WHEN verdict_3 IS NULL THEN 'not_captured' END, 'observed': CASE
             WHEN NOT COALESCE(verdict_3, FALSE)
             THEN CAST(JSON_OBJECT(
               'status[t]',
@@ -251,7 +251,7 @@ SELECT
   exercised,
   failed_conjunct,
   reason,
-  "values",
+  observed,
   evidence
 FROM (
   SELECT
@@ -266,7 +266,7 @@ FROM (
     FALSE AS exercised,
     CAST(NULL AS TEXT) AS failed_conjunct,
     'not_captured' AS reason,
-    CAST(NULL AS TEXT) AS "values",
+    CAST(NULL AS TEXT) AS observed,
     CAST(NULL AS TEXT) AS evidence,
     UNNEST(
       [

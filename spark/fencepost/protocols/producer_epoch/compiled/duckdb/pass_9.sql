@@ -61,7 +61,7 @@ SELECT
   STRUCT_EXTRACT(each, 'exercised') AS exercised,
   STRUCT_EXTRACT(each, 'failed_conjunct') AS failed_conjunct,
   STRUCT_EXTRACT(each, 'reason') AS reason,
-  STRUCT_EXTRACT(each, 'values') AS "values",
+  STRUCT_EXTRACT(each, 'observed') AS observed,
   STRUCT_EXTRACT(each, 'evidence') AS evidence
 FROM (
   SELECT
@@ -76,7 +76,7 @@ FROM (
         {'definition': 'next_producer_id_at_exhaustion', 'witness': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN CAST(JSON_OBJECT('t', t) AS TEXT) END, 'verdict': verdict_1, 'exercised': COALESCE(antecedent_1, FALSE), 'failed_conjunct': CASE
           WHEN NOT verdict_1
           THEN CASE WHEN antecedent_1 AND NOT c1_1 THEN 'nextProducerId[t] # -1 <=> producerEpoch[t] = MaxEpoch' END
-        END, 'reason': CASE WHEN verdict_1 IS NULL THEN 'not_captured' END, 'values': CASE
+        END, 'reason': CASE WHEN verdict_1 IS NULL THEN 'not_captured' END, 'observed': CASE
           WHEN NOT COALESCE(verdict_1, FALSE)
           THEN CAST(JSON_OBJECT(
             'status[t]',
@@ -92,7 +92,7 @@ FROM (
         {'definition': 'epoch_headroom', 'witness': CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN CAST(JSON_OBJECT('t', t) AS TEXT) END, 'verdict': verdict_2, 'exercised': TRUE, 'failed_conjunct': CASE
           WHEN NOT verdict_2
           THEN CASE WHEN NOT c1_2 THEN 'producerEpoch[t] + EpochReserve < MaxEpoch' END
-        END, 'reason': CASE WHEN verdict_2 IS NULL THEN 'not_captured' END, 'values': CASE
+        END, 'reason': CASE WHEN verdict_2 IS NULL THEN 'not_captured' END, 'observed': CASE
           WHEN NOT COALESCE(verdict_2, FALSE)
           THEN CAST(JSON_OBJECT('producerEpoch[t]', "producerEpoch[t]") AS TEXT)
         END, 'evidence': CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN evidence END}
@@ -114,7 +114,7 @@ SELECT
   exercised,
   failed_conjunct,
   reason,
-  "values",
+  observed,
   evidence
 FROM (
   SELECT
@@ -129,7 +129,7 @@ FROM (
     FALSE AS exercised,
     CAST(NULL AS TEXT) AS failed_conjunct,
     'not_captured' AS reason,
-    CAST(NULL AS TEXT) AS "values",
+    CAST(NULL AS TEXT) AS observed,
     CAST(NULL AS TEXT) AS evidence,
     UNNEST([{'definition': 'next_producer_id_at_exhaustion'}, {'definition': 'epoch_headroom'}]) AS each
   FROM silver.log_coverage

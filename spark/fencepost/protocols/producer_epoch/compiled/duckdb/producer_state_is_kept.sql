@@ -102,7 +102,7 @@ SELECT
       's.agrees',
       STRUCT_EXTRACT(agreed.first_state, 's.agrees')
     ) AS TEXT)
-  END AS "values",
+  END AS observed,
   CASE
     WHEN NOT (
       COALESCE(agreed.verdict, FALSE)

@@ -1,0 +1,1 @@
+"""What another fencing policy, or another release of Kafka, would have answered to commits."""
