@@ -26,6 +26,7 @@ from fencepost.definitions import queries
 from fencepost.judge.duckdb_engine import DuckEngine
 from fencepost.judge.run import run as judge_all
 from fencepost.protocols.ownership_claim.protocol import PROTOCOL
+from fencepost.protocols.ownership_claim.rebuild import group_replay
 from fencepost.protocols.ownership_claim.tables import TABLES
 from fencepost.replay.evidence import evidence
 from fencepost.tables import BATCHES, RECORDS, REQUESTS
@@ -65,7 +66,7 @@ def rebuild(run: pipeline.Run) -> dict[str, int]:
     """Rebuild the tables of this protocol."""
     size = sum(lake.size(run.catalog, table) for table in (BATCHES, RECORDS, REQUESTS))
     engine = run.engine_for(size, "rebuild")
-    rebuilt = PROTOCOL.rebuild(evidence(engine, run.catalog, run.settings))
+    rebuilt = PROTOCOL.rebuild(evidence(engine, run.catalog, run.settings, [group_replay()]))
     return {table.name: engine.replace(table, rebuilt[table.name]) for table in TABLES}
 
 

@@ -61,7 +61,7 @@ def test_why_consumers_started_at_the_beginning(rows: Any) -> None:
     assert {group: tuple(row[name] for name in counted) for group, row in found.items()} == RESETS
     assert retention["cause"] == "retention"
     assert retention["records_skipped"] == retention["reset_to"] - HALF >= RECORDS - HALF
-    assert {row["began_at"] for row in (*found.values(), retention)} == {"beginning"}
+    assert {row["began_where"] for row in (*found.values(), retention)} == {"beginning"}
     assert {row["deleted_by_client_id"] for row in found.values()} == {None, "records-deleted-admin"}
 
 
@@ -95,7 +95,7 @@ def test_a_group_that_was_deleted_begins_anew(audit: Any, capture: str) -> None:
 def test_ordinary_consumers_of_a_topic_that_is_deleted(audit: Any, protocol: str) -> None:
     """They start where there was no offset yet, and again when their offset went with the topic."""
     found = audit.rows(
-        "SELECT cause, began_at, records_read_again FROM marts.fct_offset_resets "
+        "SELECT cause, began_where, records_read_again FROM marts.fct_offset_resets "
         f"WHERE cluster = 'incarnations-4.2.1' AND group_id = 'payments-{protocol}' ORDER BY requested_at"
     )
     assert [row["cause"] for row in found] == ["never_committed"] * 2 + ["topic_deleted"] * 2

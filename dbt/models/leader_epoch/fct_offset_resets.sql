@@ -322,7 +322,7 @@ select
         when fetch_offset = log_start_offset then 'beginning'
         when fetch_offset >= high_watermark then 'end'
         when fetch_offset is not null then 'between'
-    end as began_at,
+    end as began_where,
     -- offsets of one topic alone can be compared
     case
         when is_comparable and cause in {{ of_one_topic }} then greatest(0, offset_before - fetch_offset)

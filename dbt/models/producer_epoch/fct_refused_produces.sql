@@ -192,7 +192,7 @@ select
     error_before,
     found_producer_id as producer_id,
     presented_epoch,
-    current_epoch,
+    cast(current_epoch as bigint) as current_epoch,
     acknowledged_offset,
     known_epoch,
     known_last_sequence,
