@@ -4,6 +4,9 @@
 {%- set of_transactions = ["INVALID_TXN_STATE", "TRANSACTION_ABORTABLE", "CONCURRENT_TRANSACTIONS"] %}
 {%- set of_sequences = ["OUT_OF_ORDER_SEQUENCE_NUMBER", "DUPLICATE_SEQUENCE_NUMBER", "UNKNOWN_PRODUCER_ID"] %}
 {%- set errors = "'" ~ (of_epochs + of_transactions + of_sequences) | join("', '") ~ "'" %}
+{%- set connection_to = "(partition by requests.cluster, requests.broker_id, requests.connection, "
+    ~ "requests.topic, requests.partition "
+    ~ "order by requests.responded_at, requests.file, requests.position)" %}
 with
 
 refused as (
@@ -26,7 +29,7 @@ connections as (
 followed as (
     select
         requests.*,
-        lag(requests.error) over connection_to as error_before,
+        lag(requests.error) over {{ connection_to }} as error_before,
         max(requests.base_offset) over (
             partition by
                 requests.cluster, requests.broker_id, requests.connection, requests.topic, requests.partition
@@ -48,11 +51,6 @@ followed as (
             and requests.topic = connections.topic
             and requests.partition = connections.partition
     where requests.api_key = 0
-    window connection_to as (
-        partition by
-            requests.cluster, requests.broker_id, requests.connection, requests.topic, requests.partition
-        order by requests.responded_at, requests.file, requests.position
-    )
 ),
 
 asked as (

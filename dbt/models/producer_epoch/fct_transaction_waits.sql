@@ -1,4 +1,6 @@
 -- How long producers were told CONCURRENT_TRANSACTIONS, and the transaction that was not complete meanwhile.
+{%- set client = "(partition by cluster, transactional_id, api_name, client_id, host "
+    ~ "order by responded_at, file, position, request_id)" %}
 with
 
 waiting as (
@@ -35,14 +37,10 @@ concerned as (
 followed as (
     select
         *,
-        coalesce(lag(waits) over client, false) as waited,
-        lead(responded_at) over client as next_at,
-        lead(coalesce(error, 'NONE')) over client as next_error
+        coalesce(lag(waits) over {{ client }}, false) as waited,
+        lead(responded_at) over {{ client }} as next_at,
+        lead(coalesce(error, 'NONE')) over {{ client }} as next_error
     from concerned
-    window client as (
-        partition by cluster, transactional_id, api_name, client_id, host
-        order by responded_at, file, position, request_id
-    )
 ),
 
 numbered as (

@@ -1,5 +1,7 @@
 -- The lives of each transactional id at its coordinator: what ended each, and which clients take it from each
 -- other in turn.
+{%- set history = "(partition by cluster, partition_key, transactional_id "
+    ~ "order by from_position)" %}
 with
 
 followed as (
@@ -7,9 +9,8 @@ followed as (
         *,
         -- nothing follows where it ended, or what follows is another life
         to_position is not null
-        and lead(from_position) over history is distinct from to_position as is_last
+        and lead(from_position) over {{ history }} is distinct from to_position as is_last
     from {{ source('silver', 'transactional_ids') }}
-    window history as (partition by cluster, partition_key, transactional_id order by from_position)
 ),
 
 logs as (

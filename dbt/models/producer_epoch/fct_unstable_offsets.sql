@@ -1,4 +1,6 @@
 -- How long consumers were told UNSTABLE_OFFSET_COMMIT, and whose transaction held the offset.
+{%- set client = "(partition by cluster, group_id, topic, partition, client_id, host "
+    ~ "order by responded_at, request_id)" %}
 with
 
 asked as (
@@ -165,14 +167,11 @@ followed as (
         *,
         -- clients ask again within a second
         coalesce(
-            lag(holder) over client is not distinct from holder
-            and unix_millis(requested_at) - unix_millis(lag(responded_at) over client) < 60000,
+            lag(holder) over {{ client }} is not distinct from holder
+            and unix_millis(requested_at) - unix_millis(lag(responded_at) over {{ client }}) < 60000,
             false
         ) as goes_on
     from holders
-    window client as (
-        partition by cluster, group_id, topic, partition, client_id, host order by responded_at, request_id
-    )
 ),
 
 numbered as (
