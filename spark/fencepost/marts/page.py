@@ -49,7 +49,8 @@ def _line(model: dict[str, Any]) -> str:
     if grain is None:
         raise ValueError(f"the description of {model['name']} does not begin with 'Grain: one row per '")
     key = ", ".join(f"`{column}`" for column in _grain(model))
-    return row((f"`marts.{model['name']}`", grain[1], key))
+    is_view = model.get("config", {}).get("materialized") == "view"
+    return row((f"`marts.{model['name']}`{' (view)' if is_view else ''}", grain[1], key))
 
 
 def _grain(model: dict[str, Any]) -> list[str]:
