@@ -23,7 +23,7 @@ logs as (
 ),
 
 -- where the log is known at its end, the record there is a tombstone, which only the coordinator's own sweep
--- of idle ids writes
+-- of idle ids writes; in a hole, a record or a tombstone may be
 ended as (
     select
         followed.cluster,
@@ -31,6 +31,7 @@ ended as (
         followed.transactional_id,
         followed.from_position,
         case
+            when count(holes.cluster) > 0 then 'unknown'
             when bool_or(pieces.covered) then 'expired'
             when bool_or(followed.to_position >= logs.ends_at) then 'log_deleted'
             else 'unknown'
@@ -45,6 +46,12 @@ ended as (
             and pieces.covered
             and followed.to_position >= pieces.from_position
             and followed.to_position < pieces.last_position
+    left join {{ source('silver', 'log_coverage') }} as holes
+        on
+            followed.cluster = holes.cluster
+            and followed.partition_key = holes.partition_key
+            and not holes.covered
+            and followed.to_position = holes.from_position
     where followed.is_last
     group by followed.cluster, followed.partition_key, followed.transactional_id, followed.from_position
 ),
@@ -192,7 +199,7 @@ select
     lives.to_position,
     lives.first_seen_at,
     lives.last_changed_at,
-    lives.ended_at,
+    if(lives.ended_by = 'unknown', null, lives.ended_at) as ended_at,
     lives.ended_by,
     if(lives.ended_by = 'unknown', 'not_captured', null) as unknown_reason,
     lives.status,
