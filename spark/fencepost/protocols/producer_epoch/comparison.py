@@ -157,9 +157,9 @@ def _partition_transactions(
     is_listed_when_closed = np.where(by_coordinator, was_ended, by_operator)
     listed = np.where(open_ == 1, is_listed_while_open, np.where(open_ == 0, is_listed_when_closed, UNKNOWN))
     timestamp = pa.timestamp("us", tz="UTC")
-    # one that a hole hides may be what the coordinator completed, and this one none of its transactions
-    ended_as = completions.outcomes(keys, none_hidden | completions.are_of_one[keys])
-    outcome = pc.if_else(pa.array(left > 0), pc.coalesce(later.outcome, ended_as), later.outcome)
+    outcome = pc.if_else(
+        pa.array(left > 0), pc.coalesce(later.outcome, completions.outcomes(keys, none_hidden)), later.outcome
+    )
     columns = {
         **{name: rows[name] for name in rows.schema.names},
         "transactional_id": moments.transactional_id,
@@ -211,13 +211,15 @@ class _Completions:
             past[at] = facts.is_known_past((place[0], place[1]), int(newest_ms[at]))
         return past
 
-    def outcomes(self, keys: Longs, are_certain: Flags) -> pa.Array:
-        """How the transactions of these keys ended: committed, aborted, or unknown if not all alike, and if
-        it is not certain that what is asked for is one of them. Null if none of them did, as where the
-        coordinator's log was deleted before.
+    def outcomes(self, keys: Longs, none_hidden: Flags) -> pa.Array:
+        """How the transactions of these keys ended: committed, aborted, or unknown if not all alike. Null if
+        none of them did, as where the coordinator's log was deleted before.
+
+        ``none_hidden``: whether the partition's log has no hole. One that a hole hides may be what the
+        coordinator completed, and what is open none of its transactions.
         """
         alike = np.where(self._aborts == 0, "committed", np.where(self._commits == 0, "aborted", "unknown"))
-        told = np.where(are_certain, alike[keys], "unknown")
+        told = np.where(none_hidden | self.are_of_one[keys], alike[keys], "unknown")
         return pa.array(told, pa.string(), mask=(self._aborts + self._commits == 0)[keys])
 
 
