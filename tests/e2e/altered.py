@@ -52,6 +52,12 @@ def without_the_coordinators_end(whole: Path, folder: Path) -> None:
         segment.unlink()
 
 
+def without_the_coordinators_last_segment(whole: Path, folder: Path) -> None:
+    """Without the last segment of ``__transaction_state-0``: a .snapshot tells that it was there."""
+    shutil.copytree(whole, folder)
+    max((folder / "broker-1" / "log_dir").glob("__transaction_state-0/*.log")).unlink()
+
+
 def with_the_coordinators_log_cleaned(whole: Path, folder: Path) -> None:
     """As the log cleaner leaves ``__transaction_state-0``: below the active segment the last record of each
     key.
@@ -221,6 +227,7 @@ ALTERED: dict[str, tuple[str, Alteration]] = {
 
 ALTERED_PRODUCERS: dict[str, tuple[str, Alteration]] = {
     "fewer-segments": ("producers-4.3.1", without_a_coordinators_segment),
+    "torn": ("producers-4.3.1", without_the_coordinators_last_segment),
     "shorter": ("producers-tv1-4.3.1", without_the_coordinators_end),
     "fewer-lines": ("producers-3.9.2", with_half_a_request_log),
     "cleaned": ("producers-4.3.1", with_the_coordinators_log_cleaned),

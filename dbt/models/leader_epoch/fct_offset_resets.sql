@@ -203,13 +203,40 @@ whole_coordinators as (
         and count(*) = max(incarnations.partitions)
 ),
 
-known_until as (
+coordinators_known as (
     select
         cluster,
+        partition,
         max(last_time) as last_time
     from {{ source('silver', 'metadata_coverage') }}
-    where topic = '__cluster_metadata'
-    group by cluster
+    where topic = '__consumer_offsets'
+    group by cluster, partition
+),
+
+homes as (
+    select
+        resets.cluster,
+        resets.fetch_position_id,
+        max(pieces.coordinator_partition) as coordinator_partition
+    from resets
+    left join {{ source('silver', 'coverage') }} as pieces
+        on resets.cluster = pieces.cluster and resets.group_id = pieces.group_id
+    where resets.is_without_offset
+    group by resets.cluster, resets.fetch_position_id
+),
+
+-- until when the log of the group is known; if nothing tells which one that is, all of them
+known_until as (
+    select
+        homes.cluster,
+        homes.fetch_position_id,
+        if(count(logs.last_time) = count(*), min(logs.last_time), null) as last_time
+    from homes
+    inner join coordinators_known as logs
+        on
+            homes.cluster = logs.cluster
+            and logs.partition = coalesce(homes.coordinator_partition, logs.partition)
+    group by homes.cluster, homes.fetch_position_id
 ),
 
 with_commits as (
@@ -288,7 +315,9 @@ explained as (
     left join whole_coordinators
         on resets.cluster = whole_coordinators.cluster
     left join known_until
-        on resets.cluster = known_until.cluster
+        on
+            resets.cluster = known_until.cluster
+            and resets.fetch_position_id = known_until.fetch_position_id
     left join {{ source('silver', 'partition_extents') }} as extents
         on
             resets.cluster = extents.cluster

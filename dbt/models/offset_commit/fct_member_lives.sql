@@ -58,8 +58,11 @@ holes as (
             and not pieces.covered
 ),
 
-ended as (
-    select stays.*
+-- where a hole follows, it is known of no later time whether it was a member
+known as (
+    select
+        stays.*,
+        holes.cluster is not null as is_lost
     from stays
     left join holes
         on
@@ -68,7 +71,12 @@ ended as (
             and stays.life = holes.life
             and stays.member_id = holes.member_id
             and stays.from_position = holes.from_position
-    where stays.to_position is not null and holes.cluster is null
+),
+
+ended as (
+    select *
+    from known
+    where to_position is not null and not is_lost
 ),
 
 signs as (
@@ -207,8 +215,8 @@ select
     stays.instance_id,
     stays.protocol,
     stays.from_time as joined_at,
-    stays.to_time as ended_at,
-    stays.to_position is null as is_current,
+    if(stays.is_lost, null, stays.to_time) as ended_at,
+    if(stays.is_lost, null, stays.to_position is null) as is_current,
     if(stays.to_position is null, stays.state, null) as state,
     stays.first_epoch,
     stays.last_epoch,
@@ -219,10 +227,10 @@ select
     causes.removed_by_host,
     if(stays.to_position is not null and causes.removed_by is null, 'not_captured', null) as unknown_reason,
     stays.from_position,
-    stays.to_position,
+    if(stays.is_lost, null, stays.to_position) as to_position,
     causes.file,
     causes.position
-from stays
+from known as stays
 left join causes
     on
         stays.cluster = causes.cluster

@@ -176,7 +176,7 @@ select
         when coordinator_has = 'aborted'
             then 'its coordinator had aborted it, and only the marker is missing'
         when coordinator_has = 'none' then 'no coordinator has it, so nobody else will end it'
-        else 'it may be one of several transactions that ended differently'
+        else 'it may be one of several transactions that ended differently, or none that its coordinator had'
     end as may_abort_because,
     if(is_known and is_held, records, null) as records_at_stake,
     if(is_known and is_held, first_offset, null) as first_offset_at_stake,

@@ -9,7 +9,13 @@ followed as (
         *,
         -- nothing follows where it ended, or what follows is another life
         to_position is not null
-        and lead(from_position) over {{ history }} is distinct from to_position as is_last
+        and lead(from_position) over {{ history }} is distinct from to_position as is_last,
+        -- whether somebody may have been given an epoch
+        (
+            producer_id is distinct from lag(producer_id) over {{ history }}
+            or producer_epoch is distinct from lag(producer_epoch) over {{ history }}
+        )
+        and coalesce(cause in ('new_instance', 'client_bump'), true) as is_given
     from {{ source('silver', 'transactional_ids') }}
 ),
 
@@ -24,7 +30,7 @@ logs as (
 ),
 
 -- where the log is known at its end, the record there is a tombstone, which only the coordinator's own sweep
--- of idle ids writes
+-- of idle ids writes; in a hole, a record or a tombstone may be
 ended as (
     select
         followed.cluster,
@@ -32,6 +38,7 @@ ended as (
         followed.transactional_id,
         followed.from_position,
         case
+            when count(holes.cluster) > 0 then 'unknown'
             when bool_or(pieces.covered) then 'expired'
             when bool_or(followed.to_position >= logs.ends_at) then 'log_deleted'
             else 'unknown'
@@ -46,6 +53,12 @@ ended as (
             and pieces.covered
             and followed.to_position >= pieces.from_position
             and followed.to_position < pieces.last_position
+    left join {{ source('silver', 'log_coverage') }} as holes
+        on
+            followed.cluster = holes.cluster
+            and followed.partition_key = holes.partition_key
+            and not holes.covered
+            and followed.to_position = holes.from_position
     where followed.is_last
     group by followed.cluster, followed.partition_key, followed.transactional_id, followed.from_position
 ),
@@ -92,6 +105,10 @@ lives as (
         max_by(producer_epoch, from_position) as producer_epoch,
         count(distinct producer_id) as producer_ids,
         count_if(cause = 'new_instance') as instances,
+        -- an id begins with the first epoch: what begins otherwise is what compaction or a hole has left
+        min_by(producer_epoch = 0 and status = 'Empty', from_position)
+        -- to take it from each other, two clients are given it three times
+        and (count_if(is_given) < 3 or count_if(is_given and given_to is null) = 0) as is_known_of_all,
         {{ sorted_names('given_to') }} as clients,
         {{ sorted_names('given_host') }} as hosts
     from numbered
@@ -193,9 +210,14 @@ select
     lives.to_position,
     lives.first_seen_at,
     lives.last_changed_at,
-    lives.ended_at,
+    if(lives.ended_by = 'unknown', null, lives.ended_at) as ended_at,
     lives.ended_by,
-    if(lives.ended_by = 'unknown', 'not_captured', null) as unknown_reason,
+    if(
+        lives.ended_by = 'unknown'
+        or (contended.turns is null and not coalesce(lives.is_known_of_all, false)),
+        'not_captured',
+        null
+    ) as unknown_reason,
     lives.status,
     lives.producer_id,
     lives.producer_epoch,
@@ -203,7 +225,7 @@ select
     lives.instances,
     lives.clients,
     lives.hosts,
-    coalesce(contended.turns, 0) as turns,
+    coalesce(contended.turns, if(lives.is_known_of_all, 0, null)) as turns,
     contended.contenders,
     contended.contended_since,
     contended.contended_until,

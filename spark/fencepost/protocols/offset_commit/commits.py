@@ -80,7 +80,8 @@ class Commits:
             state.life,
             candidate,
             state.group_type if state.alive else None,
-            rule,
+            # where nothing is known of the group, nothing tells which kind it was
+            rule if state.known or state.alive else None,
             state.rebalancing,
             False if request.client_epoch >= 0 else _unfenced(request, state),
             state.group_known or self._group_missing(request, state),

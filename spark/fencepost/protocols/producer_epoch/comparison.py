@@ -158,7 +158,7 @@ def _partition_transactions(
     listed = np.where(open_ == 1, is_listed_while_open, np.where(open_ == 0, is_listed_when_closed, UNKNOWN))
     timestamp = pa.timestamp("us", tz="UTC")
     outcome = pc.if_else(
-        pa.array(left > 0), pc.coalesce(later.outcome, completions.outcomes(keys)), later.outcome
+        pa.array(left > 0), pc.coalesce(later.outcome, completions.outcomes(keys, none_hidden)), later.outcome
     )
     columns = {
         **{name: rows[name] for name in rows.schema.names},
@@ -211,12 +211,16 @@ class _Completions:
             past[at] = facts.is_known_past((place[0], place[1]), int(newest_ms[at]))
         return past
 
-    def outcomes(self, keys: Longs) -> pa.Array:
+    def outcomes(self, keys: Longs, none_hidden: Flags) -> pa.Array:
         """How the transactions of these keys ended: committed, aborted, or unknown if not all alike. Null if
         none of them did, as where the coordinator's log was deleted before.
+
+        ``none_hidden``: whether the partition's log has no hole. One that a hole hides may be what the
+        coordinator completed, and what is open none of its transactions.
         """
         alike = np.where(self._aborts == 0, "committed", np.where(self._commits == 0, "aborted", "unknown"))
-        return pa.array(alike[keys], pa.string(), mask=(self._aborts + self._commits == 0)[keys])
+        told = np.where(none_hidden | self.are_of_one[keys], alike[keys], "unknown")
+        return pa.array(told, pa.string(), mask=(self._aborts + self._commits == 0)[keys])
 
 
 def _shown_by_answers(comparison: Comparison, closed: Flags) -> Flags:

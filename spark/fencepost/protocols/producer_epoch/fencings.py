@@ -280,7 +280,8 @@ class Fences:
         states = [each for each in self._transitions if _up_to(each.number, span)]
         identities = list(dict.fromkeys(_identity(each) for each in states if not each.record.tombstone))
         over = identities if states and states[-1].record.tombstone else identities[:-1]
-        is_whole = not any(_up_to(number, span) for number in self._hidden)
+        # what a hole hides may have ended another one
+        is_whole = not any(_up_to(number, span) for number in (*self._hidden, *self._before_hole))
         return over[0] if is_whole and len(over) == 1 else None
 
     def _last_of(self, producer_id: int, epoch: int | None) -> int | None:
