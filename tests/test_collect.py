@@ -16,9 +16,10 @@ import pytest
 
 from fencepost import lake
 from fencepost.iceberg.catalog import open_catalog
+from fencepost.pipeline import Run
 from fencepost.protocols import protocols
 from fencepost.settings import load
-from fencepost.tables import VERDICTS
+from fencepost.tables import QUARANTINE, VERDICTS
 
 CAPTURE = "failover-4.3.1"
 BROKERS = (1, 2, 3)
@@ -58,6 +59,71 @@ def test_an_audit_of_what_was_collected_is_that_of_all_logs(
     direct = _run("audit", at_once)
     assert collected.returncode == direct.returncode, collected.stderr + direct.stderr
     assert _rows(central, tmp_path) == _rows(at_once, tmp_path)
+
+
+def test_what_one_machine_misses_is_told_until_it_is_there(hosts: Mapping[int, Path], tmp_path: Path) -> None:
+    """Neither another collector nor an audit without paths takes back what they have not looked for."""
+    central = tmp_path / "central.toml"
+    central.write_text(_config(tmp_path, *(f"[[clusters.brokers]]\nid = {each}" for each in BROKERS)))
+    closed = tmp_path / "machine-1" / "kafka" / "log_dir"
+    closed.rename(tmp_path / "away")
+    for broker in (1, 2):
+        _on_machine(tmp_path, broker)
+        _run("collect", hosts[broker])
+    assert _missing(central) == {(1, "segment", "missing")}
+    _capture(central)
+    # broker 3 was not collected yet, and who collects the others cannot know that
+    assert _missing(central) == {(1, "segment", "missing"), (3, "request_log", "no_requests")}
+    (tmp_path / "away").rename(closed)
+    for broker in (3, 1):
+        _on_machine(tmp_path, broker)
+        _run("collect", hosts[broker])
+    assert _missing(central) == {(3, "request_log", "no_requests")}
+    _capture(central)
+    assert _missing(central) == set()
+
+
+def test_a_collector_says_nothing_of_other_brokers_request_logs(
+    hosts: Mapping[int, Path], tmp_path: Path
+) -> None:
+    """Of its own empty one it does. An audit asks none of a controller, whose directories it never saw."""
+    for log in (tmp_path / "machine-2" / "kafka").glob("kafka-request.log*"):
+        log.write_bytes(b"")
+    for folder in (tmp_path / "machine-3" / "kafka" / "log_dir").glob("*-*/"):
+        if not folder.name.startswith("__cluster_metadata"):
+            shutil.rmtree(folder)
+    controller = hosts[3].read_text().replace("request_logs", "# request_logs")
+    hosts[3].write_text(controller)
+    for broker in (2, 3):
+        _on_machine(tmp_path, broker)
+        _run("collect", hosts[broker])
+    assert _missing(hosts[2]) == {(2, "request_log", "no_requests")}
+    central = tmp_path / "central.toml"
+    central.write_text(_config(tmp_path, *(f"[[clusters.brokers]]\nid = {each}" for each in BROKERS)))
+    _on_machine(tmp_path, 1)
+    _run("collect", hosts[1])
+    _capture(central)
+    assert _missing(central) == {(2, "request_log", "no_requests")}
+
+
+def test_doctor_knows_what_was_collected_elsewhere(hosts: Mapping[int, Path], tmp_path: Path) -> None:
+    central = tmp_path / "central.toml"
+    central.write_text(_config(tmp_path, *(f"[[clusters.brokers]]\nid = {each}" for each in BROKERS)))
+    before = _run("doctor", central)
+    assert before.stdout.count("the lake has nothing of this broker") == len(BROKERS)
+    assert before.returncode == 1
+    assert not (tmp_path / "lake").exists()
+    hosts[2].write_text(hosts[2].read_text().replace(f'name = "{CAPTURE}"', 'name = "another"'))
+    for broker, config in hosts.items():
+        _on_machine(tmp_path, broker)
+        _run("collect", config)
+    (tmp_path / "kafka").unlink()
+    said = _run("doctor", central).stdout
+    assert said.startswith("1 to correct")
+    assert f"cluster {CAPTURE}, broker 2\n  WRONG  no log_dirs, and the lake has nothing" in said
+    assert "note   the lake has logs of cluster another, broker 2, which is not named here" in said
+    assert said.count("ok     collected: ") == len(BROKERS) - 1
+    assert "no broker's directory has a partition" not in said
 
 
 def test_it_goes_on_for_ever_and_may_be_killed(hosts: Mapping[int, Path], tmp_path: Path) -> None:
@@ -112,6 +178,18 @@ def _run(command: str, config: Path) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(started, capture_output=True, text=True, check=False)
     assert done.returncode in (0, 1, 3), done.stderr
     return done
+
+
+def _capture(config: Path) -> None:
+    """The part of an audit that says what is missing."""
+    with Run(load(config)) as run:
+        run.step("capture")
+
+
+def _missing(config: Path) -> set[tuple[int | None, str, str]]:
+    """Broker, kind and reason of the evidence that could not be read."""
+    rows = lake.scan(open_catalog(load(config).lake), QUARANTINE).to_pylist()
+    return {(row["broker_id"], row["kind"], row["reason"]) for row in rows}
 
 
 def _rows(config: Path, folder: Path) -> dict[str, Counter[str]]:

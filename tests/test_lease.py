@@ -8,8 +8,11 @@ from collections.abc import Callable
 
 import pyarrow as pa
 import pytest
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.table import Table as IcebergTable
 
 from fencepost import lake, lease
+from fencepost.iceberg.commits import Change
 from fencepost.lease import ENDED_S, LOST_S, Lease, LeaseError
 from fencepost.opening import ensure
 from fencepost.settings import Settings
@@ -61,6 +64,31 @@ def test_a_lease_whose_holder_died_ends(settings: Settings, monkeypatch: pytest.
     # it may wake up, and can neither renew the lease nor give back that of another
     with Lease(settings.lake, "process 3 on c", 0), pytest.raises(Exception, match="expected id"):
         dead._say("1")
+
+
+def test_who_is_suspended_right_after_taking_it_does_not_have_the_next_ones(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While it was, the lease has ended, and another run has taken it."""
+    clock = Clock()
+    suspended, other = (Lease(settings.lake, name, 0, clock) for name in ("suspended", "other"))
+    commit = Change.commit_transaction
+
+    def commit_and_sleep(change: Change) -> IcebergTable:
+        done = commit(change)
+        monkeypatch.undo()
+        clock.now += ENDED_S
+        assert other._take(other._table())
+        return done
+
+    monkeypatch.setattr(Change, "commit_transaction", commit_and_sleep)
+    suspended._acquire()
+    with pytest.raises(LeaseError, match="could not renew"):
+        suspended.check()
+    with pytest.raises(CommitFailedException):
+        suspended._say("released")
+    other.check()
+    other._say("1")
 
 
 def test_a_renewed_lease_does_not_end(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,13 +55,16 @@ def doctor(settings: Settings, arguments: argparse.Namespace) -> int:
     from fencepost import doctor
 
     now = datetime.now(UTC)
+    catalog, collected = doctor.catalog_check(settings)
     checks = [
         *doctor.machine_checks(settings),
-        *doctor.evidence_checks(settings),
+        *catalog,
+        *doctor.evidence_checks(settings, collected),
         *doctor.request_log_checks(settings, now),
     ]
-    with suppress(UsageError), _reading(settings) as lake:
-        checks += doctor.last_audit_checks(lake, settings)
+    if not any(each.mark is doctor.Mark.WRONG for each in catalog):
+        with suppress(UsageError), _reading(settings) as lake:
+            checks += doctor.last_audit_checks(lake, settings)
     print(doctor.in_words(checks))
     return VIOLATED if any(each.mark is doctor.Mark.WRONG for each in checks) else OK
 

@@ -78,7 +78,9 @@ class Lease:
         try:
             self._say(_RELEASED)
         except Exception as failed:
-            logger.warning("the lease of the lake could not be given back (%s): it ends by itself", failed)
+            logger.warning(
+                "the lease of the lake could not be given back (%s): it ends by itself", _first_line(failed)
+            )
 
     def check(self) -> None:
         """Raises LeaseError if the lease is lost."""
@@ -113,9 +115,11 @@ class Lease:
             with commits.Change(table) as change:
                 change.set_properties({_RENEWAL: "0"})
                 commits.overwrite(change, LEASES.rows([(self._holder,)]))
+                # of this commit: once it is made, and this process is suspended, another run may take over
+                taken = change.table_metadata.current_snapshot_id
         except CommitFailedException:
             return False
-        self._snapshot, self._renewed = _snapshot_of(self._table()), began
+        self._snapshot, self._renewed = taken, began
         return True
 
     def _renew_until_ended(self) -> None:
@@ -131,7 +135,9 @@ class Lease:
                 self._snapshot = None
                 return
             except Exception as failed:
-                logger.warning("the lease of the lake could not be renewed (%s): trying again", failed)
+                logger.warning(
+                    "the lease of the lake could not be renewed (%s): trying again", _first_line(failed)
+                )
 
     def _say(self, renewal: str) -> None:
         """Raises CommitFailedException if the lease is not this run's any more."""
@@ -151,6 +157,11 @@ class Lease:
 
     def _table(self) -> IcebergTable:
         return self._catalog.load_table(LEASES.name)
+
+
+def _first_line(error: Exception) -> str:
+    """The reason, without the statement and its values that a database's error has below it."""
+    return str(error).partition("\n")[0] or type(error).__name__
 
 
 def _snapshot_of(table: IcebergTable) -> int | None:

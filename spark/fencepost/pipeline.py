@@ -195,8 +195,10 @@ def collect(settings: Settings) -> Summary:
     no path of it. Waits while another run writes to the lake. Raises LockError and LeaseError.
     """
     from fencepost.capture import capture
+    from fencepost.capture.collectors import collecting_run
 
-    with locked(settings), Run(dataclasses.replace(settings, run_on="process")) as run:
+    here = dataclasses.replace(settings, run_on="process")
+    with locked(settings), Run(here, collecting_run(settings)) as run:
         run.ledger.keep_unread()
         result = capture(run.settings, run.catalog, run.engine_for, run.run_id)
     return {"files": result.files, "rows": sum(result.added.values()), "quarantined": result.quarantined}

@@ -102,10 +102,11 @@ def unreadable_checkpoints(clusters: Sequence[Cluster]) -> list[Fault]:
 
 
 def have_checkpoints(cluster: Cluster) -> bool:
-    """Whether every log directory has checkpoint files, as Kafka's own have after a minute: without the
-    cleaner's, nothing in it was compacted.
+    """Whether there are log directories here, and each has checkpoint files, as Kafka's own have after a
+    minute: without the cleaner's, nothing in it was compacted.
     """
-    return all(is_file(path / _CLEANED) or is_file(path / _FLUSHED) for *_, path in _log_dirs([cluster]))
+    here = [path for *_, path in _log_dirs([cluster])]
+    return bool(here) and all(is_file(path / _CLEANED) or is_file(path / _FLUSHED) for path in here)
 
 
 def _log_dirs(clusters: Sequence[Cluster]) -> Iterator[tuple[str, int, Path]]:

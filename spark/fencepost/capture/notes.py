@@ -30,7 +30,7 @@ class Notes:
 
     def __init__(self, settings: Settings, catalog: Catalog, plan: Plan, run_id: str, now: datetime) -> None:
         self._catalog, self._plan, self._run_id, self._now = catalog, plan, run_id, now
-        self._clusters = [cluster.name for cluster in settings.clusters]
+        self._clusters = settings.clusters
         self._sources = {source.origin: source for source in plan.sources}
         self._outcomes: list[Outcome] = []
         # by broker or clients: how many of their logs in text have not been read yet

@@ -10,11 +10,14 @@ from typing import Any
 from pyiceberg.catalog import Catalog
 
 from fencepost import lake
-from fencepost.capture.plan import Fault, Plan
+from fencepost.capture.collectors import collector
+from fencepost.capture.plan import REQUEST_LOG, SEGMENT, Fault, Plan
 from fencepost.capture.silent_logs import NO_REQUESTS
+from fencepost.settings import Broker, Cluster
 from fencepost.tables import QUARANTINE
 
-# faults found while listing files, or after all were read; every run finds them again
+# faults found while listing files, or after all were read; a run that looks for the same files finds them
+# again
 _OF_LISTING = ("missing", "unreadable", NO_REQUESTS)
 _OF_RUN = ("run_id", "captured_at")
 _ORIGIN = ("cluster", "broker_id", "kind", "file")
@@ -26,7 +29,7 @@ def update(
     catalog: Catalog,
     plan: Plan,
     faults: Sequence[Fault],
-    clusters: Sequence[str],
+    clusters: Sequence[Cluster],
     *,
     run_id: str,
     now: datetime,
@@ -38,7 +41,7 @@ def update(
     new name. If a log is gone and another log has its name, its rows stay, as its lines in bronze do.
     """
     old = lake.scan(catalog, QUARANTINE).to_pylist()
-    listed = [row for row in old if row["cluster"] in clusters and row["reason"] in _OF_LISTING]
+    listed = [row for row in old if row["reason"] in _OF_LISTING and _is_looked_for(row, clusters, run_id)]
     looked_again = plan.sources or plan.renamed or plan.copies or listed
     if not plan.faults and not faults and not (old and looked_again):
         return len(old)
@@ -50,6 +53,31 @@ def update(
     if _contents(rows) == _contents(old):
         return len(old)
     return lake.replace(catalog, QUARANTINE, QUARANTINE.rows([tuple(row.values()) for row in rows]))
+
+
+def _is_looked_for(row: Row, clusters: Sequence[Cluster], run_id: str) -> bool:
+    """Whether this run has looked again for what a fault of listing is about: not for files that are read
+    elsewhere, which a collector finds missing on its machine.
+    """
+    cluster = next((each for each in clusters if each.name == row["cluster"]), None)
+    if cluster is None or collector(row["run_id"]) == collector(run_id):
+        return cluster is not None
+    if row["reason"] == NO_REQUESTS:
+        return collector(run_id) is None
+    if row["broker_id"] is None and row["kind"] == SEGMENT:
+        return any(each.log_dirs for each in cluster.brokers)
+    if row["broker_id"] is None:
+        # other machines' clients may have logs with the same paths
+        named = {path for client in cluster.clients for path in client.logs}
+        return collector(run_id) is None and row["file"] in named
+    brokers = [each for each in cluster.brokers if each.id == row["broker_id"]]
+    return any(_places(each, row["kind"]) for each in brokers) if brokers else collector(run_id) is None
+
+
+def _places(broker: Broker, kind: str) -> Sequence[str]:
+    """Where the configuration has the files of a kind."""
+    of_text = {REQUEST_LOG: broker.request_logs, "server_log": broker.server_logs}
+    return of_text.get(kind, broker.log_dirs)
 
 
 def _contents(rows: Iterable[Row]) -> set[tuple[Any, ...]]:

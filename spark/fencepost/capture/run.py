@@ -26,6 +26,7 @@ from fencepost.capture.checkpoints import (
     note_log_starts,
     unreadable_checkpoints,
 )
+from fencepost.capture.collectors import collector
 from fencepost.capture.copies import copies
 from fencepost.capture.cuts import cut
 from fencepost.capture.files import opened
@@ -106,7 +107,8 @@ def capture(
     note_log_starts(catalog, settings.clusters, run_id, now)
     plan.faults += unreadable_checkpoints(settings.clusters)
     plan.faults += missing_segments(catalog, settings.clusters)
-    plan.faults += silent_logs(catalog, settings.clusters, plan.faults)
+    is_collector = collector(run_id) is not None
+    plan.faults += silent_logs(catalog, settings.clusters, plan.faults, is_collector=is_collector)
     notes.finish()
     for target in targets:
         report(f"{target.table.name}: {added[target.table.name]} rows are new")

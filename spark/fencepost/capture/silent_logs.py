@@ -14,7 +14,8 @@ from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.capture.files import expand, is_folder, names
-from fencepost.capture.plan import REQUEST_LOG, Fault
+from fencepost.capture.log_dirs import partition_of
+from fencepost.capture.plan import REQUEST_LOG, SEGMENT, Fault
 from fencepost.settings import Broker, Cluster
 from fencepost.tables import FILES, REQUEST_IDS
 
@@ -24,11 +25,14 @@ _REMEDY = "correct request_logs in the configuration, or switch on DEBUG on kafk
 _OF_CONTROLLERS = "__cluster_metadata-0"
 
 
-def silent_logs(catalog: Catalog, clusters: Sequence[Cluster], faults: Iterable[Fault]) -> list[Fault]:
+def silent_logs(
+    catalog: Catalog, clusters: Sequence[Cluster], faults: Iterable[Fault], *, is_collector: bool = False
+) -> list[Fault]:
     """A fault for each broker without any request line, and one for a cluster where all brokers have none.
 
     Not for a broker whose request log has one of the ``faults`` that were found already, nor for a node
-    without partitions of topics (a controller) for which no request log is configured.
+    without partitions of topics (a controller) for which no request log is configured. A collector knows
+    nothing of logs that are not on its machine, and tells only of those that it was to read.
     """
     told = {(each.cluster, each.broker_id) for each in faults if each.kind == REQUEST_LOG}
     columns = ("cluster", "broker_id", "entries")
@@ -36,15 +40,24 @@ def silent_logs(catalog: Catalog, clusters: Sequence[Cluster], faults: Iterable[
     notes = lake.scan(catalog, FILES, columns, where)
     read = notes.filter(pc.greater(notes["entries"], 0)).group_by(["cluster", "broker_id"]).aggregate([])
     heard = {(row["cluster"], row["broker_id"]) for row in read.to_pylist()}
-    return [fault for cluster in clusters for fault in _of_cluster(catalog, cluster, heard, told)]
+    return [
+        fault
+        for cluster in clusters
+        for fault in _of_cluster(catalog, cluster, heard, told, is_collector=is_collector)
+    ]
 
 
 def _of_cluster(
-    catalog: Catalog, cluster: Cluster, heard: Set[tuple[str, int]], told: Set[tuple[str, int | None]]
+    catalog: Catalog,
+    cluster: Cluster,
+    heard: Set[tuple[str, int]],
+    told: Set[tuple[str, int | None]],
+    *,
+    is_collector: bool,
 ) -> Iterator[Fault]:
     silent = [broker for broker in cluster.brokers if (cluster.name, broker.id) not in heard]
     silent = [broker for broker in silent if not _has_ids(catalog, cluster.name, broker.id)]
-    if len(silent) == len(cluster.brokers):
+    if len(silent) == len(cluster.brokers) and not is_collector:
         detail = (
             "no request log of the cluster has a line of a request, and no other log says who presented "
             f"which epoch: {_REMEDY}"
@@ -56,10 +69,12 @@ def _of_cluster(
             continue
         if broker.request_logs:
             detail = f"no line in it is of a request: {_REMEDY}"
-        elif _is_controller(broker):
+        elif is_collector or _is_controller(catalog, cluster.name, broker):
             continue
-        else:
+        elif broker.log_dirs or broker.server_logs:
             detail = f"none is configured: {_REMEDY}"
+        else:
+            detail = f"no line of one was collected: where the broker runs, {_REMEDY}"
         file = ", ".join(broker.request_logs)
         yield Fault(cluster.name, broker.id, REQUEST_LOG, file, 0, 0, NO_REQUESTS, detail)
 
@@ -70,8 +85,14 @@ def _has_ids(catalog: Catalog, cluster: str, broker_id: int) -> bool:
     return bool(lake.scan(catalog, REQUEST_IDS, ("broker_id",), where).num_rows)
 
 
-def _is_controller(broker: Broker) -> bool:
-    """Whether the log directories of a broker have the metadata log, and no other partition."""
+def _is_controller(catalog: Catalog, cluster: str, broker: Broker) -> bool:
+    """Whether the log directories of a broker have the metadata log, and no other partition; of one whose
+    directories are read elsewhere, whether this is what was read of them.
+    """
+    if not broker.log_dirs:
+        where = [{"kind": SEGMENT, "cluster": cluster, "broker_id": broker.id}]
+        files = lake.scan(catalog, FILES, ("file",), where)["file"].unique().to_pylist()
+        return {partition_of(file) for file in files} == {("__cluster_metadata", 0)}
     found = []
     for pattern in broker.log_dirs:
         for path in expand(pattern):

@@ -8,6 +8,9 @@ from typing import NamedTuple
 
 from fencepost.words import printable
 
+OF_MACHINE = "this machine"
+"""A heading."""
+
 
 class Mark(StrEnum):
     """Good; to know: something is left out; or wrong: an audit would fail, or know much less."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from types import MappingProxyType
 
 from fencepost.capture import readers
 from fencepost.capture.identities import check_identities
 from fencepost.capture.plan import READ_WHOLE, REQUEST_LOG, SEGMENT, Fault, Source
 from fencepost.doctor.checks import Check, Mark
+from fencepost.doctor.collected import Collected, Places
 from fencepost.settings import Broker, Cluster, Settings, SettingsError
 
 _OFFSETS, _TRANSACTIONS, _METADATA = "__consumer_offsets", "__transaction_state", "__cluster_metadata"
@@ -21,8 +23,13 @@ _MISSING_TOPICS = {
 _SHOWN = 3
 
 
-def evidence_checks(settings: Settings) -> Iterator[Check]:
-    """Checks of every cluster's brokers and clients: what is found, what is missing or cannot be read."""
+_NOTHING: Places = MappingProxyType({})
+
+
+def evidence_checks(settings: Settings, collected: Places = _NOTHING) -> Iterator[Check]:
+    """Checks of every cluster's brokers and clients: what is found, what is missing or cannot be read;
+    ``collected``: what the lake has of brokers whose logs are read elsewhere.
+    """
     try:
         check_identities(settings)
     except SettingsError as error:
@@ -30,6 +37,7 @@ def evidence_checks(settings: Settings) -> Iterator[Check]:
             yield Check("ids of brokers", Mark.WRONG, line)
     else:
         yield Check("ids of brokers", Mark.GOOD, "no configured id contradicts meta.properties")
+    yield from _unnamed(settings, collected)
     for cluster in settings.clusters:
         sources: list[Source] = []
         faults: list[Fault] = []
@@ -37,10 +45,29 @@ def evidence_checks(settings: Settings) -> Iterator[Check]:
             found, missing = find(cluster)
             sources += found
             faults += missing
-        yield from _of_cluster(cluster, sources, faults)
+        yield from _of_cluster(cluster, sources, faults, collected)
         for broker in cluster.brokers:
-            yield from _of_broker(cluster, broker, sources, faults)
-        yield from _of_clients(cluster, sources, faults)
+            if _paths(broker):
+                yield from _of_broker(cluster, broker, sources, faults, collected)
+            else:
+                yield _of_elsewhere(cluster, broker, collected.get((cluster.name, broker.id)))
+        yield from _of_clients(cluster, sources, faults, collected)
+
+
+def _unnamed(settings: Settings, collected: Places) -> Iterator[Check]:
+    """What the lake has of brokers that a configuration does not name which audits what was collected."""
+    if all(_paths(broker) for cluster in settings.clusters for broker in cluster.brokers):
+        return
+    named = {(cluster.name, broker.id) for cluster in settings.clusters for broker in cluster.brokers}
+    for cluster_name, broker_id in sorted((name, id) for name, id in collected if id is not None):
+        if (cluster_name, broker_id) not in named:
+            says = f"the lake has logs of cluster {cluster_name}, broker {broker_id}, which is not named here"
+            remedy = "name it, or correct name or id where it is collected: nothing of it is judged"
+            yield Check("ids of brokers", Mark.NOTE, says, remedy)
+
+
+def _paths(broker: Broker) -> tuple[str, ...]:
+    return (*broker.log_dirs, *broker.request_logs, *broker.server_logs)
 
 
 def heading(cluster: Cluster, broker: Broker) -> str:
@@ -48,40 +75,74 @@ def heading(cluster: Cluster, broker: Broker) -> str:
     return f"cluster {cluster.name}, broker {broker.id}"
 
 
-def _of_cluster(cluster: Cluster, sources: Sequence[Source], faults: Sequence[Fault]) -> Iterator[Check]:
+def _of_cluster(
+    cluster: Cluster, sources: Sequence[Source], faults: Sequence[Fault], collected: Places
+) -> Iterator[Check]:
     of = f"cluster {cluster.name}"
     topics = {source.topic for source in sources}
+    topics |= {
+        topic for (name, _), each in collected.items() if name == cluster.name for topic, _ in each.partitions
+    }
     for topic, without in _MISSING_TOPICS.items():
         if topic not in topics:
             yield Check(of, Mark.NOTE, f"no broker's directory has a partition of {topic}: {without}")
     yield from _wrong(of, [each for each in faults if each.broker_id is None and each.kind == REQUEST_LOG])
 
 
+def _of_elsewhere(cluster: Cluster, broker: Broker, lake: Collected | None) -> Check:
+    """A check of a broker without any path, whose logs are collected where it runs."""
+    of = heading(cluster, broker)
+    if lake is None:
+        says = "no log_dirs, and the lake has nothing of this broker"
+        remedy = "run `fencepost collect` where it runs, or write Kafka's log.dirs here"
+        return Check(of, Mark.WRONG, says, remedy)
+    says = (
+        f"collected: {len(lake.partitions):,} partitions, {_logs(lake)}; "
+        f"the newest of it on {lake.newest:%F %H:%M} UTC"
+    )
+    if lake.partitions and REQUEST_LOG in lake.logs:
+        return Check(of, Mark.GOOD, says)
+    # `fencepost doctor` on its machine says which of them should be there: a controller may have none
+    return Check(of, Mark.NOTE, says, "run `fencepost doctor` with the configuration that collects it")
+
+
+def _logs(lake: Collected) -> str:
+    return ", ".join(f"{each.replace('_', ' ')}s" for each in sorted(lake.logs)) or "no log in text"
+
+
 def _of_broker(
-    cluster: Cluster, broker: Broker, sources: Sequence[Source], faults: Sequence[Fault]
+    cluster: Cluster, broker: Broker, sources: Sequence[Source], faults: Sequence[Fault], collected: Places
 ) -> Iterator[Check]:
     of = heading(cluster, broker)
+    lake = collected.get((cluster.name, broker.id), Collected())
     own = [source for source in sources if source.broker_id == broker.id]
     partitions = {(source.topic, source.partition) for source in own if source.kind == SEGMENT}
     if partitions:
         kafkas = sum(topic in READ_WHOLE for topic, _ in partitions)
         says = f"log_dirs: {len(partitions):,} partitions, {kafkas:,} of them of Kafka's own topics"
         yield Check(of, Mark.GOOD, says)
-    elif not broker.log_dirs:
+    elif not broker.log_dirs and not lake.partitions:
         yield Check(of, Mark.WRONG, "no log_dirs", "write Kafka's log.dirs there")
-    if not broker.request_logs:
+    if not broker.request_logs and REQUEST_LOG not in lake.logs:
         remedy = "set the logger kafka.request.logger to DEBUG, and write the path of its file"
         says = "no request_logs: what clients asked this broker, and whom it refused, is not known"
         yield Check(of, Mark.WRONG, says, remedy)
-    if not broker.server_logs:
+    if not broker.server_logs and "server_log" not in lake.logs:
         says = "no server_logs: why groups rebalanced, and what removed members and offsets, may stay unknown"
         yield Check(of, Mark.NOTE, says)
     yield from _wrong(of, [each for each in faults if each.broker_id == broker.id])
     yield from _unreadable(of, own)
 
 
-def _of_clients(cluster: Cluster, sources: Sequence[Source], faults: Sequence[Fault]) -> Iterator[Check]:
+def _of_clients(
+    cluster: Cluster, sources: Sequence[Source], faults: Sequence[Fault], collected: Places
+) -> Iterator[Check]:
     of = f"cluster {cluster.name}, clients"
+    if not cluster.clients and (lake := collected.get((cluster.name, None))) is not None:
+        yield Check(
+            of, Mark.GOOD, f"collected: {_logs(lake)}; the newest of it on {lake.newest:%F %H:%M} UTC"
+        )
+        return
     if not cluster.clients:
         says = "no [[clusters.clients]]: nothing is known of Kafka Streams' state directories"
         yield Check(of, Mark.NOTE, says)

@@ -6,12 +6,11 @@ import os
 import shutil
 from collections.abc import Iterator
 
-from fencepost.doctor.checks import Check, Mark
+from fencepost.doctor.checks import OF_MACHINE, Check, Mark
 from fencepost.environment import missing
 from fencepost.jars import SessionError, java_version, spark_jars
 from fencepost.settings import Settings
 
-_OF = "this machine"
 _LITTLE_BYTES = 1 << 30
 _FOR = "Spark, and `fencepost explain --confirm`, need it; an audit in this process does not"
 
@@ -20,13 +19,13 @@ def machine_checks(settings: Settings) -> Iterator[Check]:
     """Checks of Java and its jars, of the disk of the lake, and of what alerts and metrics need."""
     try:
         java, version = java_version()
-        yield Check(_OF, Mark.GOOD, f"Java {version} ({java})")
+        yield Check(OF_MACHINE, Mark.GOOD, f"Java {version} ({java})")
     except SessionError as error:
-        yield Check(_OF, Mark.WRONG if settings.run_on == "spark" else Mark.NOTE, str(error), _FOR)
+        yield Check(OF_MACHINE, Mark.WRONG if settings.run_on == "spark" else Mark.NOTE, str(error), _FOR)
     try:
-        yield Check(_OF, Mark.GOOD, f"{len(spark_jars(settings))} jars for Spark")
+        yield Check(OF_MACHINE, Mark.GOOD, f"{len(spark_jars(settings))} jars for Spark")
     except SessionError as error:
-        yield Check(_OF, Mark.NOTE, str(error), _FOR)
+        yield Check(OF_MACHINE, Mark.NOTE, str(error), _FOR)
     yield from _lake(settings)
     yield from _told(settings)
 
@@ -34,21 +33,18 @@ def machine_checks(settings: Settings) -> Iterator[Check]:
 def _lake(settings: Settings) -> Iterator[Check]:
     folder = settings.lake.folder
     if folder is None:
-        yield Check(
-            _OF, Mark.NOTE, f"the lake's catalog is of type {settings.lake.catalog}: not examined here"
-        )
         return
     there = next(each for each in (folder, *folder.parents) if each.exists())
     if not os.access(there, os.W_OK):
         remedy = "give this user permission to write there, or give the lake another place ([lake])"
-        yield Check(_OF, Mark.WRONG, f"the lake, {folder}, cannot be written", remedy)
+        yield Check(OF_MACHINE, Mark.WRONG, f"the lake, {folder}, cannot be written", remedy)
         return
     free = shutil.disk_usage(there).free
     says = f"the lake, {folder}, has {free / 1e9:,.1f} GB free"
     if free < _LITTLE_BYTES:
-        yield Check(_OF, Mark.WRONG, says, "free some space, or give the lake another place ([lake])")
+        yield Check(OF_MACHINE, Mark.WRONG, says, "free some space, or give the lake another place ([lake])")
     else:
-        yield Check(_OF, Mark.GOOD, says)
+        yield Check(OF_MACHINE, Mark.GOOD, says)
 
 
 def _told(settings: Settings) -> Iterator[Check]:
@@ -56,8 +52,8 @@ def _told(settings: Settings) -> Iterator[Check]:
         for name in missing(each.url or each.alertmanager or each.webhook or ""):
             says = f"this environment has no {name}, which the address of the alerts to {each.name} needs"
             remedy = "set it where the audit runs, and try `fencepost alerts --test` there"
-            yield Check(_OF, Mark.NOTE, says, remedy)
+            yield Check(OF_MACHINE, Mark.NOTE, says, remedy)
     file = settings.metrics_file
     if file is not None and not os.access(file.parent, os.W_OK):
         says = f"the folder of the metrics, {file.parent}, is not there or cannot be written"
-        yield Check(_OF, Mark.WRONG, says, "make it, or let this user write there ([metrics] file)")
+        yield Check(OF_MACHINE, Mark.WRONG, says, "make it, or let this user write there ([metrics] file)")

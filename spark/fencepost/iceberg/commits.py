@@ -50,13 +50,17 @@ CHECKS: list[Callable[[], None]] = []
 _EVERYTHING: Any = expressions.AlwaysTrue()
 
 
+def _check() -> None:
+    for check in CHECKS:
+        check()
+
+
 class Change(patches.Change):
     """A transaction that lets all but the newest snapshots expire, and those since the one read last."""
 
     def commit_transaction(self) -> IcebergTable:
         """See patches.Change; raises what CHECKS raise."""
-        for check in CHECKS:
-            check()
+        _check()
         return super().commit_transaction()
 
     def expired(self) -> list[int]:
@@ -143,6 +147,7 @@ def keep_since(table: IcebergTable, snapshot: int) -> None:
     if snapshot not in places:
         return
     if tag is None or places[snapshot] - places[tag.snapshot_id] >= SNAPSHOTS_KEPT // 2:
+        _check()
         with suppress(CommitFailedException), table.manage_snapshots() as change:
             change.create_tag(snapshot, READ)
 

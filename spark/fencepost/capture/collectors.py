@@ -1,0 +1,26 @@
+"""Which machine a run has collected from: its name is in the run's id.
+
+A collector knows the files of its machine alone. So only it can say that a file which it missed is there.
+"""
+
+from __future__ import annotations
+
+import socket
+from datetime import UTC, datetime
+from hashlib import sha256
+
+from fencepost.settings import Settings
+
+_BEGINS, _DIGITS = "collect-", 12
+
+
+def collecting_run(settings: Settings) -> str:
+    """The id of a new run of the collector that this machine and its configuration make."""
+    told = f"{socket.gethostname()} {settings.path}"
+    name = sha256(told.encode()).hexdigest()[:_DIGITS]
+    return f"{_BEGINS}{name}-{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}"
+
+
+def collector(run_id: str) -> str | None:
+    """The name of the collector whose run this is; None of an audit's run."""
+    return run_id[: len(_BEGINS) + _DIGITS] if run_id.startswith(_BEGINS) else None

@@ -1,0 +1,78 @@
+"""Looks into the lake for what `fencepost collect` has read elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from fencepost import lake
+from fencepost.capture.log_dirs import partition_of
+from fencepost.capture.plan import SEGMENT, is_text
+from fencepost.doctor.checks import OF_MACHINE, Check, Mark
+from fencepost.iceberg.catalog import CatalogError, open_catalog
+from fencepost.lake.failures import describe_failure
+from fencepost.settings import SQLITE, Settings
+from fencepost.tables import FILES
+from fencepost.words import as_utc
+
+_NEVER = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass
+class Collected:
+    """What was read of a broker (None: of clients): its kinds of logs in text, its partitions, and when a
+    file of it held something new for the last time.
+    """
+
+    logs: set[str] = field(default_factory=set)
+    partitions: set[tuple[str, int]] = field(default_factory=set)
+    newest: datetime = _NEVER
+
+
+Places = Mapping[tuple[str, int | None], Collected]
+"""By cluster and broker."""
+
+
+def catalog_check(settings: Settings) -> tuple[list[Check], Places]:
+    """A check of whether the catalog answers, if it is not a file, and what the lake has of each broker."""
+    kind = settings.lake.catalog
+    try:
+        found = _collected(settings)
+    except CatalogError as error:
+        unexamined = f"the lake's catalog is of type {kind}: not examined here ({error})"
+        return [Check(OF_MACHINE, Mark.NOTE, unexamined)], {}
+    except Exception as error:
+        if (says := describe_failure(error, settings.lake)) is None:
+            raise
+        return [Check(OF_MACHINE, Mark.WRONG, says)], {}
+    if settings.lake.folder is not None:
+        return [], found
+    return [Check(OF_MACHINE, Mark.GOOD, f"the lake's catalog, of type {kind}, answers")], found
+
+
+def _collected(settings: Settings) -> Places:
+    """What the lake has of each broker; nothing of a lake that is not there yet, which is not created."""
+    if settings.lake.folder is not None and not Path(settings.lake.catalog.removeprefix(SQLITE)).exists():
+        return {}
+    catalog = open_catalog(settings.lake)
+    if not catalog.table_exists(FILES.name):
+        return {}
+    found: dict[tuple[str, int | None], Collected] = {}
+    columns = ("cluster", "broker_id", "kind", "file", "captured_at")
+    rows = lake.scan(catalog, FILES, columns)
+    rows = rows.group_by(list(columns[:-1])).aggregate([("captured_at", "max")])
+    for row in rows.to_pylist():
+        place = found.setdefault((row["cluster"], row["broker_id"]), Collected())
+        place.newest = max(place.newest, as_utc(row["captured_at_max"]))
+        if is_text(row["kind"]):
+            place.logs.add(row["kind"])
+        elif row["kind"] == SEGMENT:
+            place.partitions |= set(_partitions(row["file"]))
+    return found
+
+
+def _partitions(file: str) -> Iterator[tuple[str, int]]:
+    if (partition := partition_of(file)) is not None:
+        yield partition
