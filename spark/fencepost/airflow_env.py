@@ -12,7 +12,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from fencepost.places import project_folder
 
@@ -71,12 +71,17 @@ def _standalone(home: Path, environment: dict[str, str]) -> int:
         "Its DAGs start paused: switch them on there. Ctrl-C ends it.\n"
     )
     sys.stdout.flush()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     started: list[subprocess.Popen[bytes]] = []
+    asked: list[int] = []
+    _on_signals(lambda number, _: asked.append(number))
     try:
         for part in PARTS:
             # in a session of its own: Ctrl-C reaches it through this process only
             started.append(subprocess.Popen(["airflow", *part], env=environment, start_new_session=True))
+        # not before all are known: a part that is just being started would be forgotten
+        _on_signals(signal.default_int_handler)
+        if asked:
+            return 0
         ended, _ = os.wait()
         name = next(part[0] for part, of in zip(PARTS, started, strict=True) if of.pid == ended)
         sys.stderr.write(f"airflow {name} has ended; see the lines above.\n")
@@ -84,7 +89,13 @@ def _standalone(home: Path, environment: dict[str, str]) -> int:
     except KeyboardInterrupt:
         return 0
     finally:
+        _on_signals(signal.SIG_IGN)
         _end(started)
+
+
+def _on_signals(handler: Any) -> None:
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, handler)
 
 
 def _end(started: list[subprocess.Popen[bytes]]) -> None:
