@@ -30,8 +30,8 @@ MEMBERS = 1_000
 SHORT = 1.0
 """Seconds in which Spark mostly plans queries."""
 VERDICT_COLUMNS = {
-    "spark": "struct(from_position, witness, failed_conjunct, `values`, evidence)",
-    "duckdb": 'row(from_position, witness, failed_conjunct, "values", evidence)',
+    "spark": "struct(from_position, witness, failed_conjunct, observed, evidence)",
+    "duckdb": 'row(from_position, witness, failed_conjunct, observed, evidence)',
 }
 _TYPES = {"timestamp[us, tz=UTC]": "timestamp", "int64": "bigint", "bool": "boolean"}
 JAVA = ("-XX:+UseParallelGC",)
