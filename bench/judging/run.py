@@ -31,7 +31,7 @@ SHORT = 1.0
 """Seconds in which Spark mostly plans queries."""
 VERDICT_COLUMNS = {
     "spark": "struct(from_position, witness, failed_conjunct, observed, evidence)",
-    "duckdb": 'row(from_position, witness, failed_conjunct, observed, evidence)',
+    "duckdb": "row(from_position, witness, failed_conjunct, observed, evidence)",
 }
 _TYPES = {"timestamp[us, tz=UTC]": "timestamp", "int64": "bigint", "bool": "boolean"}
 JAVA = ("-XX:+UseParallelGC",)
