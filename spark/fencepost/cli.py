@@ -45,8 +45,6 @@ _BAD_INPUT = (
     ("fencepost.discovery", "NothingFoundError"),
     ("fencepost.iceberg.catalog", "CatalogError"),
     ("fencepost.jars", "SessionError"),
-    ("fencepost.lock", "LockError"),
-    ("fencepost.lease", "LeaseError"),
     ("fencepost.environment", "MissingVariableError"),
     ("fencepost.places", "PlaceError"),
     ("fencepost.plots.reading", "PlotError"),
@@ -55,6 +53,7 @@ _BAD_INPUT = (
     ("fencepost.report", "UnknownIncidentError"),
     ("fencepost.report", "UnknownVerdictError"),
     ("fencepost.settings", "SettingsError"),
+    ("fencepost.waiting", "LockError"),
     ("tlasql", "TlaSqlError"),
     ("tlasql.java.tlc", "TlcError"),
 )

@@ -93,15 +93,14 @@ def collect(settings: Settings, arguments: argparse.Namespace) -> int:
 
     from fencepost import pipeline
     from fencepost.lake.failures import describe_failure
-    from fencepost.lease import LeaseError
-    from fencepost.lock import LockError
+    from fencepost.waiting import LockError
 
     while True:
         began = time.monotonic()
         try:
             found = pipeline.collect(settings)
         except Exception as error:
-            said = str(error) if isinstance(error, (LeaseError, LockError)) else None
+            said = str(error) if isinstance(error, LockError) else None
             said = said or describe_failure(error, settings.lake)
             if arguments.every is None or said is None:
                 raise

@@ -33,11 +33,10 @@ def with_values(properties: Mapping[str, str], where: str) -> dict[str, str]:
     """
     found = {}
     for name, text in properties.items():
-        if lacking := missing(text):
-            raise MissingVariableError(
-                f"{where}.{name}: the environment has no {lacking[0]}: set it where the command runs."
-            )
-        found[name] = _VARIABLE.sub(lambda match: _value(match[1]), text)
+        try:
+            found[name] = _VARIABLE.sub(lambda match: _value(match[1]), text)
+        except MissingVariableError as error:
+            raise MissingVariableError(f"{where}.{name}: {error}") from error
     return found
 
 

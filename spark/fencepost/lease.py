@@ -26,6 +26,7 @@ from fencepost.iceberg import commits
 from fencepost.lake.tables import ensure
 from fencepost.settings import Lake
 from fencepost.tables import LEASES
+from fencepost.waiting import JUST_BEGUN, LockError, wait_until
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +37,7 @@ _RENEWAL, _RELEASED = "fencepost.renewal", "released"
 _RETRIES = "commit.retry.num-retries"
 
 
-class LeaseError(Exception):
+class LeaseError(LockError):
     """Another run has had the lease for too long, or this run has lost it; the message says what to do."""
 
 
@@ -48,7 +49,8 @@ def _now() -> float:
 class Lease:
     """The lease, to be held in a ``with`` statement; ``holder``: who takes it, in words.
 
-    Meanwhile every commit of this process raises LeaseError once the lease is lost.
+    Meanwhile every commit of this process raises LeaseError once the lease is lost. Taking it raises
+    LeaseError if another run has had it for ``wait_s`` seconds.
     """
 
     def __init__(self, lake: Lake, holder: str, wait_s: float, now: Callable[[], float] = _now) -> None:
@@ -58,6 +60,8 @@ class Lease:
             with suppress(CommitFailedException), commits.Change(self._table()) as change:
                 change.set_properties({_RETRIES: "0"})
         self._holder, self._wait_s, self._now = holder, wait_s, now
+        self._seen: tuple[int | None, str] | None = None
+        self._seen_since = 0.0
         self._snapshot: int | None = None
         self._renewed, self._renewals = 0.0, 0
         self._ended = threading.Event()
@@ -91,23 +95,28 @@ class Lease:
             )
 
     def _acquire(self) -> None:
-        seen, since, is_waiting, deadline = None, self._now(), False, self._now() + self._wait_s
-        while True:
-            table = self._table()
-            state = (_snapshot_of(table), table.properties.get(_RENEWAL, _RELEASED))
-            if state != seen:
-                seen, since = state, self._now()
-            if (state[1] == _RELEASED or self._now() - since >= ENDED_S) and self._take(table):
-                return
-            if self._now() >= deadline:
-                raise LeaseError(
-                    f"Another run has been writing to this lake for {self._wait_s:.0f} s ({_holder(table)}). "
-                    "Repeat the command when it has ended."
-                )
-            if not is_waiting:
-                logger.info("another run is writing to this lake (%s): waiting until it ends", _holder(table))
-                is_waiting = True
-            time.sleep(1)
+        wait_until(
+            self._is_acquired,
+            self._holder_now,
+            self._wait_s,
+            pause_s=1,
+            remedy="Repeat the command when it has ended.",
+            now=self._now,
+            error=LeaseError,
+        )
+
+    def _is_acquired(self) -> bool:
+        """Take the lease if it was given back, or has not changed since it was first seen ENDED_S ago."""
+        table = self._table()
+        state = (_snapshot_of(table), table.properties.get(_RENEWAL, _RELEASED))
+        if state != self._seen:
+            self._seen, self._seen_since = state, self._now()
+        has_ended = state[1] == _RELEASED or self._now() - self._seen_since >= ENDED_S
+        return has_ended and self._take(table)
+
+    def _holder_now(self) -> str:
+        rows = self._table().scan().to_arrow()["holder"].to_pylist()
+        return rows[0] if rows else JUST_BEGUN
 
     def _take(self, table: IcebergTable) -> bool:
         began = self._now()
@@ -167,8 +176,3 @@ def _first_line(error: Exception) -> str:
 def _snapshot_of(table: IcebergTable) -> int | None:
     snapshot = table.current_snapshot()
     return None if snapshot is None else snapshot.snapshot_id
-
-
-def _holder(table: IcebergTable) -> str:
-    rows = table.scan().to_arrow()["holder"].to_pylist()
-    return rows[0] if rows else "a process that has just begun"

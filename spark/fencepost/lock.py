@@ -5,38 +5,29 @@ lake whose catalog is not a file of this machine has a lease beside it (:mod:`fe
 from __future__ import annotations
 
 import fcntl
-import logging
 import os
 import socket
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import sha256
 from typing import TextIO
 
 from fencepost.places import run_folder
 from fencepost.settings import Settings
-
-logger = logging.getLogger(__name__)
+from fencepost.waiting import JUST_BEGUN, LockError, wait_until
 
 FILE = "audit.lock"
 WAIT_S = 3_600
 _LOOK_AGAIN_S = 0.5
 
 
-class LockError(Exception):
-    """The lake cannot be written to, or another run has been writing to it for too long; the message says
-    which run, and what to do.
-    """
-
-
 @contextmanager
 def locked(settings: Settings, wait_s: float = WAIT_S) -> Iterator[None]:
     """Hold the lock of the lake. If another run holds it, log whose it is, and wait.
 
-    Raises LockError (LeaseError where another machine holds it) after ``wait_s`` seconds, and at once if the
-    lake may not be written to.
+    Raises LockError after ``wait_s`` seconds, and at once if the lake may not be written to.
     """
     path = run_folder(settings) / FILE
     try:
@@ -48,7 +39,13 @@ def locked(settings: Settings, wait_s: float = WAIT_S) -> Iterator[None]:
             "another place in [lake]."
         ) from error
     with file:
-        _acquire(file, wait_s)
+        wait_until(
+            partial(_is_acquired, file),
+            partial(_holder, file),
+            wait_s,
+            pause_s=_LOOK_AGAIN_S,
+            remedy=f"Repeat the command when it has ended, or end it: its lock is {file.name}.",
+        )
         holder = f"process {os.getpid()} on {socket.gethostname()}, since {datetime.now(UTC):%F %T} UTC"
         file.truncate(0)
         file.write(holder)
@@ -72,20 +69,9 @@ def identity(settings: Settings) -> str:
     return sha256(told.encode()).hexdigest()[:12]
 
 
-def _acquire(file: TextIO, wait_s: float) -> None:
-    deadline, is_waiting = time.monotonic() + wait_s, False
-    while not _is_acquired(file):
-        file.seek(0)
-        holder = file.read() or "a process that has just begun"
-        if time.monotonic() >= deadline:
-            raise LockError(
-                f"Another run has been writing to this lake for {wait_s:.0f} s ({holder}). "
-                f"Repeat the command when it has ended, or end it: its lock is {file.name}."
-            )
-        if not is_waiting:
-            logger.info("another run is writing to this lake (%s): waiting until it ends", holder)
-            is_waiting = True
-        time.sleep(_LOOK_AGAIN_S)
+def _holder(file: TextIO) -> str:
+    file.seek(0)
+    return file.read() or JUST_BEGUN
 
 
 def _is_acquired(file: TextIO) -> bool:

@@ -192,7 +192,7 @@ def audit(run: Run, sinks: Sequence[Sink] = ()) -> GateResult:
 
 def collect(settings: Settings) -> Summary:
     """Read what is new in the logs of this machine into the lake, without JVM; an audit elsewhere then needs
-    no path of it. Waits while another run writes to the lake. Raises LockError and LeaseError.
+    no path of it. Waits while another run writes to the lake. Raises LockError.
     """
     from fencepost.capture import capture
     from fencepost.capture.collectors import collecting_run

@@ -87,6 +87,8 @@ signs as (
         ended.life,
         ended.member_id,
         ended.from_position,
+        ended.from_time,
+        ended.to_time,
         lines.logged_at_ms as at_ms,
         'server_log' as told_by,
         case
@@ -125,6 +127,8 @@ signs as (
         ended.life,
         ended.member_id,
         ended.from_position,
+        ended.from_time,
+        ended.to_time,
         unix_millis(departures.responded_at) as at_ms,
         'request_log' as told_by,
         case
@@ -160,6 +164,8 @@ signs as (
         ended.life,
         ended.member_id,
         ended.from_position,
+        ended.from_time,
+        ended.to_time,
         unix_millis(ended.to_time) as at_ms,
         'group_log' as told_by,
         'replaced' as removed_by,
@@ -182,28 +188,21 @@ signs as (
 -- the newest sign within the stay; a classic group writes its record when the rebalance is over
 causes as (
     select
-        signs.*,
+        *,
         row_number() over (
-            partition by signs.cluster, signs.group_id, signs.life, signs.member_id, signs.from_position
+            partition by cluster, group_id, life, member_id, from_position
             order by
                 -- who is away may be replaced a moment later
-                if(signs.removed_by = 'away', 0, 1) asc,
-                case signs.told_by when 'request_log' then 1 when 'server_log' then 2 else 3 end asc,
-                signs.at_ms desc,
-                signs.position asc
+                if(removed_by = 'away', 0, 1) asc,
+                case told_by when 'request_log' then 1 when 'server_log' then 2 else 3 end asc,
+                at_ms desc,
+                position asc
         ) as place
     from signs
-    inner join ended
-        on
-            signs.cluster = ended.cluster
-            and signs.group_id = ended.group_id
-            and signs.life = ended.life
-            and signs.member_id = ended.member_id
-            and signs.from_position = ended.from_position
     where
-        signs.removed_by is not null
-        and signs.at_ms >= unix_millis(ended.from_time) - 250
-        and signs.at_ms <= unix_millis(ended.to_time) + 250
+        removed_by is not null
+        and at_ms >= unix_millis(from_time) - 250
+        and at_ms <= unix_millis(to_time) + 250
 )
 
 select

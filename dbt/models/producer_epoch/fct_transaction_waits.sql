@@ -46,10 +46,7 @@ followed as (
 numbered as (
     select
         *,
-        count_if(not waited) over (
-            partition by cluster, transactional_id, api_name, client_id, host
-            order by responded_at, file, position, request_id
-        ) as episode
+        count_if(not waited) over {{ client }} as episode
     from followed
     where waits
 ),
@@ -72,35 +69,8 @@ episodes as (
     group by cluster, transactional_id, api_name, client_id, host, episode
 ),
 
--- an id has one transaction at a time: the last one that had begun by then
 begun as (
-    select
-        cluster,
-        transactional_id,
-        first_request_id,
-        max(transaction) over (
-            partition by cluster, transactional_id
-            order by at, first_request_id nulls first
-            rows between unbounded preceding and current row
-        ) as transaction
-    from (
-        select
-            cluster,
-            transactional_id,
-            started_at as at,
-            cast(null as string) as first_request_id,
-            struct(started_at, partition_key, started_position) as transaction
-        from {{ source('silver', 'transactions') }}
-        where started_at is not null
-        union all
-        select
-            cluster,
-            transactional_id,
-            last_answer_at as at,
-            first_request_id,
-            null as transaction
-        from episodes
-    ) as moments
+    {{ last_transactions('episodes', 'first_request_id', 'last_answer_at') }}
 ),
 
 -- if it was not complete when the client began to wait

@@ -38,35 +38,8 @@ commits as (
     where requests.api_key = 28 and array_size(requests.committed_partitions) > 0
 ),
 
--- an id has one transaction at a time: the last one that had begun by then
 begun as (
-    select
-        cluster,
-        transactional_id,
-        request_id,
-        max(transaction) over (
-            partition by cluster, transactional_id
-            order by at, request_id nulls first
-            rows between unbounded preceding and current row
-        ) as transaction
-    from (
-        select
-            cluster,
-            transactional_id,
-            started_at as at,
-            cast(null as string) as request_id,
-            struct(started_at, partition_key, started_position) as transaction
-        from {{ source('silver', 'transactions') }}
-        where started_at is not null
-        union all
-        select
-            cluster,
-            transactional_id,
-            responded_at as at,
-            request_id,
-            null as transaction
-        from commits
-    ) as moments
+    {{ last_transactions('commits', 'request_id', 'responded_at') }}
 ),
 
 -- the offsets that transactions committed for the group
@@ -177,10 +150,7 @@ followed as (
 numbered as (
     select
         *,
-        count_if(not goes_on) over (
-            partition by cluster, group_id, topic, partition, client_id, host
-            order by responded_at, request_id
-        ) as episode
+        count_if(not goes_on) over {{ client }} as episode
     from followed
 ),
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from sys import intern
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 import pyarrow as pa
@@ -19,6 +19,8 @@ from fencepost.formats.errors import error_names
 from fencepost.replay.arrow_slices import shared_values, slice_rows
 from fencepost.replay.keys import digest_of
 from fencepost.replay.logs import longs
+
+T = TypeVar("T")
 
 NONE = "NONE"
 """Kafka's name of error code 0."""
@@ -81,6 +83,22 @@ def each_line(
     """
     for rows in in_order_of_answers(requests, api_keys, first):
         yield from _lines(rows)
+
+
+def each_reading(
+    requests: pa.Table, api_keys: Collection[int], read: Callable[[RequestLine], Iterable[T]]
+) -> Iterator[tuple[str, RequestLine, list[T]]]:
+    """Of rows of ``bronze.requests`` of any clusters and brokers: the cluster of each line of these APIs, the
+    line, and what ``read`` finds in it. A line that is JSON, but not a broker's, is left out.
+    """
+    of_apis = requests.filter(pc.is_in(requests["api_key"], pa.array(sorted(api_keys), pa.int32())))
+    for cluster in sorted(of_apis["cluster"].unique().to_pylist()):
+        for line in each_line(of_apis.filter(pc.equal(of_apis["cluster"], cluster)), api_keys):
+            try:
+                found = list(read(line))
+            except (AttributeError, KeyError, TypeError):
+                continue
+            yield cluster, line, found
 
 
 def in_order_of_answers(

@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fencepost.protocols.leader_epoch.lines import APIS, DELETE_GROUPS, DELETE_RECORDS, OFFSET_DELETE
 from fencepost.protocols.leader_epoch.tables import REMOVAL_REQUESTS
 from fencepost.replay.columns import Columns
-from fencepost.replay.requests import RequestLine, each_line, host_of, integer, text
+from fencepost.replay.requests import RequestLine, each_reading, host_of, integer, text
 
 REMOVAL_APIS = (OFFSET_DELETE, DELETE_GROUPS, DELETE_RECORDS)
 
@@ -30,27 +29,16 @@ class _Removed(NamedTuple):
 def removal_requests(requests: pa.Table) -> pa.Table:
     """The rows of REMOVAL_REQUESTS, from rows of ``bronze.requests``."""
     rows = Columns(REMOVAL_REQUESTS)
-    names = ("broker_id", "connection", "principal")
-    for cluster in sorted(requests["cluster"].unique().to_pylist()):
-        of_cluster = requests.filter(pc.equal(requests["cluster"], cluster))
-        principals = {
-            (broker_id, connection): principal
-            for broker_id, connection, principal in zip(
-                *(of_cluster[name].to_pylist() for name in names), strict=True
-            )
-        }
-        for line in each_line(of_cluster, REMOVAL_APIS):
-            try:
-                removed = list(dict.fromkeys(_removed(line)))
-            except (AttributeError, KeyError, TypeError):
-                # no broker writes such JSON
-                continue
-            for each in removed:
-                rows.add(
-                    cluster, line.request_id, line.broker_id, APIS[line.api_key], *each, line.client_id,
-                    host_of(line.connection), principals[line.broker_id, line.connection],
-                    line.requested_ms, line.responded_ms, line.file, line.position,
-                )  # fmt: skip
+    names = ("cluster", "broker_id", "connection", "principal")
+    columns = zip(*(requests[name].to_pylist() for name in names), strict=True)
+    principals = {tuple(connection): principal for *connection, principal in columns}
+    for cluster, line, removed in each_reading(requests, REMOVAL_APIS, _removed):
+        for each in dict.fromkeys(removed):
+            rows.add(
+                cluster, line.request_id, line.broker_id, APIS[line.api_key], *each, line.client_id,
+                host_of(line.connection), principals[cluster, line.broker_id, line.connection],
+                line.requested_ms, line.responded_ms, line.file, line.position,
+            )  # fmt: skip
     return rows.to_arrow()
 
 

@@ -13,7 +13,7 @@ from fencepost.protocols.offset_commit.member_lines import CONSUMER_GROUP_HEARTB
 from fencepost.protocols.offset_commit.tables import MEMBER_DEPARTURES
 from fencepost.replay.columns import Columns
 from fencepost.replay.group_coordinator.requests import LEAVE_GROUP
-from fencepost.replay.requests import RequestLine, each_line, host_of, text
+from fencepost.replay.requests import RequestLine, each_reading, host_of, text
 
 APIS = {
     LEAVE_GROUP: "LEAVE_GROUP",
@@ -29,6 +29,7 @@ _LEAVING = '"memberEpoch":-'
 
 class _Leaver(NamedTuple):
     kind: str
+    group_id: str | None
     member_id: str | None
     instance_id: str | None
     reason: str | None
@@ -40,22 +41,14 @@ def departures(requests: pa.Table) -> pa.Table:
     is_heartbeat = pc.is_in(requests["api_key"], pa.array(sorted(APIS), pa.int32()))
     # most heartbeats say nothing here: only the text of the others is parsed
     leaves = pc.and_(is_heartbeat, pc.match_substring(requests["request"], _LEAVING))
-    lines = requests.filter(pc.or_(is_leave, leaves))
     rows = Columns(MEMBER_DEPARTURES)
-    for cluster in sorted(lines["cluster"].unique().to_pylist()):
-        for line in each_line(lines.filter(pc.equal(lines["cluster"], cluster)), APIS):
-            try:
-                leavers = list(dict.fromkeys(_leavers(line)))
-                group_id = text(line.sent["groupId"])
-            except (AttributeError, KeyError, TypeError):
-                # the line is JSON, but not a broker's: it must not end the run
-                continue
-            for each in leavers:
-                rows.add(
-                    cluster, line.request_id, line.broker_id, APIS[line.api_key], each.kind, group_id,
-                    each.member_id, each.instance_id, each.reason, line.client_id, host_of(line.connection),
-                    line.requested_ms, line.responded_ms, line.file, line.position,
-                )  # fmt: skip
+    for cluster, line, leavers in each_reading(requests.filter(pc.or_(is_leave, leaves)), APIS, _leavers):
+        for each in dict.fromkeys(leavers):
+            rows.add(
+                cluster, line.request_id, line.broker_id, APIS[line.api_key], each.kind, each.group_id,
+                each.member_id, each.instance_id, each.reason, line.client_id, host_of(line.connection),
+                line.requested_ms, line.responded_ms, line.file, line.position,
+            )  # fmt: skip
     return rows.to_arrow()
 
 
@@ -64,16 +57,17 @@ def _leavers(line: RequestLine) -> Iterator[_Leaver]:
     sent, answer = line.sent, line.answer
     if answer is None or answer["errorCode"] != 0:
         return
+    group_id = text(sent["groupId"])
     if line.api_key != LEAVE_GROUP:
         kind = _LEAVES.get(sent["memberEpoch"])
         if kind is not None:
-            yield _Leaver(kind, text(sent["memberId"]), text(sent.get("instanceId")), None)
+            yield _Leaver(kind, group_id, text(sent["memberId"]), text(sent.get("instanceId")), None)
         return
     if "members" not in sent:
         # before version 3 a request has one member, and the answer no more than an error
-        yield _Leaver("leave_group", text(sent["memberId"]), None, None)
+        yield _Leaver("leave_group", group_id, text(sent["memberId"]), None, None)
         return
     for asked, told in zip(sent["members"], answer["members"], strict=False):
         if told["errorCode"] == 0:
             named = (asked["memberId"] or None, asked.get("groupInstanceId"), asked.get("reason"))
-            yield _Leaver("leave_group", *map(text, named))
+            yield _Leaver("leave_group", group_id, *map(text, named))

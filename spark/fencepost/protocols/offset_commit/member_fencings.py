@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fencepost.protocols.offset_commit.forgotten_members import ForgottenMembers
 from fencepost.protocols.offset_commit.member_lines import CONSUMER_GROUP_HEARTBEAT, STREAMS_GROUP_HEARTBEAT
@@ -25,7 +24,7 @@ from fencepost.replay.group_coordinator.requests import (
     SYNC_GROUP,
     TXN_OFFSET_COMMIT,
 )
-from fencepost.replay.requests import RequestLine, each_line, error_name, integer, text
+from fencepost.replay.requests import RequestLine, each_reading, error_name, integer, text
 
 OFFSET_FETCH, SHARE_GROUP_HEARTBEAT = 9, 76
 APIS = {
@@ -74,15 +73,9 @@ def member_fencings(requests: pa.Table, forgotten: ForgottenMembers) -> pa.Table
     ``forgotten``: the members whose coordinator's log was deleted.
     """
     rows = Columns(MEMBER_FENCINGS)
-    lines = requests.filter(pc.is_in(requests["api_key"], pa.array(sorted(_NAMES), pa.int32())))
-    for cluster in sorted(lines["cluster"].unique().to_pylist()):
-        for line in each_line(lines.filter(pc.equal(lines["cluster"], cluster)), _NAMES):
-            try:
-                refused = [each for each in _members(line) if each.error in CAUSES]
-            except (AttributeError, KeyError, TypeError):
-                # the line is JSON, but not a broker's: it must not end the run
-                continue
-            for each in refused:
+    for cluster, line, members in each_reading(requests, _NAMES, _members):
+        for each in members:
+            if each.error in CAUSES:
                 cause = _cause(cluster, line, each, forgotten)
                 if cause == LOG_DELETED or line.api_key in APIS:
                     _add(rows, cluster, line, each, cause)

@@ -115,17 +115,14 @@ tried.
 """
 
 REMOVAL_MESSAGES = (
-    Message(
-        "not_rejoined",
-        _MANAGER,
-        "Group {} removed dynamic members who haven't joined: {}",
-        ("group_id", "reason"),
-    ),
-    Message(
-        "not_rejoined",
-        _BEFORE_4,
-        "Group {} removed dynamic members who haven't joined: {}",
-        ("group_id", "reason"),
+    *(
+        Message(
+            "not_rejoined",
+            logger,
+            "Group {} removed dynamic members who haven't joined: {}",
+            ("group_id", "reason"),
+        )
+        for logger in (_MANAGER, _BEFORE_4)
     ),
     Message(
         "not_synced",
@@ -178,19 +175,15 @@ REMOVAL_MESSAGES = (
         "Created a new member {} to replace the existing member {}.",
         ("group_id", "_", "_", "_", "member_id"),
     ),
-    Message(
-        "replaced",
-        _MANAGER,
-        "Static member with groupInstanceId={} and unknown member id joins group {} in {} state. Replacing "
-        "previously mapped member {} with this groupInstanceId.",
-        ("_", "group_id", "_", "member_id"),
-    ),
-    Message(
-        "replaced",
-        _BEFORE_4,
-        "Static member with groupInstanceId={} and unknown member id joins group {} in {} state. Replacing "
-        "previously mapped member {} with this groupInstanceId.",
-        ("_", "group_id", "_", "member_id"),
+    *(
+        Message(
+            "replaced",
+            logger,
+            "Static member with groupInstanceId={} and unknown member id joins group {} in {} state. "
+            "Replacing previously mapped member {} with this groupInstanceId.",
+            ("_", "group_id", "_", "member_id"),
+        )
+        for logger in (_MANAGER, _BEFORE_4)
     ),
     Message(
         "expired",
@@ -210,14 +203,14 @@ REMOVAL_MESSAGES = (
         "The following groups were deleted: {}. A total of {} offsets were removed.",
         ("reason", "_"),
     ),
-    Message(
-        "log_start", _LOG, "Incremented log start offset to {} due to {}", ("log_start_offset", "reason")
-    ),
-    Message(
-        "log_start",
-        _LOG_BEFORE_4,
-        "Incremented log start offset to {} due to {}",
-        ("log_start_offset", "reason"),
+    *(
+        Message(
+            "log_start",
+            logger,
+            "Incremented log start offset to {} due to {}",
+            ("log_start_offset", "reason"),
+        )
+        for logger in (_LOG, _LOG_BEFORE_4)
     ),
 )
 """The messages about what was removed: members, offsets, groups, and records at the begin of a log."""

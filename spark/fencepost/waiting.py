@@ -1,0 +1,44 @@
+"""How a run waits for a lake that another run is writing to, by its lock or by its lease."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+
+logger = logging.getLogger(__name__)
+
+JUST_BEGUN = "a process that has just begun"
+"""Who holds a lake, as long as that is not written there."""
+
+
+class LockError(Exception):
+    """The lake cannot be written to, or another run has been writing to it for too long; the message says
+    which run, and what to do.
+    """
+
+
+def wait_until(
+    is_acquired: Callable[[], bool],
+    holder: Callable[[], str],
+    wait_s: float,
+    *,
+    pause_s: float,
+    remedy: str,
+    now: Callable[[], float] = time.monotonic,
+    error: type[LockError] = LockError,
+) -> None:
+    """Ask ``is_acquired`` again and again, every ``pause_s`` seconds. Log once who holds the lake.
+
+    Raises ``error`` after ``wait_s`` seconds by the clock ``now``.
+    """
+    deadline, is_waiting = now() + wait_s, False
+    while not is_acquired():
+        if now() >= deadline:
+            raise error(
+                f"Another run has been writing to this lake for {wait_s:.0f} s ({holder()}). {remedy}"
+            )
+        if not is_waiting:
+            logger.info("another run is writing to this lake (%s): waiting until it ends", holder())
+            is_waiting = True
+        time.sleep(pause_s)
