@@ -165,6 +165,8 @@ def built(
 def _twin(row: dict[str, Any]) -> dict[str, Any]:
     """The row in a second cluster: every name is the same there, but for what is a digest of the cluster."""
     digests = {name: f"{row[name]} of twin" for name in DIGESTS if row.get(name) is not None}
+    if row.get("source_mart", "fct_leader_epochs") != "fct_leader_epochs":
+        digests["source_id"] = f"{row['source_id']} of twin"
     texts = {name: _DIGEST.sub(r"\1 of twin", value) for name, value in row.items() if isinstance(value, str)}
     chapter = {CHAPTER: LATER} if CHAPTER in row else {}
     named = {name: TWINS.get(row[name][:16], row[name]) for name in ("fingerprint",) if name in row}
@@ -217,6 +219,7 @@ def test_only_what_reads_something_new_is_built_again(
         "fct_false_fencing",
         "fct_false_fencing_cost",
         "fct_fencing_events",
+        "fct_delivery_anomalies",
         "fct_offset_resets",
     }
     assert set(second.models) == {"fct_local_bumps", "fct_directory_locks"} | of_commits
