@@ -27,6 +27,7 @@ from fencepost.iceberg.catalog import open_catalog
 from fencepost.jars import JARS_ENV
 from fencepost.ledger import Ledger
 from fencepost.ledger.files import changed_since
+from fencepost.marts import page
 from fencepost.marts.compiled import rows_built
 from fencepost.marts.in_spark import run_dbt
 from fencepost.marts.plan import Inputs
@@ -193,8 +194,8 @@ def test_mart_has_the_expected_rows(built: tuple[SparkSession, marts.MartsResult
     expected = json.loads(path.read_text(encoding="utf-8"))
     assert sorted(rows, key=repr) == sorted((*expected, *_twins(expected)), key=repr)
     # no build tests a view
-    grain = MODELS[mart].get("config", {}).get("meta", {}).get("grain", ())
-    assert not grain or len({tuple(row[name] for name in grain) for row in rows}) == len(rows)
+    grain = page.grain(MODELS[mart])
+    assert len({tuple(row[name] for name in grain) for row in rows}) == len(rows)
 
 
 def test_every_mart_has_expected_rows() -> None:
@@ -260,6 +261,17 @@ def test_a_mart_in_chapters_reads_the_rows_of_its_chapters_alone(
         others = (each for each in project.nodes if not each.name.startswith(model.name))
         assert not [each.name for each in others if condition in each.sql]
     assert marked == {each.name for each in project.models if each.in_chapters and each.is_table}
+
+
+def test_what_dbts_own_tests_say_a_build_asks_in_one_query(filled: tuple[SparkSession, Settings]) -> None:
+    nodes = {each.name: each.sql for each in marts.project(filled[1]).nodes}
+    for name, model in MODELS.items():
+        if sound := nodes.get(f"{name}_sound"):
+            unique = [", ".join(each)] if (each := page.grain(model)) else []
+            assert re.findall(r"'(.*) occurs twice'", sound) == unique
+            for column in model["columns"]:
+                is_never_null = "not_null" in column.get("data_tests", ())
+                assert is_never_null == (f"'{column['name']} is null'" in sound), (name, column["name"])
 
 
 # neither engine builds anything here, and both are asked
