@@ -33,6 +33,7 @@ from fencepost.marts.in_spark import run_dbt
 from fencepost.marts.plan import Inputs
 from fencepost.marts.tables import create
 from fencepost.opening import ensure, open_lake
+from fencepost.places import work_folder
 from fencepost.protocols.offset_commit.report import POLICIES
 from fencepost.reading import ENGINES, QueryError, translate
 from fencepost.session import spark_session
@@ -377,6 +378,45 @@ def test_unit_tests_of_the_models(filled: tuple[SparkSession, Settings]) -> None
         len(yaml.load(file.read_text(), yaml.CSafeLoader).get("unit_tests", [])) for file in MODEL_FILES
     )
     assert run_dbt(session, settings, ["test", "--select", "test_type:unit"]).tests == unit_tests > 0
+
+
+@pytest.mark.parametrize("filled", ["spark"], indirect=True)
+def test_dbts_pages_have_every_mart_and_column(filled: tuple[SparkSession, Settings], built: object) -> None:
+    session, settings = filled
+    run_dbt(session, settings, ["docs", "generate", "--static", "--no-compile"])
+    target = work_folder(settings, "dbt") / "target"
+    page_of_all = (target / "static_index.html").read_text(encoding="utf-8")
+    assert "Fencepost: epochs and fencing of Apache Kafka" in page_of_all
+    catalog = json.loads((target / "catalog.json").read_text())
+    manifest = json.loads((target / "manifest.json").read_text())
+    assert catalog["errors"] is None
+    for name, model in MODELS.items():
+        unique_id = f"model.fencepost.{name}"
+        node = manifest["nodes"][unique_id]
+        described = {each["name"] for each in node["columns"].values() if each["description"].strip()}
+        assert node["description"].strip() and node["group"]
+        assert described == {each["name"] for each in model["columns"]}
+        # dbt-spark asks tables for their columns; of a view dbt has what its YAML says
+        if name not in VIEWS:
+            assert catalog["nodes"][unique_id]["columns"].keys() == described, name
+
+
+EXPOSED = {
+    "epoch_timelines": ["protocols/*/plot/reading.py"],
+    "audit_report": ["report/*.py", "protocols/*/report.py", "incidents.py"],
+    "incident_page": ["page/*.py", "incidents.py", "outcomes.py"],
+    "incident_alerts": ["incidents.py", "gate/notify.py"],
+}
+"""What the project says of who reads the marts, and the modules that do."""
+
+
+@pytest.mark.parametrize("name", EXPOSED)
+def test_an_exposure_names_the_marts_that_are_read(name: str) -> None:
+    exposures = yaml.safe_load((PROJECT / "models" / "shared" / "exposures.yml").read_text())["exposures"]
+    (said,) = (each["depends_on"] for each in exposures if each["name"] == name)
+    modules = [file for pattern in EXPOSED[name] for file in (ROOT / "spark" / "fencepost").glob(pattern)]
+    read = {mart for file in modules for mart in re.findall(r"marts\.(fct_\w+)", file.read_text())}
+    assert read and {f"ref('{mart}')" for mart in read} <= set(said)
 
 
 def test_a_failing_node_is_named(filled: tuple[SparkSession, Settings], built: object) -> None:
