@@ -15,7 +15,8 @@ from fencepost import lake
 from fencepost.engines import AppendResult, T, Target, Work, piece_files
 from fencepost.engines.backends import Backend
 from fencepost.engines.intake import Intake, TaskRows
-from fencepost.engines.new_rows import Hashes, NewRows, is_in
+from fencepost.engines.key_hashes import Hashes, is_in
+from fencepost.engines.new_rows import NewRows
 from fencepost.engines.outputs import Output, Place, Staging
 from fencepost.engines.parts import Held, Rows, pieces_of, whole
 from fencepost.engines.places import Places, rows_of

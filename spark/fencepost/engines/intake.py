@@ -10,7 +10,8 @@ from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.conditions import Where
-from fencepost.engines.new_rows import Hashes, KnownKeys, by_date, hashes_of
+from fencepost.engines.key_hashes import Hashes, hashes_of
+from fencepost.engines.new_rows import KnownKeys, by_date
 from fencepost.engines.outputs import Output, Place, Staging
 from fencepost.engines.piece_files import HELD_BYTES
 from fencepost.tables import Table
