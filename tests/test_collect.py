@@ -138,11 +138,12 @@ def test_it_goes_on_for_ever_and_may_be_killed(hosts: Mapping[int, Path], tmp_pa
     assert "rows 0" in said[1]
 
 
-def test_it_starts_no_jvm_and_imports_no_spark(hosts: Mapping[int, Path], tmp_path: Path) -> None:
+def test_it_starts_no_jvm_and_imports_nothing_of_an_audit(hosts: Mapping[int, Path], tmp_path: Path) -> None:
     _on_machine(tmp_path, 1)
     code = (
         "import sys; from fencepost import cli; cli.main(sys.argv[1:]); "
-        "print(sorted({'pyspark', 'dbt', 'great_expectations', 'airflow'} & set(sys.modules)))"
+        "print(sorted({'pyspark', 'dbt', 'great_expectations', 'airflow', 'duckdb', "
+        "'sqlglot', 'jinja2', 'matplotlib'} & set(sys.modules)))"
     )
     command = [sys.executable, "-c", code, "collect", "--config", str(hosts[1])]
     environment = {**os.environ, "JAVA_HOME": str(tmp_path), "PATH": ""}

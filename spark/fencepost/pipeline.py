@@ -19,9 +19,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pyiceberg.catalog import Catalog
 
-from fencepost import alerts, engines
-from fencepost.gate import GateFailed, GateResult, run_gate
-from fencepost.gate.notify import Sink, task_failed
+from fencepost import alerts, engines, extras
 from fencepost.jars import spark_jars
 from fencepost.lock import identity, locked
 from fencepost.opening import ensure
@@ -34,6 +32,8 @@ if TYPE_CHECKING:
 
     from fencepost.engines.backends import Backend
     from fencepost.engines.scratch import Scratches
+    from fencepost.gate import GateResult
+    from fencepost.gate.notify import Sink
     from fencepost.ledger import Ledger
     from fencepost.maintenance import MaintenanceSummary
 
@@ -177,7 +177,10 @@ def audit(run: Run, sinks: Sequence[Sink] = ()) -> GateResult:
     Waits while another run writes to the lake. Raises what the steps raise, and LockError.
     """
     # the marts need them, after minutes on much evidence
+    extras.require_for_audit()
     spark_jars(run.settings)
+    from fencepost.gate import GateFailed, run_gate
+
     with locked(run.settings):
         for name in ("capture", "rebuild", "judge", "marts"):
             started = time.monotonic()
@@ -238,6 +241,8 @@ def report_failure(step: str, error: BaseException | None, config: str | None, r
     """Send an alert that a step failed, or that the configuration cannot be read."""
     error = getattr(error, "__cause__", None) or error
     text = f"{type(error).__name__}: {error}" if error else "no exception was reported"
+    from fencepost.gate.notify import task_failed
+
     try:
         settings = load(Path(config) if config else None)
     except SettingsError as unreadable:
@@ -282,6 +287,8 @@ def _marts(run: Run) -> Summary:
 
 def _report(run: Run) -> Summary:
     """``gates``: what closes the gate of each cluster, or None, and what was found there."""
+    from fencepost.gate import GateFailed, run_gate
+
     try:
         result = run_gate(run.settings, (), run.catalog, run.run_id)
     except GateFailed as failed:

@@ -121,4 +121,4 @@ def _first_of_new(table: Table, rows: pa.Table, present: pa.Table) -> NDArray[np
     """The indexes of rows whose key is not in ``present``: the first row of each key, in order."""
     keys = [each.select(list(table.key)) for each in (present, rows)]
     _, first = np.unique(numbered(pa.concat_tables(keys)), return_index=True)
-    return np.sort(first[first >= present.num_rows]) - present.num_rows
+    return np.asarray(np.sort(first[first >= present.num_rows]) - present.num_rows)
