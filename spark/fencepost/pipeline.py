@@ -36,10 +36,14 @@ if TYPE_CHECKING:
     from fencepost.gate.notify import Sink
     from fencepost.ledger import Ledger
     from fencepost.maintenance import MaintenanceSummary
+    from fencepost.tables import Table
 
 logger = logging.getLogger(__name__)
 
 Summary = dict[str, Any]
+
+_COLLECTOR_HOLDS, _COLLECTOR_WRITES = 16 << 20, 8 << 20
+"""So many bytes of new rows a collector has in memory, and writes at a time."""
 
 
 class Run:
@@ -47,11 +51,13 @@ class Run:
     them.
 
     To be used as a context manager: what the run started is always stopped at the end.
-    ``run_id`` names the run in every table that it writes.
+    ``run_id`` names the run in every table that it writes. ``tables``: those that it needs, if not all.
     """
 
-    def __init__(self, settings: Settings, run_id: str | None = None) -> None:
-        self.settings = settings
+    def __init__(
+        self, settings: Settings, run_id: str | None = None, tables: Sequence[Table] | None = None
+    ) -> None:
+        self.settings, self._tables = settings, tables
         self.run_id = run_id or f"manual-{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}"
         self._backends: dict[str, Backend] = {}
         self._started: SparkContext | None = None
@@ -73,7 +79,7 @@ class Run:
     @cached_property
     def catalog(self) -> Catalog:
         """The lake's catalog; tables that are missing are created."""
-        return ensure(self.settings.lake)
+        return ensure(self.settings.lake, self._tables)
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -197,11 +203,19 @@ def collect(settings: Settings) -> Summary:
     """Read what is new in the logs of this machine into the lake, without JVM; an audit elsewhere then needs
     no path of it. Waits while another run writes to the lake. Raises LockError.
     """
+    import pyarrow as pa
+
     from fencepost.capture import capture
     from fencepost.capture.collectors import collecting_run
+    from fencepost.engines import intake, piece_files
+    from fencepost.protocols import captured
+    from fencepost.tables import LEDGER
 
+    # the machine has other work; Arrow's own pool gives back less of what it had
+    intake.HELD_BYTES, piece_files.PIECE_BYTES = _COLLECTOR_HOLDS, _COLLECTOR_WRITES
+    pa.set_memory_pool(pa.system_memory_pool())
     here = dataclasses.replace(settings, run_on="process")
-    with locked(settings), Run(here, collecting_run(settings)) as run:
+    with locked(settings), Run(here, collecting_run(settings), (*captured(), LEDGER)) as run:
         run.ledger.keep_unread()
         result = capture(run.settings, run.catalog, run.engine_for, run.run_id)
     return {"files": result.files, "rows": sum(result.added.values()), "quarantined": result.quarantined}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import bz2
 import lzma
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
 
-from fencepost import tables
+from fencepost import lake, tables
 from fencepost.capture.request_logs import find_request_logs
 from fencepost.settings import Broker, Cluster
 
@@ -83,3 +84,40 @@ def test_a_link_to_a_log_of_the_same_broker_takes_nothing_away(tmp_path: Path) -
     sources, faults = find_request_logs(Cluster(name="c", brokers=(broker,)))
     assert {Path(each.file).name for each in sources} == {"kafka-request.log", "kafka-request.log-newest"}
     assert faults == []
+
+
+def test_equal_lines_are_found_by_their_time(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a run reads of earlier lines does not grow with the lake. Also in the hour that a clock shows
+    twice, where a line's time depends on what was read before it, an equal line counts once.
+    """
+    log, other = site.folder / "kafka-request.log", site.folder / "kafka-request.log.1"
+    days = [_line(f"2026-10-{day:02} 12:00:00,000", day) for day in range(1, 25)]
+    twice = [_line(f"2026-10-25 {time},000", 100 + at) for at, time in enumerate(("02:59:00", "02:01:00"))]
+    log.write_bytes(b"".join([*days, *twice]))
+    broker = Broker(1, request_logs=site.glob("kafka-request.log*"), timezone="Europe/Berlin")
+    site.capture(broker)
+    assert len(site.rows(tables.REQUESTS)) == len(days) + len(twice)
+    read: dict[str, int] = {}
+    by_file = lake.by_file
+
+    def counting(catalog: Any, table: tables.Table, *rest: Any) -> Iterator[pa.Table]:
+        for each in by_file(catalog, table, *rest):
+            read[table.name] = read.get(table.name, 0) + each.num_rows
+            yield each
+
+    monkeypatch.setattr(lake, "by_file", counting)
+    other.write_bytes(_line("2026-10-25 02:00:00,000", 200) + twice[-1])
+    site.capture(broker)
+    rows = site.rows(tables.REQUESTS)
+    assert len(rows) == len(days) + len(twice) + 1
+    assert read[tables.REQUESTS.name] <= 2 * len(twice)
+    # the second pass through the hour is known only to who read the first one
+    times = {row["correlation_id"]: row["logged_at_ms"] for row in rows}
+    assert (times[101] - times[100], times[200] - times[100]) == (2 * 60_000, -59 * 60_000)
+
+
+def _line(time: str, number: int) -> bytes:
+    header = f'"requestApiKey":8,"requestApiVersion":9,"correlationId":{number},"clientId":"c"'
+    request = f'"isForwarded":false,"requestHeader":{{{header},"requestApiKeyName":"OFFSET_COMMIT"}}'
+    rest = '"request":{},"response":{},"connection":"a:1-b:2-0-0","totalTimeMs":1.0'
+    return f"[{time}] DEBUG Completed request:{{{request},{rest}}} (kafka.request.logger)\n".encode()

@@ -212,9 +212,11 @@ def _pieces(file: BinaryIO, source: Source, last_entry: LastEntry | None) -> Ite
         if end == 0 and len(data) > _MAX_LINE:
             # this is no text: bytes without line ends are not collected in memory
             end = len(data)
+        # the whole is let go before the lines are read: memory has them once
+        data, unfinished_text = data[:end], data[end:]
         if end:
-            yield Piece(data[:end], position)
-        position, unfinished_text = position + end, data[end:]
+            yield Piece(data, position)
+        position += end
     end = unfinished_text.rfind(b"\n") + 1
     if end:
         yield Piece(
@@ -231,10 +233,11 @@ def _chunks(file: BinaryIO, source: Source) -> Iterator[bytes]:
     """Uncompressed bytes from ``start``. Raises zlib.error if compressed data is damaged or ends early."""
     if not is_compressed(file):
         file.seek(source.start)
-        remaining = source.end - source.start
-        while remaining > 0 and (data := file.read(min(CHUNK - file.tell() % CHUNK, remaining))):
-            remaining -= len(data)
-            yield data
+        at, before = source.start, -1
+        while before < at < source.end:
+            # not kept here while it is read
+            yield file.read(min(CHUNK - at % CHUNK, source.end - at))
+            at, before = file.tell(), at
         return
     inflate, packed = zlib.decompressobj(wbits=31), b""
     while packed := packed or file.read(_PACKED):

@@ -41,7 +41,7 @@ class Appending:
 
         def read_group(group: Sequence[T]) -> tuple[Held, list[tuple[Output, list[Hashes]]]]:
             rows = [
-                (target.table, TaskRows(place, stored, target.within(group), distinct=target.distinct))
+                (target.table, TaskRows(place, stored, target, group))
                 for target, place in zip(targets, of_tables, strict=True)
             ]
             intake = Intake(rows, report)

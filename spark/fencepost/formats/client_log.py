@@ -166,7 +166,8 @@ def _take(line: bytes, clock: LogClock) -> Values | None:
                 return None
             digest = hashlib.sha256(line).hexdigest()
             row = {**_fields(event, match), "logged_at_ms": logged_at_ms, "line_digest": digest}
-            return _VALUES(row)
+            values: Values = _VALUES(row)
+            return values
     return None
 
 
