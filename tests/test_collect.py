@@ -151,6 +151,17 @@ def test_it_starts_no_jvm_and_imports_nothing_of_an_audit(hosts: Mapping[int, Pa
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+def test_a_configuration_without_logs_has_nothing_to_collect(tmp_path: Path) -> None:
+    central = tmp_path / "central.toml"
+    central.write_text(_config(tmp_path, "[[clusters.brokers]]\nid = 1"))
+    for more in ((), ("--every", "1")):
+        command = [sys.executable, "-m", "fencepost.cli", "collect", "--config", str(central), *more]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_READY_S)
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"fencepost: {central}: there is nothing to collect")
+    assert not (tmp_path / "lake").exists()
+
+
 def _on_machine(folder: Path, broker: int) -> None:
     """From now on, the path of the logs leads to those of this broker, as on its machine."""
     link = folder / "kafka"

@@ -201,7 +201,8 @@ def audit(run: Run, sinks: Sequence[Sink] = ()) -> GateResult:
 
 def collect(settings: Settings) -> Summary:
     """Read what is new in the logs of this machine into the lake, without JVM; an audit elsewhere then needs
-    no path of it. Waits while another run writes to the lake. Raises LockError.
+    no path of it. Waits while another run writes to the lake. Raises LockError, and SettingsError if no logs are
+    configured.
     """
     import pyarrow as pa
 
@@ -215,7 +216,8 @@ def collect(settings: Settings) -> Summary:
     intake.HELD_BYTES, piece_files.PIECE_BYTES = _COLLECTOR_HOLDS, _COLLECTOR_WRITES
     pa.set_memory_pool(pa.system_memory_pool())
     here = dataclasses.replace(settings, run_on="process")
-    with locked(settings), Run(here, collecting_run(settings), (*captured(), LEDGER)) as run:
+    run_id = collecting_run(settings)
+    with locked(settings), Run(here, run_id, (*captured(), LEDGER)) as run:
         run.ledger.keep_unread()
         result = capture(run.settings, run.catalog, run.engine_for, run.run_id)
     return {"files": result.files, "rows": sum(result.added.values()), "quarantined": result.quarantined}
