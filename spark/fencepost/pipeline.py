@@ -201,8 +201,8 @@ def audit(run: Run, sinks: Sequence[Sink] = ()) -> GateResult:
 
 def collect(settings: Settings) -> Summary:
     """Read what is new in the logs of this machine into the lake, without JVM; an audit elsewhere then needs
-    no path of it. Waits while another run writes to the lake. Raises LockError, and SettingsError if no logs are
-    configured.
+    no path of it. Waits while another run writes to the lake. Raises LockError, and
+    SettingsError if no logs are configured.
     """
     import pyarrow as pa
 
@@ -220,6 +220,7 @@ def collect(settings: Settings) -> Summary:
     with locked(settings), Run(here, run_id, (*captured(), LEDGER)) as run:
         run.ledger.keep_unread()
         result = capture(run.settings, run.catalog, run.engine_for, run.run_id)
+    pa.default_memory_pool().release_unused()
     return {"files": result.files, "rows": sum(result.added.values()), "quarantined": result.quarantined}
 
 

@@ -36,8 +36,8 @@ READ = "fencepost-read"
 """The tag of the snapshot that was read last, or of one a little older."""
 
 SMALL_BYTES = 8 << 20
-GROUP_BYTES = 2 << 20
-"""About so many bytes of files are in memory at once; as Arrow tables they take up to ten times as much."""
+GROUP_ROWS, GROUP_BYTES = 16_384, 2 << 20
+"""About so many rows or bytes of files are in memory at once; Arrow takes many times as much."""
 FILES_TOGETHER = 32
 """When a partition has so many files below SMALL_BYTES, they become one: each run appends a file to each
 table, and every reader goes through the list of all files.
@@ -145,7 +145,8 @@ def _groups_of(tasks: Sequence[FileScanTask]) -> Iterator[list[FileScanTask]]:
         group: list[FileScanTask] = []
         for task in some:
             group.append(task)
-            if sum(each.file.file_size_in_bytes for each in group) >= GROUP_BYTES:
+            rows = sum(each.file.record_count for each in group)
+            if rows >= GROUP_ROWS or sum(each.file.file_size_in_bytes for each in group) >= GROUP_BYTES:
                 yield group
                 group = []
         if group:
