@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sysconfig
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -108,6 +109,13 @@ def test_the_ranges_hold_the_pins() -> None:
     chosen, _, _ = (ROOT / "requirements/python.in").read_text().partition("# What its tests")
     names = set(re.findall(r"^([\w-]+)", chosen, re.MULTILINE)) - {"setuptools"}
     assert names == {each.name for each in ranges}
+
+
+def test_the_version_is_the_newest_of_the_changelog_and_that_of_the_images() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[0] == version
+    manifests = "".join(each.read_text() for each in (ROOT / "deploy").rglob("*.yaml"))
+    assert set(re.findall(r"image: fencepost-\w+:(\S+)", manifests)) == {version}
 
 
 def _run(environment: Path, folder: Path, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
