@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
+import zstandard
 
 from fencepost import lake, tables
 from fencepost.capture.request_logs import find_request_logs
@@ -61,12 +62,12 @@ def test_a_file_that_several_brokers_list_is_not_read(tmp_path: Path) -> None:
     ]
 
 
-def test_a_log_that_is_not_compressed_by_gzip_is_named(site: Site) -> None:
+def test_a_log_that_is_compressed_otherwise_is_named(site: Site) -> None:
     text = b"[2026-11-20 22:02:40,024] DEBUG nothing (kafka.request.logger)\n"
     packed = {
         "bz2": bz2.compress(text),
         "xz": lzma.compress(text),
-        "zst": pa.Codec("zstd").compress(text, asbytes=True),
+        "lz4": pa.Codec("lz4").compress(text, asbytes=True),
     }
     for suffix, data in packed.items():
         (site.folder / f"log.{suffix}").write_bytes(data)
@@ -75,6 +76,45 @@ def test_a_log_that_is_not_compressed_by_gzip_is_named(site: Site) -> None:
     found = {(Path(row["file"]).name, row["reason"]) for row in site.rows(tables.QUARANTINE)}
     assert found == {(f"log.{suffix}", "unreadable") for suffix in packed}
     assert [Path(row["file"]).name for row in site.rows(tables.FILES)] == ["log"]
+
+
+@pytest.mark.parametrize("frames", [1, 3])
+def test_a_log_that_zstd_has_packed_is_the_log(site: Site, captures: Path, frames: int) -> None:
+    """Whether a log was read before it was packed or after: its rows are the same, and count once."""
+    text = (captures / "healthy-4.3.1" / "broker-1" / "kafka-request.log").read_bytes()
+    lines = text.splitlines(keepends=True)
+    parts = [b"".join(lines[at::frames]) for at in range(frames)]
+    log, packed = site.folder / "kafka-request.log", site.folder / "kafka-request.log.1.zst"
+    log.write_bytes(b"".join(parts))
+    broker = Broker(1, request_logs=site.glob("kafka-request.log*"))
+    site.capture(broker)
+    before = {table.name: _read(site, table) for table in (tables.REQUESTS, tables.REQUEST_IDS)}
+    packed.write_bytes(b"".join(map(zstandard.ZstdCompressor().compress, parts)))
+    # beside its original, and then alone
+    for _ in range(2):
+        site.capture(broker)
+        assert {table.name: _read(site, table) for table in (tables.REQUESTS, tables.REQUEST_IDS)} == before
+        log.unlink(missing_ok=True)
+    assert site.rows(tables.QUARANTINE) == []
+
+
+def test_what_is_left_of_a_damaged_zstd_file_is_read(site: Site) -> None:
+    lines = [_line(f"2026-10-01 12:00:00,{at:03}", at) for at in range(1_000)]
+    whole = zstandard.ZstdCompressor(level=1).compress(b"".join(lines))
+    (site.folder / "kafka-request.log.1.zst").write_bytes(whole[: len(whole) * 3 // 4])
+    site.capture(Broker(1, request_logs=site.glob("kafka-request.log*")))
+    (fault,) = site.rows(tables.QUARANTINE)
+    assert (fault["reason"], len(site.rows(tables.REQUESTS)) > 0) == ("truncated", True)
+    # what is there now is all of it
+    (site.folder / "kafka-request.log.1.zst").write_bytes(whole)
+    site.capture(Broker(1, request_logs=site.glob("kafka-request.log*")))
+    assert len(site.rows(tables.REQUESTS)) == len(lines)
+    assert site.rows(tables.QUARANTINE) == []
+
+
+def _read(site: Site, table: tables.Table) -> list[str]:
+    columns = [name for name in table.columns if name not in {"file", "run_id", "captured_at"}]
+    return sorted(repr([row[name] for name in columns]) for row in site.rows(table))
 
 
 def test_a_link_to_a_log_of_the_same_broker_takes_nothing_away(tmp_path: Path) -> None:

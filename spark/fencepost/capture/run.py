@@ -159,7 +159,7 @@ def make_plan(settings: Settings, progress: Progress) -> Plan:
 
 
 def _packing(source: Source) -> str | None:
-    """What has compressed a log in text, if it is not gzip; None also if the log cannot be read."""
+    """What has compressed a log in text, if that is not read; None also if the log cannot be read."""
     if not is_text(source.kind):
         return None
     try:
