@@ -42,7 +42,7 @@ logger = logging.getLogger(__name__)
 
 Summary = dict[str, Any]
 
-_COLLECTOR_HOLDS, _COLLECTOR_WRITES = 16 << 20, 8 << 20
+_COLLECTOR_HOLDS, _COLLECTOR_WRITES = 8 << 20, 8 << 20
 """So many bytes of new rows a collector has in memory, and writes at a time."""
 
 
