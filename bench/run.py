@@ -58,6 +58,9 @@ MEASUREMENTS = (
         ["10", "20"],
     ),
     Measurement(
+        "fencing/run_collect.py", "A collector beside a broker with 1,000 requests a second, all kept", ["1"]
+    ),
+    Measurement(
         "producers/run.py",
         "Transactions of many transactional ids, against what is known of each",
         ["200", "400"],

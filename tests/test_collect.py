@@ -138,16 +138,28 @@ def test_it_goes_on_for_ever_and_may_be_killed(hosts: Mapping[int, Path], tmp_pa
     assert "rows 0" in said[1]
 
 
-def test_it_starts_no_jvm_and_imports_no_spark(hosts: Mapping[int, Path], tmp_path: Path) -> None:
+def test_it_starts_no_jvm_and_imports_nothing_of_an_audit(hosts: Mapping[int, Path], tmp_path: Path) -> None:
     _on_machine(tmp_path, 1)
     code = (
         "import sys; from fencepost import cli; cli.main(sys.argv[1:]); "
-        "print(sorted({'pyspark', 'dbt', 'great_expectations', 'airflow'} & set(sys.modules)))"
+        "print(sorted({'pyspark', 'dbt', 'great_expectations', 'airflow', 'duckdb', "
+        "'sqlglot', 'jinja2', 'matplotlib'} & set(sys.modules)))"
     )
     command = [sys.executable, "-c", code, "collect", "--config", str(hosts[1])]
     environment = {**os.environ, "JAVA_HOME": str(tmp_path), "PATH": ""}
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_configuration_without_logs_has_nothing_to_collect(tmp_path: Path) -> None:
+    central = tmp_path / "central.toml"
+    central.write_text(_config(tmp_path, "[[clusters.brokers]]\nid = 1"))
+    for more in ((), ("--every", "1")):
+        command = [sys.executable, "-m", "fencepost.cli", "collect", "--config", str(central), *more]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_READY_S)
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"fencepost: {central}: there is nothing to collect")
+    assert not (tmp_path / "lake").exists()
 
 
 def _on_machine(folder: Path, broker: int) -> None:

@@ -18,6 +18,7 @@ from fencepost import engines, jars, lake, protocols
 from fencepost.conditions import Where, Within
 from fencepost.engines import Target, entities, new_rows, parts, piece_files, tasks
 from fencepost.engines.backends import Backend
+from fencepost.engines.key_hashes import hashes_of
 from fencepost.engines.parts import parts_of
 from fencepost.engines.scratch import Scratches
 from fencepost.engines.tasks import TaskEngine
@@ -194,9 +195,7 @@ def test_new_rows_are_appended_and_replaced(engine: Any) -> None:
     assert sorted(here.collect(here.scan(GROUPS))["group_id"].to_pylist(), key=str) == [None, "b", "c"]
 
 
-@pytest.mark.parametrize(
-    "hashes", [new_rows.hashes_of, lambda keys: np.zeros(keys.num_rows, dtype=np.uint64)]
-)
+@pytest.mark.parametrize("hashes", [hashes_of, lambda keys: np.zeros(keys.num_rows, dtype=np.uint64)])
 def test_keys_are_told_apart_whatever_their_hashes(
     empty_lake: Callable[[], Settings], monkeypatch: pytest.MonkeyPatch, hashes: Any
 ) -> None:

@@ -11,9 +11,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn
 
+from fencepost.extras import missing
 from fencepost.places import project_folder
 
 PARTS = (
@@ -49,6 +51,8 @@ def airflow_environment(home: Path, base: Mapping[str, str] | None = None) -> di
 
 def main() -> NoReturn:
     """``python -m fencepost.airflow_env <command...>`` in AIRFLOW_HOME, else in .fencepost/airflow."""
+    if find_spec("airflow") is None:
+        sys.exit(missing("airflow", "Airflow"))
     home = Path(os.environ.get("AIRFLOW_HOME") or ".fencepost/airflow")
     environment = airflow_environment(home)
     if code := _migrate(home, environment):

@@ -19,7 +19,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import get_args
 
-from fencepost import commands
+from fencepost import commands, extras
 from fencepost.completion import SHELLS, completion
 from fencepost.incidents import STATES
 from fencepost.output import WRITERS
@@ -46,6 +46,7 @@ _BAD_INPUT = (
     ("fencepost.iceberg.catalog", "CatalogError"),
     ("fencepost.jars", "SessionError"),
     ("fencepost.environment", "MissingVariableError"),
+    ("fencepost.extras", "MissingExtraError"),
     ("fencepost.places", "PlaceError"),
     ("fencepost.plots.reading", "PlotError"),
     ("fencepost.protocols.base", "UsageError"),
@@ -108,6 +109,8 @@ def _say_why(error: BaseException, settings: Settings | None) -> int:
         code = INTERRUPTED
     elif isinstance(error, _classes(_BAD_INPUT)):
         words, code = str(error), BAD_USAGE
+    elif isinstance(error, ModuleNotFoundError) and (extra := extras.missing(error.name, "This command")):
+        words, code = extra, BAD_USAGE
     elif settings is not None and (failure := _failure_of_lake(error, settings)) is not None:
         words, code = failure, BAD_USAGE
     elif isinstance(error, _classes(_SAID_WHY)):

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fencepost.extras import MissingExtraError, require_for_audit
 from fencepost.output import WRITERS, write_json
 from fencepost.protocols.base import Command, UsageError
 from fencepost.settings import SQLITE, Recipient, Settings
@@ -63,7 +64,8 @@ def doctor(settings: Settings, arguments: argparse.Namespace) -> int:
         *doctor.request_log_checks(settings, now),
     ]
     if not any(each.mark is doctor.Mark.WRONG for each in catalog):
-        with suppress(UsageError), _reading(settings) as lake:
+        # the machine's checks say what is missing to read an audit
+        with suppress(UsageError, MissingExtraError), _reading(settings) as lake:
             checks += doctor.last_audit_checks(lake, settings)
     print(doctor.in_words(checks))
     return VIOLATED if any(each.mark is doctor.Mark.WRONG for each in checks) else OK
@@ -296,6 +298,7 @@ def _reading(settings: Settings, engine: str | None = None) -> Iterator[Reader]:
     )
     if settings.lake.folder is not None and not Path(settings.lake.catalog.removeprefix(SQLITE)).exists():
         raise no_audit
+    require_for_audit()
     with open_lake(settings, engine) as lake:
         if not lake.has(VERDICTS):
             raise no_audit

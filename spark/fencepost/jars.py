@@ -36,7 +36,8 @@ def spark_jars(settings: Settings) -> list[Path]:
     if not jars:
         looked = ", ".join(str(folder / "spark") for folder in dict.fromkeys(folders))
         raise SessionError(
-            f"No jars of Iceberg and its catalogs in {looked}. Run `make setup`, or set {JARS_ENV}."
+            f"No jars of Iceberg and its catalogs in {looked}. Run `make setup`, "
+            f"or `python -m fencepost.fetch_jars spark` here, or set {JARS_ENV}."
         )
     if not is_on_s3(settings.lake) or "spark.jars" in settings.spark:
         return jars
@@ -44,8 +45,9 @@ def spark_jars(settings: Settings) -> list[Path]:
     if not of_s3:
         looked = ", ".join(str(folder / "aws") for folder in dict.fromkeys(folders))
         raise SessionError(
-            f"The warehouse is on S3, and Spark has no jar for it in {looked}. Run `make jars-aws`, or name "
-            "the jars of your store in spark.jars of the configuration."
+            f"The warehouse is on S3, and Spark has no jar for it in {looked}. Run `make jars-aws`, "
+            "or `python -m fencepost.fetch_jars aws` where .jars is, or name the jars of your store in "
+            "spark.jars of the configuration."
         )
     return [*jars, *of_s3]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -16,15 +16,16 @@ if TYPE_CHECKING:
 
     from fencepost.reading import Reader
     from fencepost.reading.iceberg import IcebergReader
+    from fencepost.tables import Table
 
 _log = logging.getLogger(__name__)
 
 
-def ensure(place: Lake) -> Catalog:
-    """Open the catalog of the lake, and make it have every table, with the declared columns."""
+def ensure(place: Lake, some: Sequence[Table] | None = None) -> Catalog:
+    """Open the catalog of the lake, and make it have every table, or ``some``, with the declared columns."""
     from fencepost import lake  # reports and queries do without it
 
-    return lake.ensure(place, tables())
+    return lake.ensure(place, tables() if some is None else some)
 
 
 @contextmanager

@@ -19,9 +19,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pyiceberg.catalog import Catalog
 
-from fencepost import alerts, engines
-from fencepost.gate import GateFailed, GateResult, run_gate
-from fencepost.gate.notify import Sink, task_failed
+from fencepost import alerts, engines, extras
 from fencepost.jars import spark_jars
 from fencepost.lock import identity, locked
 from fencepost.opening import ensure
@@ -34,12 +32,18 @@ if TYPE_CHECKING:
 
     from fencepost.engines.backends import Backend
     from fencepost.engines.scratch import Scratches
+    from fencepost.gate import GateResult
+    from fencepost.gate.notify import Sink
     from fencepost.ledger import Ledger
     from fencepost.maintenance import MaintenanceSummary
+    from fencepost.tables import Table
 
 logger = logging.getLogger(__name__)
 
 Summary = dict[str, Any]
+
+_COLLECTOR_HOLDS, _COLLECTOR_WRITES = 8 << 20, 8 << 20
+"""So many bytes of new rows a collector has in memory, and writes at a time."""
 
 
 class Run:
@@ -47,11 +51,13 @@ class Run:
     them.
 
     To be used as a context manager: what the run started is always stopped at the end.
-    ``run_id`` names the run in every table that it writes.
+    ``run_id`` names the run in every table that it writes. ``tables``: those that it needs, if not all.
     """
 
-    def __init__(self, settings: Settings, run_id: str | None = None) -> None:
-        self.settings = settings
+    def __init__(
+        self, settings: Settings, run_id: str | None = None, tables: Sequence[Table] | None = None
+    ) -> None:
+        self.settings, self._tables = settings, tables
         self.run_id = run_id or f"manual-{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}"
         self._backends: dict[str, Backend] = {}
         self._started: SparkContext | None = None
@@ -73,7 +79,7 @@ class Run:
     @cached_property
     def catalog(self) -> Catalog:
         """The lake's catalog; tables that are missing are created."""
-        return ensure(self.settings.lake)
+        return ensure(self.settings.lake, self._tables)
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -177,7 +183,10 @@ def audit(run: Run, sinks: Sequence[Sink] = ()) -> GateResult:
     Waits while another run writes to the lake. Raises what the steps raise, and LockError.
     """
     # the marts need them, after minutes on much evidence
+    extras.require_for_audit()
     spark_jars(run.settings)
+    from fencepost.gate import GateFailed, run_gate
+
     with locked(run.settings):
         for name in ("capture", "rebuild", "judge", "marts"):
             started = time.monotonic()
@@ -192,15 +201,25 @@ def audit(run: Run, sinks: Sequence[Sink] = ()) -> GateResult:
 
 def collect(settings: Settings) -> Summary:
     """Read what is new in the logs of this machine into the lake, without JVM; an audit elsewhere then needs
-    no path of it. Waits while another run writes to the lake. Raises LockError.
+    no path of it. Waits while another run writes to the lake. Raises LockError, and
+    SettingsError if no logs are configured.
     """
+    import pyarrow as pa
+
     from fencepost.capture import capture
     from fencepost.capture.collectors import collecting_run
+    from fencepost.engines import intake, piece_files
+    from fencepost.protocols import collected
 
+    # the machine has other work; Arrow's own pool gives back less of what it had
+    intake.HELD_BYTES, piece_files.PIECE_BYTES = _COLLECTOR_HOLDS, _COLLECTOR_WRITES
+    pa.set_memory_pool(pa.system_memory_pool())
     here = dataclasses.replace(settings, run_on="process")
-    with locked(settings), Run(here, collecting_run(settings)) as run:
+    run_id = collecting_run(settings)
+    with locked(settings), Run(here, run_id, collected()) as run:
         run.ledger.keep_unread()
         result = capture(run.settings, run.catalog, run.engine_for, run.run_id)
+    pa.default_memory_pool().release_unused()
     return {"files": result.files, "rows": sum(result.added.values()), "quarantined": result.quarantined}
 
 
@@ -240,6 +259,8 @@ def report_failure(step: str, error: BaseException | None, config: str | None, r
     """
     error = getattr(error, "__cause__", None) or error
     text = f"{type(error).__name__}: {error}" if error else "no exception was reported"
+    from fencepost.gate.notify import task_failed
+
     try:
         settings = load(Path(config) if config else None)
     except SettingsError as unreadable:
@@ -288,6 +309,8 @@ def _marts(run: Run) -> Summary:
 
 def _report(run: Run) -> Summary:
     """``gates``: what closes the gate of each cluster, or None, and what was found there."""
+    from fencepost.gate import GateFailed, run_gate
+
     try:
         result = run_gate(run.settings, (), run.catalog, run.run_id)
     except GateFailed as failed:

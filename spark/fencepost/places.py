@@ -15,13 +15,14 @@ class PlaceError(Exception):
 
 
 def project_folder(name: str) -> Path:
-    """The folder ``name`` (``dbt``, ``expectations``, ``dags``, ``docs``) of the project.
+    """The folder ``name`` (``dbt``, ``expectations``, ``dags``, ``spec``, ``requirements``) of the project.
 
-    Looked for in ``FENCEPOST_HOME``, else in the repository this module was installed from, else in the
-    working directory. Raises PlaceError.
+    Looked for in ``FENCEPOST_HOME``, else in this package, where a wheel has it (``setup.py``), else in the
+    repository that this package is part of, else in the working directory. Raises PlaceError.
     """
     named = os.environ.get(HOME_ENV)
-    homes = [Path(named)] if named else [Path(__file__).resolve().parents[2], Path.cwd()]
+    here = Path(__file__).resolve()
+    homes = [Path(named)] if named else [here.with_name("project"), here.parents[2], Path.cwd()]
     for home in homes:
         if (home / name).is_dir():
             return (home / name).absolute()

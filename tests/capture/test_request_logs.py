@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import bz2
 import lzma
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
+import zstandard
 
-from fencepost import tables
+from fencepost import lake, tables
 from fencepost.capture.request_logs import find_request_logs
 from fencepost.settings import Broker, Cluster
 
@@ -60,12 +62,12 @@ def test_a_file_that_several_brokers_list_is_not_read(tmp_path: Path) -> None:
     ]
 
 
-def test_a_log_that_is_not_compressed_by_gzip_is_named(site: Site) -> None:
+def test_a_log_that_is_compressed_otherwise_is_named(site: Site) -> None:
     text = b"[2026-11-20 22:02:40,024] DEBUG nothing (kafka.request.logger)\n"
     packed = {
         "bz2": bz2.compress(text),
         "xz": lzma.compress(text),
-        "zst": pa.Codec("zstd").compress(text, asbytes=True),
+        "lz4": pa.Codec("lz4").compress(text, asbytes=True),
     }
     for suffix, data in packed.items():
         (site.folder / f"log.{suffix}").write_bytes(data)
@@ -76,6 +78,45 @@ def test_a_log_that_is_not_compressed_by_gzip_is_named(site: Site) -> None:
     assert [Path(row["file"]).name for row in site.rows(tables.FILES)] == ["log"]
 
 
+@pytest.mark.parametrize("frames", [1, 3])
+def test_a_log_that_zstd_has_packed_is_the_log(site: Site, captures: Path, frames: int) -> None:
+    """Whether a log was read before it was packed or after: its rows are the same, and count once."""
+    text = (captures / "healthy-4.3.1" / "broker-1" / "kafka-request.log").read_bytes()
+    lines = text.splitlines(keepends=True)
+    parts = [b"".join(lines[at::frames]) for at in range(frames)]
+    log, packed = site.folder / "kafka-request.log", site.folder / "kafka-request.log.1.zst"
+    log.write_bytes(b"".join(parts))
+    broker = Broker(1, request_logs=site.glob("kafka-request.log*"))
+    site.capture(broker)
+    before = {table.name: _read(site, table) for table in (tables.REQUESTS, tables.REQUEST_IDS)}
+    packed.write_bytes(b"".join(map(zstandard.ZstdCompressor().compress, parts)))
+    # beside its original, and then alone
+    for _ in range(2):
+        site.capture(broker)
+        assert {table.name: _read(site, table) for table in (tables.REQUESTS, tables.REQUEST_IDS)} == before
+        log.unlink(missing_ok=True)
+    assert site.rows(tables.QUARANTINE) == []
+
+
+def test_what_is_left_of_a_damaged_zstd_file_is_read(site: Site) -> None:
+    lines = [_line(f"2026-10-01 12:00:00,{at:03}", at) for at in range(1_000)]
+    whole = zstandard.ZstdCompressor(level=1).compress(b"".join(lines))
+    (site.folder / "kafka-request.log.1.zst").write_bytes(whole[: len(whole) * 3 // 4])
+    site.capture(Broker(1, request_logs=site.glob("kafka-request.log*")))
+    (fault,) = site.rows(tables.QUARANTINE)
+    assert (fault["reason"], len(site.rows(tables.REQUESTS)) > 0) == ("truncated", True)
+    # what is there now is all of it
+    (site.folder / "kafka-request.log.1.zst").write_bytes(whole)
+    site.capture(Broker(1, request_logs=site.glob("kafka-request.log*")))
+    assert len(site.rows(tables.REQUESTS)) == len(lines)
+    assert site.rows(tables.QUARANTINE) == []
+
+
+def _read(site: Site, table: tables.Table) -> list[str]:
+    columns = [name for name in table.columns if name not in {"file", "run_id", "captured_at"}]
+    return sorted(repr([row[name] for name in columns]) for row in site.rows(table))
+
+
 def test_a_link_to_a_log_of_the_same_broker_takes_nothing_away(tmp_path: Path) -> None:
     (tmp_path / "kafka-request.log").touch()
     (tmp_path / "kafka-request.log-newest").symlink_to(tmp_path / "kafka-request.log")
@@ -83,3 +124,40 @@ def test_a_link_to_a_log_of_the_same_broker_takes_nothing_away(tmp_path: Path) -
     sources, faults = find_request_logs(Cluster(name="c", brokers=(broker,)))
     assert {Path(each.file).name for each in sources} == {"kafka-request.log", "kafka-request.log-newest"}
     assert faults == []
+
+
+def test_equal_lines_are_found_by_their_time(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a run reads of earlier lines does not grow with the lake. Also in the hour that a clock shows
+    twice, where a line's time depends on what was read before it, an equal line counts once.
+    """
+    log, other = site.folder / "kafka-request.log", site.folder / "kafka-request.log.1"
+    days = [_line(f"2026-10-{day:02} 12:00:00,000", day) for day in range(1, 25)]
+    twice = [_line(f"2026-10-25 {time},000", 100 + at) for at, time in enumerate(("02:59:00", "02:01:00"))]
+    log.write_bytes(b"".join([*days, *twice]))
+    broker = Broker(1, request_logs=site.glob("kafka-request.log*"), timezone="Europe/Berlin")
+    site.capture(broker)
+    assert len(site.rows(tables.REQUESTS)) == len(days) + len(twice)
+    read: dict[str, int] = {}
+    by_file = lake.by_file
+
+    def counting(catalog: Any, table: tables.Table, *rest: Any) -> Iterator[pa.Table]:
+        for each in by_file(catalog, table, *rest):
+            read[table.name] = read.get(table.name, 0) + each.num_rows
+            yield each
+
+    monkeypatch.setattr(lake, "by_file", counting)
+    other.write_bytes(_line("2026-10-25 02:00:00,000", 200) + twice[-1])
+    site.capture(broker)
+    rows = site.rows(tables.REQUESTS)
+    assert len(rows) == len(days) + len(twice) + 1
+    assert read[tables.REQUESTS.name] <= 2 * len(twice)
+    # the second pass through the hour is known only to who read the first one
+    times = {row["correlation_id"]: row["logged_at_ms"] for row in rows}
+    assert (times[101] - times[100], times[200] - times[100]) == (2 * 60_000, -59 * 60_000)
+
+
+def _line(time: str, number: int) -> bytes:
+    header = f'"requestApiKey":8,"requestApiVersion":9,"correlationId":{number},"clientId":"c"'
+    request = f'"isForwarded":false,"requestHeader":{{{header},"requestApiKeyName":"OFFSET_COMMIT"}}'
+    rest = '"request":{},"response":{},"connection":"a:1-b:2-0-0","totalTimeMs":1.0'
+    return f"[{time}] DEBUG Completed request:{{{request},{rest}}} (kafka.request.logger)\n".encode()

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 
-from fencepost.capture import headers, readers, text, whole
+from fencepost.capture import headers, packed, readers, text, whole
 from fencepost.capture.plan import REQUEST_LOG, SEGMENT, Source
 from fencepost.capture.rows import OUTCOME
 from fencepost.formats.request_ids import merged, read_ranges
@@ -73,13 +74,19 @@ def test_windows_of_a_segment_whose_payload_is_not_read(
 
 
 @pytest.mark.parametrize("size", [50, 3_000, 100_000])
-def test_windows_of_a_request_log(captures: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    for file in (captures / BROKER).glob("kafka-request.log*"):
+def test_windows_of_a_request_log(
+    captures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    by_zstd = tmp_path / "kafka-request.log.5.zst"
+    text_of_log = (captures / BROKER / "kafka-request.log").read_bytes()
+    by_zstd.write_bytes(zstandard.ZstdCompressor().compress(text_of_log))
+    for file in (*(captures / BROKER).glob("kafka-request.log*"), by_zstd):
         source = Source("c", 1, REQUEST_LOG, str(file), 0, file.stat().st_size)
         expected, noted = read(source, REQUESTS, TOPIC_LISTS, TOPIC_ANSWERS), ids(source)
         with monkeypatch.context() as patch:
             patch.setattr(text, "CHUNK", size)
-            patch.setattr(text, "_PACKED", size)
+            patch.setattr(packed, "_PACKED", size)
+            patch.setattr(packed, "_PACKED_BY_ZSTD", size)
             assert read(source, REQUESTS, TOPIC_LISTS, TOPIC_ANSWERS) == expected
             assert ids(source) == noted
         assert len(expected[0]) > 20

@@ -16,7 +16,7 @@ from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.engines import Engine, Target, intake, new_rows, places, tasks
-from fencepost.engines.new_rows import hashes_of
+from fencepost.engines.key_hashes import Hashes, hashes_of
 from fencepost.engines.scratch import Scratches
 from fencepost.engines.tasks import TaskEngine
 from fencepost.opening import ensure
@@ -27,7 +27,7 @@ from fencepost.tables import UNREAD_EVIDENCE as UNREAD
 
 NAMES = (None, "", "a", "b", 'pay\'ments/../%2F="eu"\n\u2603')
 TARGETS = (GROUPS, BATCHES)
-HASHES: dict[str, Callable[[pa.Table], new_rows.Hashes]] = {
+HASHES: dict[str, Callable[[pa.Table], Hashes]] = {
     "own": hashes_of,
     "few": lambda keys: hashes_of(keys) % np.uint64(3),
     "one": lambda keys: np.zeros(keys.num_rows, dtype=np.uint64),

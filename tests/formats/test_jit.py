@@ -40,3 +40,10 @@ def test_a_cache_that_names_a_class_that_is_gone_is_no_cache(tmp_path: Path) -> 
 
 def test_kernels_run_as_python_where_numba_is_told_not_to_compile(tmp_path: Path) -> None:
     assert printed(tmp_path, "Number", 2, NUMBA_DISABLE_JIT="1") == ("4\n", "")
+
+
+def test_who_may_write_nowhere_compiles_kernels_each_time(tmp_path: Path) -> None:
+    """As a service without a home, of a package that belongs to another user."""
+    (tmp_path / "__pycache__").touch()
+    nowhere = {"HOME": "/proc", "XDG_CACHE_HOME": "/proc/none", "NUMBA_CACHE_DIR": ""}
+    assert printed(tmp_path, "Number", 2, **nowhere) == ("4\n", "")

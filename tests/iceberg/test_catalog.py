@@ -263,7 +263,7 @@ def test_a_driver_that_is_not_there_leaves_the_lake_to_spark(
     properties = {"type": "jdbc", "uri": "jdbc:postgresql://127.0.0.1:9/lake"}
     settings = Settings(made[1].path, Lake("/w", "jdbc", properties), made[1].clusters, spark=made[1].spark)
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(MissingPackageError, match=r"psycopg\[binary\]"), open_lake(settings, "duckdb"):
+    with pytest.raises(MissingPackageError, match=r"fencepost\[collect\]"), open_lake(settings, "duckdb"):
         pass
     monkeypatch.setattr("fencepost.reading.spark.session_for_lake", lambda _: made[0])
     with open_lake(settings) as lake:

@@ -9,13 +9,29 @@ import socket
 from datetime import UTC, datetime
 from hashlib import sha256
 
-from fencepost.settings import Settings
+from fencepost.settings import Settings, SettingsError
 
 _BEGINS, _DIGITS = "collect-", 12
 
 
 def collecting_run(settings: Settings) -> str:
-    """The id of a new run of the collector that this machine and its configuration make."""
+    """The id of a new run of the collector that this machine and its configuration make. Raises SettingsError
+    if the configuration names no logs, as that of an audit of what others collect.
+    """
+    logs = [
+        path
+        for cluster in settings.clusters
+        for paths in (
+            *((*each.log_dirs, *each.request_logs, *each.server_logs) for each in cluster.brokers),
+            *(each.logs for each in cluster.clients),
+        )
+        for path in paths
+    ]
+    if not logs:
+        raise SettingsError(
+            f"{settings.path}: there is nothing to collect, because no [[clusters.brokers]] has log_dirs, "
+            "request_logs or server_logs and no [[clusters.clients]] has logs. Name those of this machine."
+        )
     told = f"{socket.gethostname()} {settings.path}"
     name = sha256(told.encode()).hexdigest()[:_DIGITS]
     return f"{_BEGINS}{name}-{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}"

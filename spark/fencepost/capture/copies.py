@@ -1,22 +1,22 @@
 """Finds copies of logs in text, so that only one of them is read.
 
-``copytruncate`` of logrotate copies a log before it empties it, gzip writes the packed file beside the log,
-and somebody may have copied a whole folder. A run at such a time finds a log under two names, one of which
-may have only a part of it. If both were read, nobody could tell later which file a line is in.
+``copytruncate`` of logrotate copies a log before it empties it, gzip and zstd write the packed file beside
+the log, and somebody may have copied a whole folder. A run at such a time finds a log under two names, one of
+which may have only a part of it. If both were read, nobody could tell later which file a line is in.
 """
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import groupby
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
+from fencepost.capture import packed
 from fencepost.capture.digests import head_digest
 from fencepost.capture.files import opened, size
-from fencepost.capture.plan import Source, is_compressed, is_text
+from fencepost.capture.packed import DamagedError, is_compressed
+from fencepost.capture.plan import Source, is_text
 
 _HEAD = 1 << 10
 _BLOCK = 1 << 20
@@ -86,19 +86,17 @@ def _ends_first(one: BinaryIO, other: BinaryIO) -> bool | None:
 
 
 def _head(source: Source) -> bytes:
-    with suppress(OSError, zlib.error), opened(source.file) as file:
-        packed = is_compressed(file)
-        head = file.read(_HEAD)
-        return zlib.decompressobj(wbits=31).decompress(head, _HEAD) if packed else head
+    with suppress(OSError, DamagedError), opened(source.file) as file:
+        return packed.head(file, _HEAD, _HEAD) if is_compressed(file) else file.read(_HEAD)
     return b""
 
 
 def _unpacked(file: BinaryIO) -> BinaryIO:
-    return cast("BinaryIO", gzip.GzipFile(fileobj=file)) if is_compressed(file) else file
+    return packed.reader(file) if is_compressed(file) else file
 
 
 def _block(file: BinaryIO) -> bytes:
     """The next bytes: fewer at the end of the file, none if packed data is damaged."""
-    with suppress(EOFError, zlib.error, gzip.BadGzipFile):
+    with suppress(*packed.DAMAGES):
         return file.read(_BLOCK)
     return b""

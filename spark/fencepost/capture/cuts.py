@@ -9,7 +9,8 @@ from itertools import pairwise
 from typing import BinaryIO
 
 from fencepost.capture.files import opened
-from fencepost.capture.plan import REQUEST_LOG, Source, is_compressed
+from fencepost.capture.packed import is_compressed
+from fencepost.capture.plan import REQUEST_LOG, Source
 from fencepost.capture.text import CHUNK
 from fencepost.formats.clock import zone_of
 from fencepost.formats.request_ids import RequestIds

@@ -23,7 +23,8 @@ class Kind:
     partition whose whole name matches ``file``, or those that ``find`` finds. ``in_place``: the broker
     replaces such a file as a whole, so the whole file is read when it has changed, and again in a renamed
     folder. ``grows_by``: for a table that only grows, its column of offsets; these are not below the offset
-    in the file's name.
+    in the file's name. ``same_times``: tables in which rows with one key have one time, but for the hour that
+    a clock shows twice.
     """
 
     name: str
@@ -33,3 +34,4 @@ class Kind:
     file: re.Pattern[str] | None = None
     in_place: bool = False
     grows_by: Mapping[str, str] = field(default_factory=dict)
+    same_times: frozenset[str] = frozenset()

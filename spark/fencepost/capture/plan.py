@@ -166,26 +166,17 @@ def is_text(kind: str) -> bool:
     return kind.endswith("_log")
 
 
-def is_compressed(file: BinaryIO) -> bool:
-    """Whether a file is gzipped, whatever its name. Leaves its position at the beginning."""
-    file.seek(0)
-    magic = file.read(2)
-    file.seek(0)
-    return magic == b"\x1f\x8b"
-
-
 _PACKINGS = {
     b"BZh": "bzip2",
     b"\xfd7zXZ": "xz",
-    b"\x28\xb5\x2f\xfd": "zstd",
     b"\x04\x22\x4d\x18": "lz4",
     b"PK\x03\x04": "zip",
 }
-"""How files begin that are compressed otherwise than by gzip."""
+"""How files begin that are compressed otherwise than by gzip and zstd."""
 
 
 def unread_packing(file: BinaryIO) -> str | None:
-    """What has compressed a file, if it is not gzip."""
+    """What has compressed a file, if it is neither gzip nor zstd."""
     head = file.read(8)
     return next((name for begin, name in _PACKINGS.items() if head.startswith(begin)), None)
 

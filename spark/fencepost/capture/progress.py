@@ -16,7 +16,8 @@ from fencepost import lake
 from fencepost.capture.digests import head_digest, headers_digest, last_header
 from fencepost.capture.files import opened_exactly
 from fencepost.capture.files import size as size_of
-from fencepost.capture.plan import SEGMENT, Log, Origin, Plan, ReadProgress, Source, is_compressed, is_text
+from fencepost.capture.packed import is_compressed
+from fencepost.capture.plan import SEGMENT, Log, Origin, Plan, ReadProgress, Source, is_text
 from fencepost.capture.text import final_first_entry_digest
 from fencepost.formats.clock import are_alike
 from fencepost.tables import FILES

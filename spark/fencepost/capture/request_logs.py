@@ -131,5 +131,10 @@ class _TopicTexts:
 
 
 REQUEST_LOGS = Kind(
-    REQUEST_LOG, rows, (REQUESTS, REQUEST_IDS, TOPIC_LISTS, TOPIC_ANSWERS), find=find_request_logs
+    REQUEST_LOG,
+    rows,
+    (REQUESTS, REQUEST_IDS, TOPIC_LISTS, TOPIC_ANSWERS),
+    find=find_request_logs,
+    # the keys are digests of lines, and of times
+    same_times=frozenset({REQUESTS.name, REQUEST_IDS.name}),
 )

@@ -87,7 +87,7 @@ def fault_of(source: Source, fault: formats.Fault, sample: bytes | None = None, 
 
 def packed(source: Source, packing: str) -> Fault:
     """The fault of a log that is compressed by a program whose files are not read."""
-    detail = f"the file is compressed by {packing}, which is not read: unpack it, or compress it with gzip"
+    detail = f"the file is compressed by {packing}, which is not read: unpack it, or use gzip or zstd"
     return fault_of(source, formats.Fault(0, 0, "unreadable", detail))
 
 

@@ -53,6 +53,7 @@ from fencepost.capture.topic_ids import delete_misnamed
 from fencepost.capture.written_ends import written
 from fencepost.conditions import Where, Within
 from fencepost.engines import Engine, Target
+from fencepost.formats.clock import is_set_near
 from fencepost.protocols import captured
 from fencepost.settings import Settings
 from fencepost.tables import Table
@@ -61,6 +62,8 @@ _log = logging.getLogger(__name__)
 
 # Conditions for each topic leave out more of a large table, but thousands of them could not be planned.
 _FEW_TOPICS = 32
+# More than clocks are set back at once.
+_SET_BACK_MS = 3 * 3_600_000
 
 
 @dataclass(frozen=True)
@@ -158,7 +161,7 @@ def make_plan(settings: Settings, progress: Progress) -> Plan:
 
 
 def _packing(source: Source) -> str | None:
-    """What has compressed a log in text, if it is not gzip; None also if the log cannot be read."""
+    """What has compressed a log in text, if that is not read; None also if the log cannot be read."""
     if not is_text(source.kind):
         return None
     try:
@@ -177,7 +180,9 @@ def _of_kinds(plan: Plan) -> Iterator[tuple[Kind, list[Source]]]:
 
 def _target(kind: Kind, table: Table, sources: Sequence[Source]) -> Target:
     once = kind.name == SEGMENT and has_no_replicas(sources)
-    return Target(table, partial(_within, kind.name, table, kind.grows_by.get(table.name)), distinct=once)
+    within = partial(_within, kind.name, table, kind.grows_by.get(table.name))
+    times = partial(_times, kind.name) if table.name in kind.same_times else None
+    return Target(table, within, distinct=once, times=times)
 
 
 def _tasks(plan: Plan) -> list[list[Source]]:
@@ -215,6 +220,16 @@ def _cut(source: Source) -> list[Source]:
         return [source]
 
 
+def _times(kind: str, tasks: Sequence[Sequence[Source]], first: int, last: int) -> tuple[int, int]:
+    """Between which times equal lines can have been logged, in UTC ms: the same, unless clocks were set back
+    about then, so that local time may be read as one of two moments.
+    """
+    zones = {source.timezone for task in tasks for source in task if source.kind == kind}
+    first -= _SET_BACK_MS if any(is_set_near(zone, first, _SET_BACK_MS) for zone in zones) else 0
+    last += _SET_BACK_MS if any(is_set_near(zone, last, _SET_BACK_MS) for zone in zones) else 0
+    return first, last
+
+
 def _within(kind: str, table: Table, offset: str | None, tasks: Sequence[Sequence[Source]]) -> Where:
     """The part of a table in which rows of the tasks' sources of one kind can be; ``offset`` is the column
     by which it grows.
@@ -222,7 +237,9 @@ def _within(kind: str, table: Table, offset: str | None, tasks: Sequence[Sequenc
     sources = [source for task in tasks for source in task if source.kind == kind]
     if offset is None:
         clusters = frozenset(source.cluster for source in sources)
-        return [{"cluster": clusters}] if clusters else []
+        brokers = frozenset(source.broker_id for source in sources)
+        of_brokers = {"broker_id": brokers} if "broker_id" in table.key else {}
+        return [{"cluster": clusters, **of_brokers}] if clusters else []
     place = ("cluster", "topic") if "topic" in table.columns else ("cluster",)
     first_offsets: dict[tuple[str | None, ...], int] = {}
     for source in sources:

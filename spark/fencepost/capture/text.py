@@ -1,20 +1,21 @@
-"""Logs in text, plain or gzipped, rotated under any name: their lines in pieces, and the outcome
+"""Logs in text, plain or packed, rotated under any name: their lines in pieces, and the outcome
 of a file.
 """
 
 from __future__ import annotations
 
 import hashlib
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import BinaryIO, NamedTuple
 
 import pyarrow as pa
 
+from fencepost.capture import packed
 from fencepost.capture.digests import head_digest
 from fencepost.capture.files import closed_folders, expand, is_folder, opened
-from fencepost.capture.plan import CLOSED, Fault, Source, is_compressed
+from fencepost.capture.packed import DamagedError, is_compressed
+from fencepost.capture.plan import CLOSED, Fault, Source
 from fencepost.capture.rows import OUTCOME, Rows, arrow_rows, fault_of, outcome
 from fencepost.formats import faults as formats
 from fencepost.formats.lines import Parsed
@@ -23,8 +24,6 @@ from fencepost.tables import Table
 
 CHUNK = 8 << 20
 """A log is read in pieces that end at the last line ends before multiples of so many bytes."""
-# the most that is lost of damaged data
-_PACKED = 16 << 10
 _MAX_LINE = 64 << 20
 _HEAD = 64 << 10
 _SAMPLE = 256
@@ -107,8 +106,8 @@ def _first_entry_digest(file: BinaryIO) -> tuple[str | None, bool]:
     """
     if is_compressed(file):
         try:
-            head = zlib.decompressobj(wbits=31).decompress(file.read(_HEAD), _HEAD)
-        except zlib.error:
+            head = packed.head(file, _HEAD, _HEAD)
+        except DamagedError:
             return None, False
     else:
         head = file.read(_HEAD)
@@ -201,7 +200,7 @@ def _pieces(file: BinaryIO, source: Source, last_entry: LastEntry | None) -> Ite
     while damage is None:
         try:
             data = next(chunks, None)
-        except zlib.error as error:
+        except DamagedError as error:
             data, damage = None, str(error)
         if data is None:
             break
@@ -212,9 +211,11 @@ def _pieces(file: BinaryIO, source: Source, last_entry: LastEntry | None) -> Ite
         if end == 0 and len(data) > _MAX_LINE:
             # this is no text: bytes without line ends are not collected in memory
             end = len(data)
+        # the whole is let go before the lines are read: memory has them once
+        data, unfinished_text = data[:end], data[end:]
         if end:
-            yield Piece(data[:end], position)
-        position, unfinished_text = position + end, data[end:]
+            yield Piece(data, position)
+        position += end
     end = unfinished_text.rfind(b"\n") + 1
     if end:
         yield Piece(
@@ -228,23 +229,13 @@ def _pieces(file: BinaryIO, source: Source, last_entry: LastEntry | None) -> Ite
 
 
 def _chunks(file: BinaryIO, source: Source) -> Iterator[bytes]:
-    """Uncompressed bytes from ``start``. Raises zlib.error if compressed data is damaged or ends early."""
+    """Uncompressed bytes from ``start``. Raises DamagedError."""
     if not is_compressed(file):
         file.seek(source.start)
-        remaining = source.end - source.start
-        while remaining > 0 and (data := file.read(min(CHUNK - file.tell() % CHUNK, remaining))):
-            remaining -= len(data)
-            yield data
+        at, before = source.start, -1
+        while before < at < source.end:
+            # not kept here while it is read
+            yield file.read(min(CHUNK - at % CHUNK, source.end - at))
+            at, before = file.tell(), at
         return
-    inflate, packed = zlib.decompressobj(wbits=31), b""
-    while packed := packed or file.read(_PACKED):
-        if inflate.eof:
-            # a gzip file may consist of several, one after the other; zeros between them are padding
-            packed = packed.lstrip(b"\0")
-            inflate = zlib.decompressobj(wbits=31) if packed else inflate
-        else:
-            yield inflate.decompress(packed, CHUNK)
-            packed = inflate.unconsumed_tail or inflate.unused_data
-    yield inflate.flush()
-    if not inflate.eof:
-        raise zlib.error("it ends before its end marker")
+    yield from packed.unpacked(file, CHUNK)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from fencepost.doctor.checks import OF_MACHINE, Check, Mark
 from fencepost.environment import missing
+from fencepost.extras import MissingExtraError, require_for_audit
 from fencepost.jars import SessionError, java_version, spark_jars
 from fencepost.settings import Settings
 
@@ -18,6 +19,16 @@ _FOR = "Spark, and `fencepost explain --confirm`, need it; an audit in this proc
 def machine_checks(settings: Settings) -> Iterator[Check]:
     """Checks of Java and its jars, of the disk of the lake, and of what alerts and metrics need."""
     try:
+        require_for_audit()
+        yield from _spark(settings)
+    except MissingExtraError as error:
+        yield Check(OF_MACHINE, Mark.NOTE, str(error), "`fencepost collect` does not need it")
+    yield from _lake(settings)
+    yield from _told(settings)
+
+
+def _spark(settings: Settings) -> Iterator[Check]:
+    try:
         java, version = java_version()
         yield Check(OF_MACHINE, Mark.GOOD, f"Java {version} ({java})")
     except SessionError as error:
@@ -26,8 +37,6 @@ def machine_checks(settings: Settings) -> Iterator[Check]:
         yield Check(OF_MACHINE, Mark.GOOD, f"{len(spark_jars(settings))} jars for Spark")
     except SessionError as error:
         yield Check(OF_MACHINE, Mark.NOTE, str(error), _FOR)
-    yield from _lake(settings)
-    yield from _told(settings)
 
 
 def _lake(settings: Settings) -> Iterator[Check]:

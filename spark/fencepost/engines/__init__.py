@@ -50,11 +50,14 @@ Sessions = Callable[..., "SparkSession"]
 class Target:
     """A table to which rows of tasks are appended. ``within`` returns, for some of the tasks, a condition on
     the table's columns that all their rows are known to meet. ``distinct``: no key is twice in the rows.
+    ``times``: returns, for some of the tasks and the first and last time of rows of theirs (in the table's
+    ``dated_by``), the first and last time of stored rows that may have their keys; None: any time.
     """
 
     table: Table
     within: Callable[[Sequence[Any]], Where]
     distinct: bool = False
+    times: Callable[[Sequence[Any], int, int], tuple[int, int]] | None = None
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from fencepost import lake
 from fencepost.engines import AppendResult, T, Target, Work, piece_files
 from fencepost.engines.backends import Backend
 from fencepost.engines.intake import Intake, TaskRows
-from fencepost.engines.new_rows import Hashes, NewRows, is_in
+from fencepost.engines.key_hashes import Hashes, is_in
+from fencepost.engines.new_rows import NewRows
 from fencepost.engines.outputs import Output, Place, Staging
 from fencepost.engines.parts import Held, Rows, pieces_of, whole
 from fencepost.engines.places import Places, rows_of
@@ -40,7 +41,7 @@ class Appending:
 
         def read_group(group: Sequence[T]) -> tuple[Held, list[tuple[Output, list[Hashes]]]]:
             rows = [
-                (target.table, TaskRows(place, stored, target.within(group), distinct=target.distinct))
+                (target.table, TaskRows(place, stored, target, group))
                 for target, place in zip(targets, of_tables, strict=True)
             ]
             intake = Intake(rows, report)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
 
 import pyarrow as pa
 from pyiceberg.catalog import Catalog
 
-from fencepost import lake
 from fencepost.conditions import Where
-from fencepost.engines.new_rows import Hashes, KnownKeys, by_date, hashes_of
+from fencepost.engines import Target, piece_files
+from fencepost.engines.key_hashes import Hashes, hashes_of
+from fencepost.engines.new_rows import KnownKeys, by_date
 from fencepost.engines.outputs import Output, Place, Staging
-from fencepost.engines.piece_files import HELD_BYTES
+from fencepost.engines.stored_keys import StoredKeys
 from fencepost.tables import Table
+
+HELD_BYTES = piece_files.HELD_BYTES
+"""So many bytes of new rows wait in memory to be appended."""
 
 
 class Appends(Protocol):
@@ -74,23 +78,20 @@ class TaskRows:
     of the task. They go to files that the driver commits.
     """
 
-    def __init__(self, place: Place, stored: Catalog, within: Where, *, distinct: bool) -> None:
-        """``stored``: the table as it was. ``within``, ``distinct``: of the task's rows, as in ``Target``."""
-        assert place.table is not None
-        self._table, self._staging, self._distinct = place.table, Staging(place), distinct
-        self._stored, self._within = stored, within
+    def __init__(self, place: Place, stored: Catalog, target: Target, tasks: Sequence[Any]) -> None:
+        """``stored``: the table as it was; ``tasks``: all that this task does."""
+        self._table, self._staging, self._distinct = target.table, Staging(place), target.distinct
+        self._stored_keys = StoredKeys(stored, target, tasks)
         self._known = KnownKeys(self._table, self._keys)
         self._own_keys: list[pa.Table] = []
         self._own_hashes: list[Hashes] = []
-        self._is_read = False
 
     def append(self, rows: pa.Table) -> int:
         """Add the new ones of the rows; returns how many they are."""
         if not rows.num_rows:
             return 0
-        if not self._is_read:
-            self._known.read(self._within)
-            self._is_read = True
+        for keys in self._stored_keys.that_may_be_in(rows):
+            self._known.learn(hashes_of(keys))
         rows = rows.select(list(self._table.columns)).cast(self._table.arrow_schema)
         keys = rows.select(list(self._table.key))
         hashes = hashes_of(keys)
@@ -107,4 +108,4 @@ class TaskRows:
         return self._staging.close(), self._own_hashes
 
     def _keys(self, where: Where) -> list[pa.Table]:
-        return [*lake.by_file(self._stored, self._table, self._table.key, where), *self._own_keys]
+        return [*self._stored_keys.read(where), *self._own_keys]

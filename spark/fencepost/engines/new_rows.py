@@ -5,9 +5,8 @@ key.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cache, partial
+from functools import partial
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,15 +15,13 @@ from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.conditions import Where, Within
+from fencepost.engines.key_hashes import Hashes, hashes_of, is_in, numbered
 from fencepost.lake import ROW_GROUP
 from fencepost.tables import Table
 
-_NUMBER = "__number"
 # A condition on thousands of values rules out no file.
 _FEW_VALUES = 32
 _NUMBERS = ("int", "bigint")
-
-Hashes = NDArray[np.uint64]
 
 
 class KnownKeys:
@@ -108,29 +105,6 @@ def by_date(rows: pa.Table, column: str | None) -> pa.Table:
     return rows if in_order.as_py() else rows.sort_by(column)
 
 
-@cache
-def _database() -> duckdb.DuckDBPyConnection:
-    """One empty database in memory: opening one takes longer than hashing some thousand keys."""
-    return duckdb.connect()
-
-
-def hashes_of(keys: pa.Table) -> Hashes:
-    """A hash of each row, in order."""
-    names = ", ".join(f'"{name}"' for name in keys.column_names)
-    with _database().cursor() as connection:
-        connection.register("keys", keys)
-        hashed = connection.sql(f"SELECT hash({names}) AS hash FROM keys").to_arrow_table()
-    return np.asarray(hashed["hash"].to_numpy(), dtype=np.uint64)
-
-
-def is_in(values: Hashes, among: Hashes) -> NDArray[np.bool_]:
-    """Whether each value is in ``among``, which is sorted."""
-    if not len(among):
-        return np.zeros(len(values), dtype=np.bool_)
-    at = np.minimum(np.searchsorted(among, values), len(among) - 1)
-    return np.asarray(among[at] == values)
-
-
 def _around(table: Table, rows: pa.Table) -> Where:
     """A condition that these rows meet, and few others."""
     condition: dict[str, object] = {}
@@ -145,14 +119,6 @@ def _around(table: Table, rows: pa.Table) -> Where:
 
 def _first_of_new(table: Table, rows: pa.Table, present: pa.Table) -> NDArray[np.int64]:
     """The indexes of rows whose key is not in ``present``: the first row of each key, in order."""
-    same = " AND ".join(f'r."{name}" IS NOT DISTINCT FROM p."{name}"' for name in table.key)
-    keys = ", ".join(f'r."{name}"' for name in table.key)
-    numbered = rows.select(list(table.key)).append_column(_NUMBER, pa.array(range(rows.num_rows), pa.int64()))
-    with _database().cursor() as connection:
-        connection.register("r", numbered)
-        connection.register("p", present)
-        first_rows = connection.sql(
-            f"SELECT min({_NUMBER}) AS {_NUMBER} FROM r WHERE NOT EXISTS (SELECT 1 FROM p WHERE {same}) "
-            f"GROUP BY {keys} ORDER BY {_NUMBER}"
-        ).to_arrow_table()
-    return np.asarray(first_rows[_NUMBER].to_numpy(), dtype=np.int64)
+    keys = [each.select(list(table.key)) for each in (present, rows)]
+    _, first = np.unique(numbered(pa.concat_tables(keys)), return_index=True)
+    return np.asarray(np.sort(first[first >= present.num_rows]) - present.num_rows)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa
 
 from fencepost.formats.clock import LogClock
-from fencepost.formats.lines import Parsed, parse
+from fencepost.formats.lines import Parsed, Values, parse
 
 CLIENT_LINE_SCHEMA = pa.schema(
     [
@@ -26,6 +27,7 @@ CLIENT_LINE_SCHEMA = pa.schema(
         ("line_digest", pa.string()),
     ]
 )
+_VALUES = itemgetter(*CLIENT_LINE_SCHEMA.names[1:])
 
 TRANSACTION_MANAGER = "org/apache/kafka/clients/producer/internals/TransactionManager"
 SENDER = "org/apache/kafka/clients/producer/internals/Sender"
@@ -150,7 +152,7 @@ def _compiled(event: Event) -> re.Pattern[str]:
 _COMPILED = tuple((event, _compiled(event)) for event in EVENTS)
 
 
-def _take(line: bytes, clock: LogClock) -> dict[str, Any] | None:
+def _take(line: bytes, clock: LogClock) -> Values | None:
     at = line.find(_MARK)
     stamp = _ANY_STAMP.match(line) if at > 0 else None
     if stamp is None:
@@ -163,7 +165,9 @@ def _take(line: bytes, clock: LogClock) -> dict[str, Any] | None:
             except ValueError:
                 return None
             digest = hashlib.sha256(line).hexdigest()
-            return {**_fields(event, match), "logged_at_ms": logged_at_ms, "line_digest": digest}
+            row = {**_fields(event, match), "logged_at_ms": logged_at_ms, "line_digest": digest}
+            values: Values = _VALUES(row)
+            return values
     return None
 
 

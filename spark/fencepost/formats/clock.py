@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from functools import cache
 from zoneinfo import ZoneInfo
 
 # Lines are written at completion, by several threads: a little out of order is normal, an hour is not.
@@ -30,6 +31,17 @@ def are_alike(one: str, other: str) -> bool:
     zones, now = (zone_of(one), zone_of(other)), datetime.now(UTC)
     days = (now - timedelta(days=each) for each in range(3650))
     return all(len({day.astimezone(zone).utcoffset() for zone in zones}) == 1 for day in days)
+
+
+@cache
+def _zone(name: str) -> tzinfo:
+    return zone_of(name)
+
+
+def is_set_near(zone: str, ms: int, within_ms: int) -> bool:
+    """Whether clocks of a zone were set within so many milliseconds of a moment (ms UTC)."""
+    around = (datetime.fromtimestamp((ms + sign * within_ms) / 1000, _zone(zone)) for sign in (-1, 1))
+    return len({each.utcoffset() for each in around}) > 1
 
 
 class LogClock:

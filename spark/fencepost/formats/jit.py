@@ -11,12 +11,17 @@ _F = TypeVar("_F", bound=Callable[..., object])
 
 
 def kernel(function: _F) -> _F:
-    """Compile with numba, cached on disk: only the first process on a machine pays for it.
+    """Compile with numba, cached on disk: only the first process on a machine pays for it, unless it may
+    write to no folder where numba would keep it (as a user without a home, or who may not write beside the
+    modules).
 
     numba's reference counting is off: where arrays are passed for every record it costs more than the work.
     So a kernel must not allocate anything, nor keep an array beyond its call.
     """
-    compiled = numba.njit(cache=True, nogil=True, _nrt=False)(function)
+    try:
+        compiled = numba.njit(cache=True, nogil=True, _nrt=False)(function)
+    except RuntimeError:
+        return cast(_F, numba.njit(nogil=True, _nrt=False)(function))
     # with NUMBA_DISABLE_JIT this is the function itself
     if compiled is not function:
         _forget_if_unreadable(compiled._cache._cache_file)

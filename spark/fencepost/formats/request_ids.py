@@ -47,21 +47,27 @@ class RequestIds:
         A forwarded request is left out: it has its client's ids, but the connection of the broker that
         forwarded it, and the client's own line is in that broker's log.
         """
-        if line.startswith(_FORWARDED, start):
-            return
-        header = _HEADER.search(line, start)
+        if not line.startswith(_FORWARDED, start) and (header := _HEADER.search(line, start)) is not None:
+            self.note_header(line, header.end(), header[1], header[2], ms)
+
+    def note_header(self, line: bytes, end: int, correlation_id: bytes, client_id: bytes, ms: int) -> None:
+        """As ``note``, of a line that was not forwarded and whose header was read already, up to ``end``."""
         at = line.rfind(b',"connection":"')
         connection = _CONNECTION.match(line, at) if at >= 0 else None
-        if header is None or connection is None or _is_of_replica(line, header.end(), at):
+        if connection is None or _is_of_replica(line, end, at):
             return
-        name = (header[2], connection[1])
-        if name not in self._seen:
-            self._seen[name] = _Seen(ms, ms) if _is_text(*name) else None
-        seen = self._seen[name]
+        name = (client_id, connection[1])
+        try:
+            seen = self._seen[name]
+        except KeyError:
+            seen = self._seen[name] = _Seen(ms, ms) if _is_text(*name) else None
         if seen is None:
             return
-        seen.ids.append(int(header[1]))
-        seen.first_ms, seen.last_ms = min(seen.first_ms, ms), max(seen.last_ms, ms)
+        seen.ids.append(int(correlation_id))
+        if ms > seen.last_ms:
+            seen.last_ms = ms
+        elif ms < seen.first_ms:
+            seen.first_ms = ms
         if seen.software is None:
             software = _SOFTWARE.search(line, at)
             # a broker knows the software only after the first request of a connection (ApiVersions)

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 import pyarrow as pa
 from msgspec import Meta, Raw, Struct, convert
@@ -16,7 +16,7 @@ from msgspec.json import Decoder
 from fencepost.formats import json_text
 from fencepost.formats.clock import LogClock
 from fencepost.formats.json_text import Member
-from fencepost.formats.lines import Parsed, parse
+from fencepost.formats.lines import Parsed, Values, parse
 from fencepost.formats.request_ids import RequestIds
 from fencepost.formats.request_layouts import MARK, end_of_request, is_whole, moment, placed
 from fencepost.formats.topic_lists import TopicsOfAnswer
@@ -55,6 +55,14 @@ REQUEST_SCHEMA = pa.schema(
 
 _LOGGER = b" (kafka.request.logger)"
 _STAMP = re.compile(rb"\[(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[,.]\d{3})\] \w+ +")
+# The beginning of nearly every line, in Kafka's own layout: the time, then what brokers write first.
+_HEAD = re.compile(
+    rb"\[(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[,.]\d{3})\] \w+ +" + MARK + rb'(\{"isForwarded":(?:true|false),)'
+    rb'"requestHeader":\{"requestApiKey":\d+,"requestApiVersion":\d+,"correlationId":(-?\d{1,10}),'
+    rb'"clientId":("[^"\\]*"|null),"requestApiKeyName":"(\w+)"'
+)
+_FORWARDED = b'{"isForwarded":true,'
+_END = b"}" + _LOGGER
 # Quotes inside a JSON string are escaped, so no client id can pass for this key.
 _API = re.compile(rb'"requestApiKeyName": ?"(\w+)"')
 _REQUEST, _RESPONSE = "request", "response"
@@ -64,6 +72,7 @@ _OF_TOPICS = frozenset({"METADATA", "DESCRIBE_TOPIC_PARTITIONS"})
 _REFUSED = re.compile(rb'"errorCode":-?[1-9]')
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _LONGEST_MS = 1e12
+_NO_TOPICS = (None, None, None)
 
 _Int32 = Annotated[int, Meta(ge=-(2**31), lt=2**31)]
 _Parts = tuple["_Around", str, str | None]
@@ -110,9 +119,27 @@ def parse_lines(
     return parse(chunk, base_position, clock, REQUEST_SCHEMA, take, "request log line", final=final)
 
 
-def _take(wanted: Wanted, ids: RequestIds | None, line: bytes, clock: LogClock) -> dict[str, Any] | None:
+def _take(wanted: Wanted, ids: RequestIds | None, line: bytes, clock: LogClock) -> Values | None:
     """The row of a request that is wanted. A damaged line, which may be one, is parsed too, and so raises."""
-    # nearly every line has Kafka's own layout
+    head = _HEAD.match(line)
+    if head is None or not line.endswith(_END):
+        return _take_any(wanted, ids, line, clock)
+    time, begin, correlation_id, client_id, name = head.groups()
+    api = name.decode()
+    parsed = None
+    if _is_wanted(wanted, api, line):
+        parsed = _parse(line[head.start(2) : -len(_LOGGER)], of_topics=api in _OF_TOPICS)
+    elif ids is None:
+        return None
+    # read the time only now: a damaged line must not move the clock
+    logged_at_ms = clock.read(time.decode())
+    if ids is not None and begin != _FORWARDED:
+        ids.note_header(line, head.end(4), correlation_id, client_id, logged_at_ms)
+    return _row(line, logged_at_ms, *parsed) if parsed else None
+
+
+def _take_any(wanted: Wanted, ids: RequestIds | None, line: bytes, clock: LogClock) -> Values | None:
+    """As ``_take``, for a line in any layout."""
     stamp = _STAMP.match(line)
     if stamp is not None and line.startswith(MARK, stamp.end()):
         text, start, logged_at = line, stamp.end() + len(MARK), partial(clock.read, stamp[1].decode())
@@ -122,16 +149,23 @@ def _take(wanted: Wanted, ids: RequestIds | None, line: bytes, clock: LogClock) 
             return None
         text, start, logged_at = located.text, located.start, partial(moment, located.time, clock)
     api = api_name(text, start)
-    if api is not None and not any(keep(text) for keep in wanted.get(api, ())):
+    if api is not None and not _is_wanted(wanted, api, text):
         if ids is not None and (text.endswith(_LOGGER) or is_whole(text, start)):
             ids.note(text, start, logged_at())
         return None
-    row = _parse(text, start, of_topics=api in _OF_TOPICS)
+    parsed = _parse(text[start : end_of_request(text, start)], of_topics=api in _OF_TOPICS)
     # read the time only now: a damaged line must not move the clock
     logged_at_ms = logged_at()
     if ids is not None:
         ids.note(text, start, logged_at_ms)
-    return {"logged_at_ms": logged_at_ms, **row, "line_digest": hashlib.sha256(line).hexdigest()}
+    return _row(line, logged_at_ms, *parsed)
+
+
+def _is_wanted(wanted: Wanted, api: str, line: bytes) -> bool:
+    for keep in wanted.get(api, ()):  # noqa: SIM110 (a generator would take longer than what it asks)
+        if keep(line):
+            return True
+    return False
 
 
 class _Header(Struct, frozen=True, rename="camel"):
@@ -166,30 +200,36 @@ class _Line(_Around, frozen=True, rename="camel", kw_only=True):
 _LINE = Decoder(_Line)
 
 
-def _parse(line: bytes, start: int, *, of_topics: bool) -> dict[str, Any]:
-    text = line[start : end_of_request(line, start)].decode("utf-8")
+def _parse(request: bytes, *, of_topics: bool) -> tuple[_Parts, TopicsOfAnswer | None]:
+    """The parts of a line whose JSON this is, and the topics of its answer if they are kept apart."""
+    text = request.decode("utf-8")
     answer = TopicsOfAnswer() if of_topics else None
-    around, request, response = (None if answer else _read(text)) or _read_parts(text, answer)
-    topics = answer.topics if answer else None
+    return (None if answer else _read(text)) or _read_parts(text, answer), answer
+
+
+def _row(line: bytes, logged_at_ms: int, parts: _Parts, answer: TopicsOfAnswer | None) -> Values:
+    """The values of REQUEST_SCHEMA after the position, in its order."""
+    around, request, response = parts
     header, software = around.request_header, around.client_information
-    return {
-        "total_time_ms": around.total_time_ms,
-        "api_key": header.request_api_key,
-        "api_name": header.request_api_key_name,
-        "api_version": header.request_api_version,
-        "correlation_id": header.correlation_id,
-        "client_id": header.client_id,
-        "connection": around.connection,
-        "principal": around.principal,
-        "listener": around.listener,
-        "software_name": software.software_name,
-        "software_version": software.software_version,
-        "request": request,
-        "response": response,
-        "topics": topics.topics if topics else None,
-        "topic_digests": topics.digests if topics else None,
-        "topics_digest": topics.digest if topics else None,
-    }
+    topics = answer.topics if answer else None
+    return (
+        logged_at_ms,
+        around.total_time_ms,
+        header.request_api_key,
+        header.request_api_key_name,
+        header.request_api_version,
+        header.correlation_id,
+        header.client_id,
+        around.connection,
+        around.principal,
+        around.listener,
+        software.software_name,
+        software.software_version,
+        request,
+        response,
+        hashlib.sha256(line).hexdigest(),
+        *((topics.topics, topics.digests, topics.digest) if topics else _NO_TOPICS),
+    )
 
 
 def _read(text: str) -> _Parts | None:

@@ -112,7 +112,7 @@ def _missing_package(lake: Lake, error: Exception) -> str:
     # PyIceberg's message names its own extras, whichever package is missing
     return (
         f"The catalog {lake.catalog} is a PostgreSQL database, and its Python driver cannot be loaded: "
-        f"pip install 'psycopg[binary]' ({error.__cause__ or error})."
+        f"pip install 'fencepost[collect]' ({error.__cause__ or error})."
     )
 
 

@@ -6,7 +6,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import chain
+from itertools import chain, groupby
 from typing import Any
 
 import pyarrow as pa
@@ -36,6 +36,8 @@ READ = "fencepost-read"
 """The tag of the snapshot that was read last, or of one a little older."""
 
 SMALL_BYTES = 8 << 20
+GROUP_ROWS, GROUP_BYTES = 16_384, 2 << 20
+"""About so many rows or bytes of files are in memory at once; Arrow takes many times as much."""
 FILES_TOGETHER = 32
 """When a partition has so many files below SMALL_BYTES, they become one: each run appends a file to each
 table, and every reader goes through the list of all files.
@@ -132,7 +134,23 @@ def compact_files(table: IcebergTable) -> None:
     arrow_scan = ArrowScan(table.metadata, table.io, table.schema(), _EVERYTHING)
     with suppress(CommitFailedException, ValidationException), Change(table) as change:
         files = Exchange(change, Listing(table), **{SAME_ROWS: "true"})
-        _exchange(change, files, [task.file for task in mergeable], [arrow_scan.to_table(mergeable)])
+        groups = _groups_of(mergeable)
+        _exchange(change, files, [task.file for task in mergeable], map(arrow_scan.to_table, groups))
+
+
+def _groups_of(tasks: Sequence[FileScanTask]) -> Iterator[list[FileScanTask]]:
+    """The files in groups that are read at once, each of one partition; a group becomes a row group."""
+    of_partitions = groupby(tasks, lambda task: (task.file.spec_id, task.file.partition))
+    for some in (list(each) for _, each in of_partitions):
+        group: list[FileScanTask] = []
+        for task in some:
+            group.append(task)
+            rows = sum(each.file.record_count for each in group)
+            if rows >= GROUP_ROWS or sum(each.file.file_size_in_bytes for each in group) >= GROUP_BYTES:
+                yield group
+                group = []
+        if group:
+            yield group
 
 
 def keep_since(table: IcebergTable, snapshot: int) -> None:

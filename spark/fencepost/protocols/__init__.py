@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Protocol",
     "captured",
+    "collected",
     "functions",
     "group_replays",
     "protocols",
@@ -48,6 +49,12 @@ def protocols() -> tuple[Protocol, ...]:
 def captured() -> tuple[Table, ...]:
     """Every table that a capture writes: those that all share, and each protocol's own."""
     return (*BRONZE, *(table for each in protocols() for table in each.bronze))
+
+
+@cache
+def collected() -> tuple[Table, ...]:
+    """Every table that a collector opens: those that a capture writes, and the ledger."""
+    return (*captured(), LEDGER)
 
 
 @cache

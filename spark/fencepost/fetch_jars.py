@@ -1,10 +1,10 @@
 """Fetch the pinned jars of sets into ``.jars/<set>``, verify their checksums; silent if all is there.
 
-The list is ``jars.lock`` beside this file: one jar a line, ``set group artifact version sha256``. Fetching
+The list is ``requirements/jars.lock``: one jar a line, ``set group artifact version sha256``. Fetching
 is left to the Ivy resolver that comes with PySpark: one mechanism, and no registry address here.
 
-Usage: ``python requirements/fetch_jars.py SET...`` (the sets of ``jars.lock``). ``FENCEPOST_JARS``
-overrides ``.jars``.
+Usage: ``python -m fencepost.fetch_jars SET...`` (the sets of ``jars.lock``), where ``.jars`` shall be.
+``FENCEPOST_JARS`` overrides ``.jars``.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-JARS = Path(os.environ.get("FENCEPOST_JARS", HERE.parent / ".jars"))
+from fencepost.jars import JARS_ENV
+from fencepost.places import project_folder
+
+JARS = Path(os.environ.get(JARS_ENV, ".jars"))
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Jar:
 
 def locked() -> list[Jar]:
     """All jars of ``jars.lock``."""
-    lines = (HERE / "jars.lock").read_text().splitlines()
+    lines = (project_folder("requirements") / "jars.lock").read_text().splitlines()
     return [Jar(*line.split()) for line in lines if line and not line.startswith("#")]
 
 
