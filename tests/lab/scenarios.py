@@ -26,6 +26,7 @@ import producer_scenario
 import rebalances
 import recreated
 import removals
+import shares
 import streams_lags
 import streams_runs
 import subscriptions
@@ -215,6 +216,7 @@ SCENARIOS: dict[str, Scenario] = {
     "rebalances": rebalances.SCENARIO,
     "recreated": recreated.SCENARIO,
     "removals": removals.SCENARIO,
+    "share": shares.SCENARIO,
     "streams": streams_runs.SCENARIO,
     "lags": streams_lags.SCENARIO,
 }
