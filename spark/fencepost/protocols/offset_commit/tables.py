@@ -44,9 +44,13 @@ MEMBERS = Table(
         "target_assignment_epoch": "int",
         "last_group_epoch": "int",  # at its end
         "last_target_assignment_epoch": "int",
+        # of a static member whose row goes on: its newest sign of life, and its session timeout; else null
+        "last_seen_at": "timestamp",
+        "session_timeout_ms": "int",
         **INTERVAL,
     },
     ("cluster", "group_id", "life", "member_id", "from_position"),
+    open_row_columns=("last_seen_at", "session_timeout_ms"),
 )
 
 OWNED_PARTITIONS = Table(
