@@ -30,6 +30,7 @@ import shares
 import streams_lags
 import streams_runs
 import subscriptions
+import tiered
 import unclean
 import upgraded
 from brokers import Plan
@@ -217,6 +218,7 @@ SCENARIOS: dict[str, Scenario] = {
     "recreated": recreated.SCENARIO,
     "removals": removals.SCENARIO,
     "share": shares.SCENARIO,
+    "tiered": tiered.SCENARIO,
     "streams": streams_runs.SCENARIO,
     "lags": streams_lags.SCENARIO,
 }
