@@ -183,7 +183,8 @@ def test_lines_and_records_that_are_missing_make_no_other_cause(
 Event = tuple[Any, ...]
 """Time in ms, what, whose, number: ``gets`` with the delivery count; ``says`` with the acknowledge type;
 ``session`` with the epoch; ``stores`` with nobody, delivery state and count; ``leads`` and ``alters`` with
-nobody and the epoch; ``snapshot`` as ``stores``.
+nobody and the epoch; ``snapshot`` as ``stores``. It is about offset 0, or up to the last number and from the
+one after that, if there are such.
 """
 
 A_GETS, A_GETS_AGAIN = (0, "gets", "a", 1), (0, "gets", "a", 2)
@@ -292,6 +293,30 @@ CASES: dict[str, tuple[list[Event], dict[str, Any], list[tuple[Any, ...]]]] = {
         {},
         [(None, None, "not_captured", ())],
     ),
+    "released with the request that gets it again": (
+        [A_GETS, (500, "says", "a", 2), (500, "stores", 0, 1), (500, "gets", "a", 2), (2_500, "stores", 0, 2),
+         (2_600, "gets", "b", 3)],
+        {},
+        [("a", "released", None, ()), ("a", "lock_expired", None, ())],
+    ),
+    "released right after it was got again": (
+        [A_GETS, (2_000, "stores", 0, 1), (2_000, "gets", "a", 2), (2_001, "says", "a", 2),
+         (2_001, "stores", 0, 2), (2_600, "gets", "b", 3)],
+        {},
+        [("a", "lock_expired", None, ()), ("a", "released", None, ())],
+    ),
+    "acknowledged by halves": (
+        [(0, "gets", "a", 1, 1), (500, "says", "a", 2), (500, "says", "a", 2, 1, 1), (500, "stores", 0, 1, 1),
+         (999, "gets", "b", 2, 1)],
+        {},
+        [("a", "released", None, ())],
+    ),
+    "acknowledged by half": (
+        [(0, "gets", "a", 1, 1), (500, "says", "a", 2), (2_000, "stores", 0, 1, 1),
+         (2_100, "gets", "b", 2, 1)],
+        {},
+        [("a", None, "not_captured", ("connection_closed", "lock_expired", "released", "session_closed"))],
+    ),
     "offsets altered twice": (
         [(-9, "alters", 2), A_GETS, (500, "says", "a", 2), (500, "stores", 0, 1), (600, "stores", 2, 2),
          (700, "alters", 3), (999, "gets", "b", 1)],
@@ -331,12 +356,12 @@ def _replayed(
     kinds = {"gets": ACQUIRED, "says": ACKNOWLEDGED, "session": SESSION}
     for number, (ms, what, *rest) in enumerate(events):
         if what in kinds:
-            whose, count = rest
+            whose, count, last, first = (*rest, 0, 0)[:4]
             line = (lock_ms, whose, whose, "host", number, 1, ms, ms, f"line {number}", "log", number)
-            of[kinds[what]].append(ShareLine(kinds[what], 0, 0, count, *line))
+            of[kinds[what]].append(ShareLine(kinds[what], first, last, count, *line))
             continue
         epochs |= {what: rest[0]} if what in epochs else {}
-        batches = () if what in epochs else (StateBatch(0, 0, *rest),)
+        batches = () if what in epochs else (StateBatch(0, (*rest, 0)[2], *rest[:2]),)
         is_snapshot = what in ("snapshot", "alters")
         state_epoch = epochs["alters"] if is_snapshot else None
         place = ("c", None, 0), number, is_snapshot, state_epoch, epochs["leads"], 0, batches

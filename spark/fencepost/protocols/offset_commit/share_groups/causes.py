@@ -8,6 +8,7 @@ missing.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -55,9 +56,9 @@ NOTHING_KNOWN = Ended(None, None, NOT_CAPTURED)
 
 @dataclass(frozen=True)
 class MemberLines:
-    """The lines of one share partition's members: by member what it acknowledged there, and the sessions that
-    it began and ended. ``is_whole``: whether of a client no line is missing between two. ``undated``:
-    the brokers whose lines have another clock than the records.
+    """The lines of one share partition's members: by member what it acknowledged there, in the order of
+    requests, and the sessions that it began and ended. ``is_whole``: whether of a client no line is missing
+    between two. ``undated``: the brokers whose lines have another clock than the records.
     """
 
     acknowledged: dict[str, list[ShareLine]] = field(default_factory=dict)
@@ -67,8 +68,8 @@ class MemberLines:
 
 
 class GivenBack(NamedTuple):
-    """Offsets of a delivery that a record made available again, or archived (``state``). ``until_ms``: when
-    they were delivered again.
+    """Offsets of a delivery that a record made available again, or archived (``state``). ``until_ms``:
+    until when a request may have acknowledged them.
     """
 
     delivery: ShareLine
@@ -81,23 +82,40 @@ class GivenBack(NamedTuple):
 
 def ended(of: GivenBack, lines: MemberLines) -> Ended | None:
     """What ended the delivery; None if the member said that there are no records (a gap)."""
+    acknowledged = lines.acknowledged.get(of.delivery.member_id, ())
+    # the request that fetched may also have acknowledged the delivery before
+    begin, end = (
+        bisect_right(acknowledged, ms, key=lambda each: each.requested_ms)
+        for ms in (of.delivery.requested_ms, of.until_ms)
+    )
     own = [
         each
-        for each in lines.acknowledged.get(of.delivery.member_id, ())
-        if each.first_offset <= of.first_offset
-        and of.last_offset <= each.last_offset
-        and of.delivery.requested_ms <= each.requested_ms <= of.until_ms
+        for each in acknowledged[begin:end]
+        if each.first_offset <= of.last_offset and of.first_offset <= each.last_offset
     ]
-    kinds = {each.number for each in own}
-    if GAP in kinds:
+    if _covers(own, GAP, of):
         return None
     renewed = [each for each in own if each.number == RENEW]
-    lock = _Lock.of(of.delivery, renewed)
-    told = _by_time(of, lock, lines)
-    for kind, cause in ((RELEASE, RELEASED), (REJECT, REJECTED)):
-        if kind in kinds:
-            told = Ended(cause, REQUEST_LOG)
+    lock = _Lock.of(of.delivery, renewed if _covers(own, RENEW, of) else ())
+    if _covers(own, RELEASE, of):
+        told = Ended(RELEASED, REQUEST_LOG)
+    elif _covers(own, REJECT, of):
+        told = Ended(REJECTED, REQUEST_LOG)
+    elif len(own) > len(renewed):
+        # of some offsets alone: the line of the others is missing
+        told = Ended(None, None, NOT_CAPTURED, _possible(of.state, lock, of.record.timestamp_ms))
+    else:
+        told = _by_time(of, lock, lines)
     return told._replace(locked_until_ms=lock.ends_ms if lock else None, renewals=len(renewed))
+
+
+def _covers(acknowledged: Sequence[ShareLine], kind: int, of: GivenBack) -> bool:
+    """Whether acknowledgements of this type are about all offsets."""
+    begin = of.first_offset
+    for each in sorted(acknowledged, key=lambda each: each.first_offset):
+        if each.number == kind and each.first_offset <= begin:
+            begin = max(begin, each.last_offset + 1)
+    return begin > of.last_offset
 
 
 def _by_time(of: GivenBack, lock: _Lock | None, lines: MemberLines) -> Ended:

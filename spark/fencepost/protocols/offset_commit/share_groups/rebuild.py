@@ -153,7 +153,7 @@ class Groups:
         undated = _undated(given, records)
         for key in sorted(acquired):
             acknowledged: dict[str, list[ShareLine]] = defaultdict(list)
-            for each in given[key]:
+            for each in sorted(given[key], key=lambda each: each.requested_ms):
                 acknowledged[each.member_id].append(each)
             stored = records.get(key, ())
             holes = sorted({ms for log in {each.log for each in stored} for ms in self._logs.begun[log]})

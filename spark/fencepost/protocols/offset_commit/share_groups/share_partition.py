@@ -30,7 +30,7 @@ from fencepost.protocols.offset_commit.share_groups.state_log import (
     StateBatch,
     StateRecord,
 )
-from fencepost.reasons import NOT_LOGGED
+from fencepost.reasons import NOT_LOGGED, OTHER_CLOCK
 
 _KEPT = 20_000
 """So many pieces are followed; of a busy partition the oldest ones below the start offset are forgotten."""
@@ -135,13 +135,18 @@ class SharePartition:
         of = NOTHING_KNOWN
         if before is None or altered or not self._is_whole(piece, to.responded_ms):
             before = None
+        elif before.broker_id != to.broker_id and {before.broker_id, to.broker_id} & self.lines.undated:
+            # nothing tells which of the two was the first
+            before, of = None, Ended(None, None, OTHER_CLOCK)
         elif not transitions and to.number == before.number:
             of = Ended(LEADER_MOVED, GROUP_STATE) if moved else Ended(None, None, NOT_LOGGED)
             # with several leaders, another delivery between two of them leaves no record
             before = before if len(moved) == 1 else None
         elif not moved and _follow(before, transitions, to):
             record = transitions[0].record
-            given = GivenBack(before, piece.first, piece.last, record, AVAILABLE, to.responded_ms)
+            # what a member sends after its fetch is about what that got
+            until_ms = to.requested_ms if to.member_id == before.member_id else to.responded_ms
+            given = GivenBack(before, piece.first, piece.last, record, AVAILABLE, until_ms)
             return before, record, ended(given, self.lines) or NOTHING_KNOWN
         else:
             before = None
