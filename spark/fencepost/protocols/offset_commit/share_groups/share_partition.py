@@ -215,7 +215,8 @@ class SharePartition:
 
     def _take_ahead(self, delivery: ShareLine, records: Sequence[StateRecord], at: int) -> None:
         """Apply what ended the delivery before: a lock's end is stored after the records are available."""
-        for record in records[at:]:
+        for number in range(at, len(records) if delivery.number > 1 else at):
+            record = records[number]
             if record.timestamp_ms > delivery.responded_ms + SLACK_MS:
                 return
             for batch in record.batches:
