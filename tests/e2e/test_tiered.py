@@ -22,7 +22,7 @@ def test_disabling_it_does_not_pass_for_retention(rows: Any) -> None:
     assert {group: tuple(row[name] for name in told) for group, row in found.items()} == {
         "too-old": ("out_of_range", "retention", None, "enabled"),
         "records-deleted": ("out_of_range", "records_deleted", None, "enabled"),
-        "disabled": ("out_of_range", None, "not_told_apart", "deletes_when_disabled"),
+        "disabled": ("out_of_range", None, "not_logged", "deletes_when_disabled"),
     }
     assert {row["offset_before"] for row in found.values()} == {HALF}
 

@@ -263,6 +263,7 @@ explained as (
         deleted_records.client_id as deleted_by_client_id,
         deleted_records.principal as deleted_by,
         topics.tiered_storage,
+        log_starts.is_requested as is_log_start_requested,
         case
             when pending.fetch_position_id is not null then 'pending_transaction'
             when
@@ -352,8 +353,8 @@ select
     cause,
     case
         when refused_id is null and not is_without_offset then 'client_unknown'
-        when cause is null and refused_id is not null and tiered_storage = 'deletes_when_disabled'
-            then 'not_told_apart'
+        when cause is null and not is_log_start_requested and tiered_storage = 'deletes_when_disabled'
+            then 'not_logged'
         when cause is null then 'not_captured'
     end as unknown_reason,
     tiered_storage,

@@ -254,7 +254,7 @@ CASES: dict[str, tuple[list[Event], dict[str, Any], list[tuple[Any, ...]]]] = {
     "closed when the lock ends": (
         [A_GETS, (2_000, "session", "a", -1), (2_000, "stores", 0, 1), (2_100, "gets", "b", 2)],
         {},
-        [("a", None, "not_told_apart", ("lock_expired", "session_closed"))],
+        [("a", None, "not_logged", ("lock_expired", "session_closed"))],
     ),
     "closed long after the lock": (
         [A_GETS, (2_000, "stores", 0, 1), (5_000, "session", "a", -1), (5_100, "gets", "b", 2)],

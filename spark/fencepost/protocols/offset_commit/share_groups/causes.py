@@ -23,7 +23,7 @@ from fencepost.protocols.offset_commit.share_groups.lines import (
     ShareLine,
 )
 from fencepost.protocols.offset_commit.share_groups.state_log import AVAILABLE, StateRecord
-from fencepost.reasons import NOT_CAPTURED, NOT_LOGGED, NOT_TOLD_APART, OTHER_CLOCK
+from fencepost.reasons import NOT_CAPTURED, NOT_LOGGED, OTHER_CLOCK
 
 LOCK_EXPIRED, RELEASED, REJECTED = "lock_expired", "released", "rejected"
 SESSION_CLOSED, CONNECTION_CLOSED = "session_closed", "connection_closed"
@@ -141,7 +141,7 @@ def _by_time(of: GivenBack, lock: _Lock | None, lines: MemberLines) -> Ended:
     if may_be == [SESSION_CLOSED]:
         return Ended(SESSION_CLOSED, REQUEST_LOG)
     if may_be:
-        return Ended(None, None, NOT_TOLD_APART, tuple(may_be))
+        return Ended(None, None, NOT_LOGGED, tuple(may_be))
     is_early = of.state == AVAILABLE and lock is not None and stored_ms < lock.ends_ms
     if is_early and _was_cut_off(of, sessions, lines):
         return Ended(CONNECTION_CLOSED, REQUEST_LOG)
