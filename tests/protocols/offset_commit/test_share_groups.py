@@ -192,13 +192,19 @@ CASES: dict[str, tuple[list[Event], dict[str, Any], list[tuple[Any, ...]]]] = {
     # the release that ended it may be the line that is missing
     "another session after a missing line": (
         [A_GETS, (500, "stores", 0, 1), (600, "session", "a", 0), (700, "gets", "a", 2)],
-        {"is_whole": False},
+        {"is_whole": False, "dated": {1}},
         [("a", None, "not_logged", ("connection_closed", "released", "session_closed"))],
     ),
     "another session": (
         [A_GETS, (500, "stores", 0, 1), (600, "session", "a", 0), (700, "gets", "a", 2)],
-        {},
+        {"dated": {1}},
         [("a", "connection_closed", None, ())],
+    ),
+    # the record may be of the end of the lock, by another clock
+    "another session by clocks that nothing compares": (
+        [A_GETS, (500, "stores", 0, 1), (600, "session", "a", 0), (700, "gets", "a", 2)],
+        {},
+        [("a", None, "not_logged", ("connection_closed", "lock_expired", "released", "session_closed"))],
     ),
     "a delivery without a line": (
         [A_GETS, (500, "says", "a", 2), (500, "stores", 0, 1), (900, "stores", 0, 2), (999, "gets", "b", 3)],
@@ -280,7 +286,7 @@ CASES: dict[str, tuple[list[Event], dict[str, Any], list[tuple[Any, ...]]]] = {
     "no record there": ([A_GETS, (500, "says", "a", 0), (500, "stores", 4, 1)], {}, []),
     "a rejection without a line": (
         [A_GETS, (500, "stores", 4, 1)],
-        {},
+        {"dated": {1}},
         [("a", None, "not_logged", ("rejected", "released"))],
     ),
     "archived after a delivery without a line": (
@@ -304,6 +310,22 @@ CASES: dict[str, tuple[list[Event], dict[str, Any], list[tuple[Any, ...]]]] = {
          (2_001, "stores", 0, 2), (2_600, "gets", "b", 3)],
         {},
         [("a", "lock_expired", None, ()), ("a", "released", None, ())],
+    ),
+    "altered after it was given back": (
+        [(-9, "alters", 2), A_GETS, (500, "says", "a", 2), (500, "stores", 0, 1), (700, "alters", 3),
+         (999, "gets", "b", 1)],
+        {},
+        [(None, "offsets_altered", None, ())],
+    ),
+    "altered, and then another leader": (
+        [(-9, "alters", 2), A_GETS, (700, "alters", 3), (800, "leads", 2), (999, "gets", "b", 1)],
+        {},
+        [(None, None, "not_captured", ())],
+    ),
+    "altered while it was delivered": (
+        [(-9, "alters", 2), A_GETS, (700, "alters", 3), (999, "gets", "b", 1)],
+        {},
+        [("a", "offsets_altered", None, ())],
     ),
     "acknowledged by halves": (
         [(0, "gets", "a", 1, 1), (500, "says", "a", 2), (500, "says", "a", 2, 1, 1), (500, "stores", 0, 1, 1),
@@ -347,6 +369,7 @@ def _replayed(
     *,
     holes: list[int] | None = None,
     is_whole: bool = True,
+    dated: set[int] | None = None,
     undated: set[int] | None = None,
     lock_ms: int | None = 2_000,
 ) -> list[Any]:
@@ -368,5 +391,5 @@ def _replayed(
         records.append(StateRecord(*place, ms, "segment", number))
     by_member = [{name: [each for each in of[kind] if each.member_id == name] for name in "ab"}
                  for kind in (ACKNOWLEDGED, SESSION)]  # fmt: skip
-    lines = MemberLines(*by_member, lambda one, other: is_whole, frozenset(undated or ()))
+    lines = MemberLines(*by_member, lambda one, other: is_whole, dated or set(), undated or set())
     return SharePartition(lines, holes or ()).replay(of[ACQUIRED], records)

@@ -58,12 +58,14 @@ NOTHING_KNOWN = Ended(None, None, NOT_CAPTURED)
 class MemberLines:
     """The lines of one share partition's members: by member what it acknowledged there, in the order of
     requests, and the sessions that it began and ended. ``is_whole``: whether of a client no line is missing
-    between two. ``undated``: the brokers whose lines have another clock than the records.
+    between two. ``dated``: the brokers whose lines have the clock of the records, as acknowledgements show;
+    ``undated``: those whose lines have another one.
     """
 
     acknowledged: dict[str, list[ShareLine]] = field(default_factory=dict)
     sessions: dict[str, list[ShareLine]] = field(default_factory=dict)
     is_whole: Callable[[ShareLine, ShareLine], bool] = lambda one, other: False
+    dated: Set[int] = frozenset()
     undated: Set[int] = frozenset()
 
 
@@ -142,10 +144,11 @@ def _by_time(of: GivenBack, lock: _Lock | None, lines: MemberLines) -> Ended:
         return Ended(SESSION_CLOSED, REQUEST_LOG)
     if may_be:
         return Ended(None, None, NOT_LOGGED, tuple(may_be))
+    is_dated = of.delivery.broker_id in lines.dated
     is_early = of.state == AVAILABLE and lock is not None and stored_ms < lock.ends_ms
-    if is_early and _was_cut_off(of, sessions, lines):
+    if is_early and is_dated and _was_cut_off(of, sessions, lines):
         return Ended(CONNECTION_CLOSED, REQUEST_LOG)
-    return Ended(None, None, NOT_LOGGED, _possible(of.state, lock, stored_ms))
+    return Ended(None, None, NOT_LOGGED, _possible(of.state, lock, stored_ms if is_dated else None))
 
 
 class _Lock(NamedTuple):

@@ -150,14 +150,16 @@ class Groups:
             else:
                 place = acquired if each.kind == of_lines.ACQUIRED else given
                 place[group_id, topic_id, partition].append(each)
-        undated = _undated(given, records)
+        apart = _clocks_apart(given, records)
         for key in sorted(acquired):
             acknowledged: dict[str, list[ShareLine]] = defaultdict(list)
             for each in sorted(given[key], key=lambda each: each.requested_ms):
                 acknowledged[each.member_id].append(each)
             stored = records.get(key, ())
             holes = sorted({ms for log in {each.log for each in stored} for ms in self._logs.begun[log]})
-            of_members = MemberLines(acknowledged, sessions[key[0]], self._whole_in(cluster), undated[key[0]])
+            undated = {broker for broker, ms in apart[key[0]].items() if ms > SLACK_MS}
+            dated = apart[key[0]].keys() - undated
+            of_members = MemberLines(acknowledged, sessions[key[0]], self._whole_in(cluster), dated, undated)
             deliveries = sorted(acquired[key], key=_in_order)
             yield key, SharePartition(of_members, holes).replay(deliveries, stored)
 
@@ -192,12 +194,12 @@ def _in_order(line: ShareLine) -> tuple[int, str, int, int]:
     return line.responded_ms, line.file, line.position, line.first_offset
 
 
-def _undated(
+def _clocks_apart(
     given: Mapping[SharePartitionKey, Sequence[ShareLine]],
     records: Mapping[SharePartitionKey, Sequence[StateRecord]],
-) -> dict[str, frozenset[int]]:
-    """By group, the brokers whose lines have another time than the records of what they acknowledged."""
-    apart: dict[tuple[str, int], list[int]] = defaultdict(list)
+) -> Mapping[str, Mapping[int, float]]:
+    """By group and broker, by how many ms lines and the records of what they acknowledged are apart."""
+    apart: dict[str, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
     for key, lines in given.items():
         stored: dict[tuple[int, int, int], list[int]] = defaultdict(list)
         for record in records.get(key, ()):
@@ -207,9 +209,6 @@ def _undated(
             times = stored.get((line.first_offset, line.last_offset, _STORED.get(line.number, -1)), ())
             if times:
                 nearest = min(max(line.requested_ms - ms, ms - line.responded_ms, 0) for ms in times)
-                apart[key[0], line.broker_id].append(nearest)
-    undated: dict[str, set[int]] = defaultdict(set)
-    for (group_id, broker_id), distances in apart.items():
-        if median(distances) > SLACK_MS:
-            undated[group_id].add(broker_id)
-    return defaultdict(frozenset, {group_id: frozenset(brokers) for group_id, brokers in undated.items()})
+                apart[key[0]][line.broker_id].append(nearest)
+    found = {group: {broker: median(ms) for broker, ms in of.items()} for group, of in apart.items()}
+    return defaultdict(dict, found)

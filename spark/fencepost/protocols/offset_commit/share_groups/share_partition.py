@@ -128,11 +128,17 @@ class SharePartition:
         """The delivery before, if it is known, the record that ended it, and how."""
         before, transitions = piece.delivery, piece.transitions
         altered = [each for each in self._altered if each.number > piece.since]
-        if altered and to.number == 1 and not any(each.number > altered[-1].number for each in transitions):
-            is_only = self._is_whole(piece, to.responded_ms) and len(transitions) <= 1
-            return before if is_only else None, altered[-1].record, Ended(OFFSETS_ALTERED, GROUP_STATE)
         moved = [number for number in self._moved if number > piece.since]
         of = NOTHING_KNOWN
+        if altered and to.number == 1:
+            since = altered[-1].number
+            if any(number > since for number in (*moved, *(each.number for each in transitions))):
+                # it may have been delivered since
+                return None, None, of
+            # what was given back before may have been delivered once more until then
+            is_last = not moved and all(each.batch.state != AVAILABLE for each in transitions)
+            is_last = is_last and len(transitions) <= 1 and self._is_whole(piece, to.responded_ms)
+            return before if is_last else None, altered[-1].record, Ended(OFFSETS_ALTERED, GROUP_STATE)
         if before is None or altered or not self._is_whole(piece, to.responded_ms):
             before = None
         elif before.broker_id != to.broker_id and {before.broker_id, to.broker_id} & self.lines.undated:
@@ -218,6 +224,9 @@ class SharePartition:
         for number in range(at, len(records) if delivery.number > 1 else at):
             record = records[number]
             if record.timestamp_ms > delivery.responded_ms + SLACK_MS:
+                return
+            if record.is_snapshot or self._leader_epoch not in (None, record.leader_epoch):
+                # what it changes beside these offsets comes first
                 return
             for batch in record.batches:
                 if (
