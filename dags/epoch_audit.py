@@ -2,8 +2,8 @@
 
 Every hour: reads the logs that the brokers have written since the last run, rebuilds the history of epochs,
 checks it against the specifications, publishes the marts, reports, and closes the gate of each cluster in
-which a critical incident is new or goes on, or which could not be judged. The DAG starts paused: switch it on
-at the top. A run reads whatever is new, so there is nothing to backfill.
+which a critical incident is new or goes on, or which could not be judged. It also runs when the asset
+`fencepost_collected` has an event. The DAG starts paused: switch it on at the top.
 
 | task | reads | writes | can be repeated |
 |---|---|---|---|
@@ -30,13 +30,17 @@ at the top. A run reads whatever is new, so there is nothing to backfill.
 * **rebuild, judge or marts failed**: its tables are partly those of the previous run, and no later task uses
   them until it has succeeded. Read the end of the log, and clear the task.
 * **an alert was not sent**: the log of report says why; the next run tries again (`fencepost alerts --test`).
-* **no run for hours**: the asset `fencepost_report` shows when a run last succeeded.
+* **no run for hours**: the asset `fencepost_report` shows when a run last succeeded. A run that has not ended
+  two hours after it was queued sends an alert.
+* **a backfill failed**: a run reads whatever is new, so there is nothing to backfill.
 
-Configuration: the parameter `config`, or else the environment variable `FENCEPOST_CONFIG`.
+Configuration: the parameter `config`, or else the environment variable `FENCEPOST_CONFIG`. All tasks are in
+the pool that `FENCEPOST_POOL` names (`default_pool`).
 """
 
 from __future__ import annotations
 
+import os
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import quote
@@ -55,6 +59,10 @@ def _run() -> dict[str, Any]:
     from fencepost.settings import SettingsError
 
     context = get_current_context()
+    if context["dag_run"].run_type == "backfill":
+        raise sdk.exceptions.AirflowFailException(
+            "An audit reads whatever is new: there is nothing to backfill."
+        )
     try:
         summary = run_step(context["ti"].task_id, context["params"]["config"], context["run_id"])
     except SettingsError as error:
@@ -66,6 +74,8 @@ def _run() -> dict[str, Any]:
 def _alert(context: Any) -> None:
     from fencepost.pipeline import report_failure
 
+    if context["dag_run"].run_type == "backfill":
+        return  # who asked for it sees why it failed
     failed, config = context["ti"].task_id, context["params"]["config"]
     report_failure(failed, context.get("exception"), config, context["run_id"])
 
@@ -98,7 +108,14 @@ class ClusterGate(sdk.BaseOperator):
 
 
 @sdk.dag(
-    schedule="@hourly",
+    schedule=sdk.AssetOrTimeSchedule(
+        timetable=sdk.CronTriggerTimetable("@hourly", timezone="UTC"), assets=[Asset("fencepost_collected")]
+    ),
+    deadline=sdk.DeadlineAlert(
+        reference=sdk.DeadlineReference.DAGRUN_QUEUED_AT,
+        interval=timedelta(hours=2),
+        callback=sdk.SyncCallback("fencepost.late_runs.report_late"),
+    ),
     start_date=datetime(2026, 1, 1),
     catchup=False,
     max_active_runs=1,
@@ -108,6 +125,7 @@ class ClusterGate(sdk.BaseOperator):
     params={"config": sdk.Param(None, type=["null", "string"], description="Path of fencepost.toml.")},
     default_args={
         "owner": "kafka-platform",
+        "pool": os.environ.get("FENCEPOST_POOL", "default_pool"),
         "retries": 2,
         "retry_delay": timedelta(minutes=2),
         "retry_policy": sdk.ExceptionRetryPolicy([CLOSED]),

@@ -1,15 +1,16 @@
 {#- Fails with what is wrong with a model's rows, and on how many: one scan for all of it.
 
-    never_null   columns without nulls
-    grain        columns that no two rows share
     conditions   {name: condition}, each true on every row (a null is not)
 
-Beside them, of each column whose `meta` lists `values`: it has no other, null aside. Where a column is
-'unknown' for the reason in the row's `unknown_reason`, there is one.
+Beside them, whatever the model's YAML says of its rows in dbt's own words: columns that are `not_null` and `unique`,
+and `unique_combination_of_columns`. Those tests are one query each, so a build runs this one in their place. Of each
+column whose `meta` lists `values`: it has no other, null aside. Where a column is 'unknown' for the reason in the row's
+`unknown_reason`, there is one.
 -#}
-{% test sound(model, never_null=[], grain=[], conditions={}) %}
+{% test sound(model, conditions={}) %}
+    {%- set declared = declared_tests(model) -%}
     {%- set faults = {} -%}
-    {%- for column in never_null -%}
+    {%- for column in declared['not_null'] -%}
         {%- do faults.update({column ~ ' is null': 'count_if(' ~ column ~ ' is null)'}) -%}
     {%- endfor -%}
     {%- for column, values in listed_values(model).items() -%}
@@ -26,12 +27,12 @@ Beside them, of each column whose `meta` lists `values`: it has no other, null a
     {%- for name, condition in conditions.items() -%}
         {%- do faults.update({name ~ ' is not so': 'count_if(not coalesce(' ~ condition ~ ', false))'}) -%}
     {%- endfor -%}
-    {%- if grain -%}
+    {%- for columns in declared['unique'] -%}
         {%- do faults.update({
-            grain | join(', ') ~ ' occurs twice':
-            'count(*) - count(distinct struct(' ~ grain | join(', ') ~ '))'
+            columns | join(', ') ~ ' occurs twice':
+            'count(*) - count(distinct struct(' ~ columns | join(', ') ~ '))'
         }) -%}
-    {%- endif %}
+    {%- endfor %}
 
     with
 
@@ -62,6 +63,25 @@ Beside them, of each column whose `meta` lists `values`: it has no other, null a
     from listed
     where faulty_rows > 0
 {% endtest %}
+
+{#- What a model's tests in dbt's words say of its rows: columns without nulls, and lists of columns that no two rows
+    share. -#}
+{% macro declared_tests(relation) %}
+    {%- set found = {'not_null': [], 'unique': []} -%}
+    {%- if execute -%}
+        {%- set tests = graph.nodes.values() | selectattr('resource_type', 'equalto', 'test') -%}
+        {%- for node in tests if node.attached_node and node.attached_node.split('.')[-1] == relation.identifier -%}
+            {%- if node.test_metadata.name == 'not_null' -%}
+                {%- do found['not_null'].append(node.column_name) -%}
+            {%- elif node.test_metadata.name == 'unique' -%}
+                {%- do found['unique'].append([node.column_name]) -%}
+            {%- elif node.test_metadata.name == 'unique_combination_of_columns' -%}
+                {%- do found['unique'].append(node.test_metadata.kwargs['combination_of_columns']) -%}
+            {%- endif -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {{ return(found) }}
+{% endmacro %}
 
 {#- {column: values} of a model's columns whose meta lists values, or says that they are the reasons. -#}
 {% macro listed_values(relation) %}

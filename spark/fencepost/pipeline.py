@@ -235,7 +235,9 @@ def run_maintenance(config: str | None = None) -> Summary:
 
 
 def report_failure(step: str, error: BaseException | None, config: str | None, run_id: str) -> None:
-    """Send an alert that a step failed, or that the configuration cannot be read."""
+    """Send an alert that a step of an audit failed, or a task beside the audits, or that the configuration
+    cannot be read.
+    """
     error = getattr(error, "__cause__", None) or error
     text = f"{type(error).__name__}: {error}" if error else "no exception was reported"
     try:
@@ -244,8 +246,12 @@ def report_failure(step: str, error: BaseException | None, config: str | None, r
         logger.error("run %s: %s failed before a configuration was read: %s", run_id, step, text)
         alerts.configuration_failed(Path(config) if config else None, unreadable)
         return
-    task_failed(settings, step, run_id, text)
-    alerts.audit_failed(settings, step, error)
+    of_audit = step in STEPS
+    task_failed(settings, step, run_id, text, of_audit=of_audit)
+    if of_audit:
+        alerts.audit_failed(settings, step, error)
+    else:
+        alerts.task_failed(settings, step, error)
 
 
 def _capture(run: Run) -> Summary:

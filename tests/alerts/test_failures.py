@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fencepost import alerts, cli, pipeline
+from fencepost.late_runs import report_late
 from fencepost.settings import SettingsError, load
 
 if TYPE_CHECKING:
@@ -160,6 +161,30 @@ def test_no_secret_of_the_catalog_leaves_the_machine(deployment: Deployment) -> 
     ((_, _, text),) = deployment.told()
     assert "catalog" in text
     assert SECRET not in text
+
+
+def test_a_run_that_misses_its_deadline_is_told_of_once(deployment: Deployment) -> None:
+    """As Airflow calls it, with the configuration of the run."""
+    run = {"dag_run_id": "scheduled", "conf": {"config": str(deployment.config)}}
+    context = {"dag_run": run, "deadline": {"id": "x", "deadline_time": "2026-02-01 10:00:00+00:00"}}
+    for _ in range(2):
+        report_late(context)
+    ((_, title, text),) = deployment.told()
+    assert title == "the audit is late"
+    assert "has not ended by 2026-02-01 10:00:00" in text
+    alerts.audit_succeeded(load(deployment.config))
+    assert [event for event, *_ in deployment.told()] == ["over"]
+
+
+def test_a_task_beside_the_audits_says_nothing_of_them(deployment: Deployment) -> None:
+    for _ in range(2):
+        pipeline.report_failure("maintain", RuntimeError("torn"), str(deployment.config), "run")
+    told = deployment.told()
+    assert [title for _, title, _ in told] == ["a task beside the audits failed"] * 2
+    assert "maintain failed: RuntimeError: torn" in told[0][2]
+    assert "Nothing is known" not in told[0][2]
+    (*_, alert) = sorted((deployment.config.parent / ".fencepost" / "alerts").glob("*.txt"))
+    assert "Audits go on without it" in alert.read_text()
 
 
 def test_a_note_that_cannot_be_read_has_the_alert_sent_once_more(deployment: Deployment) -> None:

@@ -1,4 +1,4 @@
-"""Segments of Kafka's own topics that are missing between others."""
+"""Segments that are missing: of Kafka's own topics between others, and the newest ones of every log."""
 
 from __future__ import annotations
 
@@ -49,7 +49,6 @@ def test_a_segment_between_others_is_missing_until_it_is_there(captures: Path, s
     ("capture", "gone"),
     [
         ("subscriptions-4.3.1", [f"{_OFFSETS}/00000000000000000000.log"]),
-        ("subscriptions-4.3.1", [f"{_OFFSETS}/00000000000000000045.log"]),
         # the cleaner has been here
         ("compacted-4.3.1", []),
         # nobody knows whether it has
@@ -63,6 +62,56 @@ def test_what_may_have_been_deleted_or_compacted_is_not_missing(
     capture: str, gone: list[str], captures: Path, site: Site
 ) -> None:
     site.capture(_log_dir(captures, capture, site.folder / "data", *gone))
+    assert _missing(site) == []
+
+
+_CHECKPOINTS = ["recovery-point-offset-checkpoint", "replication-offset-checkpoint"]
+
+
+@pytest.mark.parametrize(
+    ("capture", "segment", "gone"),
+    [
+        ("subscriptions-4.3.1", f"{_OFFSETS}/00000000000000000045.log", []),
+        ("subscriptions-4.3.1", f"{_OFFSETS}/00000000000000000045.log", _CHECKPOINTS[:1]),
+        ("subscriptions-4.3.1", f"{_OFFSETS}/00000000000000000045.log", _CHECKPOINTS[1:]),
+        # what is left is a snapshot
+        ("subscriptions-4.3.1", f"{_OFFSETS}/00000000000000000045.log", _CHECKPOINTS),
+        ("compacted-4.3.1", f"{_OFFSETS}/00000000000000000529.log", []),
+    ],
+)
+def test_the_newest_segment_is_missing_until_it_is_there(
+    capture: str, segment: str, gone: list[str], captures: Path, site: Site
+) -> None:
+    broker = _log_dir(captures, capture, site.folder / "data", segment, *gone)
+    for _ in range(2):
+        site.capture(broker)
+        assert [(Path(file).parent.name, reason) for file, reason in _missing(site)] == [
+            (Path(segment).parent.name, "missing")
+        ]
+    whole = _log_dir(captures, capture, site.folder / "replica")
+    site.capture(broker, Broker(2, whole.log_dirs))
+    assert _missing(site) == []
+
+
+def test_a_log_whose_end_was_written_after_it_was_read_is_not_missing(captures: Path, site: Site) -> None:
+    """A segment that is read up to where it ended when the run began, and a copy without its end."""
+    broker = _log_dir(captures, "subscriptions-4.3.1", site.folder / "data", *_CHECKPOINTS)
+    segment = site.folder / "data" / _OFFSETS / "00000000000000000045.log"
+    whole = segment.read_bytes()
+    checkpoint = site.folder / "data" / _CHECKPOINTS[1]
+    for snapshot in segment.parent.glob("*.snapshot"):
+        snapshot.unlink()
+    size, last_delta = (int.from_bytes(whole[at : at + 4], "big") for at in (8, 23))
+    segment.write_bytes(whole[: 12 + size])
+    end = 45 + last_delta + 1
+    checkpoint.write_text(f"0\n1\n__consumer_offsets 0 {end}\n")
+    site.capture(broker)
+    assert _missing(site) == []
+    checkpoint.write_text(f"0\n1\n__consumer_offsets 0 {end + 1}\n")
+    site.capture(broker)
+    assert _missing(site) == [(f"{_OFFSETS}/{end:020d}.log", "missing")]
+    segment.write_bytes(whole)
+    site.capture(broker)
     assert _missing(site) == []
 
 

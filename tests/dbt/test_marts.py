@@ -27,11 +27,13 @@ from fencepost.iceberg.catalog import open_catalog
 from fencepost.jars import JARS_ENV
 from fencepost.ledger import Ledger
 from fencepost.ledger.files import changed_since
+from fencepost.marts import page
 from fencepost.marts.compiled import rows_built
 from fencepost.marts.in_spark import run_dbt
 from fencepost.marts.plan import Inputs
 from fencepost.marts.tables import create
 from fencepost.opening import ensure, open_lake
+from fencepost.places import work_folder
 from fencepost.protocols.offset_commit.report import POLICIES
 from fencepost.reading import ENGINES, QueryError, translate
 from fencepost.session import spark_session
@@ -165,6 +167,8 @@ def built(
 def _twin(row: dict[str, Any]) -> dict[str, Any]:
     """The row in a second cluster: every name is the same there, but for what is a digest of the cluster."""
     digests = {name: f"{row[name]} of twin" for name in DIGESTS if row.get(name) is not None}
+    if row.get("source_mart", "fct_leader_epochs") != "fct_leader_epochs":
+        digests["source_id"] = f"{row['source_id']} of twin"
     texts = {name: _DIGEST.sub(r"\1 of twin", value) for name, value in row.items() if isinstance(value, str)}
     chapter = {CHAPTER: LATER} if CHAPTER in row else {}
     named = {name: TWINS.get(row[name][:16], row[name]) for name in ("fingerprint",) if name in row}
@@ -191,8 +195,8 @@ def test_mart_has_the_expected_rows(built: tuple[SparkSession, marts.MartsResult
     expected = json.loads(path.read_text(encoding="utf-8"))
     assert sorted(rows, key=repr) == sorted((*expected, *_twins(expected)), key=repr)
     # no build tests a view
-    grain = MODELS[mart].get("config", {}).get("meta", {}).get("grain", ())
-    assert not grain or len({tuple(row[name] for name in grain) for row in rows}) == len(rows)
+    grain = page.grain(MODELS[mart])
+    assert len({tuple(row[name] for name in grain) for row in rows}) == len(rows)
 
 
 def test_every_mart_has_expected_rows() -> None:
@@ -217,6 +221,8 @@ def test_only_what_reads_something_new_is_built_again(
         "fct_false_fencing",
         "fct_false_fencing_cost",
         "fct_fencing_events",
+        "dim_group",
+        "fct_delivery_anomalies",
         "fct_offset_resets",
     }
     assert set(second.models) == {"fct_local_bumps", "fct_directory_locks"} | of_commits
@@ -257,6 +263,17 @@ def test_a_mart_in_chapters_reads_the_rows_of_its_chapters_alone(
         others = (each for each in project.nodes if not each.name.startswith(model.name))
         assert not [each.name for each in others if condition in each.sql]
     assert marked == {each.name for each in project.models if each.in_chapters and each.is_table}
+
+
+def test_what_dbts_own_tests_say_a_build_asks_in_one_query(filled: tuple[SparkSession, Settings]) -> None:
+    nodes = {each.name: each.sql for each in marts.project(filled[1]).nodes}
+    for name, model in MODELS.items():
+        if sound := nodes.get(f"{name}_sound"):
+            unique = [", ".join(each)] if (each := page.grain(model)) else []
+            assert re.findall(r"'(.*) occurs twice'", sound) == unique
+            for column in model["columns"]:
+                is_never_null = "not_null" in column.get("data_tests", ())
+                assert is_never_null == (f"'{column['name']} is null'" in sound), (name, column["name"])
 
 
 # neither engine builds anything here, and both are asked
@@ -362,6 +379,45 @@ def test_unit_tests_of_the_models(filled: tuple[SparkSession, Settings]) -> None
         len(yaml.load(file.read_text(), yaml.CSafeLoader).get("unit_tests", [])) for file in MODEL_FILES
     )
     assert run_dbt(session, settings, ["test", "--select", "test_type:unit"]).tests == unit_tests > 0
+
+
+@pytest.mark.parametrize("filled", ["spark"], indirect=True)
+def test_dbts_pages_have_every_mart_and_column(filled: tuple[SparkSession, Settings], built: object) -> None:
+    session, settings = filled
+    run_dbt(session, settings, ["docs", "generate", "--static", "--no-compile"])
+    target = work_folder(settings, "dbt") / "target"
+    page_of_all = (target / "static_index.html").read_text(encoding="utf-8")
+    assert "Fencepost: epochs and fencing of Apache Kafka" in page_of_all
+    catalog = json.loads((target / "catalog.json").read_text())
+    manifest = json.loads((target / "manifest.json").read_text())
+    assert catalog["errors"] is None
+    for name, model in MODELS.items():
+        unique_id = f"model.fencepost.{name}"
+        node = manifest["nodes"][unique_id]
+        described = {each["name"] for each in node["columns"].values() if each["description"].strip()}
+        assert node["description"].strip() and node["group"]
+        assert described == {each["name"] for each in model["columns"]}
+        # dbt-spark asks tables for their columns; of a view dbt has what its YAML says
+        if name not in VIEWS:
+            assert catalog["nodes"][unique_id]["columns"].keys() == described, name
+
+
+EXPOSED = {
+    "epoch_timelines": ["protocols/*/plot/reading.py"],
+    "audit_report": ["report/*.py", "protocols/*/report.py", "incidents.py"],
+    "incident_page": ["page/*.py", "incidents.py", "outcomes.py"],
+    "incident_alerts": ["incidents.py", "gate/notify.py"],
+}
+"""What the project says of who reads the marts, and the modules that do."""
+
+
+@pytest.mark.parametrize("name", EXPOSED)
+def test_an_exposure_names_the_marts_that_are_read(name: str) -> None:
+    exposures = yaml.safe_load((PROJECT / "models" / "shared" / "exposures.yml").read_text())["exposures"]
+    (said,) = (each["depends_on"] for each in exposures if each["name"] == name)
+    modules = [file for pattern in EXPOSED[name] for file in (ROOT / "spark" / "fencepost").glob(pattern)]
+    read = {mart for file in modules for mart in re.findall(r"marts\.(fct_\w+)", file.read_text())}
+    assert read and {f"ref('{mart}')" for mart in read} <= set(said)
 
 
 def test_a_failing_node_is_named(filled: tuple[SparkSession, Settings], built: object) -> None:

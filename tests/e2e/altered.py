@@ -48,14 +48,28 @@ def without_a_coordinators_segment(whole: Path, folder: Path) -> None:
 def without_the_coordinators_end(whole: Path, folder: Path) -> None:
     """Without the last three segments of ``__transaction_state-0``: nothing tells that they were there."""
     shutil.copytree(whole, folder)
-    for segment in sorted((folder / "broker-1" / "log_dir").glob("__transaction_state-0/*.log"))[-3:]:
-        segment.unlink()
+    log_dir = folder / "broker-1" / "log_dir"
+    segments = sorted(log_dir.glob("__transaction_state-0/*.log"))
+    snapshots = log_dir.glob("__transaction_state-0/*.snapshot")
+    checkpoints = log_dir.glob("re*-offset-checkpoint")
+    later = (each for each in snapshots if each.stem > segments[-3].stem)
+    for file in (*segments[-3:], *later, *checkpoints):
+        file.unlink()
 
 
 def without_the_coordinators_last_segment(whole: Path, folder: Path) -> None:
     """Without the last segment of ``__transaction_state-0``: a .snapshot tells that it was there."""
     shutil.copytree(whole, folder)
     max((folder / "broker-1" / "log_dir").glob("__transaction_state-0/*.log")).unlink()
+
+
+def without_the_groups_last_segments(whole: Path, folder: Path) -> None:
+    """Without the last segment of each partition of ``__consumer_offsets``: the checkpoints tell that they
+    were there.
+    """
+    shutil.copytree(whole, folder)
+    for partition in (folder / "broker-1" / "log_dir").glob("__consumer_offsets-*"):
+        max(partition.glob("*.log")).unlink()
 
 
 def with_the_coordinators_log_cleaned(whole: Path, folder: Path) -> None:
@@ -219,6 +233,7 @@ def _rewrite(log: Path, change: Callable[[bytes], bytes]) -> None:
 Alteration = Callable[[Path, Path], None]
 ALTERED: dict[str, tuple[str, Alteration]] = {
     "damaged": ("troubled-4.3.1", without_a_segment_and_a_log),
+    "ended": ("groups-4.3.1", without_the_groups_last_segments),
     "half": ("groups-4.3.1", with_half_a_request_log),
     "set-back": ("groups-4.3.1", partial(with_a_clock_set_back, ms=5_000)),
     "skewed": ("failover-4.3.1", partial(with_a_fast_clock, broker=2, ms=5_000)),

@@ -8,6 +8,7 @@ from typing import Any
 import duckdb
 
 from fencepost import marts
+from fencepost.marts.project import invoke
 from fencepost.opening import open_lake
 from fencepost.reading.spark import SparkReader
 
@@ -30,6 +31,17 @@ def test_spark_makes_the_same_rows_of_every_model(audit: Any) -> None:
                     _compare(node.name, *(each.drop_columns(NOTED_SINCE.get(node.name, [])) for each in made))
     finally:
         audit.spark.conf.set("spark.sql.ansi.enabled", ansi)
+
+
+def test_dbts_own_tests_hold_that_no_run_asks(audit: Any) -> None:
+    """A run asks those of a table in its test `sound`: here are keys in dimensions, and the rows of views."""
+    of_views = "test_name:unique_combination_of_columns,config.materialized:view"
+    select = ["--select", "test_name:relationships", of_views, "test_name:not_null,fqn:dim_*"]
+    outcome = invoke(audit.settings, ["compile", *select, "--no-populate-cache", "--no-introspect"])
+    tests = {each.node.name: each.node.compiled_code for each in outcome.result.results}
+    assert len(tests) > 80
+    with open_lake(audit.settings, "duckdb") as lake:
+        assert {name: lake.query(sql).num_rows for name, sql in tests.items()} == dict.fromkeys(tests, 0)
 
 
 def _compare(name: str, expected: Any, found: Any) -> None:

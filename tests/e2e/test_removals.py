@@ -6,6 +6,14 @@ from typing import Any
 
 import pytest
 
+from fencepost.opening import open_lake
+from fencepost.protocols.leader_epoch.plot import layout as leader_epoch
+from fencepost.protocols.leader_epoch.plot import reading as topic_reading
+from fencepost.protocols.offset_commit.plot import layout as offset_commit
+from fencepost.protocols.offset_commit.plot import reading as group_reading
+from fencepost.protocols.producer_epoch.plot import layout as producer_epoch
+from fencepost.protocols.producer_epoch.plot import reading as producer_reading
+
 NAME = "removals-4.3.1"
 OFFSETS = {
     "offset-deleted": ("offset_deleted", "request_log", "offset-deleted-admin"),
@@ -100,3 +108,20 @@ def test_ordinary_consumers_of_a_topic_that_is_deleted(audit: Any, protocol: str
     )
     assert [row["cause"] for row in found] == ["never_committed"] * 2 + ["topic_deleted"] * 2
     assert {row["records_read_again"] for row in found} == {None}
+
+
+def test_pictures_say_beside_each_mark_what_it_was(audit: Any) -> None:
+    """Why a member is gone, where a consumer began and why, what became of a transactional id."""
+    with open_lake(audit.settings, "duckdb") as lake:
+        group = offset_commit.arrange(group_reading.read(lake, "slow", NAME))
+        topic = leader_epoch.arrange(topic_reading.read(lake, "expired", NAME))
+        producer = producer_epoch.arrange(producer_reading.read(lake, "expired-older", "expired-4.3.1"))
+        waiting = producer_epoch.arrange(producer_reading.read(lake, "kafkajs-tx-2", "makers-4.3.1"))
+    assert sorted(group.ends["label"]) == ["left", "rebalance timeout"]
+    (marks,) = (lane.marks for lane in topic.groups)
+    assert set(marks.loc[marks["kind"] == "reset", "label"]) == {"began at 0: expired"}
+    labels = producer.marks.groupby("kind")["label"].agg(set)
+    assert labels["ended"] == {"expired"}
+    assert labels["fenced"] == {"epoch 0 fenced"}
+    (wait,) = waiting.marks.loc[waiting.marks["kind"] == "waited", "label"]
+    assert wait.startswith("waits ") and wait.endswith(" s: marker")

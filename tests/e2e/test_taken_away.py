@@ -17,6 +17,13 @@ ANSWERS = {
     "fct_removed_offsets": ("group_id, topic, partition, removed_position", "ended_by"),
     "fct_group_lives": ("group_id, life", "ended_by, ended_at, is_current"),
     "fct_member_lives": ("group_id, member_id, from_position", "removed_by, ended_at, is_current"),
+    "fct_offset_commits": (
+        "group_id, client_id, correlation_id, topic, partition, requested_at",
+        "rule, truth, broker_answer, is_zombie_admitted",
+    ),
+    "fct_member_epochs": ("group_id, member_id, from_position", "is_current, member_epoch"),
+    "fct_ownership_intervals": ("group_id, topic, partition, member_id, from_position", "is_current"),
+    "fct_rebalances": ("group_id, record_offset", "is_current, reason, waited_for"),
     "fct_last_stable_offsets": ("topic, partition", "held_by, coordinator_has, may_abort"),
     "fct_refused_produces": (
         "client_id, topic, partition, responded_at",

@@ -32,6 +32,7 @@ select
         when used.diverging_epoch >= 0 or used.diverging_end_offset >= 0 then 'diverged'
         when used.error = 'NONE' then 'read_on'
     end as outcome,
+    used.next_fetch_position_id,
     next.origin as next_origin,
     next.fetch_offset as next_offset,
     case

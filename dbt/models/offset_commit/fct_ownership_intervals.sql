@@ -47,23 +47,29 @@ followed as (
 )
 
 select
-    cluster,
-    group_id,
-    life,
-    topic,
-    topic_id,
-    subtopology_id,
-    partition,
-    member_id,
-    from_position,
-    to_position,
-    from_time,
-    to_time,
-    pending_revocation_since,
-    assignment_epoch,
-    first_member_epoch,
-    last_member_epoch,
-    next_member_id,
-    cast(unix_millis(next_from_time) - unix_millis(to_time) as bigint) as unowned_ms,
-    to_position is null as is_current
+    followed.cluster,
+    followed.group_id,
+    followed.life,
+    followed.topic,
+    followed.topic_id,
+    followed.subtopology_id,
+    followed.partition,
+    followed.member_id,
+    followed.from_position,
+    followed.to_position,
+    followed.from_time,
+    followed.to_time,
+    followed.pending_revocation_since,
+    followed.assignment_epoch,
+    followed.first_member_epoch,
+    followed.last_member_epoch,
+    followed.next_member_id,
+    cast(unix_millis(followed.next_from_time) - unix_millis(followed.to_time) as bigint) as unowned_ms,
+    {{ is_current('followed.to_position', 'holes') }} as is_current
 from followed
+left join {{ holes_of_groups() }} as holes
+    on
+        followed.cluster = holes.cluster
+        and followed.group_id = holes.group_id
+        and followed.life = holes.life
+        and followed.to_position = holes.from_position

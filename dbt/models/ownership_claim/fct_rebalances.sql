@@ -46,7 +46,7 @@ select
     end as partitions_moved,
     generations.unread_members,
     generations.unread_reason,
-    generations.to_position is null as is_current,
+    {{ is_current('generations.to_position', 'holes') }} as is_current,
     generations.record_offset,
     generations.file,
     generations.position
@@ -57,3 +57,9 @@ left join moves
         and generations.group_id = moves.group_id
         and generations.life = moves.life
         and generations.record_offset = moves.record_offset
+left join {{ holes_of_groups() }} as holes
+    on
+        generations.cluster = holes.cluster
+        and generations.group_id = holes.group_id
+        and generations.life = holes.life
+        and generations.to_position = holes.from_position

@@ -27,24 +27,33 @@ runs as (
 )
 
 select
-    cluster,
-    group_id,
-    life,
-    min(generation) as first_generation,
-    max(generation) as last_generation,
+    runs.cluster,
+    runs.group_id,
+    runs.life,
+    min(runs.generation) as first_generation,
+    max(runs.generation) as last_generation,
     count(*) as rebalances,
-    cast(sum(abandoned) as bigint) as abandoned,
-    max_by(protocol, from_position) as protocol,
-    cast(max_by(members, from_position) as bigint) as members,
-    min(coalesce(prepared_at, stabilized_at)) as began_at,
-    max(stabilized_at) as ended_at,
-    cast(unix_millis(max(stabilized_at)) - unix_millis(min(coalesce(prepared_at, stabilized_at))) as bigint)
-        as lasted_ms,
-    max_by(reason, from_position) filter (where reason is not null) as last_reason,
-    max_by(waited_for, from_position) filter (where waited_for is not null) as last_waited_for,
-    count(to_position) < count(*) as is_current,
-    min(record_offset) as first_record_offset,
-    max(record_offset) as last_record_offset
+    cast(sum(runs.abandoned) as bigint) as abandoned,
+    max_by(runs.protocol, runs.from_position) as protocol,
+    cast(max_by(runs.members, runs.from_position) as bigint) as members,
+    min(coalesce(runs.prepared_at, runs.stabilized_at)) as began_at,
+    max(runs.stabilized_at) as ended_at,
+    cast(
+        unix_millis(max(runs.stabilized_at))
+        - unix_millis(min(coalesce(runs.prepared_at, runs.stabilized_at))) as bigint
+    ) as lasted_ms,
+    max_by(runs.reason, runs.from_position) filter (where runs.reason is not null) as last_reason,
+    max_by(runs.waited_for, runs.from_position)
+        filter (where runs.waited_for is not null) as last_waited_for,
+    if(count(holes.from_position) = 0, count(runs.to_position) < count(*), null) as is_current,
+    min(runs.record_offset) as first_record_offset,
+    max(runs.record_offset) as last_record_offset
 from runs
-group by cluster, group_id, life, run
-having count(*) >= 3 or sum(abandoned) >= 2
+left join {{ holes_of_groups() }} as holes
+    on
+        runs.cluster = holes.cluster
+        and runs.group_id = holes.group_id
+        and runs.life = holes.life
+        and runs.to_position = holes.from_position
+group by runs.cluster, runs.group_id, runs.life, runs.run
+having count(*) >= 3 or sum(runs.abandoned) >= 2

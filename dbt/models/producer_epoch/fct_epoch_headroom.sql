@@ -6,7 +6,8 @@ epochs as (
     select
         *,
         if(transactional_id is null, producer_id, null) as unnamed_id,
-        struct(is_current, from_time, from_position) as place,
+        struct(coalesce(is_current, false), from_time, from_position) as place,
+        case when is_current then 'yes' when not is_current then 'no' else 'unknown' end as current,
         case
             when producer_id = previous_producer_id then greatest(producer_epoch - previous_producer_epoch, 0)
         end as bumps
@@ -20,7 +21,7 @@ producers as (
         transactional_id,
         max_by(producer_id, place) as producer_id,
         max_by(producer_epoch, place) as producer_epoch,
-        bool_or(is_current) as is_current,
+        max_by(current, place) as current,
         coalesce(sum(bumps), 0) as bumps,
         count_if(producer_id <> previous_producer_id) as rotations,
         min(from_time) as first_seen_at
@@ -71,6 +72,7 @@ measured as (
 estimated as (
     select
         *,
+        if(current = 'unknown', null, current = 'yes') as is_current,
         try_divide(epochs_left, bumps_per_day) as days_left
     from measured
 )

@@ -110,8 +110,13 @@ select
     followed.from_time,
     followed.to_time,
     followed.last_seen_at,
-    followed.to_position is null as is_current
+    {{ is_current('followed.to_position', 'holes') }} as is_current
 from followed
+left join {{ holes_of_transaction_logs() }} as holes
+    on
+        followed.cluster = holes.cluster
+        and followed.partition_key = holes.partition_key
+        and followed.to_position = holes.from_position
 left join written
     on
         followed.cluster = written.cluster

@@ -6,8 +6,10 @@ Failures of a recipient are words in the log. They never fail a run, and the nex
 from fencepost.alerts.failures import (
     ALERT_URL_ENV,
     audit_failed,
+    audit_is_late,
     audit_succeeded,
     configuration_failed,
+    task_failed,
 )
 from fencepost.alerts.incidents import tell
 from fencepost.alerts.trying import everybody, try_out
@@ -15,9 +17,11 @@ from fencepost.alerts.trying import everybody, try_out
 __all__ = [
     "ALERT_URL_ENV",
     "audit_failed",
+    "audit_is_late",
     "audit_succeeded",
     "configuration_failed",
     "everybody",
+    "task_failed",
     "tell",
     "try_out",
 ]

@@ -23,18 +23,34 @@ from fencepost.words import printable
 
 ALERT_URL_ENV = "FENCEPOST_ALERT_URL"
 """An address for Apprise, which also hears of a configuration that cannot be read at all."""
-_WHAT = {FAILED: "the audit failed", CONFIGURATION: "the configuration cannot be read"}
-_COMMANDS = {FAILED: "audit", CONFIGURATION: "doctor"}
+_LATE, _TASK = "late", "task"
+_WHAT = {
+    FAILED: "the audit failed",
+    _TASK: "a task beside the audits failed",
+    _LATE: "the audit is late",
+    CONFIGURATION: "the configuration cannot be read",
+}
+_COMMANDS = {FAILED: "audit", _TASK: "doctor", _LATE: "report", CONFIGURATION: "doctor"}
 
 logger = logging.getLogger(__name__)
 
 
 def audit_failed(settings: Settings, step: str, error: BaseException | None) -> None:
     """Tell that an audit did not run to its end: once for each step and kind of error, until one does."""
-    kind = type(error).__name__ if error is not None else "no exception was reported"
-    said = _in_words(error, settings) if error is not None else ""
-    why = f"{step} failed: {kind}{said and ': '}{said}"
+    kind, why = _kind_and_words(step, error, settings)
     _Memory(_of_audits(settings)).tell(settings, FAILED, settings.alerts, f"{step} {kind}", why)
+
+
+def task_failed(settings: Settings, task: str, error: BaseException | None) -> None:
+    """Tell that a task beside the audits failed, each time."""
+    _, why = _kind_and_words(task, error, settings)
+    _Memory(None).tell(settings, _TASK, settings.alerts, task, why)
+
+
+def audit_is_late(settings: Settings, deadline: str) -> None:
+    """Tell that an audit has not ended by its deadline: once, until one has run to its end."""
+    why = f"a run has not ended by {deadline}: the log of its task says what it does or waits for"
+    _Memory(_of_audits(settings)).tell(settings, _LATE, settings.alerts, _LATE, why)
 
 
 def configuration_failed(path: Path | None, error: BaseException) -> None:
@@ -90,10 +106,11 @@ class _Memory:
     def tell(
         self, settings: Settings, kind: str, recipients: Iterable[Recipient], what: str, why: str
     ) -> None:
+        event = FAILED if kind in (_LATE, _TASK) else kind
         for each in recipients:
             # an Alertmanager may have forgotten it
             is_known = self._told.get(each.name) == what and each.alertmanager is None
-            if kind in each.on and not is_known and _sent(settings, each, kind, kind, why):
+            if event in each.on and not is_known and _sent(settings, each, event, kind, why):
                 self._told[each.name] = what
                 self._write()
 
@@ -136,15 +153,19 @@ def _message(settings: Settings, event: str, kind: str, why: str) -> Message:
         title, text = f"OVER: {_WHAT[kind]}", "An audit has run to its end since."
         command = "report"
     else:
-        title, text = (
-            _WHAT[kind],
-            f"{one_line(why)}\n\nNothing is known about the clusters since the last run.",
-        )
-        command = _COMMANDS[kind]
+        title, command, text = _WHAT[kind], _COMMANDS[kind], one_line(why)
+        if kind != _TASK:
+            text += "\n\nNothing is known about the clusters since the last run."
     words = shlex.join(["fencepost", command, "--config", str(settings.path)])
     # one deployment's failures are one event of a pager
     about = Event(event, None, f"{kind} {settings.path}", "critical", _WHAT[kind])
     return Message(f"Fencepost: {title}", f"{text}\n\n{words}", [about])
+
+
+def _kind_and_words(step: str, error: BaseException | None, settings: Settings) -> tuple[str, str]:
+    kind = type(error).__name__ if error is not None else "no exception was reported"
+    said = _in_words(error, settings) if error is not None else ""
+    return kind, f"{step} failed: {kind}{said and ': '}{said}"
 
 
 def _in_words(error: BaseException, settings: Settings) -> str:

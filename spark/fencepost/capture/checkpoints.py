@@ -1,7 +1,8 @@
 """Reads the checkpoints of log directories: how far the log cleaner has cleaned, and where logs began and
 ended.
 
-They are noted after segments were read. A checkpoint that is missing or does not parse is ignored.
+What is noted in bronze is read after segments were. A checkpoint that is missing or does not parse is
+ignored.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ from fencepost.tables import CLEANED, LOG_ENDS, LOG_STARTS, Table
 
 _CLEANED = "cleaner-offset-checkpoint"
 _FLUSHED = "recovery-point-offset-checkpoint"
+_REPLICATED = "replication-offset-checkpoint"
 _BEGUN = "log-start-offset-checkpoint"
 _CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+_CHECKED = (_CLEANED, _FLUSHED, _REPLICATED, _BEGUN, _CLEAN_SHUTDOWN)
 
 
 def note_cleaned(catalog: Catalog, clusters: Sequence[Cluster], run_id: str, now: datetime) -> int:
@@ -85,13 +88,23 @@ def note_log_ends(catalog: Catalog, clusters: Sequence[Cluster], run_id: str, no
     return NewRows(catalog, LOG_ENDS, within).append(LOG_ENDS.rows(rows)) if rows else 0
 
 
+def flushed_or_replicated(clusters: Sequence[Cluster]) -> Iterator[tuple[str, Path, str, int, int]]:
+    """Each recovery point and high watermark that is noted in a log directory: cluster, log directory, topic,
+    partition and offset. The log ends there or later.
+    """
+    for cluster, _, path in _log_dirs(clusters):
+        for file in (path / _FLUSHED, path / _REPLICATED):
+            for topic, partition, offset in _entries(file):
+                yield cluster, path, topic, partition, offset
+
+
 def unreadable_checkpoints(clusters: Sequence[Cluster]) -> list[Fault]:
     """A fault for each checkpoint that is there and may not be read: what it says must not count as not
     said.
     """
     faults = []
     for cluster, broker_id, path in _log_dirs(clusters):
-        for file in (path / name for name in (_CLEANED, _FLUSHED, _BEGUN, _CLEAN_SHUTDOWN)):
+        for file in (path / name for name in _CHECKED):
             try:
                 if is_file(file):
                     content(file)

@@ -1,5 +1,5 @@
-"""Finds segments of coordinators' logs that lie between others and were never read, although no compaction
-removed them.
+"""Finds segments that were never read, although something tells that they were there and no compaction
+removed them: segments of coordinators' logs between others, and the newest segments of all logs.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from fencepost import lake
 from fencepost.capture.checkpoints import have_checkpoints
 from fencepost.capture.log_dirs import base_offset, partition_of
 from fencepost.capture.plan import SEGMENT, Fault
+from fencepost.capture.written_ends import Written, unread_ends
 from fencepost.settings import Cluster
 from fencepost.tables import CLEANED, FILES, QUARANTINE
 
@@ -35,24 +36,32 @@ class _Read(NamedTuple):
     end: int | None
 
 
-def missing_segments(catalog: Catalog, clusters: Sequence[Cluster]) -> list[Fault]:
+def missing_segments(catalog: Catalog, clusters: Sequence[Cluster], written_to: Written) -> list[Fault]:
     """A fault for each range of offsets, above the cleaner's checkpoint, that no segment in ``bronze.files``
-    has, of whatever replica, but that lies between the offsets of two.
+    has, of whatever replica: in coordinators' logs those between the offsets of two, in all logs those that
+    were written after all that was read. ``written_to``: what tells that, from before segments were read.
 
-    Where a log directory has no checkpoint files, nobody knows what was compacted: nothing is missing there.
-    Nor is anything in a log of which ``bronze.quarantine`` says that a part could not be read.
+    Where a log directory has no checkpoint files, nobody knows what was compacted: nothing is missing between
+    segments there. The cleaner leaves the active segment alone, so it removes no end. Nothing is missing in a
+    log of which ``bronze.quarantine`` says that a part could not be read.
     """
     names = frozenset(cluster.name for cluster in clusters if have_checkpoints(cluster))
     unread = _unread_logs(catalog)
     cleaned_to = _checkpoints(catalog, names)
+    holes = [
+        (log, first, following)
+        for log, segments in _segments(catalog, names).items()
+        for first, following in _holes(segments, _compacted_to(log, cleaned_to))
+    ]
+    here = frozenset(cluster.name for cluster in clusters if any(each.log_dirs for each in cluster.brokers))
+    holes += [(_Log(*log), *hole) for log, hole in unread_ends(catalog, here, written_to)]
     return [
         Fault(
             log.cluster, None, SEGMENT, f"{log.topic}-{log.partition}/{first:020d}.log", 0, 0, "missing",
             f"no segment has offsets {first} to {following - 1}: put it back, or read another replica",
         )
-        for log, segments in _segments(catalog, names).items()
+        for log, first, following in holes
         if (log.cluster, (log.topic, log.partition)) not in unread
-        for first, following in _holes(segments, _compacted_to(log, cleaned_to))
     ]  # fmt: skip
 
 

@@ -50,6 +50,7 @@ from fencepost.capture.rows import OUTCOME, packed, unreadable
 from fencepost.capture.silent_logs import silent_logs
 from fencepost.capture.time_zones import delete_rezoned, plan_rezoned
 from fencepost.capture.topic_ids import delete_misnamed
+from fencepost.capture.written_ends import written
 from fencepost.conditions import Where, Within
 from fencepost.engines import Engine, Target
 from fencepost.protocols import captured
@@ -88,6 +89,7 @@ def capture(
     """
     check_identities(settings)
     now = datetime.now(UTC)
+    written_to = written(settings.clusters)
     plan = make_plan(settings, Progress(catalog))
     delete_misnamed(catalog, plan, run_id, now)
     delete_rezoned(catalog, plan, run_id, now)
@@ -106,7 +108,7 @@ def capture(
     note_cleaned(catalog, settings.clusters, run_id, now)
     note_log_starts(catalog, settings.clusters, run_id, now)
     plan.faults += unreadable_checkpoints(settings.clusters)
-    plan.faults += missing_segments(catalog, settings.clusters)
+    plan.faults += missing_segments(catalog, settings.clusters, written_to)
     is_collector = collector(run_id) is not None
     plan.faults += silent_logs(catalog, settings.clusters, plan.faults, is_collector=is_collector)
     notes.finish()

@@ -100,19 +100,27 @@ def alert_file(settings: Settings) -> Path:
     return work_folder(settings, "alerts") / f"{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}.txt"
 
 
-def task_failed(settings: Settings, task: str, run_id: str, error: str, sinks: Sequence[Sink] = ()) -> Path:
-    """Alert that a step failed, since a check that did not run has not passed. Returns the alert's file."""
+def task_failed(settings: Settings, task: str, run_id: str, error: str, *, of_audit: bool = True) -> Path:
+    """Alert that a task failed. If it is a step of an audit, the check that did not run has not passed.
+    Returns the alert's file.
+    """
     path = alert_file(settings)
-    title = f"Fencepost: the audit did not run to its end, {task} failed"
-    text = (
-        f"Run {run_id} stopped at the step {task}. "
-        "Nothing is known about the clusters since the last run.\n\n"
-        f"{textwrap.indent(error.strip(), '    ')}\n\n"
-        "A repeated run continues where this one stopped: clear the failed task, or run `fencepost audit`.\n"
-        "Evidence that could not be read is listed by\n"
-        '    fencepost sql "SELECT * FROM marts.fct_quarantine"\n'
-    )
-    send(title, text, [file_sink(path), log_sink, *sinks])
+    why = textwrap.indent(error.strip(), "    ")
+    if not of_audit:
+        title = f"Fencepost: the task {task} failed"
+        text = f"Run {run_id} failed. Audits go on without it.\n\n{why}\n"
+    else:
+        title = f"Fencepost: the audit did not run to its end, {task} failed"
+        text = (
+            f"Run {run_id} stopped at the step {task}. "
+            "Nothing is known about the clusters since the last run.\n\n"
+            f"{why}\n\n"
+            "A repeated run continues where this one stopped: clear the failed task, or run\n"
+            "`fencepost audit`.\n"
+            "Evidence that could not be read is listed by\n"
+            '    fencepost sql "SELECT * FROM marts.fct_quarantine"\n'
+        )
+    send(title, text, [file_sink(path), log_sink])
     return path
 
 

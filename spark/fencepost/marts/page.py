@@ -45,20 +45,20 @@ def _list(models: Path) -> Iterator[str]:
 
 def _line(model: dict[str, Any]) -> str:
     described = " ".join(str(model["description"]).split())
-    grain = _ROW.match(described)
-    if grain is None:
+    one_row_per = _ROW.match(described)
+    if one_row_per is None:
         raise ValueError(f"the description of {model['name']} does not begin with 'Grain: one row per '")
-    key = ", ".join(f"`{column}`" for column in _grain(model))
+    key = ", ".join(f"`{column}`" for column in grain(model))
     is_view = model.get("config", {}).get("materialized") == "view"
-    return row((f"`marts.{model['name']}`{' (view)' if is_view else ''}", grain[1], key))
+    return row((f"`marts.{model['name']}`{' (view)' if is_view else ''}", one_row_per[1], key))
 
 
-def _grain(model: dict[str, Any]) -> list[str]:
-    """The columns that no two rows share: those that the model's test names, or its own ``meta``."""
+def grain(model: dict[str, Any]) -> list[str]:
+    """The columns that no two rows of a model share, by its tests."""
     for test in model.get("data_tests", ()):
-        if grain := test.get("sound", {}).get("arguments", {}).get("grain"):
-            return list(grain)
-    return list(model["config"]["meta"]["grain"])
+        if unique := test.get("unique_combination_of_columns"):
+            return list(unique["arguments"]["combination_of_columns"])
+    return [each["name"] for each in model["columns"] if "unique" in each.get("data_tests", ())]
 
 
 if __name__ == "__main__":

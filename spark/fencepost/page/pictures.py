@@ -17,7 +17,7 @@ from fencepost.page.stories import plot_of
 from fencepost.protocols.base import Plot
 from fencepost.reading import Reader
 
-LOOK = "1"
+LOOK = "2"
 """To be changed with the look of the pictures: those that were drawn before are drawn again."""
 
 _AIR = dt.timedelta(minutes=1)

@@ -16,7 +16,10 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
+from matplotlib.patheffects import withStroke
+from matplotlib.textpath import text_to_path
 
 from fencepost.plots.layout import Kind, Lane, Run
 
@@ -27,6 +30,13 @@ MOST_VECTORS = 4_000
 INK, GREY, FAINT, ALARM = "#22303C", "#6B7680", "#E3E7EA", "#B00020"
 WIDTH, LEFT, RIGHT = 13.0, 2.35, 0.3
 HEAD, FOOT = 0.95, 1.25
+_LABEL = 7.5
+"""The size of a label's letters in points."""
+_LINE, _MARK, _GAP = 0.14, 0.06, 0.14
+"""Inches: the height of a label, half a mark's width, from the middle of a mark to both ends of its label."""
+_MOST_LABELS = 40
+Box = tuple[float, float, float, float]
+"""Left, right, bottom, top."""
 _STYLE = {
     "font.family": ["DejaVu Sans"],
     "svg.hashsalt": "fencepost",
@@ -127,12 +137,15 @@ def numbers(axes: Axes, each: Sequence[Run], scale: Callable[[float], Any], base
 
 
 def note(axes: Axes, text: str, at: tuple[float, float], gid: str) -> None:
-    """A few words below a point at the top."""
+    """A few words below a point at the top, within the picture."""
+    low, high = axes.get_xlim()
+    is_late = at[0] + _length(text, False) * (high - low) / (WIDTH - LEFT - RIGHT) > high
     axes.annotate(
         text,
         at,
-        xytext=(3, -9),
+        xytext=(-3 if is_late else 3, -9),
         textcoords="offset points",
+        ha="right" if is_late else "left",
         fontsize=7.5,
         color=INK,
         zorder=2.5,
@@ -224,8 +237,8 @@ def left_out(figure: Figure, height: float, words: str) -> None:
 
 
 def marks(axes: Axes, kinds: Sequence[Kind], placed: Sequence[pd.DataFrame]) -> None:
-    """Marks (columns at, height and kind) of several lanes, the last of ``kinds`` on top: gids
-    ``marks:<kind>``.
+    """Marks (columns at, height and kind, and label, where marks have words of their own) of several lanes,
+    the last of ``kinds`` on top: gids ``marks:<kind>``, and ``label:<kind>`` of the words.
     """
     if not placed:
         return
@@ -245,6 +258,68 @@ def marks(axes: Axes, kinds: Sequence[Kind], placed: Sequence[pd.DataFrame]) -> 
                 rasterized=len(each) > MOST_VECTORS,
                 gid=f"marks:{kind.name}",
             )
+    _mark_labels(axes, kinds, each)
+
+
+def _mark_labels(axes: Axes, kinds: Sequence[Kind], each: pd.DataFrame) -> None:
+    """Words beside marks, the most remarkable and the newest first, where they cover no mark and no words."""
+    low, high = axes.get_xlim()
+    inch = (high - low) / (WIDTH - LEFT - RIGHT)
+    half = _LINE * (axes.get_ylim()[1] - axes.get_ylim()[0]) / _inches(axes) / 2
+    own = each["label"].where(each["label"].notna(), "") if "label" in each else pd.Series("", each.index)
+    places = list(zip(each["at"], each["height"], strict=True))
+    taken = {(at - _MARK * inch, at + _MARK * inch, middle - half, middle + half) for at, middle in places}
+    for kind in reversed(kinds):
+        of_kind = each["kind"] == kind.name
+        texts = own[of_kind].where(own[of_kind] != "", kind.label)
+        for row in sorted(texts.index[texts != ""], key=lambda row: -each.at[row, "at"])[:_MOST_LABELS]:
+            at, middle, text = each.at[row, "at"], each.at[row, "height"], str(texts[row])
+            length = _GAP + _length(text, kind.words.isupper())
+            for side, ends in (("left", (at, at + length * inch)), ("right", (at - length * inch, at))):
+                box = (ends[0] + _MARK * inch, ends[1], middle - half, middle + half)
+                box = box if side == "left" else (ends[0], ends[1] - _MARK * inch, *box[2:])
+                if low <= ends[0] and ends[1] <= high and not any(_cover(box, other) for other in taken):
+                    taken.add(box)
+                    _label(axes, text, (at, middle), side, kind)
+                    break
+
+
+def _length(text: str, is_alarming: bool) -> float:
+    """The length of a label in inches."""
+    font = FontProperties(family="DejaVu Sans", weight="bold" if is_alarming else "normal", size=_LABEL)
+    return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0]) / 72
+
+
+def _inches(axes: Axes) -> float:
+    """The height of the axes."""
+    figure = axes.figure
+    assert isinstance(figure, Figure)
+    return float(axes.get_position().height * figure.get_figheight())
+
+
+def _cover(one: Box, other: Box) -> bool:
+    return one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3]
+
+
+def _label(axes: Axes, text: str, at: tuple[float, float], side: str, kind: Kind) -> None:
+    is_alarming = kind.words.isupper()
+    axes.annotate(
+        text,
+        at,
+        xytext=(8 if side == "left" else -8, 0),
+        textcoords="offset points",
+        ha=side,
+        va="center",
+        fontsize=_LABEL,
+        color=ALARM if is_alarming else INK,
+        fontweight="bold" if is_alarming else "normal",
+        # so that it can be read above the lines of its lane
+        path_effects=[withStroke(linewidth=2.5, foreground="white")],
+        zorder=4,
+        parse_math=False,
+        annotation_clip=True,
+        gid=f"label:{kind.name}",
+    )
 
 
 def edge(kind: Kind) -> str:

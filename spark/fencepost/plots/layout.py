@@ -19,7 +19,9 @@ from fencepost.words import printable
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of mark: its name, its words in the legend, and how it looks."""
+    """A kind of mark: its name, its words in the legend (in capitals if it is alarming), and how it looks.
+    ``label``: a few words beside each mark; a mark may have others of its own.
+    """
 
     name: str
     words: str
@@ -27,6 +29,7 @@ class Kind:
     colour: str
     edge: str
     size: float
+    label: str = ""
 
 
 L = TypeVar("L", bound="Lane")

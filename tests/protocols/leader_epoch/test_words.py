@@ -130,7 +130,7 @@ def test_a_topics_rows_are_read(reader: Reader) -> None:
     assert second["ended_at"] == third["elected_at"]
     assert pd.isna(third["ended_at"])
     kinds = found.marks.groupby("kind")["marks"].sum().to_dict()
-    assert kinds == {"live": 5, "unknown": 3, "refused": 1, "orphaned": 5, "read_on": 2}
+    assert kinds == {"live": 5, "unknown": 3, "refused": 1, "orphaned": 5, "read_on": 2, "reset": 1}
 
 
 def test_a_moment_limits_what_is_read(reader: Reader) -> None:
@@ -158,13 +158,17 @@ def test_incarnations_are_bands_and_an_orphan_is_seen(reader: Reader) -> None:
         "2 incarnations, 3 leader epochs (0 unclean), 0 records lost, 14 commits, 5 of an earlier topic, "
         "2 read on from"
     ]
+    assert texts(figure, "label:reset") == ["began at 2: topic recreated"]
     assert layout.MARKS[-2].size == max(kind.size for kind in layout.MARKS)
 
 
 def test_an_unclean_election_and_what_it_lost_are_marked(reader: Reader) -> None:
     found = reading.read(reader, "-dash")
     figure = drawing.draw(found, layout.arrange(found))
-    assert {"steps:unclean", "steps:none", "steps:created", "lost", "marks:past_truncation"} <= gids(figure)
+    assert {"steps:unclean", "steps:none", "steps:created", "marks:lost", "marks:past_truncation"} <= gids(
+        figure
+    )
+    assert texts(figure, "label:lost") == ["15 records lost"]
     assert texts(figure, "leader") == ["no leader", "broker 2", "broker 1"]
     words = [text.get_text() for text in figure.legends[0].get_texts()]
     assert {"RECORDS LOST: 15", "ELECTED UNCLEAN: 1", "committed past a truncation: 2"} <= set(words)
@@ -213,8 +217,8 @@ EPOCH = (0, "id", 0, None, None, None, NOON, pd.NaT, 1)
     "of",
     [
         timeline([LIFE], [EPOCH], []),
-        timeline([], [], [("g", "live", 0, NOON, 1)]),
-        timeline([LIFE], [], [("g", "orphaned", 2**62, NOON, 1)]),
+        timeline([], [], [("g", "live", 0, None, NOON, 1)]),
+        timeline([LIFE], [], [("g", "orphaned", 2**62, None, NOON, 1)]),
         timeline([LIFE, ("id2", 2, NOON, NOON)], [(*EPOCH[:2], 2**31 - 1, *EPOCH[3:])], []),
     ],
 )
@@ -226,7 +230,7 @@ def test_little_is_drawn_without_a_word(of: reading.TopicTimeline) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_hostile_name_is_one_line_of_text(name: str) -> None:
-    of = timeline([LIFE], [EPOCH], [(name, "live", 3, NOON, 1)], name)
+    of = timeline([LIFE], [EPOCH], [(name, "live", 3, None, NOON, 1)], name)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         figure = drawing.draw(of, layout.arrange(of))
@@ -238,7 +242,7 @@ def test_a_hostile_name_is_one_line_of_text(name: str) -> None:
 
 def test_lanes_are_not_dropped_silently() -> None:
     lost = [(n, "id", 0, 1, "unclean", n, NOON, pd.NaT, 1) for n in range(layout.MOST_PARTITIONS + 3)]
-    groups = [(f"g{n}", "orphaned" if n == 40 else "live", n, NOON, 1) for n in range(41)]
+    groups = [(f"g{n}", "orphaned" if n == 40 else "live", n, None, NOON, 1) for n in range(41)]
     of = timeline([LIFE], lost, groups)
     made = layout.arrange(of)
     assert made.left_out == (3, 41 - layout.MOST_GROUPS)

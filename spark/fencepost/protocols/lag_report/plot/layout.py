@@ -13,8 +13,8 @@ from fencepost.protocols.lag_report.plot.reading import InstanceTimeline
 MARKS = (
     Kind("empty", "empty directory deleted", "v", "none", "#999999", 20),
     Kind("cleaned", "directory deleted by the cleaner", "v", "#56B4E9", "none", 34),
-    Kind("by_others", "deleted by others", "s", "#E69F00", "none", 30),
-    Kind("needed", "DELETED AND NEEDED", "X", "#D55E00", "black", 70),
+    Kind("by_others", "deleted by others", "s", "#E69F00", "none", 30, "deleted by others"),
+    Kind("needed", "DELETED AND NEEDED", "X", "#D55E00", "black", 70, "deleted and needed"),
 )
 MOST_TASKS = 30
 

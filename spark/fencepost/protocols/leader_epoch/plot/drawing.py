@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -44,7 +45,7 @@ def picture(timeline: TopicTimeline, kind: str) -> tuple[bytes, str]:
 
 def draw(timeline: TopicTimeline, layout: TopicLayout) -> Figure:
     """See Picture; its artists also carry the gids ``incarnation:<number>`` (its band) and ``name:<number>``,
-    ``steps:<how>``, ``leader``, ``lost``, ``marks:<kind>``. Lanes are partitions, then groups.
+    ``steps:<how>``, ``leader``, ``marks:<kind>``, ``label:<kind>``. Lanes are partitions, then groups.
     """
     lanes: list[Lane] = [*layout.partitions, *layout.groups]
     partitions, groups = layout.left_out
@@ -115,8 +116,13 @@ def _leaders(axes: Axes, lane: PartitionLane, base: float) -> None:
         for each in lane.elections
         if each.leader is not None and each.run.end > low
     ]
+    room, free = (high - low) * _ROOM, high
     for at, leader in canvas.last_of_close(axes, leaders, _ROOM):
-        is_last = at > high - (high - low) * _ROOM
+        is_last = at > high - room
+        if not is_last and at + room > free:
+            continue
+        # a name that ends at its change takes the room before it
+        free = at - room if is_last else at
         axes.annotate(
             "no leader" if leader < 0 else f"broker {leader}",
             (at, base + 0.84),
@@ -132,23 +138,18 @@ def _leaders(axes: Axes, lane: PartitionLane, base: float) -> None:
 
 def _lost(axes: Axes, layout: TopicLayout) -> None:
     places = [
-        (election.run.start, -number - 1 + float(layout.scale(election.run.value)))
+        (
+            election.run.start,
+            -number - 1 + float(layout.scale(election.run.value)),
+            _LOST.name,
+            f"{counted(election.lost, 'record')} lost",
+        )
         for number, lane in enumerate(layout.partitions)
         for election in lane.elections
         if election.lost
     ]
     if places:
-        times, heights = zip(*places, strict=True)
-        axes.scatter(
-            times,
-            heights,
-            s=_LOST.size,
-            marker=_LOST.marker,
-            facecolor=_LOST.colour,
-            edgecolor=_LOST.edge,
-            zorder=4,
-            gid="lost",
-        )
+        canvas.marks(axes, [_LOST], [pd.DataFrame(places, columns=["at", "height", "kind", "label"])])
 
 
 def _marks(axes: Axes, layout: TopicLayout) -> None:

@@ -27,13 +27,15 @@ ELECTIONS = {
 MARKS = (
     Kind("live", "committed", "o", "#56B4E9", "none", 14),
     Kind("unknown", "committed, incarnation unknown", "o", "none", "#666666", 20),
-    Kind("refused", "commit refused", "s", "#9AA4AD", "none", 26),
-    Kind("past_truncation", "committed past a truncation", "D", "#E69F00", "black", 40),
+    Kind("refused", "commit refused", "s", "#9AA4AD", "none", 26, "refused"),
+    Kind("reset", "began by auto.offset.reset", ">", "#CC79A7", "black", 40),
+    Kind("past_truncation", "committed past a truncation", "D", "#E69F00", "black", 40, "past a truncation"),
     Kind("orphaned", "OFFSET OF AN EARLIER TOPIC", "X", "#D55E00", "black", 80),
     Kind("read_on", "READ ON FROM IT", "v", "#B00020", "black", 60),
 )
 # Above these many lanes, those with the least to show are left out, and the picture says so.
 MOST_PARTITIONS, MOST_GROUPS = 16, 24
+_NO_COMMITS = ("read_on", "reset")
 _RANK = {kind.name: number for number, kind in enumerate(MARKS)}
 
 
@@ -117,7 +119,7 @@ def arrange(timeline: TopicTimeline) -> TopicLayout:
 def findings(counts: dict[str, int]) -> str:
     """The counts in one line of words."""
     elections = sum(counts.get(f"elected {how}", 0) for how in ELECTIONS)
-    commits = sum(counts.get(kind.name, 0) for kind in MARKS if kind.name != "read_on")
+    commits = sum(counts.get(kind.name, 0) for kind in MARKS if kind.name not in _NO_COMMITS)
     return ", ".join(
         (
             counted(counts["incarnations"], "incarnation"),
@@ -182,13 +184,26 @@ def _most_severe(lane: GroupLane) -> tuple[int, int]:
 
 def _group(group_id: str, marks: pd.DataFrame) -> GroupLane:
     highest = max(float(marks["committed_offset"].max()), 1.0)
+    told = zip(marks["kind"], marks["committed_offset"], marks["cause"], strict=True)
     placed = pd.DataFrame(
         {
             "at": days(marks["at"]),
             "height": 0.12 + 0.7 * marks["committed_offset"].to_numpy(dtype=float) / highest,
             "kind": marks["kind"].to_numpy(),
+            "label": [_label(*each) for each in told],
         }
     )
-    commits = int(marks.loc[marks["kind"] != "read_on", "marks"].sum())
+    commits = int(marks.loc[~marks["kind"].isin(_NO_COMMITS), "marks"].sum())
     name = clean(group_id, 27) or "(no group id)"
     return GroupLane(name, f"{counted(commits, 'commit')}, offsets to {highest:,.0f}", placed)
+
+
+def _label(kind: str, offset: int, cause: object) -> str:
+    """Words beside an offset that is told by its number."""
+    why = cause.replace("_", " ") if isinstance(cause, str) else "reason unknown"
+    words = {
+        "orphaned": f"{offset:,} of an earlier topic",
+        "read_on": f"read on from {offset:,}",
+        "reset": f"began at {offset:,}: {why}",
+    }
+    return words.get(kind, "")

@@ -19,12 +19,13 @@ EPOCHS = "marts.fct_leader_epochs"
 COMMITS = "marts.fct_committed_offsets"
 ORPHANS = "marts.fct_orphaned_offsets"
 TRUNCATED = "marts.fct_offsets_past_truncation"
+RESETS = "marts.fct_offset_resets"
 INCARNATION_COLUMNS = ("topic_id", "incarnation", "created_at", "removed_at")
 EPOCH_COLUMNS = (
     "partition", "topic_id", "leader_epoch", "leader", "how", "records_lost", "elected_at", "ended_at",
     "epochs",
 )  # fmt: skip
-MARK_COLUMNS = ("group_id", "kind", "committed_offset", "at", "marks")
+MARK_COLUMNS = ("group_id", "kind", "committed_offset", "cause", "at", "marks")
 
 _NAMES = f"SELECT DISTINCT cluster, topic FROM {INCARNATIONS} WHERE topic IS NOT NULL"
 _LIVES = f"""
@@ -62,7 +63,7 @@ FROM ranked GROUP BY partition, topic_id, how, spot
 """
 _MARKS = f"""
 WITH marked AS (
-  SELECT c.group_id, c.committed_offset, c.committed_at AS at,
+  SELECT c.group_id, c.committed_offset, c.committed_at AS at, NULL AS cause,
     CASE WHEN c.is_orphaned THEN 'orphaned' WHEN c.error <> 'NONE' THEN 'refused'
       WHEN t.commit_id IS NOT NULL THEN 'past_truncation' WHEN c.is_orphaned IS NULL THEN 'unknown'
       ELSE 'live' END AS kind
@@ -70,8 +71,11 @@ WITH marked AS (
     ON c.cluster = t.cluster AND c.commit_id = t.commit_id
   WHERE c.cluster = :cluster AND c.topic = :name
   UNION ALL
-  SELECT group_id, committed_offset, used_at AS at, 'read_on' AS kind FROM {ORPHANS}
+  SELECT group_id, committed_offset, used_at AS at, NULL AS cause, 'read_on' AS kind FROM {ORPHANS}
   WHERE cluster = :cluster AND topic = :name AND used = 'read_on'
+  UNION ALL
+  SELECT group_id, reset_to AS committed_offset, requested_at AS at, cause, 'reset' AS kind FROM {RESETS}
+  WHERE cluster = :cluster AND topic = :name AND group_id IS NOT NULL
 ), asked AS (
   SELECT * FROM marked
   WHERE at IS NOT NULL AND (:end IS NULL OR at <= :end) AND (:start IS NULL OR at >= :start)
@@ -80,7 +84,8 @@ WITH marked AS (
     greatest(1, (max(unix_micros(at)) - min(unix_micros(at))) div 10000) AS step
   FROM asked
 )
-SELECT group_id, kind, max(committed_offset) AS committed_offset, min(at) AS at, count(*) AS marks
+SELECT group_id, kind, max(committed_offset) AS committed_offset, max(cause) AS cause, min(at) AS at,
+  count(*) AS marks
 FROM asked CROSS JOIN ends GROUP BY group_id, kind, (unix_micros(at) - first) div step
 """
 
@@ -90,8 +95,9 @@ class TopicTimeline:
     """What happened to one topic's name, as rows of ``*_COLUMNS``: an open end is NaT.
 
     Times are UTC and without zone. ``epochs`` are of all its incarnations; ``marks`` are offsets that groups
-    committed (``kind``: live, unknown, refused, past_truncation, orphaned) or read on from (read_on). Their
-    last column counts what a row stands for. ``start`` and ``end`` limit the picture, None where the rows do.
+    committed (``kind``: live, unknown, refused, past_truncation, orphaned), read on from (read_on), or at
+    which their consumers began by auto.offset.reset (reset, with its ``cause``). Their last column counts
+    what a row stands for. ``start`` and ``end`` limit the picture, None where the rows do.
     """
 
     cluster: str

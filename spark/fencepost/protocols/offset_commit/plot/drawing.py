@@ -19,6 +19,7 @@ from fencepost.plots.canvas import FAINT, GREY, INK
 from fencepost.plots.layout import Lane, Run, Scale, clean, counted, days
 from fencepost.plots.picture import Picture
 from fencepost.protocols.offset_commit.plot.layout import (
+    GONE,
     KINDS,
     Layout,
     MemberEpochs,
@@ -128,7 +129,10 @@ def _marks(axes: Axes, layout: Layout) -> None:
     heights = (
         layout.scale(commits["client_epoch"].fillna(-1)) - commits["member_id"].map(lane_of).to_numpy() - 1
     )
-    canvas.marks(axes, KINDS, [commits.assign(at=days(commits["answered_at"]), height=heights)])
+    placed = commits.assign(at=days(commits["answered_at"]), height=heights)
+    lanes = layout.ends["member_id"].map(lane_of).to_numpy(dtype=float)
+    ends = layout.ends.assign(height=layout.scale(layout.ends["epoch"]) - lanes - 1)
+    canvas.marks(axes, (GONE, *KINDS), [each for each in (placed, ends) if not each.empty])
 
 
 def _owners(axes: Axes, layout: Layout) -> None:
@@ -164,7 +168,7 @@ def _box(axes: Axes, times: tuple[float, float], heights: tuple[float, float], c
 
 
 def _handles(timeline: Timeline, layout: Layout) -> list[Line2D]:
-    counts = counts_of(layout.commits)
+    counts = {**counts_of(layout.commits), GONE.name: len(layout.ends)}
     generations = set(timeline.members["protocol"].dropna()) == {"classic"}
     member_epoch = "generation" if generations else "member epoch"
     handles = [
@@ -174,4 +178,4 @@ def _handles(timeline: Timeline, layout: Layout) -> list[Line2D]:
     ]
     if timeline.members["member_epoch"].isna().any():
         handles.append(Line2D([], [], color=GREY, linewidth=1.2, linestyle=":", label="epoch unknown"))
-    return handles + canvas.handles(KINDS, counts)
+    return handles + canvas.handles((GONE, *KINDS), counts)

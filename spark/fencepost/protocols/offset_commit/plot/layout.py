@@ -27,6 +27,8 @@ KINDS = (
     Kind("refused_owner", "refused, owner (false fencing)", "X", "#CC79A7", "black", 64),
     Kind("accepted_zombie", "ACCEPTED ZOMBIE", "*", "#D55E00", "black", 230),
 )
+GONE = Kind("gone", "no longer a member", "p", "#22303C", "white", 40)
+_REMOVED_BY = {"administrator": "removed by an administrator", "left": "left", "away": "left for a while"}
 # If there are more members, those with the least to show are left out, and the picture says so.
 MOST_LANES = 40
 MOST_PARTITIONS = 6
@@ -68,7 +70,8 @@ class Layout:
     """The ``lanes`` that are shown and the ``commits`` in them, with their kind; below them ``partitions``.
 
     ``every`` counts all commits by kind. ``group`` has the runs of the group's own epochs, ``left_out`` the
-    numbers of lanes and commits that are not shown.
+    numbers of lanes and commits that are not shown. ``ends``: when members of these lanes were no longer
+    members, at their last epoch (member_id, at, epoch, kind, label).
     """
 
     start: float
@@ -81,6 +84,7 @@ class Layout:
     every: dict[str, int]
     members: int
     left_out: tuple[int, int]
+    ends: pd.DataFrame
 
 
 def arrange(timeline: Timeline) -> Layout:
@@ -102,6 +106,7 @@ def arrange(timeline: Timeline) -> Layout:
         counts_of(commits),
         sum(lane.member_id != "" for lane in every),
         (len(every) - len(lanes), int(commits.loc[~shown, "commits"].sum())),
+        _ends(timeline, lanes),
     )
 
 
@@ -193,6 +198,26 @@ def partitions_of(
         name = f"{clean(str(topic), 22)}-{partition}"
         lanes.append(PartitionOwners(name, "who owned it", bands, rows))
     return tuple(kept(lanes, MOST_PARTITIONS, lambda lane: (-_gravest(lane.marks, rank), lane.name)))
+
+
+def _ends(timeline: Timeline, lanes: Iterable[MemberEpochs]) -> pd.DataFrame:
+    ends = timeline.ends if timeline.ends is not None else pd.DataFrame()
+    if ends.empty:
+        return pd.DataFrame(columns=["member_id", "at", "epoch", "kind", "label"])
+    ends = ends[ends["member_id"].isin([lane.member_id for lane in lanes])]
+    words = [
+        _REMOVED_BY.get(why, why.replace("_", " ")) if isinstance(why, str) else "gone, reason unknown"
+        for why in ends["removed_by"]
+    ]
+    return pd.DataFrame(
+        {
+            "member_id": ends["member_id"],
+            "at": days(ends["ended_at"]),
+            "epoch": ends["last_epoch"].astype("float64").fillna(-1),
+            "kind": GONE.name,
+            "label": words,
+        }
+    )
 
 
 def _gravest(marks: pd.DataFrame, rank: dict[str, int]) -> int:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 EPOCHS = "marts.fct_member_epochs"
 OWNERSHIP = "marts.fct_ownership_intervals"
+LIVES = "marts.fct_member_lives"
 MOST_REMARKABLE = 20
 """Of each partition."""
 MOST_MOVED = 3
@@ -52,11 +53,17 @@ REMARKABLE_COLUMNS = (
     "committed_offset",
     "responded_at",
 )
+END_COLUMNS = ("member_id", "last_epoch", "removed_by", "ended_at")
 _NAMES = f"SELECT cluster, group_id FROM {EPOCHS} UNION SELECT cluster, group_id FROM {COMMITS}"
 _MEMBERS = f"""
 SELECT {", ".join(MEMBER_COLUMNS)} FROM {EPOCHS}
 WHERE cluster = :cluster AND group_id = :name
   AND (:end IS NULL OR from_time <= :end) AND (:start IS NULL OR to_time IS NULL OR to_time >= :start)
+"""
+_ENDS = f"""
+SELECT {", ".join(END_COLUMNS)} FROM {LIVES}
+WHERE cluster = :cluster AND group_id = :name AND ended_at IS NOT NULL AND NOT is_current
+  AND (:end IS NULL OR ended_at <= :end) AND (:start IS NULL OR ended_at >= :start)
 """
 # a group without members ever has no epochs
 _GROUP = f"""
@@ -121,6 +128,8 @@ class Timeline:
     or refused of an owner (REMARKABLE_COLUMNS); ``ownership``: who owned their partitions, and those that
     moved most often (OWNERSHIP_COLUMNS).
 
+    ``ends``: when stays of members ended, and why, None for unknown (END_COLUMNS).
+
     Times are UTC and without zone. The column ``commits`` counts the commits that a row stands for. ``start``
     and ``end`` limit the picture; if one is None, the rows limit it.
     """
@@ -132,6 +141,7 @@ class Timeline:
     commits: pd.DataFrame
     remarkable: pd.DataFrame | None = None
     ownership: pd.DataFrame | None = None
+    ends: pd.DataFrame | None = None
     start: dt.datetime | None = None
     end: dt.datetime | None = None
 
@@ -161,9 +171,16 @@ def read(
         marks.sort_values(list(COMMIT_COLUMNS), ignore_index=True),
         remarkable,
         ownership,
+        _ended(lake, parameters),
         start,
         end,
     )
+
+
+def _ended(lake: Reader, parameters: dict[str, object]) -> pd.DataFrame | None:
+    if not lake.has(LIVES):
+        return None
+    return frame(lake.query(_ENDS, **parameters)).sort_values(["ended_at", "member_id"], ignore_index=True)
 
 
 def _owned(

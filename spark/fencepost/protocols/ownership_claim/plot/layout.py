@@ -15,9 +15,9 @@ MARKS = (
     Kind("valid", "claim valid", "o", "#56B4E9", "none", 12),
     Kind("unknown", "claim unknown", "o", "none", "#666666", 20),
     Kind("stale", "claim stale", "s", "#E69F00", "none", 26),
-    Kind("contradicted", "CLAIM CONTRADICTED", "D", "#CC79A7", "black", 42),
-    Kind("stale_won", "STALE CLAIM WON", "X", "#D55E00", "black", 70),
-    Kind("handed_over", "HANDED OVER AT ONCE", "v", "#B00020", "black", 60),
+    Kind("contradicted", "CLAIM CONTRADICTED", "D", "#CC79A7", "black", 42, "contradicted"),
+    Kind("stale_won", "STALE CLAIM WON", "X", "#D55E00", "black", 70, "stale claim won"),
+    Kind("handed_over", "HANDED OVER AT ONCE", "v", "#B00020", "black", 60, "handed over"),
 )
 MOST_MEMBERS = 30
 _RANK = {kind.name: number for number, kind in enumerate(MARKS)}

@@ -24,6 +24,7 @@ from fencepost.plots.picture import Picture
 from fencepost.protocols.producer_epoch.plot.layout import (
     CAUSES,
     FENCED,
+    MARKS,
     OUTCOMES,
     ProducerLayout,
     Span,
@@ -164,7 +165,7 @@ def _shade(colour: str) -> tuple[float, float, float]:
 def _marks(axes: Axes, layout: ProducerLayout) -> None:
     lane_of = {lane.key: -number - 2 for number, lane in enumerate(layout.clients)}
     heights = layout.scale(layout.marks["epoch"]) + layout.marks["key"].map(lane_of).to_numpy()
-    canvas.marks(axes, (*CAUSES, FENCED), [layout.marks.assign(height=heights)])
+    canvas.marks(axes, MARKS, [layout.marks.assign(height=heights)])
 
 
 def _dangling(axes: Axes, layout: ProducerLayout) -> None:
@@ -180,7 +181,7 @@ def _dangling(axes: Axes, layout: ProducerLayout) -> None:
 
 def _handles(layout: ProducerLayout) -> list[Any]:
     counts = layout.counts
-    handles: list[Any] = [*canvas.handles((*CAUSES, FENCED), counts)]
+    handles: list[Any] = [*canvas.handles(MARKS, counts)]
     for outcome, colour in OUTCOMES.items():
         number = counts.get(f"transaction {outcome}")
         if number:

@@ -17,12 +17,15 @@ from fencepost.protocols.producer_epoch.plot.reading import ProducerTimeline
 CAUSES = (
     Kind("end_txn", "bumped by EndTxn", "o", "#56B4E9", "none", 14),
     Kind("unknown", "begun, cause unknown", "o", "none", "#666666", 24),
-    Kind("client_bump", "bumped by the client itself", "D", "#009E73", "white", 34),
-    Kind("operator", "bumped by an operator", "s", "#CC79A7", "white", 38),
-    Kind("timeout", "bumped by a timeout", "v", "#E69F00", "black", 50),
-    Kind("new_instance", "bumped by a new instance", "^", "#0072B2", "white", 56),
+    Kind("client_bump", "bumped by the client itself", "D", "#009E73", "white", 34, "bumped itself"),
+    Kind("operator", "bumped by an operator", "s", "#CC79A7", "white", 38, "operator"),
+    Kind("timeout", "bumped by a timeout", "v", "#E69F00", "black", 50, "timeout"),
+    Kind("new_instance", "bumped by a new instance", "^", "#0072B2", "white", 56, "new instance"),
 )
-FENCED = Kind("fenced", "REQUEST FENCED", "X", "#D55E00", "black", 80)
+FENCED = Kind("fenced", "REQUEST FENCED", "X", "#D55E00", "black", 80, "fenced")
+WAITED = Kind("waited", "CONCURRENT_TRANSACTIONS for a second or more", "d", "#F0E442", "#8A7F00", 40)
+ENDED = Kind("ended", "forgotten by the coordinator", "p", "#22303C", "white", 40)
+MARKS = (*CAUSES, ENDED, WAITED, FENCED)
 OUTCOMES = {"committed": "#7FC4E8", "aborted": "#E69F00", "open": "#F0E442", "unknown": "#C3C9CE"}
 # Above these many lanes, those with the least to show are left out, and the picture says so.
 MOST_CLIENTS, MOST_DANGLING = 24, 12
@@ -77,9 +80,11 @@ def arrange(timeline: ProducerTimeline) -> ProducerLayout:
     """The timeline as it will be drawn."""
     epochs, transactions, fencings = timeline.epochs, timeline.transactions, timeline.fencings
     spans = (epochs["from_time"], epochs["to_time"], transactions["started_at"], transactions["ended_at"])
+    waited, ended = _waited(timeline.waits), _ended(timeline.ends)
     moments = (fencings["occurred_at"], timeline.dangling["since"])
     start, end = extent((*spans, *moments), timeline.start, timeline.end)
-    marks, clients = _numbered(pd.concat([_bumps(epochs), _fenced(fencings)], ignore_index=True))
+    each = [_bumps(epochs), _fenced(fencings), waited, ended]
+    marks, clients = _numbered(pd.concat([rows for rows in each if len(rows)] or each, ignore_index=True))
     lanes = _lanes_that_fit(clients, marks)
     dangling = [_dangling(row) for row in timeline.dangling.to_dict("records")]
     outcomes = transactions.assign(outcome=word(transactions["outcome"]))
@@ -170,7 +175,42 @@ def _fenced(fencings: pd.DataFrame) -> pd.DataFrame:
             "at": days(fencings["occurred_at"]),
             "epoch": fencings["victim_epoch"].astype("float64").fillna(-1),
             "kind": FENCED.name,
+            "label": [
+                "fenced" if pd.isna(epoch) else f"epoch {epoch:.0f} fenced"
+                for epoch in fencings["victim_epoch"]
+            ],
             "count": fencings["fencings"],
+        }
+    )
+
+
+def _waited(waits: pd.DataFrame | None) -> pd.DataFrame:
+    if waits is None or waits.empty:
+        return pd.DataFrame()
+    told = zip(waits["waited_ms"], waits["waited_for"], strict=True)
+    return pd.DataFrame(
+        {
+            "who": [_who(client, _NOBODY) for client in waits["client_id"]],
+            "at": days(waits["began_at"]),
+            "epoch": waits["producer_epoch"].astype("float64").fillna(-1),
+            "kind": WAITED.name,
+            "label": [f"waits {ms / 1000:,.3g} s: {str(what).replace('_', ' ')}" for ms, what in told],
+            "count": 1,
+        }
+    )
+
+
+def _ended(ends: pd.DataFrame | None) -> pd.DataFrame:
+    if ends is None or ends.empty:
+        return pd.DataFrame()
+    return pd.DataFrame(
+        {
+            "who": [_who(None, _COORDINATOR)] * len(ends),
+            "at": days(ends["ended_at"]),
+            "epoch": ends["producer_epoch"].astype("float64").fillna(-1),
+            "kind": ENDED.name,
+            "label": [str(why).replace("_", " ") for why in ends["ended_by"]],
+            "count": 1,
         }
     )
 
@@ -187,12 +227,16 @@ def _numbered(marks: pd.DataFrame) -> tuple[pd.DataFrame, list[ClientLane]]:
     for _, who in sorted(zip(marks["at"], marks["who"], strict=True)):
         keys.setdefault(who, len(keys))
     marks = marks.assign(key=[keys[who] for who in marks["who"]])
-    fenced = marks["kind"] == FENCED.name
-    bumps, refused = (rows.groupby("key")["count"].sum() for rows in (marks[~fenced], marks[fenced]))
+    is_bump, is_fenced = marks["kind"].isin([kind.name for kind in CAUSES]), marks["kind"] == FENCED.name
+    is_wait = marks["kind"] == WAITED.name
+    bumps, refused, waits = (
+        marks[which].groupby("key")["count"].sum() for which in (is_bump, is_fenced, is_wait)
+    )
     lanes = [
         ClientLane(
             (clean(name, 27) or "(no client id)") if is_client else name,
-            f"{counted(int(bumps.get(key, 0)), 'epoch')}, {int(refused.get(key, 0)):,} fenced",
+            f"{counted(int(bumps.get(key, 0)), 'epoch')}, {int(refused.get(key, 0)):,} fenced"
+            + (f", {counted(int(waits[key]), 'wait')}" if key in waits else ""),
             key,
         )
         for (is_client, name), key in keys.items()
@@ -202,7 +246,7 @@ def _numbered(marks: pd.DataFrame) -> tuple[pd.DataFrame, list[ClientLane]]:
 
 def _lanes_that_fit(clients: list[ClientLane], marks: pd.DataFrame) -> list[ClientLane]:
     """As many lanes as fit, those with the most remarkable marks first; their order stays."""
-    rank = {kind.name: number for number, kind in enumerate((*CAUSES, FENCED))}
+    rank = {kind.name: number for number, kind in enumerate(MARKS)}
     worst = marks["kind"].map(rank).groupby(marks["key"]).max().to_dict()
     count = marks.groupby("key")["count"].sum().to_dict()
     return kept(clients, MOST_CLIENTS, lambda lane: (-worst[lane.key], -count[lane.key], lane.key))

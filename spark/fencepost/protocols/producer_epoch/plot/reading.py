@@ -18,9 +18,14 @@ EPOCHS = "marts.fct_producer_epochs"
 TRANSACTIONS = "marts.fct_transactions"
 FENCINGS = "marts.fct_fencing_events"
 DANGLING = "marts.fct_dangling_transactions"
+WAITS = "marts.fct_transaction_waits"
+LIVES = "marts.fct_transactional_ids"
 EPOCH_COLUMNS = ("producer_id", "producer_epoch", "cause", "client_id", "from_time", "to_time", "epochs")
 TRANSACTION_COLUMNS = ("outcome", "started_at", "ended_at", "transactions")
 FENCING_COLUMNS = ("client_id", "victim_epoch", "occurred_at", "fencings")
+MOST_WAITS = 200
+WAIT_COLUMNS = ("client_id", "producer_epoch", "began_at", "waited_ms", "waited_for")
+END_COLUMNS = ("producer_epoch", "ended_at", "ended_by")
 DANGLING_COLUMNS = ("topic", "partition", "first_offset", "since")
 _EPOCH_ORDER = ("from_time", "producer_id", "producer_epoch", "cause", "client_id")
 
@@ -92,6 +97,18 @@ _DANGLES = f"""
 SELECT {", ".join(f"`{name}`" for name in DANGLING_COLUMNS)} FROM {DANGLING}
 WHERE cluster = :cluster AND transactional_id = :name AND (:end IS NULL OR since <= :end)
 """
+_WAITED = f"""
+SELECT {", ".join(WAIT_COLUMNS)} FROM {WAITS}
+WHERE cluster = :cluster AND transactional_id = :name
+  AND (:end IS NULL OR began_at <= :end) AND (:start IS NULL OR began_at >= :start)
+  AND waited_ms >= 1000
+ORDER BY waited_ms DESC LIMIT {MOST_WAITS}
+"""
+_ENDED = f"""
+SELECT {", ".join(END_COLUMNS)} FROM {LIVES}
+WHERE cluster = :cluster AND transactional_id = :name AND ended_at IS NOT NULL
+  AND (:end IS NULL OR ended_at <= :end) AND (:start IS NULL OR ended_at >= :start)
+"""
 
 
 @dataclass(frozen=True)
@@ -100,8 +117,9 @@ class ProducerTimeline:
 
     Times are UTC and without zone. The ``client_id`` of an epoch is that of the client which bumped it, the
     one of a fencing is the victim's. ``epochs``, ``transactions`` and ``fencings`` have a column of their
-    name with the number of events in a row. ``start`` and ``end`` limit the picture, None if only the rows
-    limit it.
+    name with the number of events in a row. ``waits``: runs of requests that were told
+    CONCURRENT_TRANSACTIONS for a second or longer; ``ends``: when the coordinator forgot the id, and why.
+    ``start`` and ``end`` limit the picture, None if only the rows limit it.
     """
 
     cluster: str
@@ -110,6 +128,8 @@ class ProducerTimeline:
     transactions: pd.DataFrame
     fencings: pd.DataFrame
     dangling: pd.DataFrame
+    waits: pd.DataFrame | None = None
+    ends: pd.DataFrame | None = None
     start: dt.datetime | None = None
     end: dt.datetime | None = None
 
@@ -136,6 +156,8 @@ def read(
         read(_TRANSACTIONS, TRANSACTION_COLUMNS),
         read(_FENCED, FENCING_COLUMNS),
         read(_DANGLES, DANGLING_COLUMNS),
+        read(_WAITED, ("began_at", "client_id")) if lake.has(WAITS) else None,
+        read(_ENDED, ("ended_at",)) if lake.has(LIVES) else None,
         start,
         end,
     )

@@ -1,0 +1,99 @@
+"""How far logs had been written, told by other files than their segments: the newest segments may be missing,
+or a copy of them may be older than a copy of these.
+
+A log is written at least up to its recovery point and to its high watermark, which LogManager and
+ReplicaManager note in checkpoints, and up to the offset of each ``.snapshot`` beside its segments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyiceberg.catalog import Catalog
+
+from fencepost import lake
+from fencepost.capture.checkpoints import flushed_or_replicated
+from fencepost.capture.log_dirs import partition_of
+from fencepost.capture.plan import PRODUCER_SNAPSHOT, SEGMENT
+from fencepost.settings import Cluster
+from fencepost.tables import FILES
+
+_FILE = r"^(?P<folder>.*)/(?P<offset>\d{20})\D[^/]*$"
+
+Folder = tuple[str, str]
+"""A cluster, and the path of a partition's folder."""
+
+Written = Mapping[Folder, int]
+"""The offset up to which, without it, the log in a folder had been written at least."""
+
+
+Log = tuple[str, str, int, str | None]
+"""Cluster, topic, partition and topic id."""
+
+
+def written(clusters: Sequence[Cluster]) -> Written:
+    """What the checkpoints in log directories tell. They must be read before segments are: a live broker goes
+    on writing both.
+    """
+    ends: dict[Folder, int] = {}
+    for cluster, log_dir, topic, partition, offset in flushed_or_replicated(clusters):
+        folder = cluster, str(log_dir / f"{topic}-{partition}")
+        ends[folder] = max(offset, ends.get(folder, 0))
+    return ends
+
+
+def unread_ends(
+    catalog: Catalog, clusters: frozenset[str], written_to: Written
+) -> Iterator[tuple[Log, tuple[int, int]]]:
+    """The ends of logs that were written, and that no segment has that was read, of whatever replica: the
+    first offset of each, and the one that follows its last. ``written_to``: of these clusters.
+    """
+    read_to: dict[Log, int] = {}
+    ends: dict[Log, int] = {}
+    for log, read, end in _logs(catalog, clusters, written_to):
+        read_to[log], ends[log] = max(read, read_to.get(log, 0)), max(end, ends.get(log, 0))
+    for log, end in ends.items():
+        if read_to[log] < end:
+            yield log, (read_to[log], end)
+
+
+def _logs(catalog: Catalog, clusters: frozenset[str], written_to: Written) -> Iterator[tuple[Log, int, int]]:
+    """The log in each partition's folder of which segments were read, the offset up to which they were, and
+    up to which it had been written.
+    """
+    for cluster, folder, topic_id, read_to, offset in _newest_incarnations(catalog, clusters):
+        place = partition_of(f"{folder}/{0:020d}.log")
+        if place is not None and read_to is not None:
+            log = (cluster, *place, topic_id)
+            yield log, read_to, max(offset, written_to.get((cluster, folder), 0))
+
+
+def _newest_incarnations(
+    catalog: Catalog, clusters: frozenset[str]
+) -> Iterator[tuple[str, str, str | None, int | None, int]]:
+    """Each folder with the id of the topic that it was read with last, and of the files that were then in it:
+    the offset up to which segments were read, and the newest offset that is the name of a file.
+    """
+    columns = ("cluster", "file", "kind", "topic_id", "next_offset", "captured_at")
+    where = [{"kind": frozenset({SEGMENT, PRODUCER_SNAPSHOT}), "cluster": clusters}]
+    notes = lake.scan(catalog, FILES, columns, where)
+    places = pc.extract_regex(notes["file"], _FILE)
+    offset = pc.cast(pc.struct_field(places, "offset"), pa.int64())
+    # an empty segment, or one of which nothing new was read, is read up to its name at least
+    read_to = pc.if_else(
+        pc.equal(notes["kind"], SEGMENT), pc.max_element_wise(notes["next_offset"], offset), None
+    )
+    notes = (
+        notes.append_column("folder", pc.struct_field(places, "folder"))
+        .append_column("offset", offset)
+        .append_column("read_to", read_to)
+    )
+    notes = notes.filter(pc.is_valid(notes["folder"]))
+    found = notes.group_by(["cluster", "folder", "topic_id"]).aggregate(
+        [("captured_at", "max"), ("read_to", "max"), ("offset", "max")]
+    )
+    newest = {(row["cluster"], row["folder"]): row for row in found.sort_by("captured_at_max").to_pylist()}
+    for (cluster, folder), row in newest.items():
+        yield cluster, folder, row["topic_id"], row["read_to_max"], row["offset_max"]
