@@ -54,7 +54,7 @@ DIGESTS = (
     "caused_by_request_id", "subject", "answer_partition_id", "fetch_position_id", "next_fetch_position_id",
     "origin_commit_id", "local_bump_id", "fencing_id", "created_request_id", "removed_request_id",
     "addition_id", "claim_id", "lag_report_id", "assigned_task_id", "deletion_id", "restore_id",
-    "group_task_id", "removed_commit_id", "first_request_id",
+    "group_task_id", "removed_commit_id", "first_request_id", "redelivery_id",
 )  # fmt: skip
 _DIGEST = re.compile(r'("(?:request_id|commit_id|fencing_id)": ?"[^"]*)')
 GOLDEN = Path(__file__).with_name("golden")

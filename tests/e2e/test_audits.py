@@ -31,7 +31,7 @@ ANOTHERS = {"no_commit_for_anothers_partition"}
 WITHOUT_MEMBERS = (
     *("producers", "exhausted", "ends", "markers", "idempotent", "incarnations", "natural", "days"),
     *("operators", "makers", "platformatic", "upgraded"),
-    *("rebalances", "streams", "lags", "by-hand", "unclean", "removals"),
+    *("rebalances", "streams", "lags", "by-hand", "unclean", "removals", "share", "tiered"),
 )
 """Captures whose drivers commit as no member: about something else, or of ordinary clients only."""
 
@@ -59,6 +59,8 @@ CRITICAL: dict[str, set[str]] = {
     "subscribed-again": set(),
     "recreated": {"no_dangling_transaction"},
     "removals": set(),
+    "share": set(),
+    "tiered": set(),
     "exhausted": {"no_dangling_transaction"},
     "fencings": set(),
     "expired": set(),

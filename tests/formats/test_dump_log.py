@@ -54,6 +54,7 @@ BATCH_COLUMNS = (
 KINDS = {
     "--offsets-decoder": "__consumer_offsets",
     "--transaction-log-decoder": "__transaction_state",
+    "--share-group-state-decoder": "__share_group_state",
     "--cluster-metadata-decoder": "__cluster_metadata",
 }
 

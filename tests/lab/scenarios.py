@@ -26,9 +26,11 @@ import producer_scenario
 import rebalances
 import recreated
 import removals
+import shares
 import streams_lags
 import streams_runs
 import subscriptions
+import tiered
 import unclean
 import upgraded
 from brokers import Plan
@@ -215,6 +217,8 @@ SCENARIOS: dict[str, Scenario] = {
     "rebalances": rebalances.SCENARIO,
     "recreated": recreated.SCENARIO,
     "removals": removals.SCENARIO,
+    "share": shares.SCENARIO,
+    "tiered": tiered.SCENARIO,
     "streams": streams_runs.SCENARIO,
     "lags": streams_lags.SCENARIO,
 }

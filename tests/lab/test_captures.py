@@ -21,13 +21,13 @@ OF_PRODUCERS = ("producers", "exhausted", "ends", "markers", "idempotent", "oper
 """Captures about producers, which have no commits outside of transactions; see test_producer_captures.py."""
 WITHOUT_MEMBERS = (
     *(*OF_PRODUCERS, "incarnations", "natural", "makers", "platformatic", "days", "rebalances", "streams"),
-    *("lags", "upgraded", "by-hand", "removals"),
+    *("lags", "upgraded", "by-hand", "removals", "share", "tiered"),
 )
 """Captures without hand-made commits of members: their rows are of other kinds, or there are none."""
 WRITTEN_BY_A_CLIENT = re.compile(
     r'"name":|ProducerId set to|\[Consumer (instanceId|clientId)=|stream-client \['
 )
-BRIEF = ("markers", "idempotent", "operators", "expired", "by-hand", "unclean")
+BRIEF = ("markers", "idempotent", "operators", "expired", "by-hand", "unclean", "tiered")
 """Recordings of seconds, in which no segment is closed."""
 LIMIT_BYTES = 1_500_000
 """Of one capture."""

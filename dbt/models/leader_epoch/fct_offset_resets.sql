@@ -28,6 +28,7 @@ resets as (
         refused.fetch_position_id as refused_id,
         refused.fetch_offset as refused_offset,
         refused.requested_at as refused_at,
+        refused.error as refused_error,
         refused.live_topic_id as refused_live_topic_id,
         refused.origin_topic_id as refused_topic_id,
         refused.origin_leader_epoch as refused_leader_epoch
@@ -36,7 +37,7 @@ resets as (
         on
             positions.cluster = refused.cluster
             and positions.fetch_position_id = refused.next_fetch_position_id
-            and refused.error = 'OFFSET_OUT_OF_RANGE'
+            and refused.error in ('OFFSET_OUT_OF_RANGE', 'OFFSET_MOVED_TO_TIERED_STORAGE')
             and positions.reset_group_id is null
     where positions.origin = 'reset' and positions.error = 'NONE'
 ),
@@ -261,6 +262,8 @@ explained as (
         removed.removed_at,
         deleted_records.client_id as deleted_by_client_id,
         deleted_records.principal as deleted_by,
+        topics.tiered_storage,
+        log_starts.is_requested as is_log_start_requested,
         case
             when pending.fetch_position_id is not null then 'pending_transaction'
             when
@@ -277,8 +280,12 @@ explained as (
             -- of an offset of an incarnation that nothing tells, nothing tells what became of its record
             when resets.refused_topic_id <> resets.refused_live_topic_id then null
             when resets.refused_topic_id is null or resets.refused_live_topic_id is null then null
+            -- a broker that answers so to a client has the records, in the remote tier
+            when resets.refused_error = 'OFFSET_MOVED_TO_TIERED_STORAGE' then 'tiered_storage'
             when log_starts.is_requested or deleted_records.request_id is not null then 'records_deleted'
-            when not log_starts.is_requested then 'retention'
+            -- who disables tiered storage may have its records deleted, and the line is the same
+            when not log_starts.is_requested and topics.tiered_storage in ('never', 'enabled') then 'retention'
+            when not log_starts.is_requested then null
             -- the begin of a log only grows: where it is not behind the offset now, the end was before it
             when resets.live_topic_id is null or resets.live_topic_id <> resets.refused_live_topic_id
                 then null
@@ -325,6 +332,10 @@ explained as (
             and resets.partition = extents.partition
             and resets.refused_live_topic_id = extents.topic_id
             and extents.live
+    left join {{ source('silver', 'topic_incarnations') }} as topics
+        on
+            resets.cluster = topics.cluster
+            and coalesce(resets.refused_live_topic_id, resets.live_topic_id) = topics.topic_id
 )
 
 select
@@ -342,8 +353,11 @@ select
     cause,
     case
         when refused_id is null and not is_without_offset then 'client_unknown'
+        when cause is null and not is_log_start_requested and tiered_storage = 'deletes_when_disabled'
+            then 'not_logged'
         when cause is null then 'not_captured'
     end as unknown_reason,
+    tiered_storage,
     offset_before,
     fetch_offset as reset_to,
     case

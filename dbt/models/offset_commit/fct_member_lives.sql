@@ -35,6 +35,9 @@ stays as (
         max_by(instance_id, from_position) as instance_id,
         max_by(protocol, from_position) as protocol,
         max_by(state, from_position) as state,
+        -- of rows that go on; all others have none
+        max(last_seen_at) as last_seen_at,
+        max(session_timeout_ms) as session_timeout_ms,
         min(member_epoch) as first_epoch,
         max(member_epoch) as last_epoch
     from numbered
@@ -217,6 +220,13 @@ select
     if(stays.is_lost, null, stays.to_time) as ended_at,
     if(stays.is_lost, null, stays.to_position is null) as is_current,
     if(stays.to_position is null, stays.state, null) as state,
+    if(stays.to_position is null, stays.last_seen_at, null) as last_seen_at,
+    if(stays.to_position is null, stays.session_timeout_ms, null) as session_timeout_ms,
+    if(
+        stays.to_position is null,
+        timestamp_millis(unix_millis(stays.last_seen_at) + stays.session_timeout_ms),
+        null
+    ) as held_at_least_until,
     stays.first_epoch,
     stays.last_epoch,
     causes.removed_by,

@@ -20,7 +20,9 @@ CLIENT_LOG = "client_log"
 CLOSED = "this user may not look into the folder: check its permissions"
 """What is wrong with a folder on the way to evidence, and what to do."""
 
-READ_WHOLE = frozenset({"__consumer_offsets", "__transaction_state", "__cluster_metadata"})
+READ_WHOLE = frozenset(
+    {"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"}
+)
 """The topics with Kafka's own state. The payload of all other topics belongs to applications and is not
 read.
 """

@@ -29,6 +29,7 @@ _CONTROL = "control"
 _FRAMINGS = {
     "__consumer_offsets": "coordinator",
     "__transaction_state": "coordinator",
+    "__share_group_state": "coordinator",
     "__cluster_metadata": "metadata",
 }
 

@@ -14,8 +14,8 @@ from importlib.resources import files
 from typing import Any
 
 FILES = (
-    "consumer_offsets", "cluster_metadata", "transaction_state", "control_records", "consumer_protocol",
-    "streams_assignor",
+    "consumer_offsets", "cluster_metadata", "transaction_state", "share_group_state", "control_records",
+    "consumer_protocol", "streams_assignor",
 )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 OFFSETS_TOPIC = "__consumer_offsets"
 METADATA_TOPIC = "__cluster_metadata"
 TRANSACTIONS_TOPIC = "__transaction_state"
+SHARE_STATE_TOPIC = "__share_group_state"
 
 TASK, NAMED = "task/", "name/"
 """Prefixes of the keys of active tasks, and of topics whose id is not known. No topic id has a slash."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from fencepost.replay.broker_configs import BrokerConfigs
+from fencepost.replay.dynamic_configs import GROUP, DynamicConfigs
 from fencepost.replay.keys import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from fencepost.replay.metadata_image import (
     NO_LEADER,
@@ -140,7 +140,8 @@ class ClusterMetadata:
     ``clean``: {topic: {(topic id, partition, leader epoch)}} of the leader epochs that are known to have
     begun without an unclean election, for the same. ``broker_epochs``: {broker id: epoch} of every broker's
     last start; ``hosts``: the brokers that have a replica at the end of the log. ``releases``: {broker id:
-    (major, minor)} of the configuration. ``configs``: the brokers' dynamic configurations. ``gone``: {topic
+    (major, minor)} of the configuration. ``configs``, ``group_configs``: the dynamic
+    configurations of brokers and of groups. ``gone``: {topic
     id: when it was deleted, or known not to exist any more} of every topic. What is not known is left out.
     """
 
@@ -153,7 +154,8 @@ class ClusterMetadata:
     registrations: Mapping[int, tuple[Registration, ...]] = field(default_factory=dict)
     broker_epochs: Mapping[int, int] = field(default_factory=dict)
     releases: Mapping[int, tuple[int, int]] = field(default_factory=dict)
-    configs: BrokerConfigs = field(default_factory=BrokerConfigs)
+    configs: DynamicConfigs = field(default_factory=DynamicConfigs)
+    group_configs: DynamicConfigs = field(default_factory=DynamicConfigs)
     coordinators: Mapping[str, tuple[CoordinatorTopic, ...]] = field(default_factory=dict)
     replicas_of_gone: Mapping[PartitionId, Brokers] = field(default_factory=dict)
     from_beginning: bool = False
@@ -179,7 +181,8 @@ class ClusterMetadata:
             past.registrations(),
             past.broker_epochs(),
             dict(releases or {}),
-            BrokerConfigs.of(log),
+            DynamicConfigs.of(log),
+            DynamicConfigs.of(log, GROUP),
             past.coordinators(),
             past.replicas_of_gone(),
             log.from_beginning,

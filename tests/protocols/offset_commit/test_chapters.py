@@ -22,6 +22,7 @@ from fencepost.protocols.offset_commit.tables import (
     MEMBERS,
     OWNED_PARTITIONS,
     REVOKED_PARTITIONS,
+    SHARE_REDELIVERIES,
 )
 from fencepost.replay import (
     chapter_snapshots,
@@ -68,6 +69,19 @@ def test_chapters_are_as_one_history(
             _assert_in_chapter(audit, table)
     # a JoinGroup that was answered at once: that its generation had begun is told by one long before
     _says_less(audit.whole, cut)
+
+
+def test_what_share_groups_got_again_is_told_alike(
+    captures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But for what was delivered long before the chapter begins."""
+    monkeypatch.setattr(chapters, "OVERLAP_MS", 5_000)
+    audit = Audit.of(captures / "share-4.3.1", tmp_path, ("offset_commit",))
+    cut = audit.rebuilt(10_000)[SHARE_REDELIVERIES.name]
+    assert audit.chapters > 2
+    whole = audit.whole[SHARE_REDELIVERIES.name]
+    assert not cut - whole
+    assert {dict(row)["cause"] for row in whole - cut} == {"'leader_moved'"}
 
 
 def _says_less(whole: Mapping[str, Counter[Row]], cut: Mapping[str, Counter[Row]]) -> None:

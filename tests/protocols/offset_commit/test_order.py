@@ -15,6 +15,7 @@ from fencepost.protocols.offset_commit import replay as shard_replay
 from fencepost.protocols.offset_commit.groups import Group, TakenOver
 from fencepost.protocols.offset_commit.histories import Histories
 from fencepost.protocols.offset_commit.replay import replay
+from fencepost.protocols.offset_commit.signs_of_life import SignsOfLife
 from fencepost.replay.group_coordinator.conversions import Endings, batches_of
 from fencepost.replay.group_coordinator.evidence import placed, without_compacted
 from fencepost.replay.histories import Point
@@ -76,7 +77,9 @@ def _histories(
 ) -> list[pa.Table]:
     evidence, metadata = decode(name, case)
     stretches = {stretch.number: stretch for stretch in evidence.log.stretches}
-    group = Group(group_id, metadata.topics, stretches, _nothing_tells, births={})
+    group = Group(
+        group_id, metadata.topics, stretches, _nothing_tells, births={}, signs=SignsOfLife((), (), metadata)
+    )
     state = (group, Endings(), Histories(name, 0, metadata.topics))
     records = without_compacted(placed(evidence.group_records, evidence.log), evidence.log)
     for batch in batches_of([record for record in records if record.group_id == group_id]):

@@ -18,6 +18,7 @@ from fencepost.protocols.leader_epoch.tables import (
     PARTITIONS,
     TOPIC_INCARNATIONS,
 )
+from fencepost.protocols.leader_epoch.tiered_storage import TieredStorage
 from fencepost.replay.columns import Columns
 from fencepost.replay.histories import History, Interval, Point, State, interval
 from fencepost.replay.keys import METADATA_TOPIC, key_of
@@ -103,7 +104,7 @@ def _topics(
     created_by: Mapping[str, AdminRequest],
     removed_by: Mapping[str, AdminRequest],
 ) -> Columns:
-    rows = Columns(TOPIC_INCARNATIONS)
+    rows, tiered = Columns(TOPIC_INCARNATIONS), TieredStorage(history.log)
     for life in history.topics.values():
         span = interval(life.begins, history.next_begins(life))
         if span is None:
@@ -123,6 +124,7 @@ def _topics(
             removed.timestamp_ms if removed else None,
             life.gone is None if life.known else None,
             len(epochs) if life.known else None,
+            tiered.of(life.topic, span[0], span[1]),
             min(known, default=None),
             life.max_partition_epoch,
             life.removed_partition_epoch,

@@ -98,6 +98,7 @@ RESET_CAUSES = {
     "pending_transaction": "its offset was in an open transaction",
     "records_deleted": "an administrator had deleted the records",
     "retention": "the records were too old",
+    "tiered_storage": "the broker said that they are in tiered storage",
     "topic_recreated": "its offset was of a deleted topic",
     "truncated": "an election had cut off the log",
     "beyond_the_end": "its offset was beyond the end",

@@ -142,6 +142,10 @@ TOPIC_INCARNATIONS = Table(
         "removed_at": "timestamp",
         "live": "boolean",  # exists at the end of the known log; null where a hole may hide its deletion
         "partitions": "int",  # at the end; null where a hole may hide some
+        # never; enabled (remote.storage.enable, now or once); deletes_when_disabled (as well
+        # remote.log.delete.on.disable: then its log begins where the local one does); null where a hole may
+        # hide it
+        "tiered_storage": "string",
         "first_partition_epoch": "int",  # of its first partition
         "max_partition_epoch": "int",  # the cluster's counter right after its creation
         "removed_partition_epoch": "int",  # the cluster's counter right after its deletion

@@ -18,6 +18,7 @@ from fencepost.protocols.offset_commit.members import (
 )
 from fencepost.protocols.offset_commit.owned_rows import OwnedRows
 from fencepost.protocols.offset_commit.ownership import Ownership
+from fencepost.protocols.offset_commit.signs_of_life import SignsOfLife
 from fencepost.protocols.offset_commit.spans import Generation, Span
 from fencepost.replay.coordinator_logs import ONLY, Incarnation
 from fencepost.replay.group_coordinator.lives import Lives
@@ -69,10 +70,12 @@ class Group(Lives[Histories]):
         *,
         partition: int | None = None,
         births: Mapping[str, int],
+        signs: SignsOfLife,
     ) -> None:
         """``births``: member id -> the generation with which it is known to have begun."""
         super().__init__(group_id, stretches, incarnation, partition)
         self._births = births
+        self._signs = signs
         self._first_epoch = first_epoch
         self.base_epoch: int | None = None
         """The group epoch that compaction left of this life."""
@@ -291,7 +294,7 @@ class Group(Lives[Histories]):
         if member.is_away:
             return
         for beside in span.epochs.beside(member.newest.member_epoch, at, end):
-            out.member(self, member_id, member, beside)
+            out.member(self, member_id, member, beside, self._signs)
 
     def _write_revocation(
         self, member_id: str, member: Member, key: str, end: Point | None, out: Histories

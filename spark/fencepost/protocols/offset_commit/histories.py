@@ -21,6 +21,7 @@ from fencepost.replay.metadata import Topics
 
 if TYPE_CHECKING:
     from fencepost.protocols.offset_commit.epochs import Epochs, EpochSpan
+    from fencepost.protocols.offset_commit.signs_of_life import SignsOfLife
     from fencepost.replay.group_coordinator.lives import Lives
 
 
@@ -50,11 +51,14 @@ class Histories:
         self.groups.add(self._cluster, group_id, life, self._partition, "simple", 0, 0, *during)
         self.coverage(group_id, life, during, covered=known)
 
-    def member(self, group: Lives[Histories], member_id: str, member: Member, beside: EpochSpan) -> None:
+    def member(
+        self, group: Lives[Histories], member_id: str, member: Member, beside: EpochSpan, signs: SignsOfLife
+    ) -> None:
         """A row of ``silver.group_members``: one for each batch that changed the member, or the order of its
-        epoch and the group's epochs.
+        epoch and the group's epochs. ``signs``: those of the group's members.
         """
         step = member.newest
+        is_open = beside.during[1] is None
         self.members.add(
             self._cluster,
             group.group_id,
@@ -72,6 +76,7 @@ class Histories:
             beside.first.target_assignment_epoch,
             beside.last.group_epoch,
             beside.last.target_assignment_epoch,
+            *(signs.of_static(member_id, step) if is_open else (None, None)),
             *beside.during,
         )
 

@@ -27,6 +27,7 @@ class MemberMetadata:
     client_id: str | None = None
     instance_id: str | None = None
     speaks_classic: bool = False
+    session_timeout_ms: int | None = None
 
     def replay(self, record: GroupRecord) -> None:
         """Replay the member's next metadata record. A tombstone keeps client id and instance id."""
@@ -34,6 +35,7 @@ class MemberMetadata:
         self.instance_id = record.instance_id if record.instance_id is not None else self.instance_id
         # a member of a consumer group may change its protocol, and then its metadata is written again
         self.speaks_classic = record.speaks_classic
+        self.session_timeout_ms = record.session_timeout_ms
 
 
 class Step(NamedTuple):
@@ -43,6 +45,7 @@ class Step(NamedTuple):
     ``protocol``: the protocol that the member uses (classic, consumer, streams, share). ``state``: Kafka's
     MemberState. ``owned``: None if the record's assignment could not be read. ``known``: the group is
     completely known after this record. ``born``: the member is known to have begun with this epoch.
+    ``session_timeout_ms``: as the record of a member says that uses the classic protocol.
     """
 
     no: int
@@ -58,6 +61,7 @@ class Step(NamedTuple):
     known: bool
     based: bool
     born: bool = False
+    session_timeout_ms: int | None = None
 
 
 def protocol_of(record: GroupRecord, metadata: MemberMetadata | None) -> str:
@@ -82,6 +86,7 @@ def step_of(record: GroupRecord, no: int, at: Point, metadata: MemberMetadata | 
         record.owned,
         known,
         record.based,
+        session_timeout_ms=None if metadata is None else metadata.session_timeout_ms,
     )
 
 
@@ -110,6 +115,7 @@ def classic_step_of(
         known,
         record.based,
         born,
+        member.session_timeout_ms,
     )
 
 

@@ -9,6 +9,7 @@ from fencepost.capture.plan import REQUEST_LOG
 from fencepost.formats.request_log import every_line
 from fencepost.protocols.base import Command, Context, Later, Plot, Protocol
 from fencepost.protocols.offset_commit import tables
+from fencepost.protocols.offset_commit.share_groups import lines as share_groups
 from fencepost.protocols.offset_commit.simulation.arguments import options
 from fencepost.replay.keys import METADATA_TOPIC, OFFSETS_TOPIC
 
@@ -34,6 +35,7 @@ PROTOCOL = Protocol(
         tables.COMMIT_STATES,
         tables.MEMBER_FENCINGS,
         tables.MEMBER_DEPARTURES,
+        tables.SHARE_REDELIVERIES,
         tables.UNLOGGED_COMMITS,
         tables.COMMIT_CLOCKS,
     ),
@@ -56,7 +58,8 @@ PROTOCOL = Protocol(
             "SHARE_GROUP_HEARTBEAT",
         ),
         every_line,
-    ),
+    )
+    | dict.fromkeys(share_groups.APIS.values(), share_groups.tells),
     report=_report,
     explain=Later(f"{__package__}.report:explain"),
     names=Later(f"{__package__}.report:topic_names"),

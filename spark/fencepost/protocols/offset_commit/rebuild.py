@@ -16,6 +16,7 @@ from fencepost.protocols.offset_commit.member_fencings import member_fencings
 from fencepost.protocols.offset_commit.replay import GroupCoordinatorShard
 from fencepost.protocols.offset_commit.requests import COMMIT_APIS
 from fencepost.protocols.offset_commit.shard import APIS, decode_shard
+from fencepost.protocols.offset_commit.share_groups.rebuild import share_redeliveries
 from fencepost.protocols.offset_commit.tables import (
     COMMIT_CLOCKS,
     COMMIT_STATES,
@@ -27,6 +28,7 @@ from fencepost.protocols.offset_commit.tables import (
     MEMBERS,
     OWNED_PARTITIONS,
     REVOKED_PARTITIONS,
+    SHARE_REDELIVERIES,
     UNLOGGED_COMMITS,
 )
 from fencepost.replay.evidence import Evidence
@@ -49,7 +51,7 @@ TABLES = (
 
 
 def rebuild(evidence: Evidence) -> Mapping[str, Rows]:
-    """The rows of TABLES, MEMBER_FENCINGS and MEMBER_DEPARTURES, by the table's name."""
+    """The rows of TABLES, MEMBER_FENCINGS, MEMBER_DEPARTURES and SHARE_REDELIVERIES, by the table's name."""
     engine = evidence.engine
     of_all, (placement, _) = evidence.once(replayed), evidence.once(placement_and_facts)
     rows = {table.name: of_all[table.name] for table in TABLES}
@@ -65,7 +67,13 @@ def rebuild(evidence: Evidence) -> Mapping[str, Rows]:
     fencings_of = partial(member_fencings, forgotten=forgotten)
     refused = engine.map(requests, fencings_of, MEMBER_FENCINGS.arrow_schema)
     left = engine.map(requests, departures, MEMBER_DEPARTURES.arrow_schema)
-    return {**rows, MEMBER_FENCINGS.name: refused, MEMBER_DEPARTURES.name: left}
+    again = share_redeliveries(evidence)
+    return {
+        **rows,
+        MEMBER_FENCINGS.name: refused,
+        MEMBER_DEPARTURES.name: left,
+        SHARE_REDELIVERIES.name: again,
+    }
 
 
 def group_replay() -> GroupReplay:

@@ -31,6 +31,7 @@ from fencepost.protocols.offset_commit.shard import (
     by_group,
     decode_shard,
 )
+from fencepost.protocols.offset_commit.signs_of_life import SignsOfLife
 from fencepost.protocols.offset_commit.states import state_of_answers
 from fencepost.protocols.offset_commit.tables import COMMIT_CLOCKS
 from fencepost.protocols.offset_commit.unlogged_commits import unlogged_rows
@@ -237,6 +238,7 @@ class GroupCoordinatorShard:
             self._incarnation,
             partition=self._moved.get(group_id),
             births={} if evidence.heartbeats else births(classic, self._unread_lines),
+            signs=SignsOfLife(evidence.heartbeats, evidence.member_lines, self._metadata),
         )
         yield from self._decide(pending, group)
         for number, (batch, ends) in enumerate(batches):

@@ -19,6 +19,7 @@ OWNERSHIP = "marts.fct_ownership_intervals"
 FALSE_FENCING = "marts.fct_false_fencing_cost"
 UNLOGGED = "marts.fct_unlogged_commits"
 MEMBERS = "marts.fct_member_lives"
+REDELIVERIES = "marts.fct_share_redeliveries"
 
 _COUNTS = {
     "refused": "{} = 'reject'",
@@ -45,6 +46,11 @@ REMOVALS = {
 }
 """Who removed a member that did not leave by itself, in words."""
 
+_REDELIVERED = f"""
+SELECT cluster, outcome, cause, sum(offsets) AS offsets FROM {REDELIVERIES}
+GROUP BY cluster, outcome, cause ORDER BY offsets DESC, cause
+"""
+
 _UNLOGGED = f"""
 SELECT cluster, count(*) AS commits, min(stored_at) AS first_at, max(stored_at) AS last_at,
   min(broker_id) AS broker_id, count(DISTINCT broker_id) AS brokers
@@ -53,8 +59,8 @@ FROM {UNLOGGED} GROUP BY cluster
 
 
 class Commits:
-    """What the broker and each policy answered, what refusing owners cost, which commits have no line, and
-    who removed members. Each mart is queried once.
+    """What the broker and each policy answered, what refusing owners cost, which commits have no line,
+    who removed members, and why share groups got records again. Each mart is queried once.
     """
 
     def __init__(self, reader: Reader) -> None:
@@ -62,6 +68,7 @@ class Commits:
         self._cost = {row["cluster"]: row for row in rows(reader.query(_COST))}
         self._unlogged = {row["cluster"]: row for row in rows(reader.query(_UNLOGGED))}
         self._removed = rows(reader.query(_REMOVED))
+        self._redelivered = rows(reader.query(_REDELIVERED))
 
     def lines(self, cluster: str) -> list[str]:
         """The lines about the commits of one cluster."""
@@ -70,6 +77,7 @@ class Commits:
             *_commit_lines(self._commits.get(cluster)),
             *_cost_lines(self._cost.get(cluster)),
             *_removal_lines([row for row in self._removed if row["cluster"] == cluster]),
+            *_redelivery_lines([row for row in self._redelivered if row["cluster"] == cluster]),
         ]
 
 
@@ -155,6 +163,23 @@ def _removal_lines(removed: Sequence[Row]) -> list[str]:
     if not times:
         return []
     return ["", *textwrap.wrap(f"Members were removed: {', '.join(times)}; {MEMBERS}.", WIDTH)]
+
+
+def _redelivery_lines(redelivered: Sequence[Row]) -> list[str]:
+    """Sentences about offsets that share groups got again, or never will; no lines if there are none."""
+    words = {"delivered_again": "were delivered again", "archived": "will not be delivered again"}
+    sentences = []
+    for outcome, what in words.items():
+        of = [row for row in redelivered if row["outcome"] == outcome]
+        if of:
+            causes = ", ".join(
+                f"{row['offsets']} {(row['cause'] or 'unknown').replace('_', ' ')}" for row in of
+            )
+            sentences.append(f"{sum(row['offsets'] for row in of)} {what} ({causes})")
+    if not sentences:
+        return []
+    text = f"Offsets of share groups: {'; '.join(sentences)}; {REDELIVERIES}."
+    return ["", *textwrap.wrap(text, WIDTH, break_on_hyphens=False)]
 
 
 def _commit_sentence(commit: Row) -> str:

@@ -44,9 +44,13 @@ MEMBERS = Table(
         "target_assignment_epoch": "int",
         "last_group_epoch": "int",  # at its end
         "last_target_assignment_epoch": "int",
+        # of a static member whose row goes on: its newest sign of life, and its session timeout; else null
+        "last_seen_at": "timestamp",
+        "session_timeout_ms": "int",
         **INTERVAL,
     },
     ("cluster", "group_id", "life", "member_id", "from_position"),
+    open_row_columns=("last_seen_at", "session_timeout_ms"),
 )
 
 OWNED_PARTITIONS = Table(
@@ -249,6 +253,49 @@ MEMBER_DEPARTURES = Table(
     },
     ("cluster", "request_id", "member_id", "instance_id"),
     end_columns=("responded_at",),
+)
+
+SHARE_REDELIVERIES = Table(
+    "silver.share_redeliveries",
+    "One row per range of offsets that a share group's member acquired again, and per range that was "
+    "archived after a delivery, so that nobody gets it again: what ended the delivery before.",
+    {
+        "cluster": "string",
+        "redelivery_id": "string",  # digest of the partition, the first offset, and the line or record
+        "group_id": "string",
+        "topic": "string",
+        "topic_id": "string",
+        "partition": "int",
+        "first_offset": "bigint",
+        "last_offset": "bigint",  # the last of them
+        "outcome": "string",  # delivered_again, archived
+        # lock_expired, released, rejected, session_closed, connection_closed, leader_moved, offsets_altered
+        "cause": "string",
+        "possible_causes": "array<string>",  # where the cause is unknown: those that are left; else null
+        "told_by": "string",  # request_log, group_state
+        # the delivery before; null if it is not known
+        "member_id_before": "string",
+        "client_id_before": "string",
+        "client_host_before": "string",
+        "delivery_count_before": "int",
+        "acquired_before_at": "timestamp",
+        "locked_until": "timestamp",  # by the broker's answer to it, or to its last renewal
+        "renewals": "int",
+        "given_back_at": "timestamp",  # of the record that ended it
+        # the delivery again; null if archived
+        "member_id": "string",
+        "client_id": "string",
+        "client_host": "string",
+        "delivery_count": "int",
+        "broker_id": "int",
+        "request_id": "string",
+        "occurred_at": "timestamp",  # delivered again, or archived
+        "unknown_reason": "string",
+        "file": "string",
+        "position": "bigint",
+    },
+    ("cluster", "redelivery_id"),
+    end_columns=("occurred_at",),
 )
 
 UNLOGGED_COMMITS = Table(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fencepost.replay.broker_configs import BrokerConfigs
+from fencepost.replay.dynamic_configs import DynamicConfigs
 from fencepost.replay.metadata import ClusterMetadata
 
 DEFAULT_MS = 86_400_000
@@ -19,7 +19,7 @@ _NAME = "producer.id.expiration.ms"
 class Expiration:
     """The dynamic configuration of a cluster's brokers. What is in a server.properties is not known."""
 
-    configs: BrokerConfigs = field(default_factory=BrokerConfigs)
+    configs: DynamicConfigs = field(default_factory=DynamicConfigs)
     brokers: Sequence[int] = ()
 
     def of(self, broker_id: int, from_ms: int, to_ms: int) -> tuple[int, int] | None:

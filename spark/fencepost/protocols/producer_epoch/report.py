@@ -85,9 +85,9 @@ SELECT cluster, count(*) AS episodes, sum(answers) AS answers, max(waited_ms) AS
 FROM {WAITS} GROUP BY cluster
 """
 _UNSTABLE = f"""
-SELECT cluster, count(*) AS episodes, max(waited_ms) AS waited_ms, max_by(group_id, waited_ms) AS group_id,
-  max_by(transactional_id, waited_ms) AS transactional_id
-FROM {UNSTABLE} GROUP BY cluster
+SELECT cluster, count(*) AS episodes, max(waited_ms) AS waited_ms, max_by(group_id, longest) AS group_id,
+  max_by(transactional_id, longest) AS transactional_id
+FROM (SELECT *, struct(waited_ms, -unix_millis(began_at)) AS longest FROM {UNSTABLE}) GROUP BY cluster
 """
 _PRODUCES = f"""
 SELECT cluster, reason, count(*) AS times FROM {REFUSED}

@@ -32,7 +32,8 @@ class ClassicMembers:
         assignments = shared_values(pc.if_else(consumers, each.field("assignment"), None))
         self._read(assignments)
         names = (shared_values(each.field(name)) for name in ("member_id", "group_instance_id", "client_id"))
-        entries = map(self._member, zip(*names, assignments, strict=True))
+        timeouts = each.field("session_timeout").to_pylist()
+        entries = map(self._member, zip(*names, timeouts, assignments, strict=True))
         lengths = pc.list_value_length(members).to_pylist()
         return [None if length is None else list(islice(entries, length)) for length in lengths]
 
@@ -43,7 +44,8 @@ class ClassicMembers:
     def _member(self, fields: tuple[Any, ...]) -> ClassicMember:
         member = self._seen.get(fields)
         if member is None:
-            member_id, instance_id, client_id, assignment = fields
+            member_id, instance_id, client_id, timeout_ms, assignment = fields
             topics = self._assigned[assignment]
-            member = self._seen[fields] = ClassicMember(member_id, instance_id, client_id, topics)
+            member = ClassicMember(member_id, instance_id, client_id, topics, timeout_ms)
+            self._seen[fields] = member
         return member

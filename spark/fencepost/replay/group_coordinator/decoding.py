@@ -187,9 +187,7 @@ def _group_records(
         _topologies(fields) if "subtopologies" in fields else [None] * size,
         texts("client_id"),
         texts("instance_id"),
-        pc.is_valid(fields["classic_member_metadata"]).to_pylist()
-        if "classic_member_metadata" in fields
-        else [False] * size,
+        _of_classic(fields, size),
         values("member_epoch"),
         values("previous_member_epoch"),
         values("state"),
@@ -198,7 +196,7 @@ def _group_records(
     )
     for (
         offset, base, last, epoch, ms, record_type, group_id, member_id, tombstone, own_epoch, members,
-        topology, client_id, instance_id, speaks_classic, member_epoch, previous, state, owned,
+        topology, client_id, instance_id, (speaks_classic, timeout_ms), member_epoch, previous, state, owned,
     ) in columns:  # fmt: skip
         yield GroupRecord(
             offset=offset,
@@ -216,11 +214,27 @@ def _group_records(
             client_id=client_id,
             instance_id=instance_id,
             speaks_classic=speaks_classic,
+            session_timeout_ms=timeout_ms,
             member_epoch=member_epoch,
             previous_member_epoch=previous,
             state=state,
             owned=owned,
         )
+
+
+def _of_classic(fields: Mapping[str, pa.Array], size: int) -> _Column:
+    """Of each record, whether its member uses the classic protocol, and the session timeout that it then
+    has.
+    """
+    metadata = fields.get("classic_member_metadata")
+    if metadata is None:
+        return [(False, None)] * size
+    valid = pc.is_valid(metadata).to_pylist()
+    timeouts = metadata.field("session_timeout_ms").to_pylist()
+    return [
+        (is_classic, timeout if is_classic else None)
+        for is_classic, timeout in zip(valid, timeouts, strict=True)
+    ]
 
 
 _Listed = list[tuple[str, Sequence[int], Sequence[int] | None]]

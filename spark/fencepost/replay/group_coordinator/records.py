@@ -71,13 +71,14 @@ class Owned(NamedTuple):
 
 class ClassicMember(NamedTuple):
     """A member in the record of a classic group. ``topics``: the partitions that it was assigned, by topic
-    name; None if the assignment could not be read.
+    name; None if the assignment could not be read. ``session_timeout_ms`` is None if it is not known.
     """
 
     member_id: str
     instance_id: str | None
     client_id: str | None
     topics: Sequence[tuple[str, Sequence[int]]] | None
+    session_timeout_ms: int | None = None
 
 
 class Subtopology(NamedTuple):
@@ -125,6 +126,7 @@ class GroupRecord(Record):
     client_id: str | None = None  # types 5, 10 and 19, as instance_id and speaks_classic
     instance_id: str | None = None
     speaks_classic: bool = False  # a member of a consumer group that still uses the classic protocol
+    session_timeout_ms: int | None = None  # of such a member
     member_epoch: int | None = None  # types 8, 14 and 22, as everything below
     previous_member_epoch: int | None = None
     state: int | None = None

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from fencepost.capture.plan import SEGMENT, Source
 from fencepost.capture.readers import read_all
-from fencepost.replay.broker_configs import BrokerConfigs
+from fencepost.replay.dynamic_configs import DynamicConfigs
 from fencepost.replay.metadata_log import Commit, Hole, MetadataLog, metadata_log
 from fencepost.replay.metadata_records import CONFIG, MetadataRecord
 from fencepost.tables import BATCHES, QUARANTINE, RECORDS
@@ -32,7 +32,7 @@ def test_a_broker_has_its_own_value_or_that_of_all() -> None:
             _told(5 * HOUR, "orders", "99", kind=2),
         ]
     )
-    known = BrokerConfigs.of(log)
+    known = DynamicConfigs.of(log)
 
     def at(broker_id: int, hours: float) -> tuple[str, ...] | None:
         ms = round(hours * HOUR)
@@ -49,9 +49,9 @@ def test_a_broker_has_its_own_value_or_that_of_all() -> None:
 
 
 def test_nothing_is_known_of_what_comes_after_the_log() -> None:
-    known = BrokerConfigs.of(MetadataLog.of_records([_told(0, "", "10")]))
+    known = DynamicConfigs.of(MetadataLog.of_records([_told(0, "", "10")]))
     assert known.between(NAME, 1, HOUR, HOUR) is None
-    assert BrokerConfigs().between(NAME, 1, 0, 0) is None
+    assert DynamicConfigs().between(NAME, 1, 0, 0) is None
 
 
 def test_after_a_hole_a_broker_may_have_a_value_that_nobody_saw() -> None:
@@ -61,7 +61,7 @@ def test_after_a_hole_a_broker_may_have_a_value_that_nobody_saw() -> None:
     own = Commit(5, 5 * HOUR, (_told(5 * HOUR, "1", "50"),))
     image = Commit(7, 7 * HOUR, (_told(0, "", "70"),), is_snapshot=True)
     pieces = (commits[0], Hole(2, 2 * HOUR), commits[1], own, Hole(6, 6 * HOUR), image)
-    known = BrokerConfigs.of(MetadataLog(pieces, (), 8, 8 * HOUR, True))
+    known = DynamicConfigs.of(MetadataLog(pieces, (), 8, 8 * HOUR, True))
     values = [known.between(NAME, 1, ms, ms) for ms in (n * HOUR + HOUR // 2 for n in range(1, 8))]
     assert values == [("10",), None, None, None, ("50",), None, ("70",)]
 
@@ -75,8 +75,8 @@ def test_a_real_broker_was_told_while_it_ran(captures: Path) -> None:
             found.setdefault(table.name, []).append(rows)
     batches, records = (pa.Table.from_batches(found[each.name]) for each in (BATCHES, RECORDS))
     log = metadata_log(batches, records, QUARANTINE.arrow_schema.empty_table())
-    known = BrokerConfigs.of(log)
-    assert [values.of(1) for values in known.history[NAME]] == [None, "2000", "86400000"]
+    known = DynamicConfigs.of(log)
+    assert [values.of("1") for values in known.history[NAME]] == [None, "2000", "86400000"]
     # a minute has not gone by since
     assert log.known_ms is not None
     assert known.between(NAME, 1, log.known_ms, log.known_ms) is None
