@@ -79,7 +79,7 @@ def test_a_group_is_not_found(group: str, cluster: str | None, words: str) -> No
 
 
 def test_what_is_looked_for_is_named() -> None:
-    with pytest.raises(PlotError, match=r"No transactional id 'tx'\. There are no transactional ids"):
+    with pytest.raises(PlotError, match=r"No transactional id 'tx'\. There is none"):
         find([], "tx", None, "transactional id")
     with pytest.raises(PlotError, match="Several clusters have a transactional id 'orders': 'a', 'b'"):
         find(GROUPS, "orders", None, "transactional id")

@@ -399,6 +399,17 @@ def test_names_do_not_break_out(fill: Fill, tmp_path: Path) -> None:
         assert moves <= {"\n"}, (file, moves)
 
 
+def test_what_was_not_judged_is_not_said_to_have_nothing_open(fill: Fill, tmp_path: Path) -> None:
+    """And a moment is no span of time, whatever its milliseconds are."""
+    short = {**_incident(3, "orders"), "last_seen": _at(3) + dt.timedelta(milliseconds=7)}
+    silent = {"cluster": "test", "kind": "request_log", "reason": "no_requests", "entries": 1, "detail": "x"}
+    settings = fill((), fct_incidents=[short], fct_quarantine=[silent], fct_invariant_coverage=[])
+    words = Page(_write(settings, tmp_path / "page") / "index.html").words
+    assert re.search(r"NOT JUDGED\s*not known", words)
+    assert "00:00:03 UTC" in words
+    assert "00:00:03 UTC to" not in words
+
+
 def test_an_incident_has_the_command_that_ends_it(fill: Fill, tmp_path: Path) -> None:
     orphaned = [
         {"cluster": cluster, "commit_id": commit, "remedy": f"kafka-consumer-groups.sh of {cluster} {commit}"}

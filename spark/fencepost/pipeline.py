@@ -337,4 +337,7 @@ STEPS: dict[str, Callable[[Run], Summary]] = {
 
 
 def _in_words(summary: Summary) -> str:
-    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in summary.items())
+    """What there is some of: tables that a step left empty are in the ledger."""
+    return (
+        ", ".join(f"{name} {value}" for name, value in summary.items() if value not in (0, [])) or "nothing"
+    )

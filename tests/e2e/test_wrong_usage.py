@@ -153,6 +153,8 @@ def test_what_is_unknown_does_not_hold(said: Said) -> None:
     unknown = about.partition(" unknown: ")[2].partition(" not exercised: ")[0]
     assert "no_zombie_accepted" in unknown
     assert "no_zombie_accepted" not in about.partition(" unknown: ")[0]
+    # the counts of commits, among them those of zombies, are no all-clear
+    assert re.search(r"Of \d+ of these commits it is not known whether their sender owned the part", about)
 
 
 def test_a_corrected_zone_has_the_log_read_again(folder: Path, said: Said) -> None:

@@ -17,6 +17,7 @@ import yaml
 
 from fencepost import audit_runs, lake, report, waivers
 from fencepost.definitions import definitions
+from fencepost.doctor import Mark, last_audit_checks
 from fencepost.gate import GateError, GateFailed, notify, run_gate
 from fencepost.opening import ensure, open_lake
 from fencepost.settings import Broker, Cluster, Lake, Recipient, Report, Settings, Waiver
@@ -79,6 +80,7 @@ def publish(tmp_path_factory: pytest.TempPathFactory) -> Publish:
         clocks: tuple[dict[str, Any], ...] = (),
         states: Mapping[str, str] = MappingProxyType({}),
         more: tuple[dict[str, Any], ...] = (),
+        told: tuple[dict[str, Any], ...] = (),
         **statuses: str,
     ) -> Settings:
         violated = [each for each, status in statuses.items() if status == "violated"]
@@ -94,7 +96,8 @@ def publish(tmp_path_factory: pytest.TempPathFactory) -> Publish:
             "fct_invariant_coverage",
             [_coverage(each, statuses.get(each, others)) for each in MARKED if each != without],
         )
-        fill("fct_invariant_verdicts", [_episode(each, number) for each in episodes for number in range(5)])
+        of_episodes = [_episode(each, number) for each in episodes for number in range(5)]
+        fill("fct_invariant_verdicts", [*told, *of_episodes])
         fill("fct_offset_commits", [_commit()])
         fill("fct_ownership_intervals", [])
         fill("fct_quarantine", [{"cluster": "prod", "kind": "request_log", **each} for each in unread])
@@ -470,6 +473,49 @@ def test_the_report_is_one_screen_whatever_the_lake_holds(publish: Publish) -> N
     assert "41 incidents, 41 critical, 21 new:" in lines
     assert "and 31 more: fencepost incidents" in lines
     assert "  fencepost report --all" in lines
+
+
+def test_clusters_that_were_not_judged_are_named_on_the_screen(publish: Publish) -> None:
+    settings = publish(episodes=(CRITICAL,), **{CRITICAL: "violated"})
+    blind = tuple(Cluster(f"the-blind-one-of-region-{number}", (Broker(1),)) for number in range(3))
+    with open_lake(settings) as reader:
+        few = report.screen(reader, dataclasses.replace(settings, clusters=(*settings.clusters, *blind)))
+        many = report.screen(
+            reader, dataclasses.replace(settings, clusters=(*settings.clusters, *blind * 20))
+        )
+    said = " ".join(few.split("incident, ")[0].split())
+    assert all(f"; cluster {each.name}:" in said or f": cluster {each.name}:" in said for each in blind)
+    # what has no room is said to be there, and no word is cut
+    cut = [line for line in many.splitlines() if line.endswith(" (and more)")]
+    assert cut
+    assert "…" not in "".join(line for line in many.splitlines() if "more" in line)
+    assert max(map(len, cut)) <= 100
+
+
+def test_a_story_can_be_copied_and_has_only_what_is_known(publish: Publish) -> None:
+    episode = {**_episode(CRITICAL, 0), "evidence": json.dumps({"topic": "orders", "unknown_detail": None})}
+    with open_lake(publish(told=(episode,), **{CRITICAL: "violated"})) as reader:
+        said = report.explain(reader, episode["verdict_id"])
+    # no command is broken at a hyphen
+    assert "--to-offset N" in " ".join(said.split())
+    assert "  topic: orders\n" in said
+    assert "unknown_detail" not in said
+
+
+def test_the_doctor_names_what_was_wrong_with_the_evidence(publish: Publish) -> None:
+    missing = {
+        "reason": "missing",
+        "kind": "segment",
+        "file": "orders-0/7.log",
+        "detail": "put it back",
+        "entries": 1,
+    }
+    settings = publish(unread=(missing,), clocks=(AN_HOUR_AHEAD,))
+    with open_lake(settings) as reader:
+        checks = list(last_audit_checks(reader, settings))
+    said = [each.says for each in checks if each.mark is Mark.NOTE]
+    assert "segment orders-0/7.log: missing: put it back" in said
+    assert any("Set timezone = " in each for each in said)
 
 
 def test_the_configuration_decides_severities(publish: Publish) -> None:

@@ -9,16 +9,19 @@ from fencepost.doctor.checks import Check, Mark
 from fencepost.outcomes import outcomes
 from fencepost.reading import Reader, rows
 from fencepost.reasons import REASONS
-from fencepost.report import COVERAGE, counted_reasons
+from fencepost.report import COVERAGE, Evidence, counted_reasons
 from fencepost.settings import Settings
 
 _SHOWN = 3
 
 
 def last_audit_checks(reader: Reader, settings: Settings) -> Iterator[Check]:
-    """Checks of each cluster's coverage: how many definitions were judged, and why others were not."""
+    """Checks of each cluster's coverage: how many definitions were judged, what was wrong with the
+    evidence, and why other definitions were not judged.
+    """
     coverage = outcomes(rows(reader.scan(COVERAGE)), settings.severities)
     unknown = counted_reasons(reader)
+    evidence = Evidence(reader)
     for cluster in settings.clusters:
         of = f"cluster {cluster.name}, last audit"
         own = [each for each in coverage if each.cluster == cluster.name]
@@ -26,6 +29,8 @@ def last_audit_checks(reader: Reader, settings: Settings) -> Iterator[Check]:
         says = ", ".join(f"{count} {status}" for status, count in counts.most_common())
         is_judged = any(each.is_judged for each in own)
         yield Check(of, Mark.GOOD if is_judged else Mark.WRONG, f"of {len(own)} definitions: {says}")
+        # to know, and not wrong: it may have been corrected since
+        yield from (Check(of, Mark.NOTE, each) for each in evidence.sentences(cluster))
         reasons = Counter(
             {reason: count for (name, reason), count in unknown.items() if name == cluster.name}
         )

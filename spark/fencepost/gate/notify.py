@@ -57,7 +57,8 @@ def alert_text(reader: Reader, alert: Alert) -> str:
     blocks += ["\n".join([*stories.lines(each), *_page_line(alert.settings, each)]) for each in shown]
     blocks += ["\n".join(incident_lines(each)) for each in others[:MOST_OTHERS]]
     if rest := len(alert.incidents) - len(shown) - len(others[:MOST_OTHERS]):
-        blocks.append(f"And {rest} more new incidents:\n    {command(alert.settings, 'incidents')}")
+        several = "" if rest == 1 else "s"
+        blocks.append(f"And {rest} more new incident{several}:\n    {command(alert.settings, 'incidents')}")
     blocks.append("\n".join(_not_critical(alert)))
     return "\n\n".join(blocks) + "\n"
 

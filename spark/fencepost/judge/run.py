@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from fencepost import lake
-from fencepost.definitions import Query, definitions, queries
+from fencepost.definitions import Query, queries
 from fencepost.judge.chapters import WHOLE, Chapters, compared, where
 from fencepost.judge.duckdb_engine import DuckEngine
 from fencepost.judge.engine import Engine
@@ -69,7 +69,7 @@ def judge(
 
         apart = TaskEvaluation(where_to, catalog, sizes).evaluate
     with DuckEngine.over(settings.lake, catalog) as engine:
-        summary = judge_changes(
+        return judge_changes(
             ledger or Ledger(catalog, settings),
             partial(
                 run,
@@ -81,8 +81,6 @@ def judge(
                 evaluate=apart,
             ),
         )
-    log.info("judged %d definitions: %s", len(definitions()), summary)
-    return summary
 
 
 def judge_changes(ledger: Ledger, judged: Callable[..., JudgeSummary]) -> JudgeSummary:

@@ -53,17 +53,15 @@ def find(
             "Choose one with --cluster."
         )
     if not matches:
-        raise PlotError(
-            f"No {what} {printable(name)!r}. {_near({each for _, each in in_cluster}, name, what)}"
-        )
+        raise PlotError(f"No {what} {printable(name)!r}. {_near({each for _, each in in_cluster}, name)}")
     if len(matches) > 1:
-        raise PlotError(f"{printable(name)!r} is how several {what}s are printed; give the id itself.")
+        raise PlotError(f"{printable(name)!r} is how each of several is printed; give the id itself.")
     return matches[0]
 
 
-def _near(ids: Collection[str], name: str, what: str) -> str:
+def _near(ids: Collection[str], name: str) -> str:
     if not ids:
-        return f"There are no {what}s."
+        return "There is none."
     close = difflib.get_close_matches(name, ids, n=5)
     close += sorted(each for each in ids if name.lower() in each.lower() and each not in close)[:5]
     if close:

@@ -2,6 +2,7 @@
 
 from fencepost.report.commands import command
 from fencepost.report.episodes import VERDICTS, Finding, finding_sentence
+from fencepost.report.evidence import Evidence
 from fencepost.report.incidents import (
     Stories,
     UnknownIncidentError,
@@ -19,6 +20,7 @@ from fencepost.report.wording import wrapped
 __all__ = [
     "COVERAGE",
     "VERDICTS",
+    "Evidence",
     "Finding",
     "Judged",
     "Stories",

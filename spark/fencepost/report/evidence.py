@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from fencepost.reading import Reader, rows
 from fencepost.report.clocks import CLOCKS, brokers_with_another_clock, clock_sentences
 from fencepost.report.episodes import Row
-from fencepost.report.unread import NO_REQUESTS, QUARANTINE, unread_lines
+from fencepost.report.unread import NO_REQUESTS, QUARANTINE, unread_lines, unread_sentences
 from fencepost.report.wording import indented
 from fencepost.settings import Cluster
 
@@ -24,10 +24,12 @@ class Evidence:
 
     def lines(self, cluster: Cluster) -> list[str]:
         """The lines about one cluster; none if nothing is wrong."""
-        zones = {broker.id: broker.timezone for broker in cluster.brokers}
-        sentences = clock_sentences(self._of(cluster, self._clocks), zones)
-        of_clocks = [line for each in sentences for line in indented(each, "", "  ")]
+        of_clocks = [line for each in self._clock_sentences(cluster) for line in indented(each, "", "  ")]
         return [*of_clocks, *unread_lines(self._of(cluster, self._unread))]
+
+    def sentences(self, cluster: Cluster) -> list[str]:
+        """What ``lines`` say, without a heading: a sentence for each fault."""
+        return [*self._clock_sentences(cluster), *unread_sentences(self._of(cluster, self._unread))]
 
     def blind(self, cluster: Cluster) -> list[str]:
         """Why nothing can be said of any request to the cluster; empty if something can."""
@@ -39,6 +41,10 @@ class Evidence:
         if other_clocks and {broker.id for broker in cluster.brokers} <= other_clocks | silent:
             return ["no request can be placed in time: request logs have another clock than the records"]
         return []
+
+    def _clock_sentences(self, cluster: Cluster) -> list[str]:
+        zones = {broker.id: broker.timezone for broker in cluster.brokers}
+        return clock_sentences(self._of(cluster, self._clocks), zones)
 
     @staticmethod
     def _of(cluster: Cluster, of_all: Sequence[Row]) -> list[Row]:

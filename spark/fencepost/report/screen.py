@@ -23,6 +23,7 @@ _MOST_OF_HEADLINE, _MOST_OF_EVIDENCE, _MOST_OF_WAIVERS = 2, 5, 2
 """Lines. With the incidents (23), what changed, coverage and what to do next (8) they are a screen. Where
 there are fewer incidents, more is said of the evidence.
 """
+_MORE = " (and more)"
 _LONGEST = 2 * WIDTH
 """Columns of a line that has a word longer than a line, as a path may be."""
 
@@ -32,9 +33,11 @@ def screen(reader: Reader, settings: Settings) -> str:
     not cut, and paths of evidence only where they are longer than a line.
     """
     found = judged(reader, settings)
-    lines = _few(wrapped(f"{headline(found.clusters)}.", "", "  "), _MOST_OF_HEADLINE)
     shown = [each for each in found.incidents if each["state"] in OPEN]
     room = 2 * max(0, MOST_INCIDENTS - len(shown))
+    # the names of clusters that were not judged come last, and are not cut while there is room
+    lines = _few(wrapped(f"{headline(found.clusters)}.", "", "  "), _MOST_OF_HEADLINE + room)
+    room -= max(0, len(lines) - _MOST_OF_HEADLINE)
     runs = runs_of(reader)
     of_evidence = [*_unfinished(runs), *_of_evidence(found)]
     lines += _few(of_evidence, _MOST_OF_EVIDENCE + room)
@@ -86,7 +89,15 @@ def _few(lines: Sequence[str], most: int) -> list[str]:
     than a line is not cut: somebody has to look there.
     """
     shown = [shortened(line, _LONGEST) for line in lines[:most]]
-    return [*shown[:-1], shortened(f"{shown[-1][:90]} (and more)")] if len(lines) > most else shown
+    return [*shown[:-1], f"{_start(shown[-1], WIDTH - len(_MORE))}{_MORE}"] if len(lines) > most else shown
+
+
+def _start(line: str, width: int) -> str:
+    """The words of a line that have room."""
+    if len(line) <= width:
+        return line
+    words = line[: width + 1].rpartition(" ")[0]
+    return words if words.strip() else line[:width]
 
 
 def _of_evidence(found: Judged) -> list[str]:

@@ -9,7 +9,7 @@ from fencepost.reading import Reader, rows
 from fencepost.report.episodes import VERDICTS, Finding, Row, findings_of
 from fencepost.report.unknown import reason_lines
 from fencepost.report.wording import indented, log_of, named, parsed, place
-from fencepost.words import WIDTH, time_of
+from fencepost.words import time_of
 
 
 class UnknownVerdictError(Exception):
@@ -79,7 +79,7 @@ def _definition_lines(finding: Finding) -> list[str]:
     prose = [
         line
         for paragraph in marked_definition.prose.split("\n\n")
-        for line in [*textwrap.wrap(paragraph, WIDTH, initial_indent="  ", subsequent_indent="  "), ""]
+        for line in [*indented(" ".join(paragraph.split()), "  ", "  "), ""]
     ]
     formula = textwrap.indent(marked_definition.formula, "    ").splitlines()
     known = sentences(issues_behind(finding.verdict["invariant"])) if _is_violated(finding) else []
@@ -100,7 +100,11 @@ def _is_violated(finding: Finding) -> bool:
 def _evidence(finding: Finding) -> list[str]:
     lines = [
         "Evidence",
-        *(f"  {name}: {value}" for name, value in parsed(finding.verdict["evidence"]).items()),
+        *(
+            f"  {name}: {value}"
+            for name, value in parsed(finding.verdict["evidence"]).items()
+            if value is not None
+        ),
     ]
     if finding.explanation is not None:
         lines.append(f"  request log: {finding.explanation.file} at byte {finding.explanation.position}")

@@ -25,13 +25,17 @@ def unread_lines(unread: Sequence[Row]) -> list[str]:
     """The rows of QUARANTINE of one cluster in words; no line if there are none."""
     if not unread:
         return []
-    rows = sorted(unread, key=_gravest_first)
     lines = indented(_HEADING, "", "")
-    for row in rows[:_MOST]:
-        lines += indented(_sentence(row), "  ", "    ")
-    if len(rows) > _MOST:
-        lines += indented(f"and {len(rows) - _MOST} more: {_ALL}", "  ", "    ")
+    for sentence in unread_sentences(unread):
+        lines += indented(sentence, "  ", "    ")
     return lines
+
+
+def unread_sentences(unread: Sequence[Row]) -> list[str]:
+    """A sentence for each of the gravest rows of QUARANTINE, and how to see the others."""
+    rows = sorted(unread, key=_gravest_first)
+    rest = [f"and {len(rows) - _MOST} more: {_ALL}"] if len(rows) > _MOST else []
+    return [*(_sentence(row) for row in rows[:_MOST]), *rest]
 
 
 def _sentence(row: Row) -> str:

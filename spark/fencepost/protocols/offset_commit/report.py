@@ -112,7 +112,8 @@ def _commit_counts() -> str:
         for name, decision in decisions.items()
         for what, condition in _COUNTS.items()
     )
-    return f"SELECT cluster, count(*) AS commits, {counts} FROM {COMMITS} GROUP BY cluster"
+    counts = f"count(*) AS commits, count_if(truth = 'unknown') AS truth_unknown, {counts}"
+    return f"SELECT cluster, {counts} FROM {COMMITS} GROUP BY cluster"
 
 
 def _commit_lines(counts: Row | None) -> list[str]:
@@ -124,6 +125,12 @@ def _commit_lines(counts: Row | None) -> list[str]:
     for name in ("broker", *POLICIES):
         label = "the broker answered" if name == "broker" else name.replace("_", " ")
         lines.append(f"  {label:<22}" + "".join(f"{counts[f'{name}:{head}']:>18}" for head in _COUNTS))
+    if counts["truth_unknown"]:
+        text = (
+            f"Of {counts['truth_unknown']} of these commits it is not known whether their sender owned the "
+            "partition: there may be more owners refused and more zombies admitted among them."
+        )
+        lines += textwrap.wrap(text, WIDTH)
     return lines
 
 
@@ -146,8 +153,9 @@ def _cost_lines(cost: Row | None) -> list[str]:
     """What refusing owners cost; no lines if no owner was refused."""
     if cost is None or not cost["refused_requests"]:
         return []
+    number = cost["refused_requests"]
     text = (
-        f"Owners were refused in {cost['refused_requests']} requests: "
+        f"Owners were refused in {number} request{'' if number == 1 else 's'}: "
         f"{cost['transactions_aborted']} transactions aborted, "
         f"{cost['records_to_reprocess'] or 0} records to process again as far as is known; "
         f"{cost['recovered_requests']} made good since"
