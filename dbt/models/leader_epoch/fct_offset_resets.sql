@@ -284,7 +284,8 @@ explained as (
             when resets.refused_error = 'OFFSET_MOVED_TO_TIERED_STORAGE' then 'tiered_storage'
             when log_starts.is_requested or deleted_records.request_id is not null then 'records_deleted'
             -- who disables tiered storage may have its records deleted, and the line is the same
-            when not log_starts.is_requested and topics.tiered_storage in ('never', 'enabled') then 'retention'
+            when not log_starts.is_requested and topics.tiered_storage in ('never', 'enabled')
+                then 'retention'
             when not log_starts.is_requested then null
             -- the begin of a log only grows: where it is not behind the offset now, the end was before it
             when resets.live_topic_id is null or resets.live_topic_id <> resets.refused_live_topic_id

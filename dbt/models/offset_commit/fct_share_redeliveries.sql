@@ -27,7 +27,7 @@ select
     delivery_count,
     occurred_at,
     broker_id,
-    unknown_reason,
+    cause_unknown_because as unknown_reason,
     request_id,
     file,
     position

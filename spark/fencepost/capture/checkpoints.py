@@ -88,14 +88,14 @@ def note_log_ends(catalog: Catalog, clusters: Sequence[Cluster], run_id: str, no
     return NewRows(catalog, LOG_ENDS, within).append(LOG_ENDS.rows(rows)) if rows else 0
 
 
-def flushed_or_replicated(clusters: Sequence[Cluster]) -> Iterator[tuple[str, Path, str, int, int]]:
-    """Each recovery point and high watermark that is noted in a log directory: cluster, log directory, topic,
-    partition and offset. The log ends there or later.
+def flushed_or_replicated(clusters: Sequence[Cluster]) -> Iterator[tuple[str, int, Path, str, int, int]]:
+    """Each recovery point and high watermark that is noted in a log directory: cluster, broker, log
+    directory, topic, partition and offset. The log ends there or later.
     """
-    for cluster, _, path in _log_dirs(clusters):
+    for *of_broker, path in _log_dirs(clusters):
         for file in (path / _FLUSHED, path / _REPLICATED):
-            for topic, partition, offset in _entries(file):
-                yield cluster, path, topic, partition, offset
+            for entry in _entries(file):
+                yield (*of_broker, path, *entry)
 
 
 def unreadable_checkpoints(clusters: Sequence[Cluster]) -> list[Fault]:

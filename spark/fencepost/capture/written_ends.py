@@ -22,8 +22,8 @@ from fencepost.tables import FILES
 
 _FILE = r"^(?P<folder>.*)/(?P<offset>\d{20})\D[^/]*$"
 
-Folder = tuple[str, str]
-"""A cluster, and the path of a partition's folder."""
+Folder = tuple[str, int | None, str]
+"""A cluster, a broker, and the path of a partition's folder there."""
 
 Written = Mapping[Folder, int]
 """The offset up to which, without it, the log in a folder had been written at least."""
@@ -38,8 +38,8 @@ def written(clusters: Sequence[Cluster]) -> Written:
     on writing both.
     """
     ends: dict[Folder, int] = {}
-    for cluster, log_dir, topic, partition, offset in flushed_or_replicated(clusters):
-        folder = cluster, str(log_dir / f"{topic}-{partition}")
+    for cluster, broker_id, log_dir, topic, partition, offset in flushed_or_replicated(clusters):
+        folder = cluster, broker_id, str(log_dir / f"{topic}-{partition}")
         ends[folder] = max(offset, ends.get(folder, 0))
     return ends
 
@@ -63,20 +63,21 @@ def _logs(catalog: Catalog, clusters: frozenset[str], written_to: Written) -> It
     """The log in each partition's folder of which segments were read, the offset up to which they were, and
     up to which it had been written.
     """
-    for cluster, folder, topic_id, read_to, offset in _newest_incarnations(catalog, clusters):
-        place = partition_of(f"{folder}/{0:020d}.log")
+    for folder, topic_id, read_to, offset in _newest_incarnations(catalog, clusters):
+        cluster, _, path = folder
+        place = partition_of(f"{path}/{0:020d}.log")
         if place is not None and read_to is not None:
             log = (cluster, *place, topic_id)
-            yield log, read_to, max(offset, written_to.get((cluster, folder), 0))
+            yield log, read_to, max(offset, written_to.get(folder, 0))
 
 
 def _newest_incarnations(
     catalog: Catalog, clusters: frozenset[str]
-) -> Iterator[tuple[str, str, str | None, int | None, int]]:
+) -> Iterator[tuple[Folder, str | None, int | None, int]]:
     """Each folder with the id of the topic that it was read with last, and of the files that were then in it:
     the offset up to which segments were read, and the newest offset that is the name of a file.
     """
-    columns = ("cluster", "file", "kind", "topic_id", "next_offset", "captured_at")
+    columns = ("cluster", "broker_id", "file", "kind", "topic_id", "next_offset", "captured_at")
     where = [{"kind": frozenset({SEGMENT, PRODUCER_SNAPSHOT}), "cluster": clusters}]
     notes = lake.scan(catalog, FILES, columns, where)
     places = pc.extract_regex(notes["file"], _FILE)
@@ -91,9 +92,12 @@ def _newest_incarnations(
         .append_column("read_to", read_to)
     )
     notes = notes.filter(pc.is_valid(notes["folder"]))
-    found = notes.group_by(["cluster", "folder", "topic_id"]).aggregate(
+    found = notes.group_by(["cluster", "broker_id", "folder", "topic_id"]).aggregate(
         [("captured_at", "max"), ("read_to", "max"), ("offset", "max")]
     )
-    newest = {(row["cluster"], row["folder"]): row for row in found.sort_by("captured_at_max").to_pylist()}
-    for (cluster, folder), row in newest.items():
-        yield cluster, folder, row["topic_id"], row["read_to_max"], row["offset_max"]
+    newest = {
+        (row["cluster"], row["broker_id"], row["folder"]): row
+        for row in found.sort_by("captured_at_max").to_pylist()
+    }
+    for folder, row in newest.items():
+        yield folder, row["topic_id"], row["read_to_max"], row["offset_max"]

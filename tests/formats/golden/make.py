@@ -24,6 +24,7 @@ SCHEMAS = Path(__file__).resolve().parents[3] / "spark" / "fencepost" / "formats
 INSTANCES = 3
 PACKAGES = {
     "consumer_offsets": ("org.apache.kafka.coordinator.group.generated.", True),
+    "share_group_state": ("org.apache.kafka.coordinator.share.generated.", True),
     "transaction_state": ("org.apache.kafka.coordinator.transaction.generated.", True),
     "cluster_metadata": ("org.apache.kafka.common.metadata.", False),
     "control_records": ("org.apache.kafka.common.message.", False),

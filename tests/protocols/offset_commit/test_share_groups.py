@@ -102,7 +102,7 @@ def test_what_ended_each_delivery_is_what_the_driver_did(
     for key, row in told.items():
         made, reason = truth[key], NOT_TOLD.get((key[0], key[1]), NOT_TOLD.get((key[0], 0)))
         assert row["cause"] == (None if reason else made["cause"]), key
-        assert row["unknown_reason"] == reason, key
+        assert row["cause_unknown_because"] == reason, key
         assert row["outcome"] == ("archived" if made["member_id"] is None else "delivered_again")
         assert row["member_id"] == made["member_id"]
         if made["cause"] in (row["cause"], "connection_closed"):
@@ -145,7 +145,7 @@ def _no_other(told: Told, truth: Told) -> int:
             continue
         assert row["cause"] in (None, made["cause"]), row
         assert row["member_id_before"] in (None, made["member_before"]), row
-        assert (row["cause"] is None) == (row["unknown_reason"] is not None)
+        assert (row["cause"] is None) == (row["cause_unknown_because"] is not None)
         assert row["possible_causes"] is None or made["cause"] in row["possible_causes"], row
     return sum(row["cause"] is not None for row in told.values())
 

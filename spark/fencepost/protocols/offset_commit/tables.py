@@ -290,7 +290,7 @@ SHARE_REDELIVERIES = Table(
         "broker_id": "int",
         "request_id": "string",
         "occurred_at": "timestamp",  # delivered again, or archived
-        "unknown_reason": "string",
+        "cause_unknown_because": "string",
         "file": "string",
         "position": "bigint",
     },
