@@ -92,10 +92,10 @@ def flushed_or_replicated(clusters: Sequence[Cluster]) -> Iterator[tuple[str, in
     """Each recovery point and high watermark that is noted in a log directory: cluster, broker, log
     directory, topic, partition and offset. The log ends there or later.
     """
-    for *of_broker, path in _log_dirs(clusters):
+    for cluster, broker_id, path in _log_dirs(clusters):
         for file in (path / _FLUSHED, path / _REPLICATED):
-            for entry in _entries(file):
-                yield (*of_broker, path, *entry)
+            for topic, partition, offset in _entries(file):
+                yield cluster, broker_id, path, topic, partition, offset
 
 
 def unreadable_checkpoints(clusters: Sequence[Cluster]) -> list[Fault]:
