@@ -48,9 +48,14 @@ from urllib.parse import quote
 from airflow import sdk
 from airflow.sdk import Asset, get_current_context, task
 
+from fencepost.callbacks import is_tried_by_hand, report_failed, report_late
+
 LAYERS = {"capture": "bronze", "rebuild": "silver", "judge": "verdicts", "marts": "marts"}
 GATES = sdk.AssetAlias("fencepost_gates")
 CLOSED = sdk.RetryRule("builtins.SystemExit", sdk.RetryAction.FAIL, reason="the gate is closed")
+LATE = sdk.DeadlineAlert(
+    sdk.DeadlineReference.DAGRUN_QUEUED_AT, timedelta(hours=2), sdk.SyncCallback(report_late)
+)
 
 
 def _run() -> dict[str, Any]:
@@ -69,15 +74,6 @@ def _run() -> dict[str, Any]:
         raise sdk.exceptions.AirflowFailException(str(error)) from error
     context["outlet_events"][context["task"].outlets[0]].extra.update(summary)
     return summary
-
-
-def _alert(context: Any) -> None:
-    from fencepost.pipeline import report_failure
-
-    if context["dag_run"].run_type == "backfill":
-        return  # who asked for it sees why it failed
-    failed, config = context["ti"].task_id, context["params"]["config"]
-    report_failure(failed, context.get("exception"), config, context["run_id"])
 
 
 class PageLink(sdk.BaseOperatorLink):
@@ -111,11 +107,7 @@ class ClusterGate(sdk.BaseOperator):
     schedule=sdk.AssetOrTimeSchedule(
         timetable=sdk.CronTriggerTimetable("@hourly", timezone="UTC"), assets=[Asset("fencepost_collected")]
     ),
-    deadline=sdk.DeadlineAlert(
-        reference=sdk.DeadlineReference.DAGRUN_QUEUED_AT,
-        interval=timedelta(hours=2),
-        callback=sdk.SyncCallback("fencepost.late_runs.report_late"),
-    ),
+    deadline=None if is_tried_by_hand() else LATE,
     start_date=datetime(2026, 1, 1),
     catchup=False,
     max_active_runs=1,
@@ -129,7 +121,7 @@ class ClusterGate(sdk.BaseOperator):
         "retries": 2,
         "retry_delay": timedelta(minutes=2),
         "retry_policy": sdk.ExceptionRetryPolicy([CLOSED]),
-        "on_failure_callback": _alert,
+        "on_failure_callback": report_failed,
     },
 )
 def epoch_audit() -> None:

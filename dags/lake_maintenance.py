@@ -24,14 +24,7 @@ from typing import Any
 
 from airflow.sdk import Param, dag, get_current_context, task
 
-
-def _alert(context: Any) -> None:
-    """Alert that the task failed."""
-    from fencepost.pipeline import report_failure
-
-    report_failure(
-        context["ti"].task_id, context.get("exception"), context["params"]["config"], context["run_id"]
-    )
+from fencepost.callbacks import report_failed
 
 
 @dag(
@@ -47,7 +40,7 @@ def _alert(context: Any) -> None:
         "owner": "kafka-platform",
         "retries": 2,
         "retry_delay": timedelta(minutes=2),
-        "on_failure_callback": _alert,
+        "on_failure_callback": report_failed,
     },
 )
 def lake_maintenance() -> None:

@@ -20,20 +20,12 @@ It needs Java and TLC (`make setup`) on the worker. The DAG starts paused: switc
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Any
 
 from airflow.sdk import Asset, Param, dag, get_current_context, task
 
+from fencepost.callbacks import report_failed
+
 SPECIFICATIONS = Asset("fencepost_specifications")
-
-
-def _alert(context: Any) -> None:
-    """Alert that the task failed."""
-    from fencepost.pipeline import report_failure
-
-    report_failure(
-        context["ti"].task_id, context.get("exception"), context["params"]["config"], context["run_id"]
-    )
 
 
 @dag(
@@ -45,7 +37,7 @@ def _alert(context: Any) -> None:
     doc_md=__doc__,
     tags=["kafka", "audit"],
     params={"config": Param(None, type=["null", "string"], description="Path of fencepost.toml.")},
-    default_args={"owner": "kafka-platform", "retries": 1, "on_failure_callback": _alert},
+    default_args={"owner": "kafka-platform", "retries": 1, "on_failure_callback": report_failed},
 )
 def model_check() -> None:
     @task(inlets=[SPECIFICATIONS], outlets=[SPECIFICATIONS])

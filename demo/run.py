@@ -104,7 +104,9 @@ def _run(act: Act, home: Path) -> tuple[bool, str]:
     states = _task_states(home)
     if code == 0:
         return not act.fails and set(states.values()) == {"success"}, f"the DAG run succeeded; log: {log}"
-    failed_step = next((step for step in STEPS if states.get(step) == "failed"), "an unknown step")
+    failed_step = next((step for step in STEPS if states.get(step) == "failed"), None)
+    if failed_step is None:
+        return False, f"Airflow ended with exit code {code}, but no task failed; log: {log}"
     is_reported = CRITICAL in log.read_text(errors="replace")
     return (
         act.fails and failed_step == "gate" and is_reported,

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fencepost import alerts, cli, pipeline
-from fencepost.late_runs import report_late
+from fencepost.callbacks import report_late
 from fencepost.settings import SettingsError, load
 
 if TYPE_CHECKING:
-    from alerts.conftest import Web
+    from web_server import Web
 
 SECRET = "p4ssword-of-the-catalog"
 

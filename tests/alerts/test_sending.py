@@ -20,7 +20,8 @@ from fencepost.alerts.sending import SendError, send
 from fencepost.settings import Lake, Recipient, Settings
 
 if TYPE_CHECKING:
-    from alerts.conftest import Mailbox, Web
+    from alerts.conftest import Mailbox
+    from web_server import Web
 
 CONFIG = Path("/etc/fence post.toml")
 SETTINGS = Settings(CONFIG, Lake("", ""), ())

@@ -9,11 +9,9 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -21,6 +19,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 from servers import PASSWORD, USER, Stores, free_port
+from web_server import listening
 
 from fencepost.airflow_env import PASSWORDS, airflow_environment
 
@@ -55,12 +54,12 @@ def test_from_the_logs_of_three_brokers_to_an_alert(stores: Stores, captures: Pa
     for broker in BROKERS:
         host = folder / f"host-{broker}"
         _collect(folder, broker, _configuration(host, lake, [BROKER.format(id=broker, folder=host / "logs")]))
-    with _listening() as (port, received):
+    with listening() as web:
         audit = _configuration(
             folder / "audit", lake, [f"[[clusters.brokers]]\nid = {id_}\n" for id_ in BROKERS]
         )
         with audit.open("a") as file:
-            file.write(f'[[alerts]]\nname = "on call"\nwebhook = "http://127.0.0.1:{port}/alert"\n')
+            file.write(f'[[alerts]]\nname = "on call"\nwebhook = "{web.address}/alert"\n')
         with _airflow(stores, folder / "airflow", audit) as call:
             call("PATCH", "dags/epoch_audit", {"is_paused": False})
             (collected,) = (
@@ -74,7 +73,7 @@ def test_from_the_logs_of_three_brokers_to_an_alert(stores: Stores, captures: Pa
             day = "2026-01-01T00:00:00Z"
             call("POST", "backfills", {"dag_id": "epoch_audit", "from_date": day, "to_date": day})
             assert _ended(call, "backfill")["capture"] == "failed"
-    (alert,) = received
+    ((_, alert),) = web.taken()
     assert {event["cluster"] for event in alert["events"]} == {CAPTURE}
     assert any(event["severity"] == "critical" for event in alert["events"])
 
@@ -103,26 +102,6 @@ def _configuration(folder: Path, lake: str, brokers: list[str]) -> Path:
     path = folder / "fencepost.toml"
     path.write_text(f'{lake}\n[[clusters]]\nname = "{CAPTURE}"\n{"".join(brokers)}')
     return path
-
-
-@contextmanager
-def _listening() -> Iterator[tuple[int, list[dict[str, Any]]]]:
-    """A server that takes alerts: its port, and what it got."""
-    received: list[dict[str, Any]] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            received.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            self.send_response(200)
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield server.server_port, received
-        server.shutdown()
 
 
 Call = Callable[..., Any]

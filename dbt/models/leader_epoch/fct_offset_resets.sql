@@ -98,17 +98,7 @@ pending as (
         resets.fetch_position_id
     from resets
     inner join {{ source('silver', 'offset_commits') }} as commits
-        on
-            resets.cluster = commits.cluster
-            and resets.group_id = commits.group_id
-            and resets.topic = commits.topic
-            and resets.partition = commits.partition
-            and commits.is_transactional
-            and commits.broker_error = 'NONE'
-            and resets.requested_at >= commits.responded_at
-            and (
-                resets.requested_at < commits.transaction_ended_at or commits.transaction_outcome = 'pending'
-            )
+        on {{ open_when_asked('resets', 'commits') }}
     where resets.is_without_offset
 ),
 

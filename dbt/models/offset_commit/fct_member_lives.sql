@@ -44,36 +44,18 @@ stays as (
     group by cluster, group_id, life, member_id, stay
 ),
 
-holes as (
-    select distinct
-        stays.cluster,
-        stays.group_id,
-        stays.life,
-        stays.member_id,
-        stays.from_position
-    from stays
-    inner join {{ source('silver', 'coverage') }} as pieces
-        on
-            stays.cluster = pieces.cluster
-            and stays.group_id = pieces.group_id
-            and stays.life = pieces.life
-            and stays.to_position = pieces.from_position
-            and not pieces.covered
-),
-
 -- where a hole follows, it is known of no later time whether it was a member
 known as (
     select
         stays.*,
-        holes.cluster is not null as is_lost
+        holes.from_position is not null as is_lost
     from stays
-    left join holes
+    left join {{ holes_of_groups() }} as holes
         on
             stays.cluster = holes.cluster
             and stays.group_id = holes.group_id
             and stays.life = holes.life
-            and stays.member_id = holes.member_id
-            and stays.from_position = holes.from_position
+            and stays.to_position = holes.from_position
 ),
 
 ended as (

@@ -16,17 +16,7 @@ pending as (
         max_by(commits.transaction_outcome, commits.responded_at) as transaction_outcome
     from resets
     inner join {{ ref('fct_offset_commits') }} as commits
-        on
-            resets.cluster = commits.cluster
-            and resets.group_id = commits.group_id
-            and resets.topic = commits.topic
-            and resets.partition = commits.partition
-            and commits.is_transactional
-            and commits.broker_error = 'NONE'
-            and resets.requested_at >= commits.responded_at
-            and (
-                resets.requested_at < commits.transaction_ended_at or commits.transaction_outcome = 'pending'
-            )
+        on {{ open_when_asked('resets', 'commits') }}
     where resets.cause = 'pending_transaction'
     group by resets.cluster, resets.fetch_position_id
 ),

@@ -12,6 +12,7 @@ import shlex
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from fencepost.alerts.events import CONFIGURATION, FAILED, OVER, Event
 from fencepost.alerts.message import Message, one_line
@@ -23,14 +24,25 @@ from fencepost.words import printable
 
 ALERT_URL_ENV = "FENCEPOST_ALERT_URL"
 """An address for Apprise, which also hears of a configuration that cannot be read at all."""
-_LATE, _TASK = "late", "task"
-_WHAT = {
-    FAILED: "the audit failed",
-    _TASK: "a task beside the audits failed",
-    _LATE: "the audit is late",
-    CONFIGURATION: "the configuration cannot be read",
-}
-_COMMANDS = {FAILED: "audit", _TASK: "doctor", _LATE: "report", CONFIGURATION: "doctor"}
+_NOTHING_KNOWN = "\n\nNothing is known about the clusters since the last run."
+
+
+class _Failure(NamedTuple):
+    """A kind of failure: its ``name`` in a pager's events, the ``event`` for which recipients ask, ``what``
+    it is in words, the ``command`` to go on with, and what ``follows`` from it.
+    """
+
+    name: str
+    event: str
+    what: str
+    command: str
+    follows: str = _NOTHING_KNOWN
+
+
+_AUDIT = _Failure(FAILED, FAILED, "the audit failed", "audit")
+_LATE = _Failure("late", FAILED, "the audit is late", "report")
+_TASK = _Failure("task", FAILED, "a task beside the audits failed", "doctor", "")
+_CONFIGURATION = _Failure(CONFIGURATION, CONFIGURATION, "the configuration cannot be read", "doctor")
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +50,7 @@ logger = logging.getLogger(__name__)
 def audit_failed(settings: Settings, step: str, error: BaseException | None) -> None:
     """Tell that an audit did not run to its end: once for each step and kind of error, until one does."""
     kind, why = _kind_and_words(step, error, settings)
-    _Memory(_of_audits(settings)).tell(settings, FAILED, settings.alerts, f"{step} {kind}", why)
+    _Memory(_of_audits(settings)).tell(settings, _AUDIT, settings.alerts, f"{step} {kind}", why)
 
 
 def task_failed(settings: Settings, task: str, error: BaseException | None) -> None:
@@ -50,7 +62,7 @@ def task_failed(settings: Settings, task: str, error: BaseException | None) -> N
 def audit_is_late(settings: Settings, deadline: str) -> None:
     """Tell that an audit has not ended by its deadline: once, until one has run to its end."""
     why = f"a run has not ended by {deadline}: the log of its task says what it does or waits for"
-    _Memory(_of_audits(settings)).tell(settings, _LATE, settings.alerts, _LATE, why)
+    _Memory(_of_audits(settings)).tell(settings, _LATE, settings.alerts, _LATE.name, why)
 
 
 def configuration_failed(path: Path | None, error: BaseException) -> None:
@@ -61,14 +73,14 @@ def configuration_failed(path: Path | None, error: BaseException) -> None:
     recipients = [*readable_alerts(path), *from_environment()]
     why = without_passwords(str(error).partition("\n")[0])
     settings = Settings(found, Lake("", ""), ())
-    _Memory(_of_configurations(found)).tell(settings, CONFIGURATION, recipients, why, why)
+    _Memory(_of_configurations(found)).tell(settings, _CONFIGURATION, recipients, why, why)
 
 
 def audit_succeeded(settings: Settings) -> None:
     """Tell those who were told of a failure that an audit has run to its end."""
     recipients = [*settings.alerts, *from_environment()]
-    _Memory(_of_audits(settings)).end(settings, FAILED, recipients)
-    _Memory(_of_configurations(settings.path)).end(settings, CONFIGURATION, recipients)
+    _Memory(_of_audits(settings)).end(settings, _AUDIT, recipients)
+    _Memory(_of_configurations(settings.path)).end(settings, _CONFIGURATION, recipients)
 
 
 def from_environment() -> list[Recipient]:
@@ -104,23 +116,26 @@ class _Memory:
             self._told = content if isinstance(content, dict) else {}
 
     def tell(
-        self, settings: Settings, kind: str, recipients: Iterable[Recipient], what: str, why: str
+        self, settings: Settings, failure: _Failure, recipients: Iterable[Recipient], what: str, why: str
     ) -> None:
-        event = FAILED if kind in (_LATE, _TASK) else kind
         for each in recipients:
             # an Alertmanager may have forgotten it
             is_known = self._told.get(each.name) == what and each.alertmanager is None
-            if event in each.on and not is_known and _sent(settings, each, event, kind, why):
+            if (
+                failure.event in each.on
+                and not is_known
+                and _sent(settings, each, failure.event, failure, why)
+            ):
                 self._told[each.name] = what
                 self._write()
 
-    def end(self, settings: Settings, kind: str, recipients: Iterable[Recipient]) -> None:
+    def end(self, settings: Settings, failure: _Failure, recipients: Iterable[Recipient]) -> None:
         if not self._told:
             return
         by_name = {each.name: each for each in recipients}
         for name in list(self._told):
             recipient = by_name.get(name)
-            if recipient is None or OVER not in recipient.on or _sent(settings, recipient, OVER, kind, ""):
+            if recipient is None or OVER not in recipient.on or _sent(settings, recipient, OVER, failure, ""):
                 del self._told[name]
                 self._write()
 
@@ -134,31 +149,29 @@ class _Memory:
             logger.warning("%s: %s. The same alert may come again.", self._file, error.strerror)
 
 
-def _sent(settings: Settings, recipient: Recipient, event: str, kind: str, why: str) -> bool:
+def _sent(settings: Settings, recipient: Recipient, event: str, failure: _Failure, why: str) -> bool:
     try:
-        send(settings, recipient, _message(settings, event, kind, why))
+        send(settings, recipient, _message(settings, event, failure, why))
     except SendError as error:
         logger.error("alert to %s: not sent, the next run tries again: %s", printable(recipient.name), error)
         return False
     logger.info(
         "alert to %s: told that %s",
         printable(recipient.name),
-        f"{_WHAT[kind]}{', and is over' * (event == OVER)}",
+        f"{failure.what}{', and is over' * (event == OVER)}",
     )
     return True
 
 
-def _message(settings: Settings, event: str, kind: str, why: str) -> Message:
+def _message(settings: Settings, event: str, failure: _Failure, why: str) -> Message:
     if event == OVER:
-        title, text = f"OVER: {_WHAT[kind]}", "An audit has run to its end since."
+        title, text = f"OVER: {failure.what}", "An audit has run to its end since."
         command = "report"
     else:
-        title, command, text = _WHAT[kind], _COMMANDS[kind], one_line(why)
-        if kind != _TASK:
-            text += "\n\nNothing is known about the clusters since the last run."
+        title, text, command = failure.what, one_line(why) + failure.follows, failure.command
     words = shlex.join(["fencepost", command, "--config", str(settings.path)])
     # one deployment's failures are one event of a pager
-    about = Event(event, None, f"{kind} {settings.path}", "critical", _WHAT[kind])
+    about = Event(event, None, f"{failure.name} {settings.path}", "critical", failure.what)
     return Message(f"Fencepost: {title}", f"{text}\n\n{words}", [about])
 
 

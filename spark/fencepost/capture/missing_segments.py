@@ -8,25 +8,21 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+import pyarrow as pa
 import pyarrow.compute as pc
 from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.capture.checkpoints import have_checkpoints
 from fencepost.capture.log_dirs import base_offset, partition_of
-from fencepost.capture.plan import SEGMENT, Fault
-from fencepost.capture.written_ends import Written, unread_ends
+from fencepost.capture.plan import PRODUCER_SNAPSHOT, SEGMENT, Fault
+from fencepost.capture.written_ends import Log, Written, unread_ends
+from fencepost.conditions.arrow import filter_rows
 from fencepost.settings import Cluster
 from fencepost.tables import CLEANED, FILES, QUARANTINE
 
+_NOTES = ("cluster", "broker_id", "file", "kind", "topic_id", "next_offset", "captured_at")
 _COMPACTED = {"__consumer_offsets", "__transaction_state"}
-
-
-class _Log(NamedTuple):
-    cluster: str
-    topic: str
-    partition: int
-    topic_id: str | None
 
 
 class _Read(NamedTuple):
@@ -45,16 +41,18 @@ def missing_segments(catalog: Catalog, clusters: Sequence[Cluster], written_to: 
     segments there. The cleaner leaves the active segment alone, so it removes no end. Nothing is missing in a
     log of which ``bronze.quarantine`` says that a part could not be read.
     """
+    here = frozenset(cluster.name for cluster in clusters if any(each.log_dirs for each in cluster.brokers))
+    of_logs = {"kind": frozenset({SEGMENT, PRODUCER_SNAPSHOT}), "cluster": here}
+    notes = lake.scan(catalog, FILES, _NOTES, [of_logs])
     names = frozenset(cluster.name for cluster in clusters if have_checkpoints(cluster))
     unread = _unread_logs(catalog)
     cleaned_to = _checkpoints(catalog, names)
     holes = [
         (log, first, following)
-        for log, segments in _segments(catalog, names).items()
+        for log, segments in _segments(notes, names).items()
         for first, following in _holes(segments, _compacted_to(log, cleaned_to))
     ]
-    here = frozenset(cluster.name for cluster in clusters if any(each.log_dirs for each in cluster.brokers))
-    holes += [(_Log(*log), *hole) for log, hole in unread_ends(catalog, here, written_to)]
+    holes += [(log, *hole) for log, hole in unread_ends(notes, written_to)]
     return [
         Fault(
             log.cluster, None, SEGMENT, f"{log.topic}-{log.partition}/{first:020d}.log", 0, 0, "missing",
@@ -65,11 +63,10 @@ def missing_segments(catalog: Catalog, clusters: Sequence[Cluster], written_to: 
     ]  # fmt: skip
 
 
-def _segments(catalog: Catalog, clusters: frozenset[str]) -> Mapping[_Log, list[_Read]]:
-    """What was read of each segment of the coordinators' logs, by log."""
+def _segments(notes: pa.Table, clusters: frozenset[str]) -> Mapping[Log, list[_Read]]:
+    """What was read of each segment of the coordinators' logs, by log. ``notes``: of ``bronze.files``."""
     file = ("cluster", "file", "topic_id")
-    columns = (*file, "next_offset", "captured_at")
-    notes = lake.scan(catalog, FILES, columns, [{"kind": SEGMENT, "cluster": clusters}])
+    notes = filter_rows(notes, [{"kind": SEGMENT, "cluster": clusters}])
     # first of all, since bronze.files has notes of every run about every partition of the cluster
     notes = notes.filter(pc.match_substring_regex(notes["file"], "|".join(_COMPACTED)))
     # a run that read nothing new of a segment does not know its end, but an earlier one may
@@ -77,32 +74,32 @@ def _segments(catalog: Catalog, clusters: frozenset[str]) -> Mapping[_Log, list[
     rows = notes.sort_by("captured_at_max").to_pylist()
     # the id of the topic may have been found later than the file: rows with another one are not in bronze
     topic_ids = {(row["cluster"], row["file"]): row["topic_id"] for row in rows}
-    ends: dict[tuple[_Log, int], int | None] = {}
+    ends: dict[tuple[Log, int], int | None] = {}
     for row in rows:
         if topic_ids[row["cluster"], row["file"]] != row["topic_id"]:
             continue
         topic, partition = partition_of(row["file"]) or ("", -1)
         if topic in _COMPACTED:
-            key = _Log(row["cluster"], topic, partition, row["topic_id"]), base_offset(row["file"])
+            key = Log(row["cluster"], topic, partition, row["topic_id"]), base_offset(row["file"])
             known = [each for each in (ends.get(key), row["next_offset_max"]) if each is not None]
             ends[key] = max(known, default=None)
-    segments: defaultdict[_Log, list[_Read]] = defaultdict(list)
+    segments: defaultdict[Log, list[_Read]] = defaultdict(list)
     for (log, begin), end in ends.items():
         segments[log].append(_Read(begin, end))
     return segments
 
 
-def _compacted_to(log: _Log, cleaned_to: Mapping[_Log, int]) -> int:
+def _compacted_to(log: Log, cleaned_to: Mapping[Log, int]) -> int:
     """A checkpoint that was captured without a topic id counts for every incarnation."""
     return max(cleaned_to.get(each, 0) for each in (log, log._replace(topic_id=None)))
 
 
-def _checkpoints(catalog: Catalog, clusters: frozenset[str]) -> Mapping[_Log, int]:
+def _checkpoints(catalog: Catalog, clusters: frozenset[str]) -> Mapping[Log, int]:
     """By log: the first offset that no compaction of any replica has seen."""
     log = ("cluster", "topic", "partition", "topic_id")
     cleaned = lake.scan(catalog, CLEANED, (*log, "cleaned_to"), [{"cluster": clusters}])
     newest = cleaned.group_by(log).aggregate([("cleaned_to", "max")])
-    return {_Log(*(row[name] for name in log)): row["cleaned_to_max"] for row in newest.to_pylist()}
+    return {Log(*(row[name] for name in log)): row["cleaned_to_max"] for row in newest.to_pylist()}
 
 
 def _unread_logs(catalog: Catalog) -> set[tuple[str, tuple[str, int] | None]]:

@@ -8,17 +8,15 @@ ReplicaManager note in checkpoints, and up to the offset of each ``.snapshot`` b
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyiceberg.catalog import Catalog
 
-from fencepost import lake
 from fencepost.capture.checkpoints import flushed_or_replicated
 from fencepost.capture.log_dirs import partition_of
-from fencepost.capture.plan import PRODUCER_SNAPSHOT, SEGMENT
+from fencepost.capture.plan import SEGMENT
 from fencepost.settings import Cluster
-from fencepost.tables import FILES
 
 _FILE = r"^(?P<folder>.*)/(?P<offset>\d{20})\D[^/]*$"
 
@@ -29,8 +27,13 @@ Written = Mapping[Folder, int]
 """The offset up to which, without it, the log in a folder had been written at least."""
 
 
-Log = tuple[str, str, int, str | None]
-"""Cluster, topic, partition and topic id."""
+class Log(NamedTuple):
+    """One incarnation of a partition's log, with all its replicas."""
+
+    cluster: str
+    topic: str
+    partition: int
+    topic_id: str | None
 
 
 def written(clusters: Sequence[Cluster]) -> Written:
@@ -44,42 +47,35 @@ def written(clusters: Sequence[Cluster]) -> Written:
     return ends
 
 
-def unread_ends(
-    catalog: Catalog, clusters: frozenset[str], written_to: Written
-) -> Iterator[tuple[Log, tuple[int, int]]]:
+def unread_ends(notes: pa.Table, written_to: Written) -> Iterator[tuple[Log, tuple[int, int]]]:
     """The ends of logs that were written, and that no segment has that was read, of whatever replica: the
-    first offset of each, and the one that follows its last. ``written_to``: of these clusters.
+    first offset of each, and the one that follows its last. ``notes``: rows of ``bronze.files`` about
+    segments and snapshots of producers.
     """
     read_to: dict[Log, int] = {}
     ends: dict[Log, int] = {}
-    for log, read, end in _logs(catalog, clusters, written_to):
+    for log, read, end in _logs(notes, written_to):
         read_to[log], ends[log] = max(read, read_to.get(log, 0)), max(end, ends.get(log, 0))
     for log, end in ends.items():
         if read_to[log] < end:
             yield log, (read_to[log], end)
 
 
-def _logs(catalog: Catalog, clusters: frozenset[str], written_to: Written) -> Iterator[tuple[Log, int, int]]:
+def _logs(notes: pa.Table, written_to: Written) -> Iterator[tuple[Log, int, int]]:
     """The log in each partition's folder of which segments were read, the offset up to which they were, and
     up to which it had been written.
     """
-    for folder, topic_id, read_to, offset in _newest_incarnations(catalog, clusters):
+    for folder, topic_id, read_to, offset in _newest_incarnations(notes):
         cluster, _, path = folder
         place = partition_of(f"{path}/{0:020d}.log")
         if place is not None and read_to is not None:
-            log = (cluster, *place, topic_id)
-            yield log, read_to, max(offset, written_to.get(folder, 0))
+            yield Log(cluster, *place, topic_id), read_to, max(offset, written_to.get(folder, 0))
 
 
-def _newest_incarnations(
-    catalog: Catalog, clusters: frozenset[str]
-) -> Iterator[tuple[Folder, str | None, int | None, int]]:
+def _newest_incarnations(notes: pa.Table) -> Iterator[tuple[Folder, str | None, int | None, int]]:
     """Each folder with the id of the topic that it was read with last, and of the files that were then in it:
     the offset up to which segments were read, and the newest offset that is the name of a file.
     """
-    columns = ("cluster", "broker_id", "file", "kind", "topic_id", "next_offset", "captured_at")
-    where = [{"kind": frozenset({SEGMENT, PRODUCER_SNAPSHOT}), "cluster": clusters}]
-    notes = lake.scan(catalog, FILES, columns, where)
     places = pc.extract_regex(notes["file"], _FILE)
     offset = pc.cast(pc.struct_field(places, "offset"), pa.int64())
     # an empty segment, or one of which nothing new was read, is read up to its name at least

@@ -31,10 +31,9 @@ def numbered(keys: pa.Table) -> NDArray[np.int64]:
     numbers = np.zeros(keys.num_rows, dtype=np.int64)
     for column in keys.columns:
         codes = column.combine_chunks().dictionary_encode(null_encoding="encode")
-        many = max(1, len(codes.dictionary))
-        pairs = numbers * many + codes.indices.to_numpy().astype(np.int64)
+        pairs = numbers * len(codes.dictionary) + codes.indices.to_numpy().astype(np.int64)
         # numbers stay smaller than rows, so that those of the next column fit
-        numbers = np.unique(pairs, return_inverse=True)[1].astype(np.int64)
+        numbers = np.unique(pairs, return_inverse=True)[1].astype(np.int64) if pairs.any() else pairs
     return numbers
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from fencepost.engines.key_hashes import numbered
 from fencepost.replay.unreadable import UnreadPiece
 
 Longs = NDArray[np.int64]
@@ -305,17 +306,6 @@ def _survivors(batches: Batches) -> Longs:
     return first
 
 
-def places_of(rows: pa.Table, *keys: str) -> Longs:
-    """A number for each row; rows that are equal in these columns have the same one."""
-    place = np.zeros(rows.num_rows, dtype=np.int64)
-    for name in keys:
-        coded = rows[name].combine_chunks().dictionary_encode(null_encoding="encode")
-        # numbered again for each column, so that no product exceeds 64 bits
-        values = place * len(coded.dictionary) + longs(coded.indices)
-        place = np.unique(values, return_inverse=True)[1] if values.any() else values
-    return place
-
-
 def named_by(rows: pa.Table, at: Longs, *keys: str) -> list[tuple[Any, ...]]:
     """The values in these columns of the rows at some places."""
     return list(zip(*rows.select(list(keys)).take(pa.array(at)).to_pydict().values(), strict=True))
@@ -325,7 +315,7 @@ def by_log(rows: pa.Table, *keys: str) -> dict[tuple[Any, ...], pa.Table]:
     """Rows split by the columns that name their log, for example ``cluster``, ``topic``, ``partition``."""
     if not rows.num_rows:
         return {}
-    place = places_of(rows, *keys)
+    place = numbered(rows.select(list(keys)))
     _, first, count = np.unique(place, return_index=True, return_counts=True)
     names = named_by(rows, first, *keys)
     if len(names) == 1:

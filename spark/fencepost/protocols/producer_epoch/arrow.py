@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from fencepost.engines.key_hashes import numbered
 from fencepost.replay import logs
 
 Longs = logs.Longs
@@ -109,7 +110,7 @@ def split(rows: pa.Table, keys: Sequence[str], columns: Mapping[str, Longs]) -> 
     """``columns`` of ``rows``, divided by the values of the rows in ``keys`` (null is a value of its own)."""
     if not rows.num_rows:
         return {}
-    place = logs.places_of(rows, *keys)
+    place = numbered(rows.select(list(keys)))
     _, first, count = np.unique(place, return_index=True, return_counts=True)
     names = logs.named_by(rows, first, *keys)
     if len(names) > 1:
