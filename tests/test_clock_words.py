@@ -54,6 +54,13 @@ def test_the_zone_that_fits_is_named(rows: list[dict[str, Any]], zone: str, said
     assert said in sentence
 
 
+def test_a_zone_that_was_corrected_since_is_not_called_wrong() -> None:
+    (sentence,) = clock_sentences([_row(HOUR)], {1: "Europe/Berlin"}, {1: "UTC"})
+    assert sentence.endswith(
+        'It was read with timezone = "UTC", and that is "Europe/Berlin" now: the next audit reads it again.'
+    )
+
+
 def test_each_broker_has_a_sentence_of_its_own() -> None:
     first, second = clock_sentences([_row(HOUR, broker_id=2), _row(-HOUR, broker_id=1)], {1: "UTC", 2: "UTC"})
     assert first.startswith("The request log of broker 1 is 1 h behind its records")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from fencepost.report.unread import unread_lines
+from fencepost.settings import Lake, Settings
+
+SETTINGS = Settings(Path("fencepost.toml").absolute(), Lake("warehouse", "sqlite:///catalog.db"), ())
 
 
 def _row(**values: Any) -> dict[str, Any]:
@@ -22,11 +26,11 @@ def _row(**values: Any) -> dict[str, Any]:
 
 
 def _text(*unread: dict[str, Any]) -> str:
-    return " ".join(line.strip() for line in unread_lines(unread))
+    return " ".join(line.strip() for line in unread_lines(unread, SETTINGS))
 
 
 def test_without_any_the_report_has_no_line() -> None:
-    assert unread_lines([]) == []
+    assert unread_lines([], SETTINGS) == []
 
 
 def test_what_is_missing_comes_first_with_what_to_do() -> None:
@@ -56,12 +60,14 @@ def test_a_file_of_a_client_with_several_places() -> None:
 
 
 def test_a_hostile_name_writes_no_line_of_its_own() -> None:
-    (*_, last) = unread_lines([_row(file="x\x1b[2J\nCRITICAL  nothing", detail="\r")])
+    (*_, last) = unread_lines([_row(file="x\x1b[2J\nCRITICAL  nothing", detail="\r")], SETTINGS)
     assert "\x1b" not in last
-    assert not any(line.startswith("CRITICAL") for line in unread_lines([_row(file="x\nCRITICAL  nothing")]))
+    assert not any(
+        line.startswith("CRITICAL") for line in unread_lines([_row(file="x\nCRITICAL  nothing")], SETTINGS)
+    )
 
 
 def test_of_many_the_report_has_some_and_says_how_to_see_all() -> None:
-    lines = unread_lines([_row(file=f"/logs/{number}.log") for number in range(12)])
+    lines = unread_lines([_row(file=f"/logs/{number}.log") for number in range(12)], SETTINGS)
     assert sum("/logs/" in line for line in lines) == 5
     assert "and 7 more: fencepost sql" in " ".join(line.strip() for line in lines)

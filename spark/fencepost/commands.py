@@ -176,7 +176,7 @@ def incidents(settings: Settings, arguments: argparse.Namespace) -> int:
         raise UsageError(f"--cluster {arguments.cluster}: the configuration has {', '.join(names)}")
     with _reading(settings) as lake:
         if arguments.fingerprint:
-            found = [report.one_incident(lake, names, arguments.fingerprint)]
+            found = [report.one_incident(lake, settings, arguments.fingerprint)]
         else:
             found = [
                 each
@@ -201,13 +201,13 @@ def explain(settings: Settings, arguments: argparse.Namespace) -> int:
     from fencepost.page.addresses import incident_page
 
     with _reading(settings) as lake:
-        print(report.explain(lake, arguments.verdict_id))
+        print(report.explain(lake, settings, arguments.verdict_id))
         for fingerprint in report.incidents_of(lake, arguments.verdict_id):
             _print_page(incident_page(settings, fingerprint))
         if arguments.confirm:
             from fencepost.confirm import confirmation
 
-            print(f"\n{confirmation(lake, report.verdict(lake, arguments.verdict_id))}")
+            print(f"\n{confirmation(lake, report.verdict(lake, settings, arguments.verdict_id))}")
     return OK
 
 
@@ -282,8 +282,10 @@ def protocol_commands() -> list[Command]:
 def run_protocol_command(command: Command, settings: Settings, arguments: argparse.Namespace) -> int:
     """Run a protocol's own command, and print its rows."""
     with _reading(settings) as lake:
-        table, is_good = command.run(lake, arguments)
+        table, is_good, says = command.run(lake, arguments)
     WRITERS[arguments.format](table, sys.stdout)
+    if says:
+        print(says, file=sys.stdout if arguments.format == "table" else sys.stderr)
     return OK if is_good else VIOLATED
 
 

@@ -368,8 +368,8 @@ MemberEpochNeverFalls ==
 \*
 \* On call: the committed offset of this partition may have gone backwards or forwards. `kafka-consumer-groups.sh
 \* --describe --group G` and compare with what the owner processed; if the owner has not committed since, stop
-\* the group and correct with `--reset-offsets --topic T:P --to-offset N --execute`. Then find the client whose
-\* commit was late (client_id, connection) and why.
+\* the group and correct with `--reset-offsets --topic T:P --to-offset N --execute`, where N is the offset up to
+\* which the owner came. Then find the client whose commit was late (client_id, connection) and why.
 \* @violated("a zombie's commit was accepted")
 \* @invariant("no_zombie_accepted", "critical", "commit")
 NoZombieAccepted == \A c \in commits : Zombie(c) => ~c.accepted
@@ -486,7 +486,8 @@ NoPolicyAdmitsAZombie ==
 \* On call: the verdict names the sender, the owner and the offset. `kafka-consumer-groups.sh --describe --group
 \* G --members --verbose` shows who owns the partition; compare CURRENT-OFFSET with the owner's position. If it
 \* went backwards records are processed again, if it went forwards records may be skipped: stop the sender, then
-\* correct with `--reset-offsets --topic T:P --to-offset N --execute` while the group is stopped.
+\* correct with `--reset-offsets --topic T:P --to-offset N --execute`, where N is the offset up to which the owner
+\* came, while the group is stopped.
 \* @violated("a commit for another member's partition was accepted")
 \* @invariant("no_commit_for_anothers_partition", "critical", "commit")
 NoCommitForAnothersPartition ==

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from argparse import Namespace
 from typing import Any
 
@@ -16,9 +17,21 @@ from fencepost.reading import rows
 def simulate(audit: Any, rule: str | None = None, **chosen: Any) -> list[dict[str, Any]]:
     arguments = Namespace(**{"rule": rule, "cluster": None, "group": None, "limit": 1000, **chosen})
     with open_lake(audit.settings, "duckdb") as lake:
-        table, is_good = run(lake, arguments)
+        table, is_good, says = run(lake, arguments)
     assert is_good
+    assert (rule is None) == (says is None)
     return rows(table)
+
+
+def test_what_is_not_known_is_said_beside_the_rows(audit: Any) -> None:
+    arguments = Namespace(rule="4.3", cluster="troubled-4.2.1", group=None, limit=1)
+    with open_lake(audit.settings, "duckdb") as lake:
+        _, _, says = run(lake, arguments)
+    assert re.fullmatch(
+        r"Of \d+ commits it would have accepted 19 that were refused, and refused 0 that were accepted; "
+        r"of [1-9]\d* it is not known\.",
+        says or "",
+    )
 
 
 @pytest.mark.parametrize(
@@ -75,7 +88,7 @@ def test_what_has_no_commits_is_a_mistake_of_the_command(audit: Any) -> None:
         simulate(audit, "4.3", limit=0)
 
 
-@pytest.mark.parametrize("rule", ["3.9", "4", "strictly", "4.3; DROP"])
+@pytest.mark.parametrize("rule", ["3.9", "4", "9.9", "strictly", "4.3; DROP"])
 def test_another_rule_is_a_mistake_of_the_command(audit: Any, rule: str) -> None:
-    with pytest.raises(UsageError, match=r"name a policy .* or a release since"):
+    with pytest.raises(UsageError, match=r"name a policy .* or a release since|newest release"):
         simulate(audit, rule)

@@ -197,7 +197,7 @@ def test_a_critical_violation_closes_the_gate_and_alerts(publish: Publish) -> No
         run_gate(settings, sinks=[lambda title, text: heard.append((title, text))])
     result = caught.value.result
     assert [each.invariant for each in result.critical] == [CRITICAL]
-    assert [each.invariant for each in result.warnings] == [WARNING]
+    assert [each.invariant for each in result.lesser] == [WARNING]
     assert result.data_docs is None
     assert result.page is not None
     assert f"Page: {result.page}" in str(caught.value)
@@ -221,7 +221,7 @@ def test_a_critical_violation_closes_the_gate_and_alerts(publish: Publish) -> No
         "fencepost sql",
         f"docs/invariants/{CRITICAL}.md",
         "On call:",
-        f"Warnings: {WARNING} in cluster prod",
+        f"Warning: {WARNING} in cluster prod",
     ):
         assert needed in said
     assert f"{CRITICAL}-3" not in text  # five episodes, capped
@@ -242,7 +242,7 @@ def test_what_is_not_critical_is_reported_and_lets_the_run_pass(publish: Publish
     assert result.data_docs is not None
     assert result.alert is None
     assert (result.headline, result.critical) == ("PASSED", ())
-    reported = (result.warnings, result.partly, result.unknown, result.not_exercised)
+    reported = (result.lesser, result.partly, result.unknown, result.not_exercised)
     assert [[each.invariant for each in group] for group in reported] == [[each] for each in statuses]
     assert result.holding == len(MARKED) - len(statuses)
     failed = {status: name for name, status in statuses.items() if status != "violated"}
@@ -494,8 +494,9 @@ def test_clusters_that_were_not_judged_are_named_on_the_screen(publish: Publish)
 
 def test_a_story_can_be_copied_and_has_only_what_is_known(publish: Publish) -> None:
     episode = {**_episode(CRITICAL, 0), "evidence": json.dumps({"topic": "orders", "unknown_detail": None})}
-    with open_lake(publish(told=(episode,), **{CRITICAL: "violated"})) as reader:
-        said = report.explain(reader, episode["verdict_id"])
+    settings = publish(told=(episode,), **{CRITICAL: "violated"})
+    with open_lake(settings) as reader:
+        said = report.explain(reader, settings, episode["verdict_id"])
     # no command is broken at a hyphen
     assert "--to-offset N" in " ".join(said.split())
     assert "  topic: orders\n" in said

@@ -136,12 +136,14 @@ def test_what_rests_on_a_failure_is_left_out(
 ) -> None:
     project()
     _append(made[1], 6, 7)
-    with pytest.raises(MartsError, match=r"1 of 4 models .*\n  fct_sound: 1 rows are not as they should be$"):
+    with pytest.raises(
+        MartsError, match=r"1 of 4 models .*\n  fct_sound: rows that are not as they should be: 1$"
+    ):
         _build(made)
     assert not made[1].table_exists("marts.above")
     assert not Ledger(made[1], made[0]).marts, "it is built again"
     project(dataclasses.replace(NODES[1], only_warns=True))
-    assert _build(made).warnings == ("fct_sound: 1 rows are not as they should be",)
+    assert _build(made).warnings == ("fct_sound: rows that are not as they should be: 1",)
 
 
 def test_columns_are_those_of_the_contract(

@@ -123,6 +123,7 @@ def _run(environment: Path, folder: Path, *arguments: str, code: int = 0) -> sub
     variables = {
         key: value for key, value in os.environ.items() if key not in {"PYTHONPATH", "FENCEPOST_HOME"}
     }
+    variables.setdefault("FENCEPOST_JARS", str(ROOT / ".jars"))
     command = [str(environment / "bin" / "fencepost"), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=variables)
     assert done.returncode == code, done.stdout + done.stderr

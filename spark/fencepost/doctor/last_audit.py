@@ -21,7 +21,7 @@ def last_audit_checks(reader: Reader, settings: Settings) -> Iterator[Check]:
     """
     coverage = outcomes(rows(reader.scan(COVERAGE)), settings.severities)
     unknown = counted_reasons(reader)
-    evidence = Evidence(reader)
+    evidence = Evidence(reader, settings)
     for cluster in settings.clusters:
         of = f"cluster {cluster.name}, last audit"
         own = [each for each in coverage if each.cluster == cluster.name]

@@ -19,7 +19,7 @@ from fencepost.page.addresses import address, incident_file
 from fencepost.places import work_folder, write_whole
 from fencepost.reading import Reader
 from fencepost.report import Stories, command, incident_lines, reason_lines, wrapped
-from fencepost.settings import Settings
+from fencepost.settings import SEVERITIES, Settings
 from fencepost.words import printable, time_of
 
 logger = logging.getLogger(__name__)
@@ -117,9 +117,9 @@ def task_failed(settings: Settings, task: str, run_id: str, error: str, *, of_au
             "Nothing is known about the clusters since the last run.\n\n"
             f"{why}\n\n"
             "A repeated run continues where this one stopped: clear the failed task, or run\n"
-            "`fencepost audit`.\n"
+            f"    {command(settings, 'audit', anywhere=True)}\n"
             "Evidence that could not be read is listed by\n"
-            '    fencepost sql "SELECT * FROM marts.fct_quarantine"\n'
+            f"    {command(settings, 'sql', 'SELECT * FROM marts.fct_quarantine', anywhere=True)}\n"
         )
     send(title, text, [file_sink(path), log_sink])
     return path
@@ -147,8 +147,10 @@ def _not_critical(alert: Alert) -> list[str]:
         f"Cluster {printable(cluster)} since {time_of(since)}: what was over before is left out."
         for cluster, since in result.since
     ]
-    if result.warnings:
-        lines += wrapped(f"Warnings: {', '.join(str(each) for each in result.warnings)}", "", "  ")
+    for severity in SEVERITIES[1:]:
+        names = [str(each) for each in result.lesser if each.severity == severity]
+        if names:
+            lines += wrapped(f"{severity.capitalize()}: {', '.join(names)}", "", "  ")
     if result.incidents.get("ongoing"):
         lines.append(f"{result.incidents['ongoing']} incidents were reported before, and go on.")
     return [

@@ -18,7 +18,7 @@ class GateResult:
     """The result of the gate.
 
     ``critical`` are violated by incidents that are new or go on, ``past`` only by incidents that are over or
-    waived. ``warnings`` are violated with a lower severity. ``partly`` (what could be told
+    waived. ``lesser`` are violated with a lower severity. ``partly`` (what could be told
     holds), ``unknown`` (nothing could be told) and ``not_exercised`` have definitions of any severity for
     which the gate cannot vouch. ``clusters``: what all of it says of each cluster; ``not_judged_passes``:
     whether the run may pass although a cluster was not judged (``gate.not_judged``). ``page`` is the
@@ -31,7 +31,7 @@ class GateResult:
 
     critical: tuple[Outcome, ...]
     past: tuple[Outcome, ...]
-    warnings: tuple[Outcome, ...]
+    lesser: tuple[Outcome, ...]
     partly: tuple[Outcome, ...]
     unknown: tuple[Outcome, ...]
     not_exercised: tuple[Outcome, ...]
@@ -78,11 +78,14 @@ class GateResult:
         """One line with the headline and the counts."""
         return (
             f"{self.headline}: {', '.join(f'{number} {state}' for state, number in self.incidents.items())}; "
-            f"{len(self.critical)} critical, {len(self.warnings)} warnings, "
+            f"{len(self.critical)} critical, {self._number_of('warning')}, {self._number_of('info')}, "
             f"{self.holding} hold, {len(self.partly)} hold here and there, {len(self.unknown)} unknown, "
             f"{len(self.not_exercised)} not exercised"
             + "".join(f"; {printable(name)} since {time_of(since)}" for name, since in self.since)
         )
+
+    def _number_of(self, severity: str) -> str:
+        return f"{sum(each.severity == severity for each in self.lesser)} {severity}"
 
 
 class GateError(Exception):
@@ -119,7 +122,7 @@ def decide(
     return GateResult(
         critical=tuple(sorted(chain.from_iterable(each.violated for each in clusters), key=_most_first)),
         past=tuple(sorted(chain.from_iterable(each.past for each in clusters), key=_most_first)),
-        warnings=tuple(each for each in violated if not each.is_critical),
+        lesser=tuple(each for each in violated if not each.is_critical),
         partly=tuple(each for each in all_outcomes if each.status == "holds_partly"),
         unknown=tuple(each for each in all_outcomes if each.status == "unknown"),
         not_exercised=tuple(each for each in all_outcomes if each.status == "not_exercised"),

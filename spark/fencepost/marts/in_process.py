@@ -150,7 +150,7 @@ class _Builder:
         if not rows:
             self.passed += 1
             return
-        message = faults(rows) if "fault" in rows[0] else f"{len(rows)} rows are not as they should be"
+        message = faults(rows) if "fault" in rows[0] else f"rows that are not as they should be: {len(rows)}"
         if node.only_warns:
             self.warnings.append(f"{node.name}: {message}")
         else:

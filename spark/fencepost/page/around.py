@@ -1,4 +1,4 @@
-"""The states of the time around verdicts, and the commands that end what they are about."""
+"""The states of the time around verdicts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from fencepost.page import model
 from fencepost.protocols import protocols
 from fencepost.protocols.base import Context
 from fencepost.reading import Reader, rows
-from fencepost.report.wording import parsed
 
 MOST_STATES = 3
 """States before, during and after a verdict that are shown."""
@@ -51,26 +50,16 @@ class Around:
 
     def __init__(self, reader: Reader, verdicts: Sequence[Mapping[str, Any]]) -> None:
         self._states: dict[str, list[model.States]] = defaultdict(list)
-        self._remedies: dict[tuple[str, ...], str] = {}
         if not verdicts:
             return
         ids = ",".join(sorted(each["verdict_id"] for each in verdicts))
         for protocol in protocols():
             for each in protocol.context:
                 self._read_states(reader, protocol.name, each, ids)
-            for table, key in protocol.remedies.items():
-                self._read_remedies(reader, table, key, verdicts)
 
     def states(self, verdict_id: str) -> Sequence[model.States]:
         """The states before, during and after a verdict."""
         return self._states[verdict_id]
-
-    def remedy(self, verdict: Mapping[str, Any]) -> str | None:
-        """The command that ends what a verdict is about."""
-        named = _named(verdict)
-        keys = (key for protocol in protocols() for key in protocol.remedies.values())
-        found = (self._remedies.get(_key(verdict["cluster"], named, key)) for key in keys)
-        return next(filter(None, found), None)
 
     def _read_states(self, reader: Reader, protocol: str, each: Context, ids: str) -> None:
         query = _AROUND.format(
@@ -87,27 +76,6 @@ class Around:
         for verdict_id, states in of_verdict.items():
             in_order = sorted(states, key=lambda state: _PLACES.index(state.when))
             self._states[verdict_id].append(model.States(each.words.capitalize(), columns, in_order))
-
-    def _read_remedies(
-        self, reader: Reader, table: str, key: Sequence[str], verdicts: Sequence[Mapping[str, Any]]
-    ) -> None:
-        wanted = {named[key[0]] for each in verdicts if all(name in (named := _named(each)) for name in key)}
-        if not wanted or not reader.has(table):
-            return
-        columns = ("cluster", *key, "remedy")
-        for row in rows(reader.scan(table, columns, {key[0]: sorted(wanted)})):
-            if row["remedy"]:
-                self._remedies[_key(row["cluster"], row, key)] = row["remedy"]
-
-
-def _named(verdict: Mapping[str, Any]) -> dict[str, Any]:
-    """What the scope and the evidence of a verdict name."""
-    named = {**parsed(verdict["scope"]), **parsed(verdict["evidence"])}
-    return {name: value for name, value in named.items() if value is not None}
-
-
-def _key(cluster: str, named: Mapping[str, Any], key: Sequence[str]) -> tuple[str, ...]:
-    return (cluster, *(f"{name}={named.get(name)}" for name in key))
 
 
 def _cell(value: Any) -> Any:

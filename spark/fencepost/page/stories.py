@@ -13,8 +13,9 @@ from fencepost.page.around import Around
 from fencepost.page.model import Broken, Command, Happened
 from fencepost.protocols import protocols
 from fencepost.protocols.base import Plot
-from fencepost.report import Finding, Stories, command, wording
+from fencepost.report import Finding, Stories, command
 from fencepost.report.incidents import gravest_invariants
+from fencepost.report.on_call import what_to_do
 from fencepost.report.wording import first_paragraph, parsed
 from fencepost.settings import Settings
 
@@ -42,7 +43,7 @@ def happened(stories: Stories, incident: Incident, around: Around, settings: Set
             sentence,
             [_broken(each, settings) for each in findings],
             around.states(findings[0].verdict["verdict_id"]),
-            list(dict.fromkeys(found for each in findings if (found := around.remedy(each.verdict)))),
+            stories.remedies(findings),
         )
         for sentence, findings in stories.told(incident)
     ]
@@ -52,7 +53,7 @@ def _broken(finding: Finding, settings: Settings) -> Broken:
     verdict, found = finding.verdict, finding.definition
     evidence = {name: value for name, value in parsed(verdict["evidence"]).items() if value is not None}
     file, position = evidence.pop("file", None), evidence.pop("position", None)
-    if finding.explanation is not None:
+    if finding.explanation is not None and finding.explanation.file is not None:
         file, position = finding.explanation.file, finding.explanation.position
     return Broken(
         verdict["verdict_id"],
@@ -80,9 +81,7 @@ def meanings(incident: Incident) -> dict[str, str]:
 
 def on_call(incident: Incident) -> str | None:
     """What the engineer on call does, of the gravest invariant."""
-    found = definition(gravest_invariants(incident)[0])
-    text = wording.on_call(found.prose) if found else None
-    return text.removeprefix("On call: ") if text else None
+    return what_to_do(gravest_invariants(incident)[0], incident)
 
 
 def commands(incident: Incident, settings: Settings) -> list[Command]:

@@ -28,13 +28,13 @@ Verdict = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Explanation:
-    """An explanation of a verdict in the protocol's terms: one or two sentences, and the place of the
-    evidence.
+    """An explanation of a verdict in the protocol's terms: one or two sentences, and the line of a request
+    log on which it rests, if it rests on one.
     """
 
     sentence: str
-    file: str
-    position: int
+    file: str | None = None
+    position: int | None = None
 
 
 @dataclass(frozen=True)
@@ -73,14 +73,14 @@ class Command:
     """A command of ``fencepost`` that reads the lake.
 
     ``options`` adds its arguments to a parser. ``run`` takes an open lake and the arguments, and returns
-    rows to print and whether nothing is wrong, which decides the exit code. It raises UsageError for bad
-    input.
+    rows to print, whether nothing is wrong, which decides the exit code, and a sentence about the rows, or
+    None. It raises UsageError for bad input.
     """
 
     name: str
     words: str
     options: Callable[[ArgumentParser], None]
-    run: Callable[[Reader, Namespace], tuple[pa.Table, bool]]
+    run: Callable[[Reader, Namespace], tuple[pa.Table, bool, str | None]]
 
 
 @dataclass(frozen=True)

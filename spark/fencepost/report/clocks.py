@@ -41,17 +41,23 @@ def brokers_with_another_clock(rows: Iterable[Row]) -> set[int]:
     return {broker for (broker, _), requests in alike.items() if requests >= _MANY}
 
 
-def clock_sentences(rows: Iterable[Row], zones: Mapping[int, str]) -> list[str]:
+def clock_sentences(
+    rows: Iterable[Row], zones: Mapping[int, str], read: Mapping[int, str] | None = None
+) -> list[str]:
     """A sentence for each broker with ``rows`` of CLOCKS, all of one cluster; ``zones``: the zones that are
-    configured, by broker.
+    configured, by broker; ``read``: those in which the audit read the logs, if they are known.
     """
     by_broker: dict[int, list[Row]] = defaultdict(list)
     for row in rows:
         by_broker[row["broker_id"]].append(row)
-    return [_sentence(broker, of, zones.get(broker, "UTC")) for broker, of in sorted(by_broker.items())]
+    sentences = []
+    for broker, of in sorted(by_broker.items()):
+        zone = zones.get(broker, "UTC")
+        sentences.append(_sentence(broker, of, zone, (read or {}).get(broker, zone)))
+    return sentences
 
 
-def _sentence(broker: int, rows: Sequence[Row], zone: str) -> str:
+def _sentence(broker: int, rows: Sequence[Row], zone: str, read: str) -> str:
     requests = sum(row["requests"] for row in rows)
     apart: Counter[int] = Counter()
     for row in rows:
@@ -59,9 +65,12 @@ def _sentence(broker: int, rows: Sequence[Row], zone: str) -> str:
         apart[round(row["ahead_ms"] / 1000)] += row["requests"]
     ahead = timedelta(seconds=apart.most_common(1)[0][0])
     difference = f"{_length(abs(ahead))} {'ahead of' if ahead > timedelta() else 'behind'}"
+    corrected = (
+        f'It was read with timezone = "{read}", and that is "{zone}" now: the next audit reads it again.'
+    )
     return (
         f"The request log of broker {broker} is {difference} its records, as {requests} requests show, so "
-        f"no request of it can be placed in time. {_remedy(rows, zone)}"
+        f"no request of it can be placed in time. {_remedy(rows, zone) if zone == read else corrected}"
     )
 
 

@@ -12,7 +12,8 @@ from fencepost.known_issues import named, sentences
 from fencepost.reading import Reader, rows
 from fencepost.report.commands import command
 from fencepost.report.episodes import VERDICTS, Finding, Row, finding_sentence, findings_of
-from fencepost.report.wording import first_paragraph, on_call, wrapped
+from fencepost.report.on_call import Remedies, what_to_do
+from fencepost.report.wording import first_paragraph, wrapped
 from fencepost.settings import SEVERITIES, Settings
 from fencepost.words import WIDTH, printable
 
@@ -46,6 +47,7 @@ class Stories:
         chosen = [verdict for verdicts in of_each.values() for verdict in verdicts]
         told = rows(reader.scan(VERDICTS, where={"verdict_id": sorted(chosen)})) if chosen else []
         self.verdicts: Sequence[Row] = told
+        self._remedies = Remedies(reader, told)
         found = {each.verdict["verdict_id"]: each for each in findings_of(reader, told)}
         self._findings = {
             key: [found[verdict] for verdict in verdicts if verdict in found]
@@ -68,7 +70,13 @@ class Stories:
             lines += [
                 f"    {command(self._settings, 'explain', each.verdict['verdict_id'])}" for each in together
             ]
-        lines += ["", *_what_to_do(names[0])]
+        if doing := what_to_do(names[0], incident):
+            lines += ["", *wrapped(f"On call: {doing}", "  ")]
+        lines += [
+            f"    {printable(each)}"
+            for _, together in self.told(incident)
+            for each in self.remedies(together)
+        ]
         if incident["verdicts"] > self._most:
             query = (
                 f'SELECT * FROM {INCIDENT_VERDICTS} WHERE fingerprint = "{incident["fingerprint"]}" '
@@ -81,6 +89,11 @@ class Stories:
         lines += [f"  Background: docs/invariants/{name}.md" for name in names]
         return lines
 
+    def remedies(self, findings: Iterable[Finding]) -> list[str]:
+        """The commands that end what they are about, each once."""
+        found = (self._remedies.of(each.verdict) for each in findings)
+        return list(dict.fromkeys(each for each in found if each))
+
     def told(self, incident: Incident) -> Iterable[tuple[str, list[Finding]]]:
         """What happened, each once: several verdicts may say it of one request."""
         told: dict[str, list[Finding]] = defaultdict(list)
@@ -91,7 +104,7 @@ class Stories:
 
 def _evidence(finding: Finding) -> list[str]:
     lines = wrapped(f"False: {finding.false_conjunct}", "    ") if finding.false_conjunct else []
-    if finding.explanation is not None:
+    if finding.explanation is not None and finding.explanation.file is not None:
         place = f"{finding.explanation.file} at byte {finding.explanation.position}"
         lines += wrapped(f"Evidence: {place}", "    ")
     return lines
@@ -125,15 +138,16 @@ def _in_order(verdicts: Iterable[Row]) -> list[Row]:
     return [row for *_, row in sorted(placed, key=lambda each: each[:3])]
 
 
-def one_incident(reader: Reader, clusters: Iterable[str], prefix: str) -> Incident:
+def one_incident(reader: Reader, settings: Settings, prefix: str) -> Incident:
     """The incident whose fingerprint begins so. Raises UnknownIncidentError."""
-    found = [each for each in incidents(reader, set(clusters)) if each["fingerprint"].startswith(prefix)]
+    clusters = {each.name for each in settings.clusters}
+    found = [each for each in incidents(reader, clusters) if each["fingerprint"].startswith(prefix)]
     if len(found) == 1 and prefix:
         return found[0]
     several = f"{len(found)} incidents have" if found else "No incident has"
     raise UnknownIncidentError(
         f"{several} a fingerprint that begins with {printable(prefix)!r} in {INCIDENTS}. "
-        "List them: fencepost incidents"
+        f"List them: {command(settings, 'incidents')}"
     )
 
 
@@ -145,9 +159,12 @@ def known_sentences(incident: Incident) -> list[str]:
 def incident_lines(incident: Incident) -> list[str]:
     """An incident in two lines: what has happened and when, and to whom."""
     what, _, who = printable(incident["title"]).partition(": ")
-    head = f"{incident['severity'].upper():8}  {incident['state']:7}  {what}, {when(incident)}"
-    about = "; ".join(each for each in (who, facts_of(incident)) if each)
-    return [shortened(head), shortened(f"          {incident['fingerprint']}  {about}")]
+    head = f"{incident['severity'].upper():8}  {incident['state']:7}  {what}, {_minutes(incident)}"
+    cluster, number, *more = _facts(incident)
+    about = f"          {incident['fingerprint']}  {'; '.join(filter(None, (cluster, who, *more)))}"
+    # where it does not fit, the number of verdicts is what matters least: the whole story has it
+    counted = f"{about}; {number}"
+    return [shortened(head), counted if len(counted) <= WIDTH else shortened(about)]
 
 
 def shortened(line: str, width: int = WIDTH) -> str:
@@ -162,6 +179,10 @@ def _title(incident: Incident) -> str:
 
 def facts_of(incident: Incident) -> str:
     """Where, how often, and what else is known, in one line."""
+    return ", ".join(_facts(incident))
+
+
+def _facts(incident: Incident) -> list[str]:
     number = incident["verdicts"]
     facts = [
         f"cluster {printable(incident['cluster'])}",
@@ -171,7 +192,7 @@ def facts_of(incident: Incident) -> str:
         facts.append(_CAME_BACK[incident["state_before"]])
     if incident["waived_until"]:
         facts.append(f"waived until {incident['waived_until']}: {printable(incident['waived_because'])}")
-    return ", ".join(facts)
+    return facts
 
 
 def when(incident: Incident) -> str:
@@ -180,6 +201,20 @@ def when(incident: Incident) -> str:
     if incident["is_open"]:
         return f"since {first}, still so"
     return first if first == last else f"{first} to {last}"
+
+
+def _minutes(incident: Incident) -> str:
+    """The same to the minute, in few words."""
+    if incident["first_seen"] is None:
+        return when(incident)
+    first = f"{incident['first_seen']:%Y-%m-%d %H:%M}"
+    if incident["is_open"]:
+        return f"since {first}"
+    if incident["last_seen"] is None:
+        return first
+    same_day = incident["last_seen"].date() == incident["first_seen"].date()
+    last = f"{incident['last_seen']:{'' if same_day else '%Y-%m-%d '}%H:%M}"
+    return first if first.endswith(last) else f"{first} to {last}"
 
 
 def _second(moment: datetime | None) -> str:
@@ -194,9 +229,3 @@ def gravest_invariants(incident: Incident) -> list[str]:
 def _meaning(name: str) -> list[str]:
     found = definition(name)
     return wrapped(f"{name}: {first_paragraph(found.prose)}", "  ", "    ") if found else []
-
-
-def _what_to_do(name: str) -> list[str]:
-    found = definition(name)
-    text = on_call(found.prose) if found else None
-    return wrapped(text, "  ") if text else []

@@ -28,18 +28,20 @@ class Judged:
     clusters: Sequence[ClusterOutcome]
     faults: Mapping[str, Sequence[str]]
     evidence_until: dict[str, datetime]
+    knows_incidents: bool = True
+    """False in a lake that was audited before there were incidents."""
 
 
 def judged(reader: Reader, settings: Settings) -> Judged:
     """Read the marts, and decide."""
-    evidence = Evidence(reader)
+    evidence = Evidence(reader, settings)
     all_outcomes = outcomes(rows(reader.scan(COVERAGE)), settings.severities)
     names = [cluster.name for cluster in settings.clusters]
-    if reader.has(INCIDENTS):
+    knows_incidents = reader.has(INCIDENTS)
+    if knows_incidents:
         found = incidents(reader, names)
         open_ones = open_in(found)
     else:
-        # a lake that was audited before this mart existed
         found, open_ones = [], {(each.cluster, each.invariant) for each in all_outcomes}
     blind = {cluster.name: evidence.blind(cluster) for cluster in settings.clusters}
     newest = {
@@ -51,4 +53,5 @@ def judged(reader: Reader, settings: Settings) -> Judged:
         cluster_outcomes(all_outcomes, names, blind, open_ones),
         {cluster.name: evidence.lines(cluster) for cluster in settings.clusters},
         {name: newest[name] for name in names if name in newest},
+        knows_incidents,
     )

@@ -9,6 +9,7 @@ from fencepost.definitions import definition
 from fencepost.outcomes import STATUS_WORDS, Outcome, headline
 from fencepost.protocols import protocols
 from fencepost.reading import Reader, rows
+from fencepost.report.commands import command
 from fencepost.report.episodes import VERDICTS, Finding, finding_sentence, findings_of, oldest_first
 from fencepost.report.judging import judged
 from fencepost.report.unknown import reason_lines
@@ -38,6 +39,7 @@ class _Report:
 
     def __init__(self, reader: Reader, settings: Settings, most: int) -> None:
         found = judged(reader, settings)
+        self._settings = settings
         self._faults = found.faults
         self.headline = f"{headline(found.clusters)}."
         self._of_clusters = {each.cluster: each for each in found.clusters}
@@ -62,11 +64,13 @@ class _Report:
         if since is not None:
             lines += [f"since {time_of(since)}: what was over before is left out (audit.window)"]
         lines += self._faults[cluster.name]
-        for report in self._reports:
-            lines += report(cluster.name)
         violated = [each for each in found if each.status == "violated"]
         for each in sorted(violated, key=_gravest_first):
             lines += self._violated_lines(each)
+        if violated:
+            lines.append("")
+        for report in self._reports:
+            lines += report(cluster.name)
         for status, words in STATUS_WORDS.items():
             names = sorted(each.invariant for each in found if each.status == status)
             if names:
@@ -82,7 +86,7 @@ class _Report:
             lines += indented(first_sentence(marked_definition.prose), "  ", "  ")
         for finding in self._findings[outcome.cluster, name]:
             lines += indented(finding_sentence(finding))
-            lines.append(f"      look further: fencepost explain {finding.verdict['verdict_id']}")
+            lines.append(f"      {command(self._settings, 'explain', finding.verdict['verdict_id'])}")
         return lines
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import takewhile
 from typing import Any
@@ -13,7 +14,7 @@ from fencepost.report.commands import command
 from fencepost.report.incidents import gravest_verdicts, incident_lines, shortened
 from fencepost.report.judging import Judged, judged
 from fencepost.report.wording import wrapped
-from fencepost.settings import Settings
+from fencepost.settings import SEVERITIES, Settings
 from fencepost.waivers import waiver_sentences
 from fencepost.words import WIDTH, minute_of, printable
 
@@ -24,6 +25,7 @@ _MOST_OF_HEADLINE, _MOST_OF_EVIDENCE, _MOST_OF_WAIVERS = 2, 5, 2
 there are fewer incidents, more is said of the evidence.
 """
 _MORE = " (and more)"
+_NO_INCIDENTS = "Incidents are not known: an older release audited this lake. The next audit tells them."
 _LONGEST = 2 * WIDTH
 """Columns of a line that has a word longer than a line, as a path may be."""
 
@@ -47,11 +49,12 @@ def screen(reader: Reader, settings: Settings) -> str:
     )
     if shown:
         lines += ["", shortened(_heading(shown))]
-        for each in shown[:MOST_INCIDENTS]:
+        for each in _of_all_clusters(shown):
             lines += incident_lines(each)
         if rest := len(shown) - MOST_INCIDENTS:
             lines += [f"and {rest} more: {command(settings, 'incidents')}"] if rest > 0 else []
-    lines += ["", shortened(changed_sentence(found.incidents, runs)), shortened(_coverage(found))]
+    changed = changed_sentence(found.incidents, runs) if found.knows_incidents else _NO_INCIDENTS
+    lines += ["", shortened(changed), shortened(_coverage(found))]
     return "\n".join([*lines, "", "Next:", *(f"  {each}" for each in _next(reader, settings, found, shown))])
 
 
@@ -107,6 +110,19 @@ def _of_evidence(found: Judged) -> list[str]:
         lines += [line for why in each.not_judged for line in wrapped(f"Not judged: {name}{why}", "", "  ")]
         lines += found.faults[each.cluster]
     return lines
+
+
+def _of_all_clusters(shown: Sequence[Incident]) -> list[Incident]:
+    """The most important incidents, in their order. A cluster that has many leaves room for others' of the
+    same severity.
+    """
+    places: Counter[tuple[str, str]] = Counter()
+    placed = []
+    for number, each in enumerate(shown):
+        of_cluster = (each["severity"], each["cluster"])
+        placed.append((SEVERITIES.index(each["severity"]), places[of_cluster], number))
+        places[of_cluster] += 1
+    return [shown[number] for number in sorted(number for *_, number in sorted(placed)[:MOST_INCIDENTS])]
 
 
 def _heading(shown: Sequence[Incident]) -> str:

@@ -6,36 +6,47 @@ import textwrap
 
 from fencepost.known_issues import issues_behind, sentences
 from fencepost.reading import Reader, rows
+from fencepost.report.commands import command
 from fencepost.report.episodes import VERDICTS, Finding, Row, findings_of
+from fencepost.report.on_call import Remedies, names_of, with_names
 from fencepost.report.unknown import reason_lines
 from fencepost.report.wording import indented, log_of, named, parsed, place
-from fencepost.words import time_of
+from fencepost.settings import Settings
+from fencepost.words import printable, time_of
 
 
 class UnknownVerdictError(Exception):
     """No verdict has this id in the marts of the last run."""
 
 
-def explain(reader: Reader, verdict_id: str) -> str:
+def explain(reader: Reader, settings: Settings, verdict_id: str) -> str:
     """The story of one verdict: its definition, what happened, the false conjunct, values, evidence, places
     to look.
 
     Raises UnknownVerdictError when the last run has no such verdict.
     """
-    verdict_row = verdict(reader, verdict_id)
+    verdict_row = verdict(reader, settings, verdict_id)
     finding = findings_of(reader, [verdict_row])[0]
+    remedy = Remedies(reader, [verdict_row]).of(verdict_row) if _is_violated(finding) else None
     return "\n".join(
-        [*_headline(verdict_row), "", *_story(finding), "", *_definition_lines(finding), *_evidence(finding)]
+        [
+            *_headline(verdict_row),
+            "",
+            *_story(finding),
+            "",
+            *_definition_lines(finding, remedy),
+            *_evidence(finding),
+        ]
     )
 
 
-def verdict(reader: Reader, verdict_id: str) -> Row:
+def verdict(reader: Reader, settings: Settings, verdict_id: str) -> Row:
     """The row of the verdict mart. Raises UnknownVerdictError when the last run has no such verdict."""
     matching = rows(reader.scan(VERDICTS, where={"verdict_id": verdict_id}))
     if not matching:
+        query = f"SELECT verdict_id, invariant, verdict, scope FROM {VERDICTS}"
         raise UnknownVerdictError(
-            f"No verdict {verdict_id} in {VERDICTS}. "
-            f'List them: fencepost sql "SELECT verdict_id, invariant, verdict, scope FROM {VERDICTS}"'
+            f"No verdict {verdict_id} in {VERDICTS}. List them: {command(settings, 'sql', query)}"
         )
     return matching[0]
 
@@ -72,15 +83,18 @@ def _story(finding: Finding) -> list[str]:
     return lines
 
 
-def _definition_lines(finding: Finding) -> list[str]:
+def _definition_lines(finding: Finding, remedy: str | None) -> list[str]:
     marked_definition = finding.definition
     if marked_definition is None:
         return []
+    about = names_of(finding.verdict)
     prose = [
         line
         for paragraph in marked_definition.prose.split("\n\n")
-        for line in [*indented(" ".join(paragraph.split()), "  ", "  "), ""]
+        for line in [*indented(with_names(" ".join(paragraph.split()), about), "  ", "  "), ""]
     ]
+    if remedy:
+        prose += [f"    {printable(remedy)}", ""]
     formula = textwrap.indent(marked_definition.formula, "    ").splitlines()
     known = sentences(issues_behind(finding.verdict["invariant"])) if _is_violated(finding) else []
     return [
@@ -106,7 +120,7 @@ def _evidence(finding: Finding) -> list[str]:
             if value is not None
         ),
     ]
-    if finding.explanation is not None:
+    if finding.explanation is not None and finding.explanation.file is not None:
         lines.append(f"  request log: {finding.explanation.file} at byte {finding.explanation.position}")
     lines.append(f"  page: docs/invariants/{finding.verdict['invariant']}.md")
     return lines

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fencepost.report.commands import command
 from fencepost.report.episodes import Row
 from fencepost.report.wording import indented
+from fencepost.settings import Settings
 from fencepost.words import printable
 
 QUARANTINE = "marts.fct_quarantine"
@@ -18,23 +20,25 @@ _HEADING = (
     "Some evidence is missing or could not be read. Events that only this evidence shows do not appear "
     "below, and what rests on it holds at most here and there:"
 )
-_ALL = f'fencepost sql "SELECT * FROM {QUARANTINE}" --format table'
 
 
-def unread_lines(unread: Sequence[Row]) -> list[str]:
+def unread_lines(unread: Sequence[Row], settings: Settings) -> list[str]:
     """The rows of QUARANTINE of one cluster in words; no line if there are none."""
     if not unread:
         return []
     lines = indented(_HEADING, "", "")
-    for sentence in unread_sentences(unread):
+    for sentence in unread_sentences(unread, settings):
         lines += indented(sentence, "  ", "    ")
     return lines
 
 
-def unread_sentences(unread: Sequence[Row]) -> list[str]:
+def unread_sentences(unread: Sequence[Row], settings: Settings) -> list[str]:
     """A sentence for each of the gravest rows of QUARANTINE, and how to see the others."""
     rows = sorted(unread, key=_gravest_first)
-    rest = [f"and {len(rows) - _MOST} more: {_ALL}"] if len(rows) > _MOST else []
+    rest = []
+    if len(rows) > _MOST:
+        see_all = command(settings, "sql", f"SELECT * FROM {QUARANTINE}", "--format", "table")
+        rest = [f"and {len(rows) - _MOST} more: {see_all}"]
     return [*(_sentence(row) for row in rows[:_MOST]), *rest]
 
 

@@ -20,14 +20,6 @@ def first_sentence(prose: str) -> str:
     return first_paragraph(prose).split(". ")[0].rstrip(".") + "."
 
 
-def on_call(prose: str) -> str | None:
-    """What the engineer on call does, in one paragraph that begins with "On call:"; None if the text of a
-    definition does not say.
-    """
-    found = (" ".join(each.split()) for each in prose.split("\n\n"))
-    return next((each for each in found if each.startswith("On call:")), None)
-
-
 def indented(text: str, first: str = "    ", rest: str = "      ") -> list[str]:
     return [
         line

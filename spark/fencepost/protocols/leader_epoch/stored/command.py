@@ -25,11 +25,11 @@ _SCHEMA = pa.schema(
 )
 
 
-def run(reader: Reader, arguments: Namespace) -> tuple[pa.Table, bool]:
+def run(reader: Reader, arguments: Namespace) -> tuple[pa.Table, bool, None]:
     """A row for each stored offset, in their order; true when none is known to be unsafe."""
     topics = lives(reader, _cluster(reader, arguments.cluster))
     judged = [(stored, judge(stored, topics)) for stored in stored_offsets(reader, arguments.stored)]
-    return _table(judged), all(verdict.safe is not False for _, verdict in judged)
+    return _table(judged), all(verdict.safe is not False for _, verdict in judged), None
 
 
 def _cluster(reader: Reader, name: str | None) -> str:

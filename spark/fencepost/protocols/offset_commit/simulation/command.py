@@ -39,7 +39,7 @@ _LISTED = (
 )  # fmt: skip
 
 
-def run(reader: Reader, arguments: Namespace) -> tuple[pa.Table, bool]:
+def run(reader: Reader, arguments: Namespace) -> tuple[pa.Table, bool, str | None]:
     """For each cluster a row for each rule, with counts; or the commits that one rule answers otherwise.
 
     The columns are ``cluster, rule`` and those of _COUNTS, or _LISTED, ``simulated`` and ``commit_id``.
@@ -53,14 +53,28 @@ def run(reader: Reader, arguments: Namespace) -> tuple[pa.Table, bool]:
     answer = None if arguments.rule is None else _answer(arguments.rule)
     _require_commits(reader, given)
     if answer is None:
-        return _counted(reader, where, given), True
+        return _counted(reader, where, given), True, None
     query = f"""
     SELECT {", ".join(_LISTED)}, {answer} AS simulated, commit_id FROM {COMMITS}
     WHERE {where} AND broker_answer IN ('accept', 'reject')
       AND {answer} IN ('accept', 'reject') AND {answer} <> broker_answer
     ORDER BY cluster, requested_at, commit_id LIMIT {int(arguments.limit)}
     """
-    return reader.query(query, **given), True
+    return reader.query(query, **given), True, _in_words(reader, where, given, answer)
+
+
+def _in_words(reader: Reader, where: str, given: dict[str, str], answer: str) -> str:
+    """How many commits the rows are of, and of how many nobody can tell."""
+    counted = ", ".join(
+        f"count_if({_COUNTS[name].format(broker='broker_answer', answer=answer)}) AS `{name}`"
+        for name in ("commits", "accepted_instead", "refused_instead", "unknown")
+    )
+    (row,) = rows(reader.query(f"SELECT {counted} FROM {COMMITS} WHERE {where}", **given))
+    return (
+        f"Of {row['commits']:,} commits it would have accepted {row['accepted_instead']:,} that were "
+        f"refused, and refused {row['refused_instead']:,} that were accepted; of {row['unknown']:,} it is "
+        "not known."
+    )
 
 
 def _require_commits(reader: Reader, given: dict[str, str]) -> None:
@@ -105,6 +119,10 @@ def _answer(rule: str) -> str:
         raise UsageError(
             f"{rule}: name a policy ({', '.join(POLICIES)}), or a release since 4.0, such as 4.3"
         )
+    newest = max(since.release for since in RELAXED_SINCE.values())
+    if (int(release[1]), int(release[2])) > newest:
+        known = ".".join(map(str, newest))
+        raise UsageError(f"{rule}: the newest release whose rules are known here is {known}")
     kinds = {kind: _of_kind(kind, (int(release[1]), int(release[2]))) for kind in RELAXED_SINCE}
     alike = len(set(kinds.values())) == 1
     # a kind of group that is not known, or that had only commits, is one of these

@@ -1,0 +1,86 @@
+"""What the engineer on call does: the text of a definition with the names of what it is about, and the
+commands that marts have (``Protocol.remedies``).
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fencepost.definitions import definition
+from fencepost.protocols import protocols
+from fencepost.reading import Reader, rows
+from fencepost.report.wording import parsed
+from fencepost.words import printable
+
+BEGINS = "On call: "
+_BLANKS = {
+    "--group G": ("group_id",),
+    "--transactional-id ID": ("transactional_id",),
+    "--topic T:P": ("topic", "partition"),
+    "--topic T": ("topic",),
+    "--partition P": ("partition",),
+    "--start-offset N": ("first_offset",),
+}
+"""What a text has for a name, and the columns that have the name."""
+_BLANK = re.compile("|".join(rf"{re.escape(blank)}(?![\w:])" for blank in _BLANKS))
+
+
+def what_to_do(invariant: str, about: Mapping[str, Any]) -> str | None:
+    """What the text of a definition tells the engineer on call, in one paragraph; None if it does not say.
+    ``about``: the names of what is violated, by column (an incident, or ``names_of`` a verdict). What it does
+    not name stays as the text has it.
+    """
+    found = definition(invariant)
+    told = (" ".join(each.split()) for each in (found.prose if found else "").split("\n\n"))
+    text = next((each.removeprefix(BEGINS) for each in told if each.startswith(BEGINS)), None)
+    return with_names(text, about) if text else None
+
+
+def with_names(text: str, about: Mapping[str, Any]) -> str:
+    """The text with the names that its commands leave open."""
+    return _BLANK.sub(lambda blank: _filled(blank[0], about), text)
+
+
+def _filled(blank: str, about: Mapping[str, Any]) -> str:
+    names = [about.get(column) for column in _BLANKS[blank]]
+    if None in names or "" in names:
+        return blank
+    return f"{blank.partition(' ')[0]} {shlex.quote(printable(':'.join(map(str, names))))}"
+
+
+def names_of(verdict: Mapping[str, Any]) -> dict[str, Any]:
+    """What the scope and the evidence of a verdict (a row of ``marts.fct_invariant_verdicts``) name."""
+    named = {**parsed(verdict["scope"]), **parsed(verdict["evidence"])}
+    return {name: value for name, value in named.items() if value is not None}
+
+
+class Remedies:
+    """The commands that end what some verdicts are about."""
+
+    def __init__(self, reader: Reader, verdicts: Sequence[Mapping[str, Any]]) -> None:
+        self._found: dict[tuple[str, ...], str] = {}
+        named = [names_of(each) for each in verdicts]
+        for table, key in _tables().items():
+            wanted = {each[key[0]] for each in named if all(name in each for name in key)}
+            if not wanted or not reader.has(table):
+                continue
+            for row in rows(reader.scan(table, ("cluster", *key, "remedy"), {key[0]: sorted(wanted)})):
+                if row["remedy"]:
+                    self._found[_key(row["cluster"], row, key)] = row["remedy"]
+
+    def of(self, verdict: Mapping[str, Any]) -> str | None:
+        """The command of a verdict, if there is one."""
+        named = names_of(verdict)
+        found = (self._found.get(_key(verdict["cluster"], named, key)) for key in _tables().values())
+        return next(filter(None, found), None)
+
+
+def _tables() -> dict[str, Sequence[str]]:
+    return {table: key for protocol in protocols() for table, key in protocol.remedies.items()}
+
+
+def _key(cluster: str, named: Mapping[str, Any], key: Sequence[str]) -> tuple[str, ...]:
+    return (cluster, *(f"{name}={named.get(name)}" for name in key))

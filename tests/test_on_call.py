@@ -1,0 +1,45 @@
+"""What the engineer on call is told has the names of what it is about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fencepost.report.on_call import what_to_do, with_names
+
+RESET = "`--describe --group G`, then `--reset-offsets --topic T:P --to-offset N --execute`"
+
+
+@pytest.mark.parametrize(
+    ("text", "about", "told"),
+    [
+        (
+            RESET,
+            {"group_id": "checkout", "topic": "orders", "partition": 2},
+            "`--describe --group checkout`, then `--reset-offsets --topic orders:2 --to-offset N --execute`",
+        ),
+        # an incident of several partitions names none
+        (RESET, {"group_id": "g", "topic": "orders", "partition": None}, RESET.replace(" G`", " g`")),
+        (RESET, {}, RESET),
+        (
+            "`abort --topic T --partition P`",
+            {"topic": "a", "partition": 0},
+            "`abort --topic a --partition 0`",
+        ),
+        ("`find-hanging --topic T`", {"topic": "t"}, "`find-hanging --topic t`"),
+        ("`--start-offset N`", {"first_offset": 0}, "`--start-offset 0`"),
+        ("`--group G`", {"group_id": "x; rm -rf '"}, "`--group 'x; rm -rf '\"'\"''`"),
+        ("`--group G`", {"group_id": "a\n\\1"}, "`--group 'a\\n\\1'`"),
+    ],
+)
+def test_commands_have_the_names_that_are_known(text: str, about: dict[str, Any], told: str) -> None:
+    assert with_names(text, about) == told
+
+
+def test_the_text_of_a_definition_is_told_without_its_heading() -> None:
+    told = what_to_do("no_zombie_accepted", {"group_id": "checkout"})
+    assert told is not None
+    assert told.startswith("the committed offset of this partition may have gone")
+    assert "--describe --group checkout`" in told
+    assert what_to_do("no such invariant", {}) is None
