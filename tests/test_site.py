@@ -405,7 +405,7 @@ def test_what_was_not_judged_is_not_said_to_have_nothing_open(fill: Fill, tmp_pa
     silent = {"cluster": "test", "kind": "request_log", "reason": "no_requests", "entries": 1, "detail": "x"}
     settings = fill((), fct_incidents=[short], fct_quarantine=[silent], fct_invariant_coverage=[])
     words = Page(_write(settings, tmp_path / "page") / "index.html").words
-    assert re.search(r"NOT JUDGED\s*not known", words)
+    assert re.search(r"NOT JUDGED\s*\(time unknown\)\s*not known", words)
     assert "00:00:03 UTC" in words
     assert "00:00:03 UTC to" not in words
 

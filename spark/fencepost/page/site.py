@@ -87,7 +87,7 @@ class _Site:
             clusters=clusters,
             sections=[self._section(state) for state in ("new", "ongoing", "over", "waived")],
             waivers=waiver_sentences(self._reader, self._settings),
-            changed=changed_sentence(self._found.incidents, self._runs),
+            changed=changed_sentence(self._found, self._runs),
             run=next((each for each in self._runs if each["finished_at"]), None),
             coverage=_coverage(self._found.outcomes),
             severities=SEVERITIES,

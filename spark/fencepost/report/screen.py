@@ -53,8 +53,7 @@ def screen(reader: Reader, settings: Settings) -> str:
             lines += incident_lines(each)
         if rest := len(shown) - MOST_INCIDENTS:
             lines += [f"and {rest} more: {command(settings, 'incidents')}"] if rest > 0 else []
-    changed = changed_sentence(found.incidents, runs) if found.knows_incidents else _NO_INCIDENTS
-    lines += ["", shortened(changed), shortened(_coverage(found))]
+    lines += ["", shortened(changed_sentence(found, runs)), shortened(_coverage(found))]
     return "\n".join([*lines, "", "Next:", *(f"  {each}" for each in _next(reader, settings, found, shown))])
 
 
@@ -131,9 +130,12 @@ def _heading(shown: Sequence[Incident]) -> str:
     return f"{_number(len(shown), 'incident')}, {critical} critical, {new} new:"
 
 
-def changed_sentence(found: Sequence[Incident], runs: Sequence[dict[str, Any]]) -> str:
-    number = counts(found)
-    ended = sum(each["state"] == "over" and not has_ended(each) for each in found)
+def changed_sentence(found: Judged, runs: Sequence[dict[str, Any]]) -> str:
+    """What changed since the run before; ``runs``: the newest first."""
+    if not found.knows_incidents:
+        return _NO_INCIDENTS
+    number = counts(found.incidents)
+    ended = sum(each["state"] == "over" and not has_ended(each) for each in found.incidents)
     before = _before(runs)
     since = f"Since the run of {minute_of(before['finished_at'])}" if before else "In the first run"
     return (
