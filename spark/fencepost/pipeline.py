@@ -207,14 +207,14 @@ def collect(settings: Settings) -> Summary:
     import pyarrow as pa
 
     from fencepost.capture import capture
-    from fencepost.capture.collectors import collecting_run
+    from fencepost.capture.collectors import collecting_run, on_this_machine
     from fencepost.engines import intake, piece_files
     from fencepost.protocols import collected
 
     # the machine has other work; Arrow's own pool gives back less of what it had
     intake.HELD_BYTES, piece_files.PIECE_BYTES = _COLLECTOR_HOLDS, _COLLECTOR_WRITES
     pa.set_memory_pool(pa.system_memory_pool())
-    here = dataclasses.replace(settings, run_on="process")
+    here = on_this_machine(dataclasses.replace(settings, run_on="process"))
     run_id = collecting_run(settings)
     with locked(settings), Run(here, run_id, collected()) as run:
         run.ledger.keep_unread()

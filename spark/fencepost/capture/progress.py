@@ -17,7 +17,7 @@ from fencepost.capture.digests import head_digest, headers_digest, last_header
 from fencepost.capture.files import opened_exactly
 from fencepost.capture.files import size as size_of
 from fencepost.capture.packed import is_compressed
-from fencepost.capture.plan import SEGMENT, Log, Origin, Plan, ReadProgress, Source, is_text
+from fencepost.capture.plan import SEGMENT, Log, Origin, Plan, ReadProgress, Source, is_text, named_on
 from fencepost.capture.text import final_first_entry_digest
 from fencepost.formats.clock import are_alike
 from fencepost.tables import FILES
@@ -46,7 +46,7 @@ class Progress:
         return {
             source.origin: read.file_begins
             for source in sources
-            if is_text(source.kind) and (read := self._by_path(source).get(source.file))
+            if is_text(source.kind) and (read := self._by_name(source).get(source.name))
         }
 
     def rezoned(self, sources: Iterable[Source]) -> set[Log]:
@@ -61,7 +61,7 @@ class Progress:
 
     def zone(self, source: Source) -> str | None:
         """The time zone in which a log was last read; None if it was not, or by an earlier release."""
-        read = self._by_path(source).get(source.file)
+        read = self._by_name(source).get(source.name)
         return read.timezone if read else None
 
     def resume(self, source: Source, plan: Plan) -> None:
@@ -72,9 +72,9 @@ class Progress:
         """
         source = planned(source)
         size = source.end
-        by_path = self._by_path(source)
-        under_this_name = by_path.get(source.file)
-        others = () if source.in_place else by_path.values()
+        by_name = self._by_name(source)
+        under_this_name = by_name.get(source.name)
+        others = () if source.in_place else by_name.values()
         read = _find(source, size, [*([under_this_name] if under_this_name else ()), *others])
         if source.topic_id is None and read is not None:
             source = replace(source, topic_id=read.topic_id or None)
@@ -92,8 +92,8 @@ class Progress:
                 plan.misnamed.add((source.cluster, source.topic, source.partition, read.topic_id or None))
                 plan.to_read_again.add(source.origin)
             return
-        renamed = read.file != source.file
-        before = replace(source, file=read.file)
+        renamed = read.file != source.name
+        before = replace(source, file=read.file.removeprefix(named_on(source.host, "")))
         if renamed and (before.origin in plan.copies or not still_holds(before, read)):
             source = replace(source, moved_from=read.file)
         if read.size != size:
@@ -102,8 +102,8 @@ class Progress:
         elif renamed:
             plan.renamed.append((source, read))
 
-    def _by_path(self, source: Source) -> dict[str, ReadProgress]:
-        family = _family(source.kind, source.file)
+    def _by_name(self, source: Source) -> dict[str, ReadProgress]:
+        family = _family(source.kind, source.name)
         return self._read.get((source.cluster, source.broker_id, source.kind, family), {})
 
 
@@ -116,7 +116,7 @@ def unread_note(source: Source, run_id: str, now: datetime, zone: str | None = N
     """A row of FILES for a source of which nothing was read; ``zone``: of a log in text."""
     values = {
         **dict.fromkeys(FILES.columns),
-        **{name: getattr(source, name) for name in ("cluster", "broker_id", "kind", "file")},
+        **dict(zip(_ORIGIN, source.origin, strict=True)),
         **{"head_digest": "", "size": -1, "consumed_to": 0, "entries": 0, "skipped": 0},
         **{"topic_id": None if source.topic is None else source.topic_id or "", "timezone": zone},
         **{"run_id": run_id, "captured_at": now},

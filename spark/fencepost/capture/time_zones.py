@@ -13,8 +13,9 @@ from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.capture import readers
-from fencepost.capture.plan import Plan, Source, is_text
+from fencepost.capture.plan import Plan, Source, is_text, named_on
 from fencepost.capture.progress import Progress, unread_note
+from fencepost.conditions import Condition, Within
 from fencepost.tables import FILES
 
 _log = logging.getLogger(__name__)
@@ -39,12 +40,18 @@ def delete_rezoned(catalog: Catalog, plan: Plan, run_id: str, now: datetime) -> 
     was = Progress(catalog)
     notes = [unread_note(source, run_id, now - 2 * _EARLIER, was.zone(source)) for source in plan.rezoned]
     lake.append(catalog, FILES, FILES.rows(notes))
-    for cluster, broker_id, client, kind in dict.fromkeys(source.log for source in plan.rezoned):
+    for cluster, broker_id, client, host, kind in dict.fromkeys(source.log for source in plan.rezoned):
         whose = f"client {client}" if client is not None else f"broker {broker_id}"
         _log.info("%s: its %s has another time zone now, and is read again", whose, kind.replace("_", " "))
         name, value = ("client", client) if client is not None else ("broker_id", broker_id)
+        owner: Condition = {"cluster": cluster, name: value}
         for table in readers.kinds()[kind].tables:
             if table.dated_by is not None:
-                lake.delete(catalog, table, [{"cluster": cluster, name: value}])
+                lake.delete(catalog, table, [{**owner, **({} if client is None else _files_of(host))}])
     notes = [unread_note(source, run_id, now - _EARLIER, source.timezone) for source in plan.rezoned]
     lake.append(catalog, FILES, FILES.rows(notes))
+
+
+def _files_of(host: str | None) -> Condition:
+    """Chooses the rows of a host's files: another one may have logs of the same client."""
+    return {"file": Within(least=named_on(host, "/"), below=named_on(host, chr(ord("/") + 1)))}

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 
+from fencepost.environment import MissingVariableError, substituted
 from fencepost.formats.clock import zone_of
 from fencepost.settings.mistakes import Expected, mistake, nearest
 
@@ -52,6 +53,16 @@ def not_blank(name: str) -> str:
     if not name.strip():
         raise mistake("must not be empty.")
     return name
+
+
+def from_environment(text: str | None) -> str | None:
+    """A text with the values of the environment in it: what containers of one configuration are told apart
+    by.
+    """
+    try:
+        return None if text is None else substituted(text)
+    except MissingVariableError as error:
+        raise mistake(f"{error}.") from error
 
 
 def as_duration(text: Any) -> Any:
