@@ -22,7 +22,6 @@ from fencepost import lake
 from fencepost.capture import readers
 from fencepost.capture.checkpoints import (
     note_cleaned,
-    note_log_ends,
     note_log_starts,
     unreadable_checkpoints,
 )
@@ -33,6 +32,7 @@ from fencepost.capture.files import opened
 from fencepost.capture.identities import check_identities
 from fencepost.capture.kinds import Kind
 from fencepost.capture.log_dirs import base_offset, has_no_replicas, with_known_topic_ids
+from fencepost.capture.log_ends import note_log_ends
 from fencepost.capture.missing_segments import missing_segments
 from fencepost.capture.notes import Notes
 from fencepost.capture.plan import (
