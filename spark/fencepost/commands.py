@@ -60,8 +60,7 @@ def doctor(settings: Settings, arguments: argparse.Namespace) -> int:
     checks = [
         *doctor.machine_checks(settings),
         *catalog,
-        *doctor.evidence_checks(settings, collected),
-        *doctor.request_log_checks(settings, now),
+        *doctor.log_checks(settings, collected, now),
     ]
     if not any(each.mark is doctor.Mark.WRONG for each in catalog):
         # the machine's checks say what is missing to read an audit

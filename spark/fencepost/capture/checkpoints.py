@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from pathlib import Path
 
 from pyiceberg.catalog import Catalog
 
-from fencepost.capture.files import content, expand, is_file
+from fencepost.capture.files import content, expand, inside, is_file
 from fencepost.capture.log_dirs import topic_id_of
 from fencepost.capture.plan import SEGMENT, Fault
 from fencepost.engines.new_rows import NewRows
@@ -56,9 +55,9 @@ def _note_offsets(
     file_name: str,
 ) -> int:
     rows = [
-        (cluster, broker_id, topic, _topic_id(path, topic, partition), partition, to, str(file), run_id, now)
+        (cluster, broker_id, topic, _topic_id(path, topic, partition), partition, to, file, run_id, now)
         for cluster, broker_id, path in log_dirs(clusters)
-        for file in [path / file_name]
+        for file in [inside(path, file_name)]
         for topic, partition, to in entries(file)
         if to > 0
     ]
@@ -66,12 +65,12 @@ def _note_offsets(
     return NewRows(catalog, table, within).append(table.rows(rows)) if rows else 0
 
 
-def flushed_or_replicated(clusters: Sequence[Cluster]) -> Iterator[tuple[str, int, Path, str, int, int]]:
+def flushed_or_replicated(clusters: Sequence[Cluster]) -> Iterator[tuple[str, int, str, str, int, int]]:
     """Each recovery point and high watermark that is noted in a log directory: cluster, broker, log
     directory, topic, partition and offset. The log ends there or later.
     """
     for cluster, broker_id, path in log_dirs(clusters):
-        for file in (path / FLUSHED, path / _REPLICATED):
+        for file in (inside(path, FLUSHED), inside(path, _REPLICATED)):
             for topic, partition, offset in entries(file):
                 yield cluster, broker_id, path, topic, partition, offset
 
@@ -82,13 +81,13 @@ def unreadable_checkpoints(clusters: Sequence[Cluster]) -> list[Fault]:
     """
     faults = []
     for cluster, broker_id, path in log_dirs(clusters):
-        for file in (path / name for name in _CHECKED):
+        for file in (inside(path, name) for name in _CHECKED):
             try:
                 if is_file(file):
                     content(file)
             except OSError as error:
                 detail = f"cannot be read ({error.strerror}): check its permissions"
-                faults.append(Fault(cluster, broker_id, SEGMENT, str(file), 0, 0, "unreadable", detail))
+                faults.append(Fault(cluster, broker_id, SEGMENT, file, 0, 0, "unreadable", detail))
     return faults
 
 
@@ -97,18 +96,20 @@ def have_checkpoints(cluster: Cluster) -> bool:
     minute: without the cleaner's, nothing in it was compacted.
     """
     here = [path for *_, path in log_dirs([cluster])]
-    return bool(here) and all(is_file(path / _CLEANED) or is_file(path / FLUSHED) for path in here)
+    return bool(here) and all(
+        is_file(inside(path, _CLEANED)) or is_file(inside(path, FLUSHED)) for path in here
+    )
 
 
-def log_dirs(clusters: Sequence[Cluster]) -> Iterator[tuple[str, int, Path]]:
+def log_dirs(clusters: Sequence[Cluster]) -> Iterator[tuple[str, int, str]]:
     for cluster in clusters:
         for broker in cluster.brokers:
             for pattern in broker.log_dirs:
                 for path in expand(pattern):
-                    yield cluster.name, broker.id, Path(path)
+                    yield cluster.name, broker.id, path
 
 
-def entries(file: Path) -> Iterator[tuple[str, int, int]]:
+def entries(file: str) -> Iterator[tuple[str, int, int]]:
     """The lines ``topic partition offset``, which follow the version and their number
     (OffsetCheckpointFile). None of a file that was copied in part: its last number may be cut.
     """
@@ -126,9 +127,9 @@ def entries(file: Path) -> Iterator[tuple[str, int, int]]:
             yield topic, int(partition), int(offset)
 
 
-def _topic_id(log_dir: Path, topic: str, partition: int) -> str | None:
+def _topic_id(log_dir: str, topic: str, partition: int) -> str | None:
     """Kafka forgets the checkpoint of a log that is deleted: it is of the folder that is there."""
     try:
-        return topic_id_of(log_dir / f"{topic}-{partition}", topic)
+        return topic_id_of(inside(log_dir, f"{topic}-{partition}"), topic)
     except OSError:
         return None

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
 
 from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.capture.checkpoints import CLEAN_SHUTDOWN, FLUSHED, entries, log_dirs
-from fencepost.capture.files import content, is_file
+from fencepost.capture.files import content, inside, is_file
 from fencepost.capture.plan import SEGMENT
 from fencepost.capture.written_ends import NOTES, Folder, newest_incarnations
 from fencepost.engines.new_rows import NewRows
@@ -32,17 +31,17 @@ def note_log_ends(catalog: Catalog, clusters: Sequence[Cluster], run_id: str, no
     closed = [
         (cluster, broker_id, path, epoch)
         for cluster, broker_id, path in log_dirs(clusters)
-        if is_file(path / CLEAN_SHUTDOWN) and (epoch := _closed_by(path / CLEAN_SHUTDOWN)) is not None
+        if is_file(mark := inside(path, CLEAN_SHUTDOWN)) and (epoch := _closed_by(mark)) is not None
     ]
     read_to = _read_to(catalog, {(cluster, broker_id) for cluster, broker_id, *_ in closed})
     rows = []
     for cluster, broker_id, path, epoch in closed:
-        ends = list(entries(path / FLUSHED))
+        ends = list(entries(inside(path, FLUSHED)))
         if all(
-            read_to.get((cluster, broker_id, str(path / f"{topic}-{partition}")), 0) <= end
+            read_to.get((cluster, broker_id, inside(path, f"{topic}-{partition}")), 0) <= end
             for topic, partition, end in ends
         ):
-            rows += [(cluster, broker_id, epoch, *each, str(path / FLUSHED), run_id, now) for each in ends]
+            rows += [(cluster, broker_id, epoch, *each, inside(path, FLUSHED), run_id, now) for each in ends]
     within = [{"cluster": frozenset(cluster.name for cluster in clusters)}]
     return NewRows(catalog, LOG_ENDS, within).append(LOG_ENDS.rows(rows)) if rows else 0
 
@@ -54,7 +53,7 @@ def _read_to(catalog: Catalog, brokers: set[tuple[str, int]]) -> Mapping[Folder,
     return {folder: end for folder, _, end, _ in newest_incarnations(notes) if end is not None}
 
 
-def _closed_by(file: Path) -> int | None:
+def _closed_by(file: str) -> int | None:
     """The epoch of the broker that closed its logs (CleanShutdownFileHandler), or None."""
     try:
         document = json.loads(content(file))

@@ -155,7 +155,7 @@ def _begins_with(source: Source, file: BinaryIO, size: int, read: ReadProgress) 
         return False
     if source.is_headers_only:
         last = last_header(read.head_digest)
-        return headers_digest(file.fileno(), read.consumed_to, last) == read.head_digest
+        return headers_digest(file, read.consumed_to, last) == read.head_digest
     return head_digest(file, read.consumed_to) == read.head_digest
 
 

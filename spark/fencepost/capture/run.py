@@ -19,7 +19,7 @@ from functools import partial
 from pyiceberg.catalog import Catalog
 
 from fencepost import lake
-from fencepost.capture import readers
+from fencepost.capture import readers, stores
 from fencepost.capture.checkpoints import (
     note_cleaned,
     note_log_starts,
@@ -53,6 +53,7 @@ from fencepost.capture.topic_ids import delete_misnamed
 from fencepost.capture.written_ends import written
 from fencepost.conditions import Where, Within
 from fencepost.engines import Engine, Target
+from fencepost.environment import with_values
 from fencepost.formats.clock import is_set_near
 from fencepost.protocols import captured
 from fencepost.settings import Settings
@@ -90,6 +91,8 @@ def capture(
 
     ``engine_for`` returns the engine for a number of bytes of evidence, and a name for the work.
     """
+    store = with_values(settings.lake.catalog_properties, "lake.catalog_properties")
+    stores.use(store)
     check_identities(settings)
     now = datetime.now(UTC)
     written_to = written(settings.clusters)
@@ -105,7 +108,9 @@ def capture(
         engine = engine_for(sum(source.cost for source in plan.sources), "capture")
         tasks = _tasks(plan)
         notes.expect(tasks)
-        for done in engine.spread_into(tasks, readers.read_all, targets, OUTCOME):
+        for done in engine.spread_into(
+            tasks, partial(stores.with_store, store, readers.read_all), targets, OUTCOME
+        ):
             notes.add(done.reported.to_pylist())
             added |= {name: added[name] + count for name, count in done.added.items()}
     note_cleaned(catalog, settings.clusters, run_id, now)

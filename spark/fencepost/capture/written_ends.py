@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.capture.checkpoints import flushed_or_replicated
+from fencepost.capture.files import inside
 from fencepost.capture.log_dirs import partition_of
 from fencepost.capture.plan import SEGMENT
 from fencepost.settings import Cluster
@@ -44,7 +45,7 @@ def written(clusters: Sequence[Cluster]) -> Written:
     """
     ends: dict[Folder, int] = {}
     for cluster, broker_id, log_dir, topic, partition, offset in flushed_or_replicated(clusters):
-        folder = cluster, broker_id, str(log_dir / f"{topic}-{partition}")
+        folder = cluster, broker_id, inside(log_dir, f"{topic}-{partition}")
         ends[folder] = max(offset, ends.get(folder, 0))
     return ends
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from types import MappingProxyType
 
 from fencepost.capture import readers
+from fencepost.capture.files import is_readable
 from fencepost.capture.identities import check_identities
 from fencepost.capture.plan import READ_WHOLE, REQUEST_LOG, SEGMENT, Fault, Source
 from fencepost.doctor.checks import Check, Mark
@@ -164,7 +164,7 @@ def _wrong(of: str, faults: Iterable[Fault]) -> Iterator[Check]:
 
 
 def _unreadable(of: str, sources: Iterable[Source]) -> Iterator[Check]:
-    files = sorted({source.file for source in sources if not os.access(source.file, os.R_OK)})
+    files = sorted({source.file for source in sources if not is_readable(source.file)})
     if files:
         yield Check(of, Mark.WRONG, _some(files), "this user may not read it: check its permissions")
 

@@ -27,7 +27,18 @@ def _absolute(paths: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
     if info.context is None:
         return paths
     base = Path(glob.escape(str(info.context)))
-    return tuple(os.path.normpath(base / Path(path).expanduser()) for path in paths)
+    return tuple(
+        path.rstrip("/") if _of_store(path) else os.path.normpath(base / Path(path).expanduser())
+        for path in paths
+    )
+
+
+def _of_store(path: str) -> bool:
+    """Whether a path leads into an object store."""
+    scheme, is_address, _ = path.partition("://")
+    if is_address and scheme != "s3":
+        raise mistake(f"{path!r} is in no store that is read: use s3://bucket/..., or a path.")
+    return bool(is_address)
 
 
 def _known_zone(zone: str) -> str:
