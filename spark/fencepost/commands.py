@@ -99,7 +99,7 @@ def collect(settings: Settings, arguments: argparse.Namespace) -> int:
     while True:
         began = time.monotonic()
         try:
-            found = pipeline.collect(settings)
+            found = pipeline.collect(settings, arguments.at_most)
         except Exception as error:
             said = str(error) if isinstance(error, LockError) else None
             said = said or describe_failure(error, settings.lake)

@@ -199,10 +199,10 @@ def audit(run: Run, sinks: Sequence[Sink] = ()) -> GateResult:
             return failed.result
 
 
-def collect(settings: Settings) -> Summary:
+def collect(settings: Settings, at_most: int | None = None) -> Summary:
     """Read what is new in the logs of this machine into the lake, without JVM; an audit elsewhere then needs
-    no path of it. Waits while another run writes to the lake. Raises LockError, and
-    SettingsError if no logs are configured.
+    no path of it; of at most so many bytes (``at_most``), if that is given. Waits while another run writes to
+    the lake. Raises LockError, and SettingsError if no logs are configured.
     """
     import pyarrow as pa
 
@@ -218,9 +218,11 @@ def collect(settings: Settings) -> Summary:
     run_id = collecting_run(settings)
     with locked(settings), Run(here, run_id, collected()) as run:
         run.ledger.keep_unread()
-        result = capture(run.settings, run.catalog, run.engine_for, run.run_id)
+        result = capture(run.settings, run.catalog, run.engine_for, run.run_id, at_most=at_most)
     pa.default_memory_pool().release_unused()
-    return {"files": result.files, "rows": sum(result.added.values()), "quarantined": result.quarantined}
+    waiting = {"waiting": result.waiting} if result.waiting else {}
+    rows = sum(result.added.values())
+    return {"files": result.files, "rows": rows, "quarantined": result.quarantined, **waiting}
 
 
 def run_step(name: str, config: str | None = None, run_id: str | None = None) -> Summary:

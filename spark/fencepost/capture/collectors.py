@@ -23,7 +23,7 @@ def collecting_run(settings: Settings) -> str:
         path
         for cluster in settings.clusters
         for paths in (
-            *((*each.log_dirs, *each.request_logs, *each.server_logs) for each in cluster.brokers),
+            *(each.paths for each in cluster.brokers),
             *(each.logs for each in cluster.clients),
         )
         for path in paths

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, BinaryIO
@@ -19,7 +19,9 @@ from fencepost.capture.files import size as size_of
 from fencepost.capture.packed import is_compressed
 from fencepost.capture.plan import SEGMENT, Log, Origin, Plan, ReadProgress, Source, is_text, named_on
 from fencepost.capture.text import final_first_entry_digest
+from fencepost.conditions import Where
 from fencepost.formats.clock import are_alike
+from fencepost.settings import Cluster
 from fencepost.tables import FILES
 
 _OF_PARTITION = re.compile(r"(?P<partition>.+-\d+)(\.[0-9a-f]{32}-\w+)?")
@@ -28,10 +30,17 @@ _READ = ("head_digest", "size", "consumed_to", "file_begins", "topic_id", "timez
 
 
 class Progress:
-    """The newest row of every file, which decides where reading continues."""
+    """The newest row of every file of the brokers and clients whose logs are read here, which decides where
+    reading continues. A collector's rounds take no longer because others collect, too.
+    """
 
-    def __init__(self, catalog: Catalog) -> None:
-        rows = lake.scan(catalog, FILES, (*_ORIGIN, *_READ, "captured_at")).sort_by("captured_at")
+    def __init__(self, catalog: Catalog, clusters: Sequence[Cluster]) -> None:
+        brokers = {each.name: [broker.id for broker in each.brokers if broker.paths] for each in clusters}
+        here: Where = [
+            *({"cluster": name, "broker_id": frozenset(ids)} for name, ids in brokers.items() if ids),
+            *({"cluster": each.name, "broker_id": None} for each in clusters if each.clients),
+        ]
+        rows = lake.scan(catalog, FILES, (*_ORIGIN, *_READ, "captured_at"), here).sort_by("captured_at")
         # the last row of each file replaces the others
         newest = {row[: len(_ORIGIN)]: row[len(_ORIGIN) : -1] for row in zip(*_values(rows), strict=True)}
         # by family: a renamed file stays in its family, and families are small

@@ -7,6 +7,7 @@ clocks in one log would be worse than a wrong one. Lines of files that are no lo
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from pyiceberg.catalog import Catalog
@@ -16,6 +17,7 @@ from fencepost.capture import readers
 from fencepost.capture.plan import Plan, Source, is_text, named_on
 from fencepost.capture.progress import Progress, unread_note
 from fencepost.conditions import Condition, Within
+from fencepost.settings import Cluster
 from fencepost.tables import FILES
 
 _log = logging.getLogger(__name__)
@@ -29,7 +31,9 @@ def plan_rezoned(plan: Plan, sources: list[Source], progress: Progress) -> None:
     plan.to_read_again |= {source.origin for source in plan.rezoned}
 
 
-def delete_rezoned(catalog: Catalog, plan: Plan, run_id: str, now: datetime) -> None:
+def delete_rezoned(
+    catalog: Catalog, plan: Plan, clusters: Sequence[Cluster], run_id: str, now: datetime
+) -> None:
     """Delete the rows with times of the logs that are read again for their zone.
 
     Before that their files are noted as not read, still in the zone that they were read in, and afterwards in
@@ -37,7 +41,7 @@ def delete_rezoned(catalog: Catalog, plan: Plan, run_id: str, now: datetime) -> 
     """
     if not plan.rezoned:
         return
-    was = Progress(catalog)
+    was = Progress(catalog, clusters)
     notes = [unread_note(source, run_id, now - 2 * _EARLIER, was.zone(source)) for source in plan.rezoned]
     lake.append(catalog, FILES, FILES.rows(notes))
     for cluster, broker_id, client, host, kind in dict.fromkeys(source.log for source in plan.rezoned):

@@ -47,7 +47,7 @@ def evidence_checks(settings: Settings, collected: Places = _NOTHING) -> Iterato
             faults += missing
         yield from _of_cluster(cluster, sources, faults, collected)
         for broker in cluster.brokers:
-            if _paths(broker):
+            if broker.paths:
                 yield from _of_broker(cluster, broker, sources, faults, collected)
             else:
                 yield _of_elsewhere(cluster, broker, collected.get((cluster.name, broker.id)))
@@ -56,7 +56,7 @@ def evidence_checks(settings: Settings, collected: Places = _NOTHING) -> Iterato
 
 def _unnamed(settings: Settings, collected: Places) -> Iterator[Check]:
     """What the lake has of brokers that a configuration does not name which audits what was collected."""
-    if all(_paths(broker) for cluster in settings.clusters for broker in cluster.brokers):
+    if all(broker.paths for cluster in settings.clusters for broker in cluster.brokers):
         return
     named = {(cluster.name, broker.id) for cluster in settings.clusters for broker in cluster.brokers}
     for cluster_name, broker_id in sorted((name, id) for name, id in collected if id is not None):
@@ -64,10 +64,6 @@ def _unnamed(settings: Settings, collected: Places) -> Iterator[Check]:
             says = f"the lake has logs of cluster {cluster_name}, broker {broker_id}, which is not named here"
             remedy = "name it, or correct name or id where it is collected: nothing of it is judged"
             yield Check("ids of brokers", Mark.NOTE, says, remedy)
-
-
-def _paths(broker: Broker) -> tuple[str, ...]:
-    return (*broker.log_dirs, *broker.request_logs, *broker.server_logs)
 
 
 def heading(cluster: Cluster, broker: Broker) -> str:

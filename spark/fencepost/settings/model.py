@@ -94,6 +94,11 @@ class Broker:
         Field(alias="kafka_version"),
     ] = None
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """All globs; none of a broker whose logs are read elsewhere."""
+        return (*self.log_dirs, *self.request_logs, *self.server_logs)
+
 
 @checked_dataclass(frozen=True, config=_CHECKED)
 class Client:
