@@ -58,7 +58,7 @@ arrivals: .venv/ready ## Let every capture's files arrive in pieces: the same ro
 
 KILLS ?= 1
 faults: .venv/ready java jars-spark ## Kill runs and executors at random, on this machine and on a standalone cluster of Spark (KILLS=5 times as often)
-	@$(BIN)/python -m pytest tests/engines -q -m faults --times $(KILLS)
+	@$(BIN)/python -m pytest tests/engines tests/lab/test_copies.py -q -m faults --times $(KILLS)
 
 stores: .venv/ready java jars-spark jars-aws classes ## A lake whose catalog is in PostgreSQL and whose files are on S3, on real servers
 	@bash requirements/servers.sh

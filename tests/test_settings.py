@@ -231,11 +231,15 @@ def test_all_of_history_may_be_one_chapter(tmp_path: Path) -> None:
 
 
 def test_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(settings.CONFIG_ENV, str(write(tmp_path, GOOD)))
+    of_replica = GOOD.replace('name = "shop"', 'name = "shop-${POD}"\nhost = "${POD}"')
+    monkeypatch.setenv("POD", "7f9c")
+    monkeypatch.setenv(settings.CONFIG_ENV, str(write(tmp_path, of_replica)))
     monkeypatch.setenv(settings.LAKE_ENV, str(tmp_path / "other"))
     read = settings.load()
     assert read.path == tmp_path / "fencepost.toml"
     assert read.lake == settings.Lake(f"{tmp_path}/other/warehouse", f"sqlite:///{tmp_path}/other/catalog.db")
+    (client,) = read.clusters[0].clients
+    assert (client.name, client.host) == ("shop-7f9c", "7f9c")
 
 
 @pytest.mark.parametrize(
@@ -331,6 +335,10 @@ def test_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             "lake.catalog: 'sqlite:///x.db' is a catalog, and so is 'rest'",
         ),
         (CLUSTER + "[lake.catalog_properties]\nx = []", "lake.catalog_properties.x: must be text, a number"),
+        (
+            CLUSTER + "[[clusters.clients]]\nname = 'shop-${NOT_SET}'",
+            "clusters[0].clients[0].name: the environment has no NOT_SET: set it",
+        ),
     ],
 )
 def test_mistakes_name_file_key_and_remedy(tmp_path: Path, text: str, said: str) -> None:

@@ -165,6 +165,13 @@ def _seconds(text: str) -> float:
     return float(text)
 
 
+def _megabytes(text: str) -> int:
+    """In bytes."""
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 1_000_000:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of megabytes between 1 and 1000000")
+    return int(text) * 1_000_000
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="fencepost",
@@ -214,6 +221,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     collect.add_argument(
         "--every", type=_seconds, metavar="SECONDS", help="go on for ever, once in so many seconds"
+    )
+    collect.add_argument(
+        "--at-most",
+        type=_megabytes,
+        metavar="MB",
+        help="read at most so many MB at once, the oldest files first; others wait for the next time",
     )
     command(
         "maintain",

@@ -60,8 +60,7 @@ def doctor(settings: Settings, arguments: argparse.Namespace) -> int:
     checks = [
         *doctor.machine_checks(settings),
         *catalog,
-        *doctor.evidence_checks(settings, collected),
-        *doctor.request_log_checks(settings, now),
+        *doctor.log_checks(settings, collected, now),
     ]
     if not any(each.mark is doctor.Mark.WRONG for each in catalog):
         # the machine's checks say what is missing to read an audit
@@ -100,7 +99,7 @@ def collect(settings: Settings, arguments: argparse.Namespace) -> int:
     while True:
         began = time.monotonic()
         try:
-            found = pipeline.collect(settings)
+            found = pipeline.collect(settings, arguments.at_most)
         except Exception as error:
             said = str(error) if isinstance(error, LockError) else None
             said = said or describe_failure(error, settings.lake)

@@ -34,10 +34,15 @@ def with_values(properties: Mapping[str, str], where: str) -> dict[str, str]:
     found = {}
     for name, text in properties.items():
         try:
-            found[name] = _VARIABLE.sub(lambda match: _value(match[1]), text)
+            found[name] = substituted(text)
         except MissingVariableError as error:
             raise MissingVariableError(f"{where}.{name}: {error}") from error
     return found
+
+
+def substituted(text: str) -> str:
+    """A text with the values of the environment in it, as they are. Raises MissingVariableError."""
+    return _VARIABLE.sub(lambda match: _value(match[1]), text)
 
 
 def missing(address: str) -> list[str]:

@@ -199,28 +199,30 @@ def audit(run: Run, sinks: Sequence[Sink] = ()) -> GateResult:
             return failed.result
 
 
-def collect(settings: Settings) -> Summary:
+def collect(settings: Settings, at_most: int | None = None) -> Summary:
     """Read what is new in the logs of this machine into the lake, without JVM; an audit elsewhere then needs
-    no path of it. Waits while another run writes to the lake. Raises LockError, and
-    SettingsError if no logs are configured.
+    no path of it; of at most so many bytes (``at_most``), if that is given. Waits while another run writes to
+    the lake. Raises LockError, and SettingsError if no logs are configured.
     """
     import pyarrow as pa
 
     from fencepost.capture import capture
-    from fencepost.capture.collectors import collecting_run
+    from fencepost.capture.collectors import collecting_run, on_this_machine
     from fencepost.engines import intake, piece_files
     from fencepost.protocols import collected
 
     # the machine has other work; Arrow's own pool gives back less of what it had
     intake.HELD_BYTES, piece_files.PIECE_BYTES = _COLLECTOR_HOLDS, _COLLECTOR_WRITES
     pa.set_memory_pool(pa.system_memory_pool())
-    here = dataclasses.replace(settings, run_on="process")
+    here = on_this_machine(dataclasses.replace(settings, run_on="process"))
     run_id = collecting_run(settings)
     with locked(settings), Run(here, run_id, collected()) as run:
         run.ledger.keep_unread()
-        result = capture(run.settings, run.catalog, run.engine_for, run.run_id)
+        result = capture(run.settings, run.catalog, run.engine_for, run.run_id, at_most=at_most)
     pa.default_memory_pool().release_unused()
-    return {"files": result.files, "rows": sum(result.added.values()), "quarantined": result.quarantined}
+    waiting = {"waiting": result.waiting} if result.waiting else {}
+    rows = sum(result.added.values())
+    return {"files": result.files, "rows": rows, "quarantined": result.quarantined, **waiting}
 
 
 def run_step(name: str, config: str | None = None, run_id: str | None = None) -> Summary:

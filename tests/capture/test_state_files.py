@@ -153,6 +153,23 @@ def test_logs_of_a_broker_that_was_shut_down_end_where_it_says(site: Site, captu
         assert {r["broker_epoch"] for r in rows} == {12}
 
 
+def test_a_copy_of_a_started_broker_may_still_tell_of_its_shutdown(site: Site, captures: Path) -> None:
+    """Its recovery points are newer than that. A checkpoint that was copied in part says nothing."""
+    folder, whole = site.folder / "data", captures / "ends-4.3.1" / "broker-1" / "log_dir"
+    shutil.copytree(whole, folder)
+    checkpoint = folder / "recovery-point-offset-checkpoint"
+    told = checkpoint.read_text()
+    ends = {tuple(line.rsplit(" ", 1)) for line in told.splitlines()[2:]}
+    log, end = max(ends, key=lambda each: int(each[1]))
+    for changed in (told.replace(f"{log} {end}", f"{log} {int(end) - 1}"), told[:-2]):
+        checkpoint.write_text(changed)
+        site.capture(Broker(1, log_dirs=site.glob("data")))
+        assert site.rows(tables.LOG_ENDS) == []
+    checkpoint.write_text(told)
+    site.capture(Broker(1, log_dirs=site.glob("data")))
+    assert len(site.rows(tables.LOG_ENDS)) == len(ends)
+
+
 def test_where_logs_begin_is_noted_once(site: Site) -> None:
     """Of the folder that is there: the checkpoint of a deleted topic is forgotten with it."""
     (site.folder / "data" / "orders-0").mkdir(parents=True)

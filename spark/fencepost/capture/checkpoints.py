@@ -1,5 +1,4 @@
-"""Reads the checkpoints of log directories: how far the log cleaner has cleaned, and where logs began and
-ended.
+"""Reads the checkpoints of log directories: how far the log cleaner has cleaned, and where logs began.
 
 What is noted in bronze is read after segments were. A checkpoint that is missing or does not parse is
 ignored.
@@ -7,26 +6,24 @@ ignored.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from pathlib import Path
 
 from pyiceberg.catalog import Catalog
 
-from fencepost.capture.files import content, expand, is_file
+from fencepost.capture.files import content, expand, inside, is_file
 from fencepost.capture.log_dirs import topic_id_of
 from fencepost.capture.plan import SEGMENT, Fault
 from fencepost.engines.new_rows import NewRows
 from fencepost.settings import Cluster
-from fencepost.tables import CLEANED, LOG_ENDS, LOG_STARTS, Table
+from fencepost.tables import CLEANED, LOG_STARTS, Table
 
 _CLEANED = "cleaner-offset-checkpoint"
-_FLUSHED = "recovery-point-offset-checkpoint"
+FLUSHED = "recovery-point-offset-checkpoint"
 _REPLICATED = "replication-offset-checkpoint"
 _BEGUN = "log-start-offset-checkpoint"
-_CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
-_CHECKED = (_CLEANED, _FLUSHED, _REPLICATED, _BEGUN, _CLEAN_SHUTDOWN)
+CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+_CHECKED = (_CLEANED, FLUSHED, _REPLICATED, _BEGUN, CLEAN_SHUTDOWN)
 
 
 def note_cleaned(catalog: Catalog, clusters: Sequence[Cluster], run_id: str, now: datetime) -> int:
@@ -58,43 +55,23 @@ def _note_offsets(
     file_name: str,
 ) -> int:
     rows = [
-        (cluster, broker_id, topic, _topic_id(path, topic, partition), partition, to, str(file), run_id, now)
-        for cluster, broker_id, path in _log_dirs(clusters)
-        for file in [path / file_name]
-        for topic, partition, to in _entries(file)
+        (cluster, broker_id, topic, _topic_id(path, topic, partition), partition, to, file, run_id, now)
+        for cluster, broker_id, path in log_dirs(clusters)
+        for file in [inside(path, file_name)]
+        for topic, partition, to in entries(file)
         if to > 0
     ]
     within = [{"cluster": frozenset(cluster.name for cluster in clusters)}]
     return NewRows(catalog, table, within).append(table.rows(rows)) if rows else 0
 
 
-def note_log_ends(catalog: Catalog, clusters: Sequence[Cluster], run_id: str, now: datetime) -> int:
-    """Append to ``bronze.log_ends`` the log ends of brokers that were shut down cleanly and have not been
-    started since; returns how many rows are new.
-
-    LogManager.shutdown flushes and closes every log, writes the log's end as its recovery point, and finally
-    writes the file of a clean shutdown, with the broker's epoch (since Kafka 3.7). A broker that starts
-    deletes this file.
-    """
-    rows = [
-        (cluster, broker_id, broker_epoch, *entry, str(file), run_id, now)
-        for cluster, broker_id, path in _log_dirs(clusters)
-        for broker_epoch in [_closed_by(path / _CLEAN_SHUTDOWN)]
-        if broker_epoch is not None
-        for file in [path / _FLUSHED]
-        for entry in _entries(file)
-    ]
-    within = [{"cluster": frozenset(cluster.name for cluster in clusters)}]
-    return NewRows(catalog, LOG_ENDS, within).append(LOG_ENDS.rows(rows)) if rows else 0
-
-
-def flushed_or_replicated(clusters: Sequence[Cluster]) -> Iterator[tuple[str, int, Path, str, int, int]]:
+def flushed_or_replicated(clusters: Sequence[Cluster]) -> Iterator[tuple[str, int, str, str, int, int]]:
     """Each recovery point and high watermark that is noted in a log directory: cluster, broker, log
     directory, topic, partition and offset. The log ends there or later.
     """
-    for cluster, broker_id, path in _log_dirs(clusters):
-        for file in (path / _FLUSHED, path / _REPLICATED):
-            for topic, partition, offset in _entries(file):
+    for cluster, broker_id, path in log_dirs(clusters):
+        for file in (inside(path, FLUSHED), inside(path, _REPLICATED)):
+            for topic, partition, offset in entries(file):
                 yield cluster, broker_id, path, topic, partition, offset
 
 
@@ -103,14 +80,14 @@ def unreadable_checkpoints(clusters: Sequence[Cluster]) -> list[Fault]:
     said.
     """
     faults = []
-    for cluster, broker_id, path in _log_dirs(clusters):
-        for file in (path / name for name in _CHECKED):
+    for cluster, broker_id, path in log_dirs(clusters):
+        for file in (inside(path, name) for name in _CHECKED):
             try:
                 if is_file(file):
                     content(file)
             except OSError as error:
                 detail = f"cannot be read ({error.strerror}): check its permissions"
-                faults.append(Fault(cluster, broker_id, SEGMENT, str(file), 0, 0, "unreadable", detail))
+                faults.append(Fault(cluster, broker_id, SEGMENT, file, 0, 0, "unreadable", detail))
     return faults
 
 
@@ -118,46 +95,41 @@ def have_checkpoints(cluster: Cluster) -> bool:
     """Whether there are log directories here, and each has checkpoint files, as Kafka's own have after a
     minute: without the cleaner's, nothing in it was compacted.
     """
-    here = [path for *_, path in _log_dirs([cluster])]
-    return bool(here) and all(is_file(path / _CLEANED) or is_file(path / _FLUSHED) for path in here)
+    here = [path for *_, path in log_dirs([cluster])]
+    return bool(here) and all(
+        is_file(inside(path, _CLEANED)) or is_file(inside(path, FLUSHED)) for path in here
+    )
 
 
-def _log_dirs(clusters: Sequence[Cluster]) -> Iterator[tuple[str, int, Path]]:
+def log_dirs(clusters: Sequence[Cluster]) -> Iterator[tuple[str, int, str]]:
     for cluster in clusters:
         for broker in cluster.brokers:
             for pattern in broker.log_dirs:
                 for path in expand(pattern):
-                    yield cluster.name, broker.id, Path(path)
+                    yield cluster.name, broker.id, path
 
 
-def _entries(file: Path) -> Iterator[tuple[str, int, int]]:
+def entries(file: str) -> Iterator[tuple[str, int, int]]:
     """The lines ``topic partition offset``, which follow the version and their number
-    (OffsetCheckpointFile).
+    (OffsetCheckpointFile). None of a file that was copied in part: its last number may be cut.
     """
     try:
-        lines = content(file).decode().splitlines()[2:]
-    except (OSError, UnicodeDecodeError):
+        _, count, *lines = content(file).decode().split("\n")
+    except (OSError, ValueError):
         return
-    for line in lines:
+    # each line ends with a line end, so an empty one is last
+    if lines[-1:] != [""] or not count.isdecimal() or int(count) != len(lines) - 1:
+        return
+    for line in lines[:-1]:
         topic, _, numbers = line.partition(" ")
         partition, _, offset = numbers.partition(" ")
         if topic and partition.isdecimal() and offset.isdecimal():
             yield topic, int(partition), int(offset)
 
 
-def _topic_id(log_dir: Path, topic: str, partition: int) -> str | None:
+def _topic_id(log_dir: str, topic: str, partition: int) -> str | None:
     """Kafka forgets the checkpoint of a log that is deleted: it is of the folder that is there."""
     try:
-        return topic_id_of(log_dir / f"{topic}-{partition}", topic)
+        return topic_id_of(inside(log_dir, f"{topic}-{partition}"), topic)
     except OSError:
         return None
-
-
-def _closed_by(file: Path) -> int | None:
-    """The epoch of the broker that closed its logs (CleanShutdownFileHandler), or None."""
-    try:
-        document = json.loads(content(file))
-    except (OSError, ValueError):
-        return None
-    epoch = document.get("brokerEpoch") if isinstance(document, dict) else None
-    return epoch if isinstance(epoch, int) and 0 <= epoch < 2**63 else None

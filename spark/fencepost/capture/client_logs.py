@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fencepost.capture.kinds import Kind
-from fencepost.capture.plan import CLIENT_LOG, Fault, Source
+from fencepost.capture.plan import CLIENT_LOG, Fault, Source, named_on
 from fencepost.capture.rows import Rows
 from fencepost.capture.text import Piece, files, of_table, text_rows
 from fencepost.formats.client_log import parse_client_lines
@@ -21,19 +21,28 @@ def find_client_logs(cluster: Cluster) -> tuple[list[Source], list[Fault]]:
     for client in cluster.clients:
         matching, absent = files(client.logs, _MISSING)
         sources += [
-            Source(cluster.name, None, CLIENT_LOG, file, timezone=client.timezone, client=client.name)
+            Source(
+                cluster.name,
+                None,
+                CLIENT_LOG,
+                file,
+                timezone=client.timezone,
+                client=client.name,
+                host=client.host,
+            )
             for file in matching
         ]
+        absences = [(named_on(client.host, each.path), each) for each in absent]
         faults += [
-            Fault(cluster.name, None, CLIENT_LOG, each.path, 0, 0, each.reason, each.detail)
-            for each in absent
+            Fault(cluster.name, None, CLIENT_LOG, name, 0, 0, each.reason, each.detail)
+            for name, each in absences
         ]
     return sources, faults
 
 
 def rows(source: Source) -> Rows:
     """The rows of ``bronze.client_lines`` in the source's range, and its outcome."""
-    origin = {"cluster": source.cluster, "client": source.client, "file": source.file}
+    origin = {"cluster": source.cluster, "client": source.client, "file": source.name}
     yield from text_rows(source, _parse, of_table(CLIENT_LINES, origin), _is_unfinished)
 
 

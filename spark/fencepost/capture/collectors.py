@@ -6,6 +6,7 @@ A collector knows the files of its machine alone. So only it can say that a file
 from __future__ import annotations
 
 import socket
+from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
 
@@ -22,7 +23,7 @@ def collecting_run(settings: Settings) -> str:
         path
         for cluster in settings.clusters
         for paths in (
-            *((*each.log_dirs, *each.request_logs, *each.server_logs) for each in cluster.brokers),
+            *(each.paths for each in cluster.brokers),
             *(each.logs for each in cluster.clients),
         )
         for path in paths
@@ -35,6 +36,18 @@ def collecting_run(settings: Settings) -> str:
     told = f"{socket.gethostname()} {settings.path}"
     name = sha256(told.encode()).hexdigest()[:_DIGITS]
     return f"{_BEGINS}{name}-{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}"
+
+
+def on_this_machine(settings: Settings) -> Settings:
+    """The settings whose clients' logs are those of this machine: others may have logs with the same paths.
+    Brokers are told apart by their ids.
+    """
+    host = socket.gethostname()
+    clusters = (
+        replace(each, clients=tuple(replace(client, host=client.host or host) for client in each.clients))
+        for each in settings.clusters
+    )
+    return replace(settings, clusters=tuple(clusters))
 
 
 def collector(run_id: str) -> str | None:

@@ -7,7 +7,6 @@ replaced, truncated and written again, or compacted.
 from __future__ import annotations
 
 import hashlib
-import os
 from typing import BinaryIO
 
 from fencepost.formats.batch_kernels import HEADER_SIZE
@@ -25,14 +24,15 @@ def head_digest(file: BinaryIO, consumed_to: int) -> str:
     return digest.hexdigest()
 
 
-def headers_digest(fd: int, consumed_to: int, last_header: int) -> str:
+def headers_digest(file: BinaryIO, consumed_to: int, last_header: int) -> str:
     """The digest of the first and the last header that were read, and the position of the last one.
 
     A header has the checksum of its batch, so it changes with the payload.
     """
     digest = hashlib.sha256(str(consumed_to).encode())
     for position in (0, last_header):
-        digest.update(os.pread(fd, max(0, min(HEADER_SIZE, consumed_to - position)), position))
+        file.seek(position)
+        digest.update(file.read(max(0, min(HEADER_SIZE, consumed_to - position))))
     return f"{digest.hexdigest()}{_AT}{last_header}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fencepost.capture.files import opened_exactly
+from fencepost.capture.files import opened_here
 from fencepost.capture.log_dirs import base_offset
 from fencepost.capture.pieces import Piece
 from fencepost.capture.plan import Source
@@ -33,7 +33,7 @@ class HeaderPiece(Piece):
 def header_pieces(source: Source) -> Iterator[HeaderPiece]:
     """The source's range, some ten thousand batches at a time."""
     position, least = source.start, base_offset(source.file)
-    with opened_exactly(source.file) as file:
+    with opened_here(source.file, position) as file:
         final = False
         while not final:
             headers = read_headers(

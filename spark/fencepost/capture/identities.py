@@ -7,9 +7,8 @@ broker's id, or another cluster's name, stays wrong. So this is checked before a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
-from fencepost.capture.files import content, expand, resolved
+from fencepost.capture.files import content, expand, inside, resolved
 from fencepost.formats.properties import META_PROPERTIES, NODE_ID, properties_in
 from fencepost.settings import Broker, Cluster, Settings, SettingsError
 
@@ -72,6 +71,6 @@ def _log_dirs(broker: Broker) -> list[str]:
 def _meta(path: str) -> Mapping[str, str]:
     """The properties in a directory's file; none if it cannot be read."""
     try:
-        return properties_in(content(Path(path, META_PROPERTIES)))
+        return properties_in(content(inside(path, META_PROPERTIES)))
     except (OSError, UnicodeDecodeError):
         return {}

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from fencepost.capture.files import closed_folders, content, expand, names
+from fencepost.capture.files import closed_folders, content, expand, inside, names
 from fencepost.capture.kinds import Kind
 from fencepost.capture.plan import CLOSED, READ_WHOLE, SEGMENT, Fault, Source
 from fencepost.formats.partition_files import topic_id_in
@@ -59,7 +59,7 @@ def _without_segments(sources: Sequence[Source]) -> Iterator[Fault]:
     present = {_partition_of(source) for source in live if source.kind == SEGMENT}
     missing = {_partition_of(source): source for source in live if _partition_of(source) not in present}
     for source in missing.values():
-        file = str(Path(source.file).parent / f"{0:020d}.log")
+        file = inside(source.file.rpartition("/")[0], f"{0:020d}.log")
         yield Fault(source.cluster, source.broker_id, SEGMENT, file, 0, 0, "missing", _NO_SEGMENT)
 
 
@@ -93,7 +93,7 @@ def has_no_replicas(sources: Sequence[Source]) -> bool:
     if any(source.file.endswith(_DELETED) for source in sources):
         return False
     partitions = {(source.cluster, source.topic, source.topic_id, source.partition) for source in sources}
-    return len(partitions) == len({Path(source.file).parent for source in sources})
+    return len(partitions) == len({source.file.rpartition("/")[0] for source in sources})
 
 
 def partition_of(file: str) -> tuple[str, int] | None:
@@ -123,12 +123,12 @@ def _log_dir(
             continue
         if match["state"] and len(name) == _CUT:  # of which topic is not told: as if it had been deleted
             continue
-        folder = Path(path, name)
+        folder = inside(path, name)
         try:
             files = names(folder)
             topic_id = topic_id_of(folder, match["topic"])
         except OSError as error:
-            faults.append(_unlistable(cluster.name, broker, str(folder), error))
+            faults.append(_unlistable(cluster.name, broker, folder, error))
             continue
         state = match["state"] or _LIVE
         matching = [
@@ -140,7 +140,7 @@ def _log_dir(
                 cluster.name,
                 broker.id,
                 kind.name,
-                str(folder / file),
+                inside(folder, file),
                 topic=match["topic"],
                 topic_id=topic_id,
                 partition=int(match["partition"]),
@@ -151,12 +151,12 @@ def _log_dir(
             )
 
 
-def topic_id_of(folder: Path, topic: str) -> str | None:
+def topic_id_of(folder: str, topic: str) -> str | None:
     """The id of the topic of a partition's folder, None if it has none. Raises OSError if it cannot be
     read.
     """
     try:
-        topic_id = topic_id_in(content(folder / PARTITION_METADATA))
+        topic_id = topic_id_in(content(inside(folder, PARTITION_METADATA)))
     except FileNotFoundError:
         topic_id = None
     return topic_id or _FIXED_IDS.get(topic)

@@ -42,7 +42,7 @@ class LogMessages:
         """The rows of the source's range, and its outcome."""
         owner: dict[str, object]
         owner = {"client": source.client} if source.broker_id is None else {"broker_id": source.broker_id}
-        origin = {"cluster": source.cluster, "file": source.file, **owner}
+        origin = {"cluster": source.cluster, "file": source.name, **owner}
         yield from text_rows(source, self._parse, of_table(self.table, origin), _is_unfinished, last_entry)
 
     def take(self, entry: Entry) -> dict[str, Any] | None:
@@ -90,7 +90,15 @@ def find_client_logs(kind: str, cluster: Cluster) -> tuple[list[Source], list[Fa
     ``client_logs.find_client_logs``.
     """
     return [
-        Source(cluster.name, None, kind, file, timezone=client.timezone, client=client.name)
+        Source(
+            cluster.name,
+            None,
+            kind,
+            file,
+            timezone=client.timezone,
+            client=client.name,
+            host=client.host,
+        )
         for client in cluster.clients
         for pattern in client.logs
         for file in matching(pattern)

@@ -16,12 +16,11 @@ from fencepost import lake
 from fencepost.capture.checkpoints import have_checkpoints
 from fencepost.capture.log_dirs import base_offset, partition_of
 from fencepost.capture.plan import PRODUCER_SNAPSHOT, SEGMENT, Fault
-from fencepost.capture.written_ends import Log, Written, unread_ends
+from fencepost.capture.written_ends import NOTES, Log, Written, unread_ends
 from fencepost.conditions.arrow import filter_rows
 from fencepost.settings import Cluster
 from fencepost.tables import CLEANED, FILES, QUARANTINE
 
-_NOTES = ("cluster", "broker_id", "file", "kind", "topic_id", "next_offset", "captured_at")
 _COMPACTED = {"__consumer_offsets", "__transaction_state"}
 
 
@@ -43,7 +42,7 @@ def missing_segments(catalog: Catalog, clusters: Sequence[Cluster], written_to: 
     """
     here = frozenset(cluster.name for cluster in clusters if any(each.log_dirs for each in cluster.brokers))
     of_logs = {"kind": frozenset({SEGMENT, PRODUCER_SNAPSHOT}), "cluster": here}
-    notes = lake.scan(catalog, FILES, _NOTES, [of_logs])
+    notes = lake.scan(catalog, FILES, NOTES, [of_logs])
     names = frozenset(cluster.name for cluster in clusters if have_checkpoints(cluster))
     unread = _unread_logs(catalog)
     cleaned_to = _checkpoints(catalog, names)

@@ -124,7 +124,7 @@ def _note_progress(
     rows = [tuple(row[name] for name in columns) for row in read]
     rows += [
         (
-            *(source.cluster, source.broker_id, source.kind, source.file),
+            *source.origin,
             *(
                 progress.head_digest,
                 progress.size,

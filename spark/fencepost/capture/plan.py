@@ -32,10 +32,10 @@ _HEADERS_ARE_CHEAPER = 128
 
 
 Origin = tuple[str, int | None, str, str]
-"""Cluster, broker, kind and path of a file."""
+"""Cluster, broker, kind and name of a file."""
 
-Log = tuple[str, int | None, str | None, str]
-"""A log in text: cluster, broker or client, and kind."""
+Log = tuple[str, int | None, str | None, str | None, str]
+"""A log in text: cluster, broker or client with its host, and kind."""
 
 Partition = tuple[str, str | None, int | None]
 """Cluster, topic and number."""
@@ -51,7 +51,8 @@ class Source:
     of the last batch before ``start``; if ``checksums``, their payload is read to check its checksum, and
     nothing of it is kept. Logs in text have ``timezone``; those of a client have ``client``,
     and their ``broker_id`` is null; ``file_begins`` is the digest of their first entry, None if it is not
-    known yet. ``moved_from``: the path under which an earlier run read the beginning of this file.
+    known yet. ``moved_from``: the name under which an earlier run read the beginning of this file. ``host``:
+    of a client's log, the machine whose file it is; containers all have the same paths.
     """
 
     cluster: str
@@ -72,16 +73,22 @@ class Source:
     client: str | None = None
     file_begins: str | None = None
     moved_from: str | None = None
+    host: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The file as bronze names it."""
+        return named_on(self.host, self.file)
 
     @property
     def origin(self) -> Origin:
         """Its key in ``bronze.files``."""
-        return self.cluster, self.broker_id, self.kind, self.file
+        return self.cluster, self.broker_id, self.kind, self.name
 
     @property
     def log(self) -> Log:
         """For a log in text: whose it is, and its kind; the same for all files into which it is rolled."""
-        return self.cluster, self.broker_id, self.client, self.kind
+        return self.cluster, self.broker_id, self.client, self.host, self.kind
 
     @property
     def logs_of(self) -> tuple[str, int | None] | None:
@@ -161,6 +168,11 @@ class Plan:
         self.renamed = [each for each in self.renamed if each[0].origin not in again]
         self.sources = [each for each in self.sources if each.origin not in again]
         self.sources += [replace(source, start=0, last_header=0) for source in sources]
+
+
+def named_on(host: str | None, path: str) -> str:
+    """How bronze names a file of a host; without one, its path alone."""
+    return path if host is None else f"{host}:{path}"
 
 
 def is_text(kind: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, BinaryIO
@@ -17,9 +17,11 @@ from fencepost.capture.digests import head_digest, headers_digest, last_header
 from fencepost.capture.files import opened_exactly
 from fencepost.capture.files import size as size_of
 from fencepost.capture.packed import is_compressed
-from fencepost.capture.plan import SEGMENT, Log, Origin, Plan, ReadProgress, Source, is_text
+from fencepost.capture.plan import SEGMENT, Log, Origin, Plan, ReadProgress, Source, is_text, named_on
 from fencepost.capture.text import final_first_entry_digest
+from fencepost.conditions import Where
 from fencepost.formats.clock import are_alike
+from fencepost.settings import Cluster
 from fencepost.tables import FILES
 
 _OF_PARTITION = re.compile(r"(?P<partition>.+-\d+)(\.[0-9a-f]{32}-\w+)?")
@@ -28,10 +30,17 @@ _READ = ("head_digest", "size", "consumed_to", "file_begins", "topic_id", "timez
 
 
 class Progress:
-    """The newest row of every file, which decides where reading continues."""
+    """The newest row of every file of the brokers and clients whose logs are read here, which decides where
+    reading continues. A collector's rounds take no longer because others collect, too.
+    """
 
-    def __init__(self, catalog: Catalog) -> None:
-        rows = lake.scan(catalog, FILES, (*_ORIGIN, *_READ, "captured_at")).sort_by("captured_at")
+    def __init__(self, catalog: Catalog, clusters: Sequence[Cluster]) -> None:
+        brokers = {each.name: [broker.id for broker in each.brokers if broker.paths] for each in clusters}
+        here: Where = [
+            *({"cluster": name, "broker_id": frozenset(ids)} for name, ids in brokers.items() if ids),
+            *({"cluster": each.name, "broker_id": None} for each in clusters if each.clients),
+        ]
+        rows = lake.scan(catalog, FILES, (*_ORIGIN, *_READ, "captured_at"), here).sort_by("captured_at")
         # the last row of each file replaces the others
         newest = {row[: len(_ORIGIN)]: row[len(_ORIGIN) : -1] for row in zip(*_values(rows), strict=True)}
         # by family: a renamed file stays in its family, and families are small
@@ -46,7 +55,7 @@ class Progress:
         return {
             source.origin: read.file_begins
             for source in sources
-            if is_text(source.kind) and (read := self._by_path(source).get(source.file))
+            if is_text(source.kind) and (read := self._by_name(source).get(source.name))
         }
 
     def rezoned(self, sources: Iterable[Source]) -> set[Log]:
@@ -61,7 +70,7 @@ class Progress:
 
     def zone(self, source: Source) -> str | None:
         """The time zone in which a log was last read; None if it was not, or by an earlier release."""
-        read = self._by_path(source).get(source.file)
+        read = self._by_name(source).get(source.name)
         return read.timezone if read else None
 
     def resume(self, source: Source, plan: Plan) -> None:
@@ -72,9 +81,9 @@ class Progress:
         """
         source = planned(source)
         size = source.end
-        by_path = self._by_path(source)
-        under_this_name = by_path.get(source.file)
-        others = () if source.in_place else by_path.values()
+        by_name = self._by_name(source)
+        under_this_name = by_name.get(source.name)
+        others = () if source.in_place else by_name.values()
         read = _find(source, size, [*([under_this_name] if under_this_name else ()), *others])
         if source.topic_id is None and read is not None:
             source = replace(source, topic_id=read.topic_id or None)
@@ -92,8 +101,8 @@ class Progress:
                 plan.misnamed.add((source.cluster, source.topic, source.partition, read.topic_id or None))
                 plan.to_read_again.add(source.origin)
             return
-        renamed = read.file != source.file
-        before = replace(source, file=read.file)
+        renamed = read.file != source.name
+        before = replace(source, file=read.file.removeprefix(named_on(source.host, "")))
         if renamed and (before.origin in plan.copies or not still_holds(before, read)):
             source = replace(source, moved_from=read.file)
         if read.size != size:
@@ -102,8 +111,8 @@ class Progress:
         elif renamed:
             plan.renamed.append((source, read))
 
-    def _by_path(self, source: Source) -> dict[str, ReadProgress]:
-        family = _family(source.kind, source.file)
+    def _by_name(self, source: Source) -> dict[str, ReadProgress]:
+        family = _family(source.kind, source.name)
         return self._read.get((source.cluster, source.broker_id, source.kind, family), {})
 
 
@@ -116,7 +125,7 @@ def unread_note(source: Source, run_id: str, now: datetime, zone: str | None = N
     """A row of FILES for a source of which nothing was read; ``zone``: of a log in text."""
     values = {
         **dict.fromkeys(FILES.columns),
-        **{name: getattr(source, name) for name in ("cluster", "broker_id", "kind", "file")},
+        **dict(zip(_ORIGIN, source.origin, strict=True)),
         **{"head_digest": "", "size": -1, "consumed_to": 0, "entries": 0, "skipped": 0},
         **{"topic_id": None if source.topic is None else source.topic_id or "", "timezone": zone},
         **{"run_id": run_id, "captured_at": now},
@@ -155,7 +164,7 @@ def _begins_with(source: Source, file: BinaryIO, size: int, read: ReadProgress) 
         return False
     if source.is_headers_only:
         last = last_header(read.head_digest)
-        return headers_digest(file.fileno(), read.consumed_to, last) == read.head_digest
+        return headers_digest(file, read.consumed_to, last) == read.head_digest
     return head_digest(file, read.consumed_to) == read.head_digest
 
 

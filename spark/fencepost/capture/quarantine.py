@@ -11,7 +11,7 @@ from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.capture.collectors import collector
-from fencepost.capture.plan import REQUEST_LOG, SEGMENT, Fault, Plan
+from fencepost.capture.plan import REQUEST_LOG, SEGMENT, Fault, Plan, named_on
 from fencepost.capture.silent_logs import NO_REQUESTS
 from fencepost.settings import Broker, Cluster
 from fencepost.tables import QUARANTINE
@@ -68,7 +68,7 @@ def _is_looked_for(row: Row, clusters: Sequence[Cluster], run_id: str) -> bool:
         return any(each.log_dirs for each in cluster.brokers)
     if row["broker_id"] is None:
         # other machines' clients may have logs with the same paths
-        named = {path for client in cluster.clients for path in client.logs}
+        named = {named_on(client.host, path) for client in cluster.clients for path in client.logs}
         return collector(run_id) is None and row["file"] in named
     brokers = [each for each in cluster.brokers if each.id == row["broker_id"]]
     return any(_places(each, row["kind"]) for each in brokers) if brokers else collector(run_id) is None
@@ -135,6 +135,6 @@ def _changes(plan: Plan) -> dict[tuple[Any, ...], tuple[int | None, str]]:
     changes = {origin: (0, origin[-1]) for origin in plan.copies}
     # a new file may have the path of a renamed one, whose rows must get its new name
     for source, start in sorted(looked_at, key=lambda each: each[0].moved_from is not None):
-        before = source.moved_from or source.file
-        changes[source.cluster, source.broker_id, source.kind, before] = (start, source.file)
+        before = source.moved_from or source.name
+        changes[source.cluster, source.broker_id, source.kind, before] = (start, source.name)
     return changes

@@ -65,10 +65,7 @@ def outcome(
     rows = [dataclasses.asdict(fault) for fault in faults]
     if progress is not None:
         origin = {
-            "cluster": source.cluster,
-            "broker_id": source.broker_id,
-            "kind": source.kind,
-            "file": source.file,
+            **dict(zip(("cluster", "broker_id", "kind", "file"), source.origin, strict=True)),
             "topic_id": None if source.topic is None else source.topic_id or "",
             "timezone": source.timezone if is_text(source.kind) else None,
         }
@@ -81,8 +78,7 @@ def outcome(
 
 def fault_of(source: Source, fault: formats.Fault, sample: bytes | None = None, shift: int = 0) -> Fault:
     """A reader's fault as a fault of ``source``, with its position moved by ``shift``."""
-    origin = (source.cluster, source.broker_id, source.kind, source.file)
-    return Fault(*origin, fault.position + shift, fault.length, fault.reason, fault.detail, sample)
+    return Fault(*source.origin, fault.position + shift, fault.length, fault.reason, fault.detail, sample)
 
 
 def packed(source: Source, packing: str) -> Fault:

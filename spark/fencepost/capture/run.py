@@ -19,23 +19,24 @@ from functools import partial
 from pyiceberg.catalog import Catalog
 
 from fencepost import lake
-from fencepost.capture import readers
+from fencepost.capture import readers, stores
 from fencepost.capture.checkpoints import (
     note_cleaned,
-    note_log_ends,
     note_log_starts,
     unreadable_checkpoints,
 )
 from fencepost.capture.collectors import collector
 from fencepost.capture.copies import copies
 from fencepost.capture.cuts import cut
-from fencepost.capture.files import opened
+from fencepost.capture.files import modified, opened
 from fencepost.capture.identities import check_identities
 from fencepost.capture.kinds import Kind
 from fencepost.capture.log_dirs import base_offset, has_no_replicas, with_known_topic_ids
+from fencepost.capture.log_ends import note_log_ends
 from fencepost.capture.missing_segments import missing_segments
 from fencepost.capture.notes import Notes
 from fencepost.capture.plan import (
+    REQUEST_LOG,
     SEGMENT,
     Origin,
     Partition,
@@ -53,6 +54,7 @@ from fencepost.capture.topic_ids import delete_misnamed
 from fencepost.capture.written_ends import written
 from fencepost.conditions import Where, Within
 from fencepost.engines import Engine, Target
+from fencepost.environment import with_values
 from fencepost.formats.clock import is_set_near
 from fencepost.protocols import captured
 from fencepost.settings import Settings
@@ -69,13 +71,15 @@ _SET_BACK_MS = 3 * 3_600_000
 @dataclass(frozen=True)
 class CaptureSummary:
     """The counts of a run: ``files`` read, rows ``added`` to each table of bronze by its name, ``skipped``
-    lines, which no protocol reads, and the rows that ``bronze.quarantine`` now has (``quarantined``).
+    lines, which no protocol reads, the rows that ``bronze.quarantine`` now has (``quarantined``), and the
+    files that wait for the next run (``waiting``).
     """
 
     files: int
     added: Mapping[str, int]
     skipped: int
     quarantined: int
+    waiting: int = 0
 
 
 def capture(
@@ -84,18 +88,26 @@ def capture(
     engine_for: Callable[[int, str], Engine],
     run_id: str,
     report: Callable[[str], None] = _log.info,
+    *,
+    at_most: int | None = None,
 ) -> CaptureSummary:
     """Read evidence that is new since the last run into ``bronze``; ``report`` is called with lines about
     progress. Raises SettingsError, before it reads anything, if a log directory is another broker's.
 
     ``engine_for`` returns the engine for a number of bytes of evidence, and a name for the work.
+    ``at_most``: how many bytes are read; what is over waits for the next run.
     """
+    store = with_values(settings.lake.catalog_properties, "lake.catalog_properties")
+    stores.use(store)
     check_identities(settings)
     now = datetime.now(UTC)
     written_to = written(settings.clusters)
-    plan = make_plan(settings, Progress(catalog))
+    plan = make_plan(settings, Progress(catalog, settings.clusters))
     delete_misnamed(catalog, plan, run_id, now)
-    delete_rezoned(catalog, plan, run_id, now)
+    delete_rezoned(catalog, plan, settings.clusters, run_id, now)
+    waiting = [] if at_most is None else _newer(plan, at_most)
+    later = {each.origin for each in waiting}
+    plan.sources = [each for each in plan.sources if each.origin not in later]
     size = sum(source.end - source.start for source in plan.sources)
     report(f"{len(plan.sources)} files hold something new ({size / 1e6:.1f} MB)")
     added = dict.fromkeys((table.name for kind in readers.kinds().values() for table in kind.tables), 0)
@@ -105,7 +117,9 @@ def capture(
         engine = engine_for(sum(source.cost for source in plan.sources), "capture")
         tasks = _tasks(plan)
         notes.expect(tasks)
-        for done in engine.spread_into(tasks, readers.read_all, targets, OUTCOME):
+        for done in engine.spread_into(
+            tasks, partial(stores.with_store, store, readers.read_all), targets, OUTCOME
+        ):
             notes.add(done.reported.to_pylist())
             added |= {name: added[name] + count for name, count in done.added.items()}
     note_cleaned(catalog, settings.clusters, run_id, now)
@@ -113,7 +127,9 @@ def capture(
     plan.faults += unreadable_checkpoints(settings.clusters)
     plan.faults += missing_segments(catalog, settings.clusters, written_to)
     is_collector = collector(run_id) is not None
-    plan.faults += silent_logs(catalog, settings.clusters, plan.faults, is_collector=is_collector)
+    silent = silent_logs(catalog, settings.clusters, plan.faults, is_collector=is_collector)
+    heard_later = {(each.cluster, each.broker_id) for each in waiting if each.kind == REQUEST_LOG}
+    plan.faults += [each for each in silent if (each.cluster, each.broker_id) not in heard_later]
     notes.finish()
     for target in targets:
         report(f"{target.table.name}: {added[target.table.name]} rows are new")
@@ -126,6 +142,7 @@ def capture(
         added={name.removeprefix("bronze."): count for name, count in added.items()},
         skipped=notes.skipped,
         quarantined=notes.quarantined,
+        waiting=len(waiting),
     )
 
 
@@ -158,6 +175,25 @@ def make_plan(settings: Settings, progress: Progress) -> Plan:
             except OSError as error:
                 plan.faults.append(unreadable(source, error))
     return plan
+
+
+def _newer(plan: Plan, at_most: int) -> list[Source]:
+    """The sources that are over ``at_most`` bytes. The oldest files are read, since they are deleted first:
+    at least one of them, and those of which rows were deleted.
+    """
+    size, waiting = 0, []
+    for source in sorted(plan.sources, key=_age):
+        size += source.cost
+        if size > at_most and size > source.cost and source.origin not in plan.to_read_again:
+            waiting.append(source)
+    return waiting
+
+
+def _age(source: Source) -> tuple[float, str]:
+    try:
+        return modified(source.file), source.file
+    except OSError:
+        return 0.0, source.file
 
 
 def _packing(source: Source) -> str | None:

@@ -126,7 +126,7 @@ class _Progress:
 def _digest(source: Source, consumed_to: int, last_header: int) -> str:
     with opened_exactly(source.file) as file:
         if source.is_headers_only:
-            return headers_digest(file.fileno(), consumed_to, last_header)
+            return headers_digest(file, consumed_to, last_header)
         return head_digest(file, consumed_to)
 
 

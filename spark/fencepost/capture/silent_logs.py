@@ -7,13 +7,12 @@ request log; a pattern may name another log; or none is configured.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence, Set
-from pathlib import Path
 
 import pyarrow.compute as pc
 from pyiceberg.catalog import Catalog
 
 from fencepost import lake
-from fencepost.capture.files import expand, is_folder, names
+from fencepost.capture.files import expand, inside, is_folder, names
 from fencepost.capture.log_dirs import partition_of
 from fencepost.capture.plan import REQUEST_LOG, SEGMENT, Fault
 from fencepost.settings import Broker, Cluster
@@ -97,7 +96,7 @@ def _is_controller(catalog: Catalog, cluster: str, broker: Broker) -> bool:
     for pattern in broker.log_dirs:
         for path in expand(pattern):
             try:
-                found += [name for name in names(path) if is_folder(str(Path(path, name)))]
+                found += [name for name in names(path) if is_folder(inside(path, name))]
             except OSError:
                 return False
     return found == [_OF_CONTROLLERS]

@@ -14,10 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.capture.checkpoints import flushed_or_replicated
+from fencepost.capture.files import inside
 from fencepost.capture.log_dirs import partition_of
 from fencepost.capture.plan import SEGMENT
 from fencepost.settings import Cluster
 
+NOTES = ("cluster", "broker_id", "file", "kind", "topic_id", "next_offset", "captured_at")
+"""The columns of ``bronze.files`` that are read here."""
 _FILE = r"^(?P<folder>.*)/(?P<offset>\d{20})\D[^/]*$"
 
 Folder = tuple[str, int | None, str]
@@ -42,7 +45,7 @@ def written(clusters: Sequence[Cluster]) -> Written:
     """
     ends: dict[Folder, int] = {}
     for cluster, broker_id, log_dir, topic, partition, offset in flushed_or_replicated(clusters):
-        folder = cluster, broker_id, str(log_dir / f"{topic}-{partition}")
+        folder = cluster, broker_id, inside(log_dir, f"{topic}-{partition}")
         ends[folder] = max(offset, ends.get(folder, 0))
     return ends
 
@@ -65,14 +68,14 @@ def _logs(notes: pa.Table, written_to: Written) -> Iterator[tuple[Log, int, int]
     """The log in each partition's folder of which segments were read, the offset up to which they were, and
     up to which it had been written.
     """
-    for folder, topic_id, read_to, offset in _newest_incarnations(notes):
+    for folder, topic_id, read_to, offset in newest_incarnations(notes):
         cluster, _, path = folder
         place = partition_of(f"{path}/{0:020d}.log")
         if place is not None and read_to is not None:
             yield Log(cluster, *place, topic_id), read_to, max(offset, written_to.get(folder, 0))
 
 
-def _newest_incarnations(notes: pa.Table) -> Iterator[tuple[Folder, str | None, int | None, int]]:
+def newest_incarnations(notes: pa.Table) -> Iterator[tuple[Folder, str | None, int | None, int]]:
     """Each folder with the id of the topic that it was read with last, and of the files that were then in it:
     the offset up to which segments were read, and the newest offset that is the name of a file.
     """

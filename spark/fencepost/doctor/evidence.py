@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from types import MappingProxyType
 
 from fencepost.capture import readers
+from fencepost.capture.files import is_readable
 from fencepost.capture.identities import check_identities
 from fencepost.capture.plan import READ_WHOLE, REQUEST_LOG, SEGMENT, Fault, Source
 from fencepost.doctor.checks import Check, Mark
@@ -47,7 +47,7 @@ def evidence_checks(settings: Settings, collected: Places = _NOTHING) -> Iterato
             faults += missing
         yield from _of_cluster(cluster, sources, faults, collected)
         for broker in cluster.brokers:
-            if _paths(broker):
+            if broker.paths:
                 yield from _of_broker(cluster, broker, sources, faults, collected)
             else:
                 yield _of_elsewhere(cluster, broker, collected.get((cluster.name, broker.id)))
@@ -56,7 +56,7 @@ def evidence_checks(settings: Settings, collected: Places = _NOTHING) -> Iterato
 
 def _unnamed(settings: Settings, collected: Places) -> Iterator[Check]:
     """What the lake has of brokers that a configuration does not name which audits what was collected."""
-    if all(_paths(broker) for cluster in settings.clusters for broker in cluster.brokers):
+    if all(broker.paths for cluster in settings.clusters for broker in cluster.brokers):
         return
     named = {(cluster.name, broker.id) for cluster in settings.clusters for broker in cluster.brokers}
     for cluster_name, broker_id in sorted((name, id) for name, id in collected if id is not None):
@@ -64,10 +64,6 @@ def _unnamed(settings: Settings, collected: Places) -> Iterator[Check]:
             says = f"the lake has logs of cluster {cluster_name}, broker {broker_id}, which is not named here"
             remedy = "name it, or correct name or id where it is collected: nothing of it is judged"
             yield Check("ids of brokers", Mark.NOTE, says, remedy)
-
-
-def _paths(broker: Broker) -> tuple[str, ...]:
-    return (*broker.log_dirs, *broker.request_logs, *broker.server_logs)
 
 
 def heading(cluster: Cluster, broker: Broker) -> str:
@@ -164,7 +160,7 @@ def _wrong(of: str, faults: Iterable[Fault]) -> Iterator[Check]:
 
 
 def _unreadable(of: str, sources: Iterable[Source]) -> Iterator[Check]:
-    files = sorted({source.file for source in sources if not os.access(source.file, os.R_OK)})
+    files = sorted({source.file for source in sources if not is_readable(source.file)})
     if files:
         yield Check(of, Mark.WRONG, _some(files), "this user may not read it: check its permissions")
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import NamedTuple
 
+from fencepost.capture.files import is_readable, modified, opened, size
 from fencepost.capture.packed import is_compressed
 from fencepost.capture.text import matching
 from fencepost.doctor.checks import Check, Mark
@@ -43,13 +42,13 @@ def request_log_checks(settings: Settings, now: datetime) -> Iterator[Check]:
 def _newest(broker: Broker) -> str | None:
     """The newest plain file: what is rolled and compressed has an end that is read in no short time."""
     files = {file for pattern in broker.request_logs for file in matching(pattern)}
-    readable = [file for file in files if os.access(file, os.R_OK) and not _is_packed(file)]
-    return max(readable, key=lambda file: (Path(file).stat().st_mtime_ns, file), default=None)
+    readable = [file for file in files if is_readable(file) and not _is_packed(file)]
+    return max(readable, key=lambda file: (modified(file), file), default=None)
 
 
 def _is_packed(file: str) -> bool:
-    with Path(file).open("rb") as opened:
-        return is_compressed(opened)
+    with opened(file) as log:
+        return is_compressed(log)
 
 
 def _of_log(of: str, broker: Broker, file: str, now: datetime) -> Iterator[Check]:
@@ -59,16 +58,16 @@ def _of_log(of: str, broker: Broker, file: str, now: datetime) -> Iterator[Check
         return
     common = ", ".join(f"{name} {count:,}" for name, count in tail.apis.most_common(_SHOWN))
     yield Check(of, Mark.GOOD, f"request log: the last {tail.apis.total():,} requests are {common}")
-    modified = datetime.fromtimestamp(Path(file).stat().st_mtime, UTC)
-    yield from _clock(of, broker, tail.newest, modified)
-    if now - max(tail.newest, modified) > _SILENT:
+    written = datetime.fromtimestamp(modified(file), UTC)
+    yield from _clock(of, broker, tail.newest, written)
+    if now - max(tail.newest, written) > _SILENT:
         says = f"the newest request is of {tail.newest:%Y-%m-%d %H:%M} UTC"
         yield Check(of, Mark.NOTE, says, "if this is no copy: is the request log still switched on?")
 
 
-def _clock(of: str, broker: Broker, newest: datetime, modified: datetime) -> Iterator[Check]:
+def _clock(of: str, broker: Broker, newest: datetime, written: datetime) -> Iterator[Check]:
     """Compare the newest line with the time at which the file was written, which a copy may not keep."""
-    ahead = newest - modified
+    ahead = newest - written
     quarters = round(ahead / _QUARTER)
     if abs(ahead) < _QUARTER / 2:
         yield Check(of, Mark.GOOD, f"timezone: {broker.timezone} fits the time at which the file was written")
@@ -84,11 +83,10 @@ def _clock(of: str, broker: Broker, newest: datetime, modified: datetime) -> Ite
 
 
 def _read(file: str, zone: str) -> _Tail:
-    path = Path(file)
-    with path.open("rb") as opened:
-        opened.seek(max(0, path.stat().st_size - _TAIL_BYTES))
-        whole = opened.tell() == 0
-        lines = opened.read(_TAIL_BYTES).split(b"\n")[0 if whole else 1 :]
+    with opened(file) as log:
+        log.seek(max(0, size(file) - _TAIL_BYTES))
+        whole = log.tell() == 0
+        lines = log.read(_TAIL_BYTES).split(b"\n")[0 if whole else 1 :]
     apis: Counter[str] = Counter()
     clock, newest_ms = LogClock(zone), None
     for line in lines:

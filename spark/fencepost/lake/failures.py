@@ -21,6 +21,8 @@ _OF_CATALOGS = frozenset(
         ("pyiceberg.exceptions", "RESTError"),
     }
 )
+_OF_LOGS = ("fencepost.capture.stores", "StoreError")
+"""What is raised if the store fails in which logs are; its message says all."""
 _OF_STORE = "AWS Error"
 """What PyArrow says before the reason for which S3 refused, or could not be reached."""
 _REMEDY_OF_STORE = (
@@ -34,7 +36,10 @@ def describe_failure(error: BaseException, lake: Lake) -> str | None:
 
     Libraries wrap the errors of disk and database in errors of their own, so all causes are looked at.
     """
-    descriptions = (_in_words(each, lake) for each in _causes(error))
+    descriptions = (
+        str(each) if (type(each).__module__, type(each).__name__) == _OF_LOGS else _in_words(each, lake)
+        for each in _causes(error)
+    )
     return next((words for words in descriptions if words is not None), None)
 
 

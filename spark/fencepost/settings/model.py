@@ -27,6 +27,7 @@ from fencepost.settings.values import (
     as_release,
     at_least_one,
     each_once,
+    from_environment,
     not_blank,
 )
 
@@ -93,14 +94,23 @@ class Broker:
         Field(alias="kafka_version"),
     ] = None
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """All globs; none of a broker whose logs are read elsewhere."""
+        return (*self.log_dirs, *self.request_logs, *self.server_logs)
+
 
 @checked_dataclass(frozen=True, config=_CHECKED)
 class Client:
-    """One client application's log files, as absolute globs, and the zone their local times are in."""
+    """One client application's log files, as absolute globs, and the zone their local times are in.
 
-    name: Name
+    ``host``: the machine whose files they are, a part of their names in the lake; None: that of the audit.
+    """
+
+    name: Annotated[Name, AfterValidator(from_environment)]
     logs: Globs = ()
     timezone: Zone = "UTC"
+    host: Annotated[Name | None, Expected("the name of a machine"), AfterValidator(from_environment)] = None
 
 
 _ADD_BROKER = "a [[clusters.brokers]] with id and log_dirs"

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 
+from fencepost.environment import MissingVariableError, substituted
 from fencepost.formats.clock import zone_of
 from fencepost.settings.mistakes import Expected, mistake, nearest
 
@@ -26,7 +27,18 @@ def _absolute(paths: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
     if info.context is None:
         return paths
     base = Path(glob.escape(str(info.context)))
-    return tuple(os.path.normpath(base / Path(path).expanduser()) for path in paths)
+    return tuple(
+        path.rstrip("/") if _of_store(path) else os.path.normpath(base / Path(path).expanduser())
+        for path in paths
+    )
+
+
+def _of_store(path: str) -> bool:
+    """Whether a path leads into an object store."""
+    scheme, is_address, _ = path.partition("://")
+    if is_address and scheme != "s3":
+        raise mistake(f"{path!r} is in no store that is read: use s3://bucket/..., or a path.")
+    return bool(is_address)
 
 
 def _known_zone(zone: str) -> str:
@@ -52,6 +64,16 @@ def not_blank(name: str) -> str:
     if not name.strip():
         raise mistake("must not be empty.")
     return name
+
+
+def from_environment(text: str | None) -> str | None:
+    """A text with the values of the environment in it: what containers of one configuration are told apart
+    by.
+    """
+    try:
+        return None if text is None else substituted(text)
+    except MissingVariableError as error:
+        raise mistake(f"{error}.") from error
 
 
 def as_duration(text: Any) -> Any:
