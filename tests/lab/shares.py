@@ -22,6 +22,7 @@ from share_requests import (
     RELEASE,
     RENEW,
     Acknowledged,
+    Session,
     share_acknowledge,
     share_fetch,
 )
@@ -60,9 +61,7 @@ class _Member:
         """
         deadline = time.monotonic() + _PATIENCE_S
         while True:
-            place = (self.case, 0)
-            ask = share_fetch(self.case, self.member_id, self.epoch, place, self.topic_id)
-            (row,) = self.client.ask(1, ask)
+            (row,) = self.client.ask(1, share_fetch(self._session(self.epoch)))
             self.epoch = self.epoch + 1 if row["error"] == "NONE" else 0
             told: list[list[int]] = row["told"].get("acquired") or []
             if told == acquired or (told and acquired is None):
@@ -72,8 +71,7 @@ class _Member:
 
     def acknowledge(self, *given: Acknowledged, must: bool = True) -> Row:
         """Acknowledge some of it, which ``must`` succeed."""
-        ask = share_acknowledge(self.case, self.member_id, self.epoch, (self.case, 0), self.topic_id, given)
-        (row,) = self.client.ask(1, ask)
+        (row,) = self.client.ask(1, share_acknowledge(self._session(self.epoch), *given))
         if must and row["error"] != "NONE":
             raise LabError(f"{self.client.client_id}: {row}")
         self.epoch += 1
@@ -81,8 +79,7 @@ class _Member:
 
     def close(self) -> None:
         """Close the session, which gives back what is acquired."""
-        ask = share_acknowledge(self.case, self.member_id, CLOSE, (self.case, 0), self.topic_id, ())
-        self.client.ask(1, ask)
+        self.client.ask(1, share_acknowledge(self._session(CLOSE)))
         self.epoch = 0
 
     def leave(self) -> None:
@@ -90,6 +87,9 @@ class _Member:
         self._member_epoch = -1
         self._heartbeat(None)
         self._heartbeats.close()
+
+    def _session(self, epoch: int) -> Session:
+        return Session(self.case, self.member_id, epoch, (self.case, 0), self.topic_id)
 
     def _heartbeat(self, topics: list[str] | None) -> bool:
         request = {"GroupId": self.case, "MemberId": self.member_id, "MemberEpoch": self._member_epoch}

@@ -119,7 +119,7 @@ signs as (
         case
             when departures.kind = 'away' then 'away'
             when departures.client_id = ended.client_id or departures.kind = 'left' then 'left'
-            -- a static member that replaced another keeps the client.id of that in the group's records
+            -- a static member that replaced another has the client.id of that while its group is converted
             when
                 departures.client_id <> ended.client_id
                 and (ended.instance_id is null or departures.member_id is null)
@@ -174,6 +174,10 @@ signs as (
 causes as (
     select
         *,
+        -- the line in the server.log does not say who replaced it
+        max(if(removed_by = 'replaced', removed_by_client_id, null)) over (
+            partition by cluster, group_id, life, member_id, from_position
+        ) as replaced_by_client_id,
         row_number() over (
             partition by cluster, group_id, life, member_id, from_position
             order by
@@ -214,7 +218,10 @@ select
     causes.removed_by,
     causes.told_by,
     causes.reason,
-    causes.removed_by_client_id,
+    coalesce(
+        causes.removed_by_client_id,
+        if(causes.removed_by = 'replaced', causes.replaced_by_client_id, null)
+    ) as removed_by_client_id,
     causes.removed_by_host,
     if(stays.to_position is not null and causes.removed_by is null, 'not_captured', null) as unknown_reason,
     stays.from_position,

@@ -269,7 +269,7 @@ refusals as (
         on refused.cluster = asked_again.cluster and refused.commit_id = asked_again.commit_id
 ),
 
--- offsets that were set back, or by an administrator ahead, and whether a consumer began there
+-- offsets that were set back, or without a member ahead, and whether a consumer began there
 moved as (
     select
         commits.*,
@@ -290,6 +290,23 @@ moved as (
             commits.offset_before > commits.committed_offset
             or (commits.offset_before < commits.committed_offset and commits.committer = 'administrator')
         )
+),
+
+-- somebody began there, and it is not known of which group
+began_there as (
+    select distinct
+        moved.cluster,
+        moved.commit_id
+    from moved
+    inner join {{ source('silver', 'fetch_positions') }} as positions
+        on
+            moved.cluster = positions.cluster
+            and moved.topic = positions.topic
+            and moved.partition = positions.partition
+            and moved.committed_offset = positions.fetch_offset
+            and positions.origin is null
+            and positions.error = 'NONE'
+            and moved.stored_at <= positions.requested_at
 ),
 
 told as (
@@ -435,32 +452,38 @@ told as (
     where place = 1 and coalesce(read_again_to > read_again_from, true)
     union all
     select
-        cluster,
-        group_id,
-        topic,
-        topic_id,
-        partition,
+        moved.cluster,
+        moved.group_id,
+        moved.topic,
+        moved.topic_id,
+        moved.partition,
         case
-            when not coalesce(is_read_on, false) then null
-            when committed_offset < offset_before then 'read_again'
-            when committed_offset > offset_before then 'skipped'
+            when not coalesce(moved.is_read_on, false) then null
+            when moved.committed_offset < moved.offset_before then 'read_again'
+            when moved.committed_offset > moved.offset_before then 'skipped'
         end as kind,
-        least(committed_offset, offset_before) as from_offset,
-        greatest(committed_offset, offset_before) as to_offset,
-        coalesce(used_at, stored_at) as occurred_at,
+        least(moved.committed_offset, moved.offset_before) as from_offset,
+        greatest(moved.committed_offset, moved.offset_before) as to_offset,
+        coalesce(moved.used_at, moved.stored_at) as occurred_at,
         case
-            when committer = 'administrator' then 'set_by_administrator'
-            when truth = 'zombie' then 'set_back_by_zombie'
-            when truth = 'not_owner' then 'set_back_by_not_owner'
+            when moved.committer = 'administrator' then 'set_without_member'
+            when moved.truth = 'zombie' then 'set_back_by_zombie'
+            when moved.truth = 'not_owner' then 'set_back_by_not_owner'
             else 'set_back'
         end as cause,
-        if(coalesce(is_read_on, false), null, 'not_captured') as unknown_reason,
-        client_id,
+        case
+            when coalesce(moved.is_read_on, false) then null
+            when began_there.commit_id is not null then 'client_unknown'
+            else 'not_captured'
+        end as unknown_reason,
+        moved.client_id,
         'fct_offset_commits' as source_mart,
-        commit_id as source_id,
-        file,
-        position
+        moved.commit_id as source_id,
+        moved.file,
+        moved.position
     from moved
+    left join began_there
+        on moved.cluster = began_there.cluster and moved.commit_id = began_there.commit_id
 )
 
 select

@@ -7,6 +7,7 @@ import random
 import re
 from collections.abc import Callable
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -252,3 +253,22 @@ def _met_in(
 
 def _may_be(state: dict[str, Any], met: dict[str, Any]) -> bool:
     return all(None in (state[name], met[name]) or state[name] == met[name] for name in _MET)
+
+
+def test_a_static_member_that_replaced_another_has_its_own_client_id(
+    captures: Path, bronze_of: Callable[..., Rows], shards_of: Callable[..., Any]
+) -> None:
+    parts, metadata = shards_of(bronze_of(captures / "removals-4.3.1"))
+
+    def clients(*, with_lines: bool) -> list[str | None]:
+        told = {}
+        for rows in parts:
+            of = rows if with_lines else replace(rows, requests=rows.requests.slice(0, 0))
+            for row in replay_rows(of, metadata, TOLERANCE_MS)["silver.group_members"].to_pylist():
+                if row["group_id"] == "classic" and row["instance_id"] is not None:
+                    told[row["from_position"], row["member_id"]] = row["client_id"]
+        return list(dict.fromkeys(told[key] for key in sorted(told)))
+
+    # its records keep the client.id of the first one, whose own they are
+    assert clients(with_lines=True) == ["classic-static", "classic-static-again"]
+    assert clients(with_lines=False) == ["classic-static", None]

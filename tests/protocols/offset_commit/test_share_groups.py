@@ -257,6 +257,22 @@ CASES: dict[str, tuple[list[Event], dict[str, Any], list[tuple[Any, ...]]]] = {
         {},
         [("a", None, "not_logged", ("connection_closed", "lock_expired", "released", "session_closed"))],
     ),
+    # a release without a line, or a closed connection
+    "given back right before the lock ends": (
+        [A_GETS, (1_850, "stores", 0, 1), (1_900, "gets", "b", 2)],
+        {"dated": {1}},
+        [("a", None, "not_logged", ("connection_closed", "released", "session_closed"))],
+    ),
+    "given back right before the lock ends, by clocks that nothing compares": (
+        [A_GETS, (1_850, "stores", 0, 1), (1_900, "gets", "b", 2)],
+        {},
+        [("a", None, "not_logged", ("connection_closed", "lock_expired", "released", "session_closed"))],
+    ),
+    "closed right before the lock ends": (
+        [A_GETS, (1_850, "session", "a", -1), (1_850, "stores", 0, 1), (1_900, "gets", "b", 2)],
+        {"dated": {1}},
+        [("a", "session_closed", None, ())],
+    ),
     "closed when the lock ends": (
         [A_GETS, (2_000, "session", "a", -1), (2_000, "stores", 0, 1), (2_100, "gets", "b", 2)],
         {},
@@ -316,6 +332,12 @@ CASES: dict[str, tuple[list[Event], dict[str, Any], list[tuple[Any, ...]]]] = {
          (999, "gets", "b", 1)],
         {},
         [(None, "offsets_altered", None, ())],
+    ),
+    "delivered on by a leader that had not learned of the alteration": (
+        [(-9, "alters", 2), A_GETS, (500, "says", "a", 2), (500, "stores", 0, 1), (700, "alters", 3),
+         (800, "gets", "b", 2), (999, "gets", "b", 1)],
+        {},
+        [("a", "released", None, ()), ("b", "offsets_altered", None, ())],
     ),
     "altered, and then another leader": (
         [(-9, "alters", 2), A_GETS, (700, "alters", 3), (800, "leads", 2), (999, "gets", "b", 1)],

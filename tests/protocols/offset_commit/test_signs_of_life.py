@@ -21,7 +21,25 @@ OF_GROUP, OF_BROKER = "consumer.session.timeout.ms", "group.consumer.session.tim
 STATIC = Step(0, Point(0, 0), 8, "c", "i", "consumer", "STABLE", 1, 0, (), known=True, based=False)
 BEAT = HeartbeatAnswer(7, "x", "consumer", "g", "m", False, False, 1, 1, None, HOUR - 5, HOUR, "f", 0)
 LINE = MemberLine(
-    7, "x", 1, HEARTBEAT, "g", "m", "i", 3, "NONE", True, "consumer", None, (), None, HOUR - 5, HOUR, "f", 0
+    7,
+    "x",
+    1,
+    HEARTBEAT,
+    "g",
+    "m",
+    "c",
+    "i",
+    3,
+    "NONE",
+    True,
+    "consumer",
+    None,
+    (),
+    None,
+    HOUR - 5,
+    HOUR,
+    "f",
+    0,
 )
 
 

@@ -196,9 +196,20 @@ class Group(Lives[Histories]):
         for member_id, member in members.items():
             owned = self._assigned(member, generation, span.ownership, record.timestamp_ms)
             born = self._births.get(member_id) == generation
-            step = classic_step_of(record, self.no, at, member, owned, known=known, born=born)
+            named = member._replace(client_id=self._client_of(member, span, known=known))
+            step = classic_step_of(record, self.no, at, named, owned, known=known, born=born)
             self._replay_step(member_id, step, span, out)
         self._keep(members, span, at, out)
+
+    def _client_of(self, member: ClassicMember, span: Span, *, known: bool) -> str | None:
+        """client.id of a member. Records of a static member that replaced another keep the one of the first
+        that had the instance id (ClassicGroup.replaceStaticMember). ``known``: the life's records are.
+        """
+        if member.instance_id is None:
+            return member.client_id
+        first = span.first_holders.setdefault(member.instance_id, member.member_id)
+        is_first = first == member.member_id and known and self.base_epoch is None
+        return self._signs.client_of(member.member_id) or (member.client_id if is_first else None)
 
     def _assigned(
         self, member: ClassicMember, generation: int, ownership: Ownership, ms: int

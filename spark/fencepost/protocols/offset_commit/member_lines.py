@@ -51,6 +51,7 @@ class MemberLine:
     api_key: int
     group_id: str
     member_id: str
+    client_id: str | None
     instance_id: str | None
     generation: int | None
     error: str | None
@@ -182,6 +183,7 @@ def member_lines(line: RequestLine, *, with_assignments: bool = False) -> list[M
                     line.api_key,
                     text(group_id),
                     text(member_id),
+                    line.client_id,
                     text(instance_id),
                     None if shows_none else integer(source.get("generationId")),
                     error,

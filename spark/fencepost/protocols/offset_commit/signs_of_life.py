@@ -41,6 +41,15 @@ class SignsOfLife:
             return None, None
         return sign.ms, step.session_timeout_ms or self._of_consumer(step, sign)
 
+    def client_of(self, member_id: str) -> str | None:
+        """client.id of a member of a classic group, as its own requests say; None if no line has one."""
+        return self._clients.get(member_id)
+
+    @cached_property
+    def _clients(self) -> dict[str, str]:
+        own = (line for line in self._lines if line.fine and line.api_key != LEAVE_GROUP)
+        return {line.member_id: line.client_id for line in own if line.client_id is not None}
+
     @cached_property
     def _newest(self) -> dict[str, _Sign]:
         """By member; most groups have no static member."""

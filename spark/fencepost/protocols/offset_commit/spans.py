@@ -68,6 +68,7 @@ class Span:
     holders: defaultdict[str, set[str]] = field(
         default_factory=lambda: defaultdict(set)
     )  # instance id -> members
+    first_holders: dict[str, str] = field(default_factory=dict)  # instance id -> member
     gone: dict[str, int] = field(default_factory=dict)  # member id -> how often it left
     metadata: dict[str, MemberMetadata] = field(default_factory=dict)
     ownership: Ownership = field(default_factory=Ownership)

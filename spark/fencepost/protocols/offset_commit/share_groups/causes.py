@@ -36,6 +36,10 @@ show another difference, nothing is told by the clock.
 """
 PROMPT_MS = 1_000
 """A lock that expires is given back so soon, unless the broker is overloaded."""
+EARLY_MS = 25
+"""A lock that expires is given back at most so much earlier than lines say, by clocks that agree. Whatever is
+given back earlier still may be of a request that has no line, or of a connection that was closed.
+"""
 
 
 class Ended(NamedTuple):
@@ -130,41 +134,36 @@ def _by_time(of: GivenBack, lock: _Lock | None, lines: MemberLines) -> Ended:
         for each in lines.sessions.get(of.delivery.member_id, ())
         if each.broker_id == of.delivery.broker_id and of.delivery.requested_ms <= each.requested_ms
     ]
-    may_be = [
-        cause
-        for cause, is_possible in (
-            (LOCK_EXPIRED, lock is not None and lock.ended_at(stored_ms)),
-            (SESSION_CLOSED, of.state == AVAILABLE and any(_closed_at(stored_ms, each) for each in sessions)),
-        )
-        if is_possible
-    ]
-    if may_be == [LOCK_EXPIRED]:
-        return Ended(LOCK_EXPIRED, GROUP_STATE)
-    if may_be == [SESSION_CLOSED]:
-        return Ended(SESSION_CLOSED, REQUEST_LOG)
-    if may_be:
-        return Ended(None, None, NOT_LOGGED, tuple(may_be))
     is_dated = of.delivery.broker_id in lines.dated
-    is_early = of.state == AVAILABLE and lock is not None and stored_ms < lock.ends_ms
-    if is_early and is_dated and _was_cut_off(of, sessions, lines):
+    slack_ms = EARLY_MS if is_dated else SLACK_MS
+    is_locked = lock is not None and stored_ms < lock.ends_from_ms - slack_ms
+    may_expire = lock is not None and not is_locked and stored_ms <= lock.ends_ms + PROMPT_MS
+    if of.state == AVAILABLE and any(_closed_at(stored_ms, each) for each in sessions):
+        if may_expire:
+            return Ended(None, None, NOT_LOGGED, (LOCK_EXPIRED, SESSION_CLOSED))
+        return Ended(SESSION_CLOSED, REQUEST_LOG)
+    if lock is not None and may_expire and stored_ms >= lock.ends_ms - EARLY_MS:
+        return Ended(LOCK_EXPIRED, GROUP_STATE)
+    if of.state == AVAILABLE and is_locked and is_dated and _was_cut_off(of, sessions, lines):
         return Ended(CONNECTION_CLOSED, REQUEST_LOG)
     return Ended(None, None, NOT_LOGGED, _possible(of.state, lock, stored_ms if is_dated else None))
 
 
 class _Lock(NamedTuple):
-    """The acquisition lock of a delivery. It begins when the broker answers, at the latest."""
+    """The acquisition lock of a delivery. It begins between the request and its answer, so it ends between
+    ``ends_from_ms`` and ``ends_ms``: as a rule right before the latter, since a fetch waits for records.
+    """
 
+    ends_from_ms: int
     ends_ms: int
 
     @classmethod
     def of(cls, delivery: ShareLine, renewed: Sequence[ShareLine]) -> _Lock | None:
         newest = max(renewed, key=lambda each: each.responded_ms, default=delivery)
         lock_ms = newest.lock_ms or delivery.lock_ms
-        return None if lock_ms is None else cls(newest.responded_ms + lock_ms)
-
-    def ended_at(self, ms: int) -> bool:
-        """Whether a record of this time is what the end of the lock leaves."""
-        return self.ends_ms - SLACK_MS <= ms <= self.ends_ms + PROMPT_MS
+        if lock_ms is None:
+            return None
+        return cls(newest.requested_ms + lock_ms, newest.responded_ms + lock_ms)
 
 
 def _closed_at(ms: int, session: ShareLine) -> bool:
@@ -192,5 +191,5 @@ def _was_cut_off(of: GivenBack, sessions: Sequence[ShareLine], lines: MemberLine
 def _possible(state: int, lock: _Lock | None, ms: int | None) -> tuple[str, ...]:
     """What may have ended a delivery of which no line tells the end."""
     of_state = (CONNECTION_CLOSED, RELEASED, SESSION_CLOSED) if state == AVAILABLE else (REJECTED, RELEASED)
-    may_expire = lock is None or ms is None or ms >= lock.ends_ms - SLACK_MS
+    may_expire = lock is None or ms is None or ms >= lock.ends_from_ms - EARLY_MS
     return tuple(sorted((*of_state, *((LOCK_EXPIRED,) if may_expire else ()))))

@@ -139,12 +139,15 @@ class SharePartition:
             is_last = not moved and all(each.batch.state != AVAILABLE for each in transitions)
             is_last = is_last and len(transitions) <= 1 and self._is_whole(piece, to.responded_ms)
             return before if is_last else None, altered[-1].record, Ended(OFFSETS_ALTERED, GROUP_STATE)
-        if before is None or altered or not self._is_whole(piece, to.responded_ms):
+        if before is None or not self._is_whole(piece, to.responded_ms):
             before = None
+        elif self._altered and not transitions and to.number == 1 < before.number:
+            # the leader delivered on until it learned of the alteration; nothing else begins the count anew
+            return before, self._altered[-1].record, Ended(OFFSETS_ALTERED, GROUP_STATE)
         elif before.broker_id != to.broker_id and {before.broker_id, to.broker_id} & self.lines.undated:
             # nothing tells which of the two was the first
             before, of = None, Ended(None, None, OTHER_CLOCK)
-        elif not transitions and to.number == before.number:
+        elif not transitions and to.number == before.number and not altered:
             of = Ended(LEADER_MOVED, GROUP_STATE) if moved else Ended(None, None, NOT_LOGGED)
             # with several leaders, another delivery between two of them leaves no record
             before = before if len(moved) == 1 else None
