@@ -1,14 +1,15 @@
 """Reads the checkpoints of log directories: how far the log cleaner has cleaned, and where logs began and
 ended.
 
-What is noted in bronze is read after segments were. A checkpoint that is missing or does not parse is
-ignored.
+What is noted in bronze is read after segments were. A checkpoint that is missing says nothing; one that
+Kafka would refuse is set aside as a whole, and is missing evidence.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -25,8 +26,14 @@ _CLEANED = "cleaner-offset-checkpoint"
 _FLUSHED = "recovery-point-offset-checkpoint"
 _REPLICATED = "replication-offset-checkpoint"
 _BEGUN = "log-start-offset-checkpoint"
-_CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
-_CHECKED = (_CLEANED, _FLUSHED, _REPLICATED, _BEGUN, _CLEAN_SHUTDOWN)
+CHECKPOINTS = (_CLEANED, _FLUSHED, _REPLICATED, _BEGUN)
+"""Files of OffsetCheckpointFile."""
+CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+_ENTRY = re.compile(r"(\S+)\s+(\d{1,10})\s+(-?\d{1,19})", re.ASCII)
+
+
+class DamagedCheckpointError(Exception):
+    """A checkpoint that Kafka would refuse, too."""
 
 
 def note_cleaned(catalog: Catalog, clusters: Sequence[Cluster], run_id: str, now: datetime) -> int:
@@ -61,7 +68,7 @@ def _note_offsets(
         (cluster, broker_id, topic, _topic_id(path, topic, partition), partition, to, str(file), run_id, now)
         for cluster, broker_id, path in _log_dirs(clusters)
         for file in [path / file_name]
-        for topic, partition, to in _entries(file)
+        for topic, partition, to in entries(file)
         if to > 0
     ]
     within = [{"cluster": frozenset(cluster.name for cluster in clusters)}]
@@ -79,10 +86,10 @@ def note_log_ends(catalog: Catalog, clusters: Sequence[Cluster], run_id: str, no
     rows = [
         (cluster, broker_id, broker_epoch, *entry, str(file), run_id, now)
         for cluster, broker_id, path in _log_dirs(clusters)
-        for broker_epoch in [_closed_by(path / _CLEAN_SHUTDOWN)]
+        for broker_epoch in [closed_by(path / CLEAN_SHUTDOWN)]
         if broker_epoch is not None
         for file in [path / _FLUSHED]
-        for entry in _entries(file)
+        for entry in entries(file)
     ]
     within = [{"cluster": frozenset(cluster.name for cluster in clusters)}]
     return NewRows(catalog, LOG_ENDS, within).append(LOG_ENDS.rows(rows)) if rows else 0
@@ -94,23 +101,29 @@ def flushed_or_replicated(clusters: Sequence[Cluster]) -> Iterator[tuple[str, in
     """
     for cluster, broker_id, path in _log_dirs(clusters):
         for file in (path / _FLUSHED, path / _REPLICATED):
-            for topic, partition, offset in _entries(file):
+            for topic, partition, offset in entries(file):
                 yield cluster, broker_id, path, topic, partition, offset
 
 
 def unreadable_checkpoints(clusters: Sequence[Cluster]) -> list[Fault]:
-    """A fault for each checkpoint that is there and may not be read: what it says must not count as not
+    """A fault for each checkpoint that is there and cannot be read: what it says must not count as not
     said.
     """
     faults = []
     for cluster, broker_id, path in _log_dirs(clusters):
-        for file in (path / name for name in _CHECKED):
+        for file in (path / name for name in (*CHECKPOINTS, CLEAN_SHUTDOWN)):
             try:
                 if is_file(file):
-                    content(file)
+                    read = content(file)
+                    if file.name in CHECKPOINTS:
+                        entries_in(read)
             except OSError as error:
                 detail = f"cannot be read ({error.strerror}): check its permissions"
                 faults.append(Fault(cluster, broker_id, SEGMENT, str(file), 0, 0, "unreadable", detail))
+            except DamagedCheckpointError as error:
+                faults.append(
+                    Fault(cluster, broker_id, SEGMENT, str(file), 0, len(read), "bad_record", str(error))
+                )
     return faults
 
 
@@ -130,19 +143,33 @@ def _log_dirs(clusters: Sequence[Cluster]) -> Iterator[tuple[str, int, Path]]:
                     yield cluster.name, broker.id, Path(path)
 
 
-def _entries(file: Path) -> Iterator[tuple[str, int, int]]:
+def entries(file: Path) -> Iterable[tuple[str, int, int]]:
+    """The topics, partitions and offsets of a checkpoint; none if it is not there or cannot be read."""
+    try:
+        return entries_in(content(file))
+    except (OSError, DamagedCheckpointError):
+        return ()
+
+
+def entries_in(data: bytes) -> list[tuple[str, int, int]]:
     """The lines ``topic partition offset``, which follow the version and their number
-    (OffsetCheckpointFile).
+    (OffsetCheckpointFile); none if nothing was written yet. Raises DamagedCheckpointError.
     """
     try:
-        lines = content(file).decode().splitlines()[2:]
-    except (OSError, UnicodeDecodeError):
-        return
-    for line in lines:
-        topic, _, numbers = line.partition(" ")
-        partition, _, offset = numbers.partition(" ")
-        if topic and partition.isdecimal() and offset.isdecimal():
-            yield topic, int(partition), int(offset)
+        version, count, *lines = data.decode().splitlines() or ("0", "0")
+    except ValueError as error:
+        raise DamagedCheckpointError("the checkpoint is cut or damaged") from error
+    found = [(match[1], int(match[2]), int(match[3])) for match in map(_ENTRY.fullmatch, lines) if match]
+    # Kafka ends every line
+    if data and not data.endswith(b"\n"):
+        raise DamagedCheckpointError("the checkpoint is cut")
+    if version.strip() != "0":
+        raise DamagedCheckpointError(f"the checkpoint has the version {version[:20]!r}, which is not known")
+    if len(found) != len(lines) or count.strip() != str(len(found)):
+        raise DamagedCheckpointError(f"the checkpoint promises {count[:20]!r} entries and has {len(found)}")
+    if any(partition >= 2**31 or not -(2**63) <= offset < 2**63 for _, partition, offset in found):
+        raise DamagedCheckpointError("a number in the checkpoint is larger than Kafka's")
+    return found
 
 
 def _topic_id(log_dir: Path, topic: str, partition: int) -> str | None:
@@ -153,11 +180,11 @@ def _topic_id(log_dir: Path, topic: str, partition: int) -> str | None:
         return None
 
 
-def _closed_by(file: Path) -> int | None:
+def closed_by(file: Path) -> int | None:
     """The epoch of the broker that closed its logs (CleanShutdownFileHandler), or None."""
     try:
         document = json.loads(content(file))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     epoch = document.get("brokerEpoch") if isinstance(document, dict) else None
     return epoch if isinstance(epoch, int) and 0 <= epoch < 2**63 else None
