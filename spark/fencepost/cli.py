@@ -24,6 +24,7 @@ from fencepost.completion import SHELLS, completion
 from fencepost.incidents import STATES
 from fencepost.output import WRITERS
 from fencepost.settings import RunOn, Settings, load
+from fencepost.words import printable
 
 BAD_USAGE, FAILED = 2, 70
 INTERRUPTED = 128 + signal.SIGINT
@@ -120,7 +121,7 @@ def _say_why(error: BaseException, settings: Settings | None) -> int:
         why = "".join(traceback.format_exception_only(error)).strip()
         words = f"the command itself failed, which says nothing about the cluster: {why}"
         code = FAILED
-    print(f"fencepost: {words}", file=sys.stderr)
+    print("fencepost: " + "\n".join(map(printable, words.split("\n"))), file=sys.stderr)
     return code
 
 

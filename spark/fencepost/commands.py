@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import re
-import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fencepost import shell
 from fencepost.extras import MissingExtraError, require_for_audit
 from fencepost.output import WRITERS, write_json
 from fencepost.protocols.base import Command, UsageError
@@ -45,7 +45,8 @@ def init(arguments: argparse.Namespace) -> int:
     for each in brokers:
         logs = f"{len(each.log_dirs)} log_dirs, {len(each.request_logs)} request logs"
         print(f"broker {'?' if each.id is None else each.id}: {logs}")
-    print(f"Wrote {out}. Read it, and then run: fencepost doctor --config {shlex.quote(str(out))}")
+    then = shell.line("fencepost", "doctor", "--config", str(out))
+    print(f"Wrote {printable(str(out))}. Read it, and then run: {then}")
     return OK
 
 
@@ -129,7 +130,8 @@ def alerts(settings: Settings, arguments: argparse.Namespace) -> int:
 
     recipients = everybody(settings)
     if not recipients:
-        print(f"Nobody is alerted: {settings.path} has no [[alerts]]. Alerts are files and lines of the log.")
+        path = printable(str(settings.path))
+        print(f"Nobody is alerted: {path} has no [[alerts]]. Alerts are files and lines of the log.")
     code = OK
     for each, failure in try_out(settings) if arguments.test else ((each, None) for each in recipients):
         said = ("not sent: " + failure if failure else "sent") if arguments.test else _of_recipient(each)
@@ -213,7 +215,7 @@ def explain(settings: Settings, arguments: argparse.Namespace) -> int:
 def _print_page(page: str | None) -> None:
     """Print where a page is, if there is one."""
     if page:
-        print(f"  Page: {page}")
+        print(f"  Page: {printable(page)}")
 
 
 def plot(settings: Settings, arguments: argparse.Namespace) -> int:
@@ -234,7 +236,7 @@ def plot(settings: Settings, arguments: argparse.Namespace) -> int:
         out.write_bytes(content)
     except OSError as error:
         raise UsageError(f"{out}: {error.strerror}") from error
-    print(f"{out}: {findings}")
+    print(f"{printable(str(out))}: {findings}")
     return OK
 
 

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TextIO
 
+from fencepost.words import printable
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 def _write_table(table: pa.Table, out: TextIO) -> None:
     from tabulate import tabulate
 
-    rows = [[_cell(value) for value in row] for row in _rows(table)]
+    rows = [[printable(_cell(value)) for value in row] for row in _rows(table)]
     print(tabulate(rows, headers=table.column_names, disable_numparse=True), file=out)
     print(f"({len(rows)} row{'' if len(rows) == 1 else 's'})", file=out)
 
@@ -26,9 +28,14 @@ def _write_json(table: pa.Table, out: TextIO) -> None:
 
 
 def write_json(value: Any, out: TextIO) -> None:
-    """Write rows or facts as JSON; times are ISO 8601 in UTC."""
-    json.dump(value, out, default=_plain, ensure_ascii=False, indent=2)
-    print(file=out)
+    """Write rows or facts as JSON; times are ISO 8601 in UTC. What a terminal does not show is escaped."""
+    text = json.dumps(value, default=_plain, ensure_ascii=False, indent=2)
+    for line in text.split("\n"):
+        print(line if line.isprintable() else "".join(map(_json_escape, line)), file=out)
+
+
+def _json_escape(char: str) -> str:
+    return char if char.isprintable() else json.dumps(char)[1:-1]
 
 
 def _write_csv(table: pa.Table, out: TextIO) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Callable
@@ -32,6 +33,9 @@ from fencepost.settings import Lake, Settings
 
 CLASS_ARCHIVE = "classes.jsa"
 """The file, beside the jars, with the prepared classes of a session (the JVM's dynamic AppCDS archive)."""
+
+# as Spark's spark.redaction.regex
+_SECRET = re.compile(r"secret|password|token|access[.-]?key", re.IGNORECASE)
 
 # Without this option Spark parses every query twice, first for parameters, which no query here has.
 _PARSED_ONCE = {"spark.sql.legacy.parameterSubstitution.constantsOnly": "true"}
@@ -189,11 +193,22 @@ def _launch(conf: SparkConf, lake: Lake) -> JavaGateway:
     with _spark_log(lake) as log:
         try:
             with starting_deaf():
-                return launch_gateway(conf, {"stderr": log})  # type: ignore[no-untyped-call]
+                return launch_gateway(_without_secrets(conf), {"stderr": log})  # type: ignore[no-untyped-call]
         except PySparkRuntimeError as error:
             raise SessionError(
                 f"Java did not start Spark. The reason is at the end of {log.name}."
             ) from error
+
+
+def _without_secrets(conf: SparkConf) -> SparkConf:
+    """The options with which a JVM is started: every user of the machine can read its command line. The
+    context gets the others, too, and only the session reads those of the catalog.
+    """
+    shown = SparkConf(loadDefaults=False)
+    for name, value in conf.getAll():
+        if not name.startswith(f"spark.sql.catalog.{NAME}") and not _SECRET.search(name):
+            shown.set(name, value)
+    return shown
 
 
 def _is_not_of_py4j(record: logging.LogRecord) -> bool:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hostile import NAMES
 
 from fencepost.alerts import events, message, sending, try_out
 from fencepost.alerts.events import Event
@@ -72,6 +73,15 @@ def test_the_text_fits_a_phone() -> None:
     assert "evil.example" in found.text and "https://evil" not in found.text and "](" not in found.text
 
 
+@pytest.mark.parametrize("name", NAMES, ids=ascii)
+def test_no_name_begins_a_line_or_mentions_anybody(name: str) -> None:
+    row = {**ROW, "title": f"x: group {name}", "cluster": name, "host": name, "client_id": name}
+    said = message.message(PAGES, [events.event("new", row)])
+    (title, sentence, _) = (said.title, *said.text.split("\n\n"))
+    assert title.isprintable() and sentence.isprintable()
+    assert not set("<>@*`&") & set(title + sentence) and "](" not in sentence and "://" not in sentence
+
+
 def test_a_sentence_says_who_where_and_when() -> None:
     row = {**ROW, "title": "no_zombie_accepted is violated: group g, orders-3"}
     said = message.message(SETTINGS, [events.event("worse", row)])
@@ -92,6 +102,16 @@ def test_mail(mailbox: Mailbox) -> None:
     mail = email.message_from_bytes(raw, policy=email.policy.default)
     assert (mail["subject"], mail["to"]) == ("Fencepost prod: 1 new (1 critical)", "oncall@example.org")
     assert "client checkout of group o'brien" in "".join(mail.get_content().splitlines())
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if "\r" in name or "\x85" in name], ids=ascii)
+def test_no_name_adds_a_header_to_a_mail(mailbox: Mailbox, name: str) -> None:
+    address = f"mailto://127.0.0.1:{mailbox.port}?from=a@example.org&to=oncall@example.org&mode=insecure"
+    for cluster in ("prod", name):
+        sent(Recipient("mail", url=address), events.event("new", {**ROW, "cluster": cluster}))
+    tame, hostile = (email.message_from_bytes(raw, policy=email.policy.default) for raw in mailbox.received)
+    assert hostile.keys() == tame.keys()
+    assert hostile["to"] == tame["to"]
 
 
 def test_a_chat(web: Web) -> None:

@@ -111,3 +111,12 @@ def test_what_was_cut_in_its_first_line_is_no_hole_of_the_whole(site: Site, capt
     log.write_bytes(packed)
     site.capture(broker)
     assert _holes(site) == set()
+
+
+def test_a_file_whose_name_is_not_utf_8_is_set_aside(site: Site, captures: Path) -> None:
+    log = site.folder / "kafka-request.log"
+    log.write_bytes(b"".join(_lines(captures)))
+    Path(f"{log}.\udce9").write_bytes(b"".join(_lines(captures)))
+    site.capture(Broker(1, request_logs=site.glob("kafka-request.log*")))
+    assert site.quarantine() == {"kafka-request.log.\\xe9": ("unreadable", 0)}
+    assert {Path(row["file"]).name for row in site.rows(tables.REQUESTS)} == {log.name}

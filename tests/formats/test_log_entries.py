@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import re
+import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -133,3 +135,55 @@ def test_pieces_of_a_file_begin_where_entries_do(tmp_path: Path, monkeypatch: py
 def test_nothing_that_is_written_ends_a_run(data: bytes) -> None:
     with contextlib.suppress(ValueError):
         list(entries(b"[2026-11-20 22:02:40,024] INFO " + data, 0, LogClock("UTC")))
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "1e999",
+        "-1e300",
+        "9" * 25,
+        '"' + "9" * 25 + '"',
+        '{"epochSecond": 1e999}',
+        '{"epochSecond": [1]}',
+        "NaN",
+    ],
+)
+def test_a_time_that_is_none_is_a_fault_of_its_line(written: str) -> None:
+    with pytest.raises(ValueError):
+        read(f'{{"@timestamp": {written}, "level": "INFO", "message": "said"}}')
+
+
+@pytest.mark.parametrize("end", ["", ")"])
+def test_a_name_that_can_be_cut_in_many_ways_is_no_work(end: str) -> None:
+    """A client chooses its names, and an audit reads what a broker logs of them."""
+    name = "x in state y with old generation 1 (reason: " * 3_000
+    began = time.monotonic()
+    found = PREPARING.match(
+        f"Preparing to rebalance group {name} in state S with old generation 2 (reason: r{end}."
+    )
+    assert time.monotonic() - began < 1
+    assert (found is None) == (end == "")
+    assert found is None or found["group_id"] is None
+
+
+@given(
+    st.sampled_from(["a{}b{}a", "{}: {}", "a", "a{}", "ab{}{}b", "] {}b{}a{}", "a{}\nb{}"]),
+    st.lists(st.sampled_from(["a", "b", "]", " ", ": ", "[", "] ", "]: ", "\n", "ab"]), max_size=9),
+)
+def test_a_message_is_cut_as_patterns_cut_it(text: str, said: list[str]) -> None:
+    """As little as possible in each pair of braces, and as much: a field is known if both are the same."""
+    fields = ("x", "y", "z")[: text.count("{}")]
+    message, line = Message("e", "C", text, fields), "".join(said)
+    opening, *parts = map(re.escape, text.split("{}"))
+    cut: list[re.Match[str] | None] = []
+    for inside in (".*?", ".*"):
+        rest = "".join(f"(?P<{name}>{inside}){part}" for name, part in zip(fields, parts, strict=True))
+        pattern = re.compile(rf"(?:\[(?P<context>{inside})\]:? )?{opening}{rest}", re.DOTALL)
+        shorter = "\n".join(line.split("\n")[: text.count("\n") + 1])
+        cut.append(pattern.fullmatch(shorter) or pattern.fullmatch(line))
+    least, most = cut
+    expected = (
+        least and most and {name: it if most[name] == it else None for name, it in least.groupdict().items()}
+    )
+    assert message.match(line) == expected

@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import logging
 import os
-import shlex
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from fencepost import shell
 from fencepost.alerts.events import CONFIGURATION, FAILED, OVER, Event
 from fencepost.alerts.message import Message, one_line
 from fencepost.alerts.sending import SendError, send
@@ -169,7 +169,7 @@ def _message(settings: Settings, event: str, failure: _Failure, why: str) -> Mes
         command = "report"
     else:
         title, text, command = failure.what, one_line(why) + failure.follows, failure.command
-    words = shlex.join(["fencepost", command, "--config", str(settings.path)])
+    words = shell.line("fencepost", command, "--config", str(settings.path))
     # one deployment's failures are one event of a pager
     about = Event(event, None, f"{failure.name} {settings.path}", "critical", failure.what)
     return Message(f"Fencepost: {title}", f"{text}\n\n{words}", [about])

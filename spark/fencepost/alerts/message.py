@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fencepost import shell
 from fencepost.alerts.events import Event
 from fencepost.known_issues import named
 from fencepost.page.addresses import address, incident_file
@@ -122,7 +122,7 @@ def _command(settings: Settings, events: Sequence[Event]) -> str:
     """The command to run, with the whole path of the configuration: a phone is nowhere."""
     one = [events[0].fingerprint[:8]] if len(events) == 1 and is_incident(events[0]) else []
     words = ["incidents", *one] if any(map(is_incident, events)) else ["report"]
-    return shlex.join(["fencepost", *words, "--config", str(settings.path)])
+    return shell.line("fencepost", *words, "--config", str(settings.path))
 
 
 def _is_news(event: Event, column: str) -> bool:

@@ -1,12 +1,13 @@
 """Reads the checkpoints of log directories: how far the log cleaner has cleaned, and where logs began.
 
-What is noted in bronze is read after segments were. A checkpoint that is missing or does not parse is
-ignored.
+What is noted in bronze is read after segments were. A checkpoint that is missing says nothing; one that
+Kafka would refuse is set aside as a whole, and is missing evidence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from pyiceberg.catalog import Catalog
@@ -22,8 +23,14 @@ _CLEANED = "cleaner-offset-checkpoint"
 FLUSHED = "recovery-point-offset-checkpoint"
 _REPLICATED = "replication-offset-checkpoint"
 _BEGUN = "log-start-offset-checkpoint"
+CHECKPOINTS = (_CLEANED, FLUSHED, _REPLICATED, _BEGUN)
+"""Files of OffsetCheckpointFile."""
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
-_CHECKED = (_CLEANED, FLUSHED, _REPLICATED, _BEGUN, CLEAN_SHUTDOWN)
+_ENTRY = re.compile(r"(\S+)\s+(\d{1,10})\s+(-?\d{1,19})", re.ASCII)
+
+
+class DamagedCheckpointError(Exception):
+    """A checkpoint that Kafka would refuse, too."""
 
 
 def note_cleaned(catalog: Catalog, clusters: Sequence[Cluster], run_id: str, now: datetime) -> int:
@@ -76,18 +83,25 @@ def flushed_or_replicated(clusters: Sequence[Cluster]) -> Iterator[tuple[str, in
 
 
 def unreadable_checkpoints(clusters: Sequence[Cluster]) -> list[Fault]:
-    """A fault for each checkpoint that is there and may not be read: what it says must not count as not
+    """A fault for each checkpoint that is there and cannot be read: what it says must not count as not
     said.
     """
     faults = []
     for cluster, broker_id, path in log_dirs(clusters):
-        for file in (inside(path, name) for name in _CHECKED):
+        for name in (*CHECKPOINTS, CLEAN_SHUTDOWN):
+            file = inside(path, name)
             try:
                 if is_file(file):
-                    content(file)
+                    read = content(file)
+                    if name in CHECKPOINTS:
+                        entries_in(read)
             except OSError as error:
                 detail = f"cannot be read ({error.strerror}): check its permissions"
                 faults.append(Fault(cluster, broker_id, SEGMENT, file, 0, 0, "unreadable", detail))
+            except DamagedCheckpointError as error:
+                faults.append(
+                    Fault(cluster, broker_id, SEGMENT, file, 0, len(read), "bad_record", str(error))
+                )
     return faults
 
 
@@ -109,22 +123,33 @@ def log_dirs(clusters: Sequence[Cluster]) -> Iterator[tuple[str, int, str]]:
                     yield cluster.name, broker.id, path
 
 
-def entries(file: str) -> Iterator[tuple[str, int, int]]:
+def entries(file: str) -> Iterable[tuple[str, int, int]]:
+    """The topics, partitions and offsets of a checkpoint; none if it is not there or cannot be read."""
+    try:
+        return entries_in(content(file))
+    except (OSError, DamagedCheckpointError):
+        return ()
+
+
+def entries_in(data: bytes) -> list[tuple[str, int, int]]:
     """The lines ``topic partition offset``, which follow the version and their number
-    (OffsetCheckpointFile). None of a file that was copied in part: its last number may be cut.
+    (OffsetCheckpointFile); none if nothing was written yet. Raises DamagedCheckpointError.
     """
     try:
-        _, count, *lines = content(file).decode().split("\n")
-    except (OSError, ValueError):
-        return
-    # each line ends with a line end, so an empty one is last
-    if lines[-1:] != [""] or not count.isdecimal() or int(count) != len(lines) - 1:
-        return
-    for line in lines[:-1]:
-        topic, _, numbers = line.partition(" ")
-        partition, _, offset = numbers.partition(" ")
-        if topic and partition.isdecimal() and offset.isdecimal():
-            yield topic, int(partition), int(offset)
+        version, count, *lines = data.decode().splitlines() or ("0", "0")
+    except ValueError as error:
+        raise DamagedCheckpointError("the checkpoint is cut or damaged") from error
+    found = [(match[1], int(match[2]), int(match[3])) for match in map(_ENTRY.fullmatch, lines) if match]
+    # Kafka ends every line
+    if data and not data.endswith(b"\n"):
+        raise DamagedCheckpointError("the checkpoint is cut")
+    if version.strip() != "0":
+        raise DamagedCheckpointError(f"the checkpoint has the version {version[:20]!r}, which is not known")
+    if len(found) != len(lines) or count.strip() != str(len(found)):
+        raise DamagedCheckpointError(f"the checkpoint promises {count[:20]!r} entries and has {len(found)}")
+    if any(partition >= 2**31 or not -(2**63) <= offset < 2**63 for _, partition, offset in found):
+        raise DamagedCheckpointError("a number in the checkpoint is larger than Kafka's")
+    return found
 
 
 def _topic_id(log_dir: str, topic: str, partition: int) -> str | None:

@@ -29,7 +29,7 @@ def check_identities(settings: Settings) -> None:
 def _wrong_ids(number: int, cluster: Cluster) -> Iterator[str]:
     for at, broker in enumerate(cluster.brokers):
         for path in _log_dirs(broker):
-            written = {name: value for name, value in _meta(path).items() if name in NODE_ID}
+            written = {name: value for name, value in meta_properties(path).items() if name in NODE_ID}
             if written and str(broker.id) not in written.values():
                 name, value = next(iter(written.items()))
                 yield (
@@ -54,7 +54,7 @@ def _mixed(number: int, cluster: Cluster) -> Iterator[str]:
     first: dict[str, str] = {}
     for at, broker in enumerate(cluster.brokers):
         for path in _log_dirs(broker):
-            if cluster_id := _meta(path).get("cluster.id"):
+            if cluster_id := meta_properties(path).get("cluster.id"):
                 first.setdefault(cluster_id, path)
                 known = next(iter(first))
                 if cluster_id != known:
@@ -68,7 +68,7 @@ def _log_dirs(broker: Broker) -> list[str]:
     return [path for pattern in broker.log_dirs for path in expand(pattern)]
 
 
-def _meta(path: str) -> Mapping[str, str]:
+def meta_properties(path: str) -> Mapping[str, str]:
     """The properties in a directory's file; none if it cannot be read."""
     try:
         return properties_in(content(inside(path, META_PROPERTIES)))

@@ -31,7 +31,7 @@ def note_log_ends(catalog: Catalog, clusters: Sequence[Cluster], run_id: str, no
     closed = [
         (cluster, broker_id, path, epoch)
         for cluster, broker_id, path in log_dirs(clusters)
-        if is_file(mark := inside(path, CLEAN_SHUTDOWN)) and (epoch := _closed_by(mark)) is not None
+        if is_file(mark := inside(path, CLEAN_SHUTDOWN)) and (epoch := closed_by(mark)) is not None
     ]
     read_to = _read_to(catalog, {(cluster, broker_id) for cluster, broker_id, *_ in closed})
     rows = []
@@ -53,11 +53,11 @@ def _read_to(catalog: Catalog, brokers: set[tuple[str, int]]) -> Mapping[Folder,
     return {folder: end for folder, _, end, _ in newest_incarnations(notes) if end is not None}
 
 
-def _closed_by(file: str) -> int | None:
+def closed_by(file: str) -> int | None:
     """The epoch of the broker that closed its logs (CleanShutdownFileHandler), or None."""
     try:
         document = json.loads(content(file))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     epoch = document.get("brokerEpoch") if isinstance(document, dict) else None
     return epoch if isinstance(epoch, int) and 0 <= epoch < 2**63 else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -40,6 +41,7 @@ OUTCOME = Table(
     },
     ("cluster", "broker_id", "kind", "file", "position", "reason"),
 )
+_NOT_UTF_8 = "the name of the file is not UTF-8, so no table can have it: rename the file"
 Rows = Iterator[tuple[Table, pa.RecordBatch]]
 """The rows that are read from a source: those of its tables, and at the end its rows of OUTCOME."""
 
@@ -85,6 +87,16 @@ def packed(source: Source, packing: str) -> Fault:
     """The fault of a log that is compressed by a program whose files are not read."""
     detail = f"the file is compressed by {packing}, which is not read: unpack it, or use gzip or zstd"
     return fault_of(source, formats.Fault(0, 0, "unreadable", detail))
+
+
+def unnamed(source: Source) -> Fault | None:
+    """The fault of a file whose name is not UTF-8, which no table can have; None for any other file."""
+    try:
+        source.file.encode()
+    except UnicodeEncodeError:
+        name = os.fsencode(source.file).decode("utf-8", "backslashreplace")
+        return fault_of(dataclasses.replace(source, file=name), formats.Fault(0, 0, "unreadable", _NOT_UTF_8))
+    return None
 
 
 def unreadable(source: Source, error: OSError) -> Fault:

@@ -47,7 +47,7 @@ from fencepost.capture.plan import (
     unread_packing,
 )
 from fencepost.capture.progress import Progress, planned
-from fencepost.capture.rows import OUTCOME, packed, unreadable
+from fencepost.capture.rows import OUTCOME, packed, unnamed, unreadable
 from fencepost.capture.silent_logs import silent_logs
 from fencepost.capture.time_zones import delete_rezoned, plan_rezoned
 from fencepost.capture.topic_ids import delete_misnamed
@@ -157,7 +157,10 @@ def make_plan(settings: Settings, progress: Progress) -> Plan:
             by_origin |= {source.origin: source for source in of_cluster}
             plan.faults += faults
         for source in list(by_origin.values()):
-            if packing := _packing(source):
+            if fault := unnamed(source):
+                plan.faults.append(fault)
+                del by_origin[source.origin]
+            elif packing := _packing(source):
                 plan.faults.append(packed(source, packing))
                 del by_origin[source.origin]
         plan.copies |= {source.origin for source in copies(by_origin.values())}

@@ -86,38 +86,35 @@ class Message:
         """The longest piece of the text between braces, by which a log is searched first."""
         return max(self.text.split("{}"), key=len).encode()
 
-    @cache  # noqa: B019 (messages are constants of their module)
-    def _patterns(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
-        """Patterns that match as little as possible, and as much as possible, in each pair of braces."""
-        parts = [re.escape(part) for part in self.text.split("{}")]
-        return tuple(
-            re.compile(
-                rf"(?:\[(?P<context>{inside})\]:? )?{parts[0]}"
-                + "".join(
-                    (inside if name == "_" else f"(?P<{name}>{inside})") + part
-                    for name, part in zip(self.fields, parts[1:], strict=True)
-                ),
-                re.DOTALL,
-            )
-            for inside in (".*?", ".*")
-        )  # type: ignore[return-value]
-
     def match(self, text: str) -> dict[str, str | None] | None:
         """The texts in the braces, by field; None if ``text`` is another message.
 
         Names may have any characters: if a field can be cut out of the text in two ways, it is None.
         """
-        least, most = self._patterns()
         # a name may have line ends
         for candidate in dict.fromkeys((self.without_rest(text), text)):
-            shortest, longest = least.fullmatch(candidate), most.fullmatch(candidate)
-            if shortest is not None and longest is not None:
-                longest_fields = longest.groupdict()
-                return {
-                    name: cut if longest_fields[name] == cut else None
-                    for name, cut in shortest.groupdict().items()
+            if (cuts := self._cut(candidate)) is not None:
+                names = ("context", *self.fields)[-len(cuts) :] if cuts else ()
+                cut = {
+                    name: least if least == most else None
+                    for name, (least, most) in zip(names, cuts, strict=True)
                 }
+                cut.pop("_", None)
+                return {"context": None, **cut}
         return None
+
+    def _cut(self, text: str) -> Sequence[tuple[str, str]] | None:
+        """What is in each pair of braces, the context first if there is one: as little, and as much, as can
+        be.
+        """
+        opening, *others = self.text.split("{}")
+        pieces = [(each,) for each in others]
+        found = None
+        if text.startswith("["):
+            found = cuts(text, [(f"]: {opening}", f"] {opening}"), *pieces], 1)
+        if found is None and text.startswith(opening):
+            found = cuts(text, pieces, len(opening))
+        return found
 
     def without_rest(self, text: str) -> str:
         """The first lines of a text, as many as the message has: a stack trace may follow."""
@@ -141,6 +138,42 @@ class Message:
     def _opening(self) -> bytes:
         """The longest piece of the first line between braces."""
         return max(self.text.partition("\n")[0].split("{}"), key=len).encode()
+
+
+def cuts(text: str, pieces: Sequence[tuple[str, ...]], begin: int) -> list[tuple[str, str]] | None:
+    """What stands before each piece (one of several texts), from ``begin`` on: as little, and as much, as can
+    be. None if the pieces do not follow each other up to the end of the text.
+
+    A pattern would try all ways to cut the text, and names can be written so that there are millions.
+    """
+    if not pieces:
+        return [] if begin == len(text) else None
+    closing = next((each for each in pieces[-1] if text.endswith(each)), None)
+    if closing is None:
+        return None
+    end = len(text) - len(closing)
+    least, at = [], begin
+    for piece in pieces[:-1]:
+        first = min(
+            ((place, each) for each in piece if (place := text.find(each, at, end)) >= 0), default=None
+        )
+        if first is None:
+            return None
+        least.append(text[at : first[0]])
+        at = first[0] + len(first[1])
+    if at > end:
+        return None
+    least.append(text[at:end])
+    # from the end on, each piece as late as those behind it allow
+    places, before = [(end, len(text))], end
+    for piece in reversed(pieces[:-1]):
+        before, each = max((text.rfind(each, begin, before), each) for each in piece)
+        places.append((before, before + len(each)))
+    most, at = [], begin
+    for starts, ends in reversed(places):
+        most.append(text[at:starts])
+        at = ends
+    return list(zip(least, most, strict=True))
 
 
 Take = Callable[[Entry], dict[str, Any] | None]
@@ -299,8 +332,18 @@ def _named(document: Mapping[str, Any], names: Sequence[str]) -> Any:
 
 def moment(time: Any, clock: LogClock) -> int | None:
     """A time as milliseconds since the epoch; None for a time without a date. A time without a zone is in
-    that of ``clock``.
+    that of ``clock``. Raises ValueError.
     """
+    try:
+        ms = _moment(time, clock)
+    except (OverflowError, TypeError) as error:
+        raise ValueError(f"its time is none: {str(time)[:40]}") from error
+    if ms is not None and not -(2**63) <= ms < 2**63:
+        raise ValueError(f"its time is none: {str(time)[:40]}")
+    return ms
+
+
+def _moment(time: Any, clock: LogClock) -> int | None:
     if isinstance(time, dict):  # Log4j's instant
         time = int(time.get("epochSecond") or 0) * 1000 + int(time.get("nanoOfSecond") or 0) // 1_000_000
     if isinstance(time, int | float):

@@ -129,7 +129,7 @@ def _page_line(settings: Settings, incident: Incident) -> list[str]:
     """A line with the page of an incident, which is written after the alert was sent."""
     if not settings.report.page:
         return []
-    return [f"  Page: {address(settings, incident_file(incident['fingerprint']))}"]
+    return [f"  Page: {printable(address(settings, incident_file(incident['fingerprint'])))}"]
 
 
 def _of_evidence(of_cluster: ClusterOutcome, evidence: Mapping[str, Sequence[str]]) -> list[str]:

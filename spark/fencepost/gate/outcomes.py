@@ -72,7 +72,9 @@ class GateResult:
     def pages(self) -> str:
         """Where to read on, in a line; empty if no page was written."""
         docs = None if self.data_docs is None else str(self.data_docs)
-        return ". ".join(f"{name}: {at}" for name, at in (("Page", self.page), ("Data Docs", docs)) if at)
+        return ". ".join(
+            f"{name}: {printable(at)}" for name, at in (("Page", self.page), ("Data Docs", docs)) if at
+        )
 
     def summary(self) -> str:
         """One line with the headline and the counts."""

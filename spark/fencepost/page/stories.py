@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fencepost import shell
 from fencepost.definitions import definition
 from fencepost.incidents import INCIDENT_VERDICTS, Incident
 from fencepost.page.addresses import ENTITIES
@@ -23,15 +23,17 @@ MOST_SIMILAR = 5
 _TOOLS = {
     "group_id": (
         "what the group's coordinator says now",
-        "kafka-consumer-groups.sh --bootstrap-server <broker> --describe --members --verbose --group",
+        "kafka-consumer-groups.sh --bootstrap-server <broker> --describe --members --verbose",
+        "--group",
     ),
     "transactional_id": (
         "what the transaction coordinator says now",
-        "kafka-transactions.sh --bootstrap-server <broker> describe --transactional-id",
+        "kafka-transactions.sh --bootstrap-server <broker> describe",
+        "--transactional-id",
     ),
-    "topic": ("the topic now", "kafka-topics.sh --bootstrap-server <broker> --describe --topic"),
+    "topic": ("the topic now", "kafka-topics.sh --bootstrap-server <broker> --describe", "--topic"),
 }
-"""Commands of Kafka, to which the name is added."""
+"""Commands of Kafka, and the option that has the name."""
 
 _DETAILS = ("cluster", "client_id", "host", "member_id", "broker_id")
 
@@ -43,7 +45,7 @@ def happened(stories: Stories, incident: Incident, around: Around, settings: Set
             sentence,
             [_broken(each, settings) for each in findings],
             around.states(findings[0].verdict["verdict_id"]),
-            stories.remedies(findings),
+            [shell.shown(each) for each in stories.remedies(findings)],
         )
         for sentence, findings in stories.told(incident)
     ]
@@ -95,8 +97,8 @@ def commands(incident: Incident, settings: Settings) -> list[Command]:
         )
         found.append(Command("the whole timeline as a picture", drawn))
     found += [
-        Command(words, f"{tool} {shlex.quote(incident[column])}")
-        for column, (words, tool) in _TOOLS.items()
+        Command(words, f"{tool} {shell.line(*shell.option(option, incident[column]))}")
+        for column, (words, tool, option) in _TOOLS.items()
         if incident[column]
     ]
     query = f"SELECT * FROM {INCIDENT_VERDICTS} WHERE fingerprint = '{fingerprint}' ORDER BY from_time"
@@ -110,8 +112,11 @@ def _command(settings: Settings, *words: str) -> str:
 
 def plot_command(settings: Settings, plot: Plot, cluster: str, name: str, *more: str) -> str:
     """The command that draws a picture of something."""
-    option = [plot.option] if plot.option else []
-    return _command(settings, "plot", *option, name, "--cluster", cluster, *more)
+    where = [*shell.option("--cluster", cluster), *more]
+    if plot.option is None and name.startswith("-"):
+        return command(settings, "plot", *where, anywhere=True, last=name)
+    named = [name] if plot.option is None else shell.option(plot.option, name)
+    return _command(settings, "plot", *named, *where)
 
 
 def plot_of(incident: Incident) -> Plot | None:

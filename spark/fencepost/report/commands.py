@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
+from fencepost import shell
 from fencepost.settings import Settings
 
 
-def command(settings: Settings, *words: str, anywhere: bool = False) -> str:
+def command(settings: Settings, *words: str, anywhere: bool = False, last: str | None = None) -> str:
     """A command of ``fencepost``, with the configuration unless it is the one that is read by default.
-    ``anywhere``: whether it must work in every folder, for what is read later or by others.
+    ``anywhere``: whether it must work in every folder, for what is read later or by others. ``last``: an
+    argument that begins with a dash, and is no option.
     """
     is_default = not anywhere and settings.path == Path("fencepost.toml").absolute()
     option = [] if is_default else ["--config", str(settings.path) if anywhere else _path(settings.path)]
-    return shlex.join(["fencepost", *words, *option])
+    return shell.line("fencepost", *words, *option, *([] if last is None else ["--", last]))
 
 
 def _path(path: Path) -> str:

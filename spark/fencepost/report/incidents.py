@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from fencepost import shell
 from fencepost.definitions import definition
 from fencepost.incidents import INCIDENT_VERDICTS, INCIDENTS, Incident, incidents
 from fencepost.known_issues import named, sentences
@@ -73,7 +74,7 @@ class Stories:
         if doing := what_to_do(names[0], incident):
             lines += ["", *wrapped(f"On call: {doing}", "  ")]
         lines += [
-            f"    {printable(each)}"
+            f"    {shell.shown(each)}"
             for _, together in self.told(incident)
             for each in self.remedies(together)
         ]

@@ -5,15 +5,14 @@ commands that marts have (``Protocol.remedies``).
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fencepost import shell
 from fencepost.definitions import definition
 from fencepost.protocols import protocols
 from fencepost.reading import Reader, rows
 from fencepost.report.wording import parsed
-from fencepost.words import printable
 
 BEGINS = "On call: "
 _BLANKS = {
@@ -48,7 +47,7 @@ def _filled(blank: str, about: Mapping[str, Any]) -> str:
     names = [about.get(column) for column in _BLANKS[blank]]
     if None in names or "" in names:
         return blank
-    return f"{blank.partition(' ')[0]} {shlex.quote(printable(':'.join(map(str, names))))}"
+    return shell.line(*shell.option(blank.partition(" ")[0], ":".join(map(str, names))))
 
 
 def names_of(verdict: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
+from fencepost import shell
 from fencepost.known_issues import issues_behind, sentences
 from fencepost.reading import Reader, rows
 from fencepost.report.commands import command
@@ -28,16 +29,16 @@ def explain(reader: Reader, settings: Settings, verdict_id: str) -> str:
     verdict_row = verdict(reader, settings, verdict_id)
     finding = findings_of(reader, [verdict_row])[0]
     remedy = Remedies(reader, [verdict_row]).of(verdict_row) if _is_violated(finding) else None
-    return "\n".join(
-        [
-            *_headline(verdict_row),
-            "",
-            *_story(finding),
-            "",
-            *_definition_lines(finding, remedy),
-            *_evidence(finding),
-        ]
-    )
+    lines = [
+        *_headline(verdict_row),
+        "",
+        *_story(finding),
+        "",
+        *_definition_lines(finding, remedy),
+        *_evidence(finding),
+    ]
+    # values and names of files come from anywhere
+    return "\n".join(map(printable, lines))
 
 
 def verdict(reader: Reader, settings: Settings, verdict_id: str) -> Row:
@@ -94,7 +95,7 @@ def _definition_lines(finding: Finding, remedy: str | None) -> list[str]:
         for line in [*indented(with_names(" ".join(paragraph.split()), about), "  ", "  "), ""]
     ]
     if remedy:
-        prose += [f"    {printable(remedy)}", ""]
+        prose += [f"    {shell.shown(remedy)}", ""]
     formula = textwrap.indent(marked_definition.formula, "    ").splitlines()
     known = sentences(issues_behind(finding.verdict["invariant"])) if _is_violated(finding) else []
     return [

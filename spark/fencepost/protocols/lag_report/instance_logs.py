@@ -71,4 +71,5 @@ def instance_logs(lines: Sequence[Line], holes: Mapping[str, Sequence[int]]) -> 
 def number_of(configured: str | None, key: str, bits: int) -> int | None:
     """A setting of a StreamsConfig in a line ``configured``; None if it is not a number of so many bits."""
     text = json.loads(configured or "{}").get(key) or ""
-    return int(text) if text.isdecimal() and int(text) < 2**bits else None
+    # no number of these has more digits, and Python converts no text of thousands
+    return int(text) if text.isdecimal() and len(text) < 20 and int(text) < 2**bits else None

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from fencepost.reading import Reader, rows
+from fencepost.shell import shown
 from fencepost.words import WIDTH, printable, time_of
 
 Row = Mapping[str, Any]
@@ -264,7 +265,7 @@ def _remedy(row: Row) -> Iterator[str]:
         f"The gravest: group {printable(row['group_id'])!r} at offset {row['committed_offset']} of {place}"
         f"{_incarnation(row)}; stop the group, then:"
     )
-    yield f"    {printable(row['remedy'])}"
+    yield f"    {shown(row['remedy'])}"
 
 
 def _incarnation(row: Row) -> str:
