@@ -108,6 +108,18 @@ def test_a_store_that_fails_for_a_while(
     assert "object store" not in said
 
 
+def test_a_wrong_key_is_one_sentence(
+    shipped: tuple[Path, Failing], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, config = _configs(tmp_path, shipped)
+    config.write_text(config.read_text().replace(SECRET, "another"))
+    for command, code in (("collect", 2), ("doctor", 1)):
+        assert main([command, "--config", str(config)]) == code
+        said = capsys.readouterr()
+        assert "The object store lets this user not list s3://logs/broker-1/" in said.out + said.err
+        assert "Traceback" not in said.err
+
+
 def _configs(folder: Path, shipped: tuple[Path, Failing]) -> tuple[Path, Path]:
     """The configuration of the files themselves, and that of the objects."""
     logs, front = shipped

@@ -56,8 +56,17 @@ def is_object(path: object) -> bool:
 
 def expand(pattern: str) -> list[str]:
     """The objects and folders that a glob matches, sorted. A wildcard stands for a part of a name, ``**`` for
-    any folders.
+    any folders. Raises StoreError, also if this user may not list them.
     """
+    try:
+        return _expanded(pattern)
+    except PermissionError as error:
+        raise StoreError(
+            f"The object store lets this user not list {pattern}. Check s3.* in [lake.catalog_properties]."
+        ) from error
+
+
+def _expanded(pattern: str) -> list[str]:
     parts = pattern.removeprefix(SCHEME).rstrip("/").split("/")
     plain = next((at for at, part in enumerate(parts) if _WILD & set(part)), len(parts))
     if plain == len(parts):
