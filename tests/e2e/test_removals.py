@@ -45,8 +45,9 @@ MEMBERS = {
     "classic-silent": {"session_timeout"},
     "classic-removed": {"administrator"},
     "classic-leaves": {"left"},
-    # its successor has its client.id in the group's records, and nothing tells that one from an administrator
-    "classic-static": {"replaced", None},
+    "classic-static": {"replaced"},
+    # it has the client.id of the one before in the group's records
+    "classic-static-again": {"left"},
 }
 
 
@@ -82,6 +83,7 @@ def test_why_members_were_removed(rows: Any) -> None:
     assert {row["removed_by_client_id"] for row in rows("fct_member_lives")} >= {
         "lab-admin",
         "classic-leaves",
+        "classic-static-again",
     }
 
 

@@ -240,7 +240,7 @@ CASES: dict[str, tuple[list[Event], dict[str, Any], list[tuple[Any, ...]]]] = {
         [(-9, "leads", 1), A_GETS, (500, "says", "a", 2), (500, "stores", 0, 1), (600, "leads", 2),
          (999, "gets", "b", 2)],
         {},
-        [(None, None, "not_captured", ())],
+        [(None, None, "not_logged", ("leader_moved", "released"))],
     ),
     "a snapshot in place of a record": (
         [(-9, "stores", 0, 1), A_GETS_AGAIN, (500, "snapshot", 0, 1), (999, "gets", "b", 2)],

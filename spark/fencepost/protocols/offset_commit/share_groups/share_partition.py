@@ -151,12 +151,16 @@ class SharePartition:
             of = Ended(LEADER_MOVED, GROUP_STATE) if moved else Ended(None, None, NOT_LOGGED)
             # with several leaders, another delivery between two of them leaves no record
             before = before if len(moved) == 1 else None
-        elif not moved and _follow(before, transitions, to):
+        elif _follow(before, transitions, to):
             record = transitions[0].record
             # what a member sends after its fetch is about what that got
             until_ms = to.requested_ms if to.member_id == before.member_id else to.responded_ms
             given = GivenBack(before, piece.first, piece.last, record, AVAILABLE, until_ms)
-            return before, record, ended(given, self.lines) or NOTHING_KNOWN
+            told = ended(given, self.lines) or NOTHING_KNOWN
+            if not moved:
+                return before, record, told
+            # it may have been delivered since, until the leader moved: no record tells that
+            before, of = None, _or_moved(told)
         else:
             before = None
         return before, None, of
@@ -287,6 +291,12 @@ class SharePartition:
 class _Mark(NamedTuple):
     number: int
     record: StateRecord
+
+
+def _or_moved(told: Ended) -> Ended:
+    """That it was ended as told, or another delivery after that by the next leader."""
+    causes = told.possible if told.cause is None else (told.cause,)
+    return Ended(None, None, NOT_LOGGED, tuple(sorted((*causes, LEADER_MOVED)))) if causes else NOTHING_KNOWN
 
 
 def _follow(before: ShareLine, transitions: Sequence[_Transition], to: ShareLine) -> bool:
