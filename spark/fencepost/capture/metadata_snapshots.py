@@ -15,6 +15,7 @@ from fencepost.capture.files import opened
 from fencepost.capture.kinds import Kind
 from fencepost.capture.plan import METADATA_SNAPSHOT, Fault, Source
 from fencepost.capture.rows import OUTCOME, Rows, arrow_rows, fault_of, outcome
+from fencepost.capture.secrets import without_secrets
 from fencepost.capture.whole import windows
 from fencepost.formats import faults as formats
 from fencepost.formats.classify import classify
@@ -81,6 +82,7 @@ def _rows(source: Source, read: pa.RecordBatch) -> pa.RecordBatch:
     name = _FILE.fullmatch(Path(source.file).name)
     assert name is not None, "the kind's files have such names"
     columns = {each: read[each] for each in read.schema.names}
+    columns["value"] = without_secrets(read["record_name"], read["value"])
     written = _log_timestamp(read)
     if written is not None:
         # each replica gives the records the time at which it wrote the file, and only one replica's are

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from fencepost.capture.plan import Fault, Source, is_text
+from fencepost.capture.secrets import METADATA
 from fencepost.formats import faults as formats
 from fencepost.tables import Table
 
@@ -79,7 +80,10 @@ def outcome(
 
 
 def fault_of(source: Source, fault: formats.Fault, sample: bytes | None = None, shift: int = 0) -> Fault:
-    """A reader's fault as a fault of ``source``, with its position moved by ``shift``."""
+    """A reader's fault as a fault of ``source``, with its position moved by ``shift``. Bytes of the metadata
+    log, which has secrets, are no sample.
+    """
+    sample = None if source.topic == METADATA else sample
     return Fault(*source.origin, fault.position + shift, fault.length, fault.reason, fault.detail, sample)
 
 

@@ -16,6 +16,7 @@ from fencepost.capture.kinds import Kind
 from fencepost.capture.pieces import Piece
 from fencepost.capture.plan import SEGMENT, Fault, Source
 from fencepost.capture.rows import OUTCOME, Rows, arrow_rows, fault_of, outcome
+from fencepost.capture.secrets import METADATA, without_secrets
 from fencepost.capture.whole import windows
 from fencepost.formats import faults as formats
 from fencepost.formats.batches import Records, Walk
@@ -69,6 +70,8 @@ def _records(source: Source, piece: Piece, read: Records) -> pa.RecordBatch:
     }
     kinds = classify(source.topic or "", records["key"], records["value"], records["is_control"])
     columns |= {name: kinds[name] for name in kinds.schema.names}
+    if source.topic == METADATA:
+        columns["value"] = without_secrets(columns["record_name"], columns["value"])
     if source.topic == _OF_GROUPS:
         columns["value"], columns["value_size"] = compressed(columns["value"])
     position = pc.add(walked["position"].take(index), piece.position)
