@@ -547,14 +547,17 @@ for (const name of wanted) {
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
 def test_a_browser_runs_nothing_that_is_a_name(fill: Fill, tmp_path: Path) -> None:
     """It finds in pages with hostile names the elements of pages with tame ones, and their titles."""
-    found = {}
+    found, opened = {}, {}
     for kind, names in (("tame", tuple(f"orders-{at}" for at in range(len(NAMES)))), ("hostile", NAMES)):
         folder = _write(fill(names), tmp_path / kind)
         files = [f"{folder}/{incident_file(f'{number:016x}')}" for number in range(len(names))]
         files += [f"{folder}/{entity_file('group_id', 'test', name)}" for name in names]
-        found[kind] = _opened([f"file://{file}" for file in files], tmp_path)
+        opened[kind] = [f"file://{file}" for file in files]
+        found[kind] = _opened(opened[kind], tmp_path)
         assert found[kind].pop("title") == "tame"
-    for (file, tame), (other, hostile) in zip(found["tame"].items(), found["hostile"].items(), strict=True):
+    # a browser loads them in any order
+    for file, other in zip(opened["tame"], opened["hostile"], strict=True):
+        tame, hostile = found["tame"][file], found["hostile"][other]
         assert hostile.pop("title") != "hit" and tame.pop("title"), other
         assert (hostile, hostile["elsewhere"]) == (tame, 0), (file, other)
 

@@ -265,7 +265,7 @@ def test_a_table_is_judged_by_what_the_lake_holds(
             assert found == replace(
                 TOPIC, of_partition={0: replace(LOG, epochs=list(LOG.epochs), covered=[(10, 90)])}
             )
-            table, good = run(each, arguments)
+            table, good, _ = run(each, arguments)
             judged = {(row["offset"], row["safe"], row["reason"]) for row in table.to_pylist()}
             assert (judged, good) == (set(expected), False)
         with pytest.raises(UsageError, match="--cluster d: name one of the lake's clusters: c"):
