@@ -288,6 +288,26 @@ def test_an_operators_marker_is_wrong_where_it_halves_a_transaction(audit: Any) 
     assert "never get its 3 records from offset 0 to 2" in told_by.sentence
 
 
+def test_a_transaction_that_its_coordinator_does_not_know_has_a_story(audit: Any) -> None:
+    verdicts = audit.rows("""
+        SELECT * FROM marts.fct_invariant_verdicts WHERE verdict = 'violated'
+        AND invariant IN ('no_dangling_transaction', 'no_write_outside_transaction')
+    """)
+    with open_lake(audit.settings, "duckdb") as lake:
+        told = explain(lake, verdicts)
+    assert {each["invariant"] for each in verdicts} == {
+        "no_dangling_transaction",
+        "no_write_outside_transaction",
+    }
+    for each in verdicts:
+        place, named = json.loads(each["scope"]), json.loads(each["evidence"])
+        sentence = told[each["verdict_id"]].sentence
+        span = f"offsets {named['first_offset']} to {named['last_offset']} of {place['topic']}-"
+        assert f"producer {named['producer_id']}" in sentence and span in sentence
+        hangs = each["invariant"] == "no_dangling_transaction"
+        assert hangs == ("nobody will end it" in sentence) == (" marker ended that at offset" not in sentence)
+
+
 def test_a_marker_that_was_skipped_is_told_with_what_the_coordinator_had_decided(audit: Any) -> None:
     rows = audit.rows(f"SELECT * FROM marts.fct_dangling_transactions WHERE cluster = '{OPERATED}'")
     remedies = {(row["partition"], row["coordinator_outcome"]): row["remedy"] for row in rows}

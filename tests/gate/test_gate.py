@@ -20,6 +20,7 @@ from fencepost.definitions import definitions
 from fencepost.doctor import Mark, last_audit_checks
 from fencepost.gate import GateError, GateFailed, notify, run_gate
 from fencepost.opening import ensure, open_lake
+from fencepost.report.screen import changed_sentence
 from fencepost.settings import Broker, Cluster, Lake, Recipient, Report, Settings, Waiver
 from fencepost.tables import AUDIT_RUNS, INCIDENT_NOTES, WAIVERS
 from fencepost.words import printable
@@ -440,6 +441,47 @@ def test_waivers_that_expired_or_match_nothing_are_named(publish: Publish) -> No
         expired, unmatched = waivers.waiver_sentences(reader, settings, day)
     assert expired.startswith(f"Waiver 2 (invariant {CRITICAL}) expired on 2026-01-31")
     assert unmatched.startswith("Waiver 3 (group_id o'brien\\n") and "matches nothing" in unmatched
+
+
+def test_a_cluster_with_many_incidents_leaves_room_for_others(publish: Publish) -> None:
+    many = tuple(
+        {
+            **_incident(CRITICAL, "ongoing"),
+            "cluster": cluster,
+            "fingerprint": f"{cluster:>16}{number:04}"[-16:],
+            "severity": severity,
+            "title": f"{cluster} {number}",
+        }
+        for cluster, count, severity in (
+            ("loud", 20, "critical"),
+            ("prod", 3, "critical"),
+            ("calm", 3, "info"),
+        )
+        for number in range(count)
+    )
+    settings = publish(more=many)
+    clusters = tuple(
+        dataclasses.replace(settings.clusters[0], name=name) for name in ("loud", "prod", "calm")
+    )
+    settings = dataclasses.replace(settings, clusters=clusters)
+    with open_lake(settings) as reader:
+        shown = [each for each in report.screen(reader, settings).splitlines() if each.startswith(" " * 10)]
+    assert [
+        sum(f"cluster {name};" in line or f"cluster {name}," in line for line in shown)
+        for name in ("loud", "prod", "calm")
+    ] == [7, 3, 0], shown
+
+
+def test_a_lake_without_incidents_says_so(publish: Publish) -> None:
+    settings = publish(episodes=(CRITICAL,), **{CRITICAL: "violated"})
+    with open_lake(settings) as reader:
+        found = dataclasses.replace(report.judged(reader, settings), incidents=[], knows_incidents=False)
+        assert changed_sentence(found, []) == (
+            "Incidents are not known: an older release audited this lake. The next audit tells them."
+        )
+        assert changed_sentence(dataclasses.replace(found, knows_incidents=True), []).startswith(
+            "In the first"
+        )
 
 
 def test_the_report_is_one_screen_whatever_the_lake_holds(publish: Publish) -> None:

@@ -144,7 +144,7 @@ def _unlogged_lines(unlogged: Row | None) -> list[str]:
         f"Lines are missing in the request logs of {whose}: there is none of {unlogged['commits']} commits "
         f"that were stored from {time_of(unlogged['first_at'])} to {time_of(unlogged['last_at'])}, although "
         "there are earlier and later ones. Nothing that rests on request logs counts as holding. "
-        f'All of them: fencepost sql "SELECT * FROM {UNLOGGED}"'
+        f"All of them: {UNLOGGED}."
     )
     return textwrap.wrap(text, WIDTH, break_on_hyphens=False)
 
