@@ -26,11 +26,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.formats.batches import as_bytes, records, walk
+from fencepost.formats.batches import records, walk
 from fencepost.formats.classify import key_types
-from fencepost.formats.crc32c import crc32c
 from fencepost.formats.decode import decode
 from fencepost.formats.schemas import types_of
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+from record_batches import encode_batch
 
 TOPIC = "__consumer_offsets"
 DISTINCT = 20_000
@@ -53,16 +55,6 @@ class Measured:
         return self.records / self.cpu_seconds
 
 
-def varint(value: int) -> bytes:
-    """A zigzag varint."""
-    raw = (value << 1) ^ (value >> 63)
-    out = bytearray()
-    while raw > 127:
-        out.append(raw & 127 | 128)
-        raw >>= 7
-    return bytes([*out, raw])
-
-
 def offset_commit(i: int) -> tuple[bytes, bytes]:
     """Key and value (version 4, with topic id) of one commit, as a 4.3 coordinator writes them."""
     group = f"checkout-service-{i % 97}".encode()
@@ -72,32 +64,12 @@ def offset_commit(i: int) -> tuple[bytes, bytes]:
     return key + struct.pack(">i", i % 24), value + b"\x01\x00\x10" + bytes([i % 13 + 1]) * 16
 
 
-def batch(first: int, count: int) -> bytes:
-    """A record batch v2 of ``count`` commits."""
-    body = bytearray()
-    for delta in range(count):
-        key, value = offset_commit(first + delta)
-        inside = (
-            b"\0"
-            + varint(delta)
-            + varint(delta)
-            + varint(len(key))
-            + key
-            + varint(len(value))
-            + value
-            + b"\0"
-        )
-        body += varint(len(inside)) + inside
-    covered = (
-        struct.pack(">hiqqqhii", 0, count - 1, 1_795_212_159_944, 1_795_212_160_944, -1, -1, 0, count) + body
-    )
-    crc = crc32c(as_bytes(covered), 0, len(covered))
-    return struct.pack(">qiibI", 0, len(covered) + 9, 0, 2, crc) + covered
-
-
 def write_segment(path: Path, wanted: int, per_batch: int) -> int:
     """Write about ``wanted`` records in batches of ``per_batch``; returns their number."""
-    batches = [batch(first, per_batch) for first in range(0, DISTINCT, per_batch)]
+    batches = [
+        encode_batch(map(offset_commit, range(first, first + per_batch)))
+        for first in range(0, DISTINCT, per_batch)
+    ]
     block = np.frombuffer(b"".join(batches), dtype=np.uint8)
     starts = np.cumsum([0, *[len(data) for data in batches[:-1]]])
     blocks = max(1, wanted // (per_batch * len(batches)))

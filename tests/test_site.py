@@ -499,16 +499,7 @@ def test_a_browser_shows_it_on_a_phone_and_on_a_screen(
     wanted = [(f"file://{written}/{file}", width) for file in files for width in (360, 1280)]
     wrapper = tmp_path / "wrapper.html"
     wrapper.write_text(MEASURE.replace("PAGES", json.dumps(wanted)))
-    assert CHROMIUM is not None
-    command = [
-        CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu",
-        f"--user-data-dir={tmp_path / 'profile'}", "--allow-file-access-from-files",
-        "--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=10000",
-        f"--blink-settings=preferredColorScheme={0 if dark else 1}", "--dump-dom", f"file://{wrapper}",
-    ]  # fmt: skip
-    said = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
-    body = next(named for tag, named in _tags(said) if tag == "body" and "data-found" in named)
-    found = json.loads(body["data-found"] or "")
+    found = _found(wrapper, f"--blink-settings=preferredColorScheme={0 if dark else 1}")
     assert len(found) == len(wanted)
     for (name, width), shown in zip(
         wanted, (found[f"{name} {width}"] for name, width in wanted), strict=True
@@ -566,17 +557,25 @@ def _opened(files: list[str], folder: Path) -> dict[str, Any]:
     """What a browser finds in each page, and the title of the one that shows them."""
     wrapper = folder / "opened.html"
     wrapper.write_text(OPENED.replace("PAGES", json.dumps(files)))
+    return _found(wrapper)
+
+
+def _found(wrapper: Path, *options: str) -> dict[str, Any]:
+    """What the script of a page has found in a browser that reaches no host."""
+    said = _browse(wrapper, "--dump-dom", *options)
+    body = next(named for tag, named in _tags(said) if tag == "body" and "data-found" in named)
+    found: dict[str, Any] = json.loads(body["data-found"] or "")
+    return found
+
+
+def _browse(page: Path, *options: str) -> str:
     assert CHROMIUM is not None
     command = [
         CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu",
-        f"--user-data-dir={folder / 'profile'}", "--allow-file-access-from-files",
-        "--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=10000",
-        "--dump-dom", f"file://{wrapper}",
+        f"--user-data-dir={page.parent / 'profile'}", "--allow-file-access-from-files",
+        "--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=10000", *options, f"file://{page}",
     ]  # fmt: skip
-    said = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
-    body = next(named for tag, named in _tags(said) if tag == "body" and "data-found" in named)
-    read: dict[str, Any] = json.loads(body["data-found"] or "")
-    return read
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
 
 
 SCREENSHOT = Path(__file__).with_name("screenshots") / "page.png"
@@ -606,16 +605,11 @@ def test_the_page_looks_as_it_did_on_a_phone_and_on_a_screen(fill: Fill, tmp_pat
     wrapper, taken = tmp_path / "shown.html", tmp_path / "taken.png"
     wrapper.write_text(SHOWN.format(ruler=RULER, frames=frames))
     height = RULER + sum(height + 4 for _, _, height in sizes)
-    assert CHROMIUM is not None
-    command = [
-        CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-        "--force-device-scale-factor=1", "--font-render-hinting=none", "--disable-lcd-text",
-        "--allow-file-access-from-files",
-        f"--user-data-dir={tmp_path / 'profile'}", "--host-resolver-rules=MAP * ~NOTFOUND",
-        "--blink-settings=preferredColorScheme=1", "--virtual-time-budget=10000",
-        f"--window-size=1280,{height}", f"--screenshot={taken}", f"file://{wrapper}",
-    ]  # fmt: skip
-    subprocess.run(command, capture_output=True, timeout=120, check=True)
+    _browse(
+        *(wrapper, "--hide-scrollbars", "--force-device-scale-factor=1", "--font-render-hinting=none"),
+        *("--disable-lcd-text", "--blink-settings=preferredColorScheme=1"),
+        *(f"--window-size=1280,{height}", f"--screenshot={taken}"),
+    )
     if os.environ.get("FENCEPOST_UPDATE"):
         shutil.copyfile(taken, SCREENSHOT)
     with Image.open(taken) as now, Image.open(SCREENSHOT) as before:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.append(str(Path(__file__).with_name("support")))
-
 from web_server import Web, listening
 
 with warnings.catch_warnings():

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 sys.path.append(str(Path(__file__).with_name("support")))
-sys.path.append(str(Path(__file__).parents[1] / "alerts" / "support"))
 
 from servers import Stores, postgresql, s3
 

@@ -8,7 +8,7 @@ from fencepost.capture.rows import Rows
 from fencepost.capture.text import Piece, files, of_table, text_rows
 from fencepost.formats.client_log import parse_client_lines
 from fencepost.formats.lines import Parsed
-from fencepost.settings import Cluster
+from fencepost.settings import Client, Cluster
 from fencepost.tables import CLIENT_LINES
 
 _MISSING = "no file matches: correct the client's logs in the configuration, or mount them"
@@ -20,24 +20,18 @@ def find_client_logs(cluster: Cluster) -> tuple[list[Source], list[Fault]]:
     faults: list[Fault] = []
     for client in cluster.clients:
         matching, absent = files(client.logs, _MISSING)
-        sources += [
-            Source(
-                cluster.name,
-                None,
-                CLIENT_LOG,
-                file,
-                timezone=client.timezone,
-                client=client.name,
-                host=client.host,
-            )
-            for file in matching
-        ]
-        absences = [(named_on(client.host, each.path), each) for each in absent]
-        faults += [
-            Fault(cluster.name, None, CLIENT_LOG, name, 0, 0, each.reason, each.detail)
-            for name, each in absences
-        ]
+        sources += [log_of(cluster, client, CLIENT_LOG, file) for file in matching]
+        for each in absent:
+            name = named_on(client.host, each.path)
+            faults.append(Fault(cluster.name, None, CLIENT_LOG, name, 0, 0, each.reason, each.detail))
     return sources, faults
+
+
+def log_of(cluster: Cluster, client: Client, kind: str, file: str) -> Source:
+    """A log of a client, all of it."""
+    return Source(
+        *(cluster.name, None, kind, file), timezone=client.timezone, client=client.name, host=client.host
+    )
 
 
 def rows(source: Source) -> Rows:

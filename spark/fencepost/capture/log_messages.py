@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from fencepost.capture.client_logs import log_of
 from fencepost.capture.plan import Fault, Source
 from fencepost.capture.rows import Rows
 from fencepost.capture.text import BEGINS, Piece, matching, of_table, text_rows
@@ -90,15 +91,7 @@ def find_client_logs(kind: str, cluster: Cluster) -> tuple[list[Source], list[Fa
     ``client_logs.find_client_logs``.
     """
     return [
-        Source(
-            cluster.name,
-            None,
-            kind,
-            file,
-            timezone=client.timezone,
-            client=client.name,
-            host=client.host,
-        )
+        log_of(cluster, client, kind, file)
         for client in cluster.clients
         for pattern in client.logs
         for file in matching(pattern)

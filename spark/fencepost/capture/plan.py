@@ -34,6 +34,9 @@ _HEADERS_ARE_CHEAPER = 128
 Origin = tuple[str, int | None, str, str]
 """Cluster, broker, kind and name of a file."""
 
+ORIGIN = ("cluster", "broker_id", "kind", "file")
+"""The columns that have it."""
+
 Log = tuple[str, int | None, str | None, str | None, str]
 """A log in text: cluster, broker or client with its host, and kind."""
 

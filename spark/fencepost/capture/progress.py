@@ -17,7 +17,7 @@ from fencepost.capture.digests import head_digest, headers_digest, last_header
 from fencepost.capture.files import opened_exactly
 from fencepost.capture.files import size as size_of
 from fencepost.capture.packed import is_compressed
-from fencepost.capture.plan import SEGMENT, Log, Origin, Plan, ReadProgress, Source, is_text, named_on
+from fencepost.capture.plan import ORIGIN, SEGMENT, Log, Origin, Plan, ReadProgress, Source, is_text, named_on
 from fencepost.capture.text import final_first_entry_digest
 from fencepost.conditions import Where
 from fencepost.formats.clock import are_alike
@@ -25,7 +25,6 @@ from fencepost.settings import Cluster
 from fencepost.tables import FILES
 
 _OF_PARTITION = re.compile(r"(?P<partition>.+-\d+)(\.[0-9a-f]{32}-\w+)?")
-_ORIGIN = ("cluster", "broker_id", "kind", "file")
 _READ = ("head_digest", "size", "consumed_to", "file_begins", "topic_id", "timezone")
 
 
@@ -40,9 +39,9 @@ class Progress:
             *({"cluster": name, "broker_id": frozenset(ids)} for name, ids in brokers.items() if ids),
             *({"cluster": each.name, "broker_id": None} for each in clusters if each.clients),
         ]
-        rows = lake.scan(catalog, FILES, (*_ORIGIN, *_READ, "captured_at"), here).sort_by("captured_at")
+        rows = lake.scan(catalog, FILES, (*ORIGIN, *_READ, "captured_at"), here).sort_by("captured_at")
         # the last row of each file replaces the others
-        newest = {row[: len(_ORIGIN)]: row[len(_ORIGIN) : -1] for row in zip(*_values(rows), strict=True)}
+        newest = {row[: len(ORIGIN)]: row[len(ORIGIN) : -1] for row in zip(*_values(rows), strict=True)}
         # by family: a renamed file stays in its family, and families are small
         self._read: dict[tuple[str, int | None, str, tuple[str, str]], dict[str, ReadProgress]] = defaultdict(
             dict
@@ -125,7 +124,7 @@ def unread_note(source: Source, run_id: str, now: datetime, zone: str | None = N
     """A row of FILES for a source of which nothing was read; ``zone``: of a log in text."""
     values = {
         **dict.fromkeys(FILES.columns),
-        **dict(zip(_ORIGIN, source.origin, strict=True)),
+        **dict(zip(ORIGIN, source.origin, strict=True)),
         **{"head_digest": "", "size": -1, "consumed_to": 0, "entries": 0, "skipped": 0},
         **{"topic_id": None if source.topic is None else source.topic_id or "", "timezone": zone},
         **{"run_id": run_id, "captured_at": now},

@@ -11,7 +11,7 @@ from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.capture.collectors import collector
-from fencepost.capture.plan import REQUEST_LOG, SEGMENT, Fault, Plan, named_on
+from fencepost.capture.plan import ORIGIN, REQUEST_LOG, SEGMENT, Fault, Plan, named_on
 from fencepost.capture.silent_logs import NO_REQUESTS
 from fencepost.settings import Broker, Cluster
 from fencepost.tables import QUARANTINE
@@ -20,7 +20,6 @@ from fencepost.tables import QUARANTINE
 # again
 _OF_LISTING = ("missing", "unreadable", NO_REQUESTS)
 _OF_RUN = ("run_id", "captured_at")
-_ORIGIN = ("cluster", "broker_id", "kind", "file")
 
 Row = dict[str, Any]
 
@@ -91,7 +90,7 @@ def _still_valid(plan: Plan, old: Iterable[Row]) -> Iterator[Row]:
     """
     changes, starts = _changes(plan), _starts_by_first_entry(plan)
     for row in old:
-        cluster, broker_id, kind, file = origin = tuple(row[name] for name in _ORIGIN)
+        cluster, broker_id, kind, file = origin = tuple(row[name] for name in ORIGIN)
         begins = row["file_begins"]
         read_from, now_at = changes.get(origin, (None, file))
         if begins is not None and plan.begins.get((cluster, broker_id, kind, now_at)) != begins:

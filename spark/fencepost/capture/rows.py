@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fencepost.capture.plan import Fault, Source, is_text
+from fencepost.capture.plan import ORIGIN, Fault, Source, is_text
 from fencepost.capture.secrets import METADATA
 from fencepost.formats import faults as formats
 from fencepost.tables import Table
@@ -68,7 +68,7 @@ def outcome(
     rows = [dataclasses.asdict(fault) for fault in faults]
     if progress is not None:
         origin = {
-            **dict(zip(("cluster", "broker_id", "kind", "file"), source.origin, strict=True)),
+            **dict(zip(ORIGIN, source.origin, strict=True)),
             "topic_id": None if source.topic is None else source.topic_id or "",
             "timezone": source.timezone if is_text(source.kind) else None,
         }

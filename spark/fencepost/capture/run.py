@@ -54,8 +54,8 @@ from fencepost.capture.topic_ids import delete_misnamed
 from fencepost.capture.written_ends import written
 from fencepost.conditions import Where, Within
 from fencepost.engines import Engine, Target
-from fencepost.environment import with_values
 from fencepost.formats.clock import is_set_near
+from fencepost.iceberg.catalog import store_properties
 from fencepost.protocols import captured
 from fencepost.settings import Settings
 from fencepost.tables import Table
@@ -97,7 +97,7 @@ def capture(
     ``engine_for`` returns the engine for a number of bytes of evidence, and a name for the work.
     ``at_most``: how many bytes are read; what is over waits for the next run.
     """
-    store = with_values(settings.lake.catalog_properties, "lake.catalog_properties")
+    store = store_properties(settings.lake)
     stores.use(store)
     check_identities(settings)
     now = datetime.now(UTC)

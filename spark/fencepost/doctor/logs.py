@@ -10,14 +10,15 @@ from fencepost.doctor.checks import Check, Mark
 from fencepost.doctor.collected import Places
 from fencepost.doctor.evidence import evidence_checks
 from fencepost.doctor.request_logs import request_log_checks
-from fencepost.environment import MissingVariableError, with_values
+from fencepost.environment import MissingVariableError
+from fencepost.iceberg.catalog import store_properties
 from fencepost.settings import Settings
 
 
 def log_checks(settings: Settings, collected: Places, now: datetime) -> Iterator[Check]:
     """Checks of what is found of every cluster, and of the newest requests. They end where a store fails."""
     try:
-        stores.use(with_values(settings.lake.catalog_properties, "lake.catalog_properties"))
+        stores.use(store_properties(settings.lake))
         yield from evidence_checks(settings, collected)
         yield from request_log_checks(settings, now)
     except (stores.StoreError, MissingVariableError) as error:

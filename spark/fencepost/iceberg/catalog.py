@@ -15,6 +15,8 @@ NAME = "lake"
 """The catalog's name in Spark, and in the rows of a catalog that is a database."""
 
 _TABLE = "lake.catalog_properties"
+_OF_STORE = ("s3.", "client.")
+"""How the names of properties begin by which PyIceberg reaches a store."""
 _SPARK_PREFIX = f"spark.sql.catalog.{NAME}"
 # by Spark's name of a kind of catalog, PyIceberg's name; these are the kinds that both know
 _BOTH = {"rest": "rest", "glue": "glue", "hive": "hive", "jdbc": "sql"}
@@ -61,6 +63,12 @@ def catalog_properties(lake: Lake) -> dict[str, str]:
     is_file = lake.catalog.startswith(SQLITE)
     kind = {"type": "sql", "uri": lake.catalog} if is_file else _pyiceberg_kind(given)
     return {**given, **kind, **_warehouse(lake)}
+
+
+def store_properties(lake: Lake) -> dict[str, str]:
+    """The properties by which object stores are reached. Raises MissingVariableError."""
+    of_store = {name: text for name, text in lake.catalog_properties.items() if name.startswith(_OF_STORE)}
+    return with_values(of_store, _TABLE)
 
 
 def spark_catalog_conf(lake: Lake) -> dict[str, str]:

@@ -15,7 +15,6 @@ from fencepost.protocols import protocols
 from fencepost.protocols.base import Plot
 from fencepost.report import Finding, Stories, command
 from fencepost.report.incidents import gravest_invariants
-from fencepost.report.on_call import what_to_do
 from fencepost.report.wording import first_paragraph, parsed
 from fencepost.settings import Settings
 
@@ -45,7 +44,7 @@ def happened(stories: Stories, incident: Incident, around: Around, settings: Set
             sentence,
             [_broken(each, settings) for each in findings],
             around.states(findings[0].verdict["verdict_id"]),
-            [shell.shown(each) for each in stories.remedies(findings)],
+            stories.remedies(findings),
         )
         for sentence, findings in stories.told(incident)
     ]
@@ -55,8 +54,6 @@ def _broken(finding: Finding, settings: Settings) -> Broken:
     verdict, found = finding.verdict, finding.definition
     evidence = {name: value for name, value in parsed(verdict["evidence"]).items() if value is not None}
     file, position = evidence.pop("file", None), evidence.pop("position", None)
-    if finding.explanation is not None and finding.explanation.file is not None:
-        file, position = finding.explanation.file, finding.explanation.position
     return Broken(
         verdict["verdict_id"],
         verdict["invariant"],
@@ -65,7 +62,7 @@ def _broken(finding: Finding, settings: Settings) -> Broken:
         f"{found.file}:{found.line}" if found else "",
         parsed(verdict["observed"]),
         evidence,
-        f"{file} at byte {position}" if file and position is not None else file,
+        finding.logged_at or (f"{file} at byte {position}" if file and position is not None else file),
         command(settings, "explain", verdict["verdict_id"], anywhere=True),
     )
 
@@ -79,11 +76,6 @@ def meanings(incident: Incident) -> dict[str, str]:
     """What is violated: by invariant, what it means."""
     found = ((name, definition(name)) for name in incident["invariants"])
     return {name: first_paragraph(each.prose) if each else "" for name, each in found}
-
-
-def on_call(incident: Incident) -> str | None:
-    """What the engineer on call does, of the gravest invariant."""
-    return what_to_do(gravest_invariants(incident)[0], incident)
 
 
 def commands(incident: Incident, settings: Settings) -> list[Command]:

@@ -50,14 +50,13 @@ def clock_sentences(
     by_broker: dict[int, list[Row]] = defaultdict(list)
     for row in rows:
         by_broker[row["broker_id"]].append(row)
-    sentences = []
-    for broker, of in sorted(by_broker.items()):
-        zone = zones.get(broker, "UTC")
-        sentences.append(_sentence(broker, of, zone, (read or {}).get(broker, zone)))
-    return sentences
+    return [
+        _sentence(broker, of, zones.get(broker, "UTC"), (read or {}).get(broker))
+        for broker, of in sorted(by_broker.items())
+    ]
 
 
-def _sentence(broker: int, rows: Sequence[Row], zone: str, read: str) -> str:
+def _sentence(broker: int, rows: Sequence[Row], zone: str, read: str | None) -> str:
     requests = sum(row["requests"] for row in rows)
     apart: Counter[int] = Counter()
     for row in rows:
@@ -65,12 +64,15 @@ def _sentence(broker: int, rows: Sequence[Row], zone: str, read: str) -> str:
         apart[round(row["ahead_ms"] / 1000)] += row["requests"]
     ahead = timedelta(seconds=apart.most_common(1)[0][0])
     difference = f"{_length(abs(ahead))} {'ahead of' if ahead > timedelta() else 'behind'}"
-    corrected = (
-        f'It was read with timezone = "{read}", and that is "{zone}" now: the next audit reads it again.'
-    )
+    if read in (None, zone):
+        remedy = _remedy(rows, zone)
+    else:
+        remedy = (
+            f'It was read with timezone = "{read}", and that is "{zone}" now: the next audit reads it again.'
+        )
     return (
         f"The request log of broker {broker} is {difference} its records, as {requests} requests show, so "
-        f"no request of it can be placed in time. {_remedy(rows, zone) if zone == read else corrected}"
+        f"no request of it can be placed in time. {remedy}"
     )
 
 

@@ -34,6 +34,12 @@ class Finding:
         return definition(self.verdict["invariant"])
 
     @property
+    def logged_at(self) -> str | None:
+        """The line of a request log on which its explanation rests, if it rests on one."""
+        found = self.explanation
+        return None if found is None or found.file is None else f"{found.file} at byte {found.position}"
+
+    @property
     def false_conjunct(self) -> str | None:
         """What of the definition is false, and where that stands in the specification."""
         conjunct: str | None = self.verdict["failed_conjunct"]

@@ -64,7 +64,8 @@ class Stories:
             lines += _meaning(name)
         for sentence in known_sentences(incident):
             lines += wrapped(sentence, "  ", "    ")
-        for sentence, together in self.told(incident):
+        told = self.told(incident)
+        for sentence, together in told:
             lines += ["", *wrapped(sentence, "  * ", "    ")]
             # of one request all that is false rests on one line
             lines += dict.fromkeys(line for finding in together for line in _evidence(finding))
@@ -73,11 +74,7 @@ class Stories:
             ]
         if doing := what_to_do(names[0], incident):
             lines += ["", *wrapped(f"On call: {doing}", "  ")]
-        lines += [
-            f"    {shell.shown(each)}"
-            for _, together in self.told(incident)
-            for each in self.remedies(together)
-        ]
+        lines += [f"    {each}" for _, together in told for each in self.remedies(together)]
         if incident["verdicts"] > self._most:
             query = (
                 f'SELECT * FROM {INCIDENT_VERDICTS} WHERE fingerprint = "{incident["fingerprint"]}" '
@@ -93,7 +90,7 @@ class Stories:
     def remedies(self, findings: Iterable[Finding]) -> list[str]:
         """The commands that end what they are about, each once."""
         found = (self._remedies.of(each.verdict) for each in findings)
-        return list(dict.fromkeys(each for each in found if each))
+        return [shell.shown(each) for each in dict.fromkeys(found) if each]
 
     def told(self, incident: Incident) -> Iterable[tuple[str, list[Finding]]]:
         """What happened, each once: several verdicts may say it of one request."""
@@ -105,10 +102,7 @@ class Stories:
 
 def _evidence(finding: Finding) -> list[str]:
     lines = wrapped(f"False: {finding.false_conjunct}", "    ") if finding.false_conjunct else []
-    if finding.explanation is not None and finding.explanation.file is not None:
-        place = f"{finding.explanation.file} at byte {finding.explanation.position}"
-        lines += wrapped(f"Evidence: {place}", "    ")
-    return lines
+    return lines + (wrapped(f"Evidence: {finding.logged_at}", "    ") if finding.logged_at else [])
 
 
 def gravest_verdicts(reader: Reader, of: Sequence[Incident], most: int) -> dict[tuple[str, str], list[str]]:

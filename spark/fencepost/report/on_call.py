@@ -14,7 +14,7 @@ from fencepost.protocols import protocols
 from fencepost.reading import Reader, rows
 from fencepost.report.wording import parsed
 
-BEGINS = "On call: "
+_BEGINS = "On call: "
 _BLANKS = {
     "--group G": ("group_id",),
     "--transactional-id ID": ("transactional_id",),
@@ -34,7 +34,7 @@ def what_to_do(invariant: str, about: Mapping[str, Any]) -> str | None:
     """
     found = definition(invariant)
     told = (" ".join(each.split()) for each in (found.prose if found else "").split("\n\n"))
-    text = next((each.removeprefix(BEGINS) for each in told if each.startswith(BEGINS)), None)
+    text = next((each.removeprefix(_BEGINS) for each in told if each.startswith(_BEGINS)), None)
     return with_names(text, about) if text else None
 
 

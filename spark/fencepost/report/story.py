@@ -121,7 +121,7 @@ def _evidence(finding: Finding) -> list[str]:
             if value is not None
         ),
     ]
-    if finding.explanation is not None and finding.explanation.file is not None:
-        lines.append(f"  request log: {finding.explanation.file} at byte {finding.explanation.position}")
+    if finding.logged_at:
+        lines.append(f"  request log: {finding.logged_at}")
     lines.append(f"  page: docs/invariants/{finding.verdict['invariant']}.md")
     return lines
