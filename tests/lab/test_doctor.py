@@ -27,7 +27,7 @@ def test_a_real_broker_from_its_delivered_level_to_debug(
         capsys.readouterr()
         assert main(["doctor", "--config", str(config)]) == 1
         said = capsys.readouterr().out
-        assert said.startswith("1 to correct")
+        assert said.startswith("1 to correct"), said
         assert "its end has no line of a request" in said
 
         cluster.set_logger_level("kafka.request.logger", "DEBUG")

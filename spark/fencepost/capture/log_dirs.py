@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -20,11 +21,14 @@ _FOLDER = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)(\.[0-9a-f]{32}-(?P<state
 # LocalLog.logDirNameWithSuffixCappedLength cuts the topic's name where a suffix would make it longer
 _CUT = 255
 _OFFSET = re.compile(r"\d{20}\D")
+_Partition = tuple[str | None, int | None]
 _LIVE, _DELETED = "live", ".deleted"
 PARTITION_METADATA = "partition.metadata"
 # Uuid.METADATA_TOPIC_ID
 _FIXED_IDS = {"__cluster_metadata": "AAAAAAAAAAAAAAAAAAAAAQ"}
 
+# between the first file of a new partition and its segment some milliseconds pass, on a busy machine more
+_CREATION_S = 1.0
 _NO_SEGMENT = "the partition has no segment, although other files of it are there: put its segments back"
 
 
@@ -36,6 +40,17 @@ def find_files(
 
     ``internal``: choose the topics of Kafka's own state (READ_WHOLE), or else the topics of applications.
     """
+    sources, faults = _find(kinds, cluster, internal=internal)
+    missing = _without_segments(sources)
+    if missing:  # a broker that creates a partition writes other files before its first segment
+        time.sleep(_CREATION_S)
+        sources, faults = _find(kinds, cluster, internal=internal)
+        still = _without_segments(sources)
+        faults += [still[partition] for partition in missing if partition in still]
+    return sources, faults
+
+
+def _find(kinds: Sequence[Kind], cluster: Cluster, *, internal: bool) -> tuple[list[Source], list[Fault]]:
     sources: list[Source] = []
     faults: list[Fault] = []
     for broker in cluster.brokers:
@@ -50,20 +65,23 @@ def find_files(
                     sources += _log_dir(kinds, cluster, broker, path, faults, internal=internal)
                 except OSError as error:
                     faults.append(_unlistable(cluster.name, broker, path, error))
-    return sources, [*faults, *_without_segments(sources)]
+    return sources, faults
 
 
-def _without_segments(sources: Sequence[Source]) -> Iterator[Fault]:
+def _without_segments(sources: Sequence[Source]) -> dict[_Partition, Fault]:
     """A fault for each partition of which other files are there, but no segment: Kafka keeps at least one."""
     live = [source for source in sources if source.state == _LIVE]
     present = {_partition_of(source) for source in live if source.kind == SEGMENT}
     missing = {_partition_of(source): source for source in live if _partition_of(source) not in present}
-    for source in missing.values():
-        file = inside(source.file.rpartition("/")[0], f"{0:020d}.log")
-        yield Fault(source.cluster, source.broker_id, SEGMENT, file, 0, 0, "missing", _NO_SEGMENT)
+    return {partition: _no_segment(source) for partition, source in missing.items()}
 
 
-def _partition_of(source: Source) -> tuple[str | None, int | None]:
+def _no_segment(source: Source) -> Fault:
+    file = inside(source.file.rpartition("/")[0], f"{0:020d}.log")
+    return Fault(source.cluster, source.broker_id, SEGMENT, file, 0, 0, "missing", _NO_SEGMENT)
+
+
+def _partition_of(source: Source) -> _Partition:
     return source.topic, source.partition
 
 
