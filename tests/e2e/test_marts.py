@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import duckdb
+import pytest
 
 from fencepost import marts
 from fencepost.marts.project import invoke
@@ -16,6 +17,7 @@ NOTED_SINCE = {"fct_incidents": ["state", "state_before"]}
 """Columns that depend on what the gate noted after the marts had been built."""
 
 
+@pytest.mark.engines
 def test_spark_makes_the_same_rows_of_every_model(audit: Any) -> None:
     project = marts.project(audit.settings)
     relations = {each.name: each.relation for each in project.models}

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import duckdb
+import pytest
 from pyspark.sql import SparkSession
 
 from fencepost.opening import open_lake
 from fencepost.protocols import tables
 from fencepost.reading.spark import SparkReader
-
 
 SCHEMAS = ("verdicts", "staging", "marts")
 
@@ -37,6 +37,7 @@ def _of_all_types() -> Iterator[str]:
             yield table.name
 
 
+@pytest.mark.engines
 def test_every_table_is_the_same_to_both_readers(audit: Any) -> None:
     through_spark = SparkReader(audit.spark)
     views = _shown(audit.spark, "VIEWS")

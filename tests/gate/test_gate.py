@@ -295,12 +295,18 @@ def test_a_cluster_that_was_not_judged_does_not_pass(
     assert of_evidence in said
     assert said.startswith("Evidence of cluster prod Not judged: ")
 
-    with pytest.raises(
-        GateFailed, match=r"^NOT JUDGED: .* Nothing of it is new: the alert was sent before\."
-    ) as again:
-        run_gate(settings, [lambda title, text: heard.append((title, text))], run_id="the next one")
-    assert (again.value.result.alert, len(heard)) == (None, 1)
 
+@pytest.mark.parametrize("marts", [{"others": "unknown"}, {"unread": (NO_REQUESTS,)}])
+def test_a_cluster_that_is_still_not_judged_is_told_once_and_may_pass(
+    publish: Publish, marts: dict[str, Any]
+) -> None:
+    settings = publish(**marts)
+    heard = list[str]()
+    for run in ("the first one", "the next one"):
+        with pytest.raises(GateFailed, match=r"^NOT JUDGED: ") as caught:
+            run_gate(settings, [lambda title, _: heard.append(title)], run_id=run)
+    assert str(caught.value).endswith("Nothing of it is new: the alert was sent before.")
+    assert (caught.value.result.alert, len(heard)) == (None, 1)
     softened = run_gate(dataclasses.replace(settings, not_judged_passes=True))
     assert (softened.passed, softened.headline) == (True, "NOT JUDGED")
 

@@ -37,6 +37,7 @@ def folder(captures: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.wheel
 def test_a_collector_needs_no_extra_and_others_say_what_they_need(
     environment: Environment, folder: Path
 ) -> None:
@@ -67,6 +68,7 @@ def test_a_collector_needs_no_extra_and_others_say_what_they_need(
     assert not HEAVY & {each.name for each in site.iterdir()}
 
 
+@pytest.mark.wheel
 def test_an_audit_runs_where_no_checkout_is(environment: Environment, folder: Path) -> None:
     of_audit = environment("spark")
     _run(of_audit, folder, "init", "broker-1", "--name", CAPTURE, "--out", "a.toml")
@@ -84,6 +86,7 @@ def test_an_audit_runs_where_no_checkout_is(environment: Environment, folder: Pa
     assert (folder / "a.svg").read_text().startswith("<?xml")
 
 
+@pytest.mark.wheel
 def test_the_wheel_has_what_is_read_at_run_time(environment: Environment) -> None:
     site = Path(sysconfig.get_path("purelib", vars={"base": str(environment(""))}))
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
