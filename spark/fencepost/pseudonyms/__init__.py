@@ -3,6 +3,6 @@
 Names are replaced when evidence is read, before bronze is written: no table, page, alert or log has them.
 """
 
-from fencepost.pseudonyms.names import KINDS, NAMED, Pseudonyms, of_name
+from fencepost.pseudonyms.names import KINDS, NAMED, NameKind, Pseudonyms, of_name
 
-__all__ = ["KINDS", "NAMED", "Pseudonyms", "of_name"]
+__all__ = ["KINDS", "NAMED", "NameKind", "Pseudonyms", "of_name"]

@@ -22,8 +22,6 @@ class Holds(Enum):
     """A ConsumerProtocolSubscription, or what a worker of Kafka Connect says of itself."""
     ASSIGNMENT = auto()
     """A ConsumerProtocolAssignment."""
-    USER_DATA = auto()
-    """An assignor's own bytes in one of these."""
     REASON = auto()
     ANYTHING = auto()
     """It is left out: an application may have written it, or it is about users and is not read."""
@@ -52,13 +50,12 @@ FIELDS: Mapping[str, Holds] = {
     "principal": Holds.PRINCIPAL,
     "subscription": Holds.SUBSCRIPTION,
     "assignment": Holds.ASSIGNMENT,
-    "user_data": Holds.USER_DATA,
     "value": Holds.CONFIG,
     "reason": Holds.REASON,
     **dict.fromkeys(
         (
-            "metadata", "user_end_point", "entity_name", "owner", "requester", "renewers", "token_id", "salt",
-            "server_key", "stored_key",
+            "metadata", "user_data", "user_end_point", "entity_name", "owner", "requester", "renewers", "token_id",
+            "salt", "server_key", "stored_key",
         ),
         Holds.ANYTHING,
     ),

@@ -11,8 +11,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Literal
 
-KINDS = ("client_ids", "hosts", "principals")
+NameKind = Literal["client_ids", "hosts", "principals"]
+KINDS: tuple[NameKind, ...] = ("client_ids", "hosts", "principals")
 _DIGITS = 16
 """64 bits: of a million names, two have the same pseudonym with a chance of one in 30 million."""
 
@@ -44,7 +46,7 @@ class Pseudonyms:
     """
 
     key: str = field(repr=False)
-    of: tuple[str, ...] = KINDS
+    of: tuple[NameKind, ...] = KINDS
 
     @property
     def fingerprint(self) -> str:

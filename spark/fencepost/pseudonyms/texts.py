@@ -120,7 +120,7 @@ def reason(pseudonyms: Pseudonyms, text: str) -> str:
             break
     else:
         return LEFT_OUT
-    replaced = {
+    replaced: dict[str, Callable[[str], str]] = {
         "member": pseudonyms.member,
         "members": lambda ids: members(pseudonyms, ids),
         "instance": lambda name: name if name in _NO_INSTANCE else pseudonyms.client(name),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import struct
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -14,16 +13,12 @@ import orjson
 
 from fencepost.formats.rewriting import UnreadableError, rewritten
 from fencepost.formats.schemas import Field, record_types, snake
-from fencepost.pseudonyms import texts
+from fencepost.pseudonyms import members, texts
 from fencepost.pseudonyms.fields import LEFT_OUT, Holds, of_record, of_request
 from fencepost.pseudonyms.names import Pseudonyms
 
 _CONFIG = re.compile(r"-?\d+(?:\.\d+)?(?:[,:]\d+)*|[a-z_]+(?:,[a-z_]+)*|\*|", re.ASCII)
-_URL = re.compile(r"([a-z]+://)(\[[^\]/]*\]|[^\[\]/:@]*)((?::\d+)?/?)", re.ASCII)
-_UNREADABLE = b"\xff\xff"
-"""In place of bytes that cannot be read: no version is below 0, so they still cannot."""
 _HEADER = 3  # bytes at most, with type and version
-_NEWEST = 3  # of ConsumerProtocolSubscription and ConsumerProtocolAssignment
 
 
 @cache
@@ -75,8 +70,6 @@ def _changed(pseudonyms: Pseudonyms, record_name: str, field: str, data: bytes) 
             return subscription(pseudonyms, data)
         case Holds.ASSIGNMENT:
             return assignment(pseudonyms, data)
-        case Holds.USER_DATA:
-            return _user_data(pseudonyms, record_name, data)
     text = _text(pseudonyms, holds, data.decode("utf-8", "replace"))
     return None if text is None else text.encode("utf-8", "replace")
 
@@ -99,81 +92,32 @@ _REPLACE: Mapping[Holds, Callable[[Pseudonyms, str], str]] = {
 
 
 def subscription(pseudonyms: Pseudonyms, data: bytes) -> bytes:
-    """What a member of a classic group sends: a subscription of a consumer, or of a worker of Connect."""
-    read = _of_protocol(pseudonyms, "ConsumerProtocolSubscription", data)
-    return read if read is not None else _worker(pseudonyms, data) or _UNREADABLE
+    """What a member of a classic group sends: a subscription of a consumer, or of a worker of Connect. Of
+    other bytes only the version stays.
+    """
+    user_data = partial(_user_data, pseudonyms, "SubscriptionInfoData")
+    for read in (members.subscription(data, user_data), members.worker(pseudonyms, data)):
+        if read is not None:
+            return read
+    return data[:2]
 
 
 def assignment(pseudonyms: Pseudonyms, data: bytes) -> bytes:
-    """What the leader of a classic group assigns to a member."""
-    read = _of_protocol(pseudonyms, "ConsumerProtocolAssignment", data)
-    return _UNREADABLE if read is None else read
-
-
-def _of_protocol(pseudonyms: Pseudonyms, name: str, data: bytes) -> bytes | None:
-    """None if it cannot be read. A newer version has the fields of the newest known; some clients end a
-    subscription where version 0 does.
+    """What the leader of a classic group assigns to a member. Of bytes that are none only the version
+    stays.
     """
-    if not data:
-        return data
-    version = int.from_bytes(data[:2], "big", signed=True)
-    if len(data) < 2 or version < 0:
-        return None
-    for read_as in (min(version, _NEWEST), 0):
-        try:
-            read = rewritten(
-                name, "value", read_as.to_bytes(2) + data[2:], partial(_changed, pseudonyms, name)
-            )
-        except UnreadableError:
-            continue
-        return data[:2] + read[2:]
-    return None
+    read = members.assignment(data, partial(_user_data, pseudonyms, "AssignmentInfo"))
+    return data[:2] if read is None else read
 
 
-def _user_data(pseudonyms: Pseudonyms, of: str, data: bytes) -> bytes | None:
+def _user_data(pseudonyms: Pseudonyms, of_streams: str, data: bytes) -> bytes | None:
     """Of Kafka's sticky assignors, and of the assignor of Kafka Streams; None of any other."""
-    if not data or (of == "ConsumerProtocolSubscription" and _is_sticky(data)):
+    if not data or members.is_sticky(data):
         return data
-    name = "SubscriptionInfoData" if of == "ConsumerProtocolSubscription" else "AssignmentInfo"
     try:
-        return rewritten(name, "value", data, partial(_changed, pseudonyms, name))
+        return rewritten(of_streams, "value", data, partial(_changed, pseudonyms, of_streams))
     except UnreadableError:
         return None
-
-
-def _is_sticky(data: bytes) -> bool:
-    """Whether this is a generation (CooperativeStickyAssignor), or partitions by topic and perhaps a
-    generation (StickyAssignor).
-    """
-    if len(data) == 4:
-        return True
-    try:
-        (topics,), at = struct.unpack_from(">i", data), 4
-        for _ in range(topics):
-            (length,) = struct.unpack_from(">h", data, at)
-            at += 2 + length
-            (partitions,) = struct.unpack_from(">i", data, at)
-            if length < 0 or not 0 <= partitions <= len(data):
-                return False
-            at += 4 + 4 * partitions
-    except struct.error:
-        return False
-    return len(data) - at in (0, 4)
-
-
-def _worker(pseudonyms: Pseudonyms, data: bytes) -> bytes | None:
-    """The URL of a worker of Connect and its config offset; None of other bytes."""
-    try:
-        version, length = struct.unpack_from(">hh", data)
-        url = data[4 : 4 + length].decode()
-        offset = data[4 + length : 12 + length]
-    except (struct.error, UnicodeDecodeError):
-        return None
-    address = _URL.fullmatch(url)
-    if not 0 <= version <= 2 or length < 0 or len(offset) != 8 or (url and address is None):
-        return None
-    told = b"" if address is None else f"{address[1]}{pseudonyms.host(address[2])}{address[3]}".encode()
-    return struct.pack(">hh", version, len(told)) + told + offset
 
 
 def api(pseudonyms: Pseudonyms, name: str | None, text: str | None) -> str | None:
@@ -204,6 +148,6 @@ def _of_json(pseudonyms: Pseudonyms, holds: Holds, text: str) -> str:
     try:
         data = b64decode(text, validate=True)
     except ValueError:
-        return b64encode(_UNREADABLE).decode()
+        return ""
     change = subscription if holds is Holds.SUBSCRIPTION else assignment
     return b64encode(change(pseudonyms, data)).decode()

@@ -22,7 +22,7 @@ from pydantic import (
 )
 
 from fencepost.environment import is_variable
-from fencepost.pseudonyms import KINDS, Pseudonyms
+from fencepost.pseudonyms import KINDS, NameKind, Pseudonyms
 from fencepost.settings.mistakes import Expected, SettingsError, in_words, mistake, nearest
 from fencepost.settings.model import (
     CHAPTER_MS,
@@ -151,7 +151,7 @@ class _Pseudonyms(_Table):
         AfterValidator(_secret),
     ]
     of: Annotated[
-        tuple[Literal["client_ids", "hosts", "principals"], ...],
+        tuple[NameKind, ...],
         Expected(f"a list of {', '.join(KINDS)}"),
         Field(min_length=1),
     ] = KINDS
