@@ -54,8 +54,8 @@ FIELDS: Mapping[str, Holds] = {
     "reason": Holds.REASON,
     **dict.fromkeys(
         (
-            "metadata", "user_data", "user_end_point", "entity_name", "owner", "requester", "renewers", "token_id",
-            "salt", "server_key", "stored_key",
+            "metadata", "user_data", "user_end_point", "entity_name", "owner", "requester", "renewers",
+            "token_id", "salt", "server_key", "stored_key",
         ),
         Holds.ANYTHING,
     ),

@@ -33,7 +33,7 @@ _KAFKAS_OWN = re.compile(
 )
 _WORKERS_ADMIN = "connector-worker-adminclient-"
 _CONNECTION = re.compile(r"(.*):(\d+)-(.*):(\d+)-(\d+(?:-\d+)?)", re.DOTALL | re.ASCII)
-_PRINCIPAL = re.compile(r"([A-Za-z]+):(.*)", re.DOTALL)
+_USER = "User:"
 _NOBODY = ("ANONYMOUS", "*")
 _EVERY_HOST = "*"
 
@@ -87,8 +87,7 @@ class Pseudonyms:
         """Of ``User:name``; its type stays, and so do User:ANONYMOUS and ``*``, who are nobody."""
         if "principals" not in self.of or not principal:
             return principal
-        typed = _PRINCIPAL.fullmatch(principal)
-        kind, name = (f"{typed[1]}:", typed[2]) if typed else ("", principal)
+        kind, name = (_USER if principal.startswith(_USER) else ""), principal.removeprefix(_USER)
         return kind + (name if name in _NOBODY else self._named("user", name))
 
     def connection(self, connection: str) -> str:
