@@ -86,8 +86,8 @@ A, B = f"alice-{UUID}", f"bob, jr-{UUID}"
         ("Adding new member {A} with group instance id null; client reason: not provided", None),
         ("Adding new member {A} with group instance id {I}; client reason: I am alice",
          "Adding new member {A} with group instance id {I}; client reason: left out"),
-        ("Leader {A} re-joining group during Stable; client reason: need to re-join with the given member-id: {A}",
-         None),
+        ("Leader {A} re-joining group during Stable; client reason: need to re-join with the given "
+         "member-id: {A}", None),
         ("explicit `LeaveGroup` request for ({A}, {A}) members.", None),
         ("rebalance failed due to 'alice is gone' (FencedException)",
          "rebalance failed due to 'left out' (FencedException)"),
@@ -152,7 +152,7 @@ def test_the_record_of_a_group_has_no_name() -> None:
 def test_a_request_keeps_what_is_read_and_nothing_that_nobody_has_looked_at() -> None:
     subscription = struct.pack(">hi", 0, 1) + _text("orders") + struct.pack(">i", 5) + b"alice"
     sent = {
-        "groupId": "orders", "memberId": A, "groupInstanceId": None, "newField": "alice", "sessionTimeoutMs": 9,
+        "groupId": "orders", "memberId": A, "groupInstanceId": None, "newField": "alice", "timeoutMs": 9,
         "protocols": [{"name": "range", "metadata": b64encode(subscription).decode()}], "reason": "I, alice",
     }  # fmt: skip
     done = json.loads(values.api(KEYED, "JOIN_GROUP", json.dumps(sent)) or "")

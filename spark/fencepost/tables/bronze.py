@@ -364,5 +364,5 @@ QUARANTINE = Table(
         "captured_at": "timestamp",
     },
     ("cluster", "broker_id", "kind", "file", "file_begins", "position", "reason"),
-    names={"detail": Names.DETAIL, "sample": Names.SAMPLE},
+    names={"reason": Names.NONE, "detail": Names.DETAIL, "sample": Names.SAMPLE},
 )
