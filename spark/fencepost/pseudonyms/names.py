@@ -27,7 +27,7 @@ _THREAD = re.compile(
 )
 # names that Kafka gives its own clients, and those without a client.id: they are the same everywhere
 _KAFKAS_OWN = re.compile(
-    r"(?:AddPartitionsManager-client|adminclient|producer|raft-client)-\d+"
+    r"(?:AddPartitionsManager-client|Persister-client|adminclient|producer|raft-client)-\d+"
     r"|broker-\d+-(?:fetcher-\d+|txn-marker-sender|to-controller-[a-z]+(?:-[a-z]+)?-channel-manager)",
     re.ASCII,
 )
