@@ -117,6 +117,12 @@ def test_a_producers_message_ends_with_its_error() -> None:
     assert texts.message("ProducerId set to 4 with epoch 1") == "ProducerId set to 4 with epoch 1"
 
 
+def test_a_part_of_a_client_id_is_no_group() -> None:
+    assert texts.behind_client("orders, eu") == "orders, eu"
+    # [Consumer clientId=alice, groupId=of bob, groupId=orders]
+    assert texts.behind_client("of bob, groupId=orders") is None
+
+
 def _text(text: str) -> bytes:
     return struct.pack(">h", len(text.encode())) + text.encode()
 

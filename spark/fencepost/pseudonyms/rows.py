@@ -113,6 +113,7 @@ def _batch(rows: pa.Table | pa.RecordBatch) -> pa.RecordBatch:
 _OF_TEXT: dict[Names, Callable[[Pseudonyms, str], str | None]] = {
     Names.NONE: lambda _, text: text,
     Names.CLIENT: Pseudonyms.client,
+    Names.BEHIND_CLIENT: lambda _, text: texts.behind_client(text),
     Names.MEMBER: Pseudonyms.member,
     Names.PRINCIPAL: Pseudonyms.principal,
     Names.CONNECTION: Pseudonyms.connection,

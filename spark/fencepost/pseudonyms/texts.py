@@ -30,6 +30,7 @@ _PROCESS = re.compile(
     re.DOTALL | re.ASCII,
 )
 _PATHS, _CLIENT = ("state.dir",), "client.id"
+_BEHIND = re.compile(", (?:groupId|transactionalId)=")
 _UP_TO_ERROR = re.compile(
     r"(.*?(?:due to|Error:) [\w.$]*|The broker returned [\w.$]*)"
     r"( for topic-partition [\w.-]+ with producerId -?\d+, epoch -?\d+, and sequence number -?\d+\Z)?",
@@ -139,6 +140,13 @@ def message(text: str) -> str:
     """What a producer logged, up to the class or the name of its error."""
     match = _UP_TO_ERROR.match(text)
     return text if match is None else match[0]
+
+
+def behind_client(text: str) -> str | None:
+    """A group or transactional id that was logged behind a client.id; None if it may begin with a part of
+    that, which then has the words between them.
+    """
+    return None if _BEHIND.search(text) else text
 
 
 def settings(pseudonyms: Pseudonyms, text: str) -> str | None:

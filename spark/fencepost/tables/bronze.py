@@ -262,7 +262,12 @@ CLIENT_LINES = Table(
     },
     ("cluster", "client", "line_digest", "position"),
     ("cluster",),
-    names={"client_id": Names.CLIENT, "message": Names.MESSAGE, "line_digest": Names.DIGEST},
+    names={
+        "client_id": Names.CLIENT,
+        "transactional_id": Names.BEHIND_CLIENT,
+        "message": Names.MESSAGE,
+        "line_digest": Names.DIGEST,
+    },
 )
 
 FILES = Table(

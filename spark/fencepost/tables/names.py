@@ -15,6 +15,8 @@ class Names(StrEnum):
     """No such name: it stays as it is."""
     CLIENT = "client"
     """A client.id, a group.instance.id, or the name of a thread or client that Kafka Streams makes of one."""
+    BEHIND_CLIENT = "behind_client"
+    """A name that a client logs behind its client.id, of which it may have got a part."""
     MEMBER = "member"
     """A member id: classic ones are a client.id (or group.instance.id), a dash and a uuid."""
     PRINCIPAL = "principal"

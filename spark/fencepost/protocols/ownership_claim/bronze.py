@@ -78,6 +78,7 @@ CONSUMER_LINES = Table(
     ("cluster",),
     names={
         "client_id": Names.CLIENT,
+        "group_id": Names.BEHIND_CLIENT,
         "member_id": Names.MEMBER,
         "other_member_id": Names.MEMBER,
         "partitions": {
