@@ -23,6 +23,7 @@ from fencepost import commands, extras
 from fencepost.completion import SHELLS, completion
 from fencepost.incidents import STATES
 from fencepost.output import WRITERS
+from fencepost.pseudonyms import NAMED
 from fencepost.settings import RunOn, Settings, load
 from fencepost.words import printable
 
@@ -234,6 +235,13 @@ def _parser() -> argparse.ArgumentParser:
         commands.maintain,
         "delete files of the lake that no table needs any more and that are older than three days",
     )
+    pseudonym = command(
+        "pseudonym",
+        commands.pseudonym,
+        "print the pseudonym of a name, by which the lake has it, if the configuration has [pseudonyms]",
+    )
+    pseudonym.add_argument("kind", choices=NAMED, help="what it is the name of")
+    pseudonym.add_argument("names", metavar="NAME", nargs="+", help="as logs have it")
     alerts = command(
         "alerts", commands.alerts, "list who is alerted, and of what; exit 1 if a test message was not sent"
     )

@@ -115,6 +115,16 @@ def collect(settings: Settings, arguments: argparse.Namespace) -> int:
         time.sleep(max(0.0, began + arguments.every - time.monotonic()))
 
 
+def pseudonym(settings: Settings, arguments: argparse.Namespace) -> int:
+    """Print the pseudonyms of names, a line for each."""
+    from fencepost.pseudonyms import of_name
+
+    if settings.pseudonyms is None:
+        raise UsageError(f"{settings.path}: there is no [pseudonyms], so the lake has the names themselves.")
+    print("\n".join(map(printable, of_name(settings.pseudonyms, arguments.kind, arguments.names))))
+    return OK
+
+
 def maintain(settings: Settings, arguments: argparse.Namespace) -> int:
     """Delete files that no table needs any more, and say how many."""
     from fencepost import pipeline

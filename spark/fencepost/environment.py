@@ -45,6 +45,11 @@ def substituted(text: str) -> str:
     return _VARIABLE.sub(lambda match: _value(match[1]), text)
 
 
+def is_variable(text: str) -> bool:
+    """Whether a text is nothing but the name of a variable."""
+    return _VARIABLE.fullmatch(text) is not None
+
+
 def missing(address: str) -> list[str]:
     """The variables that an address names and the environment lacks."""
     return [name for name in _VARIABLE.findall(address) if not os.environ.get(name, "").strip()]

@@ -33,7 +33,7 @@ def collecting_run(settings: Settings) -> str:
             f"{settings.path}: there is nothing to collect, because no [[clusters.brokers]] has log_dirs, "
             "request_logs or server_logs and no [[clusters.clients]] has logs. Name those of this machine."
         )
-    told = f"{socket.gethostname()} {settings.path}"
+    told = f"{_machine(settings)} {settings.path}"
     name = sha256(told.encode()).hexdigest()[:_DIGITS]
     return f"{_BEGINS}{name}-{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}"
 
@@ -42,12 +42,18 @@ def on_this_machine(settings: Settings) -> Settings:
     """The settings whose clients' logs are those of this machine: others may have logs with the same paths.
     Brokers are told apart by their ids.
     """
-    host = socket.gethostname()
+    host = _machine(settings)
     clusters = (
         replace(each, clients=tuple(replace(client, host=client.host or host) for client in each.clients))
         for each in settings.clusters
     )
     return replace(settings, clusters=tuple(clusters))
+
+
+def _machine(settings: Settings) -> str:
+    """The name of this machine, as the lake has it."""
+    host = socket.gethostname()
+    return host if settings.pseudonyms is None else settings.pseudonyms.host(host)
 
 
 def collector(run_id: str) -> str | None:

@@ -47,7 +47,7 @@ from fencepost.capture.plan import (
     unread_packing,
 )
 from fencepost.capture.progress import Progress, planned
-from fencepost.capture.rows import OUTCOME, packed, unnamed, unreadable
+from fencepost.capture.rows import OUTCOME, Rows, packed, unnamed, unreadable
 from fencepost.capture.silent_logs import silent_logs
 from fencepost.capture.time_zones import delete_rezoned, plan_rezoned
 from fencepost.capture.topic_ids import delete_misnamed
@@ -57,6 +57,8 @@ from fencepost.engines import Engine, Target
 from fencepost.formats.clock import is_set_near
 from fencepost.iceberg.catalog import store_properties
 from fencepost.protocols import captured
+from fencepost.pseudonyms.lakes import check_key
+from fencepost.pseudonyms.rows import with_pseudonyms
 from fencepost.settings import Settings
 from fencepost.tables import Table
 
@@ -92,7 +94,8 @@ def capture(
     at_most: int | None = None,
 ) -> CaptureSummary:
     """Read evidence that is new since the last run into ``bronze``; ``report`` is called with lines about
-    progress. Raises SettingsError, before it reads anything, if a log directory is another broker's.
+    progress. Raises SettingsError, before it reads anything, if a log directory is another broker's, or if
+    the lake was begun with other pseudonyms.
 
     ``engine_for`` returns the engine for a number of bytes of evidence, and a name for the work.
     ``at_most``: how many bytes are read; what is over waits for the next run.
@@ -103,6 +106,8 @@ def capture(
     now = datetime.now(UTC)
     written_to = written(settings.clusters)
     plan = make_plan(settings, Progress(catalog, settings.clusters))
+    if plan.sources or settings.pseudonyms is not None:
+        check_key(settings, catalog)
     delete_misnamed(catalog, plan, run_id, now)
     delete_rezoned(catalog, plan, settings.clusters, run_id, now)
     waiting = [] if at_most is None else _newer(plan, at_most)
@@ -118,7 +123,7 @@ def capture(
         tasks = _tasks(plan)
         notes.expect(tasks)
         for done in engine.spread_into(
-            tasks, partial(stores.with_store, store, readers.read_all), targets, OUTCOME
+            tasks, partial(stores.with_store, store, _reading(settings)), targets, OUTCOME
         ):
             notes.add(done.reported.to_pylist())
             added |= {name: added[name] + count for name, count in done.added.items()}
@@ -144,6 +149,13 @@ def capture(
         quarantined=notes.quarantined,
         waiting=len(waiting),
     )
+
+
+def _reading(settings: Settings) -> Callable[[Sequence[Source]], Rows]:
+    """Reads sources, without the names that the configuration does not want in the lake."""
+    if settings.pseudonyms is None:
+        return readers.read_all
+    return partial(with_pseudonyms, settings.pseudonyms, readers.read_all)
 
 
 def make_plan(settings: Settings, progress: Progress) -> Plan:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -20,6 +21,8 @@ from pydantic import (
     model_validator,
 )
 
+from fencepost.environment import is_variable
+from fencepost.pseudonyms import KINDS, NameKind, Pseudonyms
 from fencepost.settings.mistakes import Expected, SettingsError, in_words, mistake, nearest
 from fencepost.settings.model import (
     CHAPTER_MS,
@@ -44,6 +47,7 @@ from fencepost.settings.values import (
     at_least_one,
     each_once,
     flattened,
+    from_environment,
     http_url,
     known_invariant,
     not_negative,
@@ -51,6 +55,8 @@ from fencepost.settings.values import (
 
 CONFIG_ENV = "FENCEPOST_CONFIG"
 LAKE_ENV = "FENCEPOST_LAKE"
+SHORTEST_KEY = 16
+"""So many characters a key of pseudonyms has at least."""
 
 
 class _Table(BaseModel):
@@ -118,6 +124,39 @@ class _Metrics(_Table):
     file: Annotated[Text | None, Expected("a path")] = None
 
 
+def _only_variable(key: str) -> str:
+    if not is_variable(key):
+        raise mistake(
+            "is a secret, which no file should have. Name a variable of the environment: "
+            'key = "${FENCEPOST_PSEUDONYM_KEY}".'
+        )
+    return key
+
+
+def _secret(key: str | None) -> str | None:
+    value = from_environment(key)
+    if value is not None and len(value) < SHORTEST_KEY:
+        raise mistake(
+            f"has fewer than {SHORTEST_KEY} characters, so it could be guessed. Make another, as by "
+            "openssl rand -hex 32."
+        )
+    return value
+
+
+class _Pseudonyms(_Table):
+    key: Annotated[
+        Text,
+        Expected("a variable of the environment such as ${FENCEPOST_PSEUDONYM_KEY}"),
+        AfterValidator(_only_variable),
+        AfterValidator(_secret),
+    ]
+    of: Annotated[
+        tuple[NameKind, ...],
+        Expected(f"a list of {', '.join(KINDS)}"),
+        Field(min_length=1),
+    ] = KINDS
+
+
 class _File(_Table):
     lake: _LakeTable = _LakeTable()
     clock: _Clock = _Clock()
@@ -127,6 +166,7 @@ class _File(_Table):
     spark: Annotated[dict[str, str], flattened("spark.")] = {}
     report: _Report = _Report()
     metrics: _Metrics = _Metrics()
+    pseudonyms: _Pseudonyms | None = None
     waivers: Annotated[tuple[Waiver, ...], TABLES] = ()
     alerts: Annotated[tuple[Recipient, ...], TABLES, each_once("name")] = ()
     clusters: Annotated[
@@ -217,10 +257,12 @@ def load(path: Path | None = None) -> Settings:
     except ValidationError as error:
         lines = dict.fromkeys(f"{path}: {line}" for line in in_words(error.errors(), document, _File))
         raise SettingsError("\n".join(lines)) from error
+    of = file.pseudonyms
+    pseudonyms = None if of is None else Pseudonyms(of.key, of.of)
     return Settings(
         path=path,
         lake=_lake(path, file.lake),
-        clusters=file.clusters,
+        clusters=file.clusters if pseudonyms is None else _with_hosts(file.clusters, pseudonyms),
         clock_tolerance_ms=file.clock.tolerance_ms,
         severities=dict(file.gate.severities),
         not_judged_passes=file.gate.not_judged == "pass",
@@ -233,7 +275,22 @@ def load(path: Path | None = None) -> Settings:
         metrics_file=None if file.metrics.file is None else path.parent / file.metrics.file,
         chapter_ms=file.audit.chapter,
         window_ms=file.audit.window,
+        pseudonyms=pseudonyms,
         spark={**DEFAULT_SPARK, **file.spark},
+    )
+
+
+def _with_hosts(clusters: tuple[Cluster, ...], pseudonyms: Pseudonyms) -> tuple[Cluster, ...]:
+    """Clusters with pseudonyms of their clients' machines, which are a part of files' names in the lake."""
+    return tuple(
+        replace(
+            cluster,
+            clients=tuple(
+                replace(each, host=None if each.host is None else pseudonyms.host(each.host))
+                for each in cluster.clients
+            ),
+        )
+        for cluster in clusters
     )
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 from pydantic.dataclasses import dataclass as checked_dataclass
 
+from fencepost.pseudonyms import Pseudonyms
 from fencepost.settings.mistakes import Expected
 from fencepost.settings.values import (
     DAY_MS,
@@ -242,6 +243,8 @@ class Settings:
     """The length of the chapters in which a cluster's history is rebuilt; None: one chapter for all of it."""
     window_ms: int | None = None
     """The length of history, back from a cluster's newest evidence, that is audited; None: all of it."""
+    pseudonyms: Pseudonyms | None = None
+    """What stands in the lake in place of names of clients, hosts and principals; None: the names."""
 
     @property
     def spark_is_remote(self) -> bool:

@@ -38,6 +38,7 @@ from fencepost.tables.bronze import (
 )
 from fencepost.tables.incidents import ALERT_NOTES, AUDIT_RUNS, INCIDENT_NOTES, WAIVERS
 from fencepost.tables.ledger import LEASES, LEDGER
+from fencepost.tables.names import WITHOUT_NAMES, ByEvent, Names
 from fencepost.tables.rebuilds import (
     COMPACTED_BATCHES,
     COMPACTED_LOGS,
@@ -134,5 +135,8 @@ __all__ = [
     "VERDICT_COVERAGE",
     "WAIVERS",
     "WINDOWS",
+    "WITHOUT_NAMES",
+    "ByEvent",
+    "Names",
     "Table",
 ]

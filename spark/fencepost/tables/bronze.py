@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fencepost.tables.names import Names
 from fencepost.tables.table import Table
 
 _PROVENANCE = {"broker_id": "int", "file": "string", "position": "bigint"}
@@ -72,6 +73,7 @@ RECORDS = Table(
     ("cluster",),
     time_column="timestamp_ms",
     offset_column="base_offset",
+    names={"key": Names.RECORD, "value": Names.RECORD},
 )
 
 REQUESTS = Table(
@@ -101,6 +103,14 @@ REQUESTS = Table(
     },
     ("cluster", "broker_id", "line_digest"),
     ("cluster",),
+    names={
+        "client_id": Names.CLIENT,
+        "connection": Names.CONNECTION,
+        "principal": Names.PRINCIPAL,
+        "request": Names.API,
+        "response": Names.API,
+        "line_digest": Names.DIGEST,
+    },
 )
 
 REQUEST_IDS = Table(
@@ -122,6 +132,7 @@ REQUEST_IDS = Table(
     ("cluster", "broker_id", "ids_digest"),
     ("cluster",),
     time_column="first_logged_at_ms",
+    names={"client_id": Names.CLIENT, "connection": Names.CONNECTION, "ids_digest": Names.DIGEST},
 )
 
 TOPIC_LISTS = Table(
@@ -173,6 +184,7 @@ METADATA_SNAPSHOTS = Table(
     ("cluster", "snapshot_offset", "snapshot_epoch", "content_digest", "record_offset"),
     ("cluster",),
     offset_column="snapshot_offset",
+    names={"content_digest": Names.DIGEST, "key": Names.RECORD, "value": Names.RECORD},
 )
 
 PRODUCER_SNAPSHOT_ENTRIES = Table(
@@ -250,6 +262,12 @@ CLIENT_LINES = Table(
     },
     ("cluster", "client", "line_digest", "position"),
     ("cluster",),
+    names={
+        "client_id": Names.CLIENT,
+        "transactional_id": Names.BEHIND_CLIENT,
+        "message": Names.MESSAGE,
+        "line_digest": Names.DIGEST,
+    },
 )
 
 FILES = Table(
@@ -351,4 +369,5 @@ QUARANTINE = Table(
         "captured_at": "timestamp",
     },
     ("cluster", "broker_id", "kind", "file", "file_begins", "position", "reason"),
+    names={"reason": Names.NONE, "detail": Names.DETAIL, "sample": Names.SAMPLE},
 )

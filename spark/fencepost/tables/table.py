@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
+
+from fencepost.tables.names import ByEvent, Names
 
 ARROW = {
     "string": pa.string(),
@@ -42,6 +44,8 @@ class Table:
     """Of bronze: the column of the time, in ms, at which a row was written; by default ``logged_at_ms``."""
     offset_column: str | None = None
     """Of bronze: the column of the offset that a row tells of, in the log of its topic and partition."""
+    names: Mapping[str, Names | ByEvent] = field(default_factory=dict)
+    """Of bronze: the columns that may hold names of clients, hosts or principals, and how."""
     end_columns: tuple[str, ...] = ()
     """Of silver: the column of the time at which a row ends, null while it goes on. Of several columns the
     first that is not null counts. If none is named, it is ``to_time``.

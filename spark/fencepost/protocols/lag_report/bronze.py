@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fencepost.tables import Table
+from fencepost.tables import Names, Table
 
 STREAMS_LINES = Table(
     "bronze.streams_lines",
@@ -49,4 +49,18 @@ STREAMS_LINES = Table(
     },
     ("cluster", "client", "line_digest", "position"),
     ("cluster",),
+    names={
+        "instance": Names.CLIENT,
+        "thread": Names.CLIENT,
+        "member_id": Names.MEMBER,
+        "reason": Names.REASON,
+        "told": {
+            "configured": Names.SETTINGS,
+            **dict.fromkeys(("decided", "decided_to_probe"), Names.PROCESSES),
+            "finished_assignment": Names.ASSIGNMENTS,
+            # uuids, versions and tasks
+            **dict.fromkeys(("version", "process_id", "fresh_process_id", "streams_assignment"), Names.NONE),
+        },
+        "line_digest": Names.DIGEST,
+    },
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fencepost.tables import Table
+from fencepost.tables import Names, Table
 
 _REPLICA = {
     "cluster": "string",
@@ -41,5 +41,6 @@ LEADER_EPOCH_CHECKPOINTS = Table(
     },
     ("cluster", "broker_id", "topic", "topic_id", "partition", "state", "content_digest", "leader_epoch"),
     ("cluster",),
+    names={"content_digest": Names.NONE},
     offset_column="start_offset",
 )

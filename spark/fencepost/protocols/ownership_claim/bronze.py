@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from fencepost.tables import Table
+from fencepost.tables import Names, Table
+
+_COORDINATORS_WORDS = (
+    "preparing", "stabilized", "assignment_received", "emptied", "member_failed", "member_left",
+    "migration_disabled", "fenced", "left", "away", "replaced", "expired",
+)  # fmt: skip
 
 _LINE = {
     "logged_at_ms": "bigint",  # by the clock of who wrote it, in UTC; null of a log that writes no date
@@ -38,6 +43,15 @@ BROKER_LINES = Table(
     },
     ("cluster", "broker_id", "line_digest", "position"),
     ("cluster",),
+    names={
+        "member_id": Names.MEMBER,
+        "reason": {
+            **dict.fromkeys(_COORDINATORS_WORDS, Names.REASON),
+            **dict.fromkeys(("not_rejoined", "not_synced"), Names.MEMBERS),
+            **dict.fromkeys(("groups_deleted", "log_start"), Names.NONE),
+        },
+        "line_digest": Names.DIGEST,
+    },
 )
 
 CONSUMER_LINES = Table(
@@ -62,4 +76,26 @@ CONSUMER_LINES = Table(
     },
     ("cluster", "client", "line_digest", "position"),
     ("cluster",),
+    names={
+        "client_id": Names.CLIENT,
+        "group_id": Names.BEHIND_CLIENT,
+        "member_id": Names.MEMBER,
+        "other_member_id": Names.MEMBER,
+        "partitions": {
+            "assignment_made": Names.ASSIGNMENTS,
+            **dict.fromkeys(
+                (
+                    "revoked",
+                    "lost",
+                    "added",
+                    "owned_reassigned",
+                    "same_generation_claimed",
+                    "different_generations_claimed",
+                ),
+                Names.NONE,
+            ),
+        },
+        "reason": Names.REASON,
+        "line_digest": Names.DIGEST,
+    },
 )
