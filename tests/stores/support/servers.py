@@ -13,7 +13,6 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from unittest.mock import patch
 
 import psycopg
 import pyspark
@@ -24,17 +23,14 @@ ROOT = Path(__file__).resolve().parents[3]
 JARS = Path(os.environ.get("FENCEPOST_JARS", ROOT / ".jars"))
 USER, PASSWORD, KEY, SECRET = "fencepost", "a pass/word@with:signs", "access", "secretsecret"
 TOKEN = "a.token-of.the-catalog"
+VARIABLES = {"TOKEN": TOKEN, "CLIENT": USER, "SECRET": SECRET}
+"""What configurations take from the environment."""
 LOGINS = {
-    "token": ({"TOKEN": TOKEN}, 'token = "${TOKEN}"', TOKEN),
+    "token": ('token = "${TOKEN}"', TOKEN),
     # Iceberg's servlet gives every client the same kind of token
-    "credential": (
-        {"CLIENT": USER, "SECRET": SECRET},
-        'credential = "${CLIENT}:${SECRET}"',
-        f"client-credentials-token:sub={USER}",
-    ),
+    "credential": ('credential = "${CLIENT}:${SECRET}"', f"client-credentials-token:sub={USER}"),
 }
-"""By a kind of login to a REST catalog: variables of the environment, the line that has them, and the token
-that the catalog then sees.
+"""Ways to log in to a REST catalog: the line of the configuration, and the token that the catalog then sees.
 """
 _READY_S = 30
 
@@ -186,12 +182,8 @@ uri = "jdbc:postgresql://127.0.0.1:{self.database.port}/{name}"
     def rest_lake(self, name: str, kind: str = "token") -> Iterator[tuple[str, Failing]]:
         """The part ``[lake]`` of a lake behind a REST catalog of its own, and what stands before that."""
         self._make(name)
-        variables, login, token = LOGINS[kind]
-        with (
-            rest(self.database, self.store, name) as server,
-            failing(server.port) as front,
-            patch.dict(os.environ, variables),
-        ):
+        login, token = LOGINS[kind]
+        with rest(self.database, self.store, name) as server, failing(server.port) as front:
             front.token = token
             yield (
                 f"""
