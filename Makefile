@@ -60,7 +60,7 @@ KILLS ?= 1
 faults: .venv/ready java jars-spark ## Kill runs and executors at random, on this machine and on a standalone cluster of Spark (KILLS=5 times as often)
 	@$(BIN)/python -m pytest tests/engines tests/lab/test_copies.py -q -m faults --times $(KILLS)
 
-stores: .venv/ready java jars-spark jars-aws classes ## A lake whose catalog is in PostgreSQL and whose files are on S3, on real servers
+stores: .venv/ready java jars-spark jars-aws jars-rest classes ## A lake whose catalog is in PostgreSQL or behind REST and whose files are on S3, on real servers
 	@bash requirements/servers.sh
 	@$(BIN)/python -m pytest tests/stores -q -m stores
 

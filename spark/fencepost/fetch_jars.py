@@ -1,7 +1,8 @@
 """Fetch the pinned jars of sets into ``.jars/<set>``, verify their checksums; silent if all is there.
 
-The list is ``requirements/jars.lock``: one jar a line, ``set group artifact version sha256``. Fetching
-is left to the Ivy resolver that comes with PySpark: one mechanism, and no registry address here.
+The list is ``requirements/jars.lock``: one jar a line, ``set group artifact version sha256``, then the
+classifier of a jar that has one. Fetching is left to the Ivy resolver that comes with PySpark: one mechanism,
+and no registry address here.
 
 Usage: ``python -m fencepost.fetch_jars SET...`` (the sets of ``jars.lock``), where ``.jars`` shall be.
 ``FENCEPOST_JARS`` overrides ``.jars``.
@@ -22,6 +23,9 @@ from pathlib import Path
 from fencepost.jars import JARS_ENV
 from fencepost.places import project_folder
 
+_OF_MAVEN = "http://ant.apache.org/ivy/maven"
+"""The namespace of the attributes by which Ivy knows what only Maven has."""
+
 JARS = Path(os.environ.get(JARS_ENV, ".jars"))
 
 
@@ -34,10 +38,12 @@ class Jar:
     artifact: str
     version: str
     sha256: str
+    classifier: str = ""
 
     @property
     def path(self) -> Path:
-        return JARS / self.set_name / f"{self.artifact}-{self.version}.jar"
+        kind = f"-{self.classifier}" if self.classifier else ""
+        return JARS / self.set_name / f"{self.artifact}-{self.version}{kind}.jar"
 
     def is_there(self) -> bool:
         return self.path.is_file() and hashlib.sha256(self.path.read_bytes()).hexdigest() == self.sha256
@@ -54,13 +60,16 @@ def retrieve(jars: Iterable[Jar], folder: Path) -> None:
     import pyspark
 
     ivy = next((Path(pyspark.__file__).parent / "jars").glob("ivy-*.jar"))
-    wanted = {(jar.group, jar.artifact, jar.version) for jar in jars}
+    wanted: dict[tuple[str, str, str], set[str]] = {}
+    for jar in jars:
+        wanted.setdefault((jar.group, jar.artifact, jar.version), set()).add(jar.classifier)
     dependencies = "".join(
-        f'<dependency org="{g}" name="{a}" rev="{v}" transitive="false" conf="default->master"/>'
-        for g, a, v in sorted(wanted)
+        f'<dependency org="{g}" name="{a}" rev="{v}" transitive="false" conf="default->master">'
+        f"{_artifacts(a, classifiers)}</dependency>"
+        for (g, a, v), classifiers in sorted(wanted.items())
     )
     (folder / "ivy.xml").write_text(
-        '<ivy-module version="2.0"><info organisation="fencepost" module="jars"/>'
+        f'<ivy-module version="2.0" xmlns:m="{_OF_MAVEN}"><info organisation="fencepost" module="jars"/>'
         '<configurations><conf name="default"/></configurations>'
         f"<dependencies>{dependencies}"
         # Two sets may pin two versions of one module; without this Ivy would keep only the newer.
@@ -78,7 +87,7 @@ def retrieve(jars: Iterable[Jar], folder: Path) -> None:
             "-warn",
         ),
         *("-confs", "default", "-types", "jar", "bundle"),
-        *("-retrieve", str(folder / "[artifact]-[revision].[ext]")),
+        *("-retrieve", str(folder / "[artifact]-[revision](-[classifier]).[ext]")),
     ]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     if run.returncode:
@@ -87,6 +96,14 @@ def retrieve(jars: Iterable[Jar], folder: Path) -> None:
             "Check the network (or a proxy: pass it in JAVA_TOOL_OPTIONS) and run the same command again.\n"
             + "\n".join((run.stdout + run.stderr).splitlines()[-15:])
         )
+
+
+def _artifacts(name: str, classifiers: set[str]) -> str:
+    """Which jars of a module, where not its own jar alone."""
+    if classifiers == {""}:
+        return ""
+    kinds = (f' m:classifier="{each}"' if each else "" for each in sorted(classifiers))
+    return "".join(f'<artifact name="{name}" type="jar"{kind}/>' for kind in kinds)
 
 
 def main(sets: list[str]) -> None:

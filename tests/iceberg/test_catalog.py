@@ -20,6 +20,7 @@ from fencepost.iceberg.catalog import (
     CatalogError,
     MissingPackageError,
     catalog_properties,
+    is_on_s3,
     open_catalog,
     spark_catalog_conf,
 )
@@ -107,6 +108,17 @@ def test_spark_is_told_what_pyiceberg_knows_of_a_store_on_s3() -> None:
     own = {**properties, "s3.path-style-access": "false", "io-impl": "org.example.IO"}
     told = spark_catalog_conf(Lake("s3://bucket/lake", "rest", own))
     assert (told[f"{PREFIX}.io-impl"], told[f"{PREFIX}.s3.path-style-access"]) == ("org.example.IO", "false")
+
+
+def test_properties_say_that_a_warehouse_with_a_name_is_on_s3() -> None:
+    of_store = {"type": "rest", "uri": "u", "s3.region": "eu"}
+    own = {"type": "rest", "uri": "u", "io-impl": "org.apache.iceberg.aws.s3.S3FileIO"}
+    assert is_on_s3(Lake("analytics", "rest", of_store))
+    assert is_on_s3(Lake("analytics", "rest", own))
+    assert not is_on_s3(Lake("analytics", "rest", {"type": "rest", "uri": "u"}))
+    # logs may be on S3 where the lake is not
+    assert not is_on_s3(Lake("/lake", "sqlite:////c.db", of_store))
+    assert not is_on_s3(Lake("gs://bucket/lake", "rest", of_store))
 
 
 @pytest.mark.parametrize(

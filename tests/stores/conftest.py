@@ -12,12 +12,14 @@ import pytest
 
 sys.path.append(str(Path(__file__).with_name("support")))
 
-from servers import Stores, postgresql, s3
+from servers import VARIABLES, Stores, postgresql, s3
 
 
 @pytest.fixture
-def stores() -> Iterator[Stores]:
+def stores(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stores]:
     """Both servers, for one test."""
+    for name, value in VARIABLES.items():
+        monkeypatch.setenv(name, value)
     # a folder of pytest is its user's alone, and PostgreSQL runs as another one
     folder = Path("/tmp") / f"stores-{os.getpid()}"
     shutil.rmtree(folder, ignore_errors=True)

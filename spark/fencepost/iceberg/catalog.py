@@ -21,7 +21,7 @@ _SPARK_PREFIX = f"spark.sql.catalog.{NAME}"
 # by Spark's name of a kind of catalog, PyIceberg's name; these are the kinds that both know
 _BOTH = {"rest": "rest", "glue": "glue", "hive": "hive", "jdbc": "sql"}
 
-
+_REST = "fencepost.iceberg.rest_catalog.PatientRestCatalog"
 _OF_BOTH_DRIVERS = frozenset({"sslmode", "sslrootcert", "sslcert", "sslkey"})
 """The options of a connection to PostgreSQL that JDBC's driver and Python's call the same."""
 
@@ -43,11 +43,15 @@ def open_catalog(lake: Lake) -> Catalog:
     from pyiceberg.catalog import load_catalog
     from pyiceberg.exceptions import NotInstalledError
 
+    properties = catalog_properties(lake)
+    if properties["type"] == "rest":
+        del properties["type"]
+        properties["py-catalog-impl"] = _REST
     try:
-        catalog = load_catalog(NAME, **catalog_properties(lake))
+        catalog = load_catalog(NAME, **properties)
     except (ImportError, NotInstalledError) as error:
         raise MissingPackageError(_missing_package(lake, error)) from error
-    if catalog_properties(lake)["type"] != "sql":
+    if properties.get("type") != "sql":
         return catalog
     from fencepost.iceberg.sql_catalog import CachingSqlCatalog
 
@@ -96,10 +100,16 @@ def spark_catalog_conf(lake: Lake) -> dict[str, str]:
 
 
 def is_on_s3(lake: Lake) -> bool:
-    """Whether the tables' files are in a store that speaks S3's protocol."""
-    return lake.warehouse.startswith(("s3://", "s3a://")) or lake.catalog_properties.get(
-        "io-impl", ""
-    ).endswith(".S3FileIO")
+    """Whether the tables' files are in a store that speaks S3's protocol. The properties say it where the
+    warehouse is a name that the catalog defines.
+    """
+    if lake.warehouse.startswith(("s3://", "s3a://")):
+        return True
+    is_name = not lake.is_local and "://" not in lake.warehouse
+    return any(
+        (name == "io-impl" and text.endswith(".S3FileIO")) or (is_name and name.startswith("s3."))
+        for name, text in lake.catalog_properties.items()
+    )
 
 
 def _s3(properties: dict[str, str]) -> dict[str, str]:

@@ -21,6 +21,8 @@ _OF_CATALOGS = frozenset(
         ("pyiceberg.exceptions", "RESTError"),
     }
 )
+_REFUSALS = frozenset({"UnauthorizedError", "ForbiddenError", "AuthorizationExpiredError", "OAuthError"})
+"""PyIceberg's errors if a REST catalog answers, but not to this user."""
 _OF_LOGS = ("fencepost.capture.stores", "StoreError")
 """What is raised if the store fails in which logs are; its message says all."""
 _OF_STORE = "AWS Error"
@@ -57,7 +59,8 @@ def _in_words(error: BaseException, lake: Lake) -> str | None:
         return f"No space is left for {lake.warehouse} or {tempfile.gettempdir()}. {_REPEAT}"
     if lake.folder is None and _is_of_catalog(error):
         reason = str(error).partition("\n")[0] or type(error).__name__
-        return f"The catalog {lake.catalog} does not answer ({reason}). Check [lake] in the configuration."
+        fails = "refuses this user" if type(error).__name__ in _REFUSALS else "does not answer"
+        return f"The catalog {lake.catalog} {fails} ({reason}). Check [lake] in the configuration."
     if not lake.is_local and isinstance(error, OSError) and _OF_STORE in str(error):
         reason = str(error).partition(_OF_STORE)[2].partition("\n")[0].strip()
         return f"The store of {lake.warehouse} fails ({reason}). {_REMEDY_OF_STORE}"

@@ -1,4 +1,6 @@
-"""A server of HTTP in front of another one, which answers 503 instead as often as a test wants."""
+"""A server of HTTP in front of another one, which answers 503 instead as often as a test wants, and 401 to
+those who have no token.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,12 @@ from threading import Thread
 
 @dataclass
 class Failing:
-    """``refused``: which requests, by method and path, are answered by 503; ``count``: how many were."""
+    """``refused``: which requests, by method and path, are answered by 503; ``count``: how many were;
+    ``token``: what a request must bring, where there is one.
+    """
 
     port: int = 0
+    token: str = ""
     refused: str | None = None
     at_most: int = 1 << 30
     count: int = 0
@@ -27,6 +32,10 @@ class Failing:
             return False
         self.count += 1
         return True
+
+    def lacks_token(self, path: str, given: str | None) -> bool:
+        """Whether this request needs the token, and has not brought it."""
+        return bool(self.token) and "/oauth/" not in path and given != f"Bearer {self.token}"
 
 
 @contextmanager
@@ -43,6 +52,8 @@ def failing(port: int) -> Iterator[Failing]:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             if state.refuses(f"{self.command} {self.path}"):
                 status, headers, data = 503, [], b""
+            elif state.lacks_token(self.path, self.headers.get("Authorization")):
+                status, headers, data = 401, [], b""
             else:
                 upstream = HTTPConnection("127.0.0.1", port, timeout=30)
                 upstream.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
@@ -65,7 +76,7 @@ def failing(port: int) -> Iterator[Failing]:
         def log_message(self, *_: object) -> None:
             """Nothing."""
 
-    for method in ("GET", "HEAD"):
+    for method in ("GET", "HEAD", "POST", "DELETE"):
         setattr(Handler, f"do_{method}", Handler.do)
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     state.port = server.server_address[1]

@@ -1,4 +1,4 @@
-"""A PostgreSQL server and an S3 server on loopback, each with a folder of its own."""
+"""A PostgreSQL server, an S3 server and Iceberg's REST catalog, on loopback."""
 
 from __future__ import annotations
 
@@ -15,10 +15,23 @@ from itertools import chain
 from pathlib import Path
 
 import psycopg
+import pyspark
+from failing import Failing, failing
+from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
 ROOT = Path(__file__).resolve().parents[3]
 JARS = Path(os.environ.get("FENCEPOST_JARS", ROOT / ".jars"))
 USER, PASSWORD, KEY, SECRET = "fencepost", "a pass/word@with:signs", "access", "secretsecret"
+TOKEN = "a.token-of.the-catalog"
+VARIABLES = {"TOKEN": TOKEN, "CLIENT": USER, "SECRET": SECRET}
+"""What configurations take from the environment."""
+LOGINS = {
+    "token": ('token = "${TOKEN}"', TOKEN),
+    # Iceberg's servlet gives every client the same kind of token
+    "credential": ('credential = "${CLIENT}:${SECRET}"', f"client-credentials-token:sub={USER}"),
+}
+"""Ways to log in to a REST catalog: the line of the configuration, and the token that the catalog then sees.
+"""
 _READY_S = 30
 
 
@@ -78,6 +91,54 @@ def s3(folder: Path) -> Iterator[Server]:
     yield from _running(Server(process, port))
 
 
+@contextmanager
+def rest(database: Server, store: Server, name: str) -> Iterator[Server]:
+    """Iceberg's own servlet of its REST protocol, in front of the database and the bucket of this name.
+
+    Iceberg's program for it listens on all addresses. So Python starts the servlet, in the Jetty that Spark
+    has.
+    """
+    of_spark = Path(pyspark.__file__).parent / "jars"
+    jars = [path for name in ("rest", "spark", "aws") for path in sorted((JARS / name).glob("*.jar"))]
+    port, process = launch_gateway(
+        classpath=":".join(map(str, [*jars, of_spark / "*"])),
+        jarpath=str(next(of_spark.glob("py4j-*.jar"))),
+        die_on_exit=True,
+        return_proc=True,
+    )
+    gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auto_convert=True))
+    java, jetty, iceberg = (
+        gateway.jvm.java,
+        gateway.jvm.org.sparkproject.jetty,
+        gateway.jvm.org.apache.iceberg,
+    )
+    properties = {
+        "type": "jdbc",
+        "uri": f"jdbc:postgresql://127.0.0.1:{database.port}/{name}",
+        "jdbc.user": USER,
+        "jdbc.password": PASSWORD,
+        "jdbc.schema-version": "V1",
+        "warehouse": f"s3://{name}/lake",
+        "io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
+        "client.region": "us-east-1",
+        "s3.endpoint": f"http://127.0.0.1:{store.port}",
+        "s3.path-style-access": "true",
+        "s3.access-key-id": KEY,
+        "s3.secret-access-key": SECRET,
+    }
+    catalog = iceberg.CatalogUtil.buildIcebergCatalog("rest", properties, None)
+    servlet = iceberg.rest.RESTCatalogServlet(iceberg.rest.RESTCatalogAdapter(catalog))
+    handler = jetty.servlet.ServletContextHandler()
+    handler.addServlet(jetty.servlet.ServletHolder(servlet), "/*")
+    server = jetty.server.Server(java.net.InetSocketAddress("127.0.0.1", 0))
+    server.setHandler(handler)
+    server.start()
+    started = Server(process, server.getURI().getPort())
+    # it goes on until its standard input ends, and without this Python would go on talking to its objects
+    gateway.shutdown()
+    yield from _running(started)
+
+
 def _running(server: Server) -> Iterator[Server]:
     deadline = time.monotonic() + _READY_S
     while not _answers(server.port):
@@ -105,15 +166,7 @@ class Stores:
 
     def lake(self, name: str) -> str:
         """The part ``[lake]`` of a configuration: a database and a bucket of this name, which are made."""
-        login = f"host=127.0.0.1 port={self.database.port} user={USER} dbname=postgres"
-        for _ in range(100):
-            try:
-                with psycopg.connect(login, password=PASSWORD, autocommit=True) as connection:
-                    connection.execute(f'CREATE DATABASE "{name}"')
-                break
-            except psycopg.OperationalError:
-                time.sleep(0.1)
-        (self.buckets / name).mkdir()
+        self._make(name)
         return f"""
 [lake]
 warehouse = "s3://{name}/lake"
@@ -123,8 +176,43 @@ type = "jdbc"
 uri = "jdbc:postgresql://127.0.0.1:{self.database.port}/{name}"
 "jdbc.user" = "{USER}"
 "jdbc.password" = "{PASSWORD}"
+{self._store()}"""
+
+    @contextmanager
+    def rest_lake(self, name: str, kind: str = "token") -> Iterator[tuple[str, Failing]]:
+        """The part ``[lake]`` of a lake behind a REST catalog of its own, and what stands before that."""
+        self._make(name)
+        login, token = LOGINS[kind]
+        with rest(self.database, self.store, name) as server, failing(server.port) as front:
+            front.token = token
+            yield (
+                f"""
+[lake]
+warehouse = "{name}"
+
+[lake.catalog_properties]
+type = "rest"
+uri = "http://127.0.0.1:{front.port}"
+{login}
+{self._store()}""",
+                front,
+            )
+
+    def _store(self) -> str:
+        return f"""\
 "s3.endpoint" = "http://127.0.0.1:{self.store.port}"
 "s3.region" = "us-east-1"
 "s3.access-key-id" = "{KEY}"
 "s3.secret-access-key" = "{SECRET}"
 """
+
+    def _make(self, name: str) -> None:
+        login = f"host=127.0.0.1 port={self.database.port} user={USER} dbname=postgres"
+        for _ in range(100):
+            try:
+                with psycopg.connect(login, password=PASSWORD, autocommit=True) as connection:
+                    connection.execute(f'CREATE DATABASE "{name}"')
+                break
+            except psycopg.OperationalError:
+                time.sleep(0.1)
+        (self.buckets / name).mkdir()
