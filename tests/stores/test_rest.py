@@ -6,8 +6,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from audits import CAPTURE, audited, configured, run
 from servers import SECRET, TOKEN, Stores
+from store_audits import CAPTURE, audited, configured, run
 
 pytestmark = pytest.mark.stores
 

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from audits import audited, configured, rows_of, run
 from servers import PASSWORD, SECRET, Stores
+from store_audits import audited, configured, rows_of, run
 
 from fencepost.settings import load
 

@@ -10,7 +10,7 @@ import hmac
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import lru_cache
 from typing import Literal
 
 NameKind = Literal["client_ids", "hosts", "principals"]
@@ -111,7 +111,7 @@ class Pseudonyms:
         return f"{kind}-{_digest(self.key, kind, name)}"
 
 
-@cache
+@lru_cache(1 << 16)
 def _digest(key: str, kind: str, name: str, digits: int = _DIGITS) -> str:
     # a name that is no text may have half of a surrogate pair
     told = f"{kind}|{name}".encode("utf-8", "surrogatepass")
