@@ -128,6 +128,19 @@ def test_a_partition_without_segments_is_missing_unless_a_replica_has_them(
     assert _missing(site) == []
 
 
+def test_a_partition_that_a_broker_is_creating_is_no_fault(
+    captures: Path, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kafka creates leader-epoch-checkpoint some milliseconds before the first segment."""
+    broker = _log_dir(captures, "subscriptions-4.3.1", site.folder / "data")
+    new = site.folder / "data" / "created-0"
+    new.mkdir()
+    (new / "leader-epoch-checkpoint").write_text("0\n0\n")
+    monkeypatch.setattr("fencepost.capture.log_dirs.time.sleep", lambda _: (new / f"{0:020d}.log").touch())
+    site.capture(broker)
+    assert _missing(site) == []
+
+
 def test_a_segment_that_grew_until_the_id_of_its_topic_was_found_is_not_missing(
     captures: Path, site: Site
 ) -> None:
