@@ -99,6 +99,10 @@ class Inputs:
         """The state of a mart's table; a view has none."""
         return self._ledger.states([model.relation]) if model.is_table else {}
 
+    def new(self) -> list[Model]:
+        """The marts that have no table yet."""
+        return [model for model in self._models if self._is_new(model)]
+
     def _is_new(self, model: Model) -> bool:
         return model.is_table and find(self._catalog, model.relation) is None
 

@@ -13,7 +13,7 @@ from fencepost.marts import compiled
 from fencepost.marts.in_process import build_in_process
 from fencepost.marts.plan import Inputs
 from fencepost.marts.result import MartsResult
-from fencepost.marts.tables import create
+from fencepost.marts.tables import create, drop_former_view
 from fencepost.reading import LakeError
 from fencepost.settings import Settings
 
@@ -31,6 +31,8 @@ def build(
     inputs = Inputs(catalog, project.models, ledger)
     plan = inputs.plan()
     ledger.begin("marts", ledger.marts.values())
+    for mart in inputs.new():
+        drop_former_view(catalog, mart)
     for mart in plan.empty:
         create(catalog, mart)
     result = MartsResult((), 0, (), 0.0)

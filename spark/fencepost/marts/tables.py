@@ -24,6 +24,14 @@ def create(catalog: Catalog, model: Model) -> None:
             spec.add_identity(name)
 
 
+def drop_former_view(catalog: Catalog, model: Model) -> None:
+    """Drop the view that an earlier version of Fencepost made of a mart, if it did: nothing else may have its
+    name.
+    """
+    with suppress(NoSuchViewError, NotImplementedError):
+        catalog.drop_view(model.relation)
+
+
 def fit(catalog: Catalog, model: Model) -> None:
     """Make the mart's table fit its contract. A table with other columns is dropped, with its rows."""
     table = find(catalog, model.relation)
@@ -31,9 +39,6 @@ def fit(catalog: Catalog, model: Model) -> None:
         catalog.drop_table(model.relation)
         table = None
     if table is None:
-        # it may have been a view before
-        with suppress(NoSuchViewError, NotImplementedError):
-            catalog.drop_view(model.relation)
         create(catalog, model)
     elif not _properties(model).items() <= table.properties.items():
         with table.transaction() as change:
