@@ -27,7 +27,7 @@ SMALLEST = {
     "engines": (),
     "wheel": (),
     "diff": ("TIMES=1", "PYTEST_ADDOPTS=-k agreement"),
-    "stores": ("PYTEST_ADDOPTS=-k local",),
+    "stores": ("PYTEST_ADDOPTS=-k postgresql_and_s3",),
     "search": ("SECONDS_OF_SEARCH=5",),
     "plays": ("PLAYS=1",),
     "mutations": ("MUTATIONS=200",),
