@@ -16,7 +16,8 @@ _WIDTHS = {
     "bool": 1, "int8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8, "float64": 8,
     "uuid": 16,
 }  # fmt: skip
-_TEXTS = ("string", "bytes", "records")
+TEXTS = ("string", "bytes", "records")
+"""The types of fields with a text or with bytes."""
 
 
 class UnreadableError(ValueError):
@@ -97,7 +98,7 @@ class _Rewriting:
             if nullable and int.from_bytes(self._copy(1), "big", signed=True) < (1 if tagged else 0):
                 return
             self.struct(of.fields, message, version)
-        elif of.type in _TEXTS:
+        elif of.type in TEXTS:
             width = 2 if of.type == "string" else 4
             length = self._length(width, message, version)
             text = None if length is None else self.change(of.name, self._take(length))

@@ -28,14 +28,15 @@ _OF_MODULES = {table.name: table for table in (DECISIONS, EPISODES)}
 @dataclass(frozen=True)
 class Plan:
     """``build``: the models that dbt builds. ``since``: model -> the chapters from which on it is built, for
-    some of them. ``empty``: the marts that are created without rows. ``kept``: how many models stay as they
-    are.
+    some of them. ``new``: the marts that have no table yet. ``empty``: those of them that are created without
+    rows. ``kept``: how many models stay as they are.
     """
 
     build: tuple[str, ...]
     empty: tuple[Model, ...]
     kept: int
     since: Mapping[str, Since] = field(default_factory=dict)
+    new: tuple[Model, ...] = ()
 
 
 class Inputs:
@@ -63,11 +64,13 @@ class Inputs:
             for each in self._models
         }
         stale = [each for each in self._models if changed[each.name] != {}]
-        empty = [each for each in stale if self._is_new(each) and not any(self._inputs(each).values())]
+        new = [each for each in stale if self._is_new(each)]
+        empty = [each for each in new if not any(self._inputs(each).values())]
         build = [each for each in stale if each not in empty]
         since = {each.name: first for each in build if (first := changed[each.name])}
         names = tuple(each.name for each in build)
-        return Plan(names, tuple(empty), len(self._models) - len(build) - len(empty), since)
+        kept = len(self._models) - len(build) - len(empty)
+        return Plan(names, tuple(empty), kept, since, tuple(new))
 
     def model(self, name: str) -> Model:
         """The model of this name."""
@@ -98,10 +101,6 @@ class Inputs:
     def _outputs(self, model: Model) -> States:
         """The state of a mart's table; a view has none."""
         return self._ledger.states([model.relation]) if model.is_table else {}
-
-    def new(self) -> list[Model]:
-        """The marts that have no table yet."""
-        return [model for model in self._models if self._is_new(model)]
 
     def _is_new(self, model: Model) -> bool:
         return model.is_table and find(self._catalog, model.relation) is None

@@ -31,7 +31,7 @@ def build(
     inputs = Inputs(catalog, project.models, ledger)
     plan = inputs.plan()
     ledger.begin("marts", ledger.marts.values())
-    for mart in inputs.new():
+    for mart in plan.new:
         drop_former_view(catalog, mart)
     for mart in plan.empty:
         create(catalog, mart)

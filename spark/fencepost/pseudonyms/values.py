@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from fencepost.formats.rewriting import UnreadableError, rewritten
+from fencepost.formats.rewriting import TEXTS, UnreadableError, rewritten
 from fencepost.formats.schemas import Field, record_types, snake
 from fencepost.pseudonyms import members, texts
 from fencepost.pseudonyms.fields import LEFT_OUT, Holds, of_record, of_request
@@ -37,11 +37,8 @@ def _texts(fields: tuple[Field, ...]) -> list[str]:
     return [
         name
         for each in fields
-        for name in (
-            _texts(each.fields)
-            if each.type == "struct"
-            else [each.name] * (each.type in ("string", "bytes", "records"))
-        )
+        for name in (_texts(each.fields) if each.type == "struct" else [each.name])
+        if each.type == "struct" or each.type in TEXTS
     ]
 
 
