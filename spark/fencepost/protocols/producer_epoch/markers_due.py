@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +23,7 @@ from fencepost.protocols.producer_epoch.matched_markers import MatchedMarkers
 from fencepost.protocols.producer_epoch.producer_state import NONE
 from fencepost.protocols.producer_epoch.tables import TRANSACTION_MARKERS
 from fencepost.protocols.producer_epoch.wrong_markers import wrong_markers
+from fencepost.reasons import IN_ZOOKEEPER
 from fencepost.replay.keys import digest_of
 
 LOG = ("cluster", "topic", "partition", "partition_key")
@@ -90,12 +91,15 @@ class Due(MatchedMarkers):
         return np.where(self.due_count > 0, first, UNKNOWN)
 
 
-def transaction_markers(due: Due, newest: pa.Table, is_past: Flags) -> pa.Table:
+def transaction_markers(
+    due: Due, newest: pa.Table, is_past: Flags, in_zookeeper: Collection[str] = ()
+) -> pa.Table:
     """``silver.transaction_markers``.
 
     A marker is known to be missing only if the partition's log has no hole, and either has the marker of a
     transaction that the coordinator prepared after it had completed this one, or is known past that moment
-    in another way (``is_past``: past_completion). No clock is needed for the first.
+    in another way (``is_past``: past_completion). No clock is needed for the first. ``in_zookeeper``:
+    clusters without a metadata log, which would tell the coordinator epoch.
     """
     rows, due_count, matched = due.rows, due.due_count, due.matched
     has_marker = (due.marker_count > 0) | ~due.is_only
@@ -118,6 +122,7 @@ def transaction_markers(due: Due, newest: pa.Table, is_past: Flags) -> pa.Table:
             np.where(matched & (is_certain | has_marker), due.wrong.found, UNKNOWN), pa.int64()
         ),
         "coordinator_epoch": rows["prepared_by_epoch"],
+        "coordinator_epoch_unknown": _why_unknown(rows, is_counted, in_zookeeper),
         "marker_coordinator_epoch": nullable(_coordinator_epochs(due), pa.int32()),
         "marker_position": _take_or_null(due.markers["offset"], marker),
         "marker_at": _times(due.markers["timestamp_ms"], marker),
@@ -134,6 +139,13 @@ def transaction_markers(due: Due, newest: pa.Table, is_past: Flags) -> pa.Table:
         "to_time": prepared_at,
     }
     return table_of(TRANSACTION_MARKERS.arrow_schema, columns)
+
+
+def _why_unknown(rows: pa.Table, is_counted: Flags, in_zookeeper: Collection[str]) -> pa.Array:
+    """IN_ZOOKEEPER where only the coordinator epoch is unknown, for that reason; else null."""
+    is_there = pc.is_in(rows["cluster"], pa.array(sorted(in_zookeeper), pa.string()))
+    is_it = pc.and_(pc.and_(is_there, pc.is_null(rows["prepared_by_epoch"])), pa.array(is_counted))
+    return pc.if_else(is_it, pa.scalar(IN_ZOOKEEPER), pa.scalar(None, pa.string()))
 
 
 _ENDED = ("ended_first_offset", "ended_last_offset", "ended_records")
