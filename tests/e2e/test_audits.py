@@ -244,7 +244,7 @@ def test_less_evidence_turns_verdicts_into_unknown_and_flips_none(audit: Any, na
                 lost += not before & {"unknown", None}
             else:
                 assert row[column] in before, (column, row)
-    assert lost > 0 or name == "skewed"
+    assert lost > 0 or name in {"skewed", "migrating"}  # from which no evidence of commits was taken
 
     violated = """
         SELECT invariant, count(*) AS times FROM marts.fct_invariant_verdicts
