@@ -23,6 +23,14 @@ from fencepost.protocols.producer_epoch.matched_markers import MatchedMarkers
 from fencepost.protocols.producer_epoch.producer_state import NONE
 from fencepost.protocols.producer_epoch.tables import TRANSACTION_MARKERS
 from fencepost.protocols.producer_epoch.wrong_markers import wrong_markers
+from fencepost.reasons import (
+    CLEANED_AWAY,
+    EVIDENCE_ENDS,
+    NOT_CAPTURED,
+    NOT_TOLD_APART,
+    TOPIC_UNKNOWN,
+    Unknown,
+)
 from fencepost.replay.keys import digest_of
 
 LOG = ("cluster", "topic", "partition", "partition_key")
@@ -90,7 +98,7 @@ class Due(MatchedMarkers):
         return np.where(self.due_count > 0, first, UNKNOWN)
 
 
-def transaction_markers(due: Due, newest: pa.Table, is_past: Flags) -> pa.Table:
+def transaction_markers(due: Due, newest: pa.Table, is_past: Flags, facts: Facts) -> pa.Table:
     """``silver.transaction_markers``.
 
     A marker is known to be missing only if the partition's log has no hole, and either has the marker of a
@@ -104,6 +112,12 @@ def transaction_markers(due: Due, newest: pa.Table, is_past: Flags) -> pa.Table:
     is_past_completion = due.whole & (is_over | is_past)
     is_certain = (due_count > 0) | is_past_completion
     is_counted = matched & is_certain & ~due.may_have_more
+    found = nullable(np.where(is_counted, due_count, UNKNOWN), pa.int64())
+    has_wrong = matched & (is_certain | has_marker)
+    wrong_count = nullable(np.where(has_wrong, due.wrong.found, UNKNOWN), pa.int64())
+    unknown = _unknown(due, matched & ~is_certain, facts)
+    reasons, details = [each.reason for each in unknown], [each.detail for each in unknown]
+    is_known = pc.and_(pc.is_valid(found), pc.is_valid(wrong_count))
     marker, wrong = due.first_due_marker(), np.where(matched, due.wrong.first, UNKNOWN)
     prepared = longs(rows["prepared_position"])
     prepared_at = nullable(longs(rows["prepared_ms"]), pa.timestamp("us", tz="UTC"))
@@ -113,10 +127,8 @@ def transaction_markers(due: Due, newest: pa.Table, is_past: Flags) -> pa.Table:
         "producer_epoch": rows["prepared_epoch"],
         "transaction_partition": rows["name"],
         "completed": pc.is_valid(rows["completed_position"]),
-        "found": nullable(np.where(is_counted, due_count, UNKNOWN), pa.int64()),
-        "wrong": nullable(
-            np.where(matched & (is_certain | has_marker), due.wrong.found, UNKNOWN), pa.int64()
-        ),
+        "found": found,
+        "wrong": wrong_count,
         "coordinator_epoch": rows["prepared_by_epoch"],
         "marker_coordinator_epoch": nullable(_coordinator_epochs(due), pa.int32()),
         "marker_position": _take_or_null(due.markers["offset"], marker),
@@ -128,6 +140,10 @@ def transaction_markers(due: Due, newest: pa.Table, is_past: Flags) -> pa.Table:
             f"wrong_{name.removeprefix('ended_')}": _take_or_null(due.markers[name], wrong)
             for name in ("client_id", "connection", *_ENDED)
         },
+        **{
+            f"unknown_{name}": pc.if_else(is_known, None, pa.array(values, pa.string()))
+            for name, values in (("reason", reasons), ("detail", details))
+        },
         "from_position": rows["prepared_position"],
         "to_position": pa.array(prepared + 1),
         "from_time": prepared_at,
@@ -137,6 +153,27 @@ def transaction_markers(due: Due, newest: pa.Table, is_past: Flags) -> pa.Table:
 
 
 _ENDED = ("ended_first_offset", "ended_last_offset", "ended_records")
+
+
+_ENDS = Unknown(EVIDENCE_ENDS, "the partition's log was not captured past the end of the transaction")
+_ALIKE = Unknown(NOT_TOLD_APART, "the partition's markers of this epoch cannot be told apart")
+_SHORTENED = Unknown(CLEANED_AWAY, "the beginning of the partition's log was removed")
+_MADE_AGAIN = Unknown(TOPIC_UNKNOWN, "the coordinator's record has only the name of a topic made again")
+_HOLE = Unknown(NOT_CAPTURED, "the partition's log, or a part of it, was not captured")
+
+
+def _unknown(due: Due, too_soon: Flags, facts: Facts) -> list[Unknown]:
+    """Of each row, why its markers would not be known."""
+    places = zip(due.rows["cluster"].to_pylist(), due.rows["name"].to_pylist(), strict=True)
+    return [_why_unknown(place, facts, ends=ends) for place, ends in zip(places, too_soon, strict=True)]
+
+
+def _why_unknown(place: tuple[str, str], facts: Facts, *, ends: bool) -> Unknown:
+    if facts.whole.get(place, False):
+        return _ENDS if ends else _ALIKE
+    if place in facts.shortened:
+        return _SHORTENED
+    return _MADE_AGAIN if place in facts.made_again else _HOLE
 
 
 def _coordinator_epochs(due: Due) -> Longs:
