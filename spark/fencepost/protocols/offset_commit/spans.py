@@ -47,6 +47,13 @@ class Generation:
         """
         return self.next_generation == self.generation and self.next_leader_epoch == self.leader_epoch
 
+    @property
+    def is_loaded_again(self) -> bool:
+        """Whether another coordinator wrote the same generation again: it does not know of one that the
+        coordinator before began and did not write.
+        """
+        return self.next_generation == self.generation and self.next_leader_epoch != self.leader_epoch
+
     def follow(self, record: GroupRecord, converted: Collection[str]) -> None:
         """Note the next record of the classic group; ``converted``: the members of the consumer group to
         which it converts the group.
