@@ -71,8 +71,8 @@ REASONS = {
         "The broker's timezone in the configuration, if its log has local times of another zone.",
     ),
     CLEANED_AWAY: Reason(
-        "The log cleaner had removed the records that would tell it before they were captured.",
-        "Audits that come before the cleaner (min.compaction.lag.ms), or the answers in request logs.",
+        "The log cleaner, retention or DeleteRecords had removed what would tell it before it was captured.",
+        "Audits that come before these (min.compaction.lag.ms, retention.ms), or answers in request logs.",
     ),
     NOT_CAPTURED: Reason(
         "The records, lines or files that would tell it are not among the evidence.",
@@ -100,7 +100,8 @@ REASONS = {
     ),
     TOPIC_UNKNOWN: Reason(
         "Which topic of that name it was, or which state its partition had, is not known.",
-        "The metadata log (__cluster_metadata) or its snapshots, from the topic's creation on.",
+        "The metadata log (__cluster_metadata) or its snapshots, from the topic's creation on; nothing, "
+        "where records name a topic that was created again.",
     ),
     CLIENT_UNKNOWN: Reason(
         "What the client had or did before, or which client it was, is not known.",

@@ -81,9 +81,15 @@ class PartitionRegistration:
         )
 
     def elected_unclean(self, before: PartitionRegistration) -> bool | None:
-        """Whether the leader was elected although it was not in sync ``before``; None if it is not known."""
+        """Whether the leader was elected although it was not in sync ``before``; None if it is not known.
+
+        One record ends a reassignment: it has the ISR that the leader before reported at last, and if this
+        is no replica any more, the leader that was elected from that (PartitionChangeBuilder).
+        """
         if self.recovering and not before.recovering:
             return True
+        if self.replicas is not None and before.leader not in {None, NO_LEADER, *self.replicas}:
+            return None if self.isr is None else self.leader not in self.isr
         if before.isr is None or before.elr is None or self.leader is None:
             return None
         return self.leader not in before.isr and self.leader not in before.elr

@@ -77,7 +77,8 @@ def _marker(r: Row) -> str:
     what = f"{r['due_type']} of {producer} in {r['transaction_partition']}"
     if r["found"] and r["marker_coordinator_epoch"] != r["coordinator_epoch"]:
         where += f" by {_or_unknown(r['marker_coordinator_epoch'])} of {_or_unknown(r['coordinator_epoch'])}"
-    return f"{r['transactional_id']} {_span(r)}: {what}, {done}, {counts}{where}"
+    why = f" ({r['unknown_reason']})" if r["unknown_reason"] else ""
+    return f"{r['transactional_id']} {_span(r)}: {what}, {done}, {counts}{why}{where}"
 
 
 def _partition_transaction(r: Row) -> str:

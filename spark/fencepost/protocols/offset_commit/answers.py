@@ -159,7 +159,7 @@ class Bounds:
     ``joined``: member id -> its earliest JoinGroup for the next generation. The next generation had begun by
     ``begun_by``, and not before ``begun_from``, by lines that are there. This generation had its assignment
     by ``stable_by``. ``beyond``: the earliest arrival of a JoinGroup that was answered with a later
-    generation, also of a member that no record has; None if the next record is of the next generation.
+    generation, also of a member that no record has; None if no generation can lie before the next record.
     """
 
     joined: Mapping[str, Arrival]
@@ -366,7 +366,8 @@ class Answers:
             given = (self._given.get((broker_id, each)) for each in generation.next_member_ids or ())
             begun_from = greatest(begun_from, *(each.ms for each in given if each is not None))
         # this reads all JoinGroups of the group, so it is left out where no generation can lie in between
-        beyond = None if generation.is_followed_by_next else self._beyond(generation, broker_id, begun)
+        is_next = generation.is_followed_by_next or generation.is_written_again
+        beyond = None if is_next else self._beyond(generation, broker_id, begun)
         return Bounds(joined, begun_by, begun_from, stable_by, beyond)
 
     def _beyond(self, generation: Generation, broker_id: int, begun: int | None) -> int | None:

@@ -102,7 +102,7 @@ class Moment:
         """
         following = self.generation.next_generation
         skips = following is not None and following > self.generation.generation + 1
-        return skips or (self.bounds.beyond is not None and not self.generation.is_followed_by_next)
+        return skips or self.generation.is_loaded_again or self.bounds.beyond is not None
 
     @property
     def lasts(self) -> bool:

@@ -41,7 +41,7 @@ GROUP BY cluster, removed_by ORDER BY times DESC, removed_by
 REMOVALS = {
     "session_timeout": "after a session timeout",
     "rebalance_timeout": "after a rebalance timeout",
-    "replaced": "by another process with their instance id",
+    "replaced": "by a newer member with their instance id",
     "administrator": "by an administrator",
 }
 """Who removed a member that did not leave by itself, in words."""

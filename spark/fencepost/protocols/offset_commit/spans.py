@@ -40,6 +40,20 @@ class Generation:
         """Whether the group's next record is of the next generation: none began in between."""
         return self.next_generation == self.generation + 1
 
+    @property
+    def is_written_again(self) -> bool:
+        """Whether the group's next record is of the same generation, by the same coordinator (an instance was
+        replaced): none began in between, since only a coordinator that loads the log anew goes back to it.
+        """
+        return self.next_generation == self.generation and self.next_leader_epoch == self.leader_epoch
+
+    @property
+    def is_loaded_again(self) -> bool:
+        """Whether another coordinator wrote the same generation again: it does not know of one that the
+        coordinator before began and did not write.
+        """
+        return self.next_generation == self.generation and self.next_leader_epoch != self.leader_epoch
+
     def follow(self, record: GroupRecord, converted: Collection[str]) -> None:
         """Note the next record of the classic group; ``converted``: the members of the consumer group to
         which it converts the group.

@@ -25,7 +25,9 @@ class Generation:
 
     ``number``: its place among the group's known records, from 0. ``before`` is the record before it;
     ``is_first``: the group begins with this record. After a hole, and if the group was of another kind
-    before, there is neither. ``is_before_hole``: a hole hides the next record.
+    before, there is neither. ``is_conversion``: the record turned a group of another kind into a classic one;
+    no rebalance made it, and its number is an epoch that its members were given before. ``is_before_hole``: a
+    hole hides the next record.
     """
 
     number: int
@@ -35,6 +37,7 @@ class Generation:
     end: Point | None = None
     before: Generation | None = None
     is_first: bool = False
+    is_conversion: bool = False
     is_before_hole: bool = False
 
     @property
@@ -105,7 +108,7 @@ def replay(
         if newest is not None and newest.record.stretch != stretch:
             _close(newest, stretches)
             newest = None
-        begins = not group.alive
+        begins, converts = not group.alive, group.alive and group.group_type != "classic"
         for record, ends in zip(batch, endings.of(batch), strict=True):
             begins = begins or not group.alive
             group.enter(record, pieces)
@@ -118,7 +121,10 @@ def replay(
         if written and is_classic:
             before = newest if newest is not None and newest.life == group.life else None
             is_first = begins and not written[-1].based and group.is_known(stretch)
-            newest = Generation(len(generations), written[-1], group.life, at, None, before, is_first)
+            is_conversion = converts and not begins and group.is_known(stretch)
+            newest = Generation(
+                len(generations), written[-1], group.life, at, None, before, is_first, is_conversion
+            )
             generations.append(newest)
         elif not is_classic:
             newest = None

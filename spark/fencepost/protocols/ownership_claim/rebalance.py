@@ -78,6 +78,8 @@ class Rebalances:
 
     def of(self, generation: Generation) -> Rebalance:
         """The rebalance that made this generation."""
+        if generation.is_conversion:
+            return Rebalance()
         rewritten = generation.before is not None and generation.before.generation == generation.generation
         if rewritten:
             return Rebalance(abandoned=0)

@@ -29,7 +29,8 @@ class Signs:
         self.records_of_members = _records_of_members(generations)
         """By member id, the first and the last record (Generation.number) that has the member."""
         for generation in generations:
-            self._of_number[generation.generation].append(generation)
+            if not generation.is_conversion:  # answers with its number were given before it
+                self._of_number[generation.generation].append(generation)
         self._generations = generations
         self.lines = _by_member(lines)
         self._let_in: dict[str, list[Join]] = defaultdict(list)

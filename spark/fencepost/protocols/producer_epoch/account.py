@@ -103,11 +103,12 @@ KINDS: dict[str, pa.StructType] = {
          ("producer_epoch", pa.int32()), ("at_ms", pa.int64())]
     ),
     # how much of a partition's log is known: ``unbroken`` without a hole, ``whole`` also from its beginning
-    # on. ``dated_ms``: the newest time of a broker in it; ``asked_ms``: when the newest Produce arrived whose
-    # batch is in it: all that was appended earlier is
+    # on; ``shortened``: its broker says that it begins where it is known from. ``dated_ms``: the newest time
+    # of a broker in it; ``asked_ms``: when the newest Produce arrived whose batch is in it: all that was
+    # appended earlier is
     LOG: pa.struct(
-        [*_LOG, ("unbroken", pa.bool_()), ("whole", pa.bool_()), ("end_offset", pa.int64()),
-         ("dated_ms", pa.int64()), ("asked_ms", pa.int64())]
+        [*_LOG, ("unbroken", pa.bool_()), ("whole", pa.bool_()), ("shortened", pa.bool_()),
+         ("end_offset", pa.int64()), ("dated_ms", pa.int64()), ("asked_ms", pa.int64())]
     ),
     # one partition (``name``, 'topic:partition') that a transaction in a coordinator's log lists
     LISTED_PARTITION: pa.struct(

@@ -61,7 +61,7 @@ def compare_logs(
             COUNTS.name: dumped_counts(accounts, comparison.still_counted(), comparison.known, interrupted),
             PARTITION_TRANSACTIONS.name: _partition_transactions(comparison, facts, newest, tolerance_ms),
             TRANSACTION_MARKERS.name: transaction_markers(
-                comparison.due, newest, comparison.past_completion(facts), facts.in_zookeeper
+                comparison.due, newest, comparison.past_completion(facts), facts
             ),
             PRODUCER_FENCINGS.name: producer_fencings(accounts, comparison.transactions, facts),
         }

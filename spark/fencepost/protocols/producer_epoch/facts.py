@@ -78,15 +78,18 @@ class Facts:
 
     ``whole``: by cluster and name of a partition ('topic:partition'), whether its log is known from its
     beginning on, without a hole, and the name has had one incarnation only. ``unbroken``: the same, but the
-    beginning of the log may be gone. ``unnamed``: by cluster, the coverage of a producer id that no
-    coordinator's log names: any of these logs might have had it. ``created_once``: cluster and name of the
-    topics that were created only once. ``known_to``: by cluster and name, the time up to which a log is known
-    to have all that was appended: FOREVER if it was captured to its final end. ``in_zookeeper``: clusters
-    without a metadata log.
+    beginning of the log may be gone; ``shortened``: cluster and name of those where retention or
+    DeleteRecords removed it, ``made_again``: of those with several incarnations. ``unnamed``: by cluster, the
+    coverage of a producer id that no coordinator's log names: any of these logs might have had it.
+    ``created_once``: cluster and name of the topics that were created only once. ``known_to``: by cluster and
+    name, the time up to which a log is known to have all that was appended: FOREVER if it was captured to its
+    final end. ``in_zookeeper``: clusters without a metadata log.
     """
 
     whole: Mapping[tuple[str, str], bool] = field(default_factory=dict)
     unbroken: Mapping[tuple[str, str], bool] = field(default_factory=dict)
+    shortened: frozenset[tuple[str, str]] = frozenset()
+    made_again: frozenset[tuple[str, str]] = frozenset()
     unnamed: Mapping[str, CoordinatorCoverage] = field(default_factory=dict)
     created_once: frozenset[tuple[str, str]] = frozenset()
     known_to: Mapping[tuple[str, str], int] = field(default_factory=dict)
@@ -113,18 +116,36 @@ def collect_facts(
     created = _creations(metadata)
     whole: dict[tuple[str, str], bool] = {}
     unbroken: dict[tuple[str, str], bool] = {}
+    shortened: set[tuple[str, str]] = set()
+    made_again: set[tuple[str, str]] = set()
     logs = rows_of(accounts, account.LOG)
-    names = ("cluster", "topic", "partition", "whole", "unbroken")
-    for cluster, topic, partition, *known in zip(*(logs[name].to_pylist() for name in names), strict=True):
+    names = ("cluster", "topic", "partition", "shortened", "whole", "unbroken")
+    for cluster, topic, partition, is_shortened, *known in zip(
+        *(logs[name].to_pylist() for name in names), strict=True
+    ):
         key = (cluster, f"{topic}:{partition}")
         # with two incarnations of a topic, neither log is the whole history of the name, even if only one of
         # them was captured
         is_only = key not in whole and created[cluster, topic] <= 1
         whole[key], unbroken[key] = (each and is_only for each in known)
+        if not is_only:
+            made_again.add(key)
+        elif is_shortened:
+            shortened.add(key)
     created_once = _once(created)
     known_to = _known_to(logs, created_once, metadata, log_ends)
     unnamed = _unnamed_producers(accounts, files, metadata)
-    return Facts(whole, unbroken, unnamed, created_once, known_to, in_zookeeper)
+    shortened -= made_again
+    return Facts(
+        whole,
+        unbroken,
+        frozenset(shortened),
+        frozenset(made_again),
+        unnamed,
+        created_once,
+        known_to,
+        in_zookeeper,
+    )
 
 
 def topics_created_once(metadata: Mapping[str, ClusterMetadata]) -> frozenset[tuple[str, str]]:

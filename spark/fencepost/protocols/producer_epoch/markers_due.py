@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +23,16 @@ from fencepost.protocols.producer_epoch.matched_markers import MatchedMarkers
 from fencepost.protocols.producer_epoch.producer_state import NONE
 from fencepost.protocols.producer_epoch.tables import TRANSACTION_MARKERS
 from fencepost.protocols.producer_epoch.wrong_markers import wrong_markers
-from fencepost.reasons import IN_ZOOKEEPER
+from fencepost.reasons import (
+    ALL_KNOWN,
+    CLEANED_AWAY,
+    EVIDENCE_ENDS,
+    IN_ZOOKEEPER,
+    NOT_CAPTURED,
+    NOT_TOLD_APART,
+    TOPIC_UNKNOWN,
+    Unknown,
+)
 from fencepost.replay.keys import digest_of
 
 LOG = ("cluster", "topic", "partition", "partition_key")
@@ -91,15 +100,12 @@ class Due(MatchedMarkers):
         return np.where(self.due_count > 0, first, UNKNOWN)
 
 
-def transaction_markers(
-    due: Due, newest: pa.Table, is_past: Flags, in_zookeeper: Collection[str] = ()
-) -> pa.Table:
+def transaction_markers(due: Due, newest: pa.Table, is_past: Flags, facts: Facts) -> pa.Table:
     """``silver.transaction_markers``.
 
     A marker is known to be missing only if the partition's log has no hole, and either has the marker of a
     transaction that the coordinator prepared after it had completed this one, or is known past that moment
-    in another way (``is_past``: past_completion). No clock is needed for the first. ``in_zookeeper``:
-    clusters without a metadata log, which would tell the coordinator epoch.
+    in another way (``is_past``: past_completion). No clock is needed for the first.
     """
     rows, due_count, matched = due.rows, due.due_count, due.matched
     has_marker = (due.marker_count > 0) | ~due.is_only
@@ -108,6 +114,11 @@ def transaction_markers(
     is_past_completion = due.whole & (is_over | is_past)
     is_certain = (due_count > 0) | is_past_completion
     is_counted = matched & is_certain & ~due.may_have_more
+    found = nullable(np.where(is_counted, due_count, UNKNOWN), pa.int64())
+    has_wrong = matched & (is_certain | has_marker)
+    wrong_count = nullable(np.where(has_wrong, due.wrong.found, UNKNOWN), pa.int64())
+    is_known = pc.and_(pc.is_valid(found), pc.is_valid(wrong_count)).to_pylist()
+    unknown = _unknown(due, is_known, matched & ~is_certain, facts)
     marker, wrong = due.first_due_marker(), np.where(matched, due.wrong.first, UNKNOWN)
     prepared = longs(rows["prepared_position"])
     prepared_at = nullable(longs(rows["prepared_ms"]), pa.timestamp("us", tz="UTC"))
@@ -117,12 +128,9 @@ def transaction_markers(
         "producer_epoch": rows["prepared_epoch"],
         "transaction_partition": rows["name"],
         "completed": pc.is_valid(rows["completed_position"]),
-        "found": nullable(np.where(is_counted, due_count, UNKNOWN), pa.int64()),
-        "wrong": nullable(
-            np.where(matched & (is_certain | has_marker), due.wrong.found, UNKNOWN), pa.int64()
-        ),
+        "found": found,
+        "wrong": wrong_count,
         "coordinator_epoch": rows["prepared_by_epoch"],
-        "coordinator_epoch_unknown": _why_unknown(rows, is_counted, in_zookeeper),
         "marker_coordinator_epoch": nullable(_coordinator_epochs(due), pa.int32()),
         "marker_position": _take_or_null(due.markers["offset"], marker),
         "marker_at": _times(due.markers["timestamp_ms"], marker),
@@ -133,6 +141,10 @@ def transaction_markers(
             f"wrong_{name.removeprefix('ended_')}": _take_or_null(due.markers[name], wrong)
             for name in ("client_id", "connection", *_ENDED)
         },
+        **{
+            f"unknown_{name}": pa.array([getattr(each, name) for each in unknown], pa.string())
+            for name in Unknown._fields
+        },
         "from_position": rows["prepared_position"],
         "to_position": pa.array(prepared + 1),
         "from_time": prepared_at,
@@ -141,14 +153,35 @@ def transaction_markers(
     return table_of(TRANSACTION_MARKERS.arrow_schema, columns)
 
 
-def _why_unknown(rows: pa.Table, is_counted: Flags, in_zookeeper: Collection[str]) -> pa.Array:
-    """IN_ZOOKEEPER where only the coordinator epoch is unknown, for that reason; else null."""
-    is_there = pc.is_in(rows["cluster"], pa.array(sorted(in_zookeeper), pa.string()))
-    is_it = pc.and_(pc.and_(is_there, pc.is_null(rows["prepared_by_epoch"])), pa.array(is_counted))
-    return pc.if_else(is_it, pa.scalar(IN_ZOOKEEPER), pa.scalar(None, pa.string()))
-
-
 _ENDED = ("ended_first_offset", "ended_last_offset", "ended_records")
+
+
+_ENDS = Unknown(EVIDENCE_ENDS, "the partition's log was not captured past the end of the transaction")
+_ALIKE = Unknown(NOT_TOLD_APART, "the partition's markers of this epoch cannot be told apart")
+_SHORTENED = Unknown(CLEANED_AWAY, "the beginning of the partition's log was removed")
+_MADE_AGAIN = Unknown(TOPIC_UNKNOWN, "the coordinator's record has only the name of a topic made again")
+_HOLE = Unknown(NOT_CAPTURED, "the partition's log, or a part of it, was not captured")
+_IN_ZOOKEEPER = Unknown(IN_ZOOKEEPER, "the epoch at which the coordinator was elected is in no log")
+
+
+def _unknown(due: Due, is_known: Sequence[bool], too_soon: Flags, facts: Facts) -> list[Unknown]:
+    """Of each row, why its markers are not known, or else the epoch of the coordinator that prepared it."""
+    names = ("cluster", "name", "prepared_by_epoch")
+    rows = zip(*(due.rows[name].to_pylist() for name in names), is_known, too_soon, strict=True)
+    return [
+        _why_unknown((cluster, name), facts, ends=ends)
+        if not known
+        else (_IN_ZOOKEEPER if epoch is None and cluster in facts.in_zookeeper else ALL_KNOWN)
+        for cluster, name, epoch, known, ends in rows
+    ]
+
+
+def _why_unknown(place: tuple[str, str], facts: Facts, *, ends: bool) -> Unknown:
+    if facts.whole.get(place, False):
+        return _ENDS if ends else _ALIKE
+    if place in facts.shortened:
+        return _SHORTENED
+    return _MADE_AGAIN if place in facts.made_again else _HOLE
 
 
 def _coordinator_epochs(due: Due) -> Longs:

@@ -157,10 +157,14 @@ class PartitionRows:
             unbroken = not others and first.to_offset is None
             unbroken &= not replayed.evidence.state.stretch.is_broken
             whole = unbroken and first.number == 0
+            start = replayed.log_start_offset()
+            shortened = unbroken and not whole and start is not None and first.from_offset <= start
             times = {"dated_ms": int(replayed.dated.max()), "asked_ms": replayed.asked_ms()}
             known = {name: ms for name, ms in times.items() if ms != UNKNOWN}
             known["end_offset"] = replayed.last_offset + 1
-            self._kinds[account.LOG].add(1, {**key, "unbroken": unbroken, "whole": whole, **known})
+            self._kinds[account.LOG].add(
+                1, {**key, "unbroken": unbroken, "whole": whole, "shortened": shortened, **known}
+            )
 
     def replayed(self) -> Replayed:
         """All rows added so far."""

@@ -149,8 +149,6 @@ TRANSACTION_MARKERS = Table(
         "found": "int",  # markers of the due type; null if the partition's log is unknown
         "wrong": "int",  # markers of the other type that ended this transaction there; null as above
         "coordinator_epoch": "int",  # of the Prepare record
-        # a word of fencepost.reasons if nothing but the coordinator epoch is unknown; else null
-        "coordinator_epoch_unknown": "string",
         # of the first found marker that no operator sent; -1 if operators sent all of them; null without one,
         # and if an operator may have sent one that is out of order
         "marker_coordinator_epoch": "int",
@@ -165,6 +163,8 @@ TRANSACTION_MARKERS = Table(
         "wrong_first_offset": "bigint",  # of the transaction that it ended
         "wrong_last_offset": "bigint",
         "wrong_records": "bigint",
+        "unknown_reason": "string",  # why found, wrong or coordinator_epoch is null (fencepost/reasons.py)
+        "unknown_detail": "string",  # the same in words
         **INTERVAL,
     },
     ("cluster", "marker_id"),

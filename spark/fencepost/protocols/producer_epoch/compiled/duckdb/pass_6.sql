@@ -186,7 +186,7 @@ FROM (
       [
         {'definition': 'every_marker_is_written', 'verdict': agreed.verdict_1, 'exercised': COALESCE(agreed.exercised_1, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_1 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_1') END, 'reason': CASE
           WHEN agreed.verdict_1 IS NULL
-          THEN COALESCE(transaction_markers.coordinator_epoch_unknown, 'not_captured')
+          THEN COALESCE(transaction_markers.unknown_reason, 'not_captured')
         END, 'observed': CASE
           WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_1, FALSE)
           THEN CAST(JSON_OBJECT(
@@ -198,7 +198,7 @@ FROM (
         END},
         {'definition': 'marker_of_the_right_type', 'verdict': agreed.verdict_2, 'exercised': COALESCE(agreed.exercised_2, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_2 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_2') END, 'reason': CASE
           WHEN agreed.verdict_2 IS NULL
-          THEN COALESCE(transaction_markers.coordinator_epoch_unknown, 'not_captured')
+          THEN COALESCE(transaction_markers.unknown_reason, 'not_captured')
         END, 'observed': CASE
           WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_2, FALSE)
           THEN CAST(JSON_OBJECT(
@@ -210,14 +210,14 @@ FROM (
         END},
         {'definition': 'one_marker_each', 'verdict': agreed.verdict_3, 'exercised': COALESCE(agreed.exercised_3, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_3 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_3') END, 'reason': CASE
           WHEN agreed.verdict_3 IS NULL
-          THEN COALESCE(transaction_markers.coordinator_epoch_unknown, 'not_captured')
+          THEN COALESCE(transaction_markers.unknown_reason, 'not_captured')
         END, 'observed': CASE
           WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_3, FALSE)
           THEN CAST(JSON_OBJECT('m.found', STRUCT_EXTRACT(agreed.first_state, 'm.found')) AS TEXT)
         END},
         {'definition': 'marker_coordinator_epoch_in_order', 'verdict': agreed.verdict_4, 'exercised': COALESCE(agreed.exercised_4, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_4 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_4') END, 'reason': CASE
           WHEN agreed.verdict_4 IS NULL
-          THEN COALESCE(transaction_markers.coordinator_epoch_unknown, 'not_captured')
+          THEN COALESCE(transaction_markers.unknown_reason, 'not_captured')
         END, 'observed': CASE
           WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_4, FALSE)
           THEN CAST(JSON_OBJECT(
