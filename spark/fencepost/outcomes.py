@@ -5,11 +5,12 @@ definition. Report, gate, alert and exit code all use it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from fencepost.reasons import REASONS
 from fencepost.words import printable
 
 STATUS_WORDS = {
@@ -65,6 +66,11 @@ class Outcome:
         """Whether something put it to the test, and its value is unknown each time."""
         return self.exercised > 0 and not self.is_judged
 
+    @property
+    def is_beyond_logs(self) -> bool:
+        """Whether no log can tell it of such a cluster (``Reason.is_beyond_logs``)."""
+        return self.is_judged_nowhere and self.reason is not None and REASONS[self.reason].is_beyond_logs
+
 
 @dataclass(frozen=True)
 class ClusterOutcome:
@@ -73,7 +79,9 @@ class ClusterOutcome:
     ``violated``: its critical definitions that an incident violates which is new or goes on. ``past``: those
     that only incidents violate which are over or waived. ``not_judged``: the reasons why the cluster may
     not pass although nothing critical is known to be violated. ``reasons``: why definitions that were put to
-    the test were unknown each time, words of fencepost.reasons. ``counts``: how many states, steps or
+    the test were unknown each time, words of fencepost.reasons. ``not_told``: a
+    sentence for each reason why no log of such a cluster can tell critical definitions that were put to the
+    test; it may pass without them. ``counts``: how many states, steps or
     commits violate its definitions, fulfil them, or are unknown.
     """
 
@@ -82,6 +90,7 @@ class ClusterOutcome:
     past: tuple[Outcome, ...]
     not_judged: tuple[str, ...]
     reasons: tuple[str, ...]
+    not_told: tuple[str, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -156,7 +165,8 @@ def _cluster_outcome(
     cluster: str, of_cluster: Sequence[Outcome], blind: Sequence[str], open_in: Collection[tuple[str, str]]
 ) -> ClusterOutcome:
     gating = [each for each in of_cluster if each.is_critical] or of_cluster
-    nowhere = [each for each in gating if each.is_judged_nowhere]
+    untold = [each for each in gating if each.is_judged_nowhere]
+    nowhere = [each for each in untold if not each.is_beyond_logs]
     violated = _violated(of_cluster)
     return ClusterOutcome(
         cluster,
@@ -164,6 +174,7 @@ def _cluster_outcome(
         tuple(each for each in violated if (cluster, each.invariant) not in open_in),
         (*blind, *_not_judged(gating, nowhere)),
         tuple(sorted({each.reason for each in nowhere if each.reason is not None})),
+        tuple(_not_told([each for each in untold if each.is_beyond_logs])),
         {name: sum(getattr(each, name) for each in of_cluster) for name in ("violated", "holds", "unknown")},
     )
 
@@ -171,6 +182,12 @@ def _cluster_outcome(
 def _violated(of_cluster: Sequence[Outcome]) -> tuple[Outcome, ...]:
     violated = [each for each in of_cluster if each.is_critical and each.violated]
     return tuple(sorted(violated, key=lambda each: -each.violated))
+
+
+def _not_told(untold: Sequence[Outcome]) -> Iterator[str]:
+    for reason in sorted({each.reason for each in untold if each.reason is not None}):
+        names = ", ".join(f"{each.invariant} ({each.exercised})" for each in untold if each.reason == reason)
+        yield f"No log can tell {names}. {REASONS[reason].means}"
 
 
 def _not_judged(gating: Sequence[Outcome], nowhere: Sequence[Outcome]) -> tuple[str, ...]:

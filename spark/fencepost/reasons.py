@@ -11,11 +11,13 @@ from typing import NamedTuple
 @dataclass(frozen=True)
 class Reason:
     """``means``: what is missing, in one sentence; ``settles``: which evidence or which key of the
-    configuration would tell it, in one sentence.
+    configuration would tell it, in one sentence. ``is_beyond_logs``: in such a cluster no log can tell it,
+    so there is nothing to add, and the cluster may pass without it.
     """
 
     means: str
     settles: str
+    is_beyond_logs: bool = False
 
 
 class Unknown(NamedTuple):
@@ -44,6 +46,7 @@ RELEASE_UNKNOWN = "release_unknown"
 TOPIC_UNKNOWN = "topic_unknown"
 CLIENT_UNKNOWN = "client_unknown"
 CONFIGURATION_UNKNOWN = "configuration_unknown"
+IN_ZOOKEEPER = "in_zookeeper"
 NO_VALUE = "no_value"
 
 REASONS = {
@@ -107,6 +110,11 @@ REASONS = {
     CONFIGURATION_UNKNOWN: Reason(
         "It depends on a setting of the broker that no log shows.",
         "The setting as a dynamic one (kafka-configs.sh --alter), which the metadata log has.",
+    ),
+    IN_ZOOKEEPER: Reason(
+        "The cluster keeps its metadata in ZooKeeper, so it has no metadata log that would tell it.",
+        "Nothing while it does; after the migration to KRaft, the metadata log.",
+        is_beyond_logs=True,
     ),
     NO_VALUE: Reason(
         "The definition has no value there: TLC would stop, or a number has more than 64 bits.",

@@ -231,12 +231,22 @@ def _rewrite(log: Path, change: Callable[[bytes], bytes]) -> None:
 
 
 Alteration = Callable[[Path, Path], None]
+
+
+def of_one_broker_with_kraft(source: Path, target: Path) -> None:
+    """One broker has moved to KRaft, and the metadata log, which there is now, was not captured."""
+    shutil.copytree(source, target)
+    file = target / "broker-2" / "log_dir" / "meta.properties"
+    file.write_text(file.read_text().replace("version=0", "version=1").replace("broker.id", "node.id"))
+
+
 ALTERED: dict[str, tuple[str, Alteration]] = {
     "damaged": ("troubled-4.3.1", without_a_segment_and_a_log),
     "ended": ("groups-4.3.1", without_the_groups_last_segments),
     "half": ("groups-4.3.1", with_half_a_request_log),
     "set-back": ("groups-4.3.1", partial(with_a_clock_set_back, ms=5_000)),
     "skewed": ("failover-4.3.1", partial(with_a_fast_clock, broker=2, ms=5_000)),
+    "migrating": ("zookeeper-3.9.2", of_one_broker_with_kraft),
 }
 """Clusters with evidence taken away or a clock set wrong: the capture they are made of, and how."""
 

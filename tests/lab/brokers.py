@@ -69,7 +69,7 @@ class Plan:
     """What kind of cluster to run. ``roll_bytes`` is the size at which the request log rolls into a .gz.
 
     ``features`` are levels to format with (``name=level``); ``settings`` are added to server.properties.
-    ``unlogged`` are the APIs that the request log leaves out.
+    ``unlogged`` are the APIs that the request log leaves out. ``zookeeper``: it keeps the metadata, of 3.9.
     """
 
     version: str
@@ -82,6 +82,7 @@ class Plan:
     features: tuple[str, ...] = ()
     unlogged: tuple[str, ...] = NOISE
     settings: Mapping[str, object] = field(default_factory=dict)
+    zookeeper: bool = False
 
 
 @dataclass

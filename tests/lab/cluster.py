@@ -16,6 +16,7 @@ from brokers import Broker, LabError, Plan, free_ports, jars, java, kafka_uuid, 
 from log4j import broker_logging
 from messages import Message, WireError
 from wire import Connection
+from zookeeper import ZooKeeper
 
 _NO_ID = "A" * 22
 START_TIMEOUT_S = 90.0
@@ -33,12 +34,15 @@ class Cluster:
             for i in range(plan.brokers)
         ]
         self.clients_jar = next(jars(plan.version).glob("kafka-clients-*.jar"))
+        self._zookeeper: ZooKeeper | None = None
         self._topic_ids: dict[str, str] = {}
         self._partitions: dict[str, int] = {}
 
     def __enter__(self) -> Cluster:
         cluster_id = kafka_uuid()
         try:
+            if self.plan.zookeeper:
+                self._zookeeper = ZooKeeper(self.plan.version, self.brokers[0].home.parent / "zookeeper")
             for broker in self.brokers:
                 self._format(broker, cluster_id)
             for broker in self.brokers:
@@ -70,9 +74,15 @@ class Cluster:
 
     @contextmanager
     def admin(self) -> Iterator[Connection]:
-        """A connection for administration to a running broker, closed afterwards."""
+        """A connection for administration to a running broker, closed afterwards. With ZooKeeper it is to the
+        controller, to which brokers then forward nothing.
+        """
         connection = self._any_broker()
         try:
+            if self._zookeeper is not None:
+                controller = connection.call("Metadata", 12, {"Topics": []})["ControllerId"]
+                connection.close()
+                connection = self.connect("lab-admin", controller)
             yield connection
         finally:
             connection.close()
@@ -255,14 +265,20 @@ class Cluster:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+        if self._zookeeper is not None:
+            self._zookeeper.stop()
 
     def _format(self, broker: Broker, cluster_id: str) -> None:
         broker.log_dir.mkdir(parents=True)
         config = broker.home / "server.properties"
         voters = ",".join(f"{b.broker_id}@127.0.0.1:{b.controller_port}" for b in self.brokers)
         settings = properties(self.plan, broker, voters)
+        if self._zookeeper is not None:
+            settings = self._zookeeper.settings(settings)
         config.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
         self._write_logging(broker)
+        if self._zookeeper is not None:  # which knows the cluster's id
+            return
         features = [word for feature in self.plan.features for word in ("--feature", feature)]
         tool = java(
             self.plan.version,

@@ -49,6 +49,7 @@ STORED = {
     "platformatic": ("4.3.1",),
     "days": ("4.3.1",),
     "upgraded": ("3.9.2",),
+    "zookeeper": ("3.9.2",),
     "rebalances": ("4.3.1", "3.9.2"),
     "recreated": ("4.3.1",),
     "removals": ("4.3.1",),

@@ -33,6 +33,7 @@ import subscriptions
 import tiered
 import unclean
 import upgraded
+import with_zookeeper
 from brokers import Plan
 from cases import CASES, OTHER_TOPIC, TOPIC
 from commits import BY_ID, BY_NAME, Commit
@@ -211,6 +212,7 @@ SCENARIOS: dict[str, Scenario] = {
     "platformatic": platformatic.SCENARIO,
     "days": days.SCENARIO,
     "upgraded": upgraded.SCENARIO,
+    "zookeeper": with_zookeeper.SCENARIO,
     "incarnations": incarnations.SCENARIO,
     "by-hand": by_hand.SCENARIO,
     "unclean": unclean.SCENARIO,

@@ -21,13 +21,13 @@ OF_PRODUCERS = ("producers", "exhausted", "ends", "markers", "idempotent", "oper
 """Captures about producers, which have no commits outside of transactions; see test_producer_captures.py."""
 WITHOUT_MEMBERS = (
     *(*OF_PRODUCERS, "incarnations", "natural", "makers", "platformatic", "days", "rebalances", "streams"),
-    *("lags", "upgraded", "by-hand", "removals", "share", "tiered"),
+    *("lags", "upgraded", "by-hand", "removals", "share", "tiered", "zookeeper"),
 )
 """Captures without hand-made commits of members: their rows are of other kinds, or there are none."""
 WRITTEN_BY_A_CLIENT = re.compile(
     r'"name":|ProducerId set to|\[Consumer (instanceId|clientId)=|stream-client \['
 )
-BRIEF = ("markers", "idempotent", "operators", "expired", "by-hand", "unclean", "tiered")
+BRIEF = ("markers", "idempotent", "operators", "expired", "by-hand", "unclean", "tiered", "zookeeper")
 """Recordings of seconds, in which no segment is closed."""
 LIMIT_BYTES = 1_500_000
 """Of one capture."""
@@ -118,7 +118,8 @@ def test_capture_is_whole(folder: Path) -> None:
     for broker in cluster["brokers"]:
         (log_dir,) = (folder / d for d in broker["log_dirs"])
         assert (log_dir / "meta.properties").is_file()
-        assert list(log_dir.glob("__cluster_metadata-0/*.log"))
+        has_metadata_log = bool(list(log_dir.glob("__cluster_metadata-0/*.log")))
+        assert has_metadata_log == ("version=1" in (log_dir / "meta.properties").read_text())
         of_producers = folder.name.startswith((*OF_PRODUCERS, "fencings"))
         closed = "__transaction_state" if of_producers else "__consumer_offsets"
         segments = list(log_dir.glob(f"{closed}-*/*.log"))

@@ -14,6 +14,7 @@ SEGMENT = "segment"
 PRODUCER_SNAPSHOT = "producer_snapshot"
 ABORTED_INDEX = "aborted_index"
 METADATA_SNAPSHOT = "metadata_snapshot"
+META_PROPERTIES_FILE = "meta_properties"
 REQUEST_LOG = "request_log"
 CLIENT_LOG = "client_log"
 

@@ -8,6 +8,7 @@ from functools import cache, partial
 from fencepost.capture.client_logs import CLIENT_LOGS
 from fencepost.capture.kinds import Find, Kind
 from fencepost.capture.log_dirs import find_files
+from fencepost.capture.meta_properties import META_PROPERTIES_FILES
 from fencepost.capture.metadata_snapshots import METADATA_SNAPSHOTS
 from fencepost.capture.plan import Source
 from fencepost.capture.request_logs import REQUEST_LOGS
@@ -29,7 +30,7 @@ def kinds() -> dict[str, Kind]:
     segments, and segments before the index of aborted transactions.
     """
     of_protocols = (kind for protocol in protocols() for kind in protocol.kinds())
-    return {kind.name: kind for kind in (*_TEXT, *of_protocols, *_OF_PARTITIONS)}
+    return {kind.name: kind for kind in (*_TEXT, META_PROPERTIES_FILES, *of_protocols, *_OF_PARTITIONS)}
 
 
 def finds() -> tuple[Find, ...]:
@@ -39,8 +40,8 @@ def finds() -> tuple[Find, ...]:
     last, then has everything that the partitions depend on.
     """
     all_kinds = tuple(kinds().values())
-    in_text = tuple(kind.find for kind in all_kinds if kind.find)
-    return (*in_text, *(partial(find_files, all_kinds, internal=internal) for internal in (False, True)))
+    of_kinds = tuple(kind.find for kind in all_kinds if kind.find)
+    return (*of_kinds, *(partial(find_files, all_kinds, internal=internal) for internal in (False, True)))
 
 
 def read_all(sources: Sequence[Source]) -> Rows:

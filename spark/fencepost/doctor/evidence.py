@@ -18,7 +18,7 @@ _OFFSETS, _TRANSACTIONS, _METADATA = "__consumer_offsets", "__transaction_state"
 _MISSING_TOPICS = {
     _OFFSETS: "nothing is known of consumer groups, unless nobody uses any",
     _TRANSACTIONS: "nothing is known of transactional ids, unless nobody uses any",
-    _METADATA: "nothing is known of topics that were created again, and of leaders (ZooKeeper has none)",
+    _METADATA: "nothing is known of topics that were created again, and of leaders (with ZooKeeper there is none)",
 }
 _SHOWN = 3
 

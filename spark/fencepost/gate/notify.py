@@ -136,6 +136,7 @@ def _of_evidence(of_cluster: ClusterOutcome, evidence: Mapping[str, Sequence[str
     """What is wrong with a cluster's evidence; no lines if nothing is."""
     lines = [line for why in of_cluster.not_judged for line in wrapped(f"Not judged: {why}", "  ", "    ")]
     lines += [f"  {line}" for reason in of_cluster.reasons for line in reason_lines(reason)]
+    lines += [line for each in of_cluster.not_told for line in wrapped(each, "  ", "    ")]
     lines += [f"  {line}" for line in evidence[of_cluster.cluster]]
     return [f"Evidence of cluster {printable(of_cluster.cluster)}", *lines] if lines else []
 

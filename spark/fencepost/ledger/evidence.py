@@ -23,12 +23,14 @@ from fencepost.replay import chapters
 from fencepost.replay.chapters import FIRST
 from fencepost.replay.cuts import SLACK_MS
 from fencepost.replay.entities import tuples
+from fencepost.replay.evidence import WITH_ZOOKEEPER
 from fencepost.replay.keys import METADATA_TOPIC
 from fencepost.replay.log_names import names_of
 from fencepost.replay.time_bounds import PARTITION
 from fencepost.tables import (
     BATCHES,
     FILES,
+    LOG_DIRS,
     METADATA_SNAPSHOTS,
     QUARANTINE,
     TOPIC_ANSWERS,
@@ -85,11 +87,8 @@ def _news(catalog: Catalog, seen: Seen) -> News:
         since = seen[table.name]
         if since == lake.snapshot(catalog, table) or table.name in _NAMED_BY_LINES:
             continue
-        if table is FILES:
-            yield from _renamed(catalog, since)
-            continue
-        if table is QUARANTINE:
-            yield from _holes(catalog, since)
+        if of_table := _OWN_NEWS.get(table.name):
+            yield from of_table(catalog, since)
             continue
         added = lake.added(catalog, table, _columns(table), None, since)
         if added is None or not (table.dated_by or _has_place(table)):
@@ -105,6 +104,15 @@ def _news(catalog: Catalog, seen: Seen) -> News:
             places.append(_placed(table, rows))
     if places:
         yield from _dated(catalog, pa.concat_tables(places))
+
+
+def _with_zookeeper(catalog: Catalog, since: int | None) -> News:
+    """Clusters that kept their metadata in ZooKeeper once: of others a log directory tells no news."""
+    added = lake.added(catalog, LOG_DIRS, ("cluster",), None, since)
+    read = lake.scan(catalog, LOG_DIRS, ("cluster", "version")) if added is None else added.read()
+    were = lake.scan(catalog, LOG_DIRS, ("cluster",), [{"version": WITH_ZOOKEEPER}])
+    for cluster in {*read["cluster"].to_pylist()} & {*were["cluster"].to_pylist()}:
+        yield cluster, None
 
 
 def _all_clusters(catalog: Catalog, table: Table) -> News:
@@ -199,3 +207,7 @@ def _read_before(catalog: Catalog, hole: Mapping[str, Any]) -> tuple[str, int | 
         dates = rows.filter(pc.less(rows["position"], position))[column]
         newest += [pc.max(dates).as_py()] if len(dates) else []
     return cluster, max(newest, default=None)
+
+
+_OWN_NEWS = {FILES.name: _renamed, QUARANTINE.name: _holes, LOG_DIRS.name: _with_zookeeper}
+"""The news in rows that are neither dated nor about a place in a log."""

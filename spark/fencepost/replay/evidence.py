@@ -24,12 +24,14 @@ from fencepost.replay.metadata_log import MetadataLog, metadata_log
 from fencepost.replay.metadata_records import snapshots
 from fencepost.replay.view import with_current_names
 from fencepost.settings import Settings
-from fencepost.tables import BATCHES, METADATA_SNAPSHOTS, QUARANTINE, RECORDS, REQUESTS, Table
+from fencepost.tables import BATCHES, LOG_DIRS, METADATA_SNAPSHOTS, QUARANTINE, RECORDS, REQUESTS, Table
 
 _READ = (
     "cluster", "topic", "base_offset", "leader_epoch", "record_type", "decode_status", "is_control",
     "record_offset", "timestamp_ms", "value",
 )  # fmt: skip
+WITH_ZOOKEEPER = 0
+"""MetaPropertiesVersion.V0."""
 T = TypeVar("T")
 
 
@@ -66,6 +68,15 @@ class Evidence:
         """The rows of a table (of ``Protocol.states``) with which the rebuild begins."""
         nothing = table.arrow_schema.empty_table()
         return on_engine(self.engine, table, self.before.get(table.name, nothing))
+
+    @cached_property
+    def in_zookeeper(self) -> frozenset[str]:
+        """The clusters that kept their metadata in ZooKeeper whenever their log directories were read."""
+        log_dirs = self.engine.collect(self.engine.scan(LOG_DIRS, ("cluster", "version")))
+        versions: dict[str, set[int | None]] = {}
+        for cluster, version in tuples(log_dirs):
+            versions.setdefault(cluster, set()).add(version)
+        return frozenset(cluster for cluster, found in versions.items() if found == {WITH_ZOOKEEPER})
 
     @cached_property
     def metadata(self) -> dict[str, ClusterMetadata]:

@@ -60,6 +60,8 @@ class _Report:
         for why in of_cluster.not_judged:
             lines += indented(f"Not judged: {why}", "", "  ")
         lines += [line for reason in of_cluster.reasons for line in reason_lines(reason)]
+        for says in of_cluster.not_told:
+            lines += indented(says, "", "  ")
         since = next((each.since for each in found if each.since is not None), None)
         if since is not None:
             lines += [f"since {time_of(since)}: what was over before is left out (audit.window)"]

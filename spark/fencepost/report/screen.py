@@ -72,6 +72,7 @@ def facts(reader: Reader, settings: Settings) -> dict[str, Any]:
                 "result": each.headline,
                 "violated": [outcome.invariant for outcome in each.violated],
                 "not_judged": list(each.not_judged),
+                "not_told": list(each.not_told),
                 "evidence_until": found.evidence_until.get(each.cluster),
                 "evidence": list(found.faults[each.cluster]),
             }
@@ -107,6 +108,7 @@ def _of_evidence(found: Judged) -> list[str]:
     for each in found.clusters:
         name = f"cluster {printable(each.cluster)}: "
         lines += [line for why in each.not_judged for line in wrapped(f"Not judged: {name}{why}", "", "  ")]
+        lines += [line for why in each.not_told for line in wrapped(f"{name}{why}", "", "  ")]
         lines += found.faults[each.cluster]
     return lines
 

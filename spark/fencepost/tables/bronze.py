@@ -187,6 +187,23 @@ METADATA_SNAPSHOTS = Table(
     names={"content_digest": Names.DIGEST, "key": Names.RECORD, "value": Names.RECORD},
 )
 
+LOG_DIRS = Table(
+    "bronze.log_dirs",
+    "One row per content of each log directory's meta.properties (Kafka's MetaProperties).",
+    {
+        "cluster": "string",
+        "broker_id": "int",
+        # MetaPropertiesVersion: 0 if the broker keeps its metadata in ZooKeeper, 1 with KRaft; null: another
+        "version": "int",
+        "cluster_id": "string",
+        "directory_id": "string",  # null before 3.7, and with ZooKeeper
+        "file": "string",
+        "captured_at": "timestamp",  # when it was first read
+    },
+    ("cluster", "broker_id", "file", "version", "cluster_id", "directory_id"),
+    ("cluster",),
+)
+
 PRODUCER_SNAPSHOT_ENTRIES = Table(
     "bronze.producer_snapshots",
     "One row per producer in a .snapshot file (ProducerSnapshot.json); one row without a producer for "

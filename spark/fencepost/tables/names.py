@@ -53,6 +53,8 @@ WITHOUT_NAMES = frozenset(
     {
         # labels of the configuration: they are the operator's own
         "cluster", "client", "file", "timezone",
+        # made by Kafka at random
+        "cluster_id", "directory_id",
         # groups, topics, transactional ids and tasks are no names of clients
         "group_id", "transactional_id", "topic", "topic_id", "task_id", "store", "changelog", "new_active",
         "new_standby", "existing_active", "existing_standby", "listener",

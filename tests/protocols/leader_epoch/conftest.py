@@ -33,6 +33,7 @@ from fencepost.tables import (
     BATCHES,
     CLEANED,
     FILES,
+    LOG_DIRS,
     METADATA_SNAPSHOTS,
     QUARANTINE,
     RECORDS,
@@ -49,7 +50,7 @@ sys.path.append(str(Path(__file__).parents[2] / "lab"))
 
 CLUSTERS = ("incarnations-4.3.1", "incarnations-4.2.1", "incarnations-4.1.2", "incarnations-3.9.2")
 TABLES = (
-    BATCHES, CLEANED, FILES, METADATA_SNAPSHOTS, QUARANTINE, RECORDS, REQUESTS, REQUEST_IDS,
+    BATCHES, CLEANED, FILES, LOG_DIRS, METADATA_SNAPSHOTS, QUARANTINE, RECORDS, REQUESTS, REQUEST_IDS,
     TOPIC_ANSWERS, TOPIC_LISTS,
     own.LEADER_EPOCH_CHECKPOINTS, own.PARTITION_FOLDERS,
 )  # fmt: skip

@@ -33,14 +33,21 @@ from fencepost.settings import Broker, Cluster, Lake, Settings, load
 from fencepost.tables import BATCHES, METADATA_SNAPSHOTS, QUARANTINE, RECORDS
 
 CAPTURES = Path(__file__).parents[2] / "captures"
-STORED = tuple(sorted(path.parent.name for path in CAPTURES.glob("*/fencepost.toml")))
+LOG = f"{METADATA_TOPIC}-0"
+STORED = tuple(
+    sorted(
+        path.parent.name
+        for path in CAPTURES.glob("*/fencepost.toml")
+        if list(path.parent.glob(f"*/log_dir/{LOG}"))
+    )
+)
+"""The captures with a metadata log."""
 THREE_BROKERS = CAPTURES / "incarnations-4.3.1"
 LATE = tuple(
     f"from-{int(path.name.split('-')[0])}"
     for path in sorted(THREE_BROKERS.glob("broker-1/log_dir/*/*.checkpoint"))
 )
 BRACKETED = tuple(f"bracketed-{seed}" for seed in range(12))
-LOG = f"{METADATA_TOPIC}-0"
 # frame version 1, the apiKey, version 0, no tagged field
 BEGIN, END, ABORT = (bytes([1, key, 0, 0]) for key in (23, 24, 25))
 

@@ -60,6 +60,7 @@ class LogRows:
         runs, log = self._runs, self._log
         ends = {stretch.number: stretch for stretch in log.log.stretches}
         for number, run in enumerate(runs):
+            given = self._metadata_epochs.gave(run.leader_epoch, log.dated_ms(run))
             after = runs[number + 1] if number + 1 < len(runs) else None
             end, end_ms = (None, None) if after is None else (after.begins, after.ms)
             stretch = ends[log.stretch_of(run)]
@@ -70,7 +71,8 @@ class LogRows:
                 run.leader_epoch,
                 run.batches,
                 run.ends - 1,
-                self._metadata_epochs.gave(run.leader_epoch, log.dated_ms(run)),
+                given,
+                self._metadata_epochs.unknown_reason if given is None else None,
                 *log.provenance(run),
                 run.begins,
                 end,

@@ -9,6 +9,7 @@ from fencepost.protocols.leader_epoch.cluster import ClusterHistory, PartitionLi
 from fencepost.protocols.leader_epoch.elections import Election, last_leader_again
 from fencepost.protocols.leader_epoch.partition_logs import LogPlace, LostOffsets
 from fencepost.protocols.leader_epoch.tables import METADATA_TOPIC_ID
+from fencepost.reasons import IN_ZOOKEEPER, NOT_CAPTURED
 
 _LATE_MS = 60_000
 """A batch that a broker dated this long before the newest record of the metadata log was appended
@@ -22,7 +23,8 @@ class MetadataEpochs:
 
     ``first`` is None where earlier ones are not known, ``last`` where none is. ``final``: the partition is
     gone, so there will be no more. ``lives``: it belongs to the newest incarnation of its topic, which
-    exists. ``known_ms``: the time of the newest record of the metadata log.
+    exists. ``known_ms``: the time of the newest record of the metadata log. ``unknown_reason``: why it is not
+    known whether it gave an epoch, where that is so.
     """
 
     elections: tuple[Election, ...] = ()
@@ -31,6 +33,7 @@ class MetadataEpochs:
     final: bool = False
     lives: bool = False
     known_ms: int | None = None
+    unknown_reason: str = NOT_CAPTURED
 
     def gave(self, leader_epoch: int, dated_ms: int | None) -> bool | None:
         """Whether the metadata log gave the partition this epoch; None where that is not known.
@@ -47,8 +50,14 @@ class MetadataEpochs:
         return leader_epoch >= self.first
 
 
-def metadata_epochs(history: ClusterHistory | None, place: LogPlace) -> MetadataEpochs:
-    """The leader epochs that a cluster's metadata log gave one partition."""
+def metadata_epochs(
+    history: ClusterHistory | None, place: LogPlace, *, in_zookeeper: bool = False
+) -> MetadataEpochs:
+    """The leader epochs that a cluster's metadata log gave one partition. ``in_zookeeper``: the cluster keeps
+    its metadata there.
+    """
+    if in_zookeeper and (history is None or not history.log.pieces):
+        return MetadataEpochs(unknown_reason=IN_ZOOKEEPER)
     life = None if history is None else history.partition(place.topic_id, place.partition)
     if history is None or life is None or place.topic_id == METADATA_TOPIC_ID:
         return MetadataEpochs()

@@ -39,7 +39,8 @@ from fencepost.replay.unreadable import unread_by_log
 class PartitionEvidence:
     """Rows of bronze about whole partitions; ``quarantine`` and ``cleaned`` are about all partitions.
 
-    ``files`` is by cluster. ``before``: rows of KNOWN_BATCHES of what is not read.
+    ``files`` is by cluster. ``before``: rows of KNOWN_BATCHES of what is not read. ``in_zookeeper``: the
+    clusters that keep their metadata there.
     """
 
     batches: pa.Table
@@ -50,6 +51,7 @@ class PartitionEvidence:
     before: pa.Table = field(default_factory=KNOWN_BATCHES.arrow_schema.empty_table)
     truncations: Truncations = field(default_factory=dict)
     answers: Answers = field(default_factory=dict)
+    in_zookeeper: Collection[str] = ()
 
 
 @collection_paused()
@@ -79,7 +81,8 @@ def replay_partitions(
             unread.get((place.cluster, place.topic, place.partition), []),
             evidence.files.get(place.cluster, CapturedFiles()),
         )
-        epochs = metadata_epochs(histories.get(place.cluster), place)
+        in_zookeeper = place.cluster in evidence.in_zookeeper
+        epochs = metadata_epochs(histories.get(place.cluster), place, in_zookeeper=in_zookeeper)
         cut = evidence.truncations.get((place.cluster, place.topic_id or "", place.partition), ())
         names = (place.topic, place.topic_id or "")
         keys = [(place.cluster, name, place.partition) for name in names]

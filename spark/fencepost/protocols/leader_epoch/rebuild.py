@@ -184,7 +184,7 @@ def _partitions(
     of_offsets = [{"topic": OFFSETS_TOPIC, "record_type": RECORD_TYPES}]
     records = engine.scan(RECORDS, RECORD_COLUMNS, of_offsets)
     names = {table.name: table for table in (*log_rows.TABLES, KNOWN_BATCHES, STORED)}
-    dumped = frozenset(evidence.next_ms)
+    dumped, in_zookeeper = frozenset(evidence.next_ms), evidence.in_zookeeper
     coordinators = {
         cluster: each
         for (cluster, topic), each in evidence.once(coordinator_logs).items()
@@ -193,7 +193,7 @@ def _partitions(
 
     def run(_: str, inputs: Mapping[str, pa.Table]) -> Steps:
         of_logs = (inputs["batches"], inputs["checkpoints"], quarantine, cleaned, captured)
-        logs = PartitionEvidence(*of_logs, inputs["before"], cut, answers)
+        logs = PartitionEvidence(*of_logs, inputs["before"], cut, answers, in_zookeeper)
         for name, rows in replay_partitions(logs, histories, dumped).items():
             yield names[name], rows
         commits = inputs.get("commits", inputs["batches"])

@@ -247,6 +247,7 @@ PARTITION_BATCHES = Table(
         "batches": "bigint",
         "last_offset": "bigint",
         "given": "boolean",  # whether the metadata log gave the partition this epoch; null if not known
+        "given_unknown": "string",  # why given is null; a word of fencepost.reasons
         "broker_id": "int",  # where the run's first batch was read; so the next two
         "file": "string",
         "byte_position": "bigint",

@@ -83,7 +83,7 @@ class Facts:
     coverage of a producer id that no coordinator's log names: any of these logs might have had it.
     ``created_once``: cluster and name of the topics that were created only once. ``known_to``: by cluster and
     name, the time up to which a log is known to have all that was appended: FOREVER if it was captured to its
-    final end.
+    final end. ``in_zookeeper``: clusters without a metadata log.
     """
 
     whole: Mapping[tuple[str, str], bool] = field(default_factory=dict)
@@ -93,6 +93,7 @@ class Facts:
     unnamed: Mapping[str, CoordinatorCoverage] = field(default_factory=dict)
     created_once: frozenset[tuple[str, str]] = frozenset()
     known_to: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    in_zookeeper: frozenset[str] = frozenset()
 
     def is_known_past(self, partition: tuple[str, str], ms: int) -> bool:
         """Whether the log of a partition (cluster and name) was captured later than a time by the clock of
@@ -102,7 +103,11 @@ class Facts:
 
 
 def collect_facts(
-    accounts: Account, files: pa.Table, metadata: Mapping[str, ClusterMetadata], log_ends: pa.Table
+    accounts: Account,
+    files: pa.Table,
+    metadata: Mapping[str, ClusterMetadata],
+    log_ends: pa.Table,
+    in_zookeeper: frozenset[str] = frozenset(),
 ) -> Facts:
     """The facts in the accounts of the first two steps (their rows of the kinds LOG and COORDINATOR).
 
@@ -132,7 +137,14 @@ def collect_facts(
     unnamed = _unnamed_producers(accounts, files, metadata)
     shortened -= made_again
     return Facts(
-        whole, unbroken, frozenset(shortened), frozenset(made_again), unnamed, created_once, known_to
+        whole,
+        unbroken,
+        frozenset(shortened),
+        frozenset(made_again),
+        unnamed,
+        created_once,
+        known_to,
+        in_zookeeper,
     )
 
 

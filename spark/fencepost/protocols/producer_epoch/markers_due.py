@@ -26,6 +26,7 @@ from fencepost.protocols.producer_epoch.wrong_markers import wrong_markers
 from fencepost.reasons import (
     CLEANED_AWAY,
     EVIDENCE_ENDS,
+    IN_ZOOKEEPER,
     NOT_CAPTURED,
     NOT_TOLD_APART,
     TOPIC_UNKNOWN,
@@ -117,6 +118,7 @@ def transaction_markers(due: Due, newest: pa.Table, is_past: Flags, facts: Facts
     wrong_count = nullable(np.where(has_wrong, due.wrong.found, UNKNOWN), pa.int64())
     unknown = _unknown(due, matched & ~is_certain, facts)
     reasons, details = [each.reason for each in unknown], [each.detail for each in unknown]
+    no_epoch = _why_no_epoch(rows, facts)
     is_known = pc.and_(pc.is_valid(found), pc.is_valid(wrong_count))
     marker, wrong = due.first_due_marker(), np.where(matched, due.wrong.first, UNKNOWN)
     prepared = longs(rows["prepared_position"])
@@ -140,10 +142,8 @@ def transaction_markers(due: Due, newest: pa.Table, is_past: Flags, facts: Facts
             f"wrong_{name.removeprefix('ended_')}": _take_or_null(due.markers[name], wrong)
             for name in ("client_id", "connection", *_ENDED)
         },
-        **{
-            f"unknown_{name}": pc.if_else(is_known, None, pa.array(values, pa.string()))
-            for name, values in (("reason", reasons), ("detail", details))
-        },
+        "unknown_reason": pc.if_else(is_known, no_epoch[0], pa.array(reasons, pa.string())),
+        "unknown_detail": pc.if_else(is_known, no_epoch[1], pa.array(details, pa.string())),
         "from_position": rows["prepared_position"],
         "to_position": pa.array(prepared + 1),
         "from_time": prepared_at,
@@ -160,6 +160,17 @@ _ALIKE = Unknown(NOT_TOLD_APART, "the partition's markers of this epoch cannot b
 _SHORTENED = Unknown(CLEANED_AWAY, "the beginning of the partition's log was removed")
 _MADE_AGAIN = Unknown(TOPIC_UNKNOWN, "the coordinator's record has only the name of a topic made again")
 _HOLE = Unknown(NOT_CAPTURED, "the partition's log, or a part of it, was not captured")
+
+
+def _why_no_epoch(rows: pa.Table, facts: Facts) -> tuple[pa.Array, pa.Array]:
+    """Of each row, why its coordinator epoch is not known (reason and detail), in clusters that keep their
+    metadata in ZooKeeper: a metadata log would tell it.
+    """
+    is_there = pc.is_in(rows["cluster"], pa.array(sorted(facts.in_zookeeper), pa.string()))
+    is_it = pc.and_(is_there, pc.is_null(rows["prepared_by_epoch"]))
+    nothing = pa.scalar(None, pa.string())
+    detail = "a metadata log would tell the epoch of the coordinator"
+    return pc.if_else(is_it, IN_ZOOKEEPER, nothing), pc.if_else(is_it, detail, nothing)
 
 
 def _unknown(due: Due, too_soon: Flags, facts: Facts) -> list[Unknown]:

@@ -256,7 +256,7 @@ def _compared_logs(
     }
     whole = account.concatenate(_collected(evidence, each, *account.FACTS) for each in steps)
     log_ends = engine.collect(engine.scan(LOG_ENDS))
-    facts = collect_facts(whole, files, evidence.metadata, log_ends)
+    facts = collect_facts(whole, files, evidence.metadata, log_ends, evidence.in_zookeeper)
     newest = engine.collect(
         engine.replay({**compared}, tasks.newest_markers_task(facts, evidence.tolerance_ms), [NEWEST])[
             NEWEST.name

@@ -163,7 +163,8 @@ TRANSACTION_MARKERS = Table(
         "wrong_first_offset": "bigint",  # of the transaction that it ended
         "wrong_last_offset": "bigint",
         "wrong_records": "bigint",
-        "unknown_reason": "string",  # why found or wrong is null (fencepost/reasons.py)
+        # why found or wrong is null, or else coordinator_epoch with ZooKeeper (fencepost/reasons.py)
+        "unknown_reason": "string",
         "unknown_detail": "string",  # the same in words
         **INTERVAL,
     },

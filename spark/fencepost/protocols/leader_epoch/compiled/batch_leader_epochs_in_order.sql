@@ -18,6 +18,8 @@ WITH frame AS (
     partition_key AS p,
     leader_epoch AS `appendedLeaderEpoch[p]`,
     LEAD(leader_epoch) OVER successive AS `appendedLeaderEpoch'[p]`,
+    given_unknown AS reason,
+    LEAD(given_unknown) OVER successive AS next_reason,
     TO_JSON(
       STRUCT(topic, `partition`, last_offset, broker_id, file, byte_position),
       MAP('ignoreNullFields', 'false')
@@ -52,7 +54,7 @@ SELECT
     WHEN NOT verdict
     THEN CASE WHEN NOT c1 THEN 'appendedLeaderEpoch\'[p] >= appendedLeaderEpoch[p]' END
   END AS failed_conjunct,
-  CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,
+  CASE WHEN verdict IS NULL THEN COALESCE(reason, next_reason, 'not_captured') END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN TO_JSON(STRUCT(`appendedLeaderEpoch[p]`, `appendedLeaderEpoch'[p]`), MAP('ignoreNullFields', 'false'))

@@ -13,6 +13,7 @@ WITH frame AS (
     partition_key AS p,
     leader_epoch AS "appendedLeaderEpoch[p]",
     given AS "leaderEpochGiven[p]",
+    given_unknown AS reason,
     CAST(JSON_OBJECT(
       'topic',
       topic,
@@ -51,7 +52,7 @@ SELECT
   verdict,
   COALESCE(antecedent, FALSE) AS exercised,
   CASE WHEN NOT verdict THEN CASE WHEN antecedent AND NOT c1 THEN 'leaderEpochGiven[p]' END END AS failed_conjunct,
-  CASE WHEN verdict IS NULL THEN 'not_captured' END AS reason,
+  CASE WHEN verdict IS NULL THEN COALESCE(reason, 'not_captured') END AS reason,
   CASE
     WHEN NOT COALESCE(verdict, FALSE)
     THEN CAST(JSON_OBJECT('appendedLeaderEpoch[p]', "appendedLeaderEpoch[p]", 'leaderEpochGiven[p]', "leaderEpochGiven[p]") AS TEXT)
