@@ -294,7 +294,7 @@ class _Past:
         for topic_id, record in delta.topics:
             if record.fields["name"] in _COORDINATORS_TOPICS:
                 self._coordinators.add(topic_id)
-                if not _is_snapshot(piece):
+                if not _is_snapshot(piece) and not delta.from_zookeeper:
                     self._created.setdefault(topic_id, _moment(log, piece, record))
         for topic_id, record in delta.removed:
             if topic_id in self._coordinators:

@@ -20,12 +20,15 @@ from fencepost.replay.metadata_records import (
     TOPIC,
     UNFENCE_BROKER,
     UNREGISTER_BROKER,
+    ZK_MIGRATION_STATE,
     MetadataRecord,
 )
 
 NO_LEADER = -1
 _NO_LEADER_CHANGE = -2
 _RECOVERING = 1
+_MIGRATION, _PRE_MIGRATION = 1, 2
+"""Values of ZkMigrationState: the controller has copied ZooKeeper's metadata; it is going to."""
 Brokers = tuple[int, ...]
 
 
@@ -114,7 +117,8 @@ class MetadataDelta:
     """The changes by one piece of the log, in the order of the records.
 
     ``partitions``: each partition's states after each record that changed it, None if the record removed it.
-    One batch may change a partition more than once.
+    One batch may change a partition more than once. ``from_zookeeper``: they were copied from ZooKeeper,
+    where topics had been created and leaders elected before.
     """
 
     topics: list[tuple[str, MetadataRecord]] = field(default_factory=list)
@@ -122,6 +126,7 @@ class MetadataDelta:
     created: list[PartitionId] = field(default_factory=list)
     partitions: dict[PartitionId, list[PartitionStep]] = field(default_factory=dict)
     brokers: dict[int, MetadataRecord] = field(default_factory=dict)
+    from_zookeeper: bool = False
 
 
 class MetadataImage:
@@ -132,13 +137,14 @@ class MetadataImage:
 
     def __init__(self, *, complete: bool) -> None:
         self.complete = complete
+        self._in_zookeeper = False
         self.names: dict[str, str] = {}
         self.topics: dict[str, dict[int, PartitionRegistration]] = {}
         self.brokers: dict[int, BrokerRegistration] = {}
 
     def apply(self, piece: Piece) -> MetadataDelta:
         """Apply the next piece of the log. After a hole every value is unknown until a record gives it."""
-        delta = MetadataDelta()
+        delta = MetadataDelta(from_zookeeper=self._in_zookeeper)
         if isinstance(piece, Hole):
             self._forget()
             return delta
@@ -149,7 +155,7 @@ class MetadataImage:
         return delta
 
     def _forget(self) -> None:
-        self.complete = False
+        self.complete = self._in_zookeeper = False
         unknown = PartitionRegistration()
         self.topics = {topic_id: dict.fromkeys(each, unknown) for topic_id, each in self.topics.items()}
         self.brokers = dict.fromkeys(self.brokers, BrokerRegistration())
@@ -177,6 +183,11 @@ class MetadataImage:
             delta.removed.append((fields["topic_id"], record))
         elif record.type == CLEAR_ELR:
             self._clear_elr(record, delta)
+        elif record.type == ZK_MIGRATION_STATE:
+            state = fields["zk_migration_state"]
+            self.complete |= self._in_zookeeper and state == _MIGRATION
+            self._in_zookeeper = state == _PRE_MIGRATION
+            delta.from_zookeeper |= self._in_zookeeper
         else:
             self._broker(record, delta)
 

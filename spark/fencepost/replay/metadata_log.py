@@ -22,6 +22,7 @@ from fencepost.replay.metadata_records import (
     ABORT_TRANSACTION,
     BEGIN_TRANSACTION,
     END_TRANSACTION,
+    ZK_MIGRATION_STATE,
     MetadataRecord,
     Snapshot,
     metadata_records,
@@ -29,6 +30,8 @@ from fencepost.replay.metadata_records import (
 from fencepost.replay.unreadable import damaged_batches, unread_pieces
 
 _BRACKETS = (BEGIN_TRANSACTION, END_TRANSACTION, ABORT_TRANSACTION)
+_NEVER_MIGRATED = 0
+"""ZkMigrationState.NONE."""
 _LEADER_CHANGE = 2
 
 
@@ -71,7 +74,8 @@ class MetadataLog:
     """One cluster's metadata log: its ``pieces`` in order.
 
     ``known_to`` is the offset after the last one read, ``known_ms`` the newest time in the log.
-    ``from_beginning``: it begins with offset 0, so the cluster had no metadata before.
+    ``from_beginning``: it begins with offset 0, and the cluster had no metadata before: it was not migrated
+    from ZooKeeper.
     """
 
     pieces: tuple[Piece, ...] = ()
@@ -140,7 +144,13 @@ def assemble(
         newest = max(later)
     times = [piece.ms for piece in pieces if piece.ms is not None]
     times += [stretch.newest_ms for stretch in log.stretches]
-    from_beginning = bool(log.stretches) and log.stretches[0].number == 0
+    is_migrated = any(
+        record.type == ZK_MIGRATION_STATE and record.fields["zk_migration_state"] != _NEVER_MIGRATED
+        for piece in pieces
+        if isinstance(piece, Commit)
+        for record in piece.records
+    )
+    from_beginning = bool(log.stretches) and log.stretches[0].number == 0 and not is_migrated
     return MetadataLog(tuple(pieces), terms, newest, max(times, default=None), from_beginning)
 
 

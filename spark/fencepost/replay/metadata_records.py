@@ -24,6 +24,7 @@ NAMES = {
     8: "UnfenceBrokerRecord",
     9: "RemoveTopicRecord",
     17: "BrokerRegistrationChangeRecord",
+    21: "ZkMigrationStateRecord",
     23: "BeginTransactionRecord",
     24: "EndTransactionRecord",
     25: "AbortTransactionRecord",
@@ -33,8 +34,8 @@ NAMES = {
 
 (
     REGISTER_BROKER, UNREGISTER_BROKER, TOPIC, PARTITION, CONFIG, PARTITION_CHANGE, FENCE_BROKER,
-    UNFENCE_BROKER, REMOVE_TOPIC, BROKER_CHANGE, BEGIN_TRANSACTION, END_TRANSACTION, ABORT_TRANSACTION,
-    CLEAR_ELR,
+    UNFENCE_BROKER, REMOVE_TOPIC, BROKER_CHANGE, ZK_MIGRATION_STATE, BEGIN_TRANSACTION, END_TRANSACTION,
+    ABORT_TRANSACTION, CLEAR_ELR,
 ) = NAMES  # fmt: skip
 _DAMAGED = ("malformed", "unknown_version")
 

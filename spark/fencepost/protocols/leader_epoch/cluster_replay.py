@@ -51,6 +51,8 @@ class _Replay:
                 self._load(at, piece, delta)
             else:
                 self._apply(at, delta)
+                if self._image.complete:
+                    self._cover(at)
         return history
 
     def _cover(self, at: Point) -> None:
@@ -101,7 +103,7 @@ class _Replay:
     def _apply(self, at: Point, delta: MetadataDelta) -> None:
         history = self._history
         for topic_id, record in delta.topics:
-            self._begin(topic_id, at, record)
+            self._begin(topic_id, at, None if delta.from_zookeeper else record)
         for place in delta.created:
             life = history.topics.get(place.topic_id) or self._begin(place.topic_id, at, None)
             if place.partition not in life.partitions:
@@ -115,7 +117,7 @@ class _Replay:
         elected = []
         for place, steps in delta.partitions.items():
             life = history.topics.get(place.topic_id) or self._begin(place.topic_id, at, None)
-            elected += self._steps(at, life, place, steps)
+            elected += self._steps(at, life, place, steps, copied=delta.from_zookeeper)
         moved = sum(each.moved for each in elected)
         for election in elected:
             election.leaders_moved = moved
@@ -143,16 +145,18 @@ class _Replay:
             partition.states.add(at, None)
 
     def _steps(
-        self, at: Point, life: TopicLife, place: PartitionId, steps: Sequence[PartitionStep]
+        self, at: Point, life: TopicLife, place: PartitionId, steps: Sequence[PartitionStep], *, copied: bool
     ) -> list[Election]:
-        """Apply the changes of one partition in a commit of records, and return the elections among them."""
+        """Apply the changes of one partition in a commit of records, and return the elections among them.
+        ``copied``: it was created elsewhere.
+        """
         # a PartitionChangeRecord alone does not tell when the partition was created
         partition = life.partitions.setdefault(place.partition, PartitionLife(place, None))
         before, elections = partition.states.newest, []
         for record, now in steps:
             if now is not None:
                 when = Point(record.offset, record.timestamp_ms)
-                election = election_of(when, before, now, created=record.type == PARTITION)
+                election = election_of(when, before, now, created=record.type == PARTITION and not copied)
                 elections += [] if election is None else [election]
             before = now
         if before is not None or life.gone is None:
