@@ -1,4 +1,4 @@
-"""From which chapter on new evidence is read: files that are replaced as a whole, and topics created again."""
+"""From which chapter on new evidence is read: of replaced files, and of topics created again."""
 
 from __future__ import annotations
 

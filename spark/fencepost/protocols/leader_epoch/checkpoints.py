@@ -35,7 +35,7 @@ class Checkpoint(NamedTuple):
     file: str
     captured_ms: int
     entries: list[Entry]
-    earlier: tuple[Entry, ...] = ()
+    earlier: tuple[Entry, ...]
 
     @property
     def all_entries(self) -> list[Entry]:
@@ -72,7 +72,7 @@ def checkpoints_by_log(
             row[len(LOG_COLUMNS) :],
         )
         contents = by_log.setdefault(key, {})
-        checkpoint = contents.setdefault(tuple(content), Checkpoint(*content, captured_ms, []))
+        checkpoint = contents.setdefault(tuple(content), Checkpoint._make((*content, captured_ms, [], ())))
         # an empty list has no epoch
         if leader_epoch is not None:
             checkpoint.entries.append(Entry(leader_epoch, start_offset))
