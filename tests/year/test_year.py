@@ -169,7 +169,7 @@ def test_a_year(tmp_path: Path) -> None:
 
 
 def _equals_one_rebuild(site: Site) -> None:
-    """What many runs have made is what one makes of all the evidence that they captured, which bronze keeps."""
+    """What many runs have made is what one makes of all that they captured, which bronze keeps."""
     found = site.rows()
     site.forget()
     site.audit()
