@@ -67,6 +67,11 @@ stores: .venv/ready java jars-spark jars-aws jars-rest classes ## A lake whose c
 dags: .venv/ready java jars classes ## Run every DAG with Airflow to its end: gates that close and open, maintenance, model checks
 	@$(BIN)/python -m pytest tests/dags -q -m dags
 
+DAYS ?= 30
+RUNS_A_DAY ?= 1
+year: .venv/ready java jars classes ## Runs over a simulated year, shortened (DAYS=30 RUNS_A_DAY=1): what one costs, how the lake grows, rows as of one rebuild of all evidence
+	@DAYS=$(DAYS) RUNS_A_DAY=$(RUNS_A_DAY) $(BIN)/python -m pytest tests/year -q -s -m year
+
 engines: .venv/ready java jars-spark classes ## Compare Spark's rows of every mart and table of all captures with those of DuckDB
 	@$(BIN)/python -m pytest tests/e2e -q -m engines
 
@@ -132,4 +137,4 @@ classes: .venv/ready java jars-spark
 jars-%: .venv/ready java
 	@$(BIN)/python -m fencepost.fetch_jars $*
 
-.PHONY: setup demo test check lint format compile models large diff arrivals faults dags engines wheel search plays mutations captures bench targets airflow lock clean help java jars classes
+.PHONY: setup demo test check lint format compile models large diff arrivals faults dags year engines wheel search plays mutations captures bench targets airflow lock clean help java jars classes

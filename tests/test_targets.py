@@ -26,6 +26,7 @@ SMALLEST = {
     "dags": (),
     "engines": (),
     "wheel": (),
+    "year": ("DAYS=2", "RUNS_A_DAY=1"),
     "diff": ("TIMES=1", "PYTEST_ADDOPTS=-k agreement"),
     "stores": ("PYTEST_ADDOPTS=-k postgresql_and_s3",),
     "search": ("SECONDS_OF_SEARCH=5",),

@@ -242,11 +242,17 @@ def partition(topic_id: bytes, number: int, log_dir: bytes, replicas: Sequence[i
 
 
 def partition_change(
-    topic_id: bytes, number: int, *, isr: Sequence[int] | None = None, leader: int | None = None
+    topic_id: bytes,
+    number: int,
+    *,
+    isr: Sequence[int] | None = None,
+    leader: int | None = None,
+    replicas: Sequence[int] | None = None,
 ) -> Record:
     """PartitionChangeRecord; with a leader it begins a new leader epoch."""
     tags = [] if isr is None else [(0, _numbers(isr))]
     tags += [] if leader is None else [(1, struct.pack(">i", leader))]
+    tags += [] if replicas is None else [(2, _numbers(replicas))]
     return _metadata(5, 0, struct.pack(">i", number) + topic_id, tags=_tags(tags))
 
 

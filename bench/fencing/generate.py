@@ -268,7 +268,7 @@ def _write_requests(path: Path, decided: list[Decided], topics: dict[str, bytes]
             while next_ms <= each.done_ms:
                 file.write(_heartbeat_line(next_ms, idle_from))
                 next_ms += _HEARTBEAT_MS
-            file.write(_commit_line(each, ids))
+            file.write(commit_line(each, ids))
 
 
 def _heartbeat_line(at_ms: int, idle_from: int) -> str:
@@ -292,7 +292,8 @@ def _heartbeat_line(at_ms: int, idle_from: int) -> str:
     )
 
 
-def _commit_line(decided: Decided, ids: dict[str, str]) -> str:
+def commit_line(decided: Decided, ids: dict[str, str]) -> str:
+    """The line of an OffsetCommit; ``ids``: topics' ids by their names."""
     request = decided.request
     asked: dict[str, list[str]] = {}
     answered: dict[str, list[str]] = {}

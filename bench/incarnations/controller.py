@@ -110,6 +110,7 @@ class Controller:
     fencings: list[Fencing] = field(default_factory=list)
     counter: int = 0
     fenced: int | None = None
+    metadata_version: int = _METADATA_VERSION
     _position: int = 0
     _disk: bytes = b"\7" * 16
     _epochs: dict[int, int] = field(default_factory=dict)
@@ -118,14 +119,22 @@ class Controller:
     def begin(self, ms: int) -> None:
         """The log's first records: its leader, the features, the brokers."""
         self._write(ms, [encoding.leader_change()], control=True)
-        self._write(ms, [encoding.feature_level("metadata.version", _METADATA_VERSION)])
+        self.raise_feature("metadata.version", self.metadata_version, ms)
         for broker_id in self.brokers:
-            self._epochs[broker_id] = self._position
-            incarnation = self.rng.randbytes(16)
-            record = encoding.register_broker(
-                3, incarnation, self._position, _METADATA_VERSION, self._disk, broker_id=broker_id
-            )
-            self._write(ms, [record, encoding.broker_change(broker_id, self._position, fenced=False)])
+            self.register(broker_id, ms)
+
+    def register(self, broker_id: int, ms: int) -> None:
+        """A broker has started; of its release is what ``metadata_version`` is now."""
+        self._epochs[broker_id] = self._position
+        incarnation = self.rng.randbytes(16)
+        record = encoding.register_broker(
+            3, incarnation, self._position, self.metadata_version, self._disk, broker_id=broker_id
+        )
+        self._write(ms, [record, encoding.broker_change(broker_id, self._position, fenced=False)])
+
+    def raise_feature(self, name: str, level: int, ms: int) -> None:
+        """An operator sets the level of a feature."""
+        self._write(ms, [encoding.feature_level(name, level)])
 
     @property
     def newest(self) -> int:
@@ -136,11 +145,18 @@ class Controller:
         """Nothing has changed."""
         self._write(ms, [encoding.no_op()])
 
-    def create(self, topic: str, partitions: int, ms: int, brokers: list[int] | None = None) -> Incarnation:
+    def create(
+        self,
+        topic: str,
+        partitions: int,
+        ms: int,
+        brokers: list[int] | None = None,
+        raw_id: bytes | None = None,
+    ) -> Incarnation:
         """Create a topic with all of its partitions, on some of ``brokers``, or else of those that are not
-        fenced.
+        fenced; with an id of its own, or with ``raw_id``.
         """
-        raw_id = self.rng.randbytes(16)
+        raw_id = raw_id or self.rng.randbytes(16)
         number = self._numbers[topic] = self._numbers.get(topic, 0) + 1
         made = Incarnation(topic, raw_id, number, self._position, [])
         records = [encoding.topic(topic, raw_id)]
@@ -201,6 +217,25 @@ class Controller:
                     records.append(encoding.partition_change(of.raw_id, number, isr=each.isr))
         self._write(ms, records)
         self.fenced = None
+
+    def replace_broker(self, old: int, new: int, ms: int) -> None:
+        """A broker is gone for good, and another one takes its place in every partition."""
+        self.fence(old, ms)
+        self.fenced = None
+        self.brokers[self.brokers.index(old)] = new
+        self.register(new, ms + 1)
+        records = []
+        for of in self.live.values():
+            for number, each in enumerate(of.partitions):
+                if old in each.replicas:
+                    of.changed()
+                    each.replicas = [new if other == old else other for other in each.replicas]
+                    each.isr = sorted([*each.isr, new])
+                    change = encoding.partition_change(
+                        of.raw_id, number, isr=each.isr, replicas=each.replicas
+                    )
+                    records.append(change)
+        self._write(ms + 2, records)
 
     def _led_by_another(self, of: Incarnation, number: int, isr: list[int]) -> list[Record]:
         each = of.partitions[number]

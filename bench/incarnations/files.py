@@ -27,7 +27,7 @@ def write_logs(folder: Path, cluster: Controller, stored: Sequence[Stored], offs
         (_CONTROLLER_EPOCH, len(records), encoding.batch(records, ms, control=control, leader_epoch=1))
         for ms, records, control in cluster.batches
     ]
-    commits = [(0, 1, _commit(each)) for each in sorted(stored, key=lambda each: each.ms)]
+    commits = [(0, 1, commit_batch(each)) for each in sorted(stored, key=lambda each: each.ms)]
     _write_partition(folder, 1, "__cluster_metadata-0", uuid_text(_METADATA_ID), metadata)
     _write_partition(folder, 1, f"{offsets.topic}-0", offsets.topic_id, commits)
     for of in cluster.live.values():
@@ -40,7 +40,8 @@ def write_logs(folder: Path, cluster: Controller, stored: Sequence[Stored], offs
     return sum(count for _, count, _ in metadata) + len(commits)
 
 
-def _commit(each: Stored) -> bytes:
+def commit_batch(each: Stored) -> bytes:
+    """The coordinator's batch of a committed offset, without its own offset."""
     record = encoding.commit_record(
         each.group,
         *each.place,

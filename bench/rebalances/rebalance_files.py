@@ -65,7 +65,7 @@ def generate(folder: Path, size: Size, *, mix: Mix | None = None, seed: int = 1,
     (folder / "truth").mkdir()
     _write_metadata(log_dir, group.topics, size.partitions)
     truth = _Truth(whole=whole)
-    encoded = _Encoded(group.topics)
+    encoded = Encoded(group.topics)
     with (
         _Segments(_partition(log_dir, "__consumer_offsets-0", _OFFSETS_ID)) as log,
         (folder / "broker-1" / "kafka-request.log").open("w") as requests,
@@ -73,7 +73,7 @@ def generate(folder: Path, size: Size, *, mix: Mix | None = None, seed: int = 1,
         lines = Lines(GROUP, requests, encoded.subscription)
         for number, each in enumerate(group.rebalances()):
             begun = START_MS + number * EVERY_MS
-            assigned_partitions = _assignments_of(each)
+            assigned_partitions = assignments_of(each)
             members = [encoded.member(client, assigned_partitions[client]) for client in each.members]
             ms = begun + RECORD_AFTER_MS
             log.append(group_batch(GROUP, each.generation, each.leader.member_id, members, ms))
@@ -96,14 +96,15 @@ def generate(folder: Path, size: Size, *, mix: Mix | None = None, seed: int = 1,
     return Made(lines.count, size.rebalances, log.bytes, truth.claims, len(truth.rows["claims"]))
 
 
-def _assignments_of(each: Rebalance) -> dict[Client, tuple[Partition, ...]]:
+def assignments_of(each: Rebalance) -> dict[Client, tuple[Partition, ...]]:
+    """What each member is assigned."""
     by_client: dict[Client, list[Partition]] = {client: [] for client in each.members}
     for partition, client in each.owners.items():
         by_client[client].append(partition)
     return {client: tuple(sorted(partitions)) for client, partitions in by_client.items()}
 
 
-class _Encoded:
+class Encoded:
     """A cache of bytes that are often the same."""
 
     def __init__(self, topics: Sequence[str]) -> None:

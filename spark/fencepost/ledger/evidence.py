@@ -21,7 +21,7 @@ from fencepost import lake
 from fencepost.protocols import captured
 from fencepost.replay import chapters
 from fencepost.replay.chapters import FIRST
-from fencepost.replay.cuts import SLACK_MS
+from fencepost.replay.cuts import LOG, SLACK_MS
 from fencepost.replay.entities import tuples
 from fencepost.replay.evidence import WITH_ZOOKEEPER
 from fencepost.replay.keys import METADATA_TOPIC
@@ -52,7 +52,13 @@ _NAMED_BY_LINES = frozenset({TOPIC_LISTS.name, TOPIC_ANSWERS.name})
 """Tables whose rows matter only if a line refers to them."""
 
 _PLACES = pa.schema(
-    [("cluster", pa.string()), ("topic", pa.string()), ("partition", pa.int32()), ("place", pa.int64())]
+    [
+        ("cluster", pa.string()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("topic_id", pa.string()),
+        ("place", pa.int64()),
+    ]
 )
 _OF_RUN = ("run_id", "captured_at")
 
@@ -85,7 +91,8 @@ def _news(catalog: Catalog, seen: Seen) -> News:
             yield from _all_clusters(catalog, table)
             continue
         since = seen[table.name]
-        if since == lake.snapshot(catalog, table) or table.name in _NAMED_BY_LINES:
+        is_read = table.name not in _NAMED_BY_LINES and not table.is_unread_by_chapters
+        if since == lake.snapshot(catalog, table) or not is_read:
             continue
         if of_table := _OWN_NEWS.get(table.name):
             yield from of_table(catalog, since)
@@ -101,7 +108,8 @@ def _news(catalog: Catalog, seen: Seen) -> News:
             oldest = rows.group_by("cluster").aggregate([(table.dated_by, "min")])
             yield from ((cluster, ms - slack) for cluster, ms in tuples(oldest.select([0, 1])))
         elif rows.num_rows:
-            places.append(_placed(table, rows))
+            new = _new_entries(catalog, table, rows) if table.content_column else rows
+            places.append(_placed(table, new))
     if places:
         yield from _dated(catalog, pa.concat_tables(places))
 
@@ -125,8 +133,49 @@ def _has_place(table: Table) -> bool:
 
 
 def _columns(table: Table) -> tuple[str, ...]:
-    of_partition = [name for name in PARTITION if name in table.columns]
+    if table.content_column:
+        return (*table.key, "captured_at", *([table.offset_column] if table.offset_column else []))
+    of_partition = [name for name in LOG if name in table.columns]
     return tuple(dict.fromkeys(name for name in (*of_partition, table.dated_by, table.offset_column) if name))
+
+
+def _new_entries(catalog: Catalog, table: Table, added: pa.Table) -> pa.Table:
+    """Of new contents of files the entries that no content before had (or had later in the log), and the
+    entries of the content before that truncation has removed. Retention removes entries at the begin of a
+    log, or moves them on: that is no news of the time in which they were written.
+    """
+    replica = [name for name in table.key if name not in (table.content_column, table.key[-1])]
+    entry, place = table.key[-1], table.offset_column or table.key[-1]
+    topics = frozenset(pc.unique(added["topic"]).to_pylist())
+    rows = lake.scan(catalog, table, _columns(table), [{"topic": topics}]).sort_by("captured_at").to_pylist()
+    contents: dict[tuple[Any, ...], dict[str, dict[int, dict[str, Any]]]] = {}
+    for row in rows:
+        of_replica = contents.setdefault(tuple(row[name] for name in replica), {})
+        content = of_replica.setdefault(row[table.content_column], {})
+        if row[entry] is not None:
+            content[row[entry]] = row
+    new_contents = {
+        tuple(row.values()) for row in added.select([*replica, str(table.content_column)]).to_pylist()
+    }
+    found = []
+    for of, each in contents.items():
+        known: dict[int, int] = {}
+        last: dict[int, dict[str, Any]] = {}
+        for digest, content in each.items():
+            if (*of, digest) in new_contents:
+                found += [
+                    row for name, row in content.items() if name not in known or row[place] < known[name]
+                ]
+                first = min(content, default=None)
+                found += [
+                    row
+                    for name, row in last.items()
+                    if name not in content and (first is None or name > first)
+                ]
+            for name, row in content.items():
+                known[name] = min(row[place], known.get(name, row[place]))
+            last = content
+    return pa.Table.from_pylist(found, schema=table.schema_of(_columns(table)))
 
 
 def _placed(table: Table, rows: pa.Table) -> pa.Table:
@@ -137,19 +186,24 @@ def _placed(table: Table, rows: pa.Table) -> pa.Table:
         "cluster": rows["cluster"],
         "topic": pa.repeat(METADATA_TOPIC, rows.num_rows) if table is METADATA_SNAPSHOTS else rows["topic"],
         "partition": np.zeros(rows.num_rows) if table is METADATA_SNAPSHOTS else rows["partition"],
+        "topic_id": rows["topic_id"] if "topic_id" in rows.column_names else pa.nulls(rows.num_rows),
         "place": rows[table.offset_column] if table.offset_column else np.zeros(rows.num_rows),
     }
     return pa.table(named).cast(_PLACES)
 
 
 def _dated(catalog: Catalog, places: pa.Table) -> News:
-    """Date places by the oldest batch that reaches beyond them."""
-    places = places.group_by(list(PARTITION)).aggregate([("place", "min")])
+    """Date places by the oldest batch of their log that reaches beyond them. Either may not name the topic's
+    id: it is then of any incarnation.
+    """
+    places = places.group_by([*PARTITION, "topic_id"]).aggregate([("place", "min")])
+    places = places.rename_columns([*PARTITION, "of_id", "place_min"])
     topics = frozenset(pc.unique(places["topic"]).to_pylist())
-    columns = (*PARTITION, "last_offset", "max_timestamp_ms")
+    columns = (*LOG, "last_offset", "max_timestamp_ms")
     batches = lake.scan(catalog, BATCHES, columns, [{"topic": topics}])
     behind = batches.join(places, list(PARTITION), join_type="inner")
-    behind = behind.filter(pc.greater_equal(behind["last_offset"], behind["place_min"]))
+    same_log = pc.fill_null(pc.equal(behind["topic_id"], behind["of_id"]), True)
+    behind = behind.filter(pc.and_(same_log, pc.greater_equal(behind["last_offset"], behind["place_min"])))
     oldest: dict[str, int | None] = dict.fromkeys(pc.unique(places["cluster"]).to_pylist(), NEWEST)
     oldest |= dict(tuples(behind.group_by("cluster").aggregate([("max_timestamp_ms", "min")]).select([0, 1])))
     return oldest.items()

@@ -44,6 +44,12 @@ class Table:
     """Of bronze: the column of the time, in ms, at which a row was written; by default ``logged_at_ms``."""
     offset_column: str | None = None
     """Of bronze: the column of the offset that a row tells of, in the log of its topic and partition."""
+    content_column: str | None = None
+    """Of bronze: the digest of a file that is replaced as a whole, such as a list of leader epochs. Each
+    content that was read has a row for each of its entries, named by the last column of the key.
+    """
+    is_unread_by_chapters: bool = False
+    """Of bronze: no rebuild reads it, so its rows change no chapter."""
     names: Mapping[str, Names | ByEvent] = field(default_factory=dict)
     """Of bronze: the columns that may hold names of clients, hosts or principals, and how."""
     end_columns: tuple[str, ...] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from less import Bronze
 
 from fencepost.capture.digests import head_digest
 from fencepost.protocols.leader_epoch.bronze import LEADER_EPOCH_CHECKPOINTS
+from fencepost.protocols.leader_epoch.checkpoints import checkpoints_by_log
 from fencepost.tables import FILES
 
 CAPTURE = "natural-4.3.1"
@@ -85,3 +87,18 @@ def test_what_a_checkpoint_had_before_does_not_count(
     assert hashlib.sha256(now.encode()).hexdigest() in ours["content_digest"].to_pylist()
     with file.open("rb") as content:
         assert head_digest(content, len(now)) in found[FILES.name]["head_digest"].to_pylist()
+
+
+def test_entries_that_retention_has_removed_still_count_and_truncated_ones_do_not() -> None:
+    contents = [[(0, 0), (3, 100)], [(0, 0), (5, 100)], [(0, 40), (5, 100)], [(5, 150), (6, 200)]]
+    log = {"cluster": "c", "topic": "t", "topic_id": "i", "partition": 0, "broker_id": 1, "state": "live"}
+    rows = [
+        {**log, "file": "f", "content_digest": str(number), "leader_epoch": epoch, "start_offset": start,
+         "captured_at": datetime(2026, 1, 1, 0, number, tzinfo=UTC)}
+        for number, content in enumerate(contents)
+        for epoch, start in content
+    ]  # fmt: skip
+    table = pa.Table.from_pylist(rows, schema=LEADER_EPOCH_CHECKPOINTS.arrow_schema)
+    ((checkpoint,),) = checkpoints_by_log(table, {}).values()
+    assert checkpoint.entries == [(5, 150), (6, 200)]
+    assert checkpoint.all_entries == [(0, 0), (5, 100), (6, 200)]

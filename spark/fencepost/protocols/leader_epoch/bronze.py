@@ -25,6 +25,7 @@ PARTITION_FOLDERS = Table(
     {**_REPLICA, **_READ},
     ("cluster", "broker_id", "topic", "topic_id", "partition", "state"),
     ("cluster",),
+    is_unread_by_chapters=True,
 )
 
 LEADER_EPOCH_CHECKPOINTS = Table(
@@ -43,4 +44,5 @@ LEADER_EPOCH_CHECKPOINTS = Table(
     ("cluster",),
     names={"content_digest": Names.NONE},
     offset_column="start_offset",
+    content_column="content_digest",
 )

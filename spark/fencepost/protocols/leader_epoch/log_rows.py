@@ -88,10 +88,11 @@ class LogRows:
         newest: tuple[int, int] | None = None
         for of in checkpoints:
             end = self._log.end_in(of.broker_id, of.file.rpartition("/")[0])
-            for number, (epoch, start) in enumerate(of.entries):
+            entries = of.all_entries
+            for number, (epoch, start) in enumerate(entries):
                 agrees = self._agrees(epoch, start, end, is_first=number == 0)
                 agreed.setdefault(epoch, []).append(agrees)
-                after = of.entries[number + 1].start_offset if number + 1 < len(of.entries) else None
+                after = entries[number + 1].start_offset if number + 1 < len(entries) else None
                 self._rows[LEADER_EPOCH_ENTRIES.name].add(
                     *self._about,
                     digest_of(*self._about[:2], of.broker_id, of.state, of.content_digest, epoch),
