@@ -1,11 +1,12 @@
 """### Lake maintenance
 
 Every day: deletes files of the lake that no snapshot of a table names, once they are three days old. Commits
-replace files and do not delete them, so a lake without maintenance grows with every run.
+replace files and do not delete them, so a lake without maintenance grows with every run. Then it deletes
+evidence that is older than `[audit] keep_evidence`, if the last audit is done.
 
 | task | reads | deletes | can be repeated |
 |---|---|---|---|
-| maintain | the metadata of all tables | files that no table needs | yes |
+| maintain | the metadata of all tables, dates of evidence | files that no table needs, old evidence | yes |
 
 #### Triage notes
 

@@ -96,6 +96,7 @@ def test_defaults(tmp_path: Path) -> None:
     assert read.lake.warehouse == str(tmp_path / ".fencepost" / "warehouse")
     assert read.lake.catalog == f"sqlite:///{tmp_path}/.fencepost/catalog.db"
     assert (read.clock_tolerance_ms, read.chapter_ms, read.window_ms) == (25, 86_400_000, None)
+    assert read.keep_evidence_ms is None
     assert not read.not_judged_passes
 
 
@@ -295,6 +296,17 @@ def test_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             CLUSTER + "[audit]\nchapter = 'all'\nwindow = '30d'",
             'audit.window: keeps whole chapters, and chapter = "all" makes only one.',
         ),
+        (
+            CLUSTER + "[audit]\nkeep_evidence = '90d'",
+            "audit.keep_evidence: deletes older evidence, and without a window verdicts rest on evidence of "
+            "any age. Add window, of at most this length.",
+        ),
+        (
+            CLUSTER + "[audit]\nwindow = '30d'\nkeep_evidence = '4w'",
+            "audit.keep_evidence: is shorter than the window, whose evidence is needed. Make it at least as "
+            "long.",
+        ),
+        (CLUSTER + "[audit]\nwindow = '30d'\nkeep_evidence = 'long'", "audit.keep_evidence: 'long' is not a"),
         (
             CLUSTER + "[gate.severities]\nno_owner_refused = 'fatal'",
             "gate.severities.no_owner_refused: must be one of critical",

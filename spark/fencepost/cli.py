@@ -233,7 +233,8 @@ def _parser() -> argparse.ArgumentParser:
     command(
         "maintain",
         commands.maintain,
-        "delete files of the lake that no table needs any more and that are older than three days",
+        "delete files of the lake that no table needs any more and that are older than three days, and "
+        "evidence that is older than audit.keep_evidence",
     )
     pseudonym = command(
         "pseudonym",

@@ -126,11 +126,22 @@ def pseudonym(settings: Settings, arguments: argparse.Namespace) -> int:
 
 
 def maintain(settings: Settings, arguments: argparse.Namespace) -> int:
-    """Delete files that no table needs any more, and say how many."""
+    """Delete files that no table needs any more, and evidence by its age, and say how much."""
+    from datetime import UTC, datetime
+
     from fencepost import pipeline
+    from fencepost.words import minute_of
 
     removed = pipeline.maintain(settings)
     print(f"removed {removed.files:,} files that no table needs ({removed.bytes / 1e6:,.1f} MB)")
+    if removed.evidence.waits:
+        print("No evidence was deleted: the last audit is not done, or had other code or settings.")
+    for name, of_table in removed.evidence.tables.items():
+        if of_table.rows:
+            print(f"{name}: deleted {of_table.rows:,} rows ({of_table.bytes / 1e6:,.1f} MB)")
+    for cluster, ms in sorted(removed.evidence.since_ms.items()):
+        since = minute_of(datetime.fromtimestamp(ms / 1000, UTC))
+        print(f"evidence of cluster {printable(cluster)} is kept since {since}")
     return OK
 
 

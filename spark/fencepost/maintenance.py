@@ -1,14 +1,16 @@
-"""The maintenance of a lake: it deletes files that no table needs any more."""
+"""The maintenance of a lake: it deletes files that no table needs any more, and evidence by its age."""
 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from pyiceberg.catalog import Catalog
 
+from fencepost.expiry import Expired, expire
 from fencepost.iceberg.orphans import remove_orphans
+from fencepost.settings import Settings
 from fencepost.tables import SCHEMAS
 
 log = logging.getLogger(__name__)
@@ -19,10 +21,18 @@ KEPT = timedelta(days=3)
 
 @dataclass(frozen=True)
 class MaintenanceSummary:
-    """How many files were removed, and how many bytes they had."""
+    """How many files were removed, how many bytes they had, and which evidence was deleted."""
 
     files: int
     bytes: int
+    evidence: Expired = field(default_factory=Expired)
+
+
+def maintain(catalog: Catalog, settings: Settings) -> MaintenanceSummary:
+    """Delete old files, and the evidence that is older than the settings want. The process must hold the
+    lake's lock. Files with evidence that is deleted now are deleted later, when no snapshot names them.
+    """
+    return replace(remove_old_files(catalog), evidence=expire(catalog, settings))
 
 
 def remove_old_files(catalog: Catalog, kept: timedelta = KEPT) -> MaintenanceSummary:

@@ -241,13 +241,13 @@ def run_step(name: str, config: str | None = None, run_id: str | None = None) ->
 
 
 def maintain(settings: Settings) -> MaintenanceSummary:
-    """Delete files of the lake that no table needs any more. Waits while a run writes to the lake. Raises
-    LockError.
+    """Delete files of the lake that no table needs any more, and evidence that is older than the settings
+    want. Waits while a run writes to the lake. Raises LockError.
     """
-    from fencepost.maintenance import remove_old_files
+    from fencepost import maintenance
 
     with locked(settings):
-        return remove_old_files(ensure(settings.lake))
+        return maintenance.maintain(ensure(settings.lake), settings)
 
 
 def run_maintenance(config: str | None = None) -> Summary:

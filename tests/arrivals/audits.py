@@ -19,6 +19,7 @@ from trees import CUTS, Tree, put
 from fencepost import lake
 from fencepost.capture import capture
 from fencepost.engines.tasks import TaskEngine
+from fencepost.expiry import expire
 from fencepost.judge import judge
 from fencepost.ledger import Ledger
 from fencepost.opening import ensure
@@ -71,6 +72,8 @@ class Audit:
     clusters: frozenset[str] | None = None
     rebuilds: bool = True
     judges: bool = False
+    keep_evidence_ms: int | None = None
+    """Evidence that is older is deleted after the run."""
 
     def changed(self, settings: Settings) -> Settings:
         """The settings of this run."""
@@ -79,6 +82,7 @@ class Audit:
             settings,
             chapter_ms=self.chapter_ms,
             window_ms=self.window_ms,
+            keep_evidence_ms=self.keep_evidence_ms,
             clusters=tuple(each for each in settings.clusters if each.name in names),
         )
 
@@ -140,10 +144,14 @@ class Site:
         return rows_in(catalog, verdicts=audits[-1].judges)
 
     @property
-    def _settings(self) -> Settings:
+    def lake(self) -> Lake:
+        """The lake of the last audits."""
         place = self.folder / "lake"
-        own = Lake(str(place / "warehouse"), f"sqlite:///{place / 'catalog.db'}")
-        return replace(load(self.logs / "fencepost.toml"), lake=own)
+        return Lake(str(place / "warehouse"), f"sqlite:///{place / 'catalog.db'}")
+
+    @property
+    def _settings(self) -> Settings:
+        return replace(load(self.logs / "fencepost.toml"), lake=self.lake)
 
     def _empty_lake(self) -> None:
         """A lake without rows, made once: where its tables lie is said in them."""
@@ -164,6 +172,11 @@ def _run(audit: Audit, settings: Settings, catalog: Catalog, run_id: str) -> Non
             rebuild(settings, catalog, lambda *_: here)
         if audit.judges:
             judge(settings, catalog, lambda *_: here)
+        if audit.keep_evidence_ms is not None:
+            ledger = Ledger(catalog, settings)
+            ledger.begin("marts")
+            ledger.done("marts", (), {})
+            expire(catalog, settings)
 
 
 @contextmanager

@@ -30,6 +30,7 @@ _STATE = re.compile(
 _LOG = re.compile(r"(?P<stem>.*/(?:kafka-request|server)\.log)(?:\.(?P<number>\d+)(?P<packed>\.gz)?)?")
 _CLIENT = re.compile(r"clients/.*\.log")
 _WRITTEN_AT_THE_END = ("/.kafka_cleanshutdown", "-checkpoint")
+_DATE = re.compile(rb"^\[(\d{4}-\d\d-\d\d \S+),\d{3}\]", re.MULTILINE)
 _LINE = re.compile(rb"^\[(\S+ \S+),(\d{3})\] DEBUG Completed request", re.MULTILINE)
 
 
@@ -152,6 +153,28 @@ def found_later(tree: Tree, rng: random.Random) -> list[Tree]:
     ]
 
 
+def until(tree: Tree, moment: datetime) -> Tree:
+    """The tree at a moment by the clock of the brokers, whose request logs and segments end then."""
+    ms, times = moment.timestamp() * 1000, _times(tree)
+    share = sum(each <= ms for each in times) / len(times)
+    found = dict(_at(tree, share, random.Random(), ascends=True, whole=True))
+    for stem, files in _logs(tree).items():
+        for name, data in files:
+            found.pop(name, None)
+            text = gzip.decompress(data) if name.endswith(".gz") else data
+            end = next((at for at, day in _dates(text) if day > moment), None)
+            if end is not None:
+                found[stem] = text[:end]
+                break
+            found[name] = data
+    return found
+
+
+def _dates(text: bytes) -> Iterator[tuple[int, datetime]]:
+    for each in _DATE.finditer(text):
+        yield each.start(), datetime.fromisoformat(f"{each[1].decode()}+00:00")
+
+
 CUTS: Mapping[str, Cut] = {
     cut.__name__: cut
     for cut in (
@@ -187,7 +210,8 @@ def _before_deletion(tree: Tree, found: dict[str, bytes]) -> dict[str, bytes]:
         folders = {each.rpartition("/")[0] for each in tree if each.startswith((f"{name}/", f"{name}."))}
         begun = {
             folder: min(
-                ms for each in tree if each.startswith(f"{folder}/") for *_, ms in _batches_of(tree, each)
+                (ms for each in tree if each.startswith(f"{folder}/") for *_, ms in _batches_of(tree, each)),
+                default=0,
             )
             for folder in folders
         }

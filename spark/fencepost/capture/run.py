@@ -59,6 +59,7 @@ from fencepost.iceberg.catalog import store_properties
 from fencepost.protocols import captured
 from fencepost.pseudonyms.lakes import check_key
 from fencepost.pseudonyms.rows import with_pseudonyms
+from fencepost.replay.borders import Borders, without_earlier
 from fencepost.settings import Settings
 from fencepost.tables import Table
 
@@ -123,7 +124,7 @@ def capture(
         tasks = _tasks(plan)
         notes.expect(tasks)
         for done in engine.spread_into(
-            tasks, partial(stores.with_store, store, _reading(settings)), targets, OUTCOME
+            tasks, partial(stores.with_store, store, _reading(settings, catalog)), targets, OUTCOME
         ):
             notes.add(done.reported.to_pylist())
             added |= {name: added[name] + count for name, count in done.added.items()}
@@ -151,11 +152,14 @@ def capture(
     )
 
 
-def _reading(settings: Settings) -> Callable[[Sequence[Source]], Rows]:
-    """Reads sources, without the names that the configuration does not want in the lake."""
-    if settings.pseudonyms is None:
-        return readers.read_all
-    return partial(with_pseudonyms, settings.pseudonyms, readers.read_all)
+def _reading(settings: Settings, catalog: Catalog) -> Callable[[Sequence[Source]], Rows]:
+    """Reads sources, without what the lake has deleted by its age, and without the names that the
+    configuration does not want in it.
+    """
+    read: Callable[[Sequence[Source]], Rows] = readers.read_all
+    if (borders := Borders.of(catalog)) != Borders():
+        read = partial(without_earlier, borders, read)
+    return read if settings.pseudonyms is None else partial(with_pseudonyms, settings.pseudonyms, read)
 
 
 def make_plan(settings: Settings, progress: Progress) -> Plan:

@@ -9,7 +9,7 @@ from fencepost.doctor.checks import Check, Mark
 from fencepost.outcomes import outcomes
 from fencepost.reading import Reader, rows
 from fencepost.reasons import REASONS
-from fencepost.report import COVERAGE, Evidence, counted_reasons
+from fencepost.report import COVERAGE, Evidence, counted_reasons, deleted_sentences
 from fencepost.settings import Settings
 
 _SHOWN = 3
@@ -21,7 +21,7 @@ def last_audit_checks(reader: Reader, settings: Settings) -> Iterator[Check]:
     """
     coverage = outcomes(rows(reader.scan(COVERAGE)), settings.severities)
     unknown = counted_reasons(reader)
-    evidence = Evidence(reader, settings)
+    evidence, deleted = Evidence(reader, settings), deleted_sentences(reader)
     for cluster in settings.clusters:
         of = f"cluster {cluster.name}, last audit"
         own = [each for each in coverage if each.cluster == cluster.name]
@@ -31,6 +31,8 @@ def last_audit_checks(reader: Reader, settings: Settings) -> Iterator[Check]:
         yield Check(of, Mark.GOOD if is_judged else Mark.WRONG, f"of {len(own)} definitions: {says}")
         # to know, and not wrong: it may have been corrected since
         yield from (Check(of, Mark.NOTE, each) for each in evidence.sentences(cluster))
+        if cluster.name in deleted:
+            yield Check(of, Mark.NOTE, deleted[cluster.name])
         reasons = Counter(
             {reason: count for (name, reason), count in unknown.items() if name == cluster.name}
         )

@@ -46,6 +46,11 @@ table, and every reader goes through the list of all files.
 SAME_ROWS = "fencepost.same-rows"
 """The property in a snapshot's summary that says that the rows are the same as before, in other files."""
 
+READ_ROWS = "fencepost.read-rows-only"
+"""The property in a snapshot's summary that says that it removed only rows that were read and are not needed
+any more: whoever asks what was added since finds what was added.
+"""
+
 CHECKS: list[Callable[[], None]] = []
 """What is called before each commit of this process. It raises an error if nothing may be committed now."""
 
@@ -138,6 +143,14 @@ def compact_files(table: IcebergTable) -> None:
         _exchange(change, files, [task.file for task in mergeable], map(arrow_scan.to_table, groups))
 
 
+def forget(listing: Listing, old_files: Sequence[DataFile], pieces: Iterable[pa.Table]) -> None:
+    """Replace files of the listed table, all of whose rows were read, by those of their rows that come in
+    ``pieces``, in one commit. ``added`` sees no change in it.
+    """
+    with Change(listing.table) as change:
+        _exchange(change, Exchange(change, listing, **{READ_ROWS: "true"}), old_files, pieces)
+
+
 def _groups_of(tasks: Sequence[FileScanTask]) -> Iterator[list[FileScanTask]]:
     """The files in groups that are read at once, each of one partition; a group becomes a row group."""
     of_partitions = groupby(tasks, lambda task: (task.file.spec_id, task.file.partition))
@@ -172,7 +185,7 @@ def keep_since(table: IcebergTable, snapshot: int) -> None:
 
 def added(table: IcebergTable, since: int | None) -> list[FileScanTask] | None:
     """The files that were appended after the snapshot ``since`` (None: all files). None if rows were removed
-    since then, or if a snapshot since then has expired.
+    since then (but by ``forget``), or if a snapshot since then has expired.
     """
     if since is None:
         return list(table.scan().plan_files())
@@ -183,7 +196,7 @@ def added(table: IcebergTable, since: int | None) -> list[FileScanTask] | None:
             return None
         if snapshot.summary.operation == Operation.APPEND:
             tasks += [FileScanTask(file) for file in _appended(table, snapshot)]
-        elif not snapshot.summary.get(SAME_ROWS):
+        elif not (snapshot.summary.get(SAME_ROWS) or snapshot.summary.get(READ_ROWS)):
             return None
         snapshot = _parent(table, snapshot)
     return tasks

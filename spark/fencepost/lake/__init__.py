@@ -3,6 +3,7 @@
 The tables are declared in :mod:`fencepost.tables`; rows are Arrow tables.
 """
 
+from fencepost.lake.forgetting import Chosen, Forgotten, forget
 from fencepost.lake.frozen import frozen, without_history
 from fencepost.lake.partitions import partitions
 from fencepost.lake.reading import Files, added, batches, by_file, files, planned, scan, scan_at
@@ -23,8 +24,10 @@ from fencepost.lake.writing import (
 
 __all__ = [
     "ROW_GROUP",
+    "Chosen",
     "Extent",
     "Files",
+    "Forgotten",
     "added",
     "aligned",
     "append",
@@ -37,6 +40,7 @@ __all__ = [
     "ensure",
     "extents",
     "files",
+    "forget",
     "frozen",
     "greatest",
     "keep_since",

@@ -20,7 +20,7 @@ from fencepost.ledger.states import STEPS, States, find, read_by, snapshot_in, s
 from fencepost.ledger.upgrade import remove_earlier_notes
 from fencepost.protocols import captured
 from fencepost.settings import Settings
-from fencepost.tables import LEDGER
+from fencepost.tables import LEDGER, Table
 
 Summary = dict[str, Any]
 """What a step says at its end, as plain values."""
@@ -126,6 +126,27 @@ class Ledger:
     def is_done(self, step: str) -> bool:
         """Whether the step was done last, and not only begun, by the present code and settings."""
         return self._of_step(step).state == DONE and self._of_step(step).made_by == self.made_by(step)
+
+    @property
+    def has_used_all(self) -> bool:
+        """Whether rebuild, judge and marts are done, by the present code and settings, each with what the
+        steps before it have left. What was captured since the rebuild is not asked for.
+        """
+        written: set[str] = set()
+        for step in ("rebuild", "judge", "marts"):
+            made_of = self._of_step(step).inputs
+            left = [name for name in read_by(step) if name in written]
+            if not self.is_done(step) or any(
+                made_of.get(name) != state for name, state in self.states(left).items()
+            ):
+                return False
+            written |= {*written_by(step, self._catalog)}
+        return True
+
+    def read_at(self, table: Table) -> int | None:
+        """The snapshot up to which the rebuild has read a table of bronze; None if it has read no row."""
+        state = self._of_step("rebuild").inputs.get(table.name)
+        return None if state is None else snapshot_in(state)
 
     def made_by(self, step: str) -> str:
         """A digest of the code and the settings that determine the step's rows."""

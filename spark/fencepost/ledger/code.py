@@ -14,7 +14,7 @@ from fencepost.protocol_folders import protocol_folders
 from fencepost.settings import Settings
 
 _SAME_ROWS = (
-    *("path", "lake", "spark", "in_process_mb", "run_on"),
+    *("path", "lake", "spark", "in_process_mb", "run_on", "keep_evidence_ms"),
     *("not_judged_passes", "waivers", "alerts", "report", "report_url", "metrics_file"),
 )
 """Settings that say where and how work is done, when a run passes and who is told: they do not change the

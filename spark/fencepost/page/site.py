@@ -77,6 +77,7 @@ class _Site:
                 "outcome": each,
                 "until": self._found.evidence_until.get(each.cluster),
                 "faults": self._found.faults[each.cluster],
+                "deleted": self._found.deleted.get(each.cluster),
             }
             for each in self._found.clusters
         ]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from fencepost.formats.request_log import Keep, Wanted
 from fencepost.protocol_folders import protocol_folders
 from fencepost.protocols.base import Protocol
-from fencepost.tables import BRONZE, LEDGER, OF_REBUILDS, OF_RUNS, OF_VERDICTS, VERDICTS, Table
+from fencepost.tables import BORDERS, BRONZE, LEDGER, OF_REBUILDS, OF_RUNS, OF_VERDICTS, VERDICTS, Table
 
 if TYPE_CHECKING:
     from fencepost.reading import SqlFunction
@@ -53,17 +53,19 @@ def captured() -> tuple[Table, ...]:
 
 @cache
 def collected() -> tuple[Table, ...]:
-    """Every table that a collector opens: those that a capture writes, and the ledger."""
-    return (*captured(), LEDGER)
+    """Every table that a collector opens: those that a capture writes, the ledger, and from where on evidence
+    is kept.
+    """
+    return (*captured(), LEDGER, BORDERS)
 
 
 @cache
 def tables() -> tuple[Table, ...]:
-    """Every table of the lake but dbt's: what is captured, what a rebuild keeps, each protocol's silver,
-    verdicts and what they are made of, what runs note, and the ledger.
+    """Every table of the lake but dbt's: what is captured and kept, what a rebuild keeps, each protocol's
+    silver, verdicts and what they are made of, what runs note, and the ledger.
     """
     silver = (table for each in protocols() for table in each.tables)
-    return (*captured(), *OF_REBUILDS, *silver, *VERDICTS, *OF_VERDICTS, *OF_RUNS, LEDGER)
+    return (*captured(), BORDERS, *OF_REBUILDS, *silver, *VERDICTS, *OF_VERDICTS, *OF_RUNS, LEDGER)
 
 
 @cache

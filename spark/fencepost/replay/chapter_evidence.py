@@ -10,6 +10,7 @@ from pyiceberg.catalog import Catalog
 
 from fencepost.engines import Engine
 from fencepost.protocols import captured, group_replays
+from fencepost.replay.borders import Borders
 from fencepost.replay.chapter_snapshots import ChapterSnapshots
 from fencepost.replay.chapters import FIRST, Chapter, reads_logs_since
 from fencepost.replay.compaction import compaction
@@ -30,7 +31,7 @@ log = logging.getLogger(__name__)
 class Source:
     """Where the evidence of all chapters is read. ``view``: all of it, in memory as far as chapters need it;
     ``beside``: bronze's evidence about metadata logs beyond
-    the logs themselves; ``names``: the current names of text logs.
+    the logs themselves; ``names``: the current names of text logs; ``borders``: from where on it is kept.
     """
 
     view: EvidenceView
@@ -39,6 +40,7 @@ class Source:
     sizes: EvidenceSizes
     beside: MetadataEvidence
     names: Names
+    borders: Borders
 
 
 def evidence_of(
@@ -50,6 +52,8 @@ def evidence_of(
     chapter are computed from those of the chapter before; for others an earlier run has stored them.
     """
     engine, settings = source.view, source.settings
+    if source.borders.reach(chapter.begin):
+        engine = replace(engine, borders=source.borders)
     since = chapter.reads_since_ms
     view = replace(engine, bounds=bounds(engine, since, chapter.reads_until_ms))
     compacted = COMPACTED_LOGS.arrow_schema.empty_table()

@@ -69,7 +69,7 @@ class Begins:
     def explain(self, table: Table) -> str | None:
         """Which rows these are."""
         if table.name in LINES:
-            return f"{LINES[table.name]} from {_times(self.since_ms)} on"
+            return f"{LINES[table.name]} from {times(self.since_ms)} on"
         if table.name in _LOGS:
             cut = f"{len(self.cuts.offsets)} logs from their cuts on"
             return f"{cut}; of {', '.join(sorted(COMPACTED))} before them, if named, what compaction left"
@@ -94,7 +94,8 @@ def _chosen(where: Where, columns: Sequence[str], rows: pa.Table) -> pa.Table:
     return filter_rows(rows, where).select(list(columns))
 
 
-def _times(ms: Mapping[str, int]) -> str:
+def times(ms: Mapping[str, int]) -> str:
+    """Moments by cluster, in words."""
     return ", ".join(
         f"{datetime.fromtimestamp(each / 1000, UTC)} ({name})" for name, each in sorted(ms.items())
     )

@@ -1,4 +1,5 @@
-"""How much of its history a cluster keeps: the chapters that reach into the window of the audit.
+"""How much of its history a cluster keeps: the chapters that reach into the window of the audit, of those
+that have all their evidence.
 
 Only evidence decides: a window ends with the newest time that the cluster's brokers wrote. The wall clock is
 never used, so the same evidence always has the same window.
@@ -9,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from math import inf
+from types import MappingProxyType
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,6 +19,7 @@ from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.conditions import Condition, Where, Within
+from fencepost.replay.borders import evidence_since
 from fencepost.replay.chapters import FIRST, Chapter
 from fencepost.replay.cuts import COMPACTED
 from fencepost.replay.keys import METADATA_TOPIC
@@ -48,16 +52,26 @@ class Kept:
         )
 
 
-def kept(catalog: Catalog, plan: Sequence[Chapter], window_ms: int | None) -> Kept:
+def kept(
+    catalog: Catalog,
+    plan: Sequence[Chapter],
+    window_ms: int | None,
+    borders_ms: Mapping[str, int] = MappingProxyType({}),
+) -> Kept:
     """What is kept of the planned chapters; ``window_ms``: the length of the window, None if all of history
-    is audited.
+    is audited; ``borders_ms``: cluster -> from when on its evidence is kept, for clusters of which older
+    evidence was deleted. Of these only chapters are kept that have all of theirs, and the last one.
     """
     newest = _newest(catalog, {name for each in plan for name in each.until_ms})
     since: dict[str, int] = {}
-    for chapter in plan if window_ms is not None else ():
+    before: dict[str, int] = {}
+    for chapter in plan:
         for name in chapter.until_ms:
-            if name in newest and FIRST < chapter.begin <= newest[name] - (window_ms or 0):
+            in_window = window_ms is None or newest.get(name, FIRST) - window_ms < chapter.begin
+            lacks_some = name in before and evidence_since(before[name]) < borders_ms.get(name, -inf)
+            if chapter.begin > FIRST and (lacks_some or not in_window):
                 since[name] = chapter.begin
+            before[name] = chapter.begin
     return Kept(since, newest)
 
 

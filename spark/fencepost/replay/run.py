@@ -15,6 +15,7 @@ from fencepost.engines import Engine, Rows
 from fencepost.ledger import Ledger
 from fencepost.protocols import captured, group_replays, protocols
 from fencepost.protocols.base import Protocol
+from fencepost.replay.borders import Borders
 from fencepost.replay.chapter_entries import ChapterEntries
 from fencepost.replay.chapter_evidence import Source, evidence_of
 from fencepost.replay.chapter_snapshots import (
@@ -59,8 +60,9 @@ def rebuild(
     whatever the order in which bronze was captured.
     """
     ledger = ledger or Ledger(catalog, settings)
-    plan = _plan(catalog, settings)
-    keeps = kept(catalog, plan, settings.window_ms)
+    borders = Borders.of(catalog)
+    plan = _plan(catalog, settings, borders)
+    keeps = kept(catalog, plan, settings.window_ms, borders.since_ms)
     entries = ChapterEntries(plan, keeps, ledger.standing("rebuild"))
     first = entries.changed(ledger, stored_snapshots(catalog))
     ledger.begin("rebuild", entries.before(first))
@@ -84,6 +86,7 @@ def rebuild(
                 sizes,
                 MetadataEvidence.of(catalog),
                 current_names(engine),
+                borders,
             ),
             changed,
             SilverWriter(engine, _tables(), first, keeps, whole=changed == plan),
@@ -95,14 +98,18 @@ def rebuild(
     return counts
 
 
-def _plan(catalog: Catalog, settings: Settings) -> list[Chapter]:
-    """The chapters of every cluster in bronze."""
+def _plan(catalog: Catalog, settings: Settings, borders: Borders) -> list[Chapter]:
+    """The chapters of every cluster in bronze. One begins where the evidence begins that is kept, also if
+    chapters had another length when older evidence was deleted.
+    """
     clusters = sorted(set(lake.scan(catalog, FILES, ("cluster",))["cluster"].to_pylist()))
     length_ms = settings.chapter_ms
     if length_ms is None:
-        return chapters({name: [FIRST] for name in clusters})
-    lines = line_counts(catalog, shortest(length_ms))
-    return chapters({name: begins(lines.get(name, {}), length_ms) for name in clusters})
+        of_clusters = {name: [FIRST] for name in clusters}
+    else:
+        lines = line_counts(catalog, shortest(length_ms))
+        of_clusters = {name: begins(lines.get(name, {}), length_ms) for name in clusters}
+    return chapters({name: {*each, borders.since_ms.get(name, FIRST)} for name, each in of_clusters.items()})
 
 
 def _rebuild_chapters(

@@ -2,8 +2,9 @@
 through it.
 
 It is an engine that reads in its own way and works like the one below it. What is read passes through it in
-this order: rows that are held in memory for many chapters, up to when evidence is read, where it begins, the
-names of logs, and clocks that were set back. What several protocols read is read once.
+this order: rows that are held in memory for many chapters, from where on evidence is kept, up to when it is
+read, where it begins, the names of logs, and clocks that were set back. What several protocols read is read
+once.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from fencepost.conditions import Where, values_of
 from fencepost.conditions.arrow import filter_rows
 from fencepost.engines import Engine, Rows, tasks
 from fencepost.engines.delegating import DelegatingEngine
+from fencepost.replay.borders import Borders
 from fencepost.replay.clock_steps import ClockSteps, clock_steps, stepped
 from fencepost.replay.held_rows import HeldRows
 from fencepost.replay.keys import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
@@ -41,6 +43,7 @@ class EvidenceView(DelegatingEngine):
     """``below``: the engine that does the work. ``held``: bronze in memory. ``bounds``: up to when evidence
     is read, None: all of it. ``begins``: where it begins, None: at the beginning. ``names``: the names of
     logs. ``steps``: the times that passed twice. ``cache``: what was read, None: nothing is kept.
+    ``borders``: from where on evidence is kept, None: nothing before that is read anyway.
     """
 
     below: Engine
@@ -50,6 +53,7 @@ class EvidenceView(DelegatingEngine):
     names: Names = field(default_factory=dict)
     steps: ClockSteps = field(default_factory=ClockSteps)
     cache: _Cache | None = None
+    borders: Borders | None = None
 
     def __post_init__(self) -> None:
         """Work like the engine below."""
@@ -73,7 +77,9 @@ class EvidenceView(DelegatingEngine):
         return "\n".join([f"{table.name}:", *(f"  {each}" for each in self._facts(table))])
 
     def _facts(self, table: Table) -> Iterator[str]:
-        of_time = [each.explain(table) for each in (self.begins, self.bounds) if each is not None]
+        of_time = [
+            each.explain(table) for each in (self.begins, self.borders, self.bounds) if each is not None
+        ]
         yield from (each for each in of_time if each is not None)
         if not any(of_time):
             yield "all rows"
@@ -105,6 +111,8 @@ class EvidenceView(DelegatingEngine):
     def _seen(self, table: Table, columns: tuple[str, ...], where: Where | None) -> Rows:
         engine = self.below
         read: Scan = engine.scan if self.held is None else self.held.scan
+        if self.borders is not None:
+            read = partial(self.borders.scan, engine, read)
         if self.bounds is not None:
             read = partial(self.bounds.scan, engine, read)
         if self.begins is not None:

@@ -1,6 +1,7 @@
 """The findings of an audit in words. Reads only the marts and the compiled specification."""
 
 from fencepost.report.commands import command
+from fencepost.report.deleted import deleted_sentences
 from fencepost.report.episodes import VERDICTS, Finding, finding_sentence
 from fencepost.report.evidence import Evidence
 from fencepost.report.incidents import (
@@ -28,6 +29,7 @@ __all__ = [
     "UnknownVerdictError",
     "command",
     "counted_reasons",
+    "deleted_sentences",
     "explain",
     "facts",
     "finding_sentence",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from fencepost.incidents import INCIDENTS, Incident, incidents, open_in
 from fencepost.outcomes import ClusterOutcome, Outcome, cluster_outcomes, outcomes
 from fencepost.reading import Reader, rows
+from fencepost.report.deleted import deleted_sentences
 from fencepost.report.evidence import Evidence
 from fencepost.settings import Settings
 
@@ -20,7 +21,8 @@ _WINDOWS = "silver.windows"
 class Judged:
     """The outcomes of all definitions, the incidents (the most important first), and what they and the
     evidence say of each cluster. ``faults``: by cluster, the lines about what is wrong with its evidence;
-    ``evidence_until``: the newest evidence of each cluster that has any.
+    ``evidence_until``: the newest evidence of each cluster that has any; ``deleted``: by cluster, a sentence
+    about older evidence that was deleted.
     """
 
     outcomes: Sequence[Outcome]
@@ -30,6 +32,7 @@ class Judged:
     evidence_until: dict[str, datetime]
     knows_incidents: bool = True
     """False in a lake that was audited before there were incidents."""
+    deleted: Mapping[str, str] = field(default_factory=dict)
 
 
 def judged(reader: Reader, settings: Settings) -> Judged:
@@ -54,4 +57,5 @@ def judged(reader: Reader, settings: Settings) -> Judged:
         {cluster.name: evidence.lines(cluster) for cluster in settings.clusters},
         {name: newest[name] for name in names if name in newest},
         knows_incidents,
+        deleted_sentences(reader),
     )

@@ -40,7 +40,7 @@ class _Report:
     def __init__(self, reader: Reader, settings: Settings, most: int) -> None:
         found = judged(reader, settings)
         self._settings = settings
-        self._faults = found.faults
+        self._faults, self._deleted = found.faults, found.deleted
         self.headline = f"{headline(found.clusters)}."
         self._of_clusters = {each.cluster: each for each in found.clusters}
         self._outcomes: dict[str, list[Outcome]] = defaultdict(list)
@@ -65,6 +65,7 @@ class _Report:
         since = next((each.since for each in found if each.since is not None), None)
         if since is not None:
             lines += [f"since {time_of(since)}: what was over before is left out (audit.window)"]
+        lines += indented(self._deleted.get(cluster.name, ""), "", "  ")
         lines += self._faults[cluster.name]
         violated = [each for each in found if each.status == "violated"]
         for each in sorted(violated, key=_gravest_first):

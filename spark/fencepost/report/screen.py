@@ -75,6 +75,7 @@ def facts(reader: Reader, settings: Settings) -> dict[str, Any]:
                 "not_told": list(each.not_told),
                 "evidence_until": found.evidence_until.get(each.cluster),
                 "evidence": list(found.faults[each.cluster]),
+                "deleted": found.deleted.get(each.cluster),
             }
             for each in found.clusters
         ],
@@ -110,7 +111,9 @@ def _of_evidence(found: Judged) -> list[str]:
         lines += [line for why in each.not_judged for line in wrapped(f"Not judged: {name}{why}", "", "  ")]
         lines += [line for why in each.not_told for line in wrapped(f"{name}{why}", "", "  ")]
         lines += found.faults[each.cluster]
-    return lines
+    # to know, and not wrong: after all that is
+    names = [each.cluster for each in found.clusters if each.cluster in found.deleted]
+    return [*lines, *(line for name in names for line in wrapped(found.deleted[name], "", "  "))]
 
 
 def _of_all_clusters(shown: Sequence[Incident]) -> list[Incident]:

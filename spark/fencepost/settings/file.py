@@ -88,6 +88,20 @@ def _of_chapters(window_ms: int | None, info: ValidationInfo) -> int | None:
     return window_ms
 
 
+def _at_least_the_window(keep_ms: int | None, info: ValidationInfo) -> int | None:
+    if keep_ms is None or "window" not in info.data:
+        return keep_ms
+    window_ms = info.data["window"]
+    if window_ms is None:
+        raise mistake(
+            "deletes older evidence, and without a window verdicts rest on evidence of any age. Add "
+            "window, of at most this length."
+        )
+    if keep_ms < window_ms:
+        raise mistake("is shorter than the window, whose evidence is needed. Make it at least as long.")
+    return keep_ms
+
+
 class _Audit(_Table):
     chapter: Annotated[
         int | None, Expected("a length of time such as 6h or 1d, or all"), BeforeValidator(as_chapter)
@@ -97,6 +111,12 @@ class _Audit(_Table):
         Expected("a length of time such as 36h, 30d or 8w"),
         BeforeValidator(as_duration),
         AfterValidator(_of_chapters),
+    ] = None
+    keep_evidence: Annotated[
+        int | None,
+        Expected("a length of time such as 90d or 26w"),
+        BeforeValidator(as_duration),
+        AfterValidator(_at_least_the_window),
     ] = None
 
 
@@ -275,6 +295,7 @@ def load(path: Path | None = None) -> Settings:
         metrics_file=None if file.metrics.file is None else path.parent / file.metrics.file,
         chapter_ms=file.audit.chapter,
         window_ms=file.audit.window,
+        keep_evidence_ms=file.audit.keep_evidence,
         pseudonyms=pseudonyms,
         spark={**DEFAULT_SPARK, **file.spark},
     )

@@ -243,6 +243,10 @@ class Settings:
     """The length of the chapters in which a cluster's history is rebuilt; None: one chapter for all of it."""
     window_ms: int | None = None
     """The length of history, back from a cluster's newest evidence, that is audited; None: all of it."""
+    keep_evidence_ms: int | None = None
+    """The length of history, back from a cluster's newest evidence, whose evidence maintenance leaves in
+    bronze; None: it deletes none.
+    """
     pseudonyms: Pseudonyms | None = None
     """What stands in the lake in place of names of clients, hosts and principals; None: the names."""
 

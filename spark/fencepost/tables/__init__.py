@@ -22,6 +22,7 @@ from __future__ import annotations
 from fencepost.tables.bronze import (
     ABORTED_TRANSACTIONS,
     BATCHES,
+    BORDERS,
     CLEANED,
     CLIENT_LINES,
     FILES,
@@ -101,6 +102,7 @@ __all__ = [
     "ALERT_NOTES",
     "AUDIT_RUNS",
     "BATCHES",
+    "BORDERS",
     "BRONZE",
     "CHAPTER",
     "CLEANED",

@@ -366,6 +366,23 @@ LOG_STARTS = Table(
     offset_column="log_start_offset",
 )
 
+BORDERS = Table(
+    "bronze.borders",
+    "From where on the lake keeps evidence that maintenance deletes by its age: one row per cluster for the "
+    "lines of its request logs, and one per log of a topic of applications. What is before is deleted, or is "
+    "about to be.",
+    {
+        "cluster": "string",
+        "topic": "string",  # null, as the next two: of request logs
+        "topic_id": "string",
+        "partition": "int",
+        "since_ms": "bigint",  # the begin of a chapter
+        "since_offset": "bigint",  # of a log: the first offset that is kept; null: of request logs
+    },
+    ("cluster", "topic", "topic_id", "partition"),
+    ("cluster",),
+)
+
 QUARANTINE = Table(
     "bronze.quarantine",
     "Evidence that could not be read: set aside, counted, with file and position.",
