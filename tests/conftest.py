@@ -35,7 +35,8 @@ collect_ignore = ["captures"]
 # a machine that does other work is slow, and that is no fault of what is tested
 hypothesis.settings.register_profile("any_machine", deadline=None)
 hypothesis.settings.load_profile("any_machine")
-TEST_SPARK = {**DEFAULT_SPARK, "spark.driver.memory": "1g"}
+# one session plans what thousands of runs do, and its parser forgets nothing: 1g is not enough
+TEST_SPARK = {**DEFAULT_SPARK, "spark.driver.memory": "2g"}
 # A commit to a lake waits until the disk has written it, and tests make ten thousand of them: where there is
 # enough memory, their folders are there. pytest removes them when all tests have passed.
 MEMORY, ENOUGH_BYTES = Path("/dev/shm"), 4 << 30

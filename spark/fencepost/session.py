@@ -112,6 +112,7 @@ def session_conf(settings: Settings, *, small: bool = True) -> dict[str, str]:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.extraJavaOptions": java_options(jars, small=small),
         "spark.ui.showConsoleProgress": "false",
+        **_KEEP_LITTLE,
         "spark.pyspark.python": sys.executable,
         "spark.python.daemon.module": "fencepost.engines.workers",
         "spark.sql.catalogImplementation": "in-memory",
@@ -127,6 +128,14 @@ def session_conf(settings: Settings, *, small: bool = True) -> dict[str, str]:
         **spark_catalog_conf(settings.lake),
         **settings.spark,
     }
+
+
+_KEEP_LITTLE = {
+    # by default a driver keeps a thousand queries with their plans for its web pages: of marts megabytes each
+    "spark.sql.ui.retainedExecutions": "20",
+    "spark.ui.retainedJobs": "100",
+    "spark.ui.retainedStages": "100",
+}
 
 
 def _plans(*, small: bool) -> dict[str, str]:

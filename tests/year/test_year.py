@@ -17,8 +17,8 @@ from random import Random
 from statistics import median
 
 import pytest
-from brokers import Brokers
 from calendar_of import BEGIN_MS, DAY_MS, Calendar
+from cluster_files import Brokers
 from history import History
 from pyiceberg.catalog import Catalog
 
