@@ -1,4 +1,4 @@
--- Each name of a topic, whatever topics have had it; without a metadata log, each name that a partition's log has.
+-- Each name of a topic, whatever topics have had it: of the metadata log, and of other logs that it lacks.
 with known as (
     select
         cluster,
@@ -25,8 +25,18 @@ captured as (
     group by extents.cluster, extents.topic
 )
 
-select cluster, topic, topic_id, incarnations, partitions
+select
+    cluster,
+    topic,
+    topic_id,
+    incarnations,
+    partitions
 from known
 union all
-select cluster, topic, topic_id, cast(null as bigint) as incarnations, cast(null as bigint) as partitions
+select
+    cluster,
+    topic,
+    topic_id,
+    cast(null as bigint) as incarnations,
+    cast(null as bigint) as partitions
 from captured
