@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from brokers import jars
 from clients import Clients
 from cluster import Cluster
 from truth import GroundTruth
@@ -43,6 +44,7 @@ def _fill(folder: Path, cluster: Cluster, clients: Clients, truth: GroundTruth) 
         _roll(target / "kafka-request.log")
         # Kafka prints its whole configuration; the paths of the recording do not matter.
         text = (broker.home / "server.log").read_text().replace(str(broker.home), "/var/lib/kafka")
+        text = text.replace(str(jars(cluster.plan.version)), "/opt/kafka/libs")
         (target / "server.log").write_text(text)
         _roll(target / "server.log")
     (folder / "clients").mkdir()
