@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from brokers import Plan
 from cases import Case
-from clients import Clients
+from clients import Client, Clients
 from cluster import Cluster
 from members import Group
 from truth import GroundTruth
@@ -46,6 +46,21 @@ def prepare(stage: Stage, topics: dict[str, int], segment_ms: str = SEGMENT_MS) 
         stage.cluster.create_topic(name, partitions)
     stage.cluster.coordinator("any")  # the first look-up creates __consumer_offsets
     stage.cluster.set_topic_config("__consumer_offsets", "segment.ms", segment_ms)
+
+
+def start_classic_group(stage: Stage, group_id: str, topic: str) -> tuple[Client, Client]:
+    """A producer of a topic, and two consumers of a classic group that have committed twice."""
+    cluster, clients = stage.cluster, stage.clients
+    cluster.coordinator("any")
+    cluster.coordinator("any", transaction=True)
+    cluster.set_topic_config("__consumer_offsets", "segment.ms", SEGMENT_MS)
+    clients.producer(f"{group_id}-producer", topic, 4)
+    first, second = (
+        clients.consumer(f"{group_id}-{number}", group_id, topic, protocol="CLASSIC") for number in (1, 2)
+    )
+    for client in (first, second):
+        client.await_event("offsets_committed", 2)
+    return first, second
 
 
 def make_another(stage: Stage, topic: str, partitions: int) -> None:

@@ -14,7 +14,7 @@ from dataclasses import replace
 import tools
 from brokers import Plan
 from producer_requests import PAYLOAD
-from scenario import ROLL_BYTES, SEGMENT_MS, Scenario, Stage
+from scenario import ROLL_BYTES, Scenario, Stage, start_classic_group
 
 _NEWER = "4.3.1"
 _ORDERS, _SOLO = "orders", "solo"
@@ -30,15 +30,7 @@ def play(stage: Stage) -> None:
     cluster, clients = stage.cluster, stage.clients
     cluster.create_topic(_ORDERS, 3, 3)
     cluster.create_topic(_SOLO, 1)
-    cluster.coordinator("any")
-    cluster.coordinator("any", transaction=True)
-    cluster.set_topic_config("__consumer_offsets", "segment.ms", SEGMENT_MS)
-    clients.producer("upgraded-producer", _ORDERS, 4)
-    first, second = (
-        clients.consumer(f"upgraded-{number}", "upgraded", _ORDERS, protocol="CLASSIC") for number in (1, 2)
-    )
-    for client in (first, second):
-        client.await_event("offsets_committed", 2)
+    first, _ = start_classic_group(stage, "upgraded", _ORDERS)
     for broker in cluster.brokers:
         stage.say(f"upgrade broker {broker.broker_id}")
         cluster.upgrade_broker(broker.broker_id, _NEWER)

@@ -12,7 +12,7 @@ from dataclasses import replace
 import tools
 from brokers import Plan
 from producer_requests import PAYLOAD
-from scenario import SEGMENT_MS, Scenario, Stage
+from scenario import Scenario, Stage, start_classic_group
 
 _ORDERS, _AUDIT = "orders", "audit"
 
@@ -22,15 +22,7 @@ def play(stage: Stage) -> None:
     cluster, clients = stage.cluster, stage.clients
     cluster.create_topic(_ORDERS, 3, 2)
     cluster.create_topic(_AUDIT, 1, 2)
-    cluster.coordinator("any")
-    cluster.coordinator("any", transaction=True)
-    cluster.set_topic_config("__consumer_offsets", "segment.ms", SEGMENT_MS)
-    clients.producer("zookeeper-producer", _ORDERS, 4)
-    first, second = (
-        clients.consumer(f"zookeeper-{number}", "zookeeper", _ORDERS, protocol="CLASSIC") for number in (1, 2)
-    )
-    for client in (first, second):
-        client.await_event("offsets_committed", 2)
+    first, second = start_classic_group(stage, "zookeeper", _ORDERS)
     values = [f"{PAYLOAD}-{number}".encode() for number in range(40)]
     log = clients.folder / "zookeeper-moves.log"
     producer = tools.JavaProducer(cluster, log, "zookeeper-moves", values)

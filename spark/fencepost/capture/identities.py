@@ -28,7 +28,7 @@ def check_identities(settings: Settings) -> None:
 
 def _wrong_ids(number: int, cluster: Cluster) -> Iterator[str]:
     for at, broker in enumerate(cluster.brokers):
-        for path in _log_dirs(broker):
+        for path in log_dirs(broker):
             written = {name: value for name, value in meta_properties(path).items() if name in NODE_ID}
             if written and str(broker.id) not in written.values():
                 name, value = next(iter(written.items()))
@@ -41,7 +41,7 @@ def _wrong_ids(number: int, cluster: Cluster) -> Iterator[str]:
 def _shared(number: int, cluster: Cluster) -> Iterator[str]:
     owner: dict[str, int] = {}
     for at, broker in enumerate(cluster.brokers):
-        for path in dict.fromkeys(map(resolved, _log_dirs(broker))):
+        for path in dict.fromkeys(map(resolved, log_dirs(broker))):
             first = owner.setdefault(path, broker.id)
             if first != broker.id:
                 yield (
@@ -53,7 +53,7 @@ def _shared(number: int, cluster: Cluster) -> Iterator[str]:
 def _mixed(number: int, cluster: Cluster) -> Iterator[str]:
     first: dict[str, str] = {}
     for at, broker in enumerate(cluster.brokers):
-        for path in _log_dirs(broker):
+        for path in log_dirs(broker):
             if cluster_id := meta_properties(path).get("cluster.id"):
                 first.setdefault(cluster_id, path)
                 known = next(iter(first))
@@ -64,7 +64,8 @@ def _mixed(number: int, cluster: Cluster) -> Iterator[str]:
                     )
 
 
-def _log_dirs(broker: Broker) -> list[str]:
+def log_dirs(broker: Broker) -> list[str]:
+    """The log directories of a broker that are there."""
     return [path for pattern in broker.log_dirs for path in expand(pattern)]
 
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from io import BytesIO
 
-import pyarrow as pa
-
-from fencepost.capture.digests import head_digest
-from fencepost.capture.files import content, expand, inside, is_readable
+from fencepost.capture.files import content, inside, is_readable
+from fencepost.capture.identities import log_dirs
 from fencepost.capture.kinds import Kind
 from fencepost.capture.plan import META_PROPERTIES_FILE, Fault, Source
-from fencepost.capture.rows import OUTCOME, Rows, arrow_rows, outcome
+from fencepost.capture.rows import OUTCOME, Rows, arrow_rows, outcome_of_content
 from fencepost.formats.properties import META_PROPERTIES, properties_in
 from fencepost.settings import Cluster
 from fencepost.tables import LOG_DIRS
@@ -20,18 +17,12 @@ from fencepost.tables import LOG_DIRS
 
 def find_meta_properties(cluster: Cluster) -> tuple[list[Source], list[Fault]]:
     """The file of each log directory; none where there is none, as in a copy without it. No faults."""
-    files = (
-        (broker.id, inside(path, META_PROPERTIES))
+    sources = (
+        Source(cluster.name, broker.id, META_PROPERTIES_FILE, inside(path, META_PROPERTIES), in_place=True)
         for broker in cluster.brokers
-        for pattern in broker.log_dirs
-        for path in expand(pattern)
+        for path in log_dirs(broker)
     )
-    sources = [
-        Source(cluster.name, broker_id, META_PROPERTIES_FILE, file, in_place=True)
-        for broker_id, file in files
-        if is_readable(file)
-    ]
-    return sources, []
+    return [source for source in sources if is_readable(source.file)], []
 
 
 def rows(source: Source) -> Rows:
@@ -49,7 +40,7 @@ def rows(source: Source) -> Rows:
     }
     count = 1 if says else 0
     yield LOG_DIRS, arrow_rows(LOG_DIRS, count, columns)
-    yield OUTCOME, _outcome(source, data, count)
+    yield OUTCOME, outcome_of_content(source, data, count)
 
 
 def _properties(data: bytes) -> Mapping[str, str]:
@@ -57,18 +48,6 @@ def _properties(data: bytes) -> Mapping[str, str]:
         return properties_in(data)
     except UnicodeDecodeError:
         return {}
-
-
-def _outcome(source: Source, data: bytes, count: int) -> pa.RecordBatch:
-    progress = {
-        "head_digest": head_digest(BytesIO(data), len(data)),
-        "size": len(data),
-        "consumed_to": len(data),
-        "entries": count,
-        "records": 0,
-        "skipped": 0,
-    }
-    return outcome(source, [], progress)
 
 
 META_PROPERTIES_FILES = Kind(

@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from io import BytesIO
 from typing import Any
 
 import pyarrow as pa
 
+from fencepost.capture.digests import head_digest
 from fencepost.capture.plan import ORIGIN, Fault, Source, is_text
 from fencepost.capture.secrets import METADATA
 from fencepost.formats import faults as formats
@@ -42,6 +44,7 @@ OUTCOME = Table(
     },
     ("cluster", "broker_id", "kind", "file", "position", "reason"),
 )
+_SAMPLE = 256
 _NOT_UTF_8 = "the name of the file is not UTF-8, so no table can have it: rename the file"
 Rows = Iterator[tuple[Table, pa.RecordBatch]]
 """The rows that are read from a source: those of its tables, and at the end its rows of OUTCOME."""
@@ -77,6 +80,25 @@ def outcome(
     return pa.RecordBatch.from_pylist(
         [{name: row.get(name) for name in schema.names} for row in rows], schema=schema
     )
+
+
+def outcome_of_content(
+    source: Source, data: bytes, count: int, faults: Sequence[formats.Fault] = ()
+) -> pa.RecordBatch:
+    """Rows of OUTCOME for a small file that is read as a whole; ``count``: its entries. With a fault nothing
+    of it is consumed, so the next run reads it again.
+    """
+    consumed_to = 0 if faults else len(data)
+    progress = {
+        "head_digest": head_digest(BytesIO(data), consumed_to),
+        "size": len(data),
+        "consumed_to": consumed_to,
+        "entries": count,
+        "records": 0,
+        "skipped": 0,
+    }
+    quarantined = [fault_of(source, each, data[each.position : each.position + _SAMPLE]) for each in faults]
+    return outcome(source, quarantined, progress)
 
 
 def fault_of(source: Source, fault: formats.Fault, sample: bytes | None = None, shift: int = 0) -> Fault:

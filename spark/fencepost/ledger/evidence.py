@@ -9,7 +9,7 @@ all chapters.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,8 @@ of any time.
 """
 
 NEWEST = 1 << 62
+
+Row = Mapping[str, Any]
 
 _NAMED_BY_LINES = frozenset({TOPIC_LISTS.name, TOPIC_ANSWERS.name})
 """Tables whose rows matter only if a line refers to them."""
@@ -140,42 +142,45 @@ def _columns(table: Table) -> tuple[str, ...]:
 
 
 def _new_entries(catalog: Catalog, table: Table, added: pa.Table) -> pa.Table:
-    """Of new contents of files the entries that no content before had (or had later in the log), and the
-    entries of the content before that truncation has removed. Retention removes entries at the begin of a
-    log, or moves them on: that is no news of the time in which they were written.
-    """
-    replica = [name for name in table.key if name not in (table.content_column, table.key[-1])]
-    entry, place = table.key[-1], table.offset_column or table.key[-1]
+    """Of new contents of files the entries that tell something new (_told_anew)."""
+    *of_content, entry = table.key
+    replica = [name for name in of_content if name != table.content_column]
+    place = table.offset_column or entry
+    new = {tuple(row.values()) for row in added.select([*replica, str(table.content_column)]).to_pylist()}
     topics = frozenset(pc.unique(added["topic"]).to_pylist())
     rows = lake.scan(catalog, table, _columns(table), [{"topic": topics}]).sort_by("captured_at").to_pylist()
-    contents: dict[tuple[Any, ...], dict[str, dict[int, dict[str, Any]]]] = {}
+    replicas: dict[tuple[Any, ...], dict[str, dict[int, Row]]] = {}
     for row in rows:
-        of_replica = contents.setdefault(tuple(row[name] for name in replica), {})
-        content = of_replica.setdefault(row[table.content_column], {})
+        contents = replicas.setdefault(tuple(row[name] for name in replica), {})
+        content = contents.setdefault(row[table.content_column], {})
         if row[entry] is not None:
             content[row[entry]] = row
-    new_contents = {
-        tuple(row.values()) for row in added.select([*replica, str(table.content_column)]).to_pylist()
-    }
-    found = []
-    for of, each in contents.items():
-        known: dict[int, int] = {}
-        last: dict[int, dict[str, Any]] = {}
-        for digest, content in each.items():
-            if (*of, digest) in new_contents:
-                found += [
-                    row for name, row in content.items() if name not in known or row[place] < known[name]
-                ]
-                first = min(content, default=None)
-                found += [
-                    row
-                    for name, row in last.items()
-                    if name not in content and (first is None or name > first)
-                ]
-            for name, row in content.items():
-                known[name] = min(row[place], known.get(name, row[place]))
-            last = content
+    found: list[Row] = []
+    for of_replica, contents in replicas.items():
+        new_here = {digest for digest in contents if (*of_replica, digest) in new}
+        found += _told_anew(contents, new_here, place)
     return pa.Table.from_pylist(found, schema=table.schema_of(_columns(table)))
+
+
+def _told_anew(contents: Mapping[str, Mapping[int, Row]], new: Collection[str], place: str) -> Iterator[Row]:
+    """Of the ``new`` contents of one file the entries that no content before had (or had later in the log),
+    and the entries of the content before that truncation has removed. Retention removes entries at the begin
+    of a log, or moves them on: that is no news of the time in which they were written.
+
+    ``contents``: by digest, in the order in which they were read, the rows by entry.
+    """
+    known: dict[int, int] = {}
+    before: Mapping[int, Row] = {}
+    for digest, content in contents.items():
+        if digest in new:
+            first = min(content, default=None)
+            yield from (row for name, row in content.items() if row[place] < known.get(name, NEWEST))
+            yield from (
+                row for name, row in before.items() if name not in content and (first is None or name > first)
+            )
+        for name, row in content.items():
+            known[name] = min(row[place], known.get(name, NEWEST))
+        before = content
 
 
 def _placed(table: Table, rows: pa.Table) -> pa.Table:

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
 from datetime import UTC, datetime
-from io import BytesIO
 
 import pyarrow as pa
 
-from fencepost.capture.digests import head_digest
 from fencepost.capture.files import content
 from fencepost.capture.kinds import Kind
 from fencepost.capture.log_dirs import PARTITION_METADATA
 from fencepost.capture.plan import Source
-from fencepost.capture.rows import OUTCOME, Rows, arrow_rows, fault_of, outcome
+from fencepost.capture.rows import OUTCOME, Rows, arrow_rows, outcome_of_content
 from fencepost.formats.faults import Fault
 from fencepost.formats.partition_files import ENTRY_SCHEMA, read_leader_epochs, topic_id_in
 from fencepost.protocols.leader_epoch.bronze import LEADER_EPOCH_CHECKPOINTS, PARTITION_FOLDERS
 
-_SAMPLE = 256
 _NO_ID = "the file names no topic id: copy it again, or see which topic its folder belongs to"
 
 
@@ -35,7 +31,7 @@ def checkpoint_rows(source: Source) -> Rows:
     columns = {name: batch[name] for name in batch.schema.names}
     rows = {**columns, **_replica(source), "topic_id": source.topic_id, "content_digest": digest}
     yield LEADER_EPOCH_CHECKPOINTS, arrow_rows(LEADER_EPOCH_CHECKPOINTS, batch.num_rows, rows)
-    yield OUTCOME, _outcome(source, data, batch.num_rows, entries.faults)
+    yield OUTCOME, outcome_of_content(source, data, batch.num_rows, entries.faults)
 
 
 def folder_rows(source: Source) -> Rows:
@@ -45,7 +41,7 @@ def folder_rows(source: Source) -> Rows:
     faults = [] if topic_id else [Fault(0, len(data), "bad_record", _NO_ID)]
     count = 1 - len(faults)
     yield PARTITION_FOLDERS, arrow_rows(PARTITION_FOLDERS, count, {**_replica(source), "topic_id": topic_id})
-    yield OUTCOME, _outcome(source, data, count, faults)
+    yield OUTCOME, outcome_of_content(source, data, count, faults)
 
 
 def _replica(source: Source) -> dict[str, object]:
@@ -58,20 +54,6 @@ def _replica(source: Source) -> dict[str, object]:
         "file": source.file,
         "captured_at": datetime.now(UTC),
     }
-
-
-def _outcome(source: Source, data: bytes, count: int, faults: Sequence[Fault]) -> pa.RecordBatch:
-    consumed_to = 0 if faults else len(data)
-    progress = {
-        "head_digest": head_digest(BytesIO(data), consumed_to),
-        "size": len(data),
-        "consumed_to": consumed_to,
-        "entries": count,
-        "records": 0,
-        "skipped": 0,
-    }
-    quarantined = [fault_of(source, each, data[each.position : each.position + _SAMPLE]) for each in faults]
-    return outcome(source, quarantined, progress)
 
 
 LEADER_EPOCHS = Kind(
