@@ -1,6 +1,6 @@
 """Keep beside Spark's jars what each lake would make anew: archived classes, the marts parsed and compiled.
 
-They are made by what most sessions do: dbt builds every mart, of an empty lake. The archive belongs to one
+The classes are those that an audit of the demo's healthy cluster needs. The archive belongs to one
 JVM and class path; another JVM leaves it aside. What was parsed belongs to one version of dbt; another leaves
 it aside, and files that have changed since are parsed again. What was compiled belongs to the code as it is:
 where that has changed since, as after an upgrade, the marts are compiled again, and nothing else is made.
@@ -20,21 +20,19 @@ from pyspark import SparkContext
 
 from fencepost import marts, pipeline
 from fencepost.jars import prepared, spark_jars
-from fencepost.marts.in_spark import build_all
 from fencepost.places import work_folder
 from fencepost.session import CLASS_ARCHIVE, java_options
-from fencepost.settings import Broker, Cluster, Lake, Settings
+from fencepost.settings import DEFAULT_SPARK, Lake, Settings, load
+
+DEMO = Path(__file__).resolve().parents[1] / "demo" / "healthy.toml"
 
 
 def main() -> int:
     """Make them, unless they are there; gives back the exit code."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        settings = Settings(
-            path=folder / "fencepost.toml",
-            lake=Lake(str(folder / "warehouse"), f"sqlite:///{folder / 'catalog.db'}"),
-            clusters=(Cluster("none", (Broker(1),)),),
-        )
+        lake = Lake(str(folder / "warehouse"), f"sqlite:///{folder / 'catalog.db'}")
+        settings = dataclasses.replace(load(DEMO), lake=lake, run_on="spark", spark=DEFAULT_SPARK)
         if not all(prepared(spark_jars(settings), each).is_file() for each in (CLASS_ARCHIVE, marts.PARSED)):
             _archive(settings)
         _compile(settings)
@@ -42,7 +40,7 @@ def main() -> int:
 
 
 def _archive(settings: Settings) -> None:
-    """Have dbt build every mart in a session that archives its classes when it ends."""
+    """Audit in a session that archives its classes when it ends."""
     print("Preparing Spark's classes, so that it starts in half the time (once; a minute) ...", flush=True)
     jars = spark_jars(settings)
     archive = prepared(jars, CLASS_ARCHIVE)
@@ -51,8 +49,7 @@ def _archive(settings: Settings) -> None:
     options = f"{java_options(jars, small=True)} -XX:ArchiveClassesAtExit={archive} -Xlog:cds*=off"
     spark = {**settings.spark, "spark.driver.extraJavaOptions": options}
     with pipeline.Run(dataclasses.replace(settings, spark=spark)) as run:
-        run.catalog  # noqa: B018 (the tables are made)
-        build_all(run.spark(), run.settings)
+        pipeline.audit(run)
         shutil.copyfile(work_folder(settings, "dbt") / "target" / marts.PARSED, prepared(jars, marts.PARSED))
     _end_jvm()
 

@@ -3,71 +3,8 @@
 {%- set of_one_topic = "('expired', 'offset_deleted', 'group_deleted', 'records_deleted', 'retention')" %}
 with
 
-positions as (
-    select * from {{ source('silver', 'fetch_positions') }}
-),
-
 resets as (
-    select
-        positions.cluster,
-        positions.fetch_position_id,
-        coalesce(positions.reset_group_id, refused.group_id) as group_id,
-        positions.topic,
-        positions.partition,
-        positions.client_id,
-        positions.client_host,
-        positions.requested_at,
-        positions.fetch_offset,
-        positions.live_topic_id,
-        positions.log_start_offset,
-        positions.high_watermark,
-        positions.request_id,
-        positions.file,
-        positions.position,
-        positions.reset_group_id is not null as is_without_offset,
-        refused.fetch_position_id as refused_id,
-        refused.fetch_offset as refused_offset,
-        refused.requested_at as refused_at,
-        refused.error as refused_error,
-        refused.live_topic_id as refused_live_topic_id,
-        refused.origin_topic_id as refused_topic_id,
-        refused.origin_leader_epoch as refused_leader_epoch
-    from positions
-    left join positions as refused
-        on
-            positions.cluster = refused.cluster
-            and positions.fetch_position_id = refused.next_fetch_position_id
-            and refused.error in ('OFFSET_OUT_OF_RANGE', 'OFFSET_MOVED_TO_TIERED_STORAGE')
-            and positions.reset_group_id is null
-    where positions.origin = 'reset' and positions.error = 'NONE'
-),
-
--- the newest removal before; nothing hides a later one, or a commit after it
-removed as (
-    select
-        resets.cluster,
-        resets.fetch_position_id,
-        removals.commit_id,
-        removals.committed_offset,
-        removals.ended_by,
-        removals.removed_at,
-        removals.commit_partition,
-        incarnations.created_at <= removals.committed_at as is_of_live_topic,
-        row_number() over (
-            partition by resets.cluster, resets.fetch_position_id
-            order by removals.removed_at desc, removals.removed_position desc
-        ) as place
-    from resets
-    inner join {{ ref('fct_removed_offsets') }} as removals
-        on
-            resets.cluster = removals.cluster
-            and resets.group_id = removals.group_id
-            and resets.topic = removals.topic
-            and resets.partition = removals.partition
-            and unix_millis(removals.removed_at) <= unix_millis(resets.requested_at) + 1000
-    left join {{ source('silver', 'topic_incarnations') }} as incarnations
-        on resets.cluster = incarnations.cluster and resets.live_topic_id = incarnations.topic_id
-    where resets.is_without_offset
+    select * from {{ ref('int_offset_resets') }}
 ),
 
 holes as (
@@ -81,14 +18,9 @@ holes as (
             and pieces.topic = '__consumer_offsets'
             and not pieces.covered
             and coalesce(resets.requested_at >= pieces.from_time, true)
-    left join removed
-        on
-            resets.cluster = removed.cluster
-            and resets.fetch_position_id = removed.fetch_position_id
-            and removed.place = 1
     where
-        pieces.partition = coalesce(removed.commit_partition, pieces.partition)
-        and coalesce(pieces.to_time >= removed.removed_at, true)
+        pieces.partition = coalesce(resets.removed_commit_partition, pieces.partition)
+        and coalesce(pieces.to_time >= resets.removed_at, true)
 ),
 
 -- commits in transactions that were open when the consumer asked: without requireStable it is told of none
@@ -248,8 +180,6 @@ with_commits as (
 explained as (
     select
         resets.*,
-        removed.commit_id,
-        removed.removed_at,
         deleted_records.client_id as deleted_by_client_id,
         deleted_records.principal as deleted_by,
         topics.tiered_storage,
@@ -258,12 +188,12 @@ explained as (
             when pending.fetch_position_id is not null then 'pending_transaction'
             when
                 resets.is_without_offset
-                and removed.commit_id is null
+                and resets.removed_commit_id is null
                 and with_commits.fetch_position_id is null
                 and known_until.last_time >= resets.requested_at
                 and whole_coordinators.cluster is not null
                 then 'never_committed'
-            when resets.is_without_offset and holes.fetch_position_id is null then removed.ended_by
+            when resets.is_without_offset and holes.fetch_position_id is null then resets.removed_by
             when resets.refused_id is null then null
             when resets.refused_topic_id <> '' and resets.refused_topic_id <> resets.refused_live_topic_id
                 then 'topic_recreated'
@@ -285,17 +215,12 @@ explained as (
             when truncations.is_whole and extents.log_end_offset < resets.refused_offset then 'beyond_the_end'
         end as cause,
         coalesce(
-            removed.is_of_live_topic and holes.fetch_position_id is null,
+            resets.is_removed_of_live_topic and holes.fetch_position_id is null,
             resets.refused_topic_id = resets.live_topic_id
         ) as is_comparable,
-        coalesce(resets.refused_offset, if(holes.fetch_position_id is null, removed.committed_offset, null))
+        coalesce(resets.refused_offset, if(holes.fetch_position_id is null, resets.removed_offset, null))
             as offset_before
     from resets
-    left join removed
-        on
-            resets.cluster = removed.cluster
-            and resets.fetch_position_id = removed.fetch_position_id
-            and removed.place = 1
     left join holes
         on resets.cluster = holes.cluster and resets.fetch_position_id = holes.fetch_position_id
     left join pending
@@ -365,7 +290,7 @@ select
         when is_comparable and cause in {{ of_one_topic }} then greatest(0, fetch_offset - offset_before)
     end as records_skipped,
     if(is_without_offset, removed_at, null) as removed_at,
-    commit_id as removed_commit_id,
+    removed_commit_id,
     if(cause = 'records_deleted', deleted_by_client_id, null) as deleted_by_client_id,
     if(cause = 'records_deleted', deleted_by, null) as deleted_by,
     log_start_offset,
