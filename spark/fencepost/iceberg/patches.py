@@ -18,9 +18,9 @@ import pyarrow as pa
 import pyiceberg.manifest
 from pyarrow import fs
 from pyiceberg.avro.decoder import new_decoder
-from pyiceberg.avro.file import _SCHEMA_KEY, AvroFile, D
+from pyiceberg.avro.file import _SCHEMA_KEY, META_SCHEMA, AvroFile, AvroFileHeader, D
 from pyiceberg.avro.reader import Reader
-from pyiceberg.avro.resolver import resolve_reader
+from pyiceberg.avro.resolver import construct_reader, resolve_reader
 from pyiceberg.exceptions import ValidationException
 from pyiceberg.io import FileIO
 from pyiceberg.io.fileformat import FileFormatModel
@@ -259,7 +259,7 @@ class _Resolved(AvroFile[D]):
     def __enter__(self) -> AvroFile[D]:
         with self.input_file.open() as file:
             self.decoder = new_decoder(file.read())
-        self.header = self._read_header()
+        self.header = _HEADER.read(self.decoder)
         text, types, enums = self.header.meta[_SCHEMA_KEY], self.read_types, self.read_enums
         known = text, id(self.read_schema), *types.items(), *enums.items()
         if known not in _resolved:
@@ -270,6 +270,7 @@ class _Resolved(AvroFile[D]):
         return self
 
 
+_HEADER = construct_reader(META_SCHEMA, {-1: AvroFileHeader})
 _resolved: dict[tuple[Any, ...], tuple[Schema, Schema, Reader]] = {}
 """By the schema of a file and what is read of it: as many as a lake has partition specs."""
 
