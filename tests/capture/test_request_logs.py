@@ -13,6 +13,8 @@ import pytest
 import zstandard
 
 from fencepost import lake, tables
+from fencepost.capture import progress
+from fencepost.capture.digests import head_digest
 from fencepost.capture.request_logs import find_request_logs
 from fencepost.settings import Broker, Cluster
 
@@ -60,6 +62,34 @@ def test_a_file_that_several_brokers_list_is_not_read(tmp_path: Path) -> None:
         (1, "shared", "unreadable"),
         (2, "link", "unreadable"),
     ]
+
+
+def test_a_new_log_is_compared_with_those_that_begin_alike(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of all that were ever read, also of those that are gone."""
+    compared = 0
+
+    def digest(*of: Any) -> str:
+        nonlocal compared
+        compared += 1
+        return head_digest(*of)
+
+    log = site.folder / "log"
+    broker = Broker(1, request_logs=site.glob("log*"))
+    for hour in range(10, 20):
+        entry = f"[2026-11-20 {hour}:02:40,024] DEBUG nothing (kafka.request.logger)\n"
+        log.write_text(entry * 2)
+        site.capture(broker)
+        log.rename(site.folder / f"log.2026-11-20-{hour}")
+        site.capture(broker)
+        (site.folder / f"log.2026-11-20-{hour}").unlink()
+    log.write_text(entry.replace(" 19:", " 20:") * 2)
+    monkeypatch.setattr(progress, "head_digest", digest)
+    site.capture(broker)
+    # with the log that had its name before; the other digest is of its own beginning
+    assert compared == 2
+    assert {row["consumed_to"] for row in site.rows(tables.FILES)} == {2 * len(entry)}
 
 
 def test_a_log_that_is_compressed_otherwise_is_named(site: Site) -> None:

@@ -82,7 +82,7 @@ class Progress:
         size = source.end
         by_name = self._by_name(source)
         under_this_name = by_name.get(source.name)
-        others = () if source.in_place else by_name.values()
+        others = () if source.in_place else (each for each in by_name.values() if _may_be(source, each))
         read = _find(source, size, [*([under_this_name] if under_this_name else ()), *others])
         if source.topic_id is None and read is not None:
             source = replace(source, topic_id=read.topic_id or None)
@@ -144,6 +144,13 @@ def _find(source: Source, size: int, candidates: Iterable[ReadProgress]) -> Read
     # unbuffered, so that only the requested bytes are read
     with opened_exactly(source.file) as file:
         return next((read for read in candidates if _begins_with(source, file, size, read)), None)
+
+
+def _may_be(source: Source, read: ReadProgress) -> bool:
+    """Whether a file may be one that had another name. A folder of logs in text was read under thousands of
+    names in a year, and their first entries tell them apart without opening the file for each.
+    """
+    return None in (source.file_begins, read.file_begins) or source.file_begins == read.file_begins
 
 
 def still_holds(source: Source, read: ReadProgress) -> bool:
