@@ -75,8 +75,8 @@ _SET_BACK_MS = 3 * 3_600_000
 class CaptureSummary:
     """The counts of a run: ``files`` read, rows ``added`` to each table of bronze by its name, ``skipped``
     lines, which no protocol reads, lines and batches that are left out since the evidence of their time was
-    deleted before they came (``too_late``), the rows that ``bronze.quarantine`` now has (``quarantined``), and
-    the files that wait for the next run (``waiting``).
+    deleted before they came (``too_late``), the rows that ``bronze.quarantine`` now has (``quarantined``),
+    and the files that wait for the next run (``waiting``).
     """
 
     files: int
