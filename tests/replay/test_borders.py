@@ -20,6 +20,7 @@ from pyiceberg.catalog import Catalog
 from fencepost import cli, expiry, lake
 from fencepost.capture.plan import REQUEST_LOG, SEGMENT
 from fencepost.capture.run import capture
+from fencepost.commands import expired_lines
 from fencepost.engines.tasks import TaskEngine
 from fencepost.expiry import Expired, expire
 from fencepost.formats.batches import walk
@@ -276,6 +277,27 @@ def test_people_are_told_since_when_evidence_is_kept(deleted: Deleted) -> None:
     since = datetime.fromtimestamp(deleted.expired.since_ms[NAME] / 1000, UTC)
     assert told.keys() == {NAME}
     assert f"{NAME} is kept since {since:%Y-%m-%d %H:%M} UTC: older lines" in told[NAME]
+
+
+@pytest.mark.parametrize(
+    ("expired", "keep_ms", "said"),
+    [
+        (Expired(), None, []),
+        (Expired(), 1, ["No evidence was old enough to be deleted: that of the window"]),
+        (Expired(waits=True), 1, ["No evidence was deleted: the last audit is not done"]),
+        (
+            Expired({"c": 0}, {REQUESTS.name: lake.Forgotten(2, 3_000_000), RECORDS.name: lake.Forgotten()}),
+            1,
+            ["bronze.requests: deleted 2 rows (3.0 MB)", "evidence of cluster c is kept since 1970-01-01"],
+        ),
+    ],
+)
+def test_maintenance_says_what_became_of_old_evidence(
+    expired: Expired, keep_ms: int | None, said: list[str]
+) -> None:
+    lines = list(expired_lines(expired, keep_ms))
+    assert len(lines) == len(said)
+    assert all(line.startswith(begin) for line, begin in zip(lines, said, strict=True))
 
 
 def test_what_was_not_used_yet_is_not_deleted(
