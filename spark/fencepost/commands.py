@@ -19,6 +19,7 @@ from fencepost.settings import SQLITE, Recipient, Settings
 from fencepost.words import printable
 
 if TYPE_CHECKING:
+    from fencepost.expiry import Expired
     from fencepost.protocols.base import Plot
     from fencepost.reading import Reader
 
@@ -127,22 +128,37 @@ def pseudonym(settings: Settings, arguments: argparse.Namespace) -> int:
 
 def maintain(settings: Settings, arguments: argparse.Namespace) -> int:
     """Delete files that no table needs any more, and evidence by its age, and say how much."""
-    from datetime import UTC, datetime
-
     from fencepost import pipeline
-    from fencepost.words import minute_of
 
     removed = pipeline.maintain(settings)
     print(f"removed {removed.files:,} files that no table needs ({removed.bytes / 1e6:,.1f} MB)")
-    if removed.evidence.waits:
-        print("No evidence was deleted: the last audit is not done, or had other code or settings.")
-    for name, of_table in removed.evidence.tables.items():
-        if of_table.rows:
-            print(f"{name}: deleted {of_table.rows:,} rows ({of_table.bytes / 1e6:,.1f} MB)")
-    for cluster, ms in sorted(removed.evidence.since_ms.items()):
-        since = minute_of(datetime.fromtimestamp(ms / 1000, UTC))
-        print(f"evidence of cluster {printable(cluster)} is kept since {since}")
+    for line in expired_lines(removed.evidence, settings.keep_evidence_ms):
+        print(line)
     return OK
+
+
+def expired_lines(expired: Expired, keep_ms: int | None) -> Iterator[str]:
+    """What became of old evidence, in words. ``keep_ms``: Settings.keep_evidence_ms."""
+    from datetime import UTC, datetime
+
+    from fencepost.words import minute_of
+
+    deleted = {name: each for name, each in expired.tables.items() if each.rows}
+    if expired.waits:
+        yield (
+            "No evidence was deleted: the last audit is not done, or had other code or settings. "
+            "Run an audit first."
+        )
+    elif keep_ms is not None and not deleted:
+        yield (
+            "No evidence was old enough to be deleted: that of the window, of the newest eight chapters "
+            "and of the newest eight days stays."
+        )
+    for name, each in deleted.items():
+        yield f"{name}: deleted {each.rows:,} rows ({each.bytes / 1e6:,.1f} MB)"
+    for cluster, ms in sorted(expired.since_ms.items()):
+        since = minute_of(datetime.fromtimestamp(ms / 1000, UTC))
+        yield f"evidence of cluster {printable(cluster)} is kept since {since}"
 
 
 def alerts(settings: Settings, arguments: argparse.Namespace) -> int:

@@ -287,6 +287,7 @@ def _capture(run: Run) -> Summary:
         "files": result.files,
         **result.added,
         "skipped": result.skipped,
+        "too_late": result.too_late,
         "quarantined": result.quarantined,
     }
 

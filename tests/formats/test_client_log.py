@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import zipfile
 from pathlib import Path
 
@@ -136,6 +137,43 @@ def test_a_line_that_is_cut_waits() -> None:
     parsed = parse_client_lines(line, 10)
     assert (parsed.rows.num_rows, parsed.consumed_to) == (0, 10)
     assert parse_client_lines(line + b"2\n", 10).rows["producer_epoch"].to_pylist() == [12]
+
+
+HOSTILE = (
+    "[Producer clientId=, transactionalId=",
+    "] The broker returned X for topic-partition ",
+    " for topic-partition  with producerId 1, epoch 1, and sequence number ",
+    " with producerId 1",
+    "] Got error produce response with correlation id  on topic-partition ",
+    ", retrying ( attempts left). Error: ",
+    "] ProducerId of partition  set to 1",
+    "] Transiting to fatal error state due to  (a",
+    "(producerId=1, epoch=",
+    "] ",
+    ", transactionalId=",
+    " (",
+    "1",
+    ".",
+)
+
+
+@pytest.mark.parametrize("begin", ["", *dict.fromkeys(event.message.split("{}")[0] for event in EVENTS)])
+def test_the_time_of_a_line_grows_with_its_length_and_no_faster(begin: str) -> None:
+    """For a line sixteen times as long a search that turns back takes 256 times as long, or more."""
+
+    def seconds(repeated: str, size: int) -> float:
+        line = (
+            f"[2026-11-20 22:02:40,024] INFO {PREFIX}{begin}{repeated * (size // len(repeated))} \n".encode()
+        )
+        times = []
+        for _ in range(3):
+            before = time.process_time()
+            parse_client_lines(line)
+            times.append(time.process_time() - before)
+        return min(times)
+
+    for repeated in HOSTILE:
+        assert seconds(repeated, 1 << 13) < 80 * seconds(repeated, 1 << 9), repeated
 
 
 @given(st.text(st.characters(exclude_characters="\n\r", exclude_categories=["Cs"])))

@@ -13,17 +13,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow.compute as pc
 import pytest
 from pyiceberg.catalog import Catalog
 
 from fencepost import cli, expiry, lake
+from fencepost.capture.plan import REQUEST_LOG, SEGMENT
 from fencepost.capture.run import capture
+from fencepost.commands import expired_lines
 from fencepost.engines.tasks import TaskEngine
 from fencepost.expiry import Expired, expire
+from fencepost.formats.batches import walk
+from fencepost.formats.request_log import parse_lines
 from fencepost.judge import judge
 from fencepost.ledger import Ledger, book
 from fencepost.opening import ensure, open_lake
-from fencepost.protocols import protocols
+from fencepost.protocols import protocols, requests
 from fencepost.replay import borders, chapter_snapshots, chapters, cuts, time_bounds
 from fencepost.replay.borders import Borders
 from fencepost.replay.run import rebuild
@@ -78,6 +83,11 @@ class Site:
     def counts(self) -> dict[str, int]:
         """How many rows the tables have of which rows are deleted."""
         return {table.name: lake.count(self.catalog, table) for table in DELETED}
+
+    def too_late(self) -> Counter[str]:
+        """By kind of file, how much came when the evidence of its time was deleted."""
+        notes = lake.scan(self.catalog, FILES, ("kind", "too_late")).to_pylist()
+        return sum((Counter({each["kind"]: each["too_late"] or 0}) for each in notes), Counter())
 
     def episodes(self) -> list[Row]:
         """All episodes."""
@@ -213,13 +223,49 @@ def test_the_chapters_that_lack_evidence_are_not_judged(deleted: Deleted) -> Non
     assert since and all(deleted.expired.since_ms[NAME] < each for each in since)
 
 
+def test_what_comes_when_its_time_was_deleted_is_counted_once(deleted: Deleted) -> None:
+    """Another log of the broker has lines that nobody has read, and the notes of a segment are lost."""
+    site, since = deleted.site, deleted.expired.since_ms[NAME]
+    logs = [site.logs / "broker-1" / f"kafka-request.log.{number}.gz" for number in (4, 3, 2, 1)]
+    late = logs[0].with_name("kafka-request.log.5")
+    text = b"".join(gzip.decompress(each.read_bytes()) for each in logs)
+    late.write_bytes(text.replace(b'"connection":"', b'"connection":"late-'))
+    assert site.too_late() == {}
+    before = site.counts()
+    site.capture()
+    lines = parse_lines(late.read_bytes(), requests()).rows["logged_at_ms"].to_pylist()
+    of_lines = {REQUEST_LOG: sum(each < since for each in lines)}
+    assert site.too_late() == of_lines
+    assert site.counts()[REQUESTS.name] - before[REQUESTS.name] == sum(each >= since for each in lines) > 0
+
+    late.with_name("kafka-request.log.5.gz").write_bytes(gzip.compress(late.read_bytes()))
+    late.unlink()
+    site.capture()
+    assert site.too_late() == of_lines
+
+    topic, offset = next(
+        (topic, offset)
+        for (_, topic, _, number), offset in Borders.of(site.catalog).offsets.items()
+        if number == 0
+    )
+    segment = next(site.logs.glob(f"broker-1/**/{topic}-0/{0:020d}.log"))
+    notes = lake.scan(site.catalog, FILES)
+    lake.replace(site.catalog, FILES, notes.filter(pc.not_equal(notes["file"], str(segment))))
+    site.capture()
+    batches = walk(segment.read_bytes()).batches["base_offset"].to_pylist()
+    assert site.too_late() == {**of_lines, SEGMENT: sum(each < offset for each in batches)}
+    with open_lake(site.settings) as reader:
+        told = deleted_sentences(reader)[NAME]
+    assert f"{of_lines[REQUEST_LOG]:,} lines of request logs and {site.too_late()[SEGMENT]:,} batches" in told
+
+
 def test_files_that_are_found_again_bring_nothing_back(deleted: Deleted) -> None:
     """The notes of all files are lost, and the request log is packed under another name."""
     site = deleted.site
     before = site.counts(), lake.count(site.catalog, QUARANTINE)
     lake.replace(site.catalog, FILES, FILES.arrow_schema.empty_table())
     log = next(site.logs.glob("broker-1/kafka-request.log"))
-    log.with_name("kafka-request.log.5.gz").write_bytes(gzip.compress(log.read_bytes()))
+    log.with_name("kafka-request.log.6.gz").write_bytes(gzip.compress(log.read_bytes()))
     log.unlink()
     site.capture()
     assert (site.counts(), lake.count(site.catalog, QUARANTINE)) == before
@@ -231,6 +277,27 @@ def test_people_are_told_since_when_evidence_is_kept(deleted: Deleted) -> None:
     since = datetime.fromtimestamp(deleted.expired.since_ms[NAME] / 1000, UTC)
     assert told.keys() == {NAME}
     assert f"{NAME} is kept since {since:%Y-%m-%d %H:%M} UTC: older lines" in told[NAME]
+
+
+@pytest.mark.parametrize(
+    ("expired", "keep_ms", "said"),
+    [
+        (Expired(), None, []),
+        (Expired(), 1, ["No evidence was old enough to be deleted: that of the window"]),
+        (Expired(waits=True), 1, ["No evidence was deleted: the last audit is not done"]),
+        (
+            Expired({"c": 0}, {REQUESTS.name: lake.Forgotten(2, 3_000_000), RECORDS.name: lake.Forgotten()}),
+            1,
+            ["bronze.requests: deleted 2 rows (3.0 MB)", "evidence of cluster c is kept since 1970-01-01"],
+        ),
+    ],
+)
+def test_maintenance_says_what_became_of_old_evidence(
+    expired: Expired, keep_ms: int | None, said: list[str]
+) -> None:
+    lines = list(expired_lines(expired, keep_ms))
+    assert len(lines) == len(said)
+    assert all(line.startswith(begin) for line, begin in zip(lines, said, strict=True))
 
 
 def test_what_was_not_used_yet_is_not_deleted(

@@ -24,6 +24,7 @@ select
     checkpoint_agrees,
     if(leader is null or how is null or records_lost is null, 'not_captured', null) as unknown_reason,
     leaders_moved,
+    failed_log_dir,
     elected_by,
     elected_by_client_id,
     elected_request_id

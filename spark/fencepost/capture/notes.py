@@ -20,6 +20,7 @@ from fencepost.settings import Settings
 from fencepost.tables import FILES
 
 _FAULT = tuple(field.name for field in dataclasses.fields(Fault))
+_SUMMED = ("entries", "skipped", "too_late", "faults")
 
 Outcome = dict[str, Any]
 """A row of OUTCOME."""
@@ -41,7 +42,7 @@ class Notes:
         self._parts: Counter[Origin] = Counter()
         self._read_parts: defaultdict[Origin, list[Outcome]] = defaultdict(list)
         self._waiting: list[Outcome] = []
-        self.skipped = self.quarantined = 0
+        self.skipped = self.too_late = self.quarantined = 0
 
     def expect(self, tasks: Iterable[Iterable[Source]]) -> None:
         """Expect outcomes of these sources. A file of which some are parts is noted when all are read."""
@@ -56,6 +57,7 @@ class Notes:
         self._outcomes += outcomes
         read = self._whole([row for row in outcomes if row["reason"] is None])
         self.skipped += sum(row["skipped"] for row in read)
+        self.too_late += sum(row["too_late"] or 0 for row in read)
         origins = dict.fromkeys(map(_origin_of, self._outcomes))
         self._quarantine(Plan([self._sources[each] for each in origins], faults=self._plan.faults))
         done = {each for each in map(_origin_of, outcomes) if self._parts[each] <= 1}
@@ -84,7 +86,7 @@ class Notes:
             parts.append(row)
             if len(parts) >= self._parts[_origin_of(row)]:
                 last = max(parts, key=lambda each: (each["consumed_to"], each["size"]))
-                sums = {name: sum(each[name] for each in parts) for name in ("entries", "skipped", "faults")}
+                sums = {name: sum(each[name] or 0 for each in parts) for name in _SUMMED}
                 whole.append({**last, **sums})
         return whole
 
@@ -129,6 +131,7 @@ def _note_progress(
                 progress.head_digest,
                 progress.size,
                 progress.consumed_to,
+                0,
                 0,
                 0,
                 None,

@@ -36,6 +36,7 @@ OUTCOME = Table(
         "entries": "bigint",
         "records": "bigint",
         "skipped": "bigint",
+        "too_late": "bigint",  # null: nothing was left out
         "next_offset": "bigint",
         "faults": "bigint",
         "file_begins": "string",

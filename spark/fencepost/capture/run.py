@@ -50,6 +50,7 @@ from fencepost.capture.progress import Progress, planned
 from fencepost.capture.rows import OUTCOME, Rows, packed, unnamed, unreadable
 from fencepost.capture.silent_logs import silent_logs
 from fencepost.capture.time_zones import delete_rezoned, plan_rezoned
+from fencepost.capture.too_late import TooLate
 from fencepost.capture.topic_ids import delete_misnamed
 from fencepost.capture.written_ends import written
 from fencepost.conditions import Where, Within
@@ -59,7 +60,6 @@ from fencepost.iceberg.catalog import store_properties
 from fencepost.protocols import captured
 from fencepost.pseudonyms.lakes import check_key
 from fencepost.pseudonyms.rows import with_pseudonyms
-from fencepost.replay.borders import Borders, without_earlier
 from fencepost.settings import Settings
 from fencepost.tables import Table
 
@@ -74,13 +74,15 @@ _SET_BACK_MS = 3 * 3_600_000
 @dataclass(frozen=True)
 class CaptureSummary:
     """The counts of a run: ``files`` read, rows ``added`` to each table of bronze by its name, ``skipped``
-    lines, which no protocol reads, the rows that ``bronze.quarantine`` now has (``quarantined``), and the
-    files that wait for the next run (``waiting``).
+    lines, which no protocol reads, lines and batches that are left out since the evidence of their time was
+    deleted before they came (``too_late``), the rows that ``bronze.quarantine`` now has (``quarantined``),
+    and the files that wait for the next run (``waiting``).
     """
 
     files: int
     added: Mapping[str, int]
     skipped: int
+    too_late: int
     quarantined: int
     waiting: int = 0
 
@@ -139,6 +141,10 @@ def capture(
     notes.finish()
     for target in targets:
         report(f"{target.table.name}: {added[target.table.name]} rows are new")
+    if notes.too_late:
+        report(
+            f"{notes.too_late} lines and batches were left out: the evidence of their time was deleted before"
+        )
     note_log_ends(catalog, settings.clusters, run_id, now)
     for table in captured():
         lake.compact_files(catalog, table)
@@ -147,6 +153,7 @@ def capture(
         files=len(plan.sources),
         added={name.removeprefix("bronze."): count for name, count in added.items()},
         skipped=notes.skipped,
+        too_late=notes.too_late,
         quarantined=notes.quarantined,
         waiting=len(waiting),
     )
@@ -157,8 +164,8 @@ def _reading(settings: Settings, catalog: Catalog) -> Callable[[Sequence[Source]
     configuration does not want in it.
     """
     read: Callable[[Sequence[Source]], Rows] = readers.read_all
-    if (borders := Borders.of(catalog)) != Borders():
-        read = partial(without_earlier, borders, read)
+    if (too_late := TooLate.of(catalog)) is not None:
+        read = partial(too_late.left_out, read)
     return read if settings.pseudonyms is None else partial(with_pseudonyms, settings.pseudonyms, read)
 
 

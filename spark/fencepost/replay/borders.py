@@ -7,7 +7,7 @@ deleted the batches of topics of applications: of a log always those before an o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -70,15 +70,15 @@ class Borders:
         """Whether a chapter that begins then may read evidence from before a border."""
         return any(evidence_since(begin) < ms for ms in self.since_ms.values())
 
-    def inside(self, table: Table, rows: pa.Table) -> pa.Table:
-        """The rows of a table that do not lie before the borders; ``rows`` have ``needed`` columns."""
+    def are_before(self, table: Table, rows: pa.Table) -> pa.ChunkedArray | None:
+        """For each row of a table whether it lies before the borders; None: none of this table can."""
         if table.name in _LINES:
             clusters = pa.array(self.since_ms, pa.string())
             since = pa.array(self.since_ms.values(), pa.int64()).take(pc.index_in(rows["cluster"], clusters))
-            return rows.filter(pc.fill_null(pc.greater_equal(rows[str(table.dated_by)], since), True))
+            return pc.fill_null(pc.less(rows[str(table.dated_by)], since), False)
         if table.name in _LOGS and self.offsets:
-            return rows.filter(pc.invert(are_before(self.offsets, rows, _LOGS[table.name])))
-        return rows
+            return are_before(self.offsets, rows, _LOGS[table.name])
+        return None
 
     def explain(self, table: Table) -> str | None:
         """Which rows these are."""
@@ -112,22 +112,10 @@ def are_before(offsets: Mapping[LogName, int], rows: pa.Table, place: str = "bas
     return pc.fill_null(pc.less(rows[place], first), False)
 
 
-def without_earlier(
-    borders: Borders, read: Callable[[Any], Iterator[tuple[Table, pa.RecordBatch]]], some: Any
-) -> Iterator[tuple[Table, pa.RecordBatch]]:
-    """What ``read`` yields of ``some``, without the rows that lie before the borders."""
-    for table, rows in read(some):
-        if table.name in _LINES or table.name in _LOGS:
-            kept = borders.inside(table, pa.Table.from_batches([rows]))
-            if kept.num_rows < rows.num_rows:
-                yield from ((table, each) for each in kept.combine_chunks().to_batches())
-                continue
-        yield table, rows
-
-
 def _needed(table: Table) -> tuple[str, ...]:
     return ("cluster", str(table.dated_by)) if table.name in _LINES else (*LOG, _LOGS[table.name])
 
 
 def _inside(borders: Borders, table: Table, columns: tuple[str, ...], rows: pa.Table) -> pa.Table:
-    return borders.inside(table, rows).select(list(columns))
+    before = borders.are_before(table, rows)
+    return (rows if before is None else rows.filter(pc.invert(before))).select(list(columns))

@@ -18,6 +18,7 @@ from fencepost.replay.chapters import Chapter
 from fencepost.tables import Table
 
 _BEGIN = ("from_position", "from_time")
+_WHY = ("unknown_reason", "unknown_detail")
 _TEXT = pa.large_string()
 _KEYS = pa.schema([("key", _TEXT)])
 
@@ -67,8 +68,11 @@ def fill_in(table: Table, before: pa.Table, begin: int, rows: pa.Table) -> pa.Ta
             )
         place = pc.if_else(same, place, pa.scalar(None, pa.int32()))
         earlier_rows = before.take(place)
+    explained = table.explained_column
     for at, name in enumerate(rows.column_names):
         values = rows[name]
+        if explained is not None and name in _WHY:
+            continue
         if table.handed_down_columns is not None and name not in table.handed_down_columns:
             continue
         if name in (*_BEGIN, *table.begin_columns):
@@ -82,6 +86,14 @@ def fill_in(table: Table, before: pa.Table, begin: int, rows: pa.Table) -> pa.Ta
                 )
             values = pc.coalesce(values, past)
         rows = rows.set_column(at, rows.schema.field(at), values)
+    return rows if explained is None else _explained(rows, explained)
+
+
+def _explained(rows: pa.Table, column: str) -> pa.Table:
+    """The rows, without a reason where another chapter knows the column."""
+    for name in _WHY:
+        why = pc.if_else(pc.is_null(rows[column]), rows[name], pa.scalar(None, pa.string()))
+        rows = rows.set_column(rows.column_names.index(name), rows.schema.field(name), why)
     return rows
 
 

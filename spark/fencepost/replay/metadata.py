@@ -142,7 +142,8 @@ class ClusterMetadata:
     last start; ``hosts``: the brokers that have a replica at the end of the log. ``releases``: {broker id:
     (major, minor)} of the configuration. ``configs``, ``group_configs``: the dynamic
     configurations of brokers and of groups. ``gone``: {topic
-    id: when it was deleted, or known not to exist any more} of every topic. What is not known is left out.
+    id: when it was deleted, or known not to exist any more} of every topic; ``removed``: {topic id: when the
+    record of its deletion was written} of those that have one. What is not known is left out.
     """
 
     topics: Topics = field(default_factory=lambda: Topics(()))
@@ -161,6 +162,7 @@ class ClusterMetadata:
     from_beginning: bool = False
     hosts: Set[int] = frozenset()
     gone: Mapping[str, int] = field(default_factory=dict)
+    removed: Mapping[str, Moment] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -188,6 +190,7 @@ class ClusterMetadata:
             log.from_beginning,
             past.hosts(),
             past.gone,
+            past.removed,
         )
 
     def leaders(self, topic: str, partition: int, topic_id: str | None = None) -> dict[int, int]:
@@ -247,7 +250,7 @@ class _Past:
         self._newest: dict[PartitionId, PartitionRegistration] = {}
         self._coordinators: set[str] = set()
         self._created: dict[str, Moment] = {}
-        self._removed: dict[str, Moment] = {}
+        self.removed: dict[str, Moment] = {}
         self._replicas: dict[PartitionId, Brokers] = {}
         self._starts: dict[int, list[tuple[int, int | None]]] = {}
         self._newest_ids: dict[str, str] = {}
@@ -290,15 +293,14 @@ class _Past:
                 self.gone.setdefault(topic_id, piece.ms or 0)
 
     def _note_incarnations(self, log: MetadataLog, piece: Piece, delta: MetadataDelta) -> None:
-        """Note when coordinators' topics were created and removed."""
+        """Note when coordinators' topics were created, and when any topic was removed."""
         for topic_id, record in delta.topics:
             if record.fields["name"] in _COORDINATORS_TOPICS:
                 self._coordinators.add(topic_id)
                 if not _is_snapshot(piece) and not delta.from_zookeeper:
                     self._created.setdefault(topic_id, _moment(log, piece, record))
         for topic_id, record in delta.removed:
-            if topic_id in self._coordinators:
-                self._removed[topic_id] = _moment(log, piece, record)
+            self.removed[topic_id] = _moment(log, piece, record)
 
     def _note(self, place: PartitionId, now: PartitionRegistration | None) -> None:
         if now is None:
@@ -330,7 +332,7 @@ class _Past:
                     topic_id,
                     len(self._partitions.get(topic_id, ())) or None,
                     self._created.get(topic_id),
-                    self._removed.get(topic_id),
+                    self.removed.get(topic_id),
                     topic_id not in self._image.topics,
                 )
                 incarnations.setdefault(sighting.topic, []).append(each)

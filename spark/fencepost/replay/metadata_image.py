@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from fencepost.replay.keys import ZERO_ID
 from fencepost.replay.metadata_log import Hole, Piece
 from fencepost.replay.metadata_records import (
     BROKER_CHANGE,
@@ -29,6 +30,8 @@ _NO_LEADER_CHANGE = -2
 _RECOVERING = 1
 _MIGRATION, _PRE_MIGRATION = 1, 2
 """Values of ZkMigrationState: the controller has copied ZooKeeper's metadata; it is going to."""
+_NO_DIRECTORY = frozenset({ZERO_ID, f"{ZERO_ID[:-1]}Q", f"{ZERO_ID[:-1]}g"})
+"""DirectoryId.UNASSIGNED, LOST and MIGRATING, which stand for no directory."""
 Brokers = tuple[int, ...]
 
 
@@ -41,7 +44,9 @@ class PartitionId(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PartitionRegistration:
-    """A partition as the controller has it; None: not known. ``partition_epoch`` is KRaft's."""
+    """A partition as the controller has it; None: not known. ``partition_epoch`` is KRaft's. ``directories``:
+    the ids of the log directories of its ``replicas`` (KIP-858).
+    """
 
     leader: int | None = None
     leader_epoch: int | None = None
@@ -50,6 +55,7 @@ class PartitionRegistration:
     replicas: Brokers | None = None
     elr: Brokers | None = None
     recovering: bool | None = None
+    directories: tuple[str, ...] | None = None
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> PartitionRegistration:
@@ -62,6 +68,7 @@ class PartitionRegistration:
             _brokers(record.get("replicas")),
             _brokers(record.get("eligible_leader_replicas")) or (),
             record.get("leader_recovery_state") == _RECOVERING,
+            _ids(record.get("directories")),
         )
 
     def merge(self, change: Mapping[str, Any]) -> PartitionRegistration:
@@ -72,6 +79,7 @@ class PartitionRegistration:
         elected = leader is not None and leader != _NO_LEADER_CHANGE
         isr, replicas = _brokers(change.get("isr")), _brokers(change.get("replicas"))
         elr, recovery = _brokers(change.get("eligible_leader_replicas")), change.get("leader_recovery_state")
+        directories = _ids(change.get("directories"))
         return PartitionRegistration(
             leader if elected else self.leader,
             _next(self.leader_epoch) if elected else self.leader_epoch,
@@ -81,7 +89,14 @@ class PartitionRegistration:
             self.elr if elr is None else elr,
             # LeaderRecoveryState.changeTo: -1 is no change
             self.recovering if recovery is None or recovery < 0 else recovery == _RECOVERING,
+            directories or (self.directories if replicas is None else None),
         )
+
+    def directory_of(self, broker_id: int) -> str | None:
+        """The id of the log directory of a broker's replica; None if it has none, or if that is not known."""
+        of_replicas = dict(zip(self.replicas or (), self.directories or (), strict=False))
+        directory = of_replicas.get(broker_id)
+        return None if directory in _NO_DIRECTORY else directory
 
     def elected_unclean(self, before: PartitionRegistration) -> bool | None:
         """Whether the leader was elected although it was not in sync ``before``; None if it is not known.
@@ -103,13 +118,16 @@ PartitionStep = tuple[MetadataRecord, PartitionRegistration | None]
 
 @dataclass(frozen=True, slots=True)
 class BrokerRegistration:
-    """A broker's registration; None: not known. ``metadata_version`` is the highest that it supports."""
+    """A broker's registration; None: not known. ``metadata_version`` is the highest that it supports,
+    ``log_dirs`` the ids of the log directories that are online (KIP-858).
+    """
 
     epoch: int | None = None
     incarnation_id: str | None = None
     fenced: bool | None = None
     in_controlled_shutdown: bool | None = None
     metadata_version: int | None = None
+    log_dirs: frozenset[str] | None = None
 
 
 @dataclass(slots=True)
@@ -220,6 +238,7 @@ class MetadataImage:
                 fields.get("fenced"),
                 fields.get("in_controlled_shutdown") or False,
                 metadata_version_of(fields.get("features")),
+                frozenset(fields.get("log_dirs") or ()) or None,
             )
         elif record.type in (FENCE_BROKER, UNFENCE_BROKER):
             registration = replace(registration, epoch=fields["epoch"], fenced=record.type == FENCE_BROKER)
@@ -231,6 +250,8 @@ class MetadataImage:
                 epoch=fields["broker_epoch"],
                 fenced=fenced > 0 if fenced else registration.fenced,
                 in_controlled_shutdown=True if leaving else registration.in_controlled_shutdown,
+                # an empty list is no change: a broker without any directory shuts down
+                log_dirs=frozenset(fields.get("log_dirs") or ()) or registration.log_dirs,
             )
         elif record.type == UNREGISTER_BROKER:
             self.brokers.pop(broker_id, None)
@@ -253,6 +274,10 @@ def metadata_version_of(features: Sequence[Mapping[str, Any]] | None) -> int | N
 
 def _brokers(listed: Sequence[int] | None) -> Brokers | None:
     return None if listed is None else tuple(listed)
+
+
+def _ids(listed: Sequence[str] | None) -> tuple[str, ...] | None:
+    return tuple(listed) if listed else None
 
 
 def _next(epoch: int | None) -> int | None:

@@ -301,6 +301,8 @@ FILES = Table(
         "consumed_to": "bigint",  # in uncompressed bytes
         "entries": "bigint",  # batches or lines taken
         "skipped": "bigint",  # lines that no protocol wants
+        # lines and batches among the entries that are left out: evidence of their time was deleted before
+        "too_late": "bigint",
         "next_offset": "bigint",  # of segments: the one after the last offset that was read
         **_BEGINS,  # of logs in text
         "topic_id": "string",  # with which the rows of a partition's file were taken: "" without one

@@ -80,6 +80,11 @@ class Table:
     row has ended.
     """
 
+    explained_column: str | None = None
+    """Of silver: the column of a row that goes on of which ``unknown_reason`` and ``unknown_detail`` say why
+    it is null.
+    """
+
     @property
     def dated_by(self) -> str | None:
         """``time_column``, or its default; None where rows have no time."""

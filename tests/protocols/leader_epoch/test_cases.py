@@ -83,6 +83,7 @@ def _told(history: ClusterHistory) -> list[str]:
                     )
             lines += [
                 f"{place} elected {each.leader} in {each.leader_epoch} at {each.at.position}: {each.how}"
+                f"{f', {each.failed_log_dir} failed' if each.failed_log_dir else ''}"
                 for each in partition.elections
             ]
     lines += [

@@ -79,6 +79,7 @@ def _as_text(rows: Rows) -> Iterator[str]:
             f"{_others(row, 'claimed_by_another')}; before {row['previous_owner']}, stays "
             f"{_text(row['previous_owner_stays'])}, joined {_text(row['previous_owner_joined'])}, added "
             f"{_text(row['is_added'])}, owners {_text(row['owners'])}"
+            f"{' ' + row['unknown_reason'] if row['unknown_reason'] else ''}"
         )
     for row in rows["group_joins"]:
         yield (

@@ -203,8 +203,11 @@ def _metadata(case: Case) -> ClusterMetadata:
     topic_ids |= {place["topic"]: place["topic_id"] for place in places}
     partition = {"topic_id": "S" * 22, "partition_id": 0, "leader_epoch": 0, "leader": 1}
     partition["replicas"] = partition["isr"] = case.get("replicas", [1])
+    deleted = case.get("deleted", {})
     records = [
-        (TOPIC, {"name": topic.strip(), "topic_id": topic_id}) for topic, topic_id in topic_ids.items()
+        (TOPIC, {"name": topic.strip(), "topic_id": topic_id})
+        for topic, topic_id in topic_ids.items()
+        if f"{topic}{FIRST}" not in deleted
     ]
     records += [(PARTITION, partition), (REGISTER_BROKER, {"broker_id": 1, "broker_epoch": BROKER_EPOCH})]
     if OFFSETS_TOPIC in topic_ids:
@@ -223,8 +226,13 @@ def _metadata(case: Case) -> ClusterMetadata:
             (created_ms, PARTITION, {**partition, **anew}),
         ):
             log.append(MetadataRecord(len(log), ms, kind, fields))
-    for topic, ms in case.get("deleted", {}).items():
-        log.append(MetadataRecord(len(log), ms, REMOVE_TOPIC, {"topic_id": topic_ids[topic]}))
+    for name, ms in deleted.items():
+        topic = name.removesuffix(FIRST)
+        topic_id = topic_ids[topic if topic == name else f"{topic} "]
+        log.append(MetadataRecord(len(log), ms, REMOVE_TOPIC, {"topic_id": topic_id}))
+        if topic != name:
+            anew = {"name": topic, "topic_id": topic_ids[topic]}
+            log.append(MetadataRecord(len(log), ms, TOPIC, anew))
     for ms, broker, value in case.get("expirations", []):
         config = {
             "resource_type": 4,

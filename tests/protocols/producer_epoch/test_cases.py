@@ -87,7 +87,8 @@ def _partition_transaction(r: Row) -> str:
     flags += f", coordinator {r['coordinator_outcome']}" if r["coordinator_outcome"] else ""
     count = f"{r['batches']} batches, {_or_unknown(r['records'])} records"
     producer = _producer(r["producer_id"], r["producer_epoch"])
-    return f"{_log(r)} {_span(r)}: {producer} of {of}, {count}; {flags}"
+    why = f" ({r['unknown_reason']})" if r["unknown_reason"] else ""
+    return f"{_log(r)} {_span(r)}: {producer} of {of}, {count}; {flags}{why}"
 
 
 def _state(r: Row) -> str:

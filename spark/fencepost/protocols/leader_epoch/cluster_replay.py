@@ -157,12 +157,27 @@ class _Replay:
             if now is not None:
                 when = Point(record.offset, record.timestamp_ms)
                 election = election_of(when, before, now, created=record.type == PARTITION and not copied)
-                elections += [] if election is None else [election]
+                if election is not None:
+                    election.failed_log_dir = self._failed_log_dir(election, before)
+                    elections.append(election)
             before = now
         if before is not None or life.gone is None:
             partition.states.add(at, before)
         partition.elections += elections
         return elections
+
+    def _failed_log_dir(self, election: Election, before: PartitionRegistration | None) -> str | None:
+        """Where a leader lost a log directory, the same commit of records says which ones it has left
+        (ReplicationControlManager.handleDirectoriesOffline).
+        """
+        if before is None or before.leader is None or not election.moved:
+            return None
+        directory = before.directory_of(before.leader)
+        broker = self._image.brokers.get(before.leader)
+        # one that is fenced moves its leaders whatever its directories are
+        if directory is None or broker is None or broker.log_dirs is None or broker.fenced is not False:
+            return None
+        return None if directory in broker.log_dirs else directory
 
     def _brokers(self, at: Point, delta: MetadataDelta) -> None:
         for broker_id, record in delta.brokers.items():

@@ -24,7 +24,8 @@ class Election:
 
     ``leaders_moved``: how many partitions changed their leader in the same commit of records. ``request``:
     the request that triggered the election or created the partition; None where there was none, or its line
-    is missing.
+    is missing. ``failed_log_dir``: the id of the log directory that the leader before had its replica in, if
+    that directory was not online any more.
     """
 
     at: Point
@@ -33,6 +34,7 @@ class Election:
     previous_leader: int | None
     how: str | None
     leaders_moved: int = 0
+    failed_log_dir: str | None = None
     request: AdminRequest | None = None
 
     @property

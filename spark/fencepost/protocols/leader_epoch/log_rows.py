@@ -163,6 +163,7 @@ class LogRows:
                 *_lost(cut),
                 _all_agree(agreed.get(epoch, [])),
                 None if election is None else election.leaders_moved,
+                None if election is None else election.failed_log_dir,
                 *request_columns(election),
                 epoch in self._first,
                 self._metadata_epochs.gave(epoch, next((ms for ms in dated if ms is not None), None)),

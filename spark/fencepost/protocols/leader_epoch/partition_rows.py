@@ -113,6 +113,6 @@ def never_captured(cluster: str, history: ClusterHistory, captured: Collection[t
             rows.add(
                 *place.about, election.leader_epoch, election.leader, election.previous_leader,
                 election.at.position, election.at.ms, election.how, *(None,) * 10, election.leaders_moved,
-                *request_columns(election), None, True, 0, None, None, None,
+                election.failed_log_dir, *request_columns(election), None, True, 0, None, None, None,
             )  # fmt: skip
     return rows.to_arrow()

@@ -79,6 +79,12 @@ _FENCED = f"""
 SELECT cluster, broker_id, cause, fenced_at, fenced_ms, leaders_moved, isr_shrunk FROM {BROKERS}
 ORDER BY fenced_at, broker_id
 """
+_FAILED = f"""
+SELECT cluster, previous_leader, failed_log_dir, min(elected_at) AS failed_at, count(*) AS moved,
+  count_if(leader = -1) AS leaderless
+FROM {LEADERS} WHERE failed_log_dir IS NOT NULL
+GROUP BY cluster, previous_leader, failed_log_dir ORDER BY failed_at, previous_leader
+"""
 _FOLLOWED = f"""
 SELECT cluster, controller_id, previous_controller_id, active_from, unled_ms FROM {CONTROLLERS}
 WHERE controller_id <> previous_controller_id ORDER BY from_position
@@ -129,7 +135,7 @@ class Incarnations:
         self._recreated, self._orphaned, self._gravest = one(_RECREATED), one(_ORPHANED), one(_GRAVEST)
         self._unclean, self._past, self._bare = one(_UNCLEAN), one(_PAST), one(_BARE)
         self._lost, self._stale, self._fenced = many(_LOST), many(_STALE), many(_FENCED)
-        self._followed, self._resets = many(_FOLLOWED), many(_RESETS)
+        self._followed, self._resets, self._failed = many(_FOLLOWED), many(_RESETS), many(_FAILED)
         self._lost_markers: dict[tuple[Any, ...], list[str]] = defaultdict(list)
         for row in rows(reader.query(_LOST_MARKERS)) if self._lost else ():
             if (kind := _MARKERS.get(row["record_type"])) is not None:
@@ -229,6 +235,8 @@ class Incarnations:
             yield f"The controller fenced brokers {_counted(len(fenced), 'time', 'times')}{latest}: {words}."
         if shut_down:
             yield f"{_counted(shut_down, 'broker', 'brokers')} shut down in good order."
+        for row in self._failed[cluster][-_MOST:]:
+            yield f"{_failure(row)}."
 
     def _controllers(self, cluster: str) -> Iterator[str]:
         followed = self._followed[cluster]
@@ -309,6 +317,17 @@ def _follows(row: Row) -> str:
     gap = "" if unled is None else f", {max(unled, 0) / 1000:.1f} s after that one's last record"
     at = "" if row["active_from"] is None else f" at {time_of(row['active_from'])}"
     return f"node {row['controller_id']} followed node {row['previous_controller_id']}{at}{gap}"
+
+
+def _failure(row: Row) -> str:
+    led = row["moved"] - row["leaderless"]
+    moved = [_counted(led, "leader moved", "leaders moved")] if led else []
+    if row["leaderless"]:
+        moved.append(_counted(row["leaderless"], "partition lost its leader", "partitions lost their leader"))
+    return (
+        f"Log directory {row['failed_log_dir']} of broker {row['previous_leader']} failed at "
+        f"{time_of(row['failed_at'])}: {', '.join(moved)}"
+    )
 
 
 def _fencing(row: Row) -> str:

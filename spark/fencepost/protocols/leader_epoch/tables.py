@@ -192,6 +192,9 @@ LEADER_EPOCHS = Table(
         # whether all entries of this epoch in silver.leader_epoch_entries agree; null if that is not known
         "checkpoint_agrees": "boolean",
         "leaders_moved": "int",  # partitions that changed their leader in the same commit of records
+        # the id of the log directory in which the leader before had the partition, if it was not online any
+        # more when the leader moved (KIP-858); null if it was, and where no record tells it
+        "failed_log_dir": "string",
         # the request that caused it: ELECT_LEADERS; for a partition's first epoch CREATE_TOPICS or
         # CREATE_PARTITIONS. Null if there was none, or the controller's line of it was not found
         "elected_request_id": "string",

@@ -18,6 +18,7 @@ from fencepost.protocols.ownership_claim.rebalance import Rebalances
 from fencepost.protocols.ownership_claim.runs import Runs
 from fencepost.protocols.ownership_claim.subscriptions import Partition
 from fencepost.protocols.ownership_claim.tables import CLASSIC_ASSIGNMENTS, OWNERSHIP_CLAIMS
+from fencepost.reasons import ALL_KNOWN, NO_VALUE, NOT_CAPTURED, UNREAD, Unknown
 from fencepost.replay.columns import Columns
 from fencepost.replay.keys import digest_of, topic_key
 from fencepost.replay.metadata import Topics
@@ -32,6 +33,13 @@ _CLAIM_GENERATIONS = (
     "previous_generation",
 )  # fmt: skip
 _ASSIGNMENT_GENERATIONS = ("generation", "own_claim", "greatest_claim_of_others")
+
+_CONVERSION = Unknown(
+    NO_VALUE, "no rebalance made this record: it turned a group of another kind into a classic one"
+)
+_HOLE = Unknown(NOT_CAPTURED, "the record before, or the group's beginning, was not captured")
+_NO_LINES = Unknown(NOT_CAPTURED, "no request log has the JoinGroups of this generation")
+_UNREAD = Unknown(UNREAD, "an assignment of this generation, or of the one before, cannot be read")
 
 
 class ClaimRows:
@@ -228,8 +236,17 @@ class ClaimRows:
             joined,
             True if first else (not was_owner if was_owner or all_read else None),
             None if self.owners.unread else len(owners),
+            *(ALL_KNOWN if joined is not None else self._why_unknown(change)),
             change.generation.record.offset,
         )
+
+    def _why_unknown(self, change: GenerationChange) -> Unknown:
+        """Why it is not known whether another member had a partition before, and has joined."""
+        if change.generation.is_conversion:
+            return _CONVERSION
+        if change.generation.before is None:
+            return _HOLE
+        return _UNREAD if self.were_unread else _NO_LINES
 
     def _unread_claims(self, change: GenerationChange, member: MemberOfGeneration | None) -> Row:
         assert member is not None
@@ -251,8 +268,8 @@ class ClaimRows:
             change.generation.generation,
             *_member_columns(member),
         )
-        nothing = [None] * (len(CLASSIC_ASSIGNMENTS.columns) - len(head) - 1 - _RUN_COLUMNS)
-        return (*head, *nothing, change.generation.record.offset)
+        nothing = [None] * (len(CLASSIC_ASSIGNMENTS.columns) - len(head) - 3 - _RUN_COLUMNS)
+        return (*head, *nothing, *_UNREAD, change.generation.record.offset)
 
     def _id_columns(
         self, change: GenerationChange, member: MemberOfGeneration, partition: Partition | None

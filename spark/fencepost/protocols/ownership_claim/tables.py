@@ -172,11 +172,15 @@ CLASSIC_ASSIGNMENTS = Table(
         "previous_owner_joined": "boolean",
         "is_added": "boolean",  # the member did not have it in the previous record; null if unknown
         "owners": "int",  # to how many members this record assigns it; null if some could not be read
+        # why previous_owner_stays or previous_owner_joined is null (fencepost/reasons.py)
+        "unknown_reason": "string",
+        "unknown_detail": "string",  # the same in words
         "record_offset": "bigint",
         **_LAST,
         **INTERVAL,
     },
     ("cluster", "assignment_id"),
+    explained_column="previous_owner_joined",
 )
 
 GROUP_JOINS = Table(

@@ -130,6 +130,8 @@ KINDS: dict[str, pa.StructType] = {
             ("prepared_position", pa.int64()),
             ("completed_position", pa.int64()),
             ("started_ms", pa.int64()),
+            # the time of the first record that is known to list the partition
+            ("listed_ms", pa.int64()),
             ("prepared_ms", pa.int64()),
             ("completed_ms", pa.int64()),
             ("dumped", pa.bool_()),

@@ -12,7 +12,7 @@ from fencepost.protocols.producer_epoch import account
 from fencepost.protocols.producer_epoch.account import Account, rows_of
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Flags, Longs, longs
 from fencepost.protocols.producer_epoch.counts import Counts, counted, name_of
-from fencepost.protocols.producer_epoch.facts import Facts, named_producers
+from fencepost.protocols.producer_epoch.facts import FOREVER, Facts, named_producers
 from fencepost.protocols.producer_epoch.markers_due import Due
 
 
@@ -62,6 +62,28 @@ class Comparison:
         marked = np.zeros(self.listed.num_rows, dtype=np.bool_)
         marked[prepared[self.due.order]] = self.due.due_marker != UNKNOWN
         return marked
+
+    def listed_when_removed(self, facts: Facts) -> Flags:
+        """Which transactions that were open when their topic was deleted the coordinator listed then: one of
+        its transactions had the partition before, and was prepared only after that, or not at all.
+
+        The coordinator knows a partition by its name, so it does not matter which topic of that name it
+        meant. Its marker came too late for this log, and for batches of another epoch it would not do.
+        """
+        rows, listed = self.transactions, self.listed
+        is_gone = (longs(rows["open"]) == 1) & (longs(rows["ended_ms"]) != UNKNOWN)
+        is_gone &= longs(rows["newest_epoch"]) == longs(rows["producer_epoch"])
+        stays_open = (longs(listed["cut"]) == 0) & (longs(listed["completed_position"]) == UNKNOWN)
+        prepared_ms, listed_ms = (longs(listed[name]) for name in ("prepared_ms", "listed_ms"))
+        prepared_ms = np.where((prepared_ms == UNKNOWN) & stays_open, FOREVER, prepared_ms)
+        found = np.zeros(rows.num_rows, dtype=np.bool_)
+        candidates = np.flatnonzero(is_gone & np.isin(self.transaction_keys, self.listed_keys))
+        columns = (rows[name].take(pa.array(candidates)).to_pylist() for name in ("cluster", "partition_key"))
+        for at, cluster, key in zip(candidates.tolist(), *columns, strict=True):
+            before, after = facts.removals.get((cluster, key.rpartition(":")[0]), (UNKNOWN, FOREVER))
+            of_key = self.listed_keys == self.transaction_keys[at]
+            found[at] = np.any(of_key & (listed_ms != UNKNOWN) & (listed_ms < before) & (prepared_ms > after))
+        return found
 
     def ends_part(self) -> Longs:
         """WrongMarkers.ends_part of the marker that ended each row of ``transactions``; 0 without one."""

@@ -19,6 +19,7 @@ from fencepost.protocols.producer_epoch.counts import dumped_counts
 from fencepost.protocols.producer_epoch.facts import Facts
 from fencepost.protocols.producer_epoch.in_flight import producer_fencings
 from fencepost.protocols.producer_epoch.later_transactions import later_transactions
+from fencepost.protocols.producer_epoch.listing_reasons import why_unknown
 from fencepost.protocols.producer_epoch.markers_due import (
     newest_of,
     transaction_markers,
@@ -31,6 +32,8 @@ from fencepost.protocols.producer_epoch.tables import (
     PRODUCER_FENCINGS,
     TRANSACTION_MARKERS,
 )
+
+_TIMESTAMP = pa.timestamp("us", tz="UTC")
 
 
 def newest_markers(accounts: Account, counts: pa.Table, facts: Facts, tolerance_ms: int) -> pa.Table:
@@ -81,7 +84,8 @@ def _partition_transactions(
     whose marker has yet to come in the partition, or one of a later epoch (later_transactions). If that was
     open when the coordinator's log was deleted, no coordinator has it. Where compaction removed records of
     the coordinator, answers may show the transactions, unless they were counted before.
-    What was open when the topic was deleted was not listed if no coordinator ever had it.
+    What was open when the topic was deleted was not listed if no coordinator ever had it, and it was if the
+    coordinator had it from before the deletion until after it.
     """
     rows, keys = comparison.transactions, comparison.transaction_keys
     moments = Moments(rows, comparison.known, facts, newest, tolerance_ms)
@@ -115,7 +119,6 @@ def _partition_transactions(
     is_open_at_coordinator = (completed == UNKNOWN) & (may_be_hidden == 0) & ~comparison.has_marker()
     unfinished = np.bincount(comparison.listed_keys[is_open_at_coordinator], minlength=key_count)[keys]
     begins_since, known_past = moments.begins_since, moments.known_past
-    unmatched = listings - closed
     left = comparison.left(has_own_marker & is_counted, listings - ended_before, moments.created_once)
     later = later_transactions(comparison, facts)
     completions = _Completions(comparison, key_count)
@@ -131,12 +134,13 @@ def _partition_transactions(
     )
     is_listed_while_open = np.where(will_end, 1, np.where((has_none | is_over) & ~may_end, 0, UNKNOWN))
     # a name tells of which incarnation of the topic it is if there was only one
-    was_listed = np.where(will_end & moments.created_once, 1, UNKNOWN)
-    was_listed = np.where((left <= 0) & known_past & ~will_end & ~may_end, 0, was_listed)
+    was_listed = (will_end & moments.created_once) | comparison.listed_when_removed(facts)
+    never_listed = (left <= 0) & known_past & ~will_end & ~may_end
+    was_listed = np.where(never_listed, 0, np.where(was_listed, 1, UNKNOWN))
     is_gone = (open_ != 0) & (moments.ended_ms != UNKNOWN)
     is_listed_while_open = np.where(is_gone, was_listed, is_listed_while_open)
     # if the coordinator lists as many as were ever closed, it does not matter what compaction removed
-    has_enough = ((unmatched >= 0) & begins_since) | (listings >= ever_closed)
+    has_enough = ((listings >= closed) & begins_since) | (listings >= ever_closed)
     was_ended = np.where(has_enough, 1, np.where(known_past & (listings == 0), 0, UNKNOWN))
     # a transaction that a hole in the partition's log hides may be the one that the coordinator lists
     none_hidden = partitions_whole(rows, facts)
@@ -151,12 +155,10 @@ def _partition_transactions(
     by_operator = np.where((ends_part == UNKNOWN) & (by_operator == 0), UNKNOWN, by_operator)
     by_operator = np.where(ends_part == 1, 1, by_operator)
     was_ended = np.where(closed_by_another, np.where(known_past, 0, UNKNOWN), was_ended)
-    was_ended = np.where(
-        (was_ended == UNKNOWN) & _shown_by_answers(comparison, (open_ == 0) & by_coordinator), 1, was_ended
-    )
+    is_shown = _shown_by_answers(comparison, (open_ == 0) & by_coordinator)
+    was_ended = np.where((was_ended == UNKNOWN) & is_shown, 1, was_ended)
     is_listed_when_closed = np.where(by_coordinator, was_ended, by_operator)
     listed = np.where(open_ == 1, is_listed_while_open, np.where(open_ == 0, is_listed_when_closed, UNKNOWN))
-    timestamp = pa.timestamp("us", tz="UTC")
     outcome = pc.if_else(
         pa.array(left > 0), pc.coalesce(later.outcome, completions.outcomes(keys, none_hidden)), later.outcome
     )
@@ -164,12 +166,13 @@ def _partition_transactions(
         **{name: rows[name] for name in rows.schema.names},
         "transactional_id": moments.transactional_id,
         "listed": nullable(listed, pa.bool_()),
+        **why_unknown(listed, open_, left, moments),
         "coordinator_outcome": pc.if_else(pa.array((open_ == 1) & (listed == 0)), outcome, None),
         "from_position": rows["first_offset"],
         "to_position": rows["ended_position"],
-        "from_time": nullable(moments.began_ms, timestamp),
+        "from_time": nullable(moments.began_ms, _TIMESTAMP),
         "to_time": nullable(
-            np.where(is_gone, np.maximum(moments.ended_ms, moments.began_ms), moments.ended_ms), timestamp
+            np.where(is_gone, np.maximum(moments.ended_ms, moments.began_ms), moments.ended_ms), _TIMESTAMP
         ),
     }
     return table_of(PARTITION_TRANSACTIONS.arrow_schema, columns)

@@ -203,6 +203,7 @@ def _add_listed(
             prepare and prepare.offset,
             complete and complete.offset,
             transaction.started_ms,
+            transaction.listed_ms.get(name, transaction.newest.timestamp_ms),
             prepare and prepare.timestamp_ms,
             complete and complete.timestamp_ms,
             dumped,

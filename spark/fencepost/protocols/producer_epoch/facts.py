@@ -83,7 +83,9 @@ class Facts:
     coverage of a producer id that no coordinator's log names: any of these logs might have had it.
     ``created_once``: cluster and name of the topics that were created only once. ``known_to``: by cluster and
     name, the time up to which a log is known to have all that was appended: FOREVER if it was captured to its
-    final end. ``in_zookeeper``: clusters without a metadata log.
+    final end. ``removals``: by cluster and id of a topic that was deleted, two times: what any broker dated
+    before the first came before the deletion, and what it dated after the second came after it.
+    ``in_zookeeper``: clusters without a metadata log.
     """
 
     whole: Mapping[tuple[str, str], bool] = field(default_factory=dict)
@@ -93,6 +95,7 @@ class Facts:
     unnamed: Mapping[str, CoordinatorCoverage] = field(default_factory=dict)
     created_once: frozenset[tuple[str, str]] = frozenset()
     known_to: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    removals: Mapping[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
     in_zookeeper: frozenset[str] = frozenset()
 
     def is_known_past(self, partition: tuple[str, str], ms: int) -> bool:
@@ -144,6 +147,7 @@ def collect_facts(
         unnamed,
         created_once,
         known_to,
+        _removals(metadata),
         in_zookeeper,
     )
 
@@ -192,6 +196,16 @@ def _known_to(
         if known:
             known_to[cluster, f"{topic}:{partition}"] = max(known)
     return known_to
+
+
+def _removals(metadata: Mapping[str, ClusterMetadata]) -> dict[tuple[str, str], tuple[int, int]]:
+    """Facts.removals. The clock of a controller is that of all brokers where the only broker is one, too."""
+    removals: dict[tuple[str, str], tuple[int, int]] = {}
+    for cluster, known in metadata.items():
+        for topic_id, (ms, node_id) in known.removed.items():
+            differ_ms = 0 if known.registrations.keys() == {node_id} else _CLOCKS_DIFFER_MS
+            removals[cluster, topic_id] = ms - differ_ms, ms + differ_ms
+    return removals
 
 
 def _unnamed_producers(

@@ -22,7 +22,8 @@ class Moments:
     """The transactions that partitions hold, each beside the coverage of its coordinator's log.
 
     ``begins_since``: whether it began after the compacted part of that log. ``ends_since``: whether it ended
-    after that, or has not ended. ``known_past``: whether the log is whole and known past its first batch.
+    after that, or has not ended. ``whole``: whether the log has no hole; ``known_past``: whether it is also
+    known past its first batch.
     ``began_ms``: when the Produce of the first batch was answered, else the batch's own timestamp, which is
     the client's; ``ended_ms``: the time of its marker, or when its topic was deleted. ``created_once``:
     whether its topic was created only once.
@@ -66,8 +67,8 @@ class Moments:
         marked = self.created_once & (
             _newest_markers(transactions, coverages, newest) > longs(transactions["first_offset"])
         )
-        whole = np.array([each.whole for each in coverages], dtype=np.bool_)
-        self.known_past: Flags = whole & self.begins_since & ((known_ms == FOREVER) | dated | marked)
+        self.whole: Flags = np.array([each.whole for each in coverages], dtype=np.bool_)
+        self.known_past: Flags = self.whole & self.begins_since & ((known_ms == FOREVER) | dated | marked)
 
 
 def _newest_markers(transactions: pa.Table, coverages: list[CoordinatorCoverage], newest: pa.Table) -> Longs:

@@ -198,10 +198,13 @@ PARTITION_TRANSACTIONS = Table(
         "indexed": "boolean",  # an aborted one is in the .txnindex; null if no such index was captured
         "marker_epoch": "int",
         "marker_coordinator_epoch": "int",
+        "unknown_reason": "string",  # why listed is null (fencepost/reasons.py)
+        "unknown_detail": "string",  # the same in words
         **INTERVAL,
     },
     ("cluster", "partition_transaction_id"),
     open_row_columns=("listed", "coordinator_outcome"),
+    explained_column="listed",
     stays_open=True,
 )
 

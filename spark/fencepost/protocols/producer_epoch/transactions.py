@@ -5,7 +5,7 @@ Complete.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fencepost.protocols.producer_epoch.initialisers import INITIALISED
 from fencepost.protocols.producer_epoch.transaction_log import (
@@ -24,7 +24,8 @@ class Transaction:
 
     ``start`` is its first record: Ongoing, or a PrepareAbort without a transaction. ``newest`` is its last
     record before it is complete, ``prepare`` and ``complete`` the first of their kind. ``abort_cause`` is who
-    wrote a PrepareAbort.
+    wrote a PrepareAbort. ``listed_ms``: the time of the first record that lists a partition, by its name, of
+    the records that were replayed.
     """
 
     stretch: int
@@ -34,6 +35,7 @@ class Transaction:
     complete: TransactionRecord | None = None
     abort_cause: str | None = None
     transaction_version: int = 0
+    listed_ms: dict[str, int] = field(default_factory=dict)
 
     @property
     def due_type(self) -> str | None:
@@ -64,6 +66,8 @@ class Transaction:
         record = transition.record
         if record.status == ONGOING or record.prepares:
             self.newest = record
+            for name in record.partitions:
+                self.listed_ms.setdefault(name, record.timestamp_ms)
         if record.prepares and self.prepare is None:
             self.prepare = record
             known = record.status == PREPARE_ABORT and transition.writer != INITIALISED

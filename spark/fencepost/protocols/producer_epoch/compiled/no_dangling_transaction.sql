@@ -100,7 +100,10 @@ SELECT
   agreed.verdict,
   COALESCE(agreed.exercised, FALSE) AS exercised,
   CASE WHEN NOT agreed.verdict THEN agreed.first_state.`failed_conjunct` END AS failed_conjunct,
-  CASE WHEN agreed.verdict IS NULL THEN 'not_captured' END AS reason,
+  CASE
+    WHEN agreed.verdict IS NULL
+    THEN COALESCE(partition_transactions.unknown_reason, 'not_captured')
+  END AS reason,
   CASE
     WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict, FALSE)
     THEN TO_JSON(

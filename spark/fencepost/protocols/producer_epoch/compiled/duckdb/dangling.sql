@@ -35,7 +35,10 @@ SELECT
   cluster,
   partition_transaction_id AS subject,
   agreed.verdict AS outcome,
-  CASE WHEN agreed.verdict IS NULL THEN 'not_captured' END AS reason
+  CASE
+    WHEN agreed.verdict IS NULL
+    THEN COALESCE(partition_transactions.unknown_reason, 'not_captured')
+  END AS reason
 FROM silver.partition_transactions AS partition_transactions
 FULL OUTER JOIN agreed
   USING (cluster, partition_transaction_id)

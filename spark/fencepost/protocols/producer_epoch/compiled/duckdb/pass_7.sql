@@ -85,7 +85,8 @@ WITH frame AS (
       WHEN BOOL_AND(COALESCE(NOT verdict_3, FALSE))
       THEN FALSE
     END AS verdict_3,
-    BOOL_AND(exercised_3) AS exercised_3
+    BOOL_AND(exercised_3) AS exercised_3,
+    MIN(CASE WHEN verdict_3 IS NULL THEN CASE WHEN "x.indexed" IS NULL THEN 'not_captured' END END) AS reason_3
   FROM weighed
   GROUP BY
     cluster,
@@ -158,7 +159,10 @@ FROM (
     END AS evidence,
     UNNEST(
       [
-        {'definition': 'no_dangling_transaction', 'verdict': agreed.verdict_1, 'exercised': COALESCE(agreed.exercised_1, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_1 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_1') END, 'reason': CASE WHEN agreed.verdict_1 IS NULL THEN 'not_captured' END, 'observed': CASE
+        {'definition': 'no_dangling_transaction', 'verdict': agreed.verdict_1, 'exercised': COALESCE(agreed.exercised_1, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_1 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_1') END, 'reason': CASE
+          WHEN agreed.verdict_1 IS NULL
+          THEN COALESCE(partition_transactions.unknown_reason, 'not_captured')
+        END, 'observed': CASE
           WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_1, FALSE)
           THEN CAST(JSON_OBJECT(
             'x.open',
@@ -167,7 +171,10 @@ FROM (
             STRUCT_EXTRACT(agreed.first_state, 'x.listed')
           ) AS TEXT)
         END},
-        {'definition': 'no_write_outside_transaction', 'verdict': agreed.verdict_2, 'exercised': COALESCE(agreed.exercised_2, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_2 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_2') END, 'reason': CASE WHEN agreed.verdict_2 IS NULL THEN 'not_captured' END, 'observed': CASE
+        {'definition': 'no_write_outside_transaction', 'verdict': agreed.verdict_2, 'exercised': COALESCE(agreed.exercised_2, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_2 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_2') END, 'reason': CASE
+          WHEN agreed.verdict_2 IS NULL
+          THEN COALESCE(partition_transactions.unknown_reason, 'not_captured')
+        END, 'observed': CASE
           WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_2, FALSE)
           THEN CAST(JSON_OBJECT(
             'x.open',
@@ -176,7 +183,10 @@ FROM (
             STRUCT_EXTRACT(agreed.first_state, 'x.listed')
           ) AS TEXT)
         END},
-        {'definition': 'aborted_transactions_are_indexed', 'verdict': agreed.verdict_3, 'exercised': COALESCE(agreed.exercised_3, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_3 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_3') END, 'reason': CASE WHEN agreed.verdict_3 IS NULL THEN 'not_captured' END, 'observed': CASE
+        {'definition': 'aborted_transactions_are_indexed', 'verdict': agreed.verdict_3, 'exercised': COALESCE(agreed.exercised_3, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_3 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_3') END, 'reason': CASE
+          WHEN agreed.verdict_3 IS NULL
+          THEN COALESCE(agreed.reason_3, partition_transactions.unknown_reason, 'not_captured')
+        END, 'observed': CASE
           WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_3, FALSE)
           THEN CAST(JSON_OBJECT(
             'x.open',
