@@ -55,7 +55,7 @@ class StateDirectories:
         self._reported, self._without_directory = by_cluster(_REPORTED), by_cluster(_WITHOUT)
         self._raced, self._restored = rows(reader.query(_RACED)), rows(reader.query(_RESTORED))
 
-    def lines(self, cluster: str) -> list[str]:
+    def __call__(self, cluster: str) -> list[str]:
         """The lines about one cluster; none without applications of Kafka Streams."""
         parts = (self._reports, self._restores, self._races, self._assigned_without_directory)
         texts = [text for part in parts for text in part(cluster)]

@@ -135,7 +135,7 @@ class Incarnations:
             if (kind := _MARKERS.get(row["record_type"])) is not None:
                 self._lost_markers[_election(row)].append(_counted(row["markers"], kind, f"{kind}s"))
 
-    def lines(self, cluster: str) -> list[str]:
+    def __call__(self, cluster: str) -> list[str]:
         """The lines about one cluster, the gravest first; none where nothing happened."""
         parts = (
             self._orphans, self._starts, self._losses, self._metadata, self._brokers, self._controllers,

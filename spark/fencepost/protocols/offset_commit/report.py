@@ -70,7 +70,7 @@ class Commits:
         self._removed = rows(reader.query(_REMOVED))
         self._redelivered = rows(reader.query(_REDELIVERED))
 
-    def lines(self, cluster: str) -> list[str]:
+    def __call__(self, cluster: str) -> list[str]:
         """The lines about the commits of one cluster."""
         return [
             *_unlogged_lines(self._unlogged.get(cluster)),

@@ -75,7 +75,7 @@ class Rebalances:
         )
         self._stuck = rows(reader.query(_STUCK))
 
-    def lines(self, cluster: str) -> list[str]:
+    def __call__(self, cluster: str) -> list[str]:
         """The lines about one cluster; none without rebalances."""
         parts = (self._rebalances, self._stuck_groups, self._claims, self._moves, self._stale_joins)
         lines = [line for part in parts for text in part(cluster) for line in _wrapped(text)]

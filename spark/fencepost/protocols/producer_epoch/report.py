@@ -113,7 +113,7 @@ class Producers:
         self._unstable = {row["cluster"]: row for row in rows(reader.query(_UNSTABLE))}
         self._produces = rows(reader.query(_PRODUCES))
 
-    def lines(self, cluster: str) -> list[str]:
+    def __call__(self, cluster: str) -> list[str]:
         """The lines about the producers of one cluster; none without producers."""
         sentences = [
             *self._transactions(cluster),
