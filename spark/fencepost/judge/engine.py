@@ -155,6 +155,8 @@ class Engine(Database):
         """
         chosen = columns or tuple(table.columns)
         rows = self._read(table, chosen, where)
+        # so that the earlier rows and these are not in memory together
+        self._detach(name)
         self._attach(name, rows, ", ".join(map(quoted, chosen)), _semi_join(among), stored=True)
 
     def look_at(self, where: Where | None) -> None:

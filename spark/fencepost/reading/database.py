@@ -87,21 +87,24 @@ class Database:
         than to read all columns once and keep them in memory. ``stored``: they are stored nevertheless, as
         rows are that come from Arrow. ``shown``: what to select of ``arrived``; ``where`` chooses rows of it.
         """
-        self._detach(name)
-        is_view = isinstance(rows, FilesQuery) and not stored
-        kind = self._kinds[name] = "VIEW" if is_view else "TABLE"
-        source = "arriving"
         if isinstance(rows, FilesQuery):
-            source = f"({rows.sql})"
-        else:
-            self._connection.register("arriving", rows)
-        found = self._run(
-            f"CREATE {kind} {table_name(name)} AS SELECT {shown} FROM {source} AS arrived{where}"
-        )
-        if isinstance(rows, FilesQuery):
-            return rows.rows if is_view else found[0][0]
+            selected = f" AS SELECT {shown} FROM ({rows.sql}) AS arrived{where}"
+            if not stored:
+                self._define(name, "VIEW", selected)
+                return rows.rows
+            return self._define(name, "TABLE", selected)
+        self._connection.register("arriving", rows)
+        number = self._define(name, "TABLE", f" AS SELECT {shown} FROM arriving AS arrived{where}")
         self._connection.unregister("arriving")
-        return int(found[0][0])
+        return number
+
+    def _define(self, name: str, kind: str, definition: str) -> int | None:
+        """Make a view or a table, in place of any that had this name; returns how many rows a table has."""
+        if self._kinds.get(name, kind) != kind:
+            self._detach(name)
+        found = self._run(f"CREATE OR REPLACE {kind} {table_name(name)}{definition}")
+        self._kinds[name] = kind
+        return found[0][0] if found else None
 
     def _detach(self, name: str) -> None:
         """Forget rows, if any have this name."""

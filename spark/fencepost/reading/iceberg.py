@@ -222,7 +222,7 @@ class IcebergReader(Database):
         if isinstance(table_or_view, View):
             query = self._attached_query(table_or_view.sql)
             columns = ", ".join(map(quoted, table_or_view.columns))
-            self._run(f"CREATE OR REPLACE VIEW {table_name(table)}({columns}) AS {query.sql}")
+            self._define(table, "VIEW", f"({columns}) AS {query.sql}")
             self._attached[table] = None
             return
         # views on the table need the columns that were attached before
