@@ -23,7 +23,7 @@ from run_steps import run_steps
 
 from fencepost import lake, pipeline
 from fencepost.definitions import queries
-from fencepost.judge.duckdb_engine import DuckEngine
+from fencepost.judge.engine import Engine
 from fencepost.judge.run import run as judge_all
 from fencepost.protocols.ownership_claim.protocol import PROTOCOL
 from fencepost.protocols.ownership_claim.rebuild import group_replay
@@ -74,7 +74,7 @@ def judge(run: pipeline.Run) -> dict[str, Any]:
     """Judge the definitions of this protocol."""
     own = {table.name for table in TABLES}
     own_queries = [query for query in queries() if own.issuperset(query.tables)]
-    with DuckEngine.over(run.settings.lake, run.catalog) as engine:
+    with Engine.over(run.settings.lake, run.catalog) as engine:
         return vars(judge_all(engine, run.settings, own_queries))
 
 

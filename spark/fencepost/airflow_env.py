@@ -10,7 +10,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn
@@ -29,12 +28,11 @@ PASSWORDS = "simple_auth_manager_passwords.json.generated"
 SECONDS_TO_END = 20
 
 
-def airflow_environment(home: Path, base: Mapping[str, str] | None = None) -> dict[str, str]:
-    """``base`` (default: this process's environment) with what Airflow needs; ``home`` is its AIRFLOW_HOME.
+def airflow_environment(home: Path) -> dict[str, str]:
+    """The environment of this process with what Airflow needs; ``home`` is its AIRFLOW_HOME.
 
     Whatever the caller has set already is kept, except AIRFLOW_HOME and PATH.
     """
-    base = dict(os.environ if base is None else base)
     ours = {
         "AIRFLOW__CORE__DAGS_FOLDER": str(project_folder("dags")),
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
@@ -44,9 +42,9 @@ def airflow_environment(home: Path, base: Mapping[str, str] | None = None) -> di
         "AIRFLOW__API__WORKERS": "1",
         "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
     }
-    path = os.pathsep.join([str(Path(sys.executable).parent), base.get("PATH", os.defpath)])
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     # `airflow standalone` starts its parts by name, from PATH
-    return {**ours, **base, "AIRFLOW_HOME": str(home.absolute()), "PATH": path}
+    return {**ours, **os.environ, "AIRFLOW_HOME": str(home.absolute()), "PATH": path}
 
 
 def main() -> NoReturn:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TextIO
 
-from fencepost.words import printable
+from fencepost.words import counted, printable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,7 +20,7 @@ def _write_table(table: pa.Table, out: TextIO) -> None:
 
     rows = [[printable(_cell(value)) for value in row] for row in _rows(table)]
     print(tabulate(rows, headers=table.column_names, disable_numparse=True), file=out)
-    print(f"({len(rows)} row{'' if len(rows) == 1 else 's'})", file=out)
+    print(f"({counted(len(rows), 'row')})", file=out)
 
 
 def _write_json(table: pa.Table, out: TextIO) -> None:

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from fencepost.engines.backends import Backend
     from fencepost.engines.scratch import Scratches
     from fencepost.gate import GateResult
-    from fencepost.gate.notify import Sink
     from fencepost.ledger import Ledger
     from fencepost.maintenance import MaintenanceSummary
     from fencepost.tables import Table
@@ -177,7 +176,7 @@ def _stop(context: SparkContext) -> None:
         context.stop()
 
 
-def audit(run: Run, sinks: Sequence[Sink] = ()) -> GateResult:
+def audit(run: Run) -> GateResult:
     """Run all five steps. A closed gate is a result here (``passed`` is false), not an exception.
 
     Waits while another run writes to the lake. Raises what the steps raise, and LockError.
@@ -194,7 +193,7 @@ def audit(run: Run, sinks: Sequence[Sink] = ()) -> GateResult:
             summary = run.step(name)
             logger.info("%s: %s (%.1f s)", name, _in_words(summary), time.monotonic() - started)
         try:
-            return run_gate(run.settings, sinks, run.catalog, run.run_id)
+            return run_gate(run.settings, (), run.catalog, run.run_id)
         except GateFailed as failed:
             return failed.result
 

@@ -16,6 +16,11 @@ def printable(text: str | None) -> str:
     )
 
 
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """A number with its noun; ``many`` is the plural, where it does not end with an s."""
+    return f"{number} {one if number == 1 else many or f'{one}s'}"
+
+
 def time_of(moment: Any) -> str:
     """A moment of the lake, to the millisecond."""
     return f"{moment:%Y-%m-%d %H:%M:%S}.{moment.microsecond // 1000:03d} UTC" if moment else "(time unknown)"

@@ -139,7 +139,7 @@ def test_an_incident_names_the_issues_that_may_be_behind_it(audit: Any) -> None:
 def test_the_report_says_so(audit: Any) -> None:
     with open_lake(audit.settings, "duckdb") as lake:
         report = Producers(lake)
-        lines = {name: " ".join(report.lines(name)) for name in ("producers-4.3.1", "expired-4.3.1")}
+        lines = {name: " ".join(report(name)) for name in ("producers-4.3.1", "expired-4.3.1")}
     said = lines["producers-4.3.1"]
     assert "2 transactional ids are taken by clients from each other in turn. Most often stale_init-" in said
     assert "3 out of sequence, though the broker had lost nothing that is known" in said

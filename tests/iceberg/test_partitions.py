@@ -16,7 +16,7 @@ from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import LongType, NestedField, StringType
 
 from fencepost.conditions import Where, Within
-from fencepost.conditions.iceberg import expression
+from fencepost.conditions.iceberg import expression, is_chosen_whole
 from fencepost.iceberg import commits, patches
 from fencepost.iceberg.listing import Listing
 from fencepost.lake.partitions import files_of_partitions
@@ -76,7 +76,7 @@ def test_the_files_of_partitions_are_those_that_pyiceberg_plans(table: Table, wh
     found = files_of_partitions(Listing(table), where)
     assert found is not None
     planned = list(table.scan(expression(where)).plan_files())
-    assert all(map(commits.is_chosen_whole, planned))
+    assert all(map(is_chosen_whole, planned))
     assert sorted(each.file_path for each in found) == sorted(task.file.file_path for task in planned)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fencepost.definitions import queries
-from fencepost.judge.duckdb_engine import DuckEngine
+from fencepost.judge.engine import Engine
 from fencepost.judge.run import run
 from fencepost.settings import Settings
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> DuckEngine:
+def engine(tmp_path: Path) -> Engine:
     """DuckDB without a table."""
     from judge_silver import Lakeless
 
     lake = Lakeless({})
-    return DuckEngine(lake.read, lake.write, tmp_path, [])
+    return Engine(lake.read, lake.write, tmp_path, [])
 
 
 @pytest.fixture(scope="session")
@@ -38,7 +38,7 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., dict[str
 
     def judged(silver: Tables, chosen: Settings | None = None) -> dict[str, list[Row]]:
         lake = Lakeless(silver)
-        run(DuckEngine(lake.read, lake.write, spilled, queries()), chosen or settings(), queries())
+        run(Engine(lake.read, lake.write, spilled, queries()), chosen or settings(), queries())
         return {name: ordered(rows) for name, rows in lake.written.items()}
 
     return judged

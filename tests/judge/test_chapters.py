@@ -27,7 +27,7 @@ from judge_silver import settings as some_settings
 from fencepost.conditions import Condition, Within
 from fencepost.definitions import Query, queries
 from fencepost.judge.chapters import WHOLE, Chapters, compared
-from fencepost.judge.duckdb_engine import DuckEngine
+from fencepost.judge.engine import Engine
 from fencepost.judge.run import JudgeSummary, judge_changes, run
 from fencepost.ledger import Key
 from fencepost.tables import DECISIONS, EPISODES, PIECES, VERDICTS
@@ -73,7 +73,7 @@ class Runs:
         """The verdicts; ``revisions`` of the chapters of silver, if it has any."""
         self.lake.silver = silver
         compiled = COMPILED
-        engine = DuckEngine(self.lake.read, self.lake.write, self._scratch, compiled)
+        engine = Engine(self.lake.read, self.lake.write, self._scratch, compiled)
 
         def judged(history: Chapters = WHOLE, *, finished: bool = True) -> JudgeSummary:
             self.history = history

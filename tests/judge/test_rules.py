@@ -8,7 +8,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from fencepost.judge.duckdb_engine import DuckEngine
 from fencepost.judge.engine import Engine
 from fencepost.judge.episodes import TIMES
 from fencepost.judge.rules import rule
@@ -153,7 +152,7 @@ def random_rows(seed: int) -> pa.Table:
 
 
 @pytest.fixture
-def found(engine: DuckEngine) -> Found:
+def found(engine: Engine) -> Found:
     """Of all cases at once: a scope a case."""
     return apply(engine, results({name: rows for name, (rows, _) in CASES.items()}))
 
@@ -175,7 +174,7 @@ def test_an_episode_keeps_the_values_of_its_first_row(found: Found) -> None:
     assert row["observed"] == '{"at":0}'
 
 
-def test_an_unknown_episode_has_the_reason_of_its_first_row(engine: DuckEngine) -> None:
+def test_an_unknown_episode_has_the_reason_of_its_first_row(engine: Engine) -> None:
     """Each row is counted for its own, and the most frequent one stands for the definition."""
     rows: list[Row] = [("a", 10, 20, None), ("a", 0, 10, None), ("b", 40, 50, False), ("c", 60, 70, True)]
     found = apply(engine, results({"s": rows, "t": [("a", 10, 11, None)]}))
@@ -190,7 +189,7 @@ def test_an_unknown_episode_has_the_reason_of_its_first_row(engine: DuckEngine) 
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_reasons_are_counted_as_often_as_there_is_something_unknown(engine: DuckEngine, seed: int) -> None:
+def test_reasons_are_counted_as_often_as_there_is_something_unknown(engine: Engine, seed: int) -> None:
     found = apply(engine, random_rows(seed))
     assert sum(row["unknown"] for row in found["reasons"]) == found["coverage"][0]["unknown"] > 20
     known = [row for row in found["episodes"] if (row["verdict"] == "unknown") == (row["reason"] is None)]
@@ -206,7 +205,7 @@ def test_the_times_of_an_episode_are_those_of_its_positions(found: Found) -> Non
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_order_of_rows_changes_nothing(engine: DuckEngine, seed: int) -> None:
+def test_the_order_of_rows_changes_nothing(engine: Engine, seed: int) -> None:
     rows = random_rows(seed)
     episodes = by_id(apply(engine, rows))
     assert {row["verdict"] for row in episodes.values()} == {"holds", "violated", "unknown"}
@@ -216,7 +215,7 @@ def test_the_order_of_rows_changes_nothing(engine: DuckEngine, seed: int) -> Non
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_what_holds_lies_between_what_does_not(engine: DuckEngine, seed: int) -> None:
+def test_what_holds_lies_between_what_does_not(engine: Engine, seed: int) -> None:
     """Against the plain meaning, position by position."""
     rows = random_rows(seed)
     found = apply(engine, rows)["episodes"]
@@ -244,7 +243,7 @@ def _covers(row: dict[str, Any], at: int) -> bool:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_ids_do_not_depend_on_settings(engine: DuckEngine, seed: int) -> None:
+def test_ids_do_not_depend_on_settings(engine: Engine, seed: int) -> None:
     rows = random_rows(seed)
     found = by_id(apply(engine, rows))
     assert by_id(apply(engine, rows, severity="info")).keys() == found.keys()
@@ -260,17 +259,17 @@ STATUSES: dict[str, list[Row]] = {
 
 
 @pytest.mark.parametrize("status", STATUSES)
-def test_status(engine: DuckEngine, status: str) -> None:
+def test_status(engine: Engine, status: str) -> None:
     (row,) = apply(engine, results({"scope": STATUSES[status]}))["coverage"]
     assert (row["status"], row["checked"], row["scopes"]) == (status, len(STATUSES[status]), 1)
 
 
 @pytest.mark.parametrize("status", STATUSES)
-def test_nothing_holds_while_evidence_is_missing(engine: DuckEngine, status: str) -> None:
+def test_nothing_holds_while_evidence_is_missing(engine: Engine, status: str) -> None:
     (row,) = apply(engine, results({"scope": STATUSES[status]}), unread=2)["coverage"]
     assert (row["status"], row["unread"]) == ("holds_partly" if status == "holds" else status, 2)
 
 
-def test_what_has_no_row_is_not_exercised(engine: DuckEngine) -> None:
+def test_what_has_no_row_is_not_exercised(engine: Engine) -> None:
     (row,) = apply(engine, results({"scope": STATUSES["violated"]}), definition="another")["coverage"]
     assert (row["status"], row["checked"], row["scopes"]) == ("not_exercised", 0, 0)

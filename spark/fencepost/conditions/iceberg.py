@@ -7,6 +7,7 @@ from functools import reduce
 from typing import Any
 
 from pyiceberg import expressions
+from pyiceberg.table import FileScanTask
 
 from fencepost.conditions import Bound, Condition, Where, written
 
@@ -22,6 +23,11 @@ def expression(where: Where | None) -> Any:
         return _of.AlwaysTrue()
     conditions = list(_merged_clusters(where)) if len(where) > 1 else where
     return written(conditions, _Expressions())
+
+
+def is_chosen_whole(task: FileScanTask) -> bool:
+    """Whether the condition of a scan chooses every row of a file."""
+    return task.residual == _of.AlwaysTrue() and not task.delete_files
 
 
 class _Expressions:

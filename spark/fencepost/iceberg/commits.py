@@ -19,6 +19,7 @@ from pyiceberg.table import Table as IcebergTable
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Operation, Snapshot
 
+from fencepost.conditions.iceberg import is_chosen_whole
 from fencepost.iceberg import patches
 from fencepost.iceberg.data_files import DataFiles
 from fencepost.iceberg.listing import Listing
@@ -233,11 +234,6 @@ def _exchange(
 ) -> None:
     data_files = DataFiles(change.table_metadata, files.io, files.commit_uuid)
     files.put(old_files, data_files.write(pieces))
-
-
-def is_chosen_whole(task: FileScanTask) -> bool:
-    """Whether the condition of a scan chooses every row of a file."""
-    return task.residual == _EVERYTHING and not task.delete_files
 
 
 def overwrite(change: Transaction, rows: pa.Table | pa.RecordBatchReader, where: Any = _EVERYTHING) -> None:

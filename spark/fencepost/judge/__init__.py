@@ -1,7 +1,6 @@
 """The judge: evaluates the compiled definitions over silver, once, and writes the verdicts.
 
-Both engines (:mod:`fencepost.judge.engine`) give the same rows. They make episodes and counts of the results
-with the same SQL: the files in ``rules``.
+Episodes and counts are made of the results with SQL: the files in ``rules``.
 """
 
 from fencepost.judge.run import JudgeSummary, judge

@@ -7,28 +7,19 @@ scopes are found in that range, and no scope is in two of them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fencepost.conditions import Where, Within
+from fencepost.conditions import Within
 from fencepost.definitions import Query
+from fencepost.judge.engine import Cut, Engine
 from fencepost.quoting import quoted
 from tlasql.plan.reach import ALL
 
 if TYPE_CHECKING:
-    from fencepost.judge.engine import Engine
     from fencepost.tables import Table
 
 AT_ONCE = 2_000_000
 """About so many rows of silver are judged at once; a scope with more is judged whole."""
-
-
-@dataclass(frozen=True)
-class Cut:
-    """A range of the values of ``column``; ``where`` chooses its rows, in a table that has the column."""
-
-    column: str
-    where: Where
 
 
 def cuts(

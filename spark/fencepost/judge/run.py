@@ -13,7 +13,6 @@ import pyarrow as pa
 from fencepost import lake
 from fencepost.definitions import Query, queries
 from fencepost.judge.chapters import WHOLE, Chapters, compared, where
-from fencepost.judge.duckdb_engine import DuckEngine
 from fencepost.judge.engine import Engine
 from fencepost.judge.episodes import update_episodes
 from fencepost.judge.evaluation import Given, evaluate_here, give
@@ -68,7 +67,7 @@ def judge(
         from fencepost.judge.tasks import TaskEvaluation
 
         apart = TaskEvaluation(where_to, catalog, sizes).evaluate
-    with DuckEngine.over(settings.lake, catalog) as engine:
+    with Engine.over(settings.lake, catalog) as engine:
         return judge_changes(
             ledger or Ledger(catalog, settings),
             partial(

@@ -17,8 +17,8 @@ from fencepost.conditions import Where
 from fencepost.definitions import Query
 from fencepost.engines.parts import pieces_of
 from fencepost.engines.tasks import Add, TaskEngine
-from fencepost.judge.cuts import Cut, cuts
-from fencepost.judge.duckdb_engine import DuckEngine, read_rows
+from fencepost.judge.cuts import cuts
+from fencepost.judge.engine import Cut, Engine, reading
 from fencepost.judge.evaluation import Given, evaluate_here, give, replaced_decisions
 from fencepost.protocols import tables
 from fencepost.quoting import quoted
@@ -27,8 +27,6 @@ from fencepost.tables import DECISIONS, PIECES, Table
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
-
-    from fencepost.judge.engine import Engine
 
 _TASKS_PER_CORE = 3
 
@@ -86,10 +84,8 @@ def _evaluate(frozen: Catalog, given: Given, item: _Item, add: Add) -> None:
     give_all_back()
     compiled = [*item.over_all_history, *item.by_chapter]
     with tempfile.TemporaryDirectory(prefix="judge-") as scratch:
-        engine = DuckEngine(
-            partial(read_rows, frozen), write, Path(scratch), compiled, in_task=True, cut=item.cut
-        )
-        with engine.connection:
+        scratched = Path(scratch)
+        with Engine(reading(frozen), write, scratched, compiled, in_task=True, cut=item.cut) as engine:
             give(engine, given)
             evaluate_here(engine, item.over_all_history, item.by_chapter, given)
             for batch in engine.batches(f"SELECT {', '.join(map(quoted, PIECES.columns))} FROM pieces"):

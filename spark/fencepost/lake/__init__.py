@@ -6,7 +6,7 @@ The tables are declared in :mod:`fencepost.tables`; rows are Arrow tables.
 from fencepost.lake.forgetting import Chosen, Forgotten, forget
 from fencepost.lake.frozen import frozen, without_history
 from fencepost.lake.partitions import partitions
-from fencepost.lake.reading import Files, added, batches, by_file, files, planned, scan, scan_at
+from fencepost.lake.reading import Files, added, by_file, files, scan, scan_at
 from fencepost.lake.statistics import Extent, count, extents, greatest, present, size, snapshot
 from fencepost.lake.tables import ROW_GROUP, ensure
 from fencepost.lake.writing import (
@@ -32,7 +32,6 @@ __all__ = [
     "aligned",
     "append",
     "append_files",
-    "batches",
     "by_file",
     "compact_files",
     "count",
@@ -45,7 +44,6 @@ __all__ = [
     "greatest",
     "keep_since",
     "partitions",
-    "planned",
     "present",
     "replace",
     "replace_by_batches",

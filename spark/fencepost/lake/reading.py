@@ -17,7 +17,7 @@ from fencepost.iceberg import commits
 from fencepost.lake.frozen import without_history
 from fencepost.tables import Table
 
-__all__ = ["Files", "added", "batches", "by_file", "files", "planned", "scan", "scan_at"]
+__all__ = ["Files", "added", "by_file", "files", "scan", "scan_at"]
 
 
 @dataclass(frozen=True)
@@ -79,20 +79,6 @@ def scan_at(catalog: Catalog, table: Table, at: int | None) -> pa.Table | None:
 def by_file(catalog: Catalog, table: Table, columns: Sequence[str], where: Where) -> Iterator[pa.Table]:
     """``columns`` of the rows that ``where`` chooses; only one file's rows are in memory at a time."""
     return files(catalog, table, columns, where).read_each()
-
-
-def batches(
-    catalog: Catalog, table: Table, columns: Sequence[str], where: Where | None = None
-) -> pa.RecordBatchReader:
-    """``columns`` of the rows that ``where`` chooses, a batch at a time, in PyIceberg's own Arrow types."""
-    scan_of_rows = catalog.load_table(table.name).scan(expression(where), selected_fields=tuple(columns))
-    return scan_of_rows.to_arrow_batch_reader()
-
-
-def planned(catalog: Catalog, table: Table, where: Where | None) -> tuple[IcebergTable, list[FileScanTask]]:
-    """The table, and its files that may have rows that ``where`` chooses."""
-    present = catalog.load_table(table.name)
-    return present, list(present.scan(expression(where)).plan_files())
 
 
 def added(

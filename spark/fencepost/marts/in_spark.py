@@ -31,12 +31,9 @@ def build_by_spark(spark: SparkSession, settings: Settings, plan: Plan) -> Marts
     return run_dbt(spark, settings, arguments, parse(settings), since)
 
 
-def build_all(spark: SparkSession, settings: Settings, *, select: str | None = None) -> MartsResult:
-    """Build and test every mart, or those that dbt's ``select`` names, even if unchanged. Raises
-    MartsError.
-    """
-    chosen = ("--select", select) if select else ()
-    return run_dbt(spark, settings, ["build", *chosen, *NOT_IN_A_BUILD])
+def build_all(spark: SparkSession, settings: Settings) -> MartsResult:
+    """Build and test every mart, even if unchanged. Raises MartsError."""
+    return run_dbt(spark, settings, ["build", *NOT_IN_A_BUILD])
 
 
 def run_dbt(

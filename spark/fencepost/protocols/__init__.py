@@ -9,7 +9,6 @@ specification lies in ``spec/<name>``, what was compiled from it in its folder `
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from pkgutil import extend_path
@@ -90,6 +89,6 @@ def requests() -> Wanted:
     return wanted
 
 
-def schemas_json(of: Sequence[Table] | None = None) -> str:
+def schemas_json() -> str:
     """``{table: {column: Spark type}}``, as the compiler of the specification reads it."""
-    return json.dumps({table.name: table.columns for table in of or tables()}, indent=2)
+    return json.dumps({table.name: table.columns for table in tables()}, indent=2)

@@ -85,12 +85,15 @@ class Command:
 
 @dataclass(frozen=True)
 class Later:
-    """The function ``module:name``. Its module is imported when it is called: a command calls few of them."""
+    """The function ``module:name``, or one that returns the value of this name. Its module is imported when
+    it is called: a command calls few of them.
+    """
 
     name: str
 
     def __call__(self, *arguments: Any) -> Any:
-        return resolve_name(self.name)(*arguments)
+        found = resolve_name(self.name)
+        return found(*arguments) if callable(found) else found
 
 
 class UsageError(Exception):

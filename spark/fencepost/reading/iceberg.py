@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import difflib
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import count
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -18,9 +15,7 @@ from fencepost.conditions.sql import in_duckdb
 from fencepost.iceberg.catalog import NAME
 from fencepost.quoting import quoted, table_name
 from fencepost.reading import LakeError, QueryError, SqlFunction
-from fencepost.reading.local_io import LocalFileIO
-from fencepost.reading.parquet import from_files
-from fencepost.reading.spilling import BATCH, spilling_to
+from fencepost.reading.database import BATCH, Arriving, Database, FilesQuery, rows_of
 from fencepost.reading.statements import no_schema, statement
 from fencepost.reading.tables import View, in_words, tables_of
 from fencepost.settings import Lake
@@ -28,7 +23,6 @@ from fencepost.tables import CHAPTER
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyiceberg.expressions import BooleanExpression
     from pyiceberg.table import Table
 
     from fencepost.reading.translation import Translation
@@ -38,7 +32,7 @@ PIECE_BYTES = 128 << 20
 _IN_SPARK = "Spark may read it: fencepost sql --engine spark"
 
 
-class IcebergReader:
+class IcebergReader(Database):
     """A :class:`fencepost.reading.Reader`.
 
     A table is looked up when it is first used, and this version is read from then on, even if others commit.
@@ -57,6 +51,7 @@ class IcebergReader:
         exceed a limit of memory; without it there is no limit. ``files_of``: in tables with chapters, files
         without such rows are not opened.
         """
+        super().__init__(scratch)
         self._lake, self._functions = lake, functions
         self._scratch = scratch
         self._files_of = files_of
@@ -65,12 +60,6 @@ class IcebergReader:
         self._tables: dict[str, Table | View | None] = {}
         self._attached: dict[str, frozenset[str] | None] = {}
         self._translations: dict[str, Translation] = {}
-        self._numbers = count()
-        # extensions would be downloaded, and spilled rows would go to the working directory
-        config = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
-        spilled = spilling_to(scratch) if scratch else {"temp_directory": tempfile.gettempdir()}
-        self._connection = duckdb.connect(config=config | spilled)
-        self._run("SET TimeZone = 'UTC'")
         # a query may name the catalog, as Spark's may
         self._run(f"ATTACH ':memory:' AS {NAME}")
         self._run(f"USE {NAME}")
@@ -78,14 +67,10 @@ class IcebergReader:
             types: list[Any] = [_DUCKDB_TYPES[kind] for kind in each.parameters]
             self._connection.create_function(each.name, each.call, types, _DUCKDB_TYPES[each.returns])
 
-    def __enter__(self) -> IcebergReader:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        for each in (*self._of_chapters.values(), self):
-            each._connection.close()
+    def __exit__(self, *error: Any) -> None:
+        for each in self._of_chapters.values():
+            each.__exit__(*error)
+        super().__exit__(*error)
 
     def of_chapters(self, since: Mapping[str, int]) -> IcebergReader:
         """A reader for queries that choose only rows of some chapters: ``since`` has the first chapter of
@@ -112,13 +97,15 @@ class IcebergReader:
         if table_or_view is None:
             raise LakeError(self._no_table(table))
         if isinstance(table_or_view, View):
-            self._attach(table, None)
-            source = f"SELECT * FROM {table_name(table)}"
+            self._attach_table(table, None)
+            rows = self._relation(f"SELECT * FROM {table_name(table)}")
+            rows = rows.filter(in_duckdb([where])) if where else rows
         else:
-            source = self._rows(table, table_or_view, _columns_of(columns, where), [where] if where else None)
-        rows = self._relation(source)
-        if where:
-            rows = rows.filter(in_duckdb([where]))
+            found = self._rows(table, table_or_view, columns, [where] if where else None)
+            if isinstance(found, FilesQuery):
+                rows = self._relation(found.sql)
+            else:
+                rows = self._connection.from_arrow(found)
         if columns:
             rows = rows.select(*map(duckdb.ColumnExpression, columns))
         return _arrow(rows)
@@ -189,9 +176,6 @@ class IcebergReader:
         with _query_errors():
             return _arrow(self._connection.sql(sql, params=dict(parameters) if parameters else None))
 
-    def _run(self, sql: str) -> None:
-        self._connection.execute(sql).fetchall()
-
     def find(self, table: str) -> Table | View | None:
         """The table or view, in the version of its first use. Raises LakeError."""
         return self._find(table)
@@ -202,7 +186,7 @@ class IcebergReader:
         for each in (self, *self._of_chapters.values()):
             if table in each._attached:
                 # views on it need the same columns as before
-                each._attach(table, each._attached.pop(table))
+                each._attach_table(table, each._attached.pop(table))
 
     def _find(self, table: str) -> Table | View | None:
         """The table or view, in the version of its first use. Raises LakeError."""
@@ -222,9 +206,9 @@ class IcebergReader:
 
     def _attach_all(self, tables: Iterable[str], words: frozenset[str] | None) -> None:
         for table in tables:
-            self._attach(table, words)
+            self._attach_table(table, words)
 
-    def _attach(self, table: str, words: frozenset[str] | None) -> None:
+    def _attach_table(self, table: str, words: frozenset[str] | None) -> None:
         """Make a table or view available in DuckDB, at least its columns among ``words`` (None: all). Raises
         LakeError.
         """
@@ -238,16 +222,16 @@ class IcebergReader:
         if isinstance(table_or_view, View):
             query = self._attached_query(table_or_view.sql)
             columns = ", ".join(map(quoted, table_or_view.columns))
-            self._run(f"CREATE OR REPLACE VIEW {table_name(table)}({columns}) AS {query.sql}")
+            self._define(table, "VIEW", f"({columns}) AS {query.sql}")
             self._attached[table] = None
             return
         # views on the table need the columns that were attached before
         needed = None if words is None else words | attached
         names = [field.name for field in table_or_view.schema().fields]
         chosen = () if needed is None else [each for each in names if each.lower() in needed]
-        source = self._rows(table, table_or_view, chosen, None)
+        rows = self._rows(table, table_or_view, chosen, None)
         with self._file_errors():
-            self._run(f"CREATE OR REPLACE VIEW {table_name(table)} AS {source}")
+            self._attach(table, rows)
         self._attached[table] = needed
 
     def _relation(self, source: str) -> duckdb.DuckDBPyRelation:
@@ -261,36 +245,18 @@ class IcebergReader:
         except duckdb.IOException as error:
             raise LakeError(in_words(self._lake.catalog, error)) from error
 
-    def _rows(self, name: str, table: Table, columns: Sequence[str], where: Where | None) -> str:
-        """A query for the rows of a table, except files that have no row that ``where`` chooses."""
-        from fencepost.conditions.iceberg import expression
-
-        if self._files_of and CHAPTER in (each.name for each in table.spec().fields):
+    def _rows(self, name: str, table: Table, columns: Sequence[str], where: Where | None) -> Arriving:
+        """The rows of a table that ``where`` chooses, with at least these columns."""
+        if where is None and self._files_of and CHAPTER in (each.name for each in table.spec().fields):
             where = self._files_of
         try:
-            condition = expression(where)
-            tasks = list(table.scan(condition).plan_files())
-            return from_files(table, tasks) or self._from_arrow(table, columns, condition)
+            rows = rows_of(table, columns, where)
+            # PyIceberg's errors are not hidden in those of DuckDB where all rows are read at once
+            return rows if isinstance(rows, FilesQuery) else rows.read_all()
         except FileNotFoundError as error:
             raise LakeError(in_words(self._lake.catalog, error)) from error
         except (ValueError, NotImplementedError) as error:
             raise LakeError(f"{name} cannot be read without Spark: {error}. {_IN_SPARK}") from error
-
-    def _from_arrow(self, table: Table, columns: Sequence[str], condition: BooleanExpression) -> str:
-        """A query for rows read by PyIceberg, for files that are not local or have deleted rows."""
-        if any("list<struct<" in str(each.field_type) for each in table.schema().fields):
-            raise NotImplementedError(
-                "of a list of structs PyIceberg 0.12 makes an empty one where it is null"
-            )
-        if isinstance(table.io, LocalFileIO):
-            from pyiceberg.io.pyarrow import PyArrowFileIO
-
-            table.io = PyArrowFileIO()
-        chosen = tuple(columns) or ("*",)
-        scan = table.scan(condition, selected_fields=chosen)
-        name = f"arrow {next(self._numbers)}"
-        self._connection.register(name, scan.to_arrow())
-        return f"SELECT * FROM {quoted(name)}"
 
     def _no_table(self, table: str) -> str:
         schema, dot, _ = table.partition(".")
@@ -307,11 +273,6 @@ class IcebergReader:
             f"The lake has no table {table}.{hint} Tables are named schema.table, the schemas are "
             f"{', '.join(schemas)}; `fencepost audit` makes those that are missing."
         )
-
-
-def _columns_of(columns: Sequence[str], where: Condition | None) -> Sequence[str]:
-    """The columns that must be read: ``columns`` and those of the condition."""
-    return tuple(dict.fromkeys((*columns, *(where or {})))) if columns else ()
 
 
 @contextmanager

@@ -124,7 +124,6 @@ class Registration:
     """
 
     from_ms: int
-    to_ms: int | None
     metadata_version: int | None
 
 
@@ -375,10 +374,7 @@ class _Past:
     def registrations(self) -> dict[int, tuple[Registration, ...]]:
         """Every start of every broker, in order."""
         return {
-            broker: tuple(
-                Registration(ms, end, version)
-                for (ms, version), end in zip(starts, [*(ms for ms, _ in starts[1:]), None], strict=True)
-            )
+            broker: tuple(Registration(ms, version) for ms, version in starts)
             for broker, starts in self._starts.items()
         }
 

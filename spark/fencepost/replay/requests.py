@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from sys import intern
@@ -73,15 +73,13 @@ def read_lines(requests: pa.Table, api_keys: Collection[int]) -> list[RequestLin
     return list(each_line(requests, api_keys))
 
 
-def each_line(
-    requests: pa.Table, api_keys: Collection[int], first: Sequence[str] = ()
-) -> Iterator[RequestLine]:
-    """The lines of these APIs among rows of ``bronze.requests``, sorted by the columns ``first``, then by
-    time of the answer, file, position and digest.
+def each_line(requests: pa.Table, api_keys: Collection[int]) -> Iterator[RequestLine]:
+    """The lines of these APIs among rows of ``bronze.requests``, sorted by time of the answer, file, position
+    and digest.
 
     A line whose request is not a JSON object is left out.
     """
-    for rows in in_order_of_answers(requests, api_keys, first):
+    for rows in in_order_of_answers(requests, api_keys):
         yield from _lines(rows)
 
 
@@ -101,13 +99,12 @@ def each_reading(
             yield cluster, line, found
 
 
-def in_order_of_answers(
-    requests: pa.Table, api_keys: Collection[int], first: Sequence[str] = ()
-) -> Iterator[pa.Table]:
+def in_order_of_answers(requests: pa.Table, api_keys: Collection[int]) -> Iterator[pa.Table]:
     """The rows of these APIs (LINE_COLUMNS) in the order of ``each_line``, some at a time."""
     is_of_api = pc.is_in(requests["api_key"], pa.array(sorted(api_keys), pa.int32()))
-    keys = [*first, *_ORDER]
-    order = pc.sort_indices(requests.select(keys).filter(is_of_api), [(name, "ascending") for name in keys])
+    order = pc.sort_indices(
+        requests.select(_ORDER).filter(is_of_api), [(each, "ascending") for each in _ORDER]
+    )
     order = pc.indices_nonzero(is_of_api).take(order).cast(pa.int64())
     # lines are long texts: only so many are copied at a time
     yield from slice_rows(requests.select(LINE_COLUMNS), longs(order), _LINES_AT_ONCE)

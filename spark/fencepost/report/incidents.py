@@ -16,7 +16,7 @@ from fencepost.report.episodes import VERDICTS, Finding, Row, finding_sentence, 
 from fencepost.report.on_call import Remedies, what_to_do
 from fencepost.report.wording import first_paragraph, wrapped
 from fencepost.settings import SEVERITIES, Settings
-from fencepost.words import WIDTH, printable
+from fencepost.words import WIDTH, counted, printable
 
 MOST_VERDICTS = 3
 """Of one incident an alert shows so many verdicts."""
@@ -181,7 +181,7 @@ def _facts(incident: Incident) -> list[str]:
     number = incident["verdicts"]
     facts = [
         f"cluster {printable(incident['cluster'])}",
-        f"{number} verdict{'' if number == 1 else 's'}" if number else "no verdict stands any more",
+        counted(number, "verdict") if number else "no verdict stands any more",
     ]
     if incident["state"] == "new" and incident["state_before"]:
         facts.append(_CAME_BACK[incident["state_before"]])

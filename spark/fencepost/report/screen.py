@@ -16,7 +16,7 @@ from fencepost.report.judging import Judged, judged
 from fencepost.report.wording import wrapped
 from fencepost.settings import SEVERITIES, Settings
 from fencepost.waivers import waiver_sentences
-from fencepost.words import WIDTH, minute_of, printable
+from fencepost.words import WIDTH, counted, minute_of, printable
 
 RUNS = "marts.fct_audit_runs"
 MOST_INCIDENTS = 10
@@ -132,7 +132,7 @@ def _of_all_clusters(shown: Sequence[Incident]) -> list[Incident]:
 def _heading(shown: Sequence[Incident]) -> str:
     critical = sum(each["severity"] == "critical" for each in shown)
     new = sum(each["state"] == "new" for each in shown)
-    return f"{_number(len(shown), 'incident')}, {critical} critical, {new} new:"
+    return f"{counted(len(shown), 'incident')}, {critical} critical, {new} new:"
 
 
 def changed_sentence(found: Judged, runs: Sequence[dict[str, Any]]) -> str:
@@ -195,7 +195,3 @@ def _next(reader: Reader, settings: Settings, found: Judged, shown: Sequence[Inc
     elif found.incidents:
         commands = [command(settings, "incidents")]
     return [*commands, command(settings, "report", "--all")]
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"

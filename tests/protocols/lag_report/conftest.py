@@ -19,7 +19,7 @@ from fencepost.definitions import queries
 from fencepost.engines.tasks import TaskEngine
 from fencepost.formats.clock import LogClock
 from fencepost.formats.log_entries import entries
-from fencepost.judge.duckdb_engine import DuckEngine
+from fencepost.judge.engine import Engine
 from fencepost.opening import ensure
 from fencepost.protocols.lag_report import changelog_ends, streams_groups
 from fencepost.protocols.lag_report.application import replay_application
@@ -252,7 +252,7 @@ def _judged(silver: Lake, scratch: Path) -> Judged:
     """Judge tables of silver."""
     names = {table.name for table in TABLES}
     compiled = [query for query in queries() if query.tables <= names]
-    engine = DuckEngine(
+    engine = Engine(
         lambda table, columns, _: silver[table.name].select(list(columns)).to_reader(),
         _nowhere,
         scratch,

@@ -38,14 +38,14 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
 
 
 def test_the_report_names_directories_that_were_deleted_too_soon(reader: Reader) -> None:
-    lines = "\n".join(report.StateDirectories(reader).lines("prod")) + "\n"
+    lines = "\n".join(report.StateDirectories(reader)("prod")) + "\n"
     if os.environ.get("FENCEPOST_UPDATE"):
         REPORT.write_text(lines, encoding="utf-8")
     assert lines == REPORT.read_text(encoding="utf-8")
 
 
 def test_a_cluster_without_streams_has_no_report(reader: Reader) -> None:
-    assert report.StateDirectories(reader).lines("quiet") == []
+    assert report.StateDirectories(reader)("quiet") == []
 
 
 @pytest.mark.parametrize(

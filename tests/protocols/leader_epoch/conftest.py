@@ -20,7 +20,7 @@ from fencepost.capture.run import capture
 from fencepost.conditions import Where
 from fencepost.definitions import queries
 from fencepost.engines.tasks import TaskEngine
-from fencepost.judge.duckdb_engine import DuckEngine
+from fencepost.judge.engine import Engine
 from fencepost.opening import ensure
 from fencepost.protocols.leader_epoch import bronze as own
 from fencepost.protocols.leader_epoch.rebuild import rebuild
@@ -119,7 +119,7 @@ def judged_of(silver: Bronze, scratch: Path) -> Judged:
     """Judge tables of silver."""
     names = {table.name for table in SILVER}
     compiled = [query for query in queries() if query.tables <= names]
-    engine = DuckEngine(
+    engine = Engine(
         lambda table, columns, _: silver[table.name].select(list(columns)).to_reader(),
         _nowhere,
         scratch,

@@ -55,12 +55,12 @@ def test_one_lost_marker_is_named(reader: Reader) -> None:
 
 
 def test_the_report_begins_with_what_is_lost(reader: Reader) -> None:
-    lines = reports.Incarnations(reader).lines("prod")
+    lines = reports.Incarnations(reader)("prod")
     assert "\n".join(lines) == (Path(__file__).parent / "report.txt").read_text(encoding="utf-8").rstrip("\n")
 
 
 def test_of_a_quiet_cluster_nothing_is_reported(reader: Reader) -> None:
-    assert reports.Incarnations(reader).lines("quiet") == []
+    assert reports.Incarnations(reader)("quiet") == []
 
 
 @pytest.mark.parametrize(

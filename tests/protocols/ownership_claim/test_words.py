@@ -30,14 +30,14 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
 
 
 def test_the_report_shows_what_rebalances_cost(reader: Reader) -> None:
-    lines = "\n".join(report.Rebalances(reader).lines("prod")) + "\n"
+    lines = "\n".join(report.Rebalances(reader)("prod")) + "\n"
     if os.environ.get("FENCEPOST_UPDATE"):
         REPORT.write_text(lines, encoding="utf-8")
     assert lines == REPORT.read_text(encoding="utf-8")
 
 
 def test_a_quiet_cluster_has_no_report(reader: Reader) -> None:
-    assert report.Rebalances(reader).lines("quiet") == []
+    assert report.Rebalances(reader)("quiet") == []
 
 
 @pytest.mark.parametrize(

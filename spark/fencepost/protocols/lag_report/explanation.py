@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from fencepost.protocols.base import Explanation, Verdict
 from fencepost.protocols.lag_report.tables import ASSIGNED_TASKS, DIRECTORY_DELETIONS, LAG_REPORTS
+from fencepost.protocols.witnesses import explained
 from fencepost.reading import Reader, rows
 from fencepost.words import printable, time_of
 
@@ -18,32 +19,22 @@ _MODULE = "LagReportProps"
 
 def explain(reader: Reader, verdicts: Sequence[Verdict]) -> dict[str, Explanation]:
     """Explanations by verdict id, for verdicts whose witness is a deletion, an assigned task or a report."""
-    witnesses = {
-        row["verdict_id"]: set(json.loads(row["witness"] or "{}").values())
-        for row in verdicts
-        if row["module"] == _MODULE
-    }
-    ids = sorted(
-        {each for witness_values in witnesses.values() for each in witness_values if isinstance(each, str)}
-    )
-    if not ids or not reader.has(DIRECTORY_DELETIONS.name):
+    return explained(verdicts, _MODULE, partial(_explanations, reader))
+
+
+def _explanations(reader: Reader, ids: Sequence[str]) -> dict[str, Explanation]:
+    if not reader.has(DIRECTORY_DELETIONS.name):
         return {}
     sources: tuple[tuple[str, str, Callable[[Row], str]], ...] = (
         (DIRECTORY_DELETIONS.name, "deletion_id", _deletion),
         (ASSIGNED_TASKS.name, "assigned_task_id", _assigned),
         (LAG_REPORTS.name, "lag_report_id", _report),
     )
-    explanations = {
+    return {
         row[column]: Explanation(sentence(row), row["file"], row["position"])
         for table, column, sentence in sources
         for row in rows(reader.scan(table, where={column: ids}))
         if row["file"] is not None and row["position"] is not None
-    }
-    return {
-        verdict: explanations[each]
-        for verdict, witness_values in witnesses.items()
-        for each in witness_values
-        if each in explanations
     }
 
 

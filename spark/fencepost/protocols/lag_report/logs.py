@@ -57,6 +57,4 @@ def _named(event: str, fields: Mapping[str, str | None]) -> dict[str, str | None
 
 
 STREAMS_MESSAGES = LogMessages(STREAMS_LINES, MESSAGES, _named)
-STREAMS_LOGS = Kind(
-    STREAMS_LOG, STREAMS_MESSAGES.rows, (STREAMS_LINES,), partial(find_client_logs, STREAMS_LOG)
-)
+KINDS = (Kind(STREAMS_LOG, STREAMS_MESSAGES.rows, (STREAMS_LINES,), partial(find_client_logs, STREAMS_LOG)),)

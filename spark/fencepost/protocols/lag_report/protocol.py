@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
 from fencepost.capture.plan import REQUEST_LOG
 from fencepost.formats.request_log import every_line
 from fencepost.protocols.base import Later, Plot, Protocol
 from fencepost.protocols.lag_report import bronze, tables
 from fencepost.replay.keys import METADATA_TOPIC, OFFSETS_TOPIC
-
-if TYPE_CHECKING:
-    from fencepost.capture.kinds import Kind
-    from fencepost.reading import Reader
 
 
 def _is_about_changelogs(line: bytes) -> bool:
@@ -21,31 +14,19 @@ def _is_about_changelogs(line: bytes) -> bool:
     return b'-changelog"' in line
 
 
-def _kinds() -> tuple[Kind, ...]:
-    from fencepost.protocols.lag_report.logs import STREAMS_LOGS
-
-    return (STREAMS_LOGS,)
-
-
-def _report(reader: Reader) -> Callable[[str], list[str]]:
-    from fencepost.protocols.lag_report.report import StateDirectories
-
-    return StateDirectories(reader).lines
-
-
 PROTOCOL = Protocol(
     name="lag_report",
     tables=tables.TABLES,
     rebuild=Later(f"{__package__}.rebuild:rebuild"),
     rests_on=frozenset({REQUEST_LOG, OFFSETS_TOPIC, METADATA_TOPIC}),
-    kinds=_kinds,
+    kinds=Later(f"{__package__}.logs:KINDS"),
     bronze=(bronze.STREAMS_LINES,),
     requests={
         **dict.fromkeys(("JOIN_GROUP", "SYNC_GROUP"), every_line),
         # the answers from which leaders know the ends of changelogs
         **dict.fromkeys(("LIST_OFFSETS", "CREATE_TOPICS"), _is_about_changelogs),
     },
-    report=_report,
+    report=Later(f"{__package__}.report:StateDirectories"),
     explain=Later(f"{__package__}.explanation:explain"),
     shown=("task_id", "offset_sum", "deleted_by"),
     plots=(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from fencepost.protocols.reported import lines_of, row_of_each_cluster
 from fencepost.reading import Reader, rows
-from fencepost.words import WIDTH, printable, time_of
+from fencepost.words import counted, printable, time_of
 
 Row = Mapping[str, Any]
 
@@ -49,30 +49,26 @@ class StateDirectories:
     """Lag reports, deletions and their costs in all clusters; each mart is queried once."""
 
     def __init__(self, reader: Reader) -> None:
-        def by_cluster(query: str) -> dict[str, Row]:
-            return {row["cluster"]: row for row in rows(reader.query(query))}
-
-        self._reported, self._without_directory = by_cluster(_REPORTED), by_cluster(_WITHOUT)
+        self._reported = row_of_each_cluster(reader, _REPORTED)
+        self._without_directory = row_of_each_cluster(reader, _WITHOUT)
         self._raced, self._restored = rows(reader.query(_RACED)), rows(reader.query(_RESTORED))
 
-    def lines(self, cluster: str) -> list[str]:
+    def __call__(self, cluster: str) -> list[str]:
         """The lines about one cluster; none without applications of Kafka Streams."""
         parts = (self._reports, self._restores, self._races, self._assigned_without_directory)
-        texts = [text for part in parts for text in part(cluster)]
-        lines = [line for text in texts for line in _wrapped(text)]
-        return ["", *lines] if lines else []
+        return lines_of(parts, cluster)
 
     def _reports(self, cluster: str) -> Iterator[str]:
         counts = self._reported.get(cluster)
         if counts is not None:
             yield (
-                f"Kafka Streams: {_counted(counts['reports'], 'lag report')} of tasks, by "
-                f"{_counted(counts['instances'], 'instance')} of "
-                f"{_counted(counts['applications'], 'application')}."
+                f"Kafka Streams: {counted(counts['reports'], 'lag report')} of tasks, by "
+                f"{counted(counts['instances'], 'instance')} of "
+                f"{counted(counts['applications'], 'application')}."
             )
         if counts is not None and counts["unreadable"]:
             yield (
-                f"{_counted(counts['unreadable'], 'report')} could not be read, and verdicts about them are "
+                f"{counted(counts['unreadable'], 'report')} could not be read, and verdicts about them are "
                 f"unknown: {REPORTS}, kind UNREADABLE."
             )
 
@@ -80,8 +76,8 @@ class StateDirectories:
         restored = [row for row in self._restored if row["cluster"] == cluster]
         if restored:
             causes = "; ".join(
-                f"{_counted(row['stores'], 'store')} {RESTORE_CAUSES.get(row['restore_cause'])} "
-                f"({_counted(row['records'], 'record')})"
+                f"{counted(row['stores'], 'store')} {RESTORE_CAUSES.get(row['restore_cause'])} "
+                f"({counted(row['records'], 'record')})"
                 for row in restored
             )
             yield f"Restored from the beginning: {causes}; {RESTORES}."
@@ -92,8 +88,8 @@ class StateDirectories:
             return
         records = sum(row["restored_records"] or 0 for row in races)
         yield (
-            f"The state cleaner deleted {_counted(len(races), 'directory', 'directories')} of tasks that "
-            f"came back, or whose lag had just been reported: {_counted(records, 'record')} restored again."
+            f"The state cleaner deleted {counted(len(races), 'directory', 'directories')} of tasks that "
+            f"came back, or whose lag had just been reported: {counted(records, 'record')} restored again."
         )
         for row in races[:_MOST]:
             released = row["since_release_ms"]
@@ -109,15 +105,6 @@ class StateDirectories:
         counts = self._without_directory.get(cluster)
         if counts is not None:
             yield (
-                f"{_counted(counts['tasks'], 'task')} went to an instance for state that it had reported and "
+                f"{counted(counts['tasks'], 'task')} went to an instance for state that it had reported and "
                 f"no longer had: {WITHOUT_DIRECTORY}."
             )
-
-
-def _wrapped(text: str) -> list[str]:
-    indent = "      " if text.startswith(" ") else ""
-    return textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_on_hyphens=False)
-
-
-def _counted(number: int, word: str, words: str | None = None) -> str:
-    return f"{number} {word if number == 1 else words or f'{word}s'}"

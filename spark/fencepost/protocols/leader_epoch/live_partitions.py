@@ -47,11 +47,9 @@ def agreed(states: Sequence[LivePartition]) -> LivePartition:
     return LivePartition(*(values.pop() if len(values) == 1 else None for values in columns))
 
 
-def live_partition(
-    history: ClusterHistory, window: Window, topic: str, partition: int, topic_id: str | None = None
-) -> LivePartition:
+def live_partition(history: ClusterHistory, window: Window, topic: str, partition: int) -> LivePartition:
     """What all ``candidates`` have in common."""
-    return agreed(candidates(history, window, topic, partition, topic_id))
+    return agreed(candidates(history, window, topic, partition))
 
 
 def _lived(history: ClusterHistory, window: Window, topic: str, partition: int) -> Iterator[LivePartition]:

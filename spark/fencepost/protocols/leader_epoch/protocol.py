@@ -2,38 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
 from fencepost.protocols.base import Command, Context, Later, Plot, Protocol
 from fencepost.protocols.leader_epoch import bronze, offset_epoch, tables
 from fencepost.protocols.leader_epoch.capture.lines import REQUESTS
 from fencepost.protocols.leader_epoch.stored.arguments import options
 from fencepost.reading import SqlFunction
 
-if TYPE_CHECKING:
-    from fencepost.capture.kinds import Kind
-    from fencepost.reading import Reader
-
-
-def _kinds() -> tuple[Kind, ...]:
-    from fencepost.protocols.leader_epoch.capture.partition_files import KINDS
-
-    return KINDS
-
-
-def _report(reader: Reader) -> Callable[[str], list[str]]:
-    from fencepost.protocols.leader_epoch.report import Incarnations
-
-    return Incarnations(reader).lines
-
-
 PROTOCOL = Protocol(
     name="leader_epoch",
     tables=tables.TABLES,
     rebuild=Later(f"{__package__}.rebuild:rebuild"),
     states=tables.STATES,
-    report=_report,
+    report=Later(f"{__package__}.report:Incarnations"),
     explain=Later(f"{__package__}.explanation:explain"),
     names=Later(f"{__package__}.explanation:topic_names"),
     shown=("leader_epoch", "start_offset", "batches_start_offset"),
@@ -57,7 +37,7 @@ PROTOCOL = Protocol(
         ),
     ),
     requests=REQUESTS,
-    kinds=_kinds,
+    kinds=Later(f"{__package__}.capture.partition_files:KINDS"),
     bronze=(bronze.PARTITION_FOLDERS, bronze.LEADER_EPOCH_CHECKPOINTS),
     functions=(
         SqlFunction("offset_epoch", offset_epoch.encode, ("int", "int"), "binary"),

@@ -5,11 +5,13 @@ from __future__ import annotations
 import textwrap
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
+from fencepost.protocols.reported import row_of_each_cluster, rows_of_each_cluster
 from fencepost.reading import Reader, rows
 from fencepost.shell import shown
-from fencepost.words import WIDTH, printable, time_of
+from fencepost.words import WIDTH, counted, printable, time_of
 
 Row = Mapping[str, Any]
 
@@ -123,15 +125,7 @@ class Incarnations:
     """
 
     def __init__(self, reader: Reader) -> None:
-        def one(query: str) -> dict[str, Row]:
-            return {row["cluster"]: row for row in rows(reader.query(query))}
-
-        def many(query: str) -> dict[str, list[Row]]:
-            by_cluster: dict[str, list[Row]] = defaultdict(list)
-            for row in rows(reader.query(query)):
-                by_cluster[row["cluster"]].append(row)
-            return by_cluster
-
+        one, many = partial(row_of_each_cluster, reader), partial(rows_of_each_cluster, reader)
         self._recreated, self._orphaned, self._gravest = one(_RECREATED), one(_ORPHANED), one(_GRAVEST)
         self._unclean, self._past, self._bare = one(_UNCLEAN), one(_PAST), one(_BARE)
         self._lost, self._stale, self._fenced = many(_LOST), many(_STALE), many(_FENCED)
@@ -139,9 +133,9 @@ class Incarnations:
         self._lost_markers: dict[tuple[Any, ...], list[str]] = defaultdict(list)
         for row in rows(reader.query(_LOST_MARKERS)) if self._lost else ():
             if (kind := _MARKERS.get(row["record_type"])) is not None:
-                self._lost_markers[_election(row)].append(_counted(row["markers"], kind, f"{kind}s"))
+                self._lost_markers[_election(row)].append(counted(row["markers"], kind))
 
-    def lines(self, cluster: str) -> list[str]:
+    def __call__(self, cluster: str) -> list[str]:
         """The lines about one cluster, the gravest first; none where nothing happened."""
         parts = (
             self._orphans, self._starts, self._losses, self._metadata, self._brokers, self._controllers,
@@ -160,7 +154,7 @@ class Incarnations:
     def _orphans(self, cluster: str) -> Iterator[str]:
         recreated, orphaned = self._recreated.get(cluster), self._orphaned.get(cluster)
         if recreated is not None:
-            again = _counted(recreated["topics"], "topic was", "topics were")
+            again = counted(recreated["topics"], "topic was", "topics were")
             times = f", {recreated['times']} times in all" if recreated["times"] > recreated["topics"] else ""
             nothing = "" if orphaned else " No offset of an earlier one is known to have outlived it."
             yield f"{again} deleted and created again{times}.{nothing}"
@@ -168,8 +162,8 @@ class Incarnations:
             return
         risk = orphaned["records_at_risk"]
         at_risk = f", {risk} records at risk" if risk else ""
-        offsets = _counted(orphaned["offsets"], "committed offset is", "committed offsets are")
-        kept = _counted(orphaned["stored"], "is", "are")
+        offsets = counted(orphaned["offsets"], "committed offset is", "committed offsets are")
+        kept = counted(orphaned["stored"], "is", "are")
         words = f"{offsets} of a topic that is gone; {kept} still stored{at_risk}."
         if orphaned["read_on"]:
             skipped = orphaned["records_skipped"]
@@ -187,15 +181,15 @@ class Incarnations:
         causes = "; ".join(
             f"{row['times']} {RESET_CAUSES.get(row['cause'], row['cause'])}{_reread(row)}" for row in resets
         )
-        times = _counted(sum(row["times"] for row in resets), "time", "times")
+        times = counted(sum(row["times"] for row in resets), "time")
         yield f"Consumers began where auto.offset.reset says {times}: {causes}; {RESETS}."
 
     def _losses(self, cluster: str) -> Iterator[str]:
         lost, unclean = self._lost[cluster], self._unclean.get(cluster)
         if lost:
             total = sum(row["records_lost"] for row in lost)
-            records = _counted(total, "record", "records")
-            yield f"{_counted(len(lost), 'election', 'elections')} lost {records}:"
+            records = counted(total, "record")
+            yield f"{counted(len(lost), 'election')} lost {records}:"
             for row in lost[:_MOST]:
                 yield from textwrap.wrap(
                     loss(row, self._lost_markers.get(_election(row), ())),
@@ -206,12 +200,12 @@ class Incarnations:
                 )
         if unclean is not None:
             hidden = f", of {unclean['unknown']} it is not known what they lost" if unclean["unknown"] else ""
-            yield f"{_counted(unclean['elections'], 'election was', 'elections were')} unclean{hidden}."
+            yield f"{counted(unclean['elections'], 'election was', 'elections were')} unclean{hidden}."
         if cluster in self._past:
             past = self._past[cluster]
             yield (
-                f"{_counted(past['offsets'], 'committed offset', 'committed offsets')} of "
-                f"{_counted(past['groups'], 'group', 'groups')} lie past a truncation: {TRUNCATED}."
+                f"{counted(past['offsets'], 'committed offset')} of "
+                f"{counted(past['groups'], 'group')} lie past a truncation: {TRUNCATED}."
             )
 
     def _metadata(self, cluster: str) -> Iterator[str]:
@@ -223,7 +217,7 @@ class Incarnations:
             for row in stale
         )
         total = sum(row["accepted"] for row in stale)
-        answers = _counted(total, "metadata answer was", "metadata answers were")
+        answers = counted(total, "metadata answer was", "metadata answers were")
         yield f"{answers} older than what the client had, and taken: {brokers}."
 
     def _brokers(self, cluster: str) -> Iterator[str]:
@@ -232,9 +226,9 @@ class Incarnations:
         if fenced:
             words = "; ".join(_fencing(row) for row in fenced[-_MOST:])
             latest = ", the latest" if len(fenced) > _MOST else ""
-            yield f"The controller fenced brokers {_counted(len(fenced), 'time', 'times')}{latest}: {words}."
+            yield f"The controller fenced brokers {counted(len(fenced), 'time')}{latest}: {words}."
         if shut_down:
-            yield f"{_counted(shut_down, 'broker', 'brokers')} shut down in good order."
+            yield f"{counted(shut_down, 'broker')} shut down in good order."
         for row in self._failed[cluster][-_MOST:]:
             yield f"{_failure(row)}."
 
@@ -243,21 +237,17 @@ class Incarnations:
         if followed:
             words = "; ".join(_follows(row) for row in followed[-_MOST:])
             latest = ", the latest" if len(followed) > _MOST else ""
-            times = _counted(len(followed), "time", "times")
+            times = counted(len(followed), "time")
             yield f"Another controller became active {times}{latest}: {words}."
 
     def _commits(self, cluster: str) -> Iterator[str]:
         counts = self._bare.get(cluster)
         if counts is not None and counts["bare"]:
-            commits = _counted(counts["commits"], "commit", "commits")
+            commits = counted(counts["commits"], "commit")
             yield (
                 f"{counts['bare']} of {commits} carry no leader epoch: from them no client can find out that "
                 "records were lost or the topic replaced."
             )
-
-
-def _counted(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
 
 
 def _reread(row: Row) -> str:
@@ -298,7 +288,7 @@ def loss(row: Row, markers: Sequence[str]) -> str:
     last = "" if one else f" to {row['lost_to'] - 1}"
     return (
         f"{time_of(row['elected_at'])}  {printable(row['topic'])}-{row['partition']} at leader epoch "
-        f"{row['leader_epoch']} ({_elected(row)}): {_counted(row['records_lost'], 'record', 'records')}, "
+        f"{row['leader_epoch']} ({_elected(row)}): {counted(row['records_lost'], 'record')}, "
         f"{'offset' if one else 'offsets'} {row['lost_from']}{last}{ends}{still}"
     )
 
@@ -321,11 +311,11 @@ def _follows(row: Row) -> str:
 
 def _failure(row: Row) -> str:
     led = row["moved"] - row["leaderless"]
-    moved = [_counted(led, "leader moved", "leaders moved")] if led else []
+    moved = [counted(led, "leader moved", "leaders moved")] if led else []
     if row["leaderless"]:
-        moved.append(_counted(row["leaderless"], "partition lost its leader", "partitions lost their leader"))
+        moved.append(counted(row["leaderless"], "partition lost its leader", "partitions lost their leader"))
     return (
-        f"Log directory {row['failed_log_dir']} of broker {row['previous_leader']} failed at "
+        f"Log directory {row['failed_log_dir']} of broker {row['previous_leader']} had failed by "
         f"{time_of(row['failed_at'])}: {', '.join(moved)}"
     )
 
@@ -333,7 +323,7 @@ def _failure(row: Row) -> str:
 def _fencing(row: Row) -> str:
     lasted = "still fenced" if row["fenced_ms"] is None else f"for {row['fenced_ms'] / 1000:.1f} s"
     moved = [
-        _counted(row[name], *words)
+        counted(row[name], *words)
         for name, words in (
             ("leaders_moved", ("leader moved", "leaders moved")),
             ("isr_shrunk", ("ISR shrunk", "ISRs shrunk")),

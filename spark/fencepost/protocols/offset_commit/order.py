@@ -179,17 +179,19 @@ class Order:
         )
 
     def arrivals(self, requested_ms: Longs, numbers: Longs, late_ms: Longs | int, back_ms: int) -> Longs:
-        """``arrival`` for the requests with these numbers."""
+        """``arrival`` for the requests with these numbers, where the clock may have gone back by ``back_ms``
+        since the line before was written.
+        """
         arrival, since = requested_ms - late_ms, np.minimum(self._since[numbers], requested_ms)
         return np.where(self._since[numbers] == UNKNOWN, arrival, np.maximum(arrival, since - back_ms))
 
-    def arrival(self, request: CommitRequest, late_ms: int, back_ms: int = 0) -> int:
+    def arrival(self, request: CommitRequest, late_ms: int) -> int:
         """The earliest arrival of a request whose line is at most ``late_ms`` late. It did not arrive before
-        the line before it was written, except that the clock may have gone back by ``back_ms`` since.
+        the line before it was written.
         """
         # a line of a time that passed twice was written by the end of that time
         since = min(int(self._since[request.number]), request.requested_ms)
-        return max(request.requested_ms - late_ms, since - back_ms)
+        return max(request.requested_ms - late_ms, since)
 
     def between(self, decided: Places) -> Places:
         """Where each request was decided, as far as its neighbours on the connection show; otherwise

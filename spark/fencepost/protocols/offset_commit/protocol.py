@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
 from fencepost.capture.plan import REQUEST_LOG
 from fencepost.formats.request_log import every_line
 from fencepost.protocols.base import Command, Context, Later, Plot, Protocol
@@ -12,16 +9,6 @@ from fencepost.protocols.offset_commit import tables
 from fencepost.protocols.offset_commit.share_groups import lines as share_groups
 from fencepost.protocols.offset_commit.simulation.arguments import options
 from fencepost.replay.keys import METADATA_TOPIC, OFFSETS_TOPIC
-
-if TYPE_CHECKING:
-    from fencepost.reading import Reader
-
-
-def _report(reader: Reader) -> Callable[[str], list[str]]:
-    from fencepost.protocols.offset_commit.report import Commits
-
-    return Commits(reader).lines
-
 
 PROTOCOL = Protocol(
     name="offset_commit",
@@ -60,7 +47,7 @@ PROTOCOL = Protocol(
         every_line,
     )
     | dict.fromkeys(share_groups.APIS.values(), share_groups.tells),
-    report=_report,
+    report=Later(f"{__package__}.report:Commits"),
     explain=Later(f"{__package__}.report:explain"),
     names=Later(f"{__package__}.report:topic_names"),
     context=(

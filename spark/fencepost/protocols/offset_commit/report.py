@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import textwrap
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from fencepost.protocols.base import Explanation, Verdict
 from fencepost.protocols.offset_commit.simulation.arguments import POLICIES
+from fencepost.protocols.reported import row_of_each_cluster
 from fencepost.reading import Reader, rows
-from fencepost.words import WIDTH, printable, time_of
+from fencepost.words import WIDTH, counted, printable, time_of
 
 Row = Mapping[str, Any]
 
@@ -64,13 +66,14 @@ class Commits:
     """
 
     def __init__(self, reader: Reader) -> None:
-        self._commits = {row["cluster"]: row for row in rows(reader.query(_commit_counts()))}
-        self._cost = {row["cluster"]: row for row in rows(reader.query(_COST))}
-        self._unlogged = {row["cluster"]: row for row in rows(reader.query(_UNLOGGED))}
+        by_cluster = partial(row_of_each_cluster, reader)
+        self._commits = by_cluster(_commit_counts())
+        self._cost = by_cluster(_COST)
+        self._unlogged = by_cluster(_UNLOGGED)
         self._removed = rows(reader.query(_REMOVED))
         self._redelivered = rows(reader.query(_REDELIVERED))
 
-    def lines(self, cluster: str) -> list[str]:
+    def __call__(self, cluster: str) -> list[str]:
         """The lines about the commits of one cluster."""
         return [
             *_unlogged_lines(self._unlogged.get(cluster)),
@@ -153,9 +156,8 @@ def _cost_lines(cost: Row | None) -> list[str]:
     """What refusing owners cost; no lines if no owner was refused."""
     if cost is None or not cost["refused_requests"]:
         return []
-    number = cost["refused_requests"]
     text = (
-        f"Owners were refused in {number} request{'' if number == 1 else 's'}: "
+        f"Owners were refused in {counted(cost['refused_requests'], 'request')}: "
         f"{cost['transactions_aborted']} transactions aborted, "
         f"{cost['records_to_reprocess'] or 0} records to process again as far as is known; "
         f"{cost['recovered_requests']} made good since"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from fencepost.protocols.base import Explanation, Verdict
 from fencepost.protocols.ownership_claim.report import CLAIMS, JOINS, REBALANCES
+from fencepost.protocols.witnesses import explained
 from fencepost.reading import Reader, rows
 from fencepost.words import printable, time_of
 
@@ -26,15 +27,11 @@ _OUTCOMES = {
 
 def explain(reader: Reader, verdicts: Sequence[Verdict]) -> dict[str, Explanation]:
     """Explanations by verdict id, for verdicts whose witness is a claim or a request."""
-    witnesses = {
-        row["verdict_id"]: set(json.loads(row["witness"] or "{}").values())
-        for row in verdicts
-        if row["module"] == _MODULE
-    }
-    ids = sorted(
-        {each for witness_values in witnesses.values() for each in witness_values if isinstance(each, str)}
-    )
-    if not ids or not reader.has(CLAIMS):
+    return explained(verdicts, _MODULE, partial(_explanations, reader))
+
+
+def _explanations(reader: Reader, ids: Sequence[str]) -> dict[str, Explanation]:
+    if not reader.has(CLAIMS):
         return {}
     claims = rows(reader.scan(CLAIMS, where={"claim_id": ids}))
     joins = rows(reader.scan(JOINS, where={"request_id": ids}))
@@ -43,14 +40,8 @@ def explain(reader: Reader, verdicts: Sequence[Verdict]) -> dict[str, Explanatio
         row["claim_id"]: Explanation(_claim(row, *_rebalance(places, row)), *_file(places, row))
         for row in claims
     }
-    explanations |= {
+    return explanations | {
         row["request_id"]: Explanation(_join(row), row["file"], row["position"]) for row in joins
-    }
-    return {
-        verdict: explanations[each]
-        for verdict, witness_values in witnesses.items()
-        for each in witness_values
-        if each in explanations
     }
 
 

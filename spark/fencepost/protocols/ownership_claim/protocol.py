@@ -2,31 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
 from fencepost.capture.plan import REQUEST_LOG
 from fencepost.formats.request_log import every_line
 from fencepost.protocols.base import Context, Later, Plot, Protocol
 from fencepost.protocols.ownership_claim import bronze, tables
 from fencepost.replay.keys import METADATA_TOPIC, OFFSETS_TOPIC
-
-if TYPE_CHECKING:
-    from fencepost.capture.kinds import Kind
-    from fencepost.reading import Reader
-
-
-def _kinds() -> tuple[Kind, ...]:
-    from fencepost.protocols.ownership_claim.logs import KINDS
-
-    return KINDS
-
-
-def _report(reader: Reader) -> Callable[[str], list[str]]:
-    from fencepost.protocols.ownership_claim.report import Rebalances
-
-    return Rebalances(reader).lines
-
 
 PROTOCOL = Protocol(
     name="ownership_claim",
@@ -35,10 +15,10 @@ PROTOCOL = Protocol(
     rebuild=Later(f"{__package__}.rebuild:rebuild"),
     group_replay=Later(f"{__package__}.rebuild:group_replay"),
     rests_on=frozenset({REQUEST_LOG, OFFSETS_TOPIC, METADATA_TOPIC}),
-    kinds=_kinds,
+    kinds=Later(f"{__package__}.logs:KINDS"),
     bronze=(bronze.BROKER_LINES, bronze.CONSUMER_LINES),
     requests=dict.fromkeys(("JOIN_GROUP", "SYNC_GROUP", "HEARTBEAT", "LEAVE_GROUP"), every_line),
-    report=_report,
+    report=Later(f"{__package__}.report:Rebalances"),
     explain=Later(f"{__package__}.explanation:explain"),
     shown=("member_id", "claimed_generation", "contradicted_by"),
     context=(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
+from fencepost.protocols.reported import lines_of, row_of_each_cluster
 from fencepost.reading import Reader, rows
-from fencepost.words import WIDTH, printable, time_of
+from fencepost.words import counted, printable, time_of
 
 Row = Mapping[str, Any]
 
@@ -60,26 +61,16 @@ class Rebalances:
     """Rebalances, claims and joins of all clusters; each mart is queried once."""
 
     def __init__(self, reader: Reader) -> None:
-        def by_cluster(query: str) -> dict[str, Row]:
-            return {row["cluster"]: row for row in rows(reader.query(query))}
-
-        self._counts, self._longest, self._claimed = (
-            by_cluster(_COUNTS),
-            by_cluster(_LONGEST),
-            by_cluster(_CLAIMED),
-        )
-        self._bounced, self._unowned, self._joins = (
-            by_cluster(_BOUNCED),
-            by_cluster(_UNOWNED),
-            by_cluster(_JOINS),
-        )
+        by_cluster = partial(row_of_each_cluster, reader)
+        self._counts, self._longest = by_cluster(_COUNTS), by_cluster(_LONGEST)
+        self._claimed, self._bounced = by_cluster(_CLAIMED), by_cluster(_BOUNCED)
+        self._unowned, self._joins = by_cluster(_UNOWNED), by_cluster(_JOINS)
         self._stuck = rows(reader.query(_STUCK))
 
-    def lines(self, cluster: str) -> list[str]:
+    def __call__(self, cluster: str) -> list[str]:
         """The lines about one cluster; none without rebalances."""
         parts = (self._rebalances, self._stuck_groups, self._claims, self._moves, self._stale_joins)
-        lines = [line for part in parts for text in part(cluster) for line in _wrapped(text)]
-        return ["", *lines] if lines else []
+        return lines_of(parts, cluster)
 
     def _rebalances(self, cluster: str) -> Iterator[str]:
         counts, longest = self._counts.get(cluster), self._longest.get(cluster)
@@ -87,8 +78,8 @@ class Rebalances:
             return
         abandoned = counts["abandoned"]
         more = f"; {abandoned} more began and never had an assignment" if abandoned else ""
-        groups = _counted(counts["groups"], "classic group")
-        yield f"{_counted(counts['rebalances'], 'rebalance')} of {groups}{more}."
+        groups = counted(counts["groups"], "classic group")
+        yield f"{counted(counts['rebalances'], 'rebalance')} of {groups}{more}."
         if longest is not None:
             waited = (
                 f", {longest['waited_ms'] / 1000:.1f} s of it for {printable(longest['waited_for'])}"
@@ -105,10 +96,10 @@ class Rebalances:
     def _stuck_groups(self, cluster: str) -> Iterator[str]:
         stuck = [row for row in self._stuck if row["cluster"] == cluster]
         if stuck:
-            yield f"{_counted(len(stuck), 'group')} rebalanced several times in a row without effect:"
+            yield f"{counted(len(stuck), 'group')} rebalanced several times in a row without effect:"
         for row in stuck[:_MOST]:
             reason = f": {printable(row['last_reason'])}" if row["last_reason"] is not None else ""
-            members, lasted = _counted(row["members"], "member"), _duration(row["lasted_ms"])
+            members, lasted = counted(row["members"], "member"), _duration(row["lasted_ms"])
             yield (
                 f"    {time_of(row['began_at'])}  {printable(row['group_id'])!r} of {members}, "
                 f"{_repeated(row)} in {lasted}{reason}"
@@ -127,8 +118,8 @@ class Rebalances:
     def _moves(self, cluster: str) -> Iterator[str]:
         bounced, unowned = self._bounced.get(cluster), self._unowned.get(cluster)
         if bounced is not None:
-            groups = _counted(bounced["groups"], "group")
-            times = _counted(bounced["bounced"], "time")
+            groups = counted(bounced["groups"], "group")
+            times = counted(bounced["bounced"], "time")
             yield f"Partitions of {groups} went to another member and back {times}."
         if unowned is not None:
             longest = unowned["longest_ms"]
@@ -140,27 +131,18 @@ class Rebalances:
         joins = self._joins.get(cluster)
         if joins is not None and joins["stale"]:
             yield (
-                f"{joins['stale']} of {_counted(joins['joins'], 'JoinGroup')} presented an old generation "
+                f"{joins['stale']} of {counted(joins['joins'], 'JoinGroup')} presented an old generation "
                 "and were admitted: KIP-792 would have refused them."
             )
-
-
-def _wrapped(text: str) -> list[str]:
-    indent = "      " if text.startswith(" ") else ""
-    return textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def _repeated(stuck: Row) -> str:
     """The rebalances of a run: those with an assignment, and those that never had one."""
     kept, abandoned = stuck["rebalances"], stuck["abandoned"] or 0
-    same = f"the same assignment {_counted(kept, 'time')}" if kept > 1 else ""
-    none = f"{_counted(abandoned, 'generation')} without an assignment" if abandoned else ""
+    same = f"the same assignment {counted(kept, 'time')}" if kept > 1 else ""
+    none = f"{counted(abandoned, 'generation')} without an assignment" if abandoned else ""
     return " and ".join(each for each in (same, none) if each)
 
 
 def _duration(ms: int) -> str:
     return f"{ms} ms" if ms < 1000 else f"{ms / 1000:.1f} s"
-
-
-def _counted(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"

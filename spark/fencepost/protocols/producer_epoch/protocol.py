@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from fencepost.formats.request_log import every_line
 from fencepost.protocols.base import Context, Later, Plot, Protocol
 from fencepost.protocols.producer_epoch import tables
 from fencepost.protocols.producer_epoch.request_targets import UNSTABLE
 
-if TYPE_CHECKING:
-    from fencepost.reading import Reader
-
 
 def _is_unstable(line: bytes) -> bool:
     """Whether a transaction held an offset that was asked for."""
     return re.search(UNSTABLE.encode(), line) is not None
-
-
-def _report(reader: Reader) -> Callable[[str], list[str]]:
-    from fencepost.protocols.producer_epoch.report import Producers
-
-    return Producers(reader).lines
 
 
 PROTOCOL = Protocol(
@@ -47,7 +36,7 @@ PROTOCOL = Protocol(
         ),
         "OFFSET_FETCH": _is_unstable,
     },
-    report=_report,
+    report=Later(f"{__package__}.report:Producers"),
     shown=(
         "transactional_id",
         "producer_id",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import textwrap
+from functools import partial
 
+from fencepost.protocols.reported import row_of_each_cluster
 from fencepost.reading import Reader, rows
 from fencepost.words import WIDTH, printable
 
@@ -102,18 +104,19 @@ class Producers:
     """Who was fenced and why, how transactions ended, what dangles: of all clusters, each mart asked once."""
 
     def __init__(self, reader: Reader) -> None:
-        self._ends = {row["cluster"]: row for row in rows(reader.query(_ENDS))}
-        self._refused = {row["cluster"]: row for row in rows(reader.query(_REFUSED))}
-        self._bumped = {row["cluster"]: row for row in rows(reader.query(_BUMPED))}
+        by_cluster = partial(row_of_each_cluster, reader)
+        self._ends = by_cluster(_ENDS)
+        self._refused = by_cluster(_REFUSED)
+        self._bumped = by_cluster(_BUMPED)
         self._causes = rows(reader.query(_CAUSES))
         self._dangling = rows(reader.query(_DANGLING))
-        self._ids = {row["cluster"]: row for row in rows(reader.query(_IDS))}
-        self._held = {row["cluster"]: row for row in rows(reader.query(_HELD))}
-        self._waits = {row["cluster"]: row for row in rows(reader.query(_WAITS))}
-        self._unstable = {row["cluster"]: row for row in rows(reader.query(_UNSTABLE))}
+        self._ids = by_cluster(_IDS)
+        self._held = by_cluster(_HELD)
+        self._waits = by_cluster(_WAITS)
+        self._unstable = by_cluster(_UNSTABLE)
         self._produces = rows(reader.query(_PRODUCES))
 
-    def lines(self, cluster: str) -> list[str]:
+    def __call__(self, cluster: str) -> list[str]:
         """The lines about the producers of one cluster; none without producers."""
         sentences = [
             *self._transactions(cluster),

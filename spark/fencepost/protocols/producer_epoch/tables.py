@@ -341,31 +341,40 @@ PRODUCER_FENCINGS = Table(
     end_columns=("occurred_at",),
 )
 
+_REQUEST = {
+    "request_id": "string",
+    "broker_id": "int",
+    "api_version": "int",
+    "client_id": "string",
+    "connection": "string",
+    "correlation_id": "int",
+    "transactional_id": "string",
+}
+"""Which request it is, of a client with a transactional id."""
+_DECIDED = {
+    "requested_at": "timestamp",
+    "responded_at": "timestamp",
+    "candidates": "int",  # states in which the request may have been handled
+    "unknown_reason": "string",  # a word of fencepost.reasons; null if all of every state is known
+    "unknown_detail": "string",  # the same in words
+    "file": "string",
+    "position": "bigint",
+}
+"""When a coordinator decided about the request, what it may have known then, and the line that says so."""
+
 INIT_PRODUCER_IDS = Table(
     "silver.init_producer_ids",
     "One row per InitProducerId request with a transactional id that a coordinator answered.",
     {
         "cluster": "string",
-        "request_id": "string",
-        "broker_id": "int",
-        "api_version": "int",
-        "client_id": "string",
-        "connection": "string",
-        "correlation_id": "int",
-        "transactional_id": "string",
+        **_REQUEST,
         "provided_id": "bigint",  # -1 for none
         "provided_epoch": "int",  # -1 for none
         "error": "string",
         "returned_id": "bigint",
         "returned_epoch": "int",
         "record_offset": "bigint",  # of the record that an accepted one wrote; null if refused or not found
-        "requested_at": "timestamp",
-        "responded_at": "timestamp",
-        "candidates": "int",  # states in which the request may have been handled
-        "unknown_reason": "string",  # a word of fencepost.reasons; null if all of every state is known
-        "unknown_detail": "string",  # the same in words
-        "file": "string",
-        "position": "bigint",
+        **_DECIDED,
     },
     ("cluster", "request_id"),
     end_columns=("responded_at",),
@@ -400,13 +409,7 @@ END_TXNS = Table(
     "One row per EndTxn request that a coordinator answered.",
     {
         "cluster": "string",
-        "request_id": "string",
-        "broker_id": "int",
-        "api_version": "int",
-        "client_id": "string",
-        "connection": "string",
-        "correlation_id": "int",
-        "transactional_id": "string",
+        **_REQUEST,
         "provided_id": "bigint",
         "provided_epoch": "int",
         "commit": "boolean",
@@ -420,13 +423,7 @@ END_TXNS = Table(
         # of an accepted one: that was another client; null also if one client id has two connections
         "by_another": "boolean",
         "record_offset": "bigint",  # of the Prepare record that it wrote; null for none or unknown
-        "requested_at": "timestamp",
-        "responded_at": "timestamp",
-        "candidates": "int",  # states in which the request may have been handled
-        "unknown_reason": "string",  # a word of fencepost.reasons; null if all of every state is known
-        "unknown_detail": "string",  # the same in words
-        "file": "string",
-        "position": "bigint",
+        **_DECIDED,
     },
     ("cluster", "request_id"),
     end_columns=("responded_at",),
@@ -462,26 +459,14 @@ ADD_PARTITIONS_TO_TXNS = Table(
     {
         "cluster": "string",
         "addition_id": "string",  # digest of request, transactional id, topic and partition
-        "request_id": "string",
-        "broker_id": "int",
-        "api_version": "int",
-        "client_id": "string",
-        "connection": "string",
-        "correlation_id": "int",
-        "transactional_id": "string",
+        **_REQUEST,
         "transaction_partition": "string",  # 'topic:partition'
         "verify_only": "boolean",
         "provided_id": "bigint",
         "provided_epoch": "int",
         "error": "string",
         "record_offset": "bigint",  # of the Ongoing record that it wrote; null for none or unknown
-        "requested_at": "timestamp",
-        "responded_at": "timestamp",
-        "candidates": "int",  # states in which the request may have been handled
-        "unknown_reason": "string",  # a word of fencepost.reasons; null if all of every state is known
-        "unknown_detail": "string",  # the same in words
-        "file": "string",
-        "position": "bigint",
+        **_DECIDED,
     },
     ("cluster", "addition_id"),
     end_columns=("responded_at",),

@@ -65,7 +65,7 @@ def arrange(timeline: GroupTimeline) -> RebalanceLayout:
             days(begins), days(each["stabilized_at"]), each["generation"], each["is_stuck"], strict=True
         )
     )
-    members = [_lane(member, runs, marks, end) for member, runs in _memberships(each, end).items()]
+    members = [_lane(member, runs, marks) for member, runs in _memberships(each, end).items()]
     visible_lanes = [lane for lane in members if _is_visible(lane, start, end)]
     shown = kept(visible_lanes, MOST_MEMBERS, _by_remarkable_marks)
     visible = [bar for bar in bars if bar.run.end >= start]
@@ -124,7 +124,7 @@ def _listed(names: object) -> list[str]:
     return [] if names is None or isinstance(names, float) else [str(name) for name in names]  # type: ignore[attr-defined]
 
 
-def _lane(member_id: str, runs: list[Run], marks: pd.DataFrame, end: float) -> MemberLane:
+def _lane(member_id: str, runs: list[Run], marks: pd.DataFrame) -> MemberLane:
     # an empty list would be taken for one of columns
     own_marks = marks[np.array([each == member_id for each in marks["member_id"]], dtype=np.bool_)]
     client = next((each for each in own_marks["client_id"] if isinstance(each, str)), None)

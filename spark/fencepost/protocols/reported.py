@@ -1,0 +1,37 @@
+"""What the reports of protocols share: rows of marts by cluster, and sentences as lines."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from fencepost.reading import Reader, rows
+from fencepost.words import WIDTH
+
+Row = Mapping[str, Any]
+
+
+def row_of_each_cluster(reader: Reader, query: str) -> dict[str, Row]:
+    """The row of each cluster in the result of a query that has at most one."""
+    return {row["cluster"]: row for row in rows(reader.query(query))}
+
+
+def rows_of_each_cluster(reader: Reader, query: str) -> dict[str, list[Row]]:
+    """The rows of each cluster in the result of a query, in its order; an empty list of any other."""
+    by_cluster: dict[str, list[Row]] = defaultdict(list)
+    for row in rows(reader.query(query)):
+        by_cluster[row["cluster"]].append(row)
+    return by_cluster
+
+
+def lines_of(parts: Iterable[Callable[[str], Iterable[str]]], cluster: str) -> list[str]:
+    """The sentences of the parts of a report about a cluster as lines, after an empty one; nothing without
+    any. A sentence that is indented goes on at its second line.
+    """
+    lines: list[str] = []
+    for text in (text for part in parts for text in part(cluster)):
+        indent = "      " if text.startswith(" ") else ""
+        lines += textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_on_hyphens=False)
+    return ["", *lines] if lines else []
