@@ -99,9 +99,10 @@ select
     if(followed.has_previous, followed.epoch_before, null) as previous_producer_epoch,
     followed.cause,
     case
-        when followed.cause is not null and followed.producer_epoch is not null then null
+        when followed.producer_epoch is null then 'not_captured'
+        when followed.cause is not null then null
         -- its line is there: a new instance and an operator ask for the same
-        when followed.caused_by_request_id is not null and followed.producer_epoch is not null then 'not_logged'
+        when followed.caused_by_request_id is not null then 'not_logged'
         else 'not_captured'
     end as unknown_reason,
     followed.caused_by_client_id,
