@@ -46,8 +46,9 @@ NoDanglingTransaction == \A x \in partitionTransactions : x.open => ~Dangling(x)
 \* Where it does not hold: as for no_dangling_transaction. A hanging transaction that an operator has ended stays a
 \* violation. Before 4.2 a marker that comes twice ends the next transaction (MCProducerEpoch_4_1_version_2_equal_epochs);
 \* without transaction version 2 both have one epoch, and it is unknown which of them was ended too early. Where a marker
-\* was lost (every_marker_is_written), that of the producer's next transaction ends both: no harm if both ended alike. A
-\* coordinator's log that does not reach so far back makes it unknown.
+\* was lost (every_marker_is_written), that of the producer's next transaction ends both: no harm if both ended alike. Nor
+\* is it violated by an operator's or repeated marker that ends a part of a transaction as its coordinator ends the rest.
+\* A coordinator's log that does not reach so far back makes it unknown.
 \*
 \* On call: whether its records are visible was decided by accident. Compare them with what the producer meant: if the
 \* marker was a COMMIT, readers saw records that the application believes aborted; if an ABORT, none were seen. Find out

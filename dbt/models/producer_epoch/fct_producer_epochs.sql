@@ -98,7 +98,13 @@ select
     if(followed.has_previous, followed.id_before, null) as previous_producer_id,
     if(followed.has_previous, followed.epoch_before, null) as previous_producer_epoch,
     followed.cause,
-    if(followed.cause is null or followed.producer_epoch is null, 'not_captured', null) as unknown_reason,
+    case
+        when followed.producer_epoch is null then 'not_captured'
+        when followed.cause is not null then null
+        -- its line is there: a new instance and an operator ask for the same
+        when followed.caused_by_request_id is not null then 'not_logged'
+        else 'not_captured'
+    end as unknown_reason,
     followed.caused_by_client_id,
     followed.caused_by_connection,
     followed.caused_by_request_id,

@@ -29,6 +29,17 @@ ends as (
     group by cluster, transactional_id, record_offset
 ),
 
+-- a new instance and an operator ask for the same
+told_by_none as (
+    select
+        cluster,
+        partition_key,
+        transactional_id,
+        from_position
+    from {{ source('silver', 'transactional_ids') }}
+    where cause is null and caused_by_request_id is not null
+),
+
 logs as (
     select
         cluster,
@@ -52,7 +63,8 @@ select
     transactions.abort_cause,
     case
         when transactions.outcome is null or transactions.late is null then 'not_captured'
-        when transactions.outcome = 'aborted' and transactions.abort_cause is null then 'not_captured'
+        when transactions.outcome = 'aborted' and transactions.abort_cause is null
+            then if(told_by_none.from_position is null, 'not_captured', 'not_logged')
     end as unknown_reason,
     transactions.started_at,
     transactions.prepared_at,
@@ -86,6 +98,12 @@ left join ends
         transactions.cluster = ends.cluster
         and transactions.transactional_id = ends.transactional_id
         and transactions.prepared_position = ends.record_offset
+left join told_by_none
+    on
+        transactions.cluster = told_by_none.cluster
+        and transactions.partition_key = told_by_none.partition_key
+        and transactions.transactional_id = told_by_none.transactional_id
+        and transactions.prepared_position = told_by_none.from_position
 left join logs
     on
         transactions.cluster = logs.cluster

@@ -46,7 +46,12 @@ select
         fencings.fenced_position,
         {{ iso_moment('fencings.fenced_at') }} as fenced_at,
         unix_millis(fencings.occurred_at) - unix_millis(fencings.caused_at) as after_cause_ms,
-        if(fencings.cause is null, 'not_captured', null) as unknown_reason
+        case
+            when fencings.cause is not null then null
+            -- its line is there: a new instance and an operator ask for the same
+            when fencings.caused_by_client_id is not null then 'not_logged'
+            else 'not_captured'
+        end as unknown_reason
     )) as evidence
 from {{ source('silver', 'producer_fencings') }} as fencings
 left join {{ ref('int_producer_clients') }} as clients

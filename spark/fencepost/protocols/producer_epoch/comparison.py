@@ -80,10 +80,11 @@ def _partition_transactions(
     With one producer id and epoch, a partition has at most as many closed transactions as the coordinator
     completed with that partition: if it has one more, that one was never part of a coordinator's
     transaction. A transaction that was closed at an epoch at which the coordinator prepared none was closed
-    by the marker of another transaction. An open one is listed as long as the coordinator has a transaction
-    whose marker has yet to come in the partition, or one of a later epoch (later_transactions). If that was
-    open when the coordinator's log was deleted, no coordinator has it. Where compaction removed records of
-    the coordinator, answers may show the transactions, unless they were counted before.
+    by the marker of another transaction, or by an operator: it was listed if it is a part of the
+    coordinator's one and ended as that did. An open one is listed as long as the coordinator has a
+    transaction whose marker has yet to come in the partition, or one of a later epoch (later_transactions).
+    If that was open when the coordinator's log was deleted, no coordinator has it. Where compaction removed
+    records of the coordinator, answers may show the transactions, unless they were counted before.
     What was open when the topic was deleted was not listed if no coordinator ever had it, and it was if the
     coordinator had it from before the deletion until after it.
     """
@@ -152,9 +153,13 @@ def _partition_transactions(
     )
     by_operator = np.where(may_be_of_another & (by_operator == 1), UNKNOWN, by_operator)
     ends_part = comparison.ends_part()
-    by_operator = np.where((ends_part == UNKNOWN) & (by_operator == 0), UNKNOWN, by_operator)
-    by_operator = np.where(ends_part == 1, 1, by_operator)
-    was_ended = np.where(closed_by_another, np.where(known_past, 0, UNKNOWN), was_ended)
+    may_be_part = (ends_part == UNKNOWN) & (by_operator == 0)
+    by_operator = np.where(ends_part == 1, 1, np.where(may_be_part, UNKNOWN, by_operator))
+    was_ended = np.where(
+        closed_by_another,
+        completions.ended_by_another(keys, longs(rows["aborted"]), ends_part, known_past),
+        was_ended,
+    )
     is_shown = _shown_by_answers(comparison, (open_ == 0) & by_coordinator)
     was_ended = np.where((was_ended == UNKNOWN) & is_shown, 1, was_ended)
     is_listed_when_closed = np.where(by_coordinator, was_ended, by_operator)
@@ -213,6 +218,14 @@ class _Completions:
         for at, *place in zip(candidates.tolist(), *columns, strict=True):
             past[at] = facts.is_known_past((place[0], place[1]), int(newest_ms[at]))
         return past
+
+    def ended_by_another(self, keys: Longs, aborted: Longs, ends_part: Longs, known_past: Flags) -> Longs:
+        """Whether what another marker than the due one ended was listed, and ended as it was prepared: 1 if
+        it is a part of one of these transactions, and all of them ended alike; UNKNOWN if it may be.
+        """
+        of_other_type = np.where(aborted == 1, self._commits[keys], self._aborts[keys])
+        is_alike = (aborted != UNKNOWN) & (of_other_type == 0) & ((self._commits + self._aborts)[keys] > 0)
+        return np.where(is_alike & (ends_part != 0), ends_part, np.where(known_past, 0, UNKNOWN))
 
     def outcomes(self, keys: Longs, none_hidden: Flags) -> pa.Array:
         """How the transactions of these keys ended: committed, aborted, or unknown if not all alike. Null if

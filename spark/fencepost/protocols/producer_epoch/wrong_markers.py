@@ -126,7 +126,9 @@ def _concerned(
         elif unmatched[group] or ended_epoch[marker] == UNKNOWN:
             perhaps[number] = row
         elif prepared[group] + prepared_before[row] == 1 and due.epoch_is_whole[row]:
-            surely[number] = row
+            # what hung before the transaction began may have had its epoch
+            began = ms[marker] >= started[row] - tolerance_ms
+            (surely if began else perhaps)[number] = row
         elif by_operator[marker] == 0:
             # it was due for a transaction that compaction has removed, or that was counted before
             continue
