@@ -142,19 +142,18 @@ def _partition_transactions(
     is_listed_while_open = np.where(is_gone, was_listed, is_listed_while_open)
     # if the coordinator lists as many as were ever closed, it does not matter what compaction removed
     has_enough = ((listings >= closed) & begins_since) | (listings >= ever_closed)
+    may_be_of_another = _may_be_of_another(comparison, key_count, keys, longs(rows["marker_epoch"]))
+    # where a hole hides at which epoch one was prepared, an operator may have sent the marker
+    has_enough &= ~may_be_of_another | (longs(rows["by_operator"]) != UNKNOWN)
     was_ended = np.where(has_enough, 1, np.where(known_past & (listings == 0), 0, UNKNOWN))
     # a transaction that a hole in the partition's log hides may be the one that the coordinator lists
     none_hidden = partitions_whole(rows, facts)
     by_operator = np.where(
         (left > 0) & begins_since & none_hidden, 1, np.where((left <= 0) & known_past, 0, UNKNOWN)
     )
-    may_be_of_another = sent_by_operator & _may_be_of_another(
-        comparison, key_count, keys, longs(rows["marker_epoch"])
-    )
-    by_operator = np.where(may_be_of_another & (by_operator == 1), UNKNOWN, by_operator)
+    by_operator = np.where(may_be_of_another & sent_by_operator & (by_operator == 1), UNKNOWN, by_operator)
     ends_part = comparison.ends_part()
-    may_be_part = (ends_part == UNKNOWN) & (by_operator == 0)
-    by_operator = np.where(ends_part == 1, 1, np.where(may_be_part, UNKNOWN, by_operator))
+    by_operator = np.where((ends_part == UNKNOWN) & (by_operator == 0), UNKNOWN, by_operator)
     was_ended = np.where(
         closed_by_another,
         completions.ended_by_another(keys, longs(rows["aborted"]), ends_part, known_past),
@@ -162,7 +161,7 @@ def _partition_transactions(
     )
     is_shown = _shown_by_answers(comparison, (open_ == 0) & by_coordinator)
     was_ended = np.where((was_ended == UNKNOWN) & is_shown, 1, was_ended)
-    is_listed_when_closed = np.where(by_coordinator, was_ended, by_operator)
+    is_listed_when_closed = np.where(by_coordinator, was_ended, np.where(ends_part == 1, 1, by_operator))
     listed = np.where(open_ == 1, is_listed_while_open, np.where(open_ == 0, is_listed_when_closed, UNKNOWN))
     outcome = pc.if_else(
         pa.array(left > 0), pc.coalesce(later.outcome, completions.outcomes(keys, none_hidden)), later.outcome
