@@ -237,8 +237,8 @@ FAULTS: dict[str, Fault] = {
         leaping_epoch,
         frozenset({"end_txn_bumps_epoch", "broker_keeps_its_end_txn_rule", "no_stale_end_granted"}),
     ),
-    # the marker in the partition is not of the epoch that was prepared
-    "end_txn_bumps_epoch": Fault(no_bump, frozenset({"no_write_outside_transaction"})),
+    # the marker in the partition is not of the epoch that was prepared, but ends the transaction alike
+    "end_txn_bumps_epoch": Fault(no_bump),
     # an epoch that leaps to the end is no step, and no marker has it
     "next_producer_id_at_exhaustion": Fault(
         stuck_at_the_end,
@@ -248,7 +248,6 @@ FAULTS: dict[str, Fault] = {
                 "end_txn_bumps_epoch",
                 "producer_epoch_steps",
                 "every_marker_is_written",
-                "no_write_outside_transaction",
             }
         ),
     ),

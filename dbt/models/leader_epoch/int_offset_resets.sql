@@ -1,5 +1,5 @@
--- Consumers that began where auto.offset.reset says, each with what it had before: the fetch that was refused,
--- or the removal of its offset.
+-- Consumers that began where auto.offset.reset says, each with what it had before: the fetch that was
+-- refused, or the removal of its offset.
 with
 
 positions as (

@@ -24,6 +24,8 @@ NOT_STATE = {
     "prepared_at", "joined_at", "rebalance_ms", "reason", "reason_source", "waited_for", "waited_ms",
     # null if there was no owner, and if it is not known
     "previous_owner",
+    # why something is unknown
+    "unknown_reason", "unknown_detail",
 }  # fmt: skip
 
 Rows = Mapping[str, list[Mapping[str, Any]]]
