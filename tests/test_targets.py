@@ -19,7 +19,8 @@ ROOT = Path(__file__).resolve().parents[1]
 SMALLEST = {
     "demo": (),
     "compile": (),
-    "arrivals": ("CASES=1", "PYTEST_ADDOPTS=-k grown-1"),
+    "arrivals": ("CASES=1",),
+    "models": (),
     "bench": ("BENCH=--smallest",),
     "captures": ("RECORD=idempotent --version 4.3.1 --out {folder}",),
     "faults": ("KILLS=1", "PYTEST_ADDOPTS=-k processes"),
@@ -39,7 +40,6 @@ ELSEWHERE = {
     "test": "what CI starts itself",
     "targets": "these tests",
     "check": "a part of `make test`",
-    "models": "a part of `make test`",
     "format": "would change the sources; `make test` says what it would do",
     "large": "hours",
     "lock": "changes what is pinned",

@@ -7,7 +7,10 @@ else a few cases are tried on small ones.
 
 from __future__ import annotations
 
+import pytest
 from audits import AuditedAtOnce, differences
+
+pytestmark = pytest.mark.arrivals
 
 ALWAYS = (
     ("markers-4.3.1", "grown", 1),

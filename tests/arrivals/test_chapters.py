@@ -10,6 +10,8 @@ from audits import AuditedAtOnce, differences
 from fencepost.ledger import evidence
 from fencepost.replay import chapters, silver_writer
 
+pytestmark = pytest.mark.arrivals
+
 ALWAYS = (("recreated-4.3.1", "grown", 2),)
 """Capture, how its files arrive, and a seed."""
 

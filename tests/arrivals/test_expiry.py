@@ -15,6 +15,8 @@ from fencepost.replay import chapter_snapshots
 from fencepost.replay.borders import Borders
 from fencepost.tables import REQUESTS, VERDICTS
 
+pytestmark = pytest.mark.arrivals
+
 NAME = "days-4.3.1"
 """A cluster that was busy around four midnights."""
 

@@ -6,10 +6,13 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 from audits import Audit, AuditedAtOnce, Found, Site, differences
 from trees import Tree
 
 from fencepost.tables import EPISODES
+
+pytestmark = pytest.mark.arrivals
 
 NAME = "recreated-4.3.1"
 _DELETED = re.compile(r".*/__[a-z_]+-\d+\.[0-9a-f]{32}-delete/.*")

@@ -11,6 +11,8 @@ from trees import Tree, tree_of
 from fencepost.ledger import evidence
 from fencepost.replay import chapters
 
+pytestmark = pytest.mark.arrivals
+
 FIRST, LATER = "subscriptions-4.3.1", "markers-4.3.1"
 
 

@@ -11,6 +11,8 @@ from fencepost.spec.check import check
 from fencepost.spec.manifest import Run, runs
 from tlasql.java.tlc import TlcError, run_tlc
 
+pytestmark = pytest.mark.models
+
 SPEC = Path(__file__).resolve().parents[2] / "spec"
 RUNS = [run for path in sorted(SPEC.glob("*/manifest.json")) for run in runs(path.parent)]
 
