@@ -17,6 +17,7 @@ import pytest
 
 from fencepost import cli
 from fencepost.completion import SHELLS
+from fencepost.protocols.leader_epoch import report as leader_epochs
 from fencepost.reasons import REASONS
 
 if TYPE_CHECKING:
@@ -298,3 +299,21 @@ def test_a_shell_completes_commands_options_and_files(
     bash = ["bash", "--norc", "-c", COMPLETED]
     said = subprocess.run(bash, input=scripts[0], cwd=tmp_path, text=True, capture_output=True, check=True)
     assert said.stdout.splitlines() == ["completion", "duckdb spark", "--transactional-id", "two.toml"]
+
+
+def test_marts_of_another_release_are_told_with_what_to_do(
+    troubled: Audited, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A query of a person that names such a column is refused as ever."""
+    asked = f"SELECT cluster, column_of_a_later_release FROM {leader_epochs.LEADERS}"
+    monkeypatch.setattr(leader_epochs, "_FAILED", asked)
+    monkeypatch.setenv("FENCEPOST_LAKE", str(troubled.lake))
+    config = ("--config", str(troubled.config))
+    assert cli.main(["report", "--all", *config]) == 2
+    said = capsys.readouterr().err
+    assert said == (
+        "fencepost: Another release audited this lake, and its marts lack what this command asks for. "
+        f"Run: fencepost audit --config {troubled.config}\n"
+    )
+    assert cli.main(["sql", asked, *config]) == 2
+    assert "column_of_a_later_release" in capsys.readouterr().err

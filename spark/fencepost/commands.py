@@ -187,7 +187,7 @@ def report(settings: Settings, arguments: argparse.Namespace) -> int:
     from fencepost import report
     from fencepost.page.addresses import first_page
 
-    with _reading(settings) as lake:
+    with _reading_marts(settings) as lake:
         if arguments.html:
             from fencepost.page.site import write
 
@@ -212,7 +212,7 @@ def incidents(settings: Settings, arguments: argparse.Namespace) -> int:
     names = [cluster.name for cluster in settings.clusters]
     if arguments.cluster and arguments.cluster not in names:
         raise UsageError(f"--cluster {arguments.cluster}: the configuration has {', '.join(names)}")
-    with _reading(settings) as lake:
+    with _reading_marts(settings) as lake:
         if arguments.fingerprint:
             found = [report.one_incident(lake, settings, arguments.fingerprint)]
         else:
@@ -319,7 +319,7 @@ def protocol_commands() -> list[Command]:
 
 def run_protocol_command(command: Command, settings: Settings, arguments: argparse.Namespace) -> int:
     """Run a protocol's own command, and print its rows."""
-    with _reading(settings) as lake:
+    with _reading_marts(settings) as lake:
         table, is_good, says = command.run(lake, arguments)
     WRITERS[arguments.format](table, sys.stdout)
     if says:
@@ -343,3 +343,18 @@ def _reading(settings: Settings, engine: str | None = None) -> Iterator[Reader]:
         if not lake.has(VERDICTS):
             raise no_audit
         yield lake
+
+
+@contextmanager
+def _reading_marts(settings: Settings) -> Iterator[Reader]:
+    """As ``_reading``, for queries of this code. Raises LakeError where another release made the marts."""
+    from fencepost.reading import LakeError, QueryError
+
+    with _reading(settings) as lake:
+        try:
+            yield lake
+        except QueryError as error:
+            raise LakeError(
+                "Another release audited this lake, and its marts lack what this command asks for. "
+                f"Run: fencepost audit --config {settings.path}"
+            ) from error
