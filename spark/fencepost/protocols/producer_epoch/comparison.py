@@ -98,9 +98,8 @@ def _partition_transactions(
     key_count = max(
         (int(each.max()) + 1 for each in (keys, comparison.listed_keys, before.at) if len(each)), default=0
     )
-    closed_by_another = by_coordinator & _closed_by_another(
-        comparison, key_count, keys, longs(rows["marker_epoch"])
-    )
+    is_other, none_unknown = _epochs_of_others(comparison, key_count, keys, longs(rows["marker_epoch"]))
+    closed_by_another, may_be_of_another = by_coordinator & is_other & none_unknown, is_other & ~none_unknown
     sent_by_operator = longs(rows["by_operator"]) == 1
     by_coordinator &= closed_by_another | ~sent_by_operator
     has_own_marker = (open_ == 0) & by_coordinator & ~closed_by_another
@@ -142,7 +141,6 @@ def _partition_transactions(
     is_listed_while_open = np.where(is_gone, was_listed, is_listed_while_open)
     # if the coordinator lists as many as were ever closed, it does not matter what compaction removed
     has_enough = ((listings >= closed) & begins_since) | (listings >= ever_closed)
-    may_be_of_another = _may_be_of_another(comparison, key_count, keys, longs(rows["marker_epoch"]))
     # where a hole hides at which epoch one was prepared, an operator may have sent the marker
     has_enough &= ~may_be_of_another | (longs(rows["by_operator"]) != UNKNOWN)
     was_ended = np.where(has_enough, 1, np.where(known_past & (listings == 0), 0, UNKNOWN))
@@ -264,14 +262,6 @@ def _closed_by_another(comparison: Comparison, key_count: int, keys: Longs, mark
     """Which transactions of partitions have a marker of an epoch at which the coordinator prepared none."""
     is_other, none_unknown = _epochs_of_others(comparison, key_count, keys, marker_epochs)
     return np.asarray(is_other & none_unknown)
-
-
-def _may_be_of_another(comparison: Comparison, key_count: int, keys: Longs, marker_epochs: Longs) -> Flags:
-    """Which of them may have one: some of the coordinator's transactions are not prepared, or that is not
-    known.
-    """
-    is_other, none_unknown = _epochs_of_others(comparison, key_count, keys, marker_epochs)
-    return np.asarray(is_other & ~none_unknown)
 
 
 def _epochs_of_others(
