@@ -72,8 +72,8 @@ RUNS_A_DAY ?= 1
 year: .venv/ready java jars classes ## Runs over a simulated year, shortened (DAYS=30 RUNS_A_DAY=1): what one costs, how the lake grows, rows as of one rebuild of all evidence
 	@DAYS=$(DAYS) RUNS_A_DAY=$(RUNS_A_DAY) $(BIN)/python -m pytest tests/year -q -s -m year
 
-engines: .venv/ready java jars-spark classes ## Compare Spark's rows of every mart and table of all captures with those of DuckDB
-	@$(BIN)/python -m pytest tests/e2e -q -m engines
+engines: .venv/ready java jars-spark classes ## Build marts by dbt on Spark, and compare Spark's rows of every mart and table of all captures with those of DuckDB
+	@$(BIN)/python -m pytest tests/e2e tests/dbt -q -m engines
 
 wheel: .venv/ready java jars ## Build the wheel, and run its commands where no checkout is
 	@$(BIN)/python -m pytest tests/packaging -q -m wheel

@@ -35,7 +35,7 @@ from fencepost.marts.tables import create
 from fencepost.opening import ensure, open_lake
 from fencepost.places import work_folder
 from fencepost.protocols.offset_commit.report import POLICIES
-from fencepost.reading import ENGINES, QueryError, translate
+from fencepost.reading import QueryError, translate
 from fencepost.session import spark_session
 from fencepost.settings import Broker, Cluster, Lake, Settings
 from fencepost.tables import CHAPTER
@@ -76,7 +76,10 @@ VIEWS = sorted(
 )
 
 
-@pytest.fixture(scope="module", params=ENGINES)
+SPARK = pytest.param("spark", marks=pytest.mark.engines)
+
+
+@pytest.fixture(scope="module", params=["duckdb", SPARK])
 def filled(
     request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[SparkSession, Settings]:
@@ -290,7 +293,7 @@ def test_what_dbts_own_tests_say_a_build_asks_in_one_query(filled: tuple[SparkSe
 
 
 # neither engine builds anything here, and both are asked
-@pytest.mark.parametrize("filled", ["spark"], indirect=True)
+@pytest.mark.parametrize("filled", [SPARK], indirect=True)
 def test_a_mart_of_tables_without_rows_has_none(
     filled: tuple[SparkSession, Settings], built: object, empty_lake: Callable[[], Settings]
 ) -> None:
@@ -385,7 +388,7 @@ def test_an_orphaned_offset_is_reset_by_a_command_of_a_shell(
 
 
 # Spark runs them, whoever has built the marts
-@pytest.mark.parametrize("filled", ["spark"], indirect=True)
+@pytest.mark.parametrize("filled", [SPARK], indirect=True)
 def test_unit_tests_of_the_models(filled: tuple[SparkSession, Settings]) -> None:
     session, settings = filled
     unit_tests = sum(
@@ -394,7 +397,7 @@ def test_unit_tests_of_the_models(filled: tuple[SparkSession, Settings]) -> None
     assert run_dbt(session, settings, ["test", "--select", "test_type:unit"]).tests == unit_tests > 0
 
 
-@pytest.mark.parametrize("filled", ["spark"], indirect=True)
+@pytest.mark.parametrize("filled", [SPARK], indirect=True)
 def test_dbts_pages_have_every_mart_and_column(filled: tuple[SparkSession, Settings], built: object) -> None:
     session, settings = filled
     run_dbt(session, settings, ["docs", "generate", "--static", "--no-compile"])
