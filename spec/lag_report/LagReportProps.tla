@@ -122,7 +122,7 @@ NoCleaningWhileLagIsReported == \A d \in deletions : ByCleaner(d) => ~d.lagRepor
 \* a lag does not count. Where the log does not show who let go, and when, it is unknown.
 \*
 \* On call: a task that comes back is restored from the beginning; the report says what that cost. On 4.3.0 and 4.3.1
-\* set state.cleanup.delay.ms to days, or upgrade to a release with KAFKA-20805. Elsewhere look for a tool that restores
+\* set state.cleanup.delay.ms to days, or upgrade to 4.4, which has KAFKA-20805. Elsewhere look for a tool that restores
 \* or copies state directories with their old times.
 \* @violated("a state directory was deleted before the cleanup delay had passed")
 \* @invariant("no_cleaning_within_the_delay", "warning", "deletion")

@@ -146,7 +146,7 @@ TooOld(c) ==
     /\ ~c.classicMember
     /\ c.apiVersion < 9
 
-\* Which error says that the group is not there. TxnOffsetCommit has it from v6 on, which no release up to 4.3 speaks.
+\* Which error says that the group is not there. TxnOffsetCommit has it from v6 on (KIP-1319, 4.4).
 MissingGroup(c) ==
     IF c.apiVersion >= (IF c.transactional THEN 6 ELSE 9) THEN "GROUP_ID_NOT_FOUND" ELSE "ILLEGAL_GENERATION"
 

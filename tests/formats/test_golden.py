@@ -22,7 +22,7 @@ GOLDEN = Path(__file__).parent / "golden"
 # No broker's: tests/protocols/lag_report reads what the classes of Kafka Streams wrote.
 CLIENTS = {"SubscriptionInfoData", "AssignmentInfo"}
 # Not in the reference release: written by older or newer brokers only.
-ELSEWHERE = {"ShareGroupPartitionMetadata", "UnregisterControllerRecord"}
+ELSEWHERE = {"ShareGroupPartitionMetadata"}
 
 
 def cases(name: str) -> list[dict[str, Any]]:

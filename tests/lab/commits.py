@@ -12,6 +12,9 @@ OLDER, BEFORE_MEMBER_EPOCHS, BY_NAME, BY_ID = 7, 8, 9, 10
 the first that identifies them.
 """
 
+TXN_BY_ID = 6
+"""The first TxnOffsetCommit version that identifies topics by their ids (KIP-1319)."""
+
 
 def release(version: str) -> tuple[int, ...]:
     """A Kafka version as numbers, to compare."""
@@ -70,7 +73,7 @@ class Commit:
         """The request for these rows of ground truth."""
         topics: dict[str, Message] = {}
         for row in rows:
-            by_id = self.transaction is None and row["api_version"] >= BY_ID
+            by_id = row["api_version"] >= (BY_ID if self.transaction is None else TXN_BY_ID)
             name = {"TopicId": row["topic_id"]} if by_id else {"Name": row["topic"]}
             partition = {"PartitionIndex": row["partition"], "CommittedOffset": row["committed_offset"]}
             topic = topics.setdefault(row["topic"], {**name, "Partitions": []})
@@ -78,11 +81,11 @@ class Commit:
         request: Message = {"GroupId": group_id, "MemberId": member_id, "Topics": list(topics.values())}
         if self.instance_id is not None:
             request["GroupInstanceId"] = self.instance_id
+        request["GenerationIdOrMemberEpoch"] = self.epoch
         if self.transaction is None:
-            return {**request, "GenerationIdOrMemberEpoch": self.epoch}
+            return request
         return {
             **request,
-            "GenerationId": self.epoch,
             "TransactionalId": self.transaction.transactional_id,
             "ProducerId": self.transaction.producer_id,
             "ProducerEpoch": self.transaction.producer_epoch,

@@ -118,8 +118,14 @@ def _field(raw: Message, structs: dict[str, list[Message]]) -> Field:
     )
 
 
+RENAMED = {("TxnOffsetCommitRequest", "GenerationId"): "GenerationIdOrMemberEpoch"}
+"""Fields that older releases call otherwise (before 4.4): drivers say the new name."""
+
+
 def _schema(text: str) -> Schema:
     raw = json.loads(re.sub(r"^\s*//.*$", "", text, flags=re.M))
+    for each in raw["fields"]:
+        each["name"] = RENAMED.get((raw["name"], each["name"]), each["name"])
     structs = {s["name"]: s["fields"] for s in raw.get("commonStructs", [])}
     return Schema(
         raw["name"],

@@ -225,7 +225,7 @@ class Producer(Writer):
         message = {
             **self._claim(presented),
             "GroupId": group_id,
-            "GenerationId": -1,
+            "GenerationIdOrMemberEpoch": -1,
             "MemberId": "",
             "Topics": [{"Name": topic, "Partitions": [told]}],
         }

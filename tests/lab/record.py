@@ -21,7 +21,7 @@ from scenario import Stage
 from scenarios import SCENARIOS
 from truth import GroundTruth
 
-VERSIONS = ("4.3.1", "4.2.1", "4.1.2", "4.0.2", "3.9.2")
+VERSIONS = ("4.4.0", "4.3.1", "4.2.1", "4.1.2", "4.0.2", "3.9.2")
 STORED = {
     "healthy": ("4.3.1", "4.2.1"),
     "troubled": ("4.3.1", "4.2.1"),
@@ -55,7 +55,7 @@ STORED = {
     "removals": ("4.3.1",),
     "share": ("4.3.1",),
     "tiered": ("4.3.1",),
-    "streams": ("4.3.1", "3.9.2"),
+    "streams": ("4.4.0", "4.3.1", "3.9.2"),
     "lags": ("4.3.1", "3.9.2"),
 }
 """The stored captures: the versions on which each scenario is recorded."""

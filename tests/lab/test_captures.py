@@ -55,7 +55,10 @@ ANSWERS = {
 # The same for the captures of GROUPS; None where a case was not played.
 _STALE, _ILLEGAL, _UNKNOWN = "STALE_MEMBER_EPOCH", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID"
 _REBALANCING, _FENCED = "REBALANCE_IN_PROGRESS", "FENCED_INSTANCE_ID"
-GROUPS = ("groups-4.3.1", "groups-4.2.1", "groups-4.1.2", "groups-4.0.2", "groups-3.9.2", "early-4.1.2")
+GROUPS = (
+    "groups-4.4.0", "groups-4.3.1", "groups-4.2.1", "groups-4.1.2", "groups-4.0.2", "groups-3.9.2",
+    "early-4.1.2",
+)  # fmt: skip
 _CLASSIC = {
     ("classic-late-kept", "classic_late_kept"): _ILLEGAL,
     ("classic-late-kept", "classic_late_kept_older_version"): _ILLEGAL,
@@ -107,8 +110,11 @@ _BY_VERSION: dict[tuple[str, str], tuple[str | None, ...]] = {
     ("zombie-current-epoch", "moved_within_current_epoch"): (None, None, _STALE, _STALE, None, None),
 }
 GROUP_ANSWERS: dict[tuple[str, str], tuple[str | None, ...]] = {
-    **{case: (answer,) * 5 + (None,) for case, answer in _CLASSIC.items()},
-    **_BY_VERSION,
+    **{case: (answer,) * 6 + (None,) for case, answer in _CLASSIC.items()},
+    # 4.4 decides as 4.3, and may name a wrong epoch in a transaction otherwise (TxnOffsetCommit v6, KIP-1319)
+    **{case: (answers[0], *answers) for case, answers in _BY_VERSION.items()},
+    ("txn-fencing-consumer", "txn_late_moved"): (_STALE, _ILLEGAL, _ILLEGAL, _ILLEGAL, _ILLEGAL, None, None),
+    ("txn-fencing-streams", "txn_late_moved"): (_STALE, _ILLEGAL, _ILLEGAL, None, None, None, _ILLEGAL),
 }
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 
 from brokers import LabError
-from commits import Transaction, release
+from commits import TXN_BY_ID, Transaction, release
 from members import Group
 from messages import Message
 
@@ -23,6 +23,8 @@ _PATIENCE_S = 30.0
 
 def newest_txn_version(group: Group) -> int:
     """The TxnOffsetCommit version of the broker's own clients."""
+    if release(group.cluster.plan.version) >= (4, 4):
+        return TXN_BY_ID
     return TXN_VERSION if release(group.cluster.plan.version) >= (4, 0) else TXN_OLDER
 
 

@@ -54,7 +54,7 @@ def make(seed: int, plays: int, steps: int = STEPS, release: str | None = None) 
 
 def draw_setting(rng: random.Random, release: str | None = None) -> Setting:
     """A cluster: mostly one broker of the newest release with few surprises."""
-    chosen = rng.choices(["4.3.1", "4.2.1", "3.9.2"], [5, 3, 2])[0]
+    chosen = rng.choices(["4.4.0", "4.3.1", "4.2.1", "3.9.2"], [5, 3, 2, 2])[0]
     release = release or chosen
     options = [
         name

@@ -37,7 +37,7 @@ def test_seeds_make_all_kinds_of_steps_and_clusters() -> None:
         "down",
     }
     settings = [script.setting for script in scripts]
-    assert {setting.release for setting in settings} == {"4.3.1", "4.2.1", "3.9.2"}
+    assert {setting.release for setting in settings} == {"4.4.0", "4.3.1", "4.2.1", "3.9.2"}
     assert {setting.transaction_version for setting in settings} == {0, 1, 2}
     assert {setting.brokers for setting in settings} == {1, 3}
 

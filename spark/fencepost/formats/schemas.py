@@ -1,7 +1,7 @@
 """The declarative table of every record type: the fields of a key or value, by version.
 
 Same terms as Kafka's own message JSON (``versions``, ``flexible``, ``taggedVersions``, ``nullableVersions``);
-``since`` and ``until`` mark what only newer or older brokers than the reference release write.
+``until`` marks what only older brokers than the newest release write.
 """
 
 from __future__ import annotations

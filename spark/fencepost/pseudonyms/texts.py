@@ -59,7 +59,7 @@ _OF_COORDINATORS = (
     "the member session expired",
     r"it failed to transition from epoch -?\d+ within -?\d+ms",
 )  # fmt: skip
-"""GroupMetadataManager and GroupCoordinator, Kafka 3.9 to 4.3."""
+"""GroupMetadataManager and GroupCoordinator, Kafka 3.9 to 4.4."""
 _OF_CLIENTS = (
     "the consumer is being closed",
     "consumer pro-actively leaving the group",
@@ -77,7 +77,7 @@ _OF_CLIENTS = (
     r"consumer poll timeout has expired\.",
     "",
 )
-"""ConsumerCoordinator and AbstractCoordinator of the Java client, Kafka 3.9 to 4.3."""
+"""ConsumerCoordinator and AbstractCoordinator of the Java client, Kafka 3.9 to 4.4."""
 
 
 def _compiled(words: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:

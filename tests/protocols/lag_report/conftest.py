@@ -191,7 +191,7 @@ def bronze() -> Callable[[Sequence[Message]], tuple[pa.Table, pa.Table]]:
 
 
 TOLERANCE_MS = 25
-CLUSTERS = ("streams-4.3.1", "streams-3.9.2", "lags-4.3.1", "lags-3.9.2")
+CLUSTERS = ("streams-4.4.0", "streams-4.3.1", "streams-3.9.2", "lags-4.3.1", "lags-3.9.2")
 Lake = Mapping[str, pa.Table]
 """Tables by name."""
 

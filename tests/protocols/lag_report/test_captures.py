@@ -18,7 +18,7 @@ from fencepost.protocols.lag_report.bronze import STREAMS_LINES
 RACES = {("flow-a", "0_1"), ("flow-a", "1_1"), ("flow-a", "2_1"), ("race-a", "1_0"), ("race-a", "2_0")}
 """Directories that 4.3.1 deleted sooner than 1.5 s after their thread had released them (KAFKA-20805)."""
 
-CLUSTERS = ("streams-4.3.1", "streams-3.9.2")
+CLUSTERS = ("streams-4.4.0", "streams-4.3.1", "streams-3.9.2")
 Row = dict[str, Any]
 Lags = tuple[int | None, int | None]
 Bronze = Mapping[str, pa.Table]

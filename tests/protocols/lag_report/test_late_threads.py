@@ -152,10 +152,13 @@ def test_warm_ups_are_distinguished_from_replicas(silver: Silver) -> None:
         ("lags-4.3.1", "late"): {"handover"},
         ("streams-3.9.2", "race"): {"handover"},
         ("streams-4.3.1", "race"): {"handover"},
+        ("streams-4.4.0", "race"): {"handover"},
         ("streams-3.9.2", "steady"): {"replica"},
         ("streams-4.3.1", "steady"): {"replica", "handover"},
+        ("streams-4.4.0", "steady"): {"replica"},
         # in the streams protocol the broker says it
         ("streams-4.3.1", "flow"): {"replica"},
+        ("streams-4.4.0", "flow"): {"replica"},
     }
 
 

@@ -113,10 +113,18 @@ def test_of_offset_fetches_only_what_a_transaction_held() -> None:
 
 
 def test_which_offsets_a_transaction_stored() -> None:
+    """From version 6 on (KIP-1319) a topic has an id and no name; one that nothing names is left out."""
     sent = {"transactionalId": "tx", "producerId": 7, "producerEpoch": 0, "groupId": "g"}
     answered = [{"partitionIndex": 0, "errorCode": 0}, {"partitionIndex": 1, "errorCode": 22}]
     (row,) = _rows(_line(28, 5, sent, {"topics": [{"name": "a", "partitions": answered}]}))
     assert (row["group_id"], row["committed_partitions"]) == ("g", ["a:0"])
+    by_id = [{"topicId": each * 22, "partitions": answered} for each in "OX"]
+    (row,) = _rows(_line(28, 6, sent, {"topics": by_id}))
+    assert (row["group_id"], row["committed_partitions"], row["error"]) == (
+        "g",
+        ["orders:0"],
+        "ILLEGAL_GENERATION",
+    )
 
 
 def test_a_line_that_no_broker_wrote_ends_no_run() -> None:

@@ -1,4 +1,4 @@
-"""The log messages of Kafka Streams about states, rebalances, directories and restores, as in 3.9 to 4.3.
+"""The log messages of Kafka Streams about states, rebalances, directories and restores, as in 3.9 to 4.4.
 
 The name of a thread stands in front of what it logs (LogContext).
 """

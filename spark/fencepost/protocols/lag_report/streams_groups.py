@@ -1,7 +1,7 @@
 """The tasks of members of streams groups (KIP-1071), as their coordinator stored them, record by record.
 
 In these groups the broker assigns tasks, and says which standby tasks are warm-up tasks. Up to 4.3 members
-report no lags.
+report no lags; from 4.4 on they do in heartbeats, which are not read for that.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ COORDINATOR_MESSAGES = (
         ("group_id",),
     ),
 )
-"""The messages of Kafka 3.9 to 4.3 about rebalances of classic groups, in the order in which they are
+"""The messages of Kafka 3.9 to 4.4 about rebalances of classic groups, in the order in which they are
 tried.
 """
 

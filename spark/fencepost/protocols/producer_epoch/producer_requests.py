@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -90,6 +90,9 @@ def _table(
         cluster_metadata = metadata.get(clusters[at], _NO_METADATA)
         if topic_id is not None and columns["topic"][at] is None:
             columns["topic"][at] = cluster_metadata.topics.name_of(topic_id)
+        committed = fields_of_targets["committed_partitions"][at]
+        if committed:
+            fields_of_targets["committed_partitions"][at] = _named(committed, cluster_metadata)
         of_offsets = group_id is not None and topic_id is None and columns["topic"][at] is None
         if of_offsets and OFFSETS_TOPIC in cluster_metadata.partition_counts:
             count = cluster_metadata.partition_counts[OFFSETS_TOPIC]
@@ -111,6 +114,12 @@ def _table(
     return pa.Table.from_arrays(
         [array.cast(field.type) for array, field in zip(arrays, schema, strict=True)], schema=schema
     )
+
+
+def _named(partitions: Iterable[tuple[str | None, str | None, int]], metadata: ClusterMetadata) -> list[str]:
+    """'topic:partition' of those whose topic has a name, or an id with a known one (from version 6 on)."""
+    names = ((name or metadata.topics.name_of(topic_id), at) for name, topic_id, at in partitions)
+    return [f"{name}:{at}" for name, at in names if name]
 
 
 def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:

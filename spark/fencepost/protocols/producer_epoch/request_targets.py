@@ -17,7 +17,10 @@ Json = Mapping[str, Any]
 
 
 class RequestTarget(NamedTuple):
-    """One target of a request, with its own answer: each is one row."""
+    """One target of a request, with its own answer: each is one row.
+
+    ``committed_partitions``: name and id of the topic, of which a request has one, and the partition.
+    """
 
     transactional_id: str | None = None
     producer_id: int | None = None
@@ -26,7 +29,7 @@ class RequestTarget(NamedTuple):
     topic_id: str | None = None
     partition: int | None = None
     group_id: str | None = None
-    committed_partitions: list[str] | None = None
+    committed_partitions: list[tuple[str | None, str | None, int]] | None = None
     transaction_timeout_ms: int | None = None
     verify_only: bool | None = None
     result: str | None = None
@@ -180,10 +183,13 @@ def _offset_commit_targets(sent: Json, answer: Json | None, _: int) -> Iterator[
     """TxnOffsetCommit: the error of the request is the first error of its partitions."""
     code, committed = None, None
     if answer is not None and answer.get("topics") is not None:
-        answers = [(topic.get("name"), each) for topic in answer["topics"] for each in topic["partitions"]]
+        answers = [(topic, each) for topic in answer["topics"] for each in topic["partitions"]]
         code = next((each["errorCode"] for _, each in answers if each["errorCode"]), 0)
-        accepted = [(name, each.get("partitionIndex")) for name, each in answers if not each["errorCode"]]
-        committed = [f"{name}:{at}" for name, at in accepted if name is not None and at is not None]
+        committed = [
+            (topic.get("name"), topic.get("topicId"), each["partitionIndex"])
+            for topic, each in answers
+            if not each["errorCode"] and each.get("partitionIndex") is not None
+        ]
     yield RequestTarget(
         transactional_id=sent.get("transactionalId"),
         producer_id=sent.get("producerId"),
