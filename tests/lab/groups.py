@@ -55,6 +55,8 @@ def play(stage: Stage) -> None:
     if kafka >= (4, 2):
         chapter(streams_cases.CASES, "streams")
         chapter(transaction_cases.cases("streams"), "streams")
+    if kafka >= (4, 4):
+        chapter(static_cases.STREAMS, "streams")
 
 
 def play_early(stage: Stage) -> None:

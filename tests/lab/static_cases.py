@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
+import streams
 from cases import TOPIC, Case
 from classic import await_rebalance, join_all, member, rebalance, sync_all
 from classic_cases import alone
 from commits import OLDER
-from members import Group
+from members import Group, Member
 
 
 def classic(group: Group) -> None:
@@ -50,13 +54,21 @@ def classic_left(group: Group) -> None:
     a.commit("static_removed_next_generation", a.generation, theirs[1:], "zombie")
 
 
-def consumer(group: Group) -> None:
-    """A static member of a consumer group leaves for a while (-2); its successor has another member id."""
-    a = group.member(f"{group.group_id}-a", [TOPIC])
+def _consumer_member(group: Group, name: str) -> Member:
+    return group.member(f"{group.group_id}-{name}", [TOPIC])
+
+
+def _streams_member(group: Group, name: str) -> Member:
+    return streams.member(group, name, {TOPIC: False})
+
+
+def _replaced(group: Group, new: Callable[[Group, str], Member]) -> None:
+    """A static member leaves for a while (-2); its successor has another member id."""
+    a = new(group, "a")
     a.instance_id = "instance-a"
     a.join()
     group.settle(a)
-    b = group.member(f"{group.group_id}-b", [TOPIC])
+    b = new(group, "b")
     b.instance_id = "instance-b"
     b.join()
     group.settle(a, b)
@@ -66,7 +78,7 @@ def consumer(group: Group) -> None:
     first, second = sorted(theirs)
     a.commit("static_away", last, [first], "not_owner")
     a.commit("static_away_epoch_of_leaving", -2, [first], "unfenced")
-    successor = group.member(f"{group.group_id}-a-again", [TOPIC])
+    successor = new(group, "a-again")
     successor.instance_id = "instance-a"
     successor.join()
     group.settle(successor, b)
@@ -79,5 +91,6 @@ def consumer(group: Group) -> None:
 
 
 CLASSIC: dict[str, Case] = {"static-classic": classic, "static-classic-left": classic_left}
-CONSUMER: dict[str, Case] = {"static-consumer": consumer}
+CONSUMER: dict[str, Case] = {"static-consumer": partial(_replaced, new=_consumer_member)}
+STREAMS: dict[str, Case] = {"static-streams": partial(_replaced, new=_streams_member)}
 """Group id -> the case played in it, by protocol."""

@@ -23,6 +23,8 @@ BROKER = "broker"
 """The answers that the brokers gave."""
 OLDEST = (4, 0)
 """The first release with consumer groups: older ones decide all commits by the generation."""
+NEWEST = (4, 4)
+"""The newest release that was asked (tests/captures): what comes after it may have another rule."""
 
 _COUNTS = {
     "commits": "true",
@@ -119,9 +121,8 @@ def _answer(rule: str) -> str:
         raise UsageError(
             f"{rule}: name a policy ({', '.join(POLICIES)}), or a release since 4.0, such as 4.3"
         )
-    newest = max(since.release for since in RELAXED_SINCE.values())
-    if (int(release[1]), int(release[2])) > newest:
-        known = ".".join(map(str, newest))
+    if (int(release[1]), int(release[2])) > NEWEST:
+        known = ".".join(map(str, NEWEST))
         raise UsageError(f"{rule}: the newest release whose rules are known here is {known}")
     kinds = {kind: _of_kind(kind, (int(release[1]), int(release[2]))) for kind in RELAXED_SINCE}
     alike = len(set(kinds.values())) == 1
