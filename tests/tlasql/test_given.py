@@ -33,6 +33,7 @@ Compared == level # 3 => name # ""
 MAPPING = """module = "Given"
 [states]
 table = "shapes.states"
+columns = { name = 'the "name" of `it`' }
 [scope]
 columns = ["cluster", "trace"]
 coverage = "shapes.coverage"
@@ -43,7 +44,8 @@ Limit = LIMIT
 Names = ["Eigent\u00fcmer", "a\\tb", "it's \\"b\\"", "\u672c"]
 """
 NAMES = ["Eigent\u00fcmer", "a\tb", 'it\'s "b"', "\u672c", "", "\1"]
-DOMAIN = Domain({"level": parse_type("Int"), "name": parse_type("Str")}, (), {})
+TYPES = {"level": parse_type("Int"), "name": parse_type("Str")}
+DOMAIN = Domain(TYPES, (), {}, {"name": 'the "name" of `it`'})
 
 
 def _said(folder: Path, levels: list[int], limit: int, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
@@ -53,6 +55,8 @@ def _said(folder: Path, levels: list[int], limit: int, capsys: pytest.CaptureFix
     states = [{"level": level, "name": name} for level in levels for name in NAMES]
     duck(DOMAIN, states, str(folder / "states.db")).close()
     files = ["--mapping", str(folder / "given.toml"), "--schemas", str(folder / "schemas.json")]
+    assert main(["check", str(folder / "Given.tla"), *files, "--engine", "duckdb"]) == 0
+    assert capsys.readouterr().err == ""
     code = main(["diff", str(folder / "Given.tla"), *files, "--data", str(folder / "states.db")])
     captured = capsys.readouterr()
     return code, captured.err.split("\r")[-1] + captured.out

@@ -98,7 +98,7 @@ class Data:
         return {
             name if schema == "main" else f"{schema}.{name}": (
                 self._where,
-                f"{_STORED}.{_name(schema)}.{_name(name)}",
+                f"{_STORED}.{quoted(schema)}.{quoted(name)}",
             )
             for schema, name in found
         }
@@ -125,11 +125,11 @@ class Data:
         if source.startswith("read_json(") and (maps or described[0][:2] == ("json", "JSON")):
             # as a struct, each object would have the keys of all others, too
             source = _json_source(source, known)
-        shown = ", ".join(f"CAST({_name(c)} AS {kind}) AS {_name(c)}" for c, kind in known.items())
+        shown = ", ".join(f"CAST({quoted(c)} AS {kind}) AS {quoted(c)}" for c, kind in known.items())
         schema, _, name = table.rpartition(".")
         if schema:
-            self._connection.execute(f"CREATE SCHEMA IF NOT EXISTS {_name(schema)}")
-        view = f"{_name(schema)}.{_name(name)}" if schema else _name(name)
+            self._connection.execute(f"CREATE SCHEMA IF NOT EXISTS {quoted(schema)}")
+        view = f"{quoted(schema)}.{quoted(name)}" if schema else quoted(name)
         self._connection.execute(f"CREATE VIEW {view} AS SELECT {shown} FROM {source}")
 
     def _type(self, spark: str) -> str:
@@ -142,7 +142,7 @@ class Data:
         import duckdb
 
         where, source = stored
-        name = _name(column)
+        name = quoted(column)
         remedy = f"store the column as {kind}, or correct its type in the schemas"
         again = f"CAST(CAST({name} AS {kind}) AS {given})"
         changed_value = f"SELECT {name} FROM {source} WHERE {again} IS DISTINCT FROM {name} LIMIT 1"
@@ -179,11 +179,12 @@ def duckdb_type(spark: str) -> str:
 
 def _json_source(source: str, types: Mapping[str, str]) -> str:
     """A file of JSON as a source, with these columns of these types."""
-    columns = ", ".join(f"{_name(column)}: {_text(kind)}" for column, kind in types.items())
+    columns = ", ".join(f"{quoted(column)}: {_text(kind)}" for column, kind in types.items())
     return f"{source.removesuffix(')')}, columns = {{{columns}}})"
 
 
-def _name(name: str) -> str:
+def quoted(name: str) -> str:
+    """A name as DuckDB reads it."""
     return '"' + name.replace('"', '""') + '"'
 
 

@@ -15,6 +15,7 @@ _COMPLETE = "complete it: a bracket is closed, IF has THEN and ELSE, LET has IN,
 _MISSING = "look in front of it for what is missing: an operator, a comma, a bracket, ELSE or IN"
 _NOT_EQUAL, _FUNCTION = "write # or /= for not equal", "a function is [x \\in S |-> e]"
 _PLACES = (
+    (r"^-+ *MODULE\b", r"", "the name of a module has letters, digits and _ alone, as that of its file"),
     (r"\[[^\[\]]*\\in\b[^\[\]]*$", r"->|:", _FUNCTION),
     (r"\bCASE\b.*$", r":", "in CASE, -> follows a test"),
     (r"", r"->", "write => for implies"),

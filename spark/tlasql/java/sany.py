@@ -25,7 +25,7 @@ _SYNTAX = re.compile(
     r"\*\*\*Parse Error\*\*\*\s+(.*?line (\d+), col(?:umn)? (\d+).*?)\n\s*\n(?:Residual|\Z)", re.DOTALL
 )
 _COMMENT = re.compile(r"open comment starting around line (\d+)")
-_NAMED = re.compile(r"File name '(\w+)' does not match the name '(\w+)'")
+_NAMED = re.compile(r"File name '(.+?)' does not match the name '(.+?)'")
 _SIGN = re.compile(r'Encountered: "(?:\\u[0-9a-f]{4}|[^\x00-\x7f])"')
 _ABSENT = re.compile(r"Cannot find source file for module (\w+)(?: imported in module (\w+))?")
 _UNPARSED = re.compile(r"Could not parse module (\w+)")
