@@ -206,6 +206,13 @@ RECURSIVE Left(_)
 Left(S) == IF S = {} THEN 5 ELSE LET e == CHOOSE x \in S : TRUE IN Left(S \ {e}) - g[e]
 \* @invariant("b_left", "info", "state")
 LeftOver == Left(s) > n
+RECURSIVE Balanced(_, _)
+Balanced(t, x) ==
+    IF t = <<>> THEN 0
+    ELSE LET e == Head(t)  rest == Balanced(Tail(t), x)
+         IN CASE e = x -> rest [] e > x -> rest + e [] e = g[x] -> rest - 3 [] OTHER -> rest - e
+\* @invariant("b_balanced", "info", "state")
+BalancedIn == Balanced(q, n) < N
 RECURSIVE Fibonacci(_)
 Fibonacci(x) == IF x < 2 THEN x ELSE Fibonacci(x - 1) + Fibonacci(x - 2)
 \* @invariant("b_unwound", "info", "state")
