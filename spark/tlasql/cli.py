@@ -25,6 +25,7 @@ OK, STALE, BAD_INPUT = 0, 1, 2
 _SCHEMAS = (
     'write {"table": {"column": "type"}}, with Spark\'s types: string, bigint, boolean, array<string> ...'
 )
+_FOLDERS = "[outputs], --out and --export name files and folders that can be written"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -39,6 +40,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _run(options)
     except (TlaSqlError, TlcError) as error:
         print(error, file=sys.stderr)
+        return BAD_INPUT
+    except OSError as error:
+        where = Location(str(error.filename), 1, 1)
+        print(fail(where, f"this cannot be written: {error.strerror}", _FOLDERS), file=sys.stderr)
         return BAD_INPUT
 
 
@@ -94,7 +99,7 @@ def _parser() -> argparse.ArgumentParser:
             help="tables as JSON {table: {column: Spark type}}; - reads standard input",
         )
         added.add_argument(
-            "--library", type=Path, action="append", default=[], help="folder of extended modules"
+            "--library", type=_folder, action="append", default=[], help="folder of extended modules"
         )
         added.set_defaults(run=run, dialect=dialect, partly=partly)
         return added
@@ -128,7 +133,9 @@ def _parser() -> argparse.ArgumentParser:
         partly=True,
     )
     explain.add_argument("--only", metavar="ID", help="judge this definition alone")
-    explain.add_argument("--limit", type=int, default=3, help="violations told per definition (default: 3)")
+    explain.add_argument(
+        "--limit", type=_count, default=3, help="violations told per definition (default: 3)"
+    )
     explain.add_argument("--confirm", action="store_true", help="have TLC judge each violation told")
     explain.add_argument(
         "--export", type=Path, metavar="FOLDER", help="write each violation told as a behaviour for TLC"
@@ -141,7 +148,7 @@ def _parser() -> argparse.ArgumentParser:
         partly=True,
     )
     diff.add_argument(
-        "--states", type=int, default=20_000, help="judge at most so many states (default: 20000)"
+        "--states", type=_count, default=20_000, help="judge at most so many states (default: 20000)"
     )
     for each in (explain, diff):
         each.add_argument(
@@ -153,6 +160,18 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _folder(text: str) -> Path:
+    if not Path(text).is_dir():
+        raise argparse.ArgumentTypeError(f"there is no folder {text}")
+    return Path(text)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text} is no number from 0 on")
+    return int(text)
+
+
 def _relative(path: Path) -> Path:
     """Below the working directory, as generated files name it: they must not depend on where that is."""
     return path.resolve().relative_to(Path.cwd()) if path.resolve().is_relative_to(Path.cwd()) else path
@@ -160,22 +179,34 @@ def _relative(path: Path) -> Path:
 
 def _schemas(source: str) -> Schemas:
     try:
-        text = sys.stdin.read() if source == "-" else Path(source).read_text(encoding="utf-8")
+        given = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
+        text = given.decode("utf-8-sig")
         found: Schemas = json.loads(text)
     except OSError as error:
-        raise fail(Location(source, 1, 1), f"cannot read the schemas: {error.strerror}") from error
-    except json.JSONDecodeError as error:
+        message = f"cannot read the schemas: {error.strerror}"
         raise fail(
-            Location(source, error.lineno, error.colno), f"the schemas are no JSON: {error.msg}"
+            Location(source, 1, 1), message, "--schemas names a file of JSON, or - for input"
         ) from error
+    except UnicodeDecodeError as error:
+        line = given[: error.start].count(b"\n") + 1
+        raise fail(Location(source, line, 1), "this is not UTF-8", "save the schemas as UTF-8") from error
+    except json.JSONDecodeError as error:
+        where = Location(source, error.lineno, error.colno)
+        raise fail(where, f"the schemas are no JSON: {error.msg}", _SCHEMAS) from error
     if not isinstance(found, dict) or not all(isinstance(each, dict) for each in found.values()):
         raise fail(Location(source, 1, 1), "the schemas are no tables", _SCHEMAS)
     for table, columns in found.items():
         for column, kind in columns.items():
             if not isinstance(kind, str) or not _is_type(kind):
                 message = f"{table}.{column}: {kind!r} is no type of Spark"
-                raise fail(Location(source, 1, 1), message, _SCHEMAS)
+                raise fail(_place(source, text, table, column), message, _SCHEMAS)
     return found
+
+
+def _place(source: str, text: str, table: str, column: str) -> Location:
+    """The line of a column, where the file has lines."""
+    begin = text.find(json.dumps(column), text.find(json.dumps(table)) + 1)
+    return Location(source, text.count("\n", 0, max(begin, 0)) + 1, 1)
 
 
 def _is_type(text: str) -> bool:

@@ -75,3 +75,29 @@ def test_what_is_no_data_is_bad_input(
     with pytest.raises(TlaSqlError) as error:
         Data(write(tmp_path), {"s.t": columns})
     assert words in str(error.value)
+
+
+def test_a_file_without_rows_is_an_empty_table(tmp_path: Path) -> None:
+    """JSON without a row names no column."""
+    (tmp_path / "s.t.json").write_text("[]", encoding="utf-8")
+    assert (
+        Data(tmp_path, {"s.t": {"c": "bigint", "d": "map<string,bigint>"}}).rows("SELECT c, d FROM s.t") == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (("s.t.csv",), "has no table s.u"),
+        (("s.t.csv", "s.u.csv"), "s.u has no column d in"),
+        (("s.t.csv", "s.t.json"), "s.t is in s.t.csv, too"),
+    ],
+)
+def test_what_the_data_lacks_is_named(tmp_path: Path, names: tuple[str, ...], words: str) -> None:
+    """A table, a column; of two files nobody knows which is meant."""
+    for name in names:
+        (tmp_path / name).write_text("c\n1\n", encoding="utf-8")
+    with pytest.raises(TlaSqlError) as error:
+        schemas = {"s.t": {"c": "bigint"}, "s.u": {"c": "bigint", "d": "bigint"}}
+        Data(tmp_path, schemas).rows("SELECT d FROM s.u JOIN s.t USING (c)")
+    assert words in str(error.value)

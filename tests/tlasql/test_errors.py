@@ -92,6 +92,81 @@ def test_a_file_holds_the_module_of_its_name(text: str, says: str, tmp_path: Pat
     assert f"{module}:1:1: error: {says}" in _refusal(module, FRAGMENT / "mapping.toml")
 
 
+EXTENDED = {
+    "a syntax error": (
+        "---- MODULE Utils ----\nHalf(x) == x \\cup\n====\n",
+        "Utils.tla:3:1: error: the module ends here",
+    ),
+    "a comment": (
+        "---- MODULE Utils ----\n(* Half(x) == x\n====\n",
+        "Utils.tla:2:1: error: a comment that begins",
+    ),
+    "no end": (
+        "---- MODULE Utils ----\nHalf(x) == x\n",
+        "Utils.tla:2:13: error: the module has no end\n    close it with ====",
+    ),
+    "an unknown name": (
+        "---- MODULE Utils ----\nHalf(x) == y\n====\n",
+        "Utils.tla:2:12: error: nothing above defines or declares y",
+    ),
+    "nothing": (
+        "",
+        "Utils.tla:1:1: error: the file holds no module\n    begin it with ---- MODULE Utils ----",
+    ),
+    "another name": (
+        "---- MODULE Util ----\n====\n",
+        "Utils.tla:1:1: error: the file is named Utils.tla, and its module Util",
+    ),
+    "a circle": (
+        "---- MODULE Utils ----\nEXTENDS Case\n====\n",
+        "Case.tla:2:31: error: modules need each other in a circle: Case, Utils, Case",
+    ),
+    "a missing module": (
+        "---- MODULE Utils ----\nEXTENDS integers\n====\n",
+        "Utils.tla:2:9: error: module integers cannot be found\n    did you mean Integers?",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EXTENDED)
+def test_an_error_of_an_extended_module_is_in_its_file(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the working directory has another module of that name, which SANY would find first."""
+    text, says = EXTENDED[name]
+    library, elsewhere = tmp_path / "library", tmp_path / "elsewhere"
+    for folder in (library, elsewhere):
+        folder.mkdir()
+    (library / "Utils.tla").write_text(text, encoding="utf-8")
+    (elsewhere / "Utils.tla").write_text("---- MODULE Utils ----\n====\n", encoding="utf-8")
+    module = _module(tmp_path, GOOD)
+    extended = module.read_text(encoding="utf-8").replace("FiniteSets", "FiniteSets, Utils")
+    module.write_text(extended, encoding="utf-8")
+    monkeypatch.chdir(elsewhere)
+    schemas = json.loads((FRAGMENT / "schemas.json").read_text(encoding="utf-8"))
+    with pytest.raises(TlaSqlError) as refused:
+        compile_module(module, FRAGMENT / "mapping.toml", schemas, libraries=[library])
+    folder = tmp_path if says.startswith("Case") else library
+    assert f"{folder}/{says}" in str(refused.value)
+
+
+def test_what_editors_write_at_the_begin_is_no_text(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The mark of UTF-8 and the line ends of Windows."""
+    module, mapping, schemas = _module(tmp_path, GOOD), tmp_path / "mapping.toml", tmp_path / "schemas.json"
+    for path, source in (
+        (module, module),
+        (mapping, FRAGMENT / mapping.name),
+        (schemas, FRAGMENT / schemas.name),
+    ):
+        text = source.read_text(encoding="utf-8").replace("\n", "\r\n")
+        path.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    files = ["--mapping", str(mapping), "--schemas", str(schemas)]
+    assert main(["check", str(module), *files, "--engine", "duckdb"]) == 0
+    assert "invariant a compiles" in capsys.readouterr().out
+
+
 def test_a_type_may_stand_in_the_line(tmp_path: Path) -> None:
     """Before a declaration on its own line; what another tool reads as a type, the mapping says."""
     declared = "VARIABLE (* @type: Int; *) rank, (* @type: Bool; *) fair\n"
@@ -183,8 +258,32 @@ def test_the_command_says_it_and_exits_2(tmp_path: Path, capsys: pytest.CaptureF
     module = _module(tmp_path, GOOD.replace("> 1", "> nope"))
     files = ["--mapping", str(FRAGMENT / "mapping.toml"), "--schemas", str(FRAGMENT / "schemas.json")]
     assert main(["compile", str(module), *files, "--out", str(tmp_path / "out")]) == 2
-    assert f"{module}:15:14: error: Unknown operator" in capsys.readouterr().err
+    assert f"{module}:15:14: error: nothing above defines or declares nope" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_what_is_no_module_no_schemas_and_no_folder_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nor is there a traceback where a result cannot be written."""
+    mapping, schemas = str(FRAGMENT / "mapping.toml"), str(FRAGMENT / "schemas.json")
+
+    def said(*arguments: str) -> str:
+        assert main(arguments) == 2
+        return capsys.readouterr().err
+
+    module, taken = str(_module(tmp_path, GOOD)), tmp_path / "taken"
+    files = ["--mapping", mapping, "--schemas", schemas]
+    assert "mapping.toml:1:1: error: this is no .tla file" in said("check", mapping, *files)
+    taken.write_bytes(b'{"a": {"b": "\n\xff"}}')
+    assert f"{taken}:2:1: error: this is not UTF-8" in said("check", module, *files[:3], str(taken))
+    assert f"{taken}/sql:1:1: error: this cannot be written" in said(
+        "compile", module, *files, "--out", str(taken)
+    )
+    with pytest.raises(SystemExit) as refused:
+        main(["check", module, *files, "--library", str(tmp_path / "none")])
+    assert refused.value.code == 2
+    assert f"there is no folder {tmp_path / 'none'}" in capsys.readouterr().err
 
 
 def test_missing_files_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -40,6 +40,8 @@ class Data:
         self._connection = duckdb.connect()
         self._connection.execute("SET TimeZone = 'UTC'")
         stored = self._files(path) if path.is_dir() else self._tables(path)
+        self._tables_absent = [table for table in schemas if table not in stored]
+        self._columns_absent: dict[str, list[str]] = {}
         for table, columns in schemas.items():
             if table in stored:
                 self._show(table, columns, stored[table])
@@ -49,25 +51,41 @@ class Data:
 
         Raises TlaSqlError at ``asked_by``, the definition, when DuckDB cannot give them.
         """
-        with self._failing(
-            asked_by or self._where,
-            "DuckDB cannot judge it",
-            "the data may not be what the mapping says; `tlasql check` prepares every query",
-        ):
+        what, remedy = self._lacks(sql)
+        with self._failing(asked_by or self._where, what, remedy):
             found = self._connection.execute(sql)
             names = [each[0] for each in found.description or []]
             return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
+    def _lacks(self, sql: str) -> tuple[str, str]:
+        """What keeps DuckDB from running a query over this data, if anything does, and the remedy."""
+
+        def asked(name: str) -> bool:
+            return re.search(rf"\b{re.escape(name)}\b", sql) is not None
+
+        for table in filter(asked, self._tables_absent):
+            return (
+                f"{self._where.file} has no table {table}",
+                f"add {table}.parquet, csv or json, or the table",
+            )
+        for table in filter(asked, self._columns_absent):
+            for column in filter(asked, self._columns_absent[table]):
+                return f"{table} has no column {column} in {self._where.file}", "add the column"
+        remedy = "the data may not be what the mapping says; `tlasql check` prepares every query"
+        return "DuckDB cannot judge it", remedy
+
     def _files(self, folder: Path) -> dict[str, tuple[Location, str]]:
         """Table -> the file that has it, and the file as a source of a query."""
-        return {
-            each.name.removesuffix(each.suffix): (
-                Location(str(each), 1, 1),
-                f"{_READERS[each.suffix]}({_text(str(each))})",
-            )
-            for each in sorted(folder.iterdir())
-            if each.suffix in _READERS
-        }
+        found: dict[str, tuple[Location, str]] = {}
+        for each in sorted(folder.iterdir()):
+            table, where = each.name.removesuffix(each.suffix), Location(str(each), 1, 1)
+            if each.suffix not in _READERS:
+                continue
+            if table in found:
+                message = f"{table} is in {Path(found[table][0].file).name}, too"
+                raise fail(where, message, "keep one of the two files")
+            found[table] = (where, f"{_READERS[each.suffix]}({_text(str(each))})")
+        return found
 
     def _tables(self, database: Path) -> dict[str, tuple[Location, str]]:
         """Table -> the database, and the table in it."""
@@ -80,7 +98,7 @@ class Data:
         return {
             name if schema == "main" else f"{schema}.{name}": (
                 self._where,
-                f"{_STORED}.{_name(schema)}.{_name(name)}",
+                f"{_STORED}.{quoted(schema)}.{quoted(name)}",
             )
             for schema, name in found
         }
@@ -90,21 +108,28 @@ class Data:
         with self._failing(where, f"{table} cannot be read", "write it anew"):
             described = self._connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
         types = {row[0]: row[1] for row in described}
+        if source.startswith("read_json(") and types == {
+            "json": "JSON"
+        }:  # a file without rows names no column
+            empty = not self._connection.execute(f"SELECT 1 FROM {source} LIMIT 1").fetchall()
+            types = {column: self._type(kind) for column, kind in columns.items()} if empty else types
         known = {column: self._type(kind) for column, kind in columns.items() if column in types}
+        self._columns_absent[table] = [column for column in columns if column not in types]
         if not known:
             message = f"this has none of the columns of {table}"
             raise fail(where, message, f"the schemas have {', '.join(columns)}; this has {', '.join(types)}")
         for column, kind in known.items():
             if types[column] != kind and "TIMESTAMP" not in kind:
                 self._check(table, column, types[column], kind, stored)
-        if source.startswith("read_json(") and any(kind.startswith("MAP(") for kind in known.values()):
+        maps = any(kind.startswith("MAP(") for kind in known.values())
+        if source.startswith("read_json(") and (maps or described[0][:2] == ("json", "JSON")):
             # as a struct, each object would have the keys of all others, too
             source = _json_source(source, known)
-        shown = ", ".join(f"CAST({_name(c)} AS {kind}) AS {_name(c)}" for c, kind in known.items())
+        shown = ", ".join(f"CAST({quoted(c)} AS {kind}) AS {quoted(c)}" for c, kind in known.items())
         schema, _, name = table.rpartition(".")
         if schema:
-            self._connection.execute(f"CREATE SCHEMA IF NOT EXISTS {_name(schema)}")
-        view = f"{_name(schema)}.{_name(name)}" if schema else _name(name)
+            self._connection.execute(f"CREATE SCHEMA IF NOT EXISTS {quoted(schema)}")
+        view = f"{quoted(schema)}.{quoted(name)}" if schema else quoted(name)
         self._connection.execute(f"CREATE VIEW {view} AS SELECT {shown} FROM {source}")
 
     def _type(self, spark: str) -> str:
@@ -117,7 +142,7 @@ class Data:
         import duckdb
 
         where, source = stored
-        name = _name(column)
+        name = quoted(column)
         remedy = f"store the column as {kind}, or correct its type in the schemas"
         again = f"CAST(CAST({name} AS {kind}) AS {given})"
         changed_value = f"SELECT {name} FROM {source} WHERE {again} IS DISTINCT FROM {name} LIMIT 1"
@@ -154,11 +179,12 @@ def duckdb_type(spark: str) -> str:
 
 def _json_source(source: str, types: Mapping[str, str]) -> str:
     """A file of JSON as a source, with these columns of these types."""
-    columns = ", ".join(f"{_name(column)}: {_text(kind)}" for column, kind in types.items())
+    columns = ", ".join(f"{quoted(column)}: {_text(kind)}" for column, kind in types.items())
     return f"{source.removesuffix(')')}, columns = {{{columns}}})"
 
 
-def _name(name: str) -> str:
+def quoted(name: str) -> str:
+    """A name as DuckDB reads it."""
     return '"' + name.replace('"', '""') + '"'
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -13,16 +15,19 @@ from tlasql.commands.data import Data
 from tlasql.commands.progress import progress
 from tlasql.compiler.compiled import Compiled, CompiledModule
 from tlasql.mapping.model import History, Whole
-from tlasql.replay.confirm import verdicts
+from tlasql.replay.confirm import computes, verdicts
+from tlasql.replay.trace import TooLargeError
 from tlasql.replay.window import state_columns, states_sql, variables_of
 from tlasql.sql.duckdb import DUCKDB
 
 Row = Mapping[str, Any]
-SAME, DIFFERENT = 0, 1
+SAME, DIFFERENT, UNJUDGED = 0, 1, 2
 
 
 def differences(compiled: CompiledModule, options: argparse.Namespace) -> int:
-    """Judge the same states by SQL and by TLC; 1 when a known verdict differs."""
+    """Judge the same states by SQL and by TLC; 1 when a known verdict differs, or else 2 when TLC cannot
+    judge a definition.
+    """
     data = Data(options.data, compiled.schemas)
     judged = [
         each for each in compiled.definitions if each.mark.kind != "decision" and _stateful(compiled, each)
@@ -45,9 +50,20 @@ def differences(compiled: CompiledModule, options: argparse.Namespace) -> int:
     compared, unknown, stops, wrong = 0, 0, 0, []
     progress(f"TLC: 0 of {len(rows)} states")
     states = [{name: row[column] for name, column in columns.items()} for row in rows]
-    by_tlc = verdicts(
-        compiled, judged, states, ends, lambda done: progress(f"TLC: {done} of {len(rows)} states")
-    )
+
+    def asked(definitions: Sequence[Compiled]) -> dict[tuple[str, int], bool | None]:
+        told = partial(verdicts, compiled, definitions, states, ends)
+        return told(lambda done: progress(f"TLC: {done} of {len(rows)} states"))
+
+    left: list[Compiled] = []
+    try:
+        by_tlc = asked(judged)
+    except TooLargeError as error:
+        left = [each for each in judged if computes(each)]
+        progress("")
+        ids = ", ".join(each.mark.id for each in left)
+        print(f"not compared, since they compute with integers and {error}: {ids}", file=sys.stderr)
+        by_tlc = asked([each for each in judged if each not in left])
     progress("")
     for (identity, index), oracle in by_tlc.items():
         scope, position = _scope(compiled, rows[index]), rows[index]["from_position"]
@@ -62,7 +78,7 @@ def differences(compiled: CompiledModule, options: argparse.Namespace) -> int:
         print(line)
     summary = f"{compared} verdicts compared, {len(wrong)} differ, {unknown} unknown to SQL"
     print(f"{summary}; TLC stops at {stops}" if stops else summary)
-    return DIFFERENT if wrong else SAME
+    return DIFFERENT if wrong else UNJUDGED if left else SAME
 
 
 def _scope(compiled: CompiledModule, row: Row) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from tlasql.commands.data import duckdb_type
+from tlasql.commands.data import duckdb_type, quoted
 from tlasql.compiler.compiled import CompiledModule
 from tlasql.lang.errors import Diagnostic, Location
 from tlasql.mapping.model import History, Mapping, Records, Schemas
@@ -70,9 +70,9 @@ def _duckdb(tables: Schemas) -> Iterator[Refused]:
     for table, columns in tables.items():
         schema, _, name = table.rpartition(".")
         if schema:
-            connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
-        shown = ", ".join(f'"{column}" {duckdb_type(kind)}' for column, kind in columns.items())
-        where = f'"{schema}"."{name}"' if schema else f'"{name}"'
+            connection.execute(f"CREATE SCHEMA IF NOT EXISTS {quoted(schema)}")
+        shown = ", ".join(f"{quoted(column)} {duckdb_type(kind)}" for column, kind in columns.items())
+        where = f"{quoted(schema)}.{quoted(name)}" if schema else quoted(name)
         connection.execute(f"CREATE TABLE {where} ({shown})")
 
     def refused(sql: str) -> str | None:
@@ -107,7 +107,8 @@ def _spark(tables: Schemas) -> Iterator[Refused]:
         views = {table: f"tlasql_{n}" for n, table in enumerate(tables)}
         places = {table: re.compile(_PLACE.format(re.escape(_printed(table)))) for table in tables}
         for table, columns in tables.items():
-            shown = ", ".join(f"`{column}` {kind}" for column, kind in columns.items())
+            names = {column: column.replace("`", "``") for column in columns}
+            shown = ", ".join(f"`{names[column]}` {kind}" for column, kind in columns.items())
             session.createDataFrame([], shown).createOrReplaceTempView(views[table])
 
         def refused(sql: str) -> str | None:

@@ -135,8 +135,12 @@ class Inference:
         record, result = self.of(expr.record, bound), self._unifier.unknown()
         row = self._unifier.unknown(Row(((expr.name, result),), closed=False))
         if not self._fits(_type(record), row):
-            message = f"{text(record)} of type {self._shown(record)} has no field {expr.name}"
-            raise fail(expr.location, message, f"where only some of the records have it: {_SOME_HAVE}")
+            shown = self._shown(record)
+            message = f"{text(record)} of type {shown} has no field {expr.name}"
+            remedy = f"where only some of the records have it: {_SOME_HAVE}"
+            if not isinstance(shown, Record):
+                remedy = "a record has fields; a function is applied with brackets: f[x]"
+            raise fail(expr.location, message, remedy)
         return replace(expr, record=record, type=result)
 
     def _index(self, expr: Index, bound: Environment) -> Expr:
@@ -200,8 +204,11 @@ class Inference:
         return True
 
     def _no_function(self, function: Expr, key: Expr) -> TlaSqlError:
-        message = f"{text(function)} of type {self._shown(function)} cannot be applied to {text(key)}"
+        shown = self._shown(function)
+        message = f"{text(function)} of type {shown} cannot be applied to {text(key)}"
         remedy = "apply a function to an element of its DOMAIN, a tuple to a number that is written out"
+        if isinstance(shown, Record):
+            remedy = "name one of its fields, written out: r.name; of a record each has a type of its own"
         return fail(function.location, message, remedy)
 
     def _expect_key(self, function: Expr, key: Expr, kind: Type) -> None:
@@ -364,14 +371,16 @@ class Inference:
             case _ if final and self._fits(kind, Function(keys, self._unifier.unknown())):
                 return True
             case _ if final or not isinstance(kind, Unknown):
-                raise fail(function.location, f"DOMAIN does not fit {text(function)} of type {kind}")
+                raise self._no_domain(function)
             case _:
                 return False
         if not self._fits(keys, found):
-            raise fail(
-                function.location, f"DOMAIN does not fit {text(function)} of type {self._shown(function)}"
-            )
+            raise self._no_domain(function)
         return True
+
+    def _no_domain(self, function: Expr) -> TlaSqlError:
+        message = f"DOMAIN does not fit {text(function)} of type {self._shown(function)}"
+        return fail(function.location, message, "functions, sequences, tuples and records have one")
 
     def _summed(self, function: Expr, final: bool) -> bool:
         kind = self._unifier.head(_type(function))

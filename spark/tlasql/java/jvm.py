@@ -71,7 +71,14 @@ def run(call: Call, timeout: float) -> Ended:
     with tempfile.TemporaryDirectory(prefix="tlasql-") as scratch:
         command = [*_java(Path(scratch), call.heap), f"-DTLA-Library={_joined(call.library)}"]
         command += ["-cp", _joined(call.path), call.main, *call.arguments]
-        done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=timeout, check=False)
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=timeout,
+            check=False,
+            cwd=_nowhere(Path(scratch)),
+        )
     return Ended(done.returncode, done.stdout, done.stderr)
 
 
@@ -165,7 +172,12 @@ class _Kept:
         java = _java(Path(self._scratch.name), self._heap)
         command = [*java, _STATES_IN_MEMORY, "-cp", str(classes), "KeptJvm"]
         self._process = subprocess.Popen(
-            command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            command,
+            bufsize=0,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=_nowhere(Path(self._scratch.name)),
         )
         if self._number(ends):
             return self._process
@@ -198,6 +210,13 @@ class _Kept:
 
 def _java(scratch: Path, heap: str) -> list[str]:
     return [_command(), *_OPTIONS, f"-Xmx{heap}", f"-Djava.io.tmpdir={scratch}"]
+
+
+def _nowhere(scratch: Path) -> Path:
+    """An empty folder to run in: the tools look for modules in the working directory first."""
+    folder = scratch / "empty"
+    folder.mkdir()
+    return folder
 
 
 def _command() -> str:

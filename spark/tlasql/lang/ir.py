@@ -244,6 +244,8 @@ def _printed(expr: Expr) -> tuple[str, int]:  # noqa: C901, PLR0911, PLR0912 (on
             return _printed(body)
         case Op():
             return _operator(expr)
+        case Expr(label=str() as label):  # an operator that is passed has no other text
+            return label, _ATOM
     raise AssertionError(expr)
 
 

@@ -115,6 +115,17 @@ class Tuple(Type):
         return "<<" + ", ".join(str(part) for part in self.parts) + ">>"
 
 
+_MEANT = {
+    **dict.fromkeys(("int", "integer", "nat", "natural", "number", "long", "bigint"), "Int"),
+    **dict.fromkeys(("bool", "boolean"), "Bool"),
+    **dict.fromkeys(("str", "string", "text"), "Str"),
+    **dict.fromkeys(("list", "array", "seq", "sequence"), "Seq(T)"),
+    "set": "Set(T)",
+    **dict.fromkeys(("map", "function", "dict"), "A -> B"),
+}
+"""What other languages call them."""
+
+
 class TypeSyntaxError(Exception):
     """A type annotation that cannot be read; the message says what was met."""
 
@@ -188,9 +199,9 @@ class _Reader:
             raise TypeSyntaxError(f"there is no @typeAlias named {name[1:]}")
         if name in ("Int", "Bool", "Str") or name.isupper():
             return Scalar(name)
-        raise TypeSyntaxError(
-            f"unknown type {name}: Int, Bool, Str, Set(T), Seq(T), A -> B, a record, or a SORT"
-        )
+        meant = _MEANT.get(name.lower())
+        known = "Int, Bool, Str, Set(T), Seq(T), A -> B, a record, or a SORT"
+        raise TypeSyntaxError(f"unknown type {name}: {f'did you mean {meant}?' if meant else known}")
 
     def _name(self) -> str:
         token = self._tokens[0]

@@ -46,6 +46,9 @@ _MAPPING = {
     "variables": {_NAME: {**HISTORY, **RECORDS}},
 }
 _KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
+_TOML = (
+    'write [table] and, below it, key = "text", 3, true, ["list", "of texts"] or { key = "text" }, each once'
+)
 _LINE = re.compile(r" \(at line (\d+), column (\d+)\)$")
 
 
@@ -87,17 +90,19 @@ def read_mapping(path: Path) -> MappingFile:
     """A mapping that has been read. Raises TlaSqlError where it is no TOML, or has keys or values that no
     mapping has."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
         content = tomllib.loads(text)
     except OSError as error:
-        raise fail(Location(str(path), 1, 1), f"cannot read the mapping: {error.strerror}") from error
+        remedy = "--mapping names the TOML file that says where the variables live"
+        raise fail(Location(str(path), 1, 1), f"cannot read the mapping: {error.strerror}", remedy) from error
     except UnicodeDecodeError as error:
         line = path.read_bytes()[: error.start].count(b"\n") + 1
         raise fail(Location(str(path), line, 1), "this is not UTF-8", "save the mapping as UTF-8") from error
     except tomllib.TOMLDecodeError as error:
         words, at = str(error), _LINE.search(str(error))
         line, column = (int(at[1]), int(at[2])) if at else (len(text.splitlines()) or 1, 1)
-        raise fail(Location(str(path), line, column), f"no TOML: {_LINE.sub('', words)}") from error
+        where = Location(str(path), line, column)
+        raise fail(where, f"no TOML: {_LINE.sub('', words)}", _TOML) from error
     found = MappingFile(path, content, _lines(text), text)
     problems = list(_misshapen(found, content, _MAPPING, ()))
     if problems:
@@ -138,7 +143,7 @@ def _misshapen(file: MappingFile, given: object, shape: Any, keys: Keys) -> Iter
         case _ if not _fits(given, shape):
             wanted = f"[{'.'.join(keys[:-1])}] {keys[-1]}" if len(keys) > 1 else keys[0]
             message = f"{wanted} is {given!r}, which is no {_kind(shape)}"
-            yield Diagnostic(file.place(*keys), message, f"write {_example(keys[-1], shape)}")
+            yield Diagnostic(file.place(*keys), message, f"write {_example(keys, shape)}")
 
 
 def _fits(given: object, shape: Any) -> bool:
@@ -153,9 +158,10 @@ def _kind(shape: Any) -> str:
     return "list of tables" if isinstance(shape, list) else str(shape)
 
 
-def _example(key: str, shape: Any) -> str:
+def _example(keys: Keys, shape: Any) -> str:
+    key = keys[-1]
     if isinstance(shape, dict):
-        return f"[...{key}] and its keys below, or {key} = {{ ... }}"
+        return f"[{'.'.join(keys)}] and its keys below, or {key} = {{ ... }}"
     if isinstance(shape, list):
         return f'{key} = ["...", "..."]' if shape == _TEXTS else f"{key} = [{{ ... }}]"
     return f'{key} = "..."' if shape == _TEXT else f"{key} = true"

@@ -51,8 +51,14 @@ class _Loader:
         if columns[0] in (*VERDICT, *DECISION):
             message = f"the first column of the scope is {columns[0]}, as another column of the results is"
             self._wrong(("scope", "columns"), message, "show it under another name in a view of the tables")
-        self._columns(coverage, (*columns, *INTERVAL), ("scope",))
-        self._column(coverage, str(scope.get("covered", "covered")), BOOL, ("scope",))
+        if len({each.lower() for each in columns}) < len(columns):
+            self._wrong(("scope", "columns"), "[scope] columns has a column twice", "name each once")
+        if coverage:
+            self._columns(coverage, (*columns, *INTERVAL), ("scope",))
+            self._column(coverage, str(scope.get("covered", "covered")), BOOL, ("scope",))
+        else:
+            remedy = 'add coverage = "<table of what is known whole>" below [scope]'
+            self._wrong(("scope",), "[scope] does not say coverage", remedy)
         variables: dict[str, History | Records | Whole] = {}
         for name, entry in self._toml.get("variables", {}).items():
             mapped = self._variable(name, entry, columns)
@@ -294,7 +300,8 @@ class _Loader:
         physical = self._schemas.get(table, {}).get(column)
         if physical is not None and not _fits(kind, physical.lower()):
             message = f"{table}.{column} is {physical}, the specification says {kind}"
-            self._wrong(where, message, "map another column, or correct the @type", column)
+            remedy = f"map a column of type {spark_type(kind)}, or correct the @type"
+            self._wrong(where, message, remedy, column)
 
     def _wrong(self, where: Keys, message: str, remedy: str = "", word: str = "") -> None:
         """``word``: the text in the mapping that is wrong."""

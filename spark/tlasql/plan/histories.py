@@ -115,7 +115,9 @@ class _Planner:
             remedy = f"add [variables.{name}] to {self._mapping.file}"
             raise fail(location, f"the variable {name} is mapped to no table", remedy)
         if isinstance(mapped, Whole):
-            message = f"{name} is a column of {mapped.table}: a @transitive step is judged by histories alone"
+            message = f"{name} is a column of {mapped.table}, whose rows are whole states"
+            if self._transitive:
+                message += ": a @transitive step is judged by histories alone"
             raise fail(location, message, f"leave out @transitive, or map it: [variables.{name}]")
         if not isinstance(mapped, History):
             raise fail(

@@ -71,6 +71,9 @@ def _contribution(step: Expr, result: Bound) -> tuple[str, Expr] | None:  # noqa
                 return None
             parts = others if inner[0] == "" else (*others, inner[1])
             return symbol, parts[0] if len(parts) == 1 else Op(step.location, symbol, parts)
+        case Op(symbol="-", arguments=(left, right)) if result.uid not in free(right):
+            less = Op(step.location, "-.", (right,))
+            return _contribution(Op(step.location, "+", (left, less)), result)
         case Op(symbol="IF", arguments=(test, Literal(value=bool() as ends), other)):
             return _decided(test, ends, other, result)
         case Op(symbol="IF", arguments=(test, then, Literal(value=bool() as ends))):

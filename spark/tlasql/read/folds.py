@@ -43,7 +43,7 @@ def closed_form(body: Expr, own: int, parameters: Sequence[Expr], fresh: Callabl
 
     ``body``: inlined but for its applications of itself, which are Calls. ``fresh`` numbers new variables.
     """
-    parts = _ending(body, own)
+    parts = _ending(_without_case(body, own), own)
     if parts is None:
         return None
     test, base, step = parts
@@ -74,12 +74,20 @@ def _ending(body: Expr, own: int) -> tuple[Expr, Expr, Expr] | None:
     return test, base, step
 
 
-def _as_conditional(expr: Expr, own: int) -> Expr:
-    """A CASE with OTHER as IFs; ``test /\\ F(rest)`` as ``IF test THEN F(rest) ELSE FALSE``."""
+def _without_case(expr: Expr, own: int) -> Expr:
+    """Each CASE with OTHER in which the definition applies itself, as IFs."""
+    if not _applied(expr, own):
+        return expr
     match expr:
         case Op(symbol="CASE", arguments=(test, then, *others)) if len(others) % 2:
             other = others[0] if len(others) == 1 else replace(expr, arguments=tuple(others))
-            return Op(expr.location, "IF", (test, then, _as_conditional(other, own)))
+            return _without_case(Op(expr.location, "IF", (test, then, other)), own)
+    return rebuild(expr, lambda part: _without_case(part, own))
+
+
+def _as_conditional(expr: Expr, own: int) -> Expr:
+    """``test /\\ F(rest)`` as ``IF test THEN F(rest) ELSE FALSE``."""
+    match expr:
         case Op(symbol="/\\" | "\\/" as symbol, arguments=(test, *others)) if not _applied(test, own):
             rest = others[0] if len(others) == 1 else replace(expr, arguments=tuple(others))
             if symbol == "/\\":

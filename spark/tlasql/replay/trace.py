@@ -17,6 +17,9 @@ LARGEST = 2**31 - 1
 """TLC's integers have 32 bits; a larger one in a trace would wrap without a word."""
 
 
+_ESCAPED = {"\\": "\\\\", '"': '\\"', "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
+
+
 class TooLargeError(ValueError):
     """The states hold integers beyond 32 bits that cannot be moved without changing what is judged."""
 
@@ -93,10 +96,17 @@ def _scalar(value: Any, kind: Type) -> str:
         if abs(int(value or 0)) > LARGEST:
             raise TooLargeError(f"{value} does not fit TLC's 32-bit integers")
         return str(int(value or 0))
-    escaped = str("" if value is None else value).replace("\\", "\\\\").replace('"', '\\"')
-    # SANY knows no other escapes: what cannot be written is numbered, so that different names stay different
-    printable = "".join(c if 32 <= ord(c) < 127 else f"_u{ord(c):x}_" for c in escaped)
-    return f'"{printable}"'
+    return '"' + "".join(map(_sign, str("" if value is None else value))) + '"'
+
+
+def _sign(sign: str) -> str:
+    """A sign in a string. What cannot be written is numbered, so that different texts stay different."""
+    code = ord(sign)
+    if sign in _ESCAPED:
+        return _ESCAPED[sign]
+    # of signs beyond ASCII SANY's lexer looks at the lower byte alone
+    written = code & 0xFF >= 0x80 and code < 0x10000 if code >= 0x80 else 0x20 <= code < 0x7F
+    return sign if written else f"_u{code:x}_"
 
 
 def rebased(states: Sequence[State], types: Mapping[str, Type]) -> list[State]:
@@ -104,13 +114,16 @@ def rebased(states: Sequence[State], types: Mapping[str, Type]) -> list[State]:
 
     Only comparisons survive this: the caller must know that the definition does no arithmetic.
     """
-    large = sorted(
-        {n for state in states for name in types for n in _integers(state[name]) if abs(n) >= 2**30}
-    )
+    large = sorted({n for state in states for name in types for n in _integers(state[name]) if is_large(n)})
     moved = {n: (2**30 if n > 0 else -(2**30) - len(large)) + rank for rank, n in enumerate(large)}
     if not moved:
         return list(states)
     return [{name: _moved(state[name], moved) for name in types} for state in states]
+
+
+def is_large(number: int) -> bool:
+    """Whether it is moved: beyond 30 bits."""
+    return abs(number) >= 2**30
 
 
 def _integers(value: Any) -> Iterable[int]:

@@ -186,6 +186,33 @@ CountIn(t, x, found) ==
     IF t = <<>> THEN found ELSE IF Head(t) = x THEN CountIn(Tail(t), x, found + 1) ELSE CountIn(Tail(t), x, found)
 \* @invariant("b_among", "info", "state")
 CountedIn == CountIn(q, n, 0) = 1
+RECURSIVE Gathered(_, _, _)
+Gathered(Op(_, _), base, S) ==
+    IF S = {} THEN base ELSE LET e == CHOOSE x \in S : TRUE IN Op(e, Gathered(Op, base, S \ {e}))
+Larger(x, y) == IF x > y THEN x ELSE y
+RECURSIVE Along(_, _, _)
+Along(Op(_, _), found, t) == IF t = <<>> THEN found ELSE Along(Op, Op(found, Head(t)), Tail(t))
+\* @invariant("b_passed_lambda", "info", "state")
+PassedLambda == Gathered(LAMBDA x, y : x + y, 0, s) > n
+\* @invariant("b_passed_operator", "info", "state")
+PassedOperator == Gathered(Larger, n, cluster) > N
+\* @invariant("b_passed_over_keys", "info", "state")
+PassedOverKeys == Gathered(LAMBDA m, y : f[m] + y, 0, DOMAIN f) >= verdict
+\* @invariant("b_passed_along", "info", "state")
+PassedAlong == Along(LAMBDA found, x : IF x = n THEN found ELSE found \cup {x}, {}, q) = s
+\* @invariant("b_passed_balance", "info", "state")
+PassedBalance == Along(LAMBDA found, x : IF x > n THEN found + x - 1 ELSE found - x, N, q) >= verdict
+RECURSIVE Left(_)
+Left(S) == IF S = {} THEN 5 ELSE LET e == CHOOSE x \in S : TRUE IN Left(S \ {e}) - g[e]
+\* @invariant("b_left", "info", "state")
+LeftOver == Left(s) > n
+RECURSIVE Balanced(_, _)
+Balanced(t, x) ==
+    IF t = <<>> THEN 0
+    ELSE LET e == Head(t)  rest == Balanced(Tail(t), x)
+         IN CASE e = x -> rest [] e > x -> rest + e [] e = g[x] -> rest - 3 [] OTHER -> rest - e
+\* @invariant("b_balanced", "info", "state")
+BalancedIn == Balanced(q, n) < N
 RECURSIVE Fibonacci(_)
 Fibonacci(x) == IF x < 2 THEN x ELSE Fibonacci(x - 1) + Fibonacci(x - 2)
 \* @invariant("b_unwound", "info", "state")

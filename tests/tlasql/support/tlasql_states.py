@@ -21,7 +21,7 @@ from tlasql_judge import ModelValue
 from tlasql_spark import queries
 
 from tlasql import Compiled, CompiledModule
-from tlasql.commands.data import duckdb_type
+from tlasql.commands.data import duckdb_type, quoted
 from tlasql.lang.types import BOOL, INT, Function, Record, SeqOf, SetOf, Tuple, Type
 from tlasql.mapping.model import spark_type
 
@@ -140,7 +140,7 @@ def duck(domain: Domain, states: Sequence[State], path: str = ":memory:") -> duc
     connection = duckdb.connect(path)
     connection.execute("CREATE SCHEMA shapes")
     for table, columns in domain.schemas().items():
-        shown = ", ".join(f'"{name}" {duckdb_type(kind)}' for name, kind in columns.items())
+        shown = ", ".join(f"{quoted(name)} {duckdb_type(kind)}" for name, kind in columns.items())
         connection.execute(f"CREATE TABLE {table} ({shown})")
     given = [[*row[:6], *map(_json, row[6:], domain.types.values())] for row in rows(domain, states)]
     places = ["?"] * 6 + [_parsed(kind) for kind in domain.types.values()]

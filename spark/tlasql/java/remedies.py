@@ -1,0 +1,185 @@
+r"""What SANY refuses, in words that say what to write: by its own words, and by the text at their place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+
+from tlasql.lang.errors import Diagnostic, Location
+from tlasql.lang.source import code
+
+_ENCOUNTERED = re.compile(r'Encountered "(.*?)" at line \d+, column \d+ and token "(.*)"$')
+_COMPLETE = "complete it: a bracket is closed, IF has THEN and ELSE, LET has IN, a quantifier has :"
+_MISSING = "look in front of it for what is missing: an operator, a comma, a bracket, ELSE or IN"
+_NOT_EQUAL, _FUNCTION = "write # or /= for not equal", "a function is [x \\in S |-> e]"
+_PLACES = (
+    (r"^-+ *MODULE\b", r"", "the name of a module has letters, digits and _ alone, as that of its file"),
+    (r"\[[^\[\]]*\\in\b[^\[\]]*$", r"->|:", _FUNCTION),
+    (r"\bCASE\b.*$", r":", "in CASE, -> follows a test"),
+    (r"", r"->", "write => for implies"),
+    (r"", r"in\b", "write \\in"),
+    (r"", r"(?i:and)\b", "write /\\ for and"),
+    (r"", r"(?i:or)\b", "write \\/ for or"),
+    (r"", r"(?i:not)\b", "write ~ for not"),
+    (r"", r"(?i:mod)\b", "write % for the remainder"),
+    (r"", r"(?:if|then|else|let|case)\b", "write IF, THEN, ELSE, LET, IN and CASE in capitals"),
+    (r"(?:!|=\s*!|<>)=?\s*$", r"", _NOT_EQUAL),
+    (r"", r"<>", _NOT_EQUAL),
+    (r"[-+*]=\s*$", r"", "nothing is assigned: x' = x + 1 says what the next state has"),
+    (r"(?<!\w)'\s*$", r"", 'a string stands in double quotes: "..."'),
+    (r"EXCEPT\s*$", r"\[|\.", "write [f EXCEPT ![x] = e]"),
+    (r"\bEXCEPT\b.*$", r"\|->", "in EXCEPT, = follows what is changed: [f EXCEPT ![x] = e]"),
+    (r"//.*$", r"", "a comment begins with \\*, or stands between (* and *)"),
+    (r"\S.*$", r"\w+\s*==", "= compares, == defines"),
+    (r"^\s*$", r"\w+\s*(?:\(.*\)|\[.*\])?\s*=(?![=>])", "a definition has =="),
+    (r"\\[AE]\b[^:]*$", r"", "a quantifier has : after its sets"),
+    (r"", r"[)\]}]|>>", "nothing opens what this closes, or something is missing in front of it"),
+)
+"""What stands before the place in its line, what stands at it, and what to write."""
+_OPERATORS = {
+    "&&": "write /\\ for and",
+    "||": "write \\/ for or",
+    ":=": "= compares, and nothing is assigned: x' = e says what the next state has",
+    "/": "write \\div: columns hold integers",
+    "|": "write : in {x \\in S : P}",
+    "-.": "EXTENDS Integers: Naturals have no numbers below 0",
+    ":>": "EXTENDS TLC",
+    "@@": "EXTENDS TLC",
+    "\\o": "EXTENDS Sequences",
+    "\\circ": "EXTENDS Sequences",
+    **dict.fromkeys(("+", "-", "*", "<", ">", "<=", ">=", "=<", "\\leq", "\\geq"), "EXTENDS Integers"),
+    **dict.fromkeys(("..", "%", "^", "\\div"), "EXTENDS Integers"),
+}
+_NAMES = {
+    **dict.fromkeys(("Nat", "Int"), "EXTENDS Integers"),
+    **dict.fromkeys(("Cardinality", "IsFiniteSet"), "EXTENDS FiniteSets"),
+    **dict.fromkeys(("Seq", "Len", "Head", "Tail", "Append", "SubSeq", "SelectSeq"), "EXTENDS Sequences"),
+    **dict.fromkeys(("true", "True"), "write TRUE"),
+    **dict.fromkeys(("false", "False"), "write FALSE"),
+    **dict.fromkeys(
+        ("null", "NULL", "Null", "nil", "Nil", "None", "none", "undefined"),
+        "declare a CONSTANT for it, and give it a model value in the mapping",
+    ),
+}
+_HEAD = re.compile(r"\s*(?:LOCAL\s+)?(\w+)\s*(?:\([^=]*\)|\[[^=]*\])?\s*==")
+_ELSEWHERE = "define or declare it above, or EXTEND the module that does"
+
+
+def advised(problems: Iterable[Diagnostic], text: Callable[[str], str]) -> list[Diagnostic]:
+    """The problems with what to write instead; what only repeats another one is left out. ``text``: a file by
+    its name.
+    """
+    every = list(problems)
+    resolved = any("Couldn't resolve" in each.message for each in every)
+    found = []
+    for each in every:
+        repeats = resolved and each.message.startswith("Could not find declaration or definition of symbol")
+        if not repeats and not re.fullmatch(r"Operator \S+ already defined or declared\.", each.message):
+            found.append(_advised(each, code(text(each.location.file))))
+    return found or every
+
+
+def _advised(problem: Diagnostic, lines: Sequence[str]) -> Diagnostic:
+    if problem.remedy:
+        return problem
+    met = _ENCOUNTERED.search(problem.message)
+    if met is not None:
+        message, remedy = _unexpected(met[1], met[2], problem.location, lines)
+        return replace(problem, message=message, remedy=remedy)
+    for pattern, words in _WORDS:
+        said = pattern.match(problem.message)
+        if said is not None:
+            message, remedy = words(said, problem.location, lines)
+            return replace(problem, message=message, remedy=remedy)
+    return problem
+
+
+def _unexpected(what: str, after: str, place: Location, lines: Sequence[str]) -> tuple[str, str]:
+    line = lines[place.line - 1] if place.line <= len(lines) else ""
+    before, here = line[: place.column - 1], line[place.column - 1 :]
+    found = (words for left, right, words in _PLACES if re.search(left, before) and re.match(right, here))
+    if what == "<EOF>":
+        return "the module has no end", "close it with ===="
+    if what.startswith(("Beginning of definition", "====")):
+        begins = "the module ends" if what.startswith("=") else "a definition begins"
+        return f"{begins} here, and the expression in front of it is not complete", next(found, _COMPLETE)
+    return f'"{what}" cannot stand here, after "{after}"', next(found, _MISSING)
+
+
+def _unknown(said: re.Match[str], place: Location, lines: Sequence[str]) -> tuple[str, str]:
+    name = said[1]
+    message = f"nothing above defines or declares {name}"
+    heads = [(n, _HEAD.match(line)) for n, line in enumerate(lines, start=1)]
+    defined = [(n, head[1]) for n, head in heads if head is not None]
+    here = [each for n, each in defined if n <= place.line]
+    if here and here[-1] == name:
+        return message, f"what applies itself is declared before: RECURSIVE {_declared(name, lines)}"
+    below = next((n for n, each in defined if each == name and n > place.line), None)
+    if below is not None:
+        end = next((n for n, _ in defined if n > below), len(lines) + 1)
+        circle = here and re.search(rf"\b{here[-1]}\b", "\n".join(lines[below - 1 : end - 1]))
+        above = f"it is defined in line {below}: move that above this definition"
+        return (
+            message,
+            f"{name} and {here[-1]} are made of each other: write one of them out" if circle else above,
+        )
+    words = {word for line in lines for word in re.findall(r"\w+", line)}
+    near = get_close_matches(name, sorted(words - {name}), 1, 0.75)
+    return message, _NAMES.get(name) or (f"did you mean {near[0]}?" if near else _ELSEWHERE)
+
+
+def _declared(name: str, lines: Sequence[str]) -> str:
+    """As RECURSIVE has it, ``Sum(_, _)``."""
+    parameters = re.search(rf"\b{re.escape(name)}\s*\(([^=]*)\)\s*==", "\n".join(lines))
+    return f"{name}({', '.join('_' for _ in parameters[1].split(','))})" if parameters else name
+
+
+def _unresolved(said: re.Match[str], _place: Location, _lines: Sequence[str]) -> tuple[str, str]:
+    shown = "-" if said[1] == "-." else said[1]
+    return f"nothing above defines the operator {shown}", _OPERATORS.get(said[1], _ELSEWHERE)
+
+
+def _arguments(said: re.Match[str], _place: Location, _lines: Sequence[str]) -> tuple[str, str]:
+    name, count = said[1], int(said[2])
+    if count == 0:
+        return f"{name} is no operator with arguments", f"a function is applied with brackets: {name}[...]"
+    return f"{name} takes {count} argument(s)", f"apply it to {count}"
+
+
+def _fixed(message: str, remedy: str) -> Callable[[re.Match[str], Location, Sequence[str]], tuple[str, str]]:
+    return lambda said, _place, _lines: (said.expand(message), said.expand(remedy))
+
+
+_WORDS = (
+    (re.compile(r"Unknown operator: `(.+)'\."), _unknown),
+    (re.compile(r"Couldn't resolve \w+ operator symbol `(.+)'\."), _unresolved),
+    (re.compile(r"The operator (\S+) requires (\d+) arguments\."), _arguments),
+    (
+        re.compile(r"Precedence conflict between ops (\S+) in block .* and (\S+)\.$"),
+        _fixed(r"neither of \1 and \2 binds first", "write parentheses around one of them"),
+    ),
+    (
+        re.compile(r"(Multipl[ey].* symbol '?([^'. ]+).*)"),
+        _fixed(r"\1", r"give one of them another name than \2"),
+    ),
+    (
+        re.compile(r"(Level error.*)"),
+        _fixed(r"\1", "prime variables of one state, once, and leave [] and <> around whole definitions"),
+    ),
+    (re.compile(r"(Substitution missing for symbol (\S+).*)"), _fixed(r"\1", r"write WITH \2 <- ...")),
+    (
+        re.compile(r"(Identifier '(.+)' is not a legal target.*)"),
+        _fixed(r"\1", r"name a CONSTANT or VARIABLE of the instantiated module instead of \2"),
+    ),
+    (re.compile(r"(@ used where.*)"), _fixed(r"\1", "@ is the old value, in [f EXCEPT ![x] = @ + 1]")),
+    (
+        re.compile(r"Symbol (\S+) declared in RECURSIVE statement but not defined\."),
+        _fixed(r"\1 is declared RECURSIVE, and not defined", r"define \1 below, or remove the line"),
+    ),
+    (
+        re.compile(r"(Unsupported expression type.*)"),
+        _fixed(r"\1", "a record is [a |-> e], " + _FUNCTION.replace("\\", "\\\\")),
+    ),
+)
