@@ -70,6 +70,19 @@ def test_records_that_were_not_committed_are_not_said_to_be_lost_to_their_produc
     assert "committed" not in reports.loss({**row, "how": "unclean"}, [])
 
 
+@pytest.mark.parametrize(
+    ("brokers", "words"),
+    [
+        ([1], "1 broker shut down in good order."),
+        ([1, 2], "2 brokers shut down in good order."),
+        ([1, 1], "1 broker shut down in good order, 2 times in all."),
+        ([1, 2, 1], "2 brokers shut down in good order, 3 times in all."),
+    ],
+)
+def test_a_broker_that_is_restarted_is_one_broker(brokers: list[int], words: str) -> None:
+    assert reports.shutdowns([{"broker_id": broker} for broker in brokers]) == words
+
+
 def test_the_report_begins_with_what_is_lost(reader: Reader) -> None:
     lines = reports.Incarnations(reader)("prod")
     assert "\n".join(lines) == (Path(__file__).parent / "report.txt").read_text(encoding="utf-8").rstrip("\n")

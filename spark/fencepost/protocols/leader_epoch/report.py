@@ -222,13 +222,13 @@ class Incarnations:
 
     def _brokers(self, cluster: str) -> Iterator[str]:
         fenced = [row for row in self._fenced[cluster] if row["cause"] != "controlled_shutdown"]
-        shut_down = len(self._fenced[cluster]) - len(fenced)
+        shut_down = [row for row in self._fenced[cluster] if row["cause"] == "controlled_shutdown"]
         if fenced:
             words = "; ".join(_fencing(row) for row in fenced[-_MOST:])
             latest = ", the latest" if len(fenced) > _MOST else ""
             yield f"The controller fenced brokers {counted(len(fenced), 'time')}{latest}: {words}."
         if shut_down:
-            yield f"{counted(shut_down, 'broker')} shut down in good order."
+            yield shutdowns(shut_down)
         for row in self._failed[cluster][-_MOST:]:
             yield f"{_failure(row)}."
 
@@ -301,6 +301,13 @@ def loss(row: Row, markers: Sequence[str]) -> str:
         f"{row['leader_epoch']} ({_elected(row)}): {counted(row['records_lost'], 'record')}, "
         f"{'offset' if one else 'offsets'} {row['lost_from']}{last}{ends}{still}{committed}"
     )
+
+
+def shutdowns(rows: Sequence[Row]) -> str:
+    """``rows`` of the fencings that controlled shutdowns ended with: a broker may have been restarted."""
+    brokers = {row["broker_id"] for row in rows}
+    times = f", {len(rows)} times in all" if len(rows) > len(brokers) else ""
+    return f"{counted(len(brokers), 'broker')} shut down in good order{times}."
 
 
 def _elected(row: Row) -> str:
