@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fencepost.report.on_call import what_to_do, with_names
+from fencepost.report.on_call import names_of, what_to_do, with_names
 
 RESET = "`--describe --group G`, then `--reset-offsets --topic T:P --to-offset N --execute`"
 
@@ -43,3 +43,18 @@ def test_the_text_of_a_definition_is_told_without_its_heading() -> None:
     assert told.startswith("the committed offset of this partition may have gone")
     assert "--describe --group checkout`" in told
     assert what_to_do("no such invariant", {}) is None
+
+
+def test_a_command_names_the_partition_that_lacks_a_marker_and_not_the_coordinators_log() -> None:
+    verdict = {
+        "scope": '{"topic": "__transaction_state", "partition": 7}',
+        "evidence": '{"transaction_partition": "orders:2", "due_type": "ABORT", "marker_position": null}',
+        "topic": "orders",
+        "partition": 2,
+    }
+    told = what_to_do("every_marker_is_written", names_of(verdict))
+    assert told is not None
+    assert "abort --topic orders --partition 2 --start-offset N`" in told
+    assert "__transaction_state" not in told
+    # of a definition that is judged over a coordinator's log, and about no partition
+    assert "topic" not in names_of({**verdict, "topic": None, "partition": None})

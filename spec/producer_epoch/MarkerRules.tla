@@ -5,22 +5,24 @@
 (***************************************************************************)
 EXTENDS ProducerEpochObserved
 
-\* When the coordinator has completed a transaction, each partition that it lists has a marker of it. A partition
-\* without one holds the transaction open: its last stable offset stays, and readers with read_committed wait.
+\* When the coordinator has completed a transaction, each partition that it lists has a marker of it. A partition that
+\* has records of it and no marker holds it open: its last stable offset stays, and readers with read_committed wait.
 \*
 \* Where it does not hold: a partition whose topic was deleted needs no marker; it has no log any more and is unknown.
-\* So is a partition whose log is not captured at that place, or may have been captured before the marker was written.
-\* 4.3.1 skips the marker of a partition that has no leader at that moment, and writes it never (KAFKA-20734). An unclean
-\* election may remove one that was written.
+\* So is a partition whose log is not captured at that place, or may have been captured before the marker was written. A
+\* coordinator skips the marker of a partition that its broker does not know yet, as the first one of __consumer_offsets
+\* at the moment of its creation: nothing waits there, unless records of the transaction came later. 4.3.1 also skips
+\* the marker of a partition that has no leader at that moment, and writes it never (KAFKA-20734). An unclean election
+\* may remove one that was written.
 \*
 \* On call: read_committed consumers of this partition may stand still. `kafka-transactions.sh --bootstrap-server ...
-\* describe-producers --topic T --partition P` shows CurrentTransactionStartOffset. If due_type in the verdict is COMMIT,
-\* do not abort: readers would lose the records. Copy them first (fct_dangling_transactions has the command), and write
-\* them again. If it is ABORT, end it with `kafka-transactions.sh abort --topic T --partition P --start-offset N`, but
-\* only if fct_dangling_transactions has it: else the topic is gone, or the producer's next transaction has the
-\* partition, and an abort would end that too. The marker of that one ends these records as well, as
-\* no_write_outside_transaction then says: if due_type is COMMIT and that marker is an ABORT, write them again. Look in the
-\* coordinator's server.log for "Couldn't find leader endpoint for partitions", and for an unclean election of the
+\* describe-producers --topic T --partition P` shows CurrentTransactionStartOffset; None: nothing waits. If due_type in
+\* the verdict is COMMIT, do not abort: readers would lose the records. Copy them first (fct_dangling_transactions has
+\* the command), and write them again. If it is ABORT, end it with `kafka-transactions.sh abort --topic T --partition P
+\* --start-offset N`, but only if fct_dangling_transactions has it: else the topic is gone, or the producer's next
+\* transaction has the partition, and an abort would end that too. The marker of that one ends these records as well, as
+\* no_write_outside_transaction then says: if due_type is COMMIT and that marker is an ABORT, write them again. Look in
+\* the coordinator's server.log for "Couldn't find leader endpoint for partitions", and for an unclean election of the
 \* partition at that time.
 \* @violated("a completed transaction has a partition without a marker")
 \* @invariant("every_marker_is_written", "critical", "marker")

@@ -5,7 +5,7 @@ missing.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -17,6 +17,15 @@ from fencepost.replay.requests import host_of
 Connection = tuple[int, str]
 """Broker id and the connection as the broker names it."""
 
+Pair = tuple[int, int]
+"""A correlation id, and when its request came, in milliseconds."""
+
+_JAVA = "apache-kafka-java"
+_NEAR_MS = 40_000
+"""How long a request may wait at a broker that stands still before its client gives it up."""
+_MOST = 1000
+"""The most connections of one client that are compared with each other."""
+
 
 @dataclass(slots=True)
 class ConnectionIds:
@@ -25,8 +34,8 @@ class ConnectionIds:
     connection: Connection
     software: str | None = None
     ranges: list[Range] = field(default_factory=list)
-    times: list[tuple[int, int]] = field(default_factory=list)
-    """Some ids and when they were logged, in milliseconds."""
+    times: list[Pair] = field(default_factory=list)
+    """Some ids and when they were logged."""
 
 
 def sent_of(rows: pa.Table) -> dict[tuple[str, str], dict[Connection, ConnectionIds]]:
@@ -65,6 +74,23 @@ def overlap(one: Sequence[Range], other: Sequence[Range]) -> bool:
     return False
 
 
+def is_java(software: str | None) -> bool:
+    """Whether a client says that it is the Java client."""
+    return software == _JAVA
+
+
+def rises(pairs: Sequence[Pair]) -> bool:
+    """Whether the times rise with the correlation ids (``pairs`` in their order), as far as brokers' clocks
+    agree.
+    """
+    newest, before = 0, None
+    for correlation_id, ms in pairs:
+        if correlation_id == before or ms < newest - _NEAR_MS:
+            return False
+        newest, before = max(newest, ms), correlation_id
+    return True
+
+
 class CorrelationIds:
     """The correlation ids in the lines of one client, over all its connections."""
 
@@ -72,6 +98,7 @@ class CorrelationIds:
         of = list(sent)
         self._ranges = merged(each for one in of for each in one.ranges)
         self._last = {one.connection: one.ranges[-1][1] for one in of if one.ranges}
+        self._first = min((pair for one in of for pair in one.times), default=None)
 
     def is_whole(self, after: int, before: int) -> bool:
         """Whether every id between these two (exclusive) has its line."""
@@ -80,10 +107,39 @@ class CorrelationIds:
         at = bisect_right(self._ranges, after + 1, key=lambda each: each[0]) - 1
         return at >= 0 and before - 1 <= self._ranges[at][1]
 
-    def first(self) -> int:
-        """The lowest id; 0 where none is known."""
-        return self._ranges[0][0] if self._ranges else 0
+    def begins_after(self, ms: int) -> bool:
+        """Whether the first request that was numbered so came after a time."""
+        # a connection begins with ApiVersions, whose line may be missing
+        return self._first is not None and self._first[0] <= 1 and self._first[1] > ms
 
     def last(self, connection: Connection) -> int:
         """The last id on a connection; -1 where none is known."""
         return self._last.get(connection, -1)
+
+
+def by_counter(sent: Iterable[ConnectionIds]) -> Mapping[Connection, CorrelationIds]:
+    """By connection of one client id and host, the ids of the counter that numbers its requests.
+
+    A Java client has one counter for all its connections (NetworkClient). One that is started again, and
+    another one of the same name beside it, begin with 0. Clients of other makers have a counter for each
+    connection. So has here a connection that may share the counter of several others, or of none.
+    """
+    in_order = sorted(sent, key=lambda each: (min(ms for _, ms in each.times), each.connection))
+    counters: list[list[ConnectionIds]] = []
+    for one in in_order:
+        shares = is_java(one.software) and one.ranges[0][0] > 0 and len(in_order) <= _MOST
+        fits = [each for each in counters if _shares_counter(one, each)] if shares else []
+        if len(fits) == 1:
+            fits[0].append(one)
+        else:
+            counters.append([one])
+    ids = [(CorrelationIds(each), each) for each in counters]
+    return {one.connection: numbered for numbered, each in ids for one in each}
+
+
+def _shares_counter(one: ConnectionIds, others: Sequence[ConnectionIds]) -> bool:
+    return (
+        is_java(others[0].software)
+        and not any(overlap(other.ranges, one.ranges) for other in others)
+        and rises(sorted({pair for each in (one, *others) for pair in each.times}))
+    )

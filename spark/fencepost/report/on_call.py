@@ -51,8 +51,11 @@ def _filled(blank: str, about: Mapping[str, Any]) -> str:
 
 
 def names_of(verdict: Mapping[str, Any]) -> dict[str, Any]:
-    """What the scope and the evidence of a verdict (a row of ``marts.fct_invariant_verdicts``) name."""
+    """What a verdict (a row of ``marts.fct_invariant_verdicts``) names: in its scope and its evidence, and as
+    the partition that it is about. The scope may be another one, the coordinator's log.
+    """
     named = {**parsed(verdict["scope"]), **parsed(verdict["evidence"])}
+    named |= {column: verdict[column] for column in ("topic", "partition")}
     return {name: value for name, value in named.items() if value is not None}
 
 

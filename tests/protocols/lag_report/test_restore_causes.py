@@ -38,6 +38,12 @@ WIPED = (
     "stream-thread [app-StreamThread-1] stream-task [0_0] Wiping state stores for ACTIVE task 0_0 "
     f"({_INTERNALS}.StateManagerUtil)"
 )
+CORRUPTED = (
+    "stream-thread [app-StreamThread-1] Detected the states of tasks [0_1, 0_0] are corrupted. Will close "
+    f"the task as dirty and re-create and bootstrap from scratch. ({_INTERNALS}.StreamThread)\n"
+    "org.apache.kafka.streams.errors.TaskCorruptedException: Tasks [0_1, 0_0] are corrupted and hence need "
+    "to be re-initialized"
+)
 BEGUN = (FRESH, VERSION, JOINING, RESTORED)
 
 
@@ -47,6 +53,11 @@ BEGUN = (FRESH, VERSION, JOINING, RESTORED)
         (BEGUN, ["new_disk"]),
         ((*BEGUN, CLEANED, RESTORED), ["new_disk", "cleaner"]),
         ((*BEGUN, WIPED, RESTORED), ["new_disk", "wipe"]),
+        ((*BEGUN, CORRUPTED, RESTORED), ["new_disk", "corrupted"]),
+        # whether or not the log is detailed enough to say that the thread wiped it
+        ((*BEGUN, CORRUPTED, WIPED, RESTORED), ["new_disk", "corrupted"]),
+        ((*BEGUN, CORRUPTED, RESTORED, WIPED, RESTORED), ["new_disk", "corrupted", "wipe"]),
+        ((*BEGUN, CORRUPTED.replace("0_1, 0_0", "0_1"), RESTORED), ["new_disk", "no_checkpoint"]),
         # of another task
         ((*BEGUN, OTHERS, RESTORED), ["new_disk", "no_checkpoint"]),
         # killed: the directory is there, the checkpoint is not

@@ -54,6 +54,35 @@ def test_one_lost_marker_is_named(reader: Reader) -> None:
     )
 
 
+def test_records_that_were_not_committed_are_not_said_to_be_lost_to_their_producers() -> None:
+    """A leader was moved while it was written to, and the log of the broker that led before was kept."""
+    row = {"elected_at": None, "topic": "t", "partition": 0, "leader_epoch": 1, "leader": 1, "how": "clean"}
+    row |= {"records_lost": 2, "lost_from": 5, "lost_to": 7, "lost_brokers": ["2"]}
+    words = (
+        "(time unknown)  t-0 at leader epoch 1 (broker 1, clean): 2 records, offsets 5 to 6; the log of "
+        "broker 2 had them; unless the new leader itself had lost them, they were not committed: no producer "
+        "with acks=all was told that they were stored"
+    )
+    assert reports.loss(row, []) == words
+    one = words.replace("2 records, offsets 5 to 6", "1 record, offset 5").replace("they were", "it was")
+    row |= {"records_lost": 1, "lost_to": 6}
+    assert reports.loss(row, []) == one.replace(" them", " it")
+    assert "committed" not in reports.loss({**row, "how": "unclean"}, [])
+
+
+@pytest.mark.parametrize(
+    ("brokers", "words"),
+    [
+        ([1], "1 broker shut down in good order."),
+        ([1, 2], "2 brokers shut down in good order."),
+        ([1, 1], "1 broker shut down in good order, 2 times in all."),
+        ([1, 2, 1], "2 brokers shut down in good order, 3 times in all."),
+    ],
+)
+def test_a_broker_that_is_restarted_is_one_broker(brokers: list[int], words: str) -> None:
+    assert reports.shutdowns([{"broker_id": broker} for broker in brokers]) == words
+
+
 def test_the_report_begins_with_what_is_lost(reader: Reader) -> None:
     lines = reports.Incarnations(reader)("prod")
     assert "\n".join(lines) == (Path(__file__).parent / "report.txt").read_text(encoding="utf-8").rstrip("\n")

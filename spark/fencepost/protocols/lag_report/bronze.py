@@ -16,7 +16,8 @@ STREAMS_LINES = Table(
         # client_state, thread_state, joining, joined, subscribed, decided, decided_to_probe, sum_past_end,
         # finished_assignment, streams_assignment, assignment, report_lock, lock, released, suspended,
         # initialized, closed, store_not_logged, store_from_checkpoint, store_from_beginning, wiped,
-        # deleted_by_cleaner, deleted_by_user, deleted_at_startup, deletion_failed, end_offset, restored
+        # corrupted, deleted_by_cleaner, deleted_by_user, deleted_at_startup, deletion_failed, end_offset,
+        # restored
         "event": "string",
         "instance": "string",  # client id of the KafkaStreams; null where the entry names none
         "thread": "string",  # its name
@@ -38,8 +39,8 @@ STREAMS_LINES = Table(
         "new_standby": "string",
         "existing_active": "string",
         "existing_standby": "string",
-        # process id, version, the configuration, warm-up tasks, what a leader decided of each process, what
-        # it gave to whom
+        # process id, version, the configuration, warm-up tasks, corrupted tasks, what a leader decided of
+        # each process, what it gave to whom
         "told": "string",
         "logged_at_ms": "bigint",  # by the application's clock, in UTC; null of a log that writes no date
         "line_digest": "string",  # sha256 of the entry: the same entry in a rotated file counts once
@@ -59,7 +60,9 @@ STREAMS_LINES = Table(
             **dict.fromkeys(("decided", "decided_to_probe"), Names.PROCESSES),
             "finished_assignment": Names.ASSIGNMENTS,
             # uuids, versions and tasks
-            **dict.fromkeys(("version", "process_id", "fresh_process_id", "streams_assignment"), Names.NONE),
+            **dict.fromkeys(
+                ("version", "process_id", "fresh_process_id", "streams_assignment", "corrupted"), Names.NONE
+            ),
         },
         "line_digest": Names.DIGEST,
     },

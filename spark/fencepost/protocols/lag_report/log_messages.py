@@ -137,6 +137,13 @@ MESSAGES = (
         "(max directory age is {}ms).",
         ("task_id", "elapsed_ms", "delay_ms"),
     ),
+    Message(
+        "corrupted",
+        f"{_INTERNALS}StreamThread",
+        f"{_THREAD}Detected the states of tasks {{}} are corrupted. Will close the task as dirty and "
+        "re-create and bootstrap from scratch.",
+        ("thread", "told"),
+    ),
     _of_task("lock", "StateManagerUtil", "Acquired state directory lock"),
     _of_task("wiped", "StateManagerUtil", "Wiping state stores for {} task {}", ("_", "_")),
     _of_task("initialized", "StreamTask", "Initialized"),

@@ -10,11 +10,11 @@ from fencepost.protocols.lag_report.instance_logs import InstanceLog
 from fencepost.protocols.lag_report.log_messages import ACTIVE, STANDBY
 from fencepost.protocols.lag_report.rows import InstanceFacts, Row, place
 from fencepost.protocols.lag_report.tables import TASK_RESTORES
-from fencepost.protocols.lag_report.tasks import task_columns
+from fencepost.protocols.lag_report.tasks import listed, task_columns
 from fencepost.replay.keys import digest_of
 from fencepost.tables import Table
 
-NEW_DISK, NO_CHECKPOINT = "new_disk", "no_checkpoint"
+NEW_DISK, NO_CHECKPOINT, CORRUPTED = "new_disk", "no_checkpoint", "corrupted"
 _STORE = {"store_from_checkpoint", "store_from_beginning"}
 
 
@@ -51,6 +51,7 @@ class _Causes:
         )
         self._fresh_at: int | None = None
         self._deleted: dict[str, tuple[int, str]] = {}
+        self._corrupted: set[str] = set()
         self._restored_at: dict[str, int] = {}
 
     def read(self, position: int, line: dict[str, Any] | None) -> None:
@@ -58,11 +59,20 @@ class _Causes:
         if line is None:
             self._fresh_at = None
             self._deleted.clear()
+            self._corrupted.clear()
             self._restored_at.clear()
         elif line["event"] == FRESH:
             self._fresh_at = position
+        elif line["event"] == CORRUPTED:
+            self._corrupted |= listed(line["told"])
+            self._deleted |= dict.fromkeys(listed(line["told"]), (position, CORRUPTED))
         elif line["event"] in DELETED_BY and line["task_id"] is not None:
-            self._deleted[line["task_id"]] = position, DELETED_BY[line["event"]]
+            # with exactly-once, the thread wipes what it found corrupted
+            is_corrupted = line["event"] == "wiped" and line["task_id"] in self._corrupted
+            self._deleted[line["task_id"]] = (
+                position,
+                CORRUPTED if is_corrupted else DELETED_BY[line["event"]],
+            )
         elif line["event"] == "deletion_failed":
             self._deleted.pop(line["task_id"] or "", None)
 
@@ -72,6 +82,7 @@ class _Causes:
         """
         restored_at = self._restored_at.get(line["changelog"], -1)
         self._restored_at[line["changelog"]] = position
+        self._corrupted.discard(line["task_id"] or "")
         if line["event"] != "store_from_beginning" or not self._is_told:
             return None
         happened = [self._deleted.get(line["task_id"] or "", (-1, ""))]

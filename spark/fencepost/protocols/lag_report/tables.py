@@ -234,6 +234,7 @@ TASK_RESTORES = Table(
         "restored_records": "bigint",
         "from_the_beginning": "boolean",  # no checkpoint was on the disk
         # why: cleaner, startup, user, wipe (as in silver.task_directories: who had deleted the directory),
+        # corrupted (the thread found its state corrupted, and began anew),
         # new_disk (the process found no state directory, and the task was not here since), no_checkpoint (the
         # instance had the task before, and nobody is known to have deleted it); null if not known, or not so
         "restore_cause": "string",

@@ -18,17 +18,19 @@ import pyarrow.compute as pc
 from fencepost.formats.request_ids import merged
 from fencepost.protocols.leader_epoch.client_requests import ClientRequest, each_request
 from fencepost.replay.arrow_slices import filtered
-from fencepost.replay.correlation_ids import Connection, ConnectionIds, count, overlap
+from fencepost.replay.correlation_ids import (
+    Connection,
+    ConnectionIds,
+    Pair,
+    count,
+    is_java,
+    overlap,
+    rises,
+)
 from fencepost.replay.entities import distinct, tuples
 from fencepost.replay.keys import digest_of
 from fencepost.replay.logs import longs
 from fencepost.replay.requests import host_of
-
-_JAVA = "apache-kafka-java"
-_NEAR_MS = 40_000
-"""How long a request may wait at a broker that stands still before its client gives it up."""
-Pair = tuple[int, int]
-"""A correlation id, and when its request came, in milliseconds."""
 
 _NOBODY: Mapping[Connection, str] = {}
 
@@ -105,11 +107,6 @@ def _client_of(client_id: str, connection: Connection, software: Software) -> Cl
     return ClientKey(client_id, host_of(connection[1]) or "", software.get(connection, (None, None))[0] or "")
 
 
-def is_java(software: str | None) -> bool:
-    """Whether a client says that it is the Java client."""
-    return software == _JAVA
-
-
 def instances(
     cluster: str,
     connections: Connections,
@@ -127,7 +124,7 @@ def instances(
         ids = {correlation_id for correlation_id, _ in pairs}
         # a thousand runs of one program each count from 0 again: a common id shows that without sorting
         others = [each for each in groups if each[2].isdisjoint(ids)]
-        fits = [each for each in others if _rises(sorted([*each[0], *pairs]))]
+        fits = [each for each in others if rises(sorted([*each[0], *pairs]))]
         if len(fits) == 1:
             fits[0][0].extend(pairs)
             fits[0][1].append(connection)
@@ -175,7 +172,7 @@ def sent_by(
             name
             for name, each in by_instance.items()
             if not any(overlap(one.ranges, other.ranges) for one in each)
-            and _rises(sorted({*pairs[name], *other.times}))
+            and rises(sorted({*pairs[name], *other.times}))
         ]
         if len(fits) == 1:
             by_instance[fits[0]].append(other)
@@ -198,13 +195,3 @@ def _at_once(pairs: Mapping[str, Sequence[Pair]]) -> Iterator[str]:
         if latest is not None and begin <= latest[0]:
             yield from (name, latest[1])
         latest = max(latest or (end, name), (end, name))
-
-
-def _rises(pairs: Sequence[Pair]) -> bool:
-    """Whether the times rise with the correlation ids, as far as brokers' clocks agree."""
-    newest, before = 0, None
-    for correlation_id, ms in pairs:
-        if correlation_id == before or ms < newest - _NEAR_MS:
-            return False
-        newest, before = max(newest, ms), correlation_id
-    return True

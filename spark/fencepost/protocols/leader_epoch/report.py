@@ -222,13 +222,13 @@ class Incarnations:
 
     def _brokers(self, cluster: str) -> Iterator[str]:
         fenced = [row for row in self._fenced[cluster] if row["cause"] != "controlled_shutdown"]
-        shut_down = len(self._fenced[cluster]) - len(fenced)
+        shut_down = [row for row in self._fenced[cluster] if row["cause"] == "controlled_shutdown"]
         if fenced:
             words = "; ".join(_fencing(row) for row in fenced[-_MOST:])
             latest = ", the latest" if len(fenced) > _MOST else ""
             yield f"The controller fenced brokers {counted(len(fenced), 'time')}{latest}: {words}."
         if shut_down:
-            yield f"{counted(shut_down, 'broker')} shut down in good order."
+            yield shutdowns(shut_down)
         for row in self._failed[cluster][-_MOST:]:
             yield f"{_failure(row)}."
 
@@ -278,6 +278,9 @@ def _election(row: Row) -> tuple[Any, ...]:
 def loss(row: Row, markers: Sequence[str]) -> str:
     """``markers``: those among the lost records. Without its marker a transaction stays open there, or is
     ended otherwise than in its other partitions.
+
+    A clean election elects a replica in sync, and what that lacks was not committed. Each move of a leader
+    that is written to may cut off such records; they are seen if a replica that was removed still has them.
     """
     brokers = ", ".join(row["lost_brokers"] or ())
     one = row["records_lost"] == 1
@@ -285,12 +288,26 @@ def loss(row: Row, markers: Sequence[str]) -> str:
     ends = f", among them {' and '.join(markers)}" if markers else ""
     if one and markers:
         ends = f", a {markers[0].removeprefix('1 ')}"
+    committed = ""
+    if row["how"] == "clean":
+        they, were = ("it", "was") if one else ("they", "were")
+        committed = (
+            f"; unless the new leader itself had lost {'it' if one else 'them'}, {they} {were} not "
+            f"committed: no producer with acks=all was told that {they} {were} stored"
+        )
     last = "" if one else f" to {row['lost_to'] - 1}"
     return (
         f"{time_of(row['elected_at'])}  {printable(row['topic'])}-{row['partition']} at leader epoch "
         f"{row['leader_epoch']} ({_elected(row)}): {counted(row['records_lost'], 'record')}, "
-        f"{'offset' if one else 'offsets'} {row['lost_from']}{last}{ends}{still}"
+        f"{'offset' if one else 'offsets'} {row['lost_from']}{last}{ends}{still}{committed}"
     )
+
+
+def shutdowns(rows: Sequence[Row]) -> str:
+    """``rows`` of the fencings that controlled shutdowns ended with: a broker may have been restarted."""
+    brokers = {row["broker_id"] for row in rows}
+    times = f", {len(rows)} times in all" if len(rows) > len(brokers) else ""
+    return f"{counted(len(brokers), 'broker')} shut down in good order{times}."
 
 
 def _elected(row: Row) -> str:

@@ -32,7 +32,7 @@ class Moment:
     ``replacements``: those of others with the instance id that it presents. ``may_have_joined``: the
     member may have joined since the newest record. ``start_ms`` to ``end_ms``: when the commit was decided.
     ``next_from`` to ``next_by``: when the group's next record was written; None if another broker's clock
-    dated it.
+    dated it. ``next_elsewhere``: another broker wrote it, as a later coordinator.
 
     A request of the commit's own member is after the commit if its line comes later on the same connection.
     If it is on another connection and began after the answer to the commit, it is after it, too, although it
@@ -55,6 +55,7 @@ class Moment:
     end_ms: int
     next_from: int | None
     next_by: int | None
+    next_elsewhere: bool
 
     @property
     def explains(self) -> bool:
@@ -122,13 +123,22 @@ def next_generation_begun(at: Moment) -> tuple[bool, bool]:
     if at.own is not None:
         has_begun = at.own > generation.generation
         return has_begun, has_begun
-    if _joins_later(at):
+    if _joins_later(at) or _is_emptied_later(at):
         return False, False
     begun_by, begun_from = least(bounds.begun_by, at.next_by), _begun_from(at)
     moves = _moves(at)
     may = moves and (begun_from is None or begun_from <= at.end_ms)
     must = moves and begun_by is not None and begun_by <= at.start_ms
     return may, must
+
+
+def _is_emptied_later(at: Moment) -> bool:
+    """Whether the commit was accepted at its member's generation by a coordinator under which the group did
+    not become empty: that is written at once, and a later coordinator wrote it.
+    """
+    generation = at.generation
+    empties = generation.is_followed_by_next and not generation.next_member_ids
+    return empties and at.next_elsewhere and at.explains and at.commit.broker_error == NONE
 
 
 def _moves(at: Moment) -> bool:
@@ -270,6 +280,8 @@ def member_removed(at: Moment) -> tuple[bool, bool]:
         return False, False
     if at.unknown:
         return True, True
+    if len(generation.member_ids) == 1 and _is_emptied_later(at):
+        return False, False
     empties = generation.next_member_ids is not None and not generation.next_member_ids
     at_once = generation.next_generation == generation.generation or (
         len(generation.member_ids) == 1 and empties

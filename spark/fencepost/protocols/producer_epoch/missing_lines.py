@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from fencepost.protocols.producer_epoch.request_rows import RequestRow
 from fencepost.protocols.producer_epoch.request_targets import END, INIT
-from fencepost.replay.correlation_ids import CorrelationIds, sent_of
+from fencepost.replay.correlation_ids import Connection, CorrelationIds, Pair, by_counter, sent_of
 from fencepost.replay.requests import host_of
 from fencepost.tables import REQUEST_IDS
 
@@ -50,9 +50,9 @@ class Numbering:
         self._rows = REQUEST_IDS.arrow_schema.empty_table() if rows is None else rows
 
     @cached_property
-    def by_client(self) -> Mapping[Client, CorrelationIds]:
-        """Most logs need none of them, so they are read when they are needed."""
-        return {client: CorrelationIds(sent.values()) for client, sent in sent_of(self._rows).items()}
+    def by_client(self) -> Mapping[Client, Mapping[Connection, CorrelationIds]]:
+        """By client and connection. Most logs need none of them, so they are read when they are needed."""
+        return {client: by_counter(sent.values()) for client, sent in sent_of(self._rows).items()}
 
 
 class MissingLines:
@@ -60,23 +60,32 @@ class MissingLines:
 
     def __init__(self, requests: Iterable[RequestRow], numbering: Numbering, tolerance_ms: int) -> None:
         self._numbering, self._tolerance_ms = numbering, tolerance_ms
-        self._lines: dict[Client, list[tuple[int, int]]] = {}
         lines = [((each.client_id or "", host_of(each.connection) or ""), each) for each in requests]
         ending = {client for client, each in lines if each.api_key in _ENDING}
-        for client, each in lines:
-            if client in ending:
-                self._lines.setdefault(client, []).append((each.requested_ms, each.correlation_id))
+        self._lines = [(client, each) for client, each in lines if client in ending]
 
     def around(self, ms: int) -> bool:
         """Whether a client that sent another request after this time may have sent one before it that has no
         line: its numbers have a gap between the two around this time, or since its first one.
         """
-        return any(self._is_gap(client, lines, ms) for client, lines in self._lines.items())
+        return any(self._is_gap(numbers, lines, ms) for numbers, lines in self._by_counter)
 
-    def _is_gap(self, client: Client, lines: list[tuple[int, int]], ms: int) -> bool:
-        numbers = self._numbering.by_client.get(client)
-        after = min((number for at, number in lines if at > ms), default=None)
-        if after is None:
+    @cached_property
+    def _by_counter(self) -> list[tuple[CorrelationIds | None, list[Pair]]]:
+        """The numbers and times of the lines, by the counter of their numbers: a client that was started
+        again begins with 0 again. None where that is not known.
+        """
+        by_counter: dict[int, tuple[CorrelationIds | None, list[Pair]]] = {}
+        for client, each in self._lines:
+            counters = self._numbering.by_client.get(client, {})
+            numbers = counters.get((each.broker_id, each.connection or ""))
+            of_counter = by_counter.setdefault(id(numbers), (numbers, []))
+            of_counter[1].append((each.correlation_id, each.requested_ms))
+        return list(by_counter.values())
+
+    def _is_gap(self, numbers: CorrelationIds | None, lines: list[Pair], ms: int) -> bool:
+        after = min((number for number, at in lines if at > ms), default=None)
+        if after is None or (numbers is not None and numbers.begins_after(ms + self._tolerance_ms)):
             return False
-        before = (number for at, number in lines if at <= ms - self._tolerance_ms)
-        return numbers is None or not numbers.is_whole(max(before, default=numbers.first()), after)
+        before = max((number for number, at in lines if at <= ms - self._tolerance_ms), default=0)
+        return numbers is None or not numbers.is_whole(before, after)
