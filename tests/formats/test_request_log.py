@@ -422,4 +422,4 @@ def test_error_codes_have_kafkas_names() -> None:
         "STALE_MEMBER_EPOCH",
     ]
     assert error_name(9999) == "UNKNOWN_ERROR_9999"
-    assert sorted(error_names()) == list(range(-1, 134))
+    assert sorted(error_names()) == list(range(-1, 137))
