@@ -42,6 +42,8 @@ class Dialect(ABC):
     ROWS: str
     MAP: str
     AT_KEY: str
+    ALONE_APART = False
+    """Whether rows that are alone in their group are better not grouped (:mod:`tlasql.sql.alone`)."""
 
     def printed(self, query: exp.Expr) -> str:
         """The text of a query, laid out for reading."""
@@ -172,7 +174,7 @@ class Dialect(ABC):
 
     def lifted(
         self, columns: Sequence[exp.Expr], rows: str, name: str
-    ) -> tuple[list[tuple[str, exp.Select]], list[exp.Expr]]:
+    ) -> tuple[list[tuple[str, exp.Query]], list[exp.Expr]]:
         """Common table expressions over ``rows``, and the columns over the last of them: where the engine is
         slow to name a value inside a column, the value is a column before.
         """

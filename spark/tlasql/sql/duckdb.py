@@ -19,6 +19,7 @@ class DuckDb(Dialect):
     FILTER, TRANSFORM, ROWS = "LIST_FILTER", "LIST_TRANSFORM", "UNNEST"
     MIN, MAX = "LIST_MIN", "LIST_MAX"
     MAP, AT_KEY = "MAP", "MAP_EXTRACT_VALUE"
+    ALONE_APART = True
 
     def printed(self, query: exp.Expr) -> str:
         return super().printed(query.copy().transform(_in_its_words, copy=False))
@@ -42,7 +43,7 @@ class DuckDb(Dialect):
 
     def lifted(
         self, columns: Sequence[exp.Expr], rows: str, name: str
-    ) -> tuple[list[tuple[str, exp.Select]], list[exp.Expr]]:
+    ) -> tuple[list[tuple[str, exp.Query]], list[exp.Expr]]:
         lifting = Lifting(rows, name, self.TRANSFORM, self.AT_INDEX)
         found = lifting.lifted(columns)
         return lifting.selects(), found

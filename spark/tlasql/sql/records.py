@@ -12,6 +12,7 @@ from tlasql.lang.types import BOOL, Type
 from tlasql.mapping.model import INTERVAL, Mapping, Schemas
 from tlasql.plan.frames import Aggregate, Leaf, RecordFrame
 from tlasql.sql import tree
+from tlasql.sql.alone import apart
 from tlasql.sql.dialect import Dialect
 from tlasql.sql.predicates import Part, judge
 from tlasql.sql.reasons import (
@@ -108,7 +109,14 @@ class _Records:
         """Aggregates, frame, judged rows and their alternatives, in order."""
         found = self._frame_ctes()
         judged, weighed = f"judged{self._suffix}", f"weighed{self._suffix}"
-        return [*found, (weighed, self._weighed(judged)), (self._agreed_name, self._agreed(weighed))]
+        return [*found, (weighed, self._weighed(judged)), *self._grouped(weighed)]
+
+    def _grouped(self, weighed: str) -> Ctes:
+        agreed = self._agreed(weighed)
+        if not self._dialect.ALONE_APART:
+            return [(self._agreed_name, agreed)]
+        key = [self._mapping.scope[0], *self._records.identity]
+        return apart(self._agreed_name, agreed, weighed, self._records.table, key)
 
     def decided(self) -> Ctes:
         """The same for a decision: nothing but the outcome."""

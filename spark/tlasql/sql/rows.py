@@ -16,14 +16,14 @@ _TYPES = dict(zip(INTERVAL, ("bigint", "bigint", "timestamp", "timestamp"), stri
 _TYPES |= {"verdict": "boolean", "exercised": "boolean"}
 """Of the columns of a verdict that are no text."""
 
-Ctes = list[tuple[str, exp.Select]]
+Ctes = list[tuple[str, exp.Query]]
 
 
 @dataclass(frozen=True)
 class Query:
     """Common table expressions, in order, and the SELECT over them."""
 
-    ctes: tuple[tuple[str, exp.Select], ...]
+    ctes: tuple[tuple[str, exp.Query], ...]
     select: exp.Query
 
 
@@ -108,15 +108,17 @@ def fanned(
         structs.append(
             tree.case([(applies[identity], struct)]) if applies and identity in applies else struct
         )
-    fan = dialect.rows(exp.Array(expressions=structs))
-    inner = source.select(*shared, tree.alias(fan, "each"), append=True)
-    kept = {each.alias_or_name for each in shared}
+    # in a query of its own, since the columns beside the rows would be computed for each of them
+    inner = source.select(*shared, tree.alias(exp.Array(expressions=structs), "rows_"), append=True)
+    kept = [each.alias_or_name for each in shared]
+    fan = tree.alias(dialect.rows(tree.col("rows_")), "each")
+    fanned_out = exp.select(*map(tree.col, kept), fan).from_(inner.subquery("judged_together"))
     columns = [
         tree.col(name) if name in kept else tree.alias(dialect.field(tree.col("each"), name), name)
         for name in (each.alias_or_name for each in first)
     ]
     whose = tree.alias(dialect.field(tree.col("each"), "definition"), "definition")
-    found = exp.select(whose, *columns).from_(inner.subquery("fanned"))
+    found = exp.select(whose, *columns).from_(fanned_out.subquery("fanned"))
     return found.where(tree.is_known(tree.col("each"))) if applies else found
 
 

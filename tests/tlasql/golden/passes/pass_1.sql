@@ -78,8 +78,12 @@ SELECT
 FROM (
   SELECT
     cluster,
-    part_id AS subject,
-    EXPLODE(
+    subject,
+    EXPLODE(rows_) AS each
+  FROM (
+    SELECT
+      cluster,
+      part_id AS subject,
       ARRAY(
         NAMED_STRUCT(
           'definition',
@@ -103,9 +107,9 @@ FROM (
             THEN COALESCE(CASE WHEN agreed.states = requests.candidates THEN agreed.reason_2 END, 'not_known')
           END
         )
-      )
-    ) AS each
-  FROM silver.requests AS requests
-  FULL OUTER JOIN agreed
-    USING (cluster, part_id)
+      ) AS rows_
+    FROM silver.requests AS requests
+    FULL OUTER JOIN agreed
+      USING (cluster, part_id)
+  ) AS judged_together
 ) AS fanned

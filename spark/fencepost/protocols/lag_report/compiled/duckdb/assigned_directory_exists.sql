@@ -39,7 +39,39 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE WHEN antecedent AND NOT c1 THEN 'a.directoryExists \/ a.deletedBy = "wipe"' END AS failed_conjunct
   FROM judged
+), several_agreed AS (
+  SELECT
+    cluster,
+    assigned_task_id
+  FROM silver.assigned_tasks
+  GROUP BY
+    cluster,
+    assigned_task_id
+  HAVING
+    COUNT(*) > 1
 ), agreed AS (
+  SELECT
+    cluster,
+    assigned_task_id,
+    from_position AS from_position,
+    CASE WHEN CAST(1 AS BIGINT) = CAST(NOT to_position IS NULL AS BIGINT) THEN to_position END AS to_position,
+    from_time AS from_time,
+    CASE WHEN CAST(1 AS BIGINT) = CAST(NOT to_position IS NULL AS BIGINT) THEN to_time END AS to_time,
+    CAST(1 AS BIGINT) AS states,
+    {'application_id': application_id, 'log': log, 'failed_conjunct': failed_conjunct, 'a.onReportedLag': "a.onReportedLag", 'a.directoryExists': "a.directoryExists", 'a.deletedBy': "a.deletedBy"} AS first_state,
+    CASE WHEN COALESCE(verdict, FALSE) THEN TRUE WHEN COALESCE(NOT verdict, FALSE) THEN FALSE END AS verdict,
+    exercised AS exercised
+  FROM weighed
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM several_agreed
+      WHERE
+        several_agreed.cluster = weighed.cluster
+        AND several_agreed.assigned_task_id = weighed.assigned_task_id
+    )
+  UNION ALL
   SELECT
     cluster,
     assigned_task_id,
@@ -59,6 +91,15 @@ WITH frame AS (
     END AS verdict,
     BOOL_AND(exercised) AS exercised
   FROM weighed
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM several_agreed
+      WHERE
+        several_agreed.cluster = weighed.cluster
+        AND several_agreed.assigned_task_id = weighed.assigned_task_id
+    )
   GROUP BY
     cluster,
     assigned_task_id

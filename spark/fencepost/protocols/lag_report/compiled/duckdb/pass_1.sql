@@ -218,14 +218,18 @@ SELECT
 FROM (
   SELECT
     cluster,
-    lag_report_id AS subject,
-    UNNEST(
+    subject,
+    UNNEST(rows_) AS each
+  FROM (
+    SELECT
+      cluster,
+      lag_report_id AS subject,
       [
         {'definition': 'proposed_total_lag', 'outcome': agreed.verdict_1, 'reason': CASE WHEN agreed.verdict_1 IS NULL THEN 'not_captured' END},
         {'definition': 'shipped_total_lag', 'outcome': agreed.verdict_2, 'reason': CASE WHEN agreed.verdict_2 IS NULL THEN 'not_captured' END}
-      ]
-    ) AS each
-  FROM silver.lag_reports AS lag_reports
-  FULL OUTER JOIN agreed
-    USING (cluster, lag_report_id)
+      ] AS rows_
+    FROM silver.lag_reports AS lag_reports
+    FULL OUTER JOIN agreed
+      USING (cluster, lag_report_id)
+  ) AS judged_together
 ) AS fanned

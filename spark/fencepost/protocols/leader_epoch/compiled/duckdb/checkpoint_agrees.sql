@@ -31,7 +31,38 @@ WITH frame AS (
     TRUE AS exercised,
     CASE WHEN NOT c1 THEN 'e.agrees' END AS failed_conjunct
   FROM judged
+), several_agreed AS (
+  SELECT
+    cluster,
+    entry_id
+  FROM silver.leader_epoch_entries
+  GROUP BY
+    cluster,
+    entry_id
+  HAVING
+    COUNT(*) > 1
 ), agreed AS (
+  SELECT
+    cluster,
+    entry_id,
+    from_position AS from_position,
+    CASE WHEN CAST(1 AS BIGINT) = CAST(NOT to_position IS NULL AS BIGINT) THEN to_position END AS to_position,
+    from_time AS from_time,
+    CASE WHEN CAST(1 AS BIGINT) = CAST(NOT to_position IS NULL AS BIGINT) THEN to_time END AS to_time,
+    CAST(1 AS BIGINT) AS states,
+    {'log': log, 'failed_conjunct': failed_conjunct, 'e.agrees': "e.agrees"} AS first_state,
+    CASE WHEN COALESCE(verdict, FALSE) THEN TRUE WHEN COALESCE(NOT verdict, FALSE) THEN FALSE END AS verdict,
+    exercised AS exercised
+  FROM weighed
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM several_agreed
+      WHERE
+        several_agreed.cluster = weighed.cluster AND several_agreed.entry_id = weighed.entry_id
+    )
+  UNION ALL
   SELECT
     cluster,
     entry_id,
@@ -49,6 +80,14 @@ WITH frame AS (
     END AS verdict,
     BOOL_AND(exercised) AS exercised
   FROM weighed
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM several_agreed
+      WHERE
+        several_agreed.cluster = weighed.cluster AND several_agreed.entry_id = weighed.entry_id
+    )
   GROUP BY
     cluster,
     entry_id

@@ -59,7 +59,47 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE WHEN antecedent AND NOT c1 THEN 'f.offsetPartitionEpoch = AnsweredFrom(f)' END AS failed_conjunct
   FROM judged
+), several_agreed AS (
+  SELECT
+    cluster,
+    fetch_position_id
+  FROM silver.fetch_position_states
+  GROUP BY
+    cluster,
+    fetch_position_id
+  HAVING
+    COUNT(*) > 1
 ), agreed AS (
+  SELECT
+    cluster,
+    fetch_position_id,
+    from_position AS from_position,
+    CASE WHEN CAST(1 AS BIGINT) = CAST(NOT to_position IS NULL AS BIGINT) THEN to_position END AS to_position,
+    from_time AS from_time,
+    CASE WHEN CAST(1 AS BIGINT) = CAST(NOT to_position IS NULL AS BIGINT) THEN to_time END AS to_time,
+    CAST(1 AS BIGINT) AS states,
+    {'log': log, 'failed_conjunct': failed_conjunct, 'f.error': "f.error", 'f.divergingEpoch': "f.divergingEpoch", 'f.fetchOffset': "f.fetchOffset", 'f.offsetPartitionEpoch': "f.offsetPartitionEpoch", 'f.byId': "f.byId", 'f.askedPartitionEpoch': "f.askedPartitionEpoch", 'f.livePartitionEpoch': "f.livePartitionEpoch"} AS first_state,
+    CASE WHEN COALESCE(verdict, FALSE) THEN TRUE WHEN COALESCE(NOT verdict, FALSE) THEN FALSE END AS verdict,
+    exercised AS exercised,
+    CASE
+      WHEN verdict AND NOT verdict
+      THEN 'several_states'
+      ELSE CASE
+        WHEN verdict IS NULL
+        THEN CASE WHEN "f.fetchOffset" IS NULL OR "f.offsetPartitionEpoch" IS NULL THEN 'client_unknown' END
+      END
+    END AS reason
+  FROM weighed
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM several_agreed
+      WHERE
+        several_agreed.cluster = weighed.cluster
+        AND several_agreed.fetch_position_id = weighed.fetch_position_id
+    )
+  UNION ALL
   SELECT
     cluster,
     fetch_position_id,
@@ -90,6 +130,15 @@ WITH frame AS (
       )
     END AS reason
   FROM weighed
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM several_agreed
+      WHERE
+        several_agreed.cluster = weighed.cluster
+        AND several_agreed.fetch_position_id = weighed.fetch_position_id
+    )
   GROUP BY
     cluster,
     fetch_position_id

@@ -91,7 +91,46 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE WHEN antecedent AND NOT c1 THEN '~a.accepted' END AS failed_conjunct
   FROM judged
+), several_agreed AS (
+  SELECT
+    cluster,
+    answer_partition_id
+  FROM silver.metadata_answer_partitions
+  GROUP BY
+    cluster,
+    answer_partition_id
+  HAVING
+    COUNT(*) > 1
 ), agreed AS (
+  SELECT
+    cluster,
+    answer_partition_id,
+    from_position AS from_position,
+    CASE WHEN CAST(1 AS BIGINT) = CAST(NOT to_position IS NULL AS BIGINT) THEN to_position END AS to_position,
+    from_time AS from_time,
+    CASE WHEN CAST(1 AS BIGINT) = CAST(NOT to_position IS NULL AS BIGINT) THEN to_time END AS to_time,
+    CAST(1 AS BIGINT) AS states,
+    {'log': log, 'failed_conjunct': failed_conjunct, 'a.cached': "a.cached", 'a.told': "a.told", 'a.partitionEpoch': "a.partitionEpoch", 'a.cachedPartitionEpoch': "a.cachedPartitionEpoch", 'a.leaderEpoch': "a.leaderEpoch", 'a.cachedLeaderEpoch': "a.cachedLeaderEpoch", 'a.cachedGone': "a.cachedGone", 'a.maxPartitionEpoch': "a.maxPartitionEpoch", 'a.cachedMaxPartitionEpoch': "a.cachedMaxPartitionEpoch", 'a.accepted': "a.accepted"} AS first_state,
+    CASE WHEN COALESCE(verdict, FALSE) THEN TRUE WHEN COALESCE(NOT verdict, FALSE) THEN FALSE END AS verdict,
+    exercised AS exercised,
+    CASE
+      WHEN verdict IS NULL
+      THEN CASE
+        WHEN "a.cached" IS NULL OR "a.cachedMaxPartitionEpoch" IS NULL OR "a.accepted" IS NULL
+        THEN 'client_unknown'
+      END
+    END AS reason
+  FROM weighed
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM several_agreed
+      WHERE
+        several_agreed.cluster = weighed.cluster
+        AND several_agreed.answer_partition_id = weighed.answer_partition_id
+    )
+  UNION ALL
   SELECT
     cluster,
     answer_partition_id,
@@ -120,6 +159,15 @@ WITH frame AS (
       END
     ) AS reason
   FROM weighed
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM several_agreed
+      WHERE
+        several_agreed.cluster = weighed.cluster
+        AND several_agreed.answer_partition_id = weighed.answer_partition_id
+    )
   GROUP BY
     cluster,
     answer_partition_id

@@ -119,15 +119,19 @@ SELECT
 FROM (
   SELECT
     cluster,
-    answer_partition_id AS subject,
-    UNNEST(
+    subject,
+    UNNEST(rows_) AS each
+  FROM (
+    SELECT
+      cluster,
+      answer_partition_id AS subject,
       [
         {'definition': 'outdated_with_max', 'outcome': agreed.verdict_1, 'reason': CASE WHEN agreed.verdict_1 IS NULL THEN COALESCE(agreed.reason_1, 'topic_unknown') END},
         {'definition': 'outdated', 'outcome': agreed.verdict_2, 'reason': CASE WHEN agreed.verdict_2 IS NULL THEN COALESCE(agreed.reason_2, 'topic_unknown') END},
         {'definition': 'shipped_metadata_rule', 'outcome': agreed.verdict_3, 'reason': CASE WHEN agreed.verdict_3 IS NULL THEN COALESCE(agreed.reason_3, 'topic_unknown') END}
-      ]
-    ) AS each
-  FROM silver.metadata_answer_partitions AS metadata_answer_partitions
-  FULL OUTER JOIN agreed
-    USING (cluster, answer_partition_id)
+      ] AS rows_
+    FROM silver.metadata_answer_partitions AS metadata_answer_partitions
+    FULL OUTER JOIN agreed
+      USING (cluster, answer_partition_id)
+  ) AS judged_together
 ) AS fanned

@@ -85,8 +85,12 @@ SELECT
 FROM (
   SELECT
     cluster,
-    commit_id AS subject,
-    UNNEST(
+    subject,
+    UNNEST(rows_) AS each
+  FROM (
+    SELECT
+      cluster,
+      commit_id AS subject,
       [
         {'definition': 'commit_incarnation', 'outcome': CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_1 END, 'reason': CASE
           WHEN CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_1 END IS NULL
@@ -96,9 +100,9 @@ FROM (
           WHEN CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_2 END IS NULL
           THEN COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.reason_2 END, 'topic_unknown')
         END}
-      ]
-    ) AS each
-  FROM silver.committed_offsets AS committed_offsets
-  FULL OUTER JOIN agreed
-    USING (cluster, commit_id)
+      ] AS rows_
+    FROM silver.committed_offsets AS committed_offsets
+    FULL OUTER JOIN agreed
+      USING (cluster, commit_id)
+  ) AS judged_together
 ) AS fanned

@@ -254,8 +254,12 @@ SELECT
 FROM (
   SELECT
     cluster,
-    fetch_position_id AS subject,
-    UNNEST(
+    subject,
+    UNNEST(rows_) AS each
+  FROM (
+    SELECT
+      cluster,
+      fetch_position_id AS subject,
       [
         {'definition': 'fetch_incarnation', 'outcome': CASE WHEN agreed.states = fetch_positions.candidates THEN agreed.verdict_1 END, 'reason': CASE
           WHEN CASE WHEN agreed.states = fetch_positions.candidates THEN agreed.verdict_1 END IS NULL
@@ -265,9 +269,9 @@ FROM (
           WHEN CASE WHEN agreed.states = fetch_positions.candidates THEN agreed.verdict_2 END IS NULL
           THEN COALESCE(CASE WHEN agreed.states = fetch_positions.candidates THEN agreed.reason_2 END, 'topic_unknown')
         END}
-      ]
-    ) AS each
-  FROM silver.fetch_positions AS fetch_positions
-  FULL OUTER JOIN agreed
-    USING (cluster, fetch_position_id)
+      ] AS rows_
+    FROM silver.fetch_positions AS fetch_positions
+    FULL OUTER JOIN agreed
+      USING (cluster, fetch_position_id)
+  ) AS judged_together
 ) AS fanned

@@ -499,8 +499,12 @@ SELECT
 FROM (
   SELECT
     cluster,
-    commit_id AS subject,
-    UNNEST(
+    subject,
+    UNNEST(rows_) AS each
+  FROM (
+    SELECT
+      cluster,
+      commit_id AS subject,
       [
         {'definition': 'shipped_error', 'outcome': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_1 END, 'reason': CASE
           WHEN CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_1 END IS NULL
@@ -526,9 +530,9 @@ FROM (
             'not_captured'
           )
         END}
-      ]
-    ) AS each
-  FROM silver.offset_commits AS offset_commits
-  FULL OUTER JOIN agreed
-    USING (cluster, commit_id)
+      ] AS rows_
+    FROM silver.offset_commits AS offset_commits
+    FULL OUTER JOIN agreed
+      USING (cluster, commit_id)
+  ) AS judged_together
 ) AS fanned

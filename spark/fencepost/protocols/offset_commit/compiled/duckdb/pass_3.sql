@@ -53,12 +53,20 @@ SELECT
 FROM (
   SELECT
     cluster,
-    CAST(JSON_OBJECT('group_id', group_id, 'life', life) AS TEXT) AS scope,
-    next_from_position AS from_position,
-    next_to_position AS to_position,
-    next_from_time AS from_time,
-    next_to_time AS to_time,
-    UNNEST(
+    scope,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    UNNEST(rows_) AS each
+  FROM (
+    SELECT
+      cluster,
+      CAST(JSON_OBJECT('group_id', group_id, 'life', life) AS TEXT) AS scope,
+      next_from_position AS from_position,
+      next_to_position AS to_position,
+      next_from_time AS from_time,
+      next_to_time AS to_time,
       [
         CASE
           WHEN next_from_position = to_position
@@ -77,9 +85,9 @@ FROM (
             THEN CAST(JSON_OBJECT('targetAssignmentEpoch', "targetAssignmentEpoch", 'targetAssignmentEpoch''', "targetAssignmentEpoch'") AS TEXT)
           END, 'evidence': CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN evidence END}
         END
-      ]
-    ) AS each
-  FROM weighed
+      ] AS rows_
+    FROM weighed
+  ) AS judged_together
 ) AS fanned
 WHERE
   NOT each IS NULL
@@ -102,20 +110,37 @@ SELECT
 FROM (
   SELECT
     cluster,
-    CAST(JSON_OBJECT('group_id', group_id, 'life', life) AS TEXT) AS scope,
-    CAST(NULL AS TEXT) AS witness,
+    scope,
+    witness,
     from_position,
-    to_position + 1 AS to_position,
+    to_position,
     from_time,
     to_time,
-    CAST(NULL AS BOOLEAN) AS verdict,
-    FALSE AS exercised,
-    CAST(NULL AS TEXT) AS failed_conjunct,
-    'not_captured' AS reason,
-    CAST(NULL AS TEXT) AS observed,
-    CAST(NULL AS TEXT) AS evidence,
-    UNNEST([{'definition': 'group_epoch_never_falls'}, {'definition': 'target_assignment_epoch_never_falls'}]) AS each
-  FROM silver.coverage
-  WHERE
-    NOT COALESCE(covered, FALSE)
+    verdict,
+    exercised,
+    failed_conjunct,
+    reason,
+    observed,
+    evidence,
+    UNNEST(rows_) AS each
+  FROM (
+    SELECT
+      cluster,
+      CAST(JSON_OBJECT('group_id', group_id, 'life', life) AS TEXT) AS scope,
+      CAST(NULL AS TEXT) AS witness,
+      from_position,
+      to_position + 1 AS to_position,
+      from_time,
+      to_time,
+      CAST(NULL AS BOOLEAN) AS verdict,
+      FALSE AS exercised,
+      CAST(NULL AS TEXT) AS failed_conjunct,
+      'not_captured' AS reason,
+      CAST(NULL AS TEXT) AS observed,
+      CAST(NULL AS TEXT) AS evidence,
+      [{'definition': 'group_epoch_never_falls'}, {'definition': 'target_assignment_epoch_never_falls'}] AS rows_
+    FROM silver.coverage
+    WHERE
+      NOT COALESCE(covered, FALSE)
+  ) AS judged_together
 ) AS fanned

@@ -648,7 +648,93 @@ WITH quantified_1_rows AS (
     COALESCE(antecedent_10, FALSE) AS exercised_10,
     CASE WHEN antecedent_10 AND NOT c1_10 THEN 'c.revocationEpoch < c.clientEpoch' END AS failed_conjunct_10
   FROM judged
+), several_agreed AS (
+  SELECT
+    cluster,
+    commit_id
+  FROM silver.offset_commit_states
+  GROUP BY
+    cluster,
+    commit_id
+  HAVING
+    COUNT(*) > 1
 ), agreed AS (
+  SELECT
+    cluster,
+    commit_id,
+    from_position AS from_position,
+    CASE WHEN CAST(1 AS BIGINT) = CAST(NOT to_position IS NULL AS BIGINT) THEN to_position END AS to_position,
+    from_time AS from_time,
+    CASE WHEN CAST(1 AS BIGINT) = CAST(NOT to_position IS NULL AS BIGINT) THEN to_time END AS to_time,
+    CAST(1 AS BIGINT) AS states,
+    {'group_id': group_id, 'life': life, 'failed_conjunct_1': failed_conjunct_1, 'failed_conjunct_2': failed_conjunct_2, 'failed_conjunct_3': failed_conjunct_3, 'failed_conjunct_4': failed_conjunct_4, 'failed_conjunct_5': failed_conjunct_5, 'failed_conjunct_6': failed_conjunct_6, 'failed_conjunct_7': failed_conjunct_7, 'failed_conjunct_8': failed_conjunct_8, 'failed_conjunct_9': failed_conjunct_9, 'failed_conjunct_10': failed_conjunct_10, 'c.ownedAtClientEpoch': "c.ownedAtClientEpoch", 'c.reassignedSince': "c.reassignedSince", 'c.accepted': "c.accepted", 'c.uninterrupted': "c.uninterrupted", 'c.fenced': "c.fenced", 'c.rule': "c.rule", 'c.unfenced': "c.unfenced", 'c.memberKnown': "c.memberKnown", 'c.clientEpoch': "c.clientEpoch", 'c.memberEpoch': "c.memberEpoch", 'c.transactional': "c.transactional", 'c.rebalancing': "c.rebalancing", 'c.assignmentEpoch': "c.assignmentEpoch", 'c.error': "c.error", 'c.classicMember': "c.classicMember", 'c.apiVersion': "c.apiVersion", 'c.groupKnown': "c.groupKnown", 'c.instanceFenced': "c.instanceFenced", 'c.partitionRevocationEpoch': "c.partitionRevocationEpoch", 'c.revocationEpoch': "c.revocationEpoch", 'c.ownedByAnother': "c.ownedByAnother", 'c.ownedBySelf': "c.ownedBySelf", 'c.protocol': "c.protocol", '\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))': "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"} AS first_state,
+    CASE WHEN COALESCE(verdict_1, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_1, FALSE) THEN FALSE END AS verdict_1,
+    exercised_1 AS exercised_1,
+    CASE WHEN verdict_1 AND NOT verdict_1 THEN 'several_states' END AS reason_1,
+    CASE WHEN COALESCE(verdict_2, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_2, FALSE) THEN FALSE END AS verdict_2,
+    exercised_2 AS exercised_2,
+    CASE WHEN verdict_2 AND NOT verdict_2 THEN 'several_states' END AS reason_2,
+    CASE WHEN COALESCE(verdict_3, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_3, FALSE) THEN FALSE END AS verdict_3,
+    exercised_3 AS exercised_3,
+    CASE
+      WHEN verdict_3 AND NOT verdict_3
+      THEN 'several_states'
+      ELSE CASE
+        WHEN verdict_3 IS NULL
+        THEN CASE
+          WHEN NOT "c.accepted" IS NULL
+          AND NOT "c.fenced" IS NULL
+          AND NOT "c.rule" IS NULL
+          AND NOT "c.unfenced" IS NULL
+          AND NOT "c.memberKnown" IS NULL
+          AND NOT "c.clientEpoch" IS NULL
+          AND NOT "c.memberEpoch" IS NULL
+          AND NOT "c.transactional" IS NULL
+          AND NOT "c.rebalancing" IS NULL
+          AND NOT "c.assignmentEpoch" IS NULL
+          AND NOT "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))" IS NULL
+          THEN 'no_value'
+        END
+      END
+    END AS reason_3,
+    CASE WHEN COALESCE(verdict_4, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_4, FALSE) THEN FALSE END AS verdict_4,
+    exercised_4 AS exercised_4,
+    CASE
+      WHEN verdict_4 AND NOT verdict_4
+      THEN 'several_states'
+      ELSE CASE
+        WHEN verdict_4 IS NULL
+        THEN CASE WHEN NOT evaluates_4 THEN 'no_value' WHEN "c.groupKnown" IS NULL THEN 'not_logged' END
+      END
+    END AS reason_4,
+    CASE WHEN COALESCE(verdict_5, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_5, FALSE) THEN FALSE END AS verdict_5,
+    exercised_5 AS exercised_5,
+    CASE WHEN verdict_5 AND NOT verdict_5 THEN 'several_states' END AS reason_5,
+    CASE WHEN COALESCE(verdict_6, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_6, FALSE) THEN FALSE END AS verdict_6,
+    exercised_6 AS exercised_6,
+    CASE WHEN verdict_6 AND NOT verdict_6 THEN 'several_states' END AS reason_6,
+    CASE WHEN COALESCE(verdict_7, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_7, FALSE) THEN FALSE END AS verdict_7,
+    exercised_7 AS exercised_7,
+    CASE WHEN verdict_7 AND NOT verdict_7 THEN 'several_states' END AS reason_7,
+    CASE WHEN COALESCE(verdict_8, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_8, FALSE) THEN FALSE END AS verdict_8,
+    exercised_8 AS exercised_8,
+    CASE WHEN verdict_8 AND NOT verdict_8 THEN 'several_states' END AS reason_8,
+    CASE WHEN COALESCE(verdict_9, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_9, FALSE) THEN FALSE END AS verdict_9,
+    exercised_9 AS exercised_9,
+    CASE WHEN verdict_9 AND NOT verdict_9 THEN 'several_states' END AS reason_9,
+    CASE WHEN COALESCE(verdict_10, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_10, FALSE) THEN FALSE END AS verdict_10,
+    exercised_10 AS exercised_10,
+    CASE WHEN verdict_10 AND NOT verdict_10 THEN 'several_states' END AS reason_10
+  FROM weighed
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM several_agreed
+      WHERE
+        several_agreed.cluster = weighed.cluster AND several_agreed.commit_id = weighed.commit_id
+    )
+  UNION ALL
   SELECT
     cluster,
     commit_id,
@@ -773,6 +859,14 @@ WITH quantified_1_rows AS (
     BOOL_AND(exercised_10) AS exercised_10,
     CASE WHEN BOOL_OR(verdict_10) AND BOOL_OR(NOT verdict_10) THEN 'several_states' END AS reason_10
   FROM weighed
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM several_agreed
+      WHERE
+        several_agreed.cluster = weighed.cluster AND several_agreed.commit_id = weighed.commit_id
+    )
   GROUP BY
     cluster,
     commit_id
@@ -795,78 +889,88 @@ SELECT
 FROM (
   SELECT
     cluster,
-    CAST(JSON_OBJECT(
-      'group_id',
-      COALESCE(STRUCT_EXTRACT(agreed.first_state, 'group_id'), offset_commits.group_id),
-      'life',
-      STRUCT_EXTRACT(agreed.first_state, 'life')
-    ) AS TEXT) AS scope,
-    CASE
-      WHEN NOT (
-        COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_1 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_2 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_3 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_4 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_5 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_6 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_7 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_8 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_9 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_10 END, FALSE)
-      )
-      THEN CAST(JSON_OBJECT('c', commit_id) AS TEXT)
-    END AS witness,
-    agreed.from_position,
-    agreed.to_position,
-    COALESCE(agreed.from_time, offset_commits.requested_at) AS from_time,
-    COALESCE(agreed.to_time, offset_commits.responded_at) AS to_time,
-    CASE
-      WHEN NOT (
-        COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_1 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_2 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_3 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_4 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_5 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_6 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_7 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_8 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_9 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_10 END, FALSE)
-      )
-      THEN CAST(JSON_OBJECT(
-        'commit_id',
-        commit_id,
-        'request_id',
-        offset_commits.request_id,
-        'broker_id',
-        offset_commits.broker_id,
-        'member_id',
-        offset_commits.member_id,
-        'client_id',
-        offset_commits.client_id,
-        'topic',
-        offset_commits.topic,
-        'partition',
-        offset_commits."partition",
-        'client_epoch',
-        offset_commits.client_epoch,
-        'committed_offset',
-        offset_commits.committed_offset,
-        'broker_error',
-        offset_commits.broker_error,
-        'record_offset',
-        offset_commits.record_offset,
-        'candidates',
-        offset_commits.candidates,
-        'unknown_detail',
-        offset_commits.unknown_detail,
-        'file',
-        offset_commits.file,
-        'position',
-        offset_commits."position"
-      ) AS TEXT)
-    END AS evidence,
-    UNNEST(
+    scope,
+    witness,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    evidence,
+    UNNEST(rows_) AS each
+  FROM (
+    SELECT
+      cluster,
+      CAST(JSON_OBJECT(
+        'group_id',
+        COALESCE(STRUCT_EXTRACT(agreed.first_state, 'group_id'), offset_commits.group_id),
+        'life',
+        STRUCT_EXTRACT(agreed.first_state, 'life')
+      ) AS TEXT) AS scope,
+      CASE
+        WHEN NOT (
+          COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_1 END, FALSE)
+          AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_2 END, FALSE)
+          AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_3 END, FALSE)
+          AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_4 END, FALSE)
+          AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_5 END, FALSE)
+          AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_6 END, FALSE)
+          AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_7 END, FALSE)
+          AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_8 END, FALSE)
+          AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_9 END, FALSE)
+          AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_10 END, FALSE)
+        )
+        THEN CAST(JSON_OBJECT('c', commit_id) AS TEXT)
+      END AS witness,
+      agreed.from_position,
+      agreed.to_position,
+      COALESCE(agreed.from_time, offset_commits.requested_at) AS from_time,
+      COALESCE(agreed.to_time, offset_commits.responded_at) AS to_time,
+      CASE
+        WHEN NOT (
+          COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_1 END, FALSE)
+          AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_2 END, FALSE)
+          AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_3 END, FALSE)
+          AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_4 END, FALSE)
+          AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_5 END, FALSE)
+          AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_6 END, FALSE)
+          AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_7 END, FALSE)
+          AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_8 END, FALSE)
+          AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_9 END, FALSE)
+          AND COALESCE(CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_10 END, FALSE)
+        )
+        THEN CAST(JSON_OBJECT(
+          'commit_id',
+          commit_id,
+          'request_id',
+          offset_commits.request_id,
+          'broker_id',
+          offset_commits.broker_id,
+          'member_id',
+          offset_commits.member_id,
+          'client_id',
+          offset_commits.client_id,
+          'topic',
+          offset_commits.topic,
+          'partition',
+          offset_commits."partition",
+          'client_epoch',
+          offset_commits.client_epoch,
+          'committed_offset',
+          offset_commits.committed_offset,
+          'broker_error',
+          offset_commits.broker_error,
+          'record_offset',
+          offset_commits.record_offset,
+          'candidates',
+          offset_commits.candidates,
+          'unknown_detail',
+          offset_commits.unknown_detail,
+          'file',
+          offset_commits.file,
+          'position',
+          offset_commits."position"
+        ) AS TEXT)
+      END AS evidence,
       [
         {'definition': 'no_zombie_accepted', 'verdict': CASE WHEN agreed.states = offset_commits.candidates THEN agreed.verdict_1 END, 'exercised': COALESCE(agreed.exercised_1, FALSE), 'failed_conjunct': CASE
           WHEN agreed.states = offset_commits.candidates
@@ -1170,9 +1274,9 @@ FROM (
             STRUCT_EXTRACT(agreed.first_state, 'c.revocationEpoch')
           ) AS TEXT)
         END}
-      ]
-    ) AS each
-  FROM silver.offset_commits AS offset_commits
-  FULL OUTER JOIN agreed
-    USING (cluster, commit_id)
+      ] AS rows_
+    FROM silver.offset_commits AS offset_commits
+    FULL OUTER JOIN agreed
+      USING (cluster, commit_id)
+  ) AS judged_together
 ) AS fanned

@@ -47,7 +47,39 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE WHEN antecedent AND NOT c1 THEN 'c.generation = c.currentGeneration' END AS failed_conjunct
   FROM judged
+), several_agreed AS (
+  SELECT
+    cluster,
+    commit_id
+  FROM silver.offset_commit_states
+  GROUP BY
+    cluster,
+    commit_id
+  HAVING
+    COUNT(*) > 1
 ), agreed AS (
+  SELECT
+    cluster,
+    commit_id,
+    from_position AS from_position,
+    CASE WHEN CAST(1 AS BIGINT) = CAST(NOT to_position IS NULL AS BIGINT) THEN to_position END AS to_position,
+    from_time AS from_time,
+    CASE WHEN CAST(1 AS BIGINT) = CAST(NOT to_position IS NULL AS BIGINT) THEN to_time END AS to_time,
+    CAST(1 AS BIGINT) AS states,
+    {'group_id': group_id, 'life': life, 'failed_conjunct': failed_conjunct, 'c.protocol': "c.protocol", 'c.accepted': "c.accepted", 'c.unfenced': "c.unfenced", 'c.generation': "c.generation", 'c.currentGeneration': "c.currentGeneration"} AS first_state,
+    CASE WHEN COALESCE(verdict, FALSE) THEN TRUE WHEN COALESCE(NOT verdict, FALSE) THEN FALSE END AS verdict,
+    exercised AS exercised,
+    CASE WHEN verdict AND NOT verdict THEN 'several_states' END AS reason
+  FROM weighed
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM several_agreed
+      WHERE
+        several_agreed.cluster = weighed.cluster AND several_agreed.commit_id = weighed.commit_id
+    )
+  UNION ALL
   SELECT
     cluster,
     commit_id,
@@ -69,6 +101,14 @@ WITH frame AS (
     BOOL_AND(exercised) AS exercised,
     CASE WHEN BOOL_OR(verdict) AND BOOL_OR(NOT verdict) THEN 'several_states' END AS reason
   FROM weighed
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM several_agreed
+      WHERE
+        several_agreed.cluster = weighed.cluster AND several_agreed.commit_id = weighed.commit_id
+    )
   GROUP BY
     cluster,
     commit_id

@@ -36,7 +36,38 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE WHEN antecedent AND NOT c1 THEN 'a.previousOwnerJoined' END AS failed_conjunct
   FROM judged
+), several_agreed AS (
+  SELECT
+    cluster,
+    assignment_id
+  FROM silver.classic_assignments
+  GROUP BY
+    cluster,
+    assignment_id
+  HAVING
+    COUNT(*) > 1
 ), agreed AS (
+  SELECT
+    cluster,
+    assignment_id,
+    from_position AS from_position,
+    CASE WHEN CAST(1 AS BIGINT) = CAST(NOT to_position IS NULL AS BIGINT) THEN to_position END AS to_position,
+    from_time AS from_time,
+    CASE WHEN CAST(1 AS BIGINT) = CAST(NOT to_position IS NULL AS BIGINT) THEN to_time END AS to_time,
+    CAST(1 AS BIGINT) AS states,
+    {'group_id': group_id, 'life': life, 'failed_conjunct': failed_conjunct, 'a.previousOwnerStays': "a.previousOwnerStays", 'a.previousOwnerJoined': "a.previousOwnerJoined"} AS first_state,
+    CASE WHEN COALESCE(verdict, FALSE) THEN TRUE WHEN COALESCE(NOT verdict, FALSE) THEN FALSE END AS verdict,
+    exercised AS exercised
+  FROM weighed
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM several_agreed
+      WHERE
+        several_agreed.cluster = weighed.cluster AND several_agreed.assignment_id = weighed.assignment_id
+    )
+  UNION ALL
   SELECT
     cluster,
     assignment_id,
@@ -56,6 +87,14 @@ WITH frame AS (
     END AS verdict,
     BOOL_AND(exercised) AS exercised
   FROM weighed
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM several_agreed
+      WHERE
+        several_agreed.cluster = weighed.cluster AND several_agreed.assignment_id = weighed.assignment_id
+    )
   GROUP BY
     cluster,
     assignment_id

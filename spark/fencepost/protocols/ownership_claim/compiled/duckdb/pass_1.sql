@@ -95,14 +95,18 @@ SELECT
 FROM (
   SELECT
     cluster,
-    claim_id AS subject,
-    UNNEST(
+    subject,
+    UNNEST(rows_) AS each
+  FROM (
+    SELECT
+      cluster,
+      claim_id AS subject,
       [
         {'definition': 'claim_by_generation', 'outcome': agreed.verdict_1, 'reason': CASE WHEN agreed.verdict_1 IS NULL THEN 'unread' END},
         {'definition': 'claim_by_newest_generation', 'outcome': agreed.verdict_2, 'reason': CASE WHEN agreed.verdict_2 IS NULL THEN 'unread' END}
-      ]
-    ) AS each
-  FROM silver.ownership_claims AS ownership_claims
-  FULL OUTER JOIN agreed
-    USING (cluster, claim_id)
+      ] AS rows_
+    FROM silver.ownership_claims AS ownership_claims
+    FULL OUTER JOIN agreed
+      USING (cluster, claim_id)
+  ) AS judged_together
 ) AS fanned

@@ -58,7 +58,45 @@ WITH frame AS (
     COALESCE(antecedent_4, FALSE) AS exercised_4,
     CASE WHEN antecedent_4 AND NOT c1_4 THEN 'c.wasAssigned' END AS failed_conjunct_4
   FROM judged
+), several_agreed AS (
+  SELECT
+    cluster,
+    claim_id
+  FROM silver.ownership_claims
+  GROUP BY
+    cluster,
+    claim_id
+  HAVING
+    COUNT(*) > 1
 ), agreed AS (
+  SELECT
+    cluster,
+    claim_id,
+    from_position AS from_position,
+    CASE WHEN CAST(1 AS BIGINT) = CAST(NOT to_position IS NULL AS BIGINT) THEN to_position END AS to_position,
+    from_time AS from_time,
+    CASE WHEN CAST(1 AS BIGINT) = CAST(NOT to_position IS NULL AS BIGINT) THEN to_time END AS to_time,
+    CAST(1 AS BIGINT) AS states,
+    {'group_id': group_id, 'life': life, 'failed_conjunct_1': failed_conjunct_1, 'failed_conjunct_2': failed_conjunct_2, 'failed_conjunct_3': failed_conjunct_3, 'failed_conjunct_4': failed_conjunct_4, 'c.held': "c.held", 'c.claimedGeneration': "c.claimedGeneration", 'c.greatestClaimOfOthers': "c.greatestClaimOfOthers", 'c.assignedToSelf': "c.assignedToSelf", 'c.assignedToAnother': "c.assignedToAnother", 'c.wasAssigned': "c.wasAssigned"} AS first_state,
+    CASE WHEN COALESCE(verdict_1, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_1, FALSE) THEN FALSE END AS verdict_1,
+    exercised_1 AS exercised_1,
+    CASE WHEN COALESCE(verdict_2, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_2, FALSE) THEN FALSE END AS verdict_2,
+    exercised_2 AS exercised_2,
+    CASE WHEN COALESCE(verdict_3, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_3, FALSE) THEN FALSE END AS verdict_3,
+    exercised_3 AS exercised_3,
+    CASE WHEN COALESCE(verdict_4, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_4, FALSE) THEN FALSE END AS verdict_4,
+    exercised_4 AS exercised_4,
+    CASE WHEN verdict_4 IS NULL THEN CASE WHEN "c.wasAssigned" IS NULL THEN 'not_captured' END END AS reason_4
+  FROM weighed
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM several_agreed
+      WHERE
+        several_agreed.cluster = weighed.cluster AND several_agreed.claim_id = weighed.claim_id
+    )
+  UNION ALL
   SELECT
     cluster,
     claim_id,
@@ -100,6 +138,14 @@ WITH frame AS (
     BOOL_AND(exercised_4) AS exercised_4,
     MIN(CASE WHEN verdict_4 IS NULL THEN CASE WHEN "c.wasAssigned" IS NULL THEN 'not_captured' END END) AS reason_4
   FROM weighed
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM several_agreed
+      WHERE
+        several_agreed.cluster = weighed.cluster AND several_agreed.claim_id = weighed.claim_id
+    )
   GROUP BY
     cluster,
     claim_id
@@ -122,60 +168,70 @@ SELECT
 FROM (
   SELECT
     cluster,
-    CAST(JSON_OBJECT(
-      'group_id',
-      COALESCE(STRUCT_EXTRACT(agreed.first_state, 'group_id'), ownership_claims.group_id),
-      'life',
-      COALESCE(STRUCT_EXTRACT(agreed.first_state, 'life'), ownership_claims.life)
-    ) AS TEXT) AS scope,
-    CASE
-      WHEN NOT (
-        COALESCE(agreed.verdict_1, FALSE)
-        AND COALESCE(agreed.verdict_2, FALSE)
-        AND COALESCE(agreed.verdict_3, FALSE)
-        AND COALESCE(agreed.verdict_4, FALSE)
-      )
-      THEN CAST(JSON_OBJECT('c', claim_id) AS TEXT)
-    END AS witness,
-    agreed.from_position,
-    agreed.to_position,
-    COALESCE(agreed.from_time, ownership_claims.from_time) AS from_time,
-    COALESCE(agreed.to_time, ownership_claims.to_time) AS to_time,
-    CASE
-      WHEN NOT (
-        COALESCE(agreed.verdict_1, FALSE)
-        AND COALESCE(agreed.verdict_2, FALSE)
-        AND COALESCE(agreed.verdict_3, FALSE)
-        AND COALESCE(agreed.verdict_4, FALSE)
-      )
-      THEN CAST(JSON_OBJECT(
-        'coordinator_partition',
-        ownership_claims.coordinator_partition,
-        'generation',
-        ownership_claims.generation,
-        'member_id',
-        ownership_claims.member_id,
-        'client_id',
-        ownership_claims.client_id,
-        'instance_id',
-        ownership_claims.instance_id,
-        'topic',
-        ownership_claims.topic,
-        'partition',
-        ownership_claims."partition",
-        'claim_source',
-        ownership_claims.claim_source,
-        'contradicted_by',
-        ownership_claims.contradicted_by,
-        'assigned_to',
-        ownership_claims.assigned_to,
-        'record_offset',
-        ownership_claims.record_offset,
-        'unread_reason',
-        ownership_claims.unread_reason
-      ) AS TEXT)
-    END AS evidence,
-    UNNEST(
+    scope,
+    witness,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    evidence,
+    UNNEST(rows_) AS each
+  FROM (
+    SELECT
+      cluster,
+      CAST(JSON_OBJECT(
+        'group_id',
+        COALESCE(STRUCT_EXTRACT(agreed.first_state, 'group_id'), ownership_claims.group_id),
+        'life',
+        COALESCE(STRUCT_EXTRACT(agreed.first_state, 'life'), ownership_claims.life)
+      ) AS TEXT) AS scope,
+      CASE
+        WHEN NOT (
+          COALESCE(agreed.verdict_1, FALSE)
+          AND COALESCE(agreed.verdict_2, FALSE)
+          AND COALESCE(agreed.verdict_3, FALSE)
+          AND COALESCE(agreed.verdict_4, FALSE)
+        )
+        THEN CAST(JSON_OBJECT('c', claim_id) AS TEXT)
+      END AS witness,
+      agreed.from_position,
+      agreed.to_position,
+      COALESCE(agreed.from_time, ownership_claims.from_time) AS from_time,
+      COALESCE(agreed.to_time, ownership_claims.to_time) AS to_time,
+      CASE
+        WHEN NOT (
+          COALESCE(agreed.verdict_1, FALSE)
+          AND COALESCE(agreed.verdict_2, FALSE)
+          AND COALESCE(agreed.verdict_3, FALSE)
+          AND COALESCE(agreed.verdict_4, FALSE)
+        )
+        THEN CAST(JSON_OBJECT(
+          'coordinator_partition',
+          ownership_claims.coordinator_partition,
+          'generation',
+          ownership_claims.generation,
+          'member_id',
+          ownership_claims.member_id,
+          'client_id',
+          ownership_claims.client_id,
+          'instance_id',
+          ownership_claims.instance_id,
+          'topic',
+          ownership_claims.topic,
+          'partition',
+          ownership_claims."partition",
+          'claim_source',
+          ownership_claims.claim_source,
+          'contradicted_by',
+          ownership_claims.contradicted_by,
+          'assigned_to',
+          ownership_claims.assigned_to,
+          'record_offset',
+          ownership_claims.record_offset,
+          'unread_reason',
+          ownership_claims.unread_reason
+        ) AS TEXT)
+      END AS evidence,
       [
         {'definition': 'no_two_valid_claims', 'verdict': agreed.verdict_1, 'exercised': COALESCE(agreed.exercised_1, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_1 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_1') END, 'reason': CASE WHEN agreed.verdict_1 IS NULL THEN 'unread' END, 'observed': CASE
           WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_1, FALSE)
@@ -223,9 +279,9 @@ FROM (
             STRUCT_EXTRACT(agreed.first_state, 'c.wasAssigned')
           ) AS TEXT)
         END}
-      ]
-    ) AS each
-  FROM silver.ownership_claims AS ownership_claims
-  FULL OUTER JOIN agreed
-    USING (cluster, claim_id)
+      ] AS rows_
+    FROM silver.ownership_claims AS ownership_claims
+    FULL OUTER JOIN agreed
+      USING (cluster, claim_id)
+  ) AS judged_together
 ) AS fanned

@@ -210,8 +210,12 @@ SELECT
 FROM (
   SELECT
     cluster,
-    request_id AS subject,
-    UNNEST(
+    subject,
+    UNNEST(rows_) AS each
+  FROM (
+    SELECT
+      cluster,
+      request_id AS subject,
       [
         {'definition': 'shipped_join', 'outcome': CASE WHEN agreed.states = group_joins.candidates THEN agreed.verdict_1 END, 'reason': CASE
           WHEN CASE WHEN agreed.states = group_joins.candidates THEN agreed.verdict_1 END IS NULL
@@ -229,9 +233,9 @@ FROM (
             'not_captured'
           )
         END}
-      ]
-    ) AS each
-  FROM silver.group_joins AS group_joins
-  FULL OUTER JOIN agreed
-    USING (cluster, request_id)
+      ] AS rows_
+    FROM silver.group_joins AS group_joins
+    FULL OUTER JOIN agreed
+      USING (cluster, request_id)
+  ) AS judged_together
 ) AS fanned

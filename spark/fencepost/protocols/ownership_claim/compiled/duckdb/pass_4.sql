@@ -233,7 +233,46 @@ WITH frame AS (
     COALESCE(antecedent_2, FALSE) AS exercised_2,
     CASE WHEN antecedent_2 AND NOT c1_2 THEN 'ProposedJoin(j) # "ILLEGAL_GENERATION"' END AS failed_conjunct_2
   FROM judged
+), several_agreed AS (
+  SELECT
+    cluster,
+    request_id
+  FROM silver.group_join_states
+  GROUP BY
+    cluster,
+    request_id
+  HAVING
+    COUNT(*) > 1
 ), agreed AS (
+  SELECT
+    cluster,
+    request_id,
+    from_position AS from_position,
+    CASE WHEN CAST(1 AS BIGINT) = CAST(NOT to_position IS NULL AS BIGINT) THEN to_position END AS to_position,
+    from_time AS from_time,
+    CASE WHEN CAST(1 AS BIGINT) = CAST(NOT to_position IS NULL AS BIGINT) THEN to_time END AS to_time,
+    CAST(1 AS BIGINT) AS states,
+    {'group_id': group_id, 'life': life, 'failed_conjunct_1': failed_conjunct_1, 'failed_conjunct_2': failed_conjunct_2, 'j.elsewhere': "j.elsewhere", 'j.hasMemberId': "j.hasMemberId", 'j.error': "j.error", 'j.protocolsSupported': "j.protocolsSupported", 'j.static': "j.static", 'j.apiVersion': "j.apiVersion", 'j.instanceKnown': "j.instanceKnown", 'j.instanceFenced': "j.instanceFenced", 'j.memberKnown': "j.memberKnown", 'j.presentedGeneration': "j.presentedGeneration", 'j.currentGeneration': "j.currentGeneration"} AS first_state,
+    CASE WHEN COALESCE(verdict_1, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_1, FALSE) THEN FALSE END AS verdict_1,
+    exercised_1 AS exercised_1,
+    CASE WHEN verdict_1 AND NOT verdict_1 THEN 'several_states' END AS reason_1,
+    CASE WHEN COALESCE(verdict_2, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_2, FALSE) THEN FALSE END AS verdict_2,
+    exercised_2 AS exercised_2,
+    CASE
+      WHEN verdict_2 AND NOT verdict_2
+      THEN 'several_states'
+      ELSE CASE WHEN verdict_2 IS NULL THEN CASE WHEN "j.presentedGeneration" IS NULL THEN 'unread' END END
+    END AS reason_2
+  FROM weighed
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM several_agreed
+      WHERE
+        several_agreed.cluster = weighed.cluster AND several_agreed.request_id = weighed.request_id
+    )
+  UNION ALL
   SELECT
     cluster,
     request_id,
@@ -267,6 +306,14 @@ WITH frame AS (
       ELSE MIN(CASE WHEN verdict_2 IS NULL THEN CASE WHEN "j.presentedGeneration" IS NULL THEN 'unread' END END)
     END AS reason_2
   FROM weighed
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM several_agreed
+      WHERE
+        several_agreed.cluster = weighed.cluster AND several_agreed.request_id = weighed.request_id
+    )
   GROUP BY
     cluster,
     request_id
@@ -289,54 +336,64 @@ SELECT
 FROM (
   SELECT
     cluster,
-    CAST(JSON_OBJECT(
-      'group_id',
-      COALESCE(STRUCT_EXTRACT(agreed.first_state, 'group_id'), group_joins.group_id),
-      'life',
-      COALESCE(STRUCT_EXTRACT(agreed.first_state, 'life'), group_joins.life)
-    ) AS TEXT) AS scope,
-    CASE
-      WHEN NOT (
-        COALESCE(CASE WHEN agreed.states = group_joins.candidates THEN agreed.verdict_1 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = group_joins.candidates THEN agreed.verdict_2 END, FALSE)
-      )
-      THEN CAST(JSON_OBJECT('j', request_id) AS TEXT)
-    END AS witness,
-    agreed.from_position,
-    agreed.to_position,
-    COALESCE(agreed.from_time, group_joins.requested_at) AS from_time,
-    COALESCE(agreed.to_time, group_joins.responded_at) AS to_time,
-    CASE
-      WHEN NOT (
-        COALESCE(CASE WHEN agreed.states = group_joins.candidates THEN agreed.verdict_1 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = group_joins.candidates THEN agreed.verdict_2 END, FALSE)
-      )
-      THEN CAST(JSON_OBJECT(
-        'request_id',
-        request_id,
-        'broker_id',
-        group_joins.broker_id,
-        'client_id',
-        group_joins.client_id,
-        'instance_id',
-        group_joins.instance_id,
-        'reason',
-        group_joins.reason,
-        'claims',
-        group_joins.claims,
-        'response_generation',
-        group_joins.response_generation,
-        'unread_reason',
-        group_joins.unread_reason,
-        'unknown_detail',
-        group_joins.unknown_detail,
-        'file',
-        group_joins.file,
-        'position',
-        group_joins."position"
-      ) AS TEXT)
-    END AS evidence,
-    UNNEST(
+    scope,
+    witness,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    evidence,
+    UNNEST(rows_) AS each
+  FROM (
+    SELECT
+      cluster,
+      CAST(JSON_OBJECT(
+        'group_id',
+        COALESCE(STRUCT_EXTRACT(agreed.first_state, 'group_id'), group_joins.group_id),
+        'life',
+        COALESCE(STRUCT_EXTRACT(agreed.first_state, 'life'), group_joins.life)
+      ) AS TEXT) AS scope,
+      CASE
+        WHEN NOT (
+          COALESCE(CASE WHEN agreed.states = group_joins.candidates THEN agreed.verdict_1 END, FALSE)
+          AND COALESCE(CASE WHEN agreed.states = group_joins.candidates THEN agreed.verdict_2 END, FALSE)
+        )
+        THEN CAST(JSON_OBJECT('j', request_id) AS TEXT)
+      END AS witness,
+      agreed.from_position,
+      agreed.to_position,
+      COALESCE(agreed.from_time, group_joins.requested_at) AS from_time,
+      COALESCE(agreed.to_time, group_joins.responded_at) AS to_time,
+      CASE
+        WHEN NOT (
+          COALESCE(CASE WHEN agreed.states = group_joins.candidates THEN agreed.verdict_1 END, FALSE)
+          AND COALESCE(CASE WHEN agreed.states = group_joins.candidates THEN agreed.verdict_2 END, FALSE)
+        )
+        THEN CAST(JSON_OBJECT(
+          'request_id',
+          request_id,
+          'broker_id',
+          group_joins.broker_id,
+          'client_id',
+          group_joins.client_id,
+          'instance_id',
+          group_joins.instance_id,
+          'reason',
+          group_joins.reason,
+          'claims',
+          group_joins.claims,
+          'response_generation',
+          group_joins.response_generation,
+          'unread_reason',
+          group_joins.unread_reason,
+          'unknown_detail',
+          group_joins.unknown_detail,
+          'file',
+          group_joins.file,
+          'position',
+          group_joins."position"
+        ) AS TEXT)
+      END AS evidence,
       [
         {'definition': 'broker_keeps_its_join_rule', 'verdict': CASE WHEN agreed.states = group_joins.candidates THEN agreed.verdict_1 END, 'exercised': COALESCE(agreed.exercised_1, FALSE), 'failed_conjunct': CASE
           WHEN agreed.states = group_joins.candidates
@@ -410,9 +467,9 @@ FROM (
             STRUCT_EXTRACT(agreed.first_state, 'j.currentGeneration')
           ) AS TEXT)
         END}
-      ]
-    ) AS each
-  FROM silver.group_joins AS group_joins
-  FULL OUTER JOIN agreed
-    USING (cluster, request_id)
+      ] AS rows_
+    FROM silver.group_joins AS group_joins
+    FULL OUTER JOIN agreed
+      USING (cluster, request_id)
+  ) AS judged_together
 ) AS fanned

@@ -166,7 +166,39 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE WHEN antecedent AND NOT c1 THEN 'a.error = ShippedAddPartitionsToTxn(a)' END AS failed_conjunct
   FROM judged
+), several_agreed AS (
+  SELECT
+    cluster,
+    addition_id
+  FROM silver.add_partitions_to_txn_states
+  GROUP BY
+    cluster,
+    addition_id
+  HAVING
+    COUNT(*) > 1
 ), agreed AS (
+  SELECT
+    cluster,
+    addition_id,
+    from_position AS from_position,
+    CASE WHEN CAST(1 AS BIGINT) = CAST(NOT to_position IS NULL AS BIGINT) THEN to_position END AS to_position,
+    from_time AS from_time,
+    CASE WHEN CAST(1 AS BIGINT) = CAST(NOT to_position IS NULL AS BIGINT) THEN to_time END AS to_time,
+    CAST(1 AS BIGINT) AS states,
+    {'topic': topic, 'partition': "partition", 'partition_key': partition_key, 'failed_conjunct': failed_conjunct, 'a.error': "a.error", 'a.known': "a.known", 'a.providedId': "a.providedId", 'a.producerId': "a.producerId", 'a.providedEpoch': "a.providedEpoch", 'a.producerEpoch': "a.producerEpoch", 'a.apiVersion': "a.apiVersion", 'a.status': "a.status", 'a.verifyOnly': "a.verifyOnly", 'a.listed': "a.listed"} AS first_state,
+    CASE WHEN COALESCE(verdict, FALSE) THEN TRUE WHEN COALESCE(NOT verdict, FALSE) THEN FALSE END AS verdict,
+    exercised AS exercised,
+    CASE WHEN verdict AND NOT verdict THEN 'several_states' END AS reason
+  FROM weighed
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM several_agreed
+      WHERE
+        several_agreed.cluster = weighed.cluster AND several_agreed.addition_id = weighed.addition_id
+    )
+  UNION ALL
   SELECT
     cluster,
     addition_id,
@@ -188,6 +220,14 @@ WITH frame AS (
     BOOL_AND(exercised) AS exercised,
     CASE WHEN BOOL_OR(verdict) AND BOOL_OR(NOT verdict) THEN 'several_states' END AS reason
   FROM weighed
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM several_agreed
+      WHERE
+        several_agreed.cluster = weighed.cluster AND several_agreed.addition_id = weighed.addition_id
+    )
   GROUP BY
     cluster,
     addition_id

@@ -238,12 +238,20 @@ SELECT
 FROM (
   SELECT
     cluster,
-    CAST(JSON_OBJECT('topic', topic, 'partition', "partition", 'partition_key', partition_key) AS TEXT) AS scope,
-    next_from_position AS from_position,
-    next_to_position AS to_position,
-    next_from_time AS from_time,
-    next_to_time AS to_time,
-    UNNEST(
+    scope,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    UNNEST(rows_) AS each
+  FROM (
+    SELECT
+      cluster,
+      CAST(JSON_OBJECT('topic', topic, 'partition', "partition", 'partition_key', partition_key) AS TEXT) AS scope,
+      next_from_position AS from_position,
+      next_to_position AS to_position,
+      next_from_time AS from_time,
+      next_to_time AS to_time,
       [
         CASE
           WHEN next_from_position = to_position
@@ -369,9 +377,9 @@ FROM (
             ) AS TEXT)
           END, 'evidence': CASE WHEN NOT COALESCE(verdict_5, FALSE) THEN evidence END}
         END
-      ]
-    ) AS each
-  FROM weighed
+      ] AS rows_
+    FROM weighed
+  ) AS judged_together
 ) AS fanned
 WHERE
   NOT each IS NULL
@@ -394,28 +402,43 @@ SELECT
 FROM (
   SELECT
     cluster,
-    CAST(JSON_OBJECT('topic', topic, 'partition', "partition", 'partition_key', partition_key) AS TEXT) AS scope,
-    CAST(NULL AS TEXT) AS witness,
+    scope,
+    witness,
     from_position,
-    to_position + 1 AS to_position,
+    to_position,
     from_time,
     to_time,
-    CAST(NULL AS BOOLEAN) AS verdict,
-    FALSE AS exercised,
-    CAST(NULL AS TEXT) AS failed_conjunct,
-    'not_captured' AS reason,
-    CAST(NULL AS TEXT) AS observed,
-    CAST(NULL AS TEXT) AS evidence,
-    UNNEST(
+    verdict,
+    exercised,
+    failed_conjunct,
+    reason,
+    observed,
+    evidence,
+    UNNEST(rows_) AS each
+  FROM (
+    SELECT
+      cluster,
+      CAST(JSON_OBJECT('topic', topic, 'partition', "partition", 'partition_key', partition_key) AS TEXT) AS scope,
+      CAST(NULL AS TEXT) AS witness,
+      from_position,
+      to_position + 1 AS to_position,
+      from_time,
+      to_time,
+      CAST(NULL AS BOOLEAN) AS verdict,
+      FALSE AS exercised,
+      CAST(NULL AS TEXT) AS failed_conjunct,
+      'not_captured' AS reason,
+      CAST(NULL AS TEXT) AS observed,
+      CAST(NULL AS TEXT) AS evidence,
       [
         {'definition': 'no_write_after_fence'},
         {'definition': 'new_epoch_starts_at_sequence_zero'},
         {'definition': 'no_sequence_gap'},
         {'definition': 'no_sequence_reset'},
         {'definition': 'marker_coordinator_epoch_never_falls'}
-      ]
-    ) AS each
-  FROM silver.log_coverage
-  WHERE
-    NOT COALESCE(covered, FALSE) AND NOT topic = '__transaction_state'
+      ] AS rows_
+    FROM silver.log_coverage
+    WHERE
+      NOT COALESCE(covered, FALSE) AND NOT topic = '__transaction_state'
+  ) AS judged_together
 ) AS fanned

@@ -448,8 +448,12 @@ SELECT
 FROM (
   SELECT
     cluster,
-    request_id AS subject,
-    UNNEST(
+    subject,
+    UNNEST(rows_) AS each
+  FROM (
+    SELECT
+      cluster,
+      request_id AS subject,
       [
         {'definition': 'kip_890_end_txn', 'outcome': CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_1 END, 'reason': CASE
           WHEN CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_1 END IS NULL
@@ -467,9 +471,9 @@ FROM (
             'not_captured'
           )
         END}
-      ]
-    ) AS each
-  FROM silver.end_txns AS end_txns
-  FULL OUTER JOIN agreed
-    USING (cluster, request_id)
+      ] AS rows_
+    FROM silver.end_txns AS end_txns
+    FULL OUTER JOIN agreed
+      USING (cluster, request_id)
+  ) AS judged_together
 ) AS fanned

@@ -569,7 +569,49 @@ WITH frame AS (
     COALESCE(antecedent_3, FALSE) AS exercised_3,
     CASE WHEN antecedent_3 AND NOT c1_3 THEN '~e.byAnother' END AS failed_conjunct_3
   FROM judged
+), several_agreed AS (
+  SELECT
+    cluster,
+    request_id
+  FROM silver.end_txn_states
+  GROUP BY
+    cluster,
+    request_id
+  HAVING
+    COUNT(*) > 1
 ), agreed AS (
+  SELECT
+    cluster,
+    request_id,
+    from_position AS from_position,
+    CASE WHEN CAST(1 AS BIGINT) = CAST(NOT to_position IS NULL AS BIGINT) THEN to_position END AS to_position,
+    from_time AS from_time,
+    CASE WHEN CAST(1 AS BIGINT) = CAST(NOT to_position IS NULL AS BIGINT) THEN to_time END AS to_time,
+    CAST(1 AS BIGINT) AS states,
+    {'topic': topic, 'partition': "partition", 'partition_key': partition_key, 'failed_conjunct_1': failed_conjunct_1, 'failed_conjunct_2': failed_conjunct_2, 'failed_conjunct_3': failed_conjunct_3, 'e.error': "e.error", 'e.known': "e.known", 'e.providedId': "e.providedId", 'e.producerId': "e.producerId", 'e.apiVersion': "e.apiVersion", 'e.providedEpoch': "e.providedEpoch", 'e.producerEpoch': "e.producerEpoch", 'e.previousIdHeld': "e.previousIdHeld", 'e.status': "e.status", 'e.commit': "e.commit", 'e.returnedId': "e.returnedId", 'e.returnedEpoch': "e.returnedEpoch", 'e.previousId': "e.previousId", 'e.lastEpoch': "e.lastEpoch", 'e.byAnother': "e.byAnother"} AS first_state,
+    CASE WHEN COALESCE(verdict_1, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_1, FALSE) THEN FALSE END AS verdict_1,
+    exercised_1 AS exercised_1,
+    CASE WHEN verdict_1 AND NOT verdict_1 THEN 'several_states' END AS reason_1,
+    CASE WHEN COALESCE(verdict_2, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_2, FALSE) THEN FALSE END AS verdict_2,
+    exercised_2 AS exercised_2,
+    CASE WHEN verdict_2 AND NOT verdict_2 THEN 'several_states' END AS reason_2,
+    CASE WHEN COALESCE(verdict_3, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_3, FALSE) THEN FALSE END AS verdict_3,
+    exercised_3 AS exercised_3,
+    CASE
+      WHEN verdict_3 AND NOT verdict_3
+      THEN 'several_states'
+      ELSE CASE WHEN verdict_3 IS NULL THEN CASE WHEN "e.byAnother" IS NULL THEN 'client_unknown' END END
+    END AS reason_3
+  FROM weighed
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM several_agreed
+      WHERE
+        several_agreed.cluster = weighed.cluster AND several_agreed.request_id = weighed.request_id
+    )
+  UNION ALL
   SELECT
     cluster,
     request_id,
@@ -611,6 +653,14 @@ WITH frame AS (
       ELSE MIN(CASE WHEN verdict_3 IS NULL THEN CASE WHEN "e.byAnother" IS NULL THEN 'client_unknown' END END)
     END AS reason_3
   FROM weighed
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM several_agreed
+      WHERE
+        several_agreed.cluster = weighed.cluster AND several_agreed.request_id = weighed.request_id
+    )
   GROUP BY
     cluster,
     request_id
@@ -633,72 +683,82 @@ SELECT
 FROM (
   SELECT
     cluster,
-    CAST(JSON_OBJECT(
-      'topic',
-      STRUCT_EXTRACT(agreed.first_state, 'topic'),
-      'partition',
-      STRUCT_EXTRACT(agreed.first_state, 'partition'),
-      'partition_key',
-      STRUCT_EXTRACT(agreed.first_state, 'partition_key')
-    ) AS TEXT) AS scope,
-    CASE
-      WHEN NOT (
-        COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_1 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_2 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_3 END, FALSE)
-      )
-      THEN CAST(JSON_OBJECT('e', request_id) AS TEXT)
-    END AS witness,
-    agreed.from_position,
-    agreed.to_position,
-    COALESCE(agreed.from_time, end_txns.requested_at) AS from_time,
-    COALESCE(agreed.to_time, end_txns.responded_at) AS to_time,
-    CASE
-      WHEN NOT (
-        COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_1 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_2 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_3 END, FALSE)
-      )
-      THEN CAST(JSON_OBJECT(
-        'request_id',
-        request_id,
-        'broker_id',
-        end_txns.broker_id,
-        'client_id',
-        end_txns.client_id,
-        'connection',
-        end_txns.connection,
-        'given_client_id',
-        end_txns.given_client_id,
-        'given_connection',
-        end_txns.given_connection,
-        'transactional_id',
-        end_txns.transactional_id,
-        'provided_id',
-        end_txns.provided_id,
-        'provided_epoch',
-        end_txns.provided_epoch,
-        'commit',
-        end_txns.commit,
-        'error',
-        end_txns.error,
-        'returned_id',
-        end_txns.returned_id,
-        'returned_epoch',
-        end_txns.returned_epoch,
-        'record_offset',
-        end_txns.record_offset,
-        'candidates',
-        end_txns.candidates,
-        'unknown_detail',
-        end_txns.unknown_detail,
-        'file',
-        end_txns.file,
-        'position',
-        end_txns."position"
-      ) AS TEXT)
-    END AS evidence,
-    UNNEST(
+    scope,
+    witness,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    evidence,
+    UNNEST(rows_) AS each
+  FROM (
+    SELECT
+      cluster,
+      CAST(JSON_OBJECT(
+        'topic',
+        STRUCT_EXTRACT(agreed.first_state, 'topic'),
+        'partition',
+        STRUCT_EXTRACT(agreed.first_state, 'partition'),
+        'partition_key',
+        STRUCT_EXTRACT(agreed.first_state, 'partition_key')
+      ) AS TEXT) AS scope,
+      CASE
+        WHEN NOT (
+          COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_1 END, FALSE)
+          AND COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_2 END, FALSE)
+          AND COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_3 END, FALSE)
+        )
+        THEN CAST(JSON_OBJECT('e', request_id) AS TEXT)
+      END AS witness,
+      agreed.from_position,
+      agreed.to_position,
+      COALESCE(agreed.from_time, end_txns.requested_at) AS from_time,
+      COALESCE(agreed.to_time, end_txns.responded_at) AS to_time,
+      CASE
+        WHEN NOT (
+          COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_1 END, FALSE)
+          AND COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_2 END, FALSE)
+          AND COALESCE(CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_3 END, FALSE)
+        )
+        THEN CAST(JSON_OBJECT(
+          'request_id',
+          request_id,
+          'broker_id',
+          end_txns.broker_id,
+          'client_id',
+          end_txns.client_id,
+          'connection',
+          end_txns.connection,
+          'given_client_id',
+          end_txns.given_client_id,
+          'given_connection',
+          end_txns.given_connection,
+          'transactional_id',
+          end_txns.transactional_id,
+          'provided_id',
+          end_txns.provided_id,
+          'provided_epoch',
+          end_txns.provided_epoch,
+          'commit',
+          end_txns.commit,
+          'error',
+          end_txns.error,
+          'returned_id',
+          end_txns.returned_id,
+          'returned_epoch',
+          end_txns.returned_epoch,
+          'record_offset',
+          end_txns.record_offset,
+          'candidates',
+          end_txns.candidates,
+          'unknown_detail',
+          end_txns.unknown_detail,
+          'file',
+          end_txns.file,
+          'position',
+          end_txns."position"
+        ) AS TEXT)
+      END AS evidence,
       [
         {'definition': 'broker_keeps_its_end_txn_rule', 'verdict': CASE WHEN agreed.states = end_txns.candidates THEN agreed.verdict_1 END, 'exercised': COALESCE(agreed.exercised_1, FALSE), 'failed_conjunct': CASE
           WHEN agreed.states = end_txns.candidates
@@ -800,9 +860,9 @@ FROM (
             STRUCT_EXTRACT(agreed.first_state, 'e.byAnother')
           ) AS TEXT)
         END}
-      ]
-    ) AS each
-  FROM silver.end_txns AS end_txns
-  FULL OUTER JOIN agreed
-    USING (cluster, request_id)
+      ] AS rows_
+    FROM silver.end_txns AS end_txns
+    FULL OUTER JOIN agreed
+      USING (cluster, request_id)
+  ) AS judged_together
 ) AS fanned

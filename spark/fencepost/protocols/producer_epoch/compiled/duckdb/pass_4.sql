@@ -212,8 +212,12 @@ SELECT
 FROM (
   SELECT
     cluster,
-    request_id AS subject,
-    UNNEST(
+    subject,
+    UNNEST(rows_) AS each
+  FROM (
+    SELECT
+      cluster,
+      request_id AS subject,
       [
         {'definition': 'kip_360_new_epoch', 'outcome': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_1 END, 'reason': CASE
           WHEN CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_1 END IS NULL
@@ -279,9 +283,9 @@ FROM (
             'not_captured'
           )
         END}
-      ]
-    ) AS each
-  FROM silver.init_producer_ids AS init_producer_ids
-  FULL OUTER JOIN agreed
-    USING (cluster, request_id)
+      ] AS rows_
+    FROM silver.init_producer_ids AS init_producer_ids
+    FULL OUTER JOIN agreed
+      USING (cluster, request_id)
+  ) AS judged_together
 ) AS fanned

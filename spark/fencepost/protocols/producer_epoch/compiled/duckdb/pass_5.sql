@@ -242,7 +242,54 @@ WITH frame AS (
     COALESCE(antecedent_6, FALSE) AS exercised_6,
     CASE WHEN antecedent_6 AND NOT c1_6 THEN '~r.busy' END AS failed_conjunct_6
   FROM judged
+), several_agreed AS (
+  SELECT
+    cluster,
+    request_id
+  FROM silver.init_producer_id_states
+  GROUP BY
+    cluster,
+    request_id
+  HAVING
+    COUNT(*) > 1
 ), agreed AS (
+  SELECT
+    cluster,
+    request_id,
+    from_position AS from_position,
+    CASE WHEN CAST(1 AS BIGINT) = CAST(NOT to_position IS NULL AS BIGINT) THEN to_position END AS to_position,
+    from_time AS from_time,
+    CASE WHEN CAST(1 AS BIGINT) = CAST(NOT to_position IS NULL AS BIGINT) THEN to_time END AS to_time,
+    CAST(1 AS BIGINT) AS states,
+    {'topic': topic, 'partition': "partition", 'partition_key': partition_key, 'failed_conjunct_1': failed_conjunct_1, 'failed_conjunct_2': failed_conjunct_2, 'failed_conjunct_3': failed_conjunct_3, 'failed_conjunct_4': failed_conjunct_4, 'failed_conjunct_5': failed_conjunct_5, 'failed_conjunct_6': failed_conjunct_6, 'r.granted': "r.granted", 'r.fenced': "r.fenced", 'r.busy': "r.busy", 'r.providedId': "r.providedId", 'r.producerEpoch': "r.producerEpoch", 'r.producerId': "r.producerId", 'r.previousIdHeld': "r.previousIdHeld", 'r.providedEpoch': "r.providedEpoch", 'r.status': "r.status", 'r.lastEpochHeld': "r.lastEpochHeld", 'r.known': "r.known", 'r.previousId': "r.previousId", 'r.lastEpoch': "r.lastEpoch", 'r.returnedId': "r.returnedId", 'r.returnedEpoch': "r.returnedEpoch", 'r.failed': "r.failed"} AS first_state,
+    CASE WHEN COALESCE(verdict_1, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_1, FALSE) THEN FALSE END AS verdict_1,
+    exercised_1 AS exercised_1,
+    CASE WHEN verdict_1 AND NOT verdict_1 THEN 'several_states' END AS reason_1,
+    CASE WHEN COALESCE(verdict_2, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_2, FALSE) THEN FALSE END AS verdict_2,
+    exercised_2 AS exercised_2,
+    CASE WHEN verdict_2 AND NOT verdict_2 THEN 'several_states' END AS reason_2,
+    CASE WHEN COALESCE(verdict_3, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_3, FALSE) THEN FALSE END AS verdict_3,
+    exercised_3 AS exercised_3,
+    CASE WHEN verdict_3 AND NOT verdict_3 THEN 'several_states' END AS reason_3,
+    CASE WHEN COALESCE(verdict_4, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_4, FALSE) THEN FALSE END AS verdict_4,
+    exercised_4 AS exercised_4,
+    CASE WHEN verdict_4 AND NOT verdict_4 THEN 'several_states' END AS reason_4,
+    CASE WHEN COALESCE(verdict_5, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_5, FALSE) THEN FALSE END AS verdict_5,
+    exercised_5 AS exercised_5,
+    CASE WHEN verdict_5 AND NOT verdict_5 THEN 'several_states' END AS reason_5,
+    CASE WHEN COALESCE(verdict_6, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_6, FALSE) THEN FALSE END AS verdict_6,
+    exercised_6 AS exercised_6,
+    CASE WHEN verdict_6 AND NOT verdict_6 THEN 'several_states' END AS reason_6
+  FROM weighed
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM several_agreed
+      WHERE
+        several_agreed.cluster = weighed.cluster AND several_agreed.request_id = weighed.request_id
+    )
+  UNION ALL
   SELECT
     cluster,
     request_id,
@@ -304,6 +351,14 @@ WITH frame AS (
     BOOL_AND(exercised_6) AS exercised_6,
     CASE WHEN BOOL_OR(verdict_6) AND BOOL_OR(NOT verdict_6) THEN 'several_states' END AS reason_6
   FROM weighed
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM several_agreed
+      WHERE
+        several_agreed.cluster = weighed.cluster AND several_agreed.request_id = weighed.request_id
+    )
   GROUP BY
     cluster,
     request_id
@@ -326,72 +381,82 @@ SELECT
 FROM (
   SELECT
     cluster,
-    CAST(JSON_OBJECT(
-      'topic',
-      STRUCT_EXTRACT(agreed.first_state, 'topic'),
-      'partition',
-      STRUCT_EXTRACT(agreed.first_state, 'partition'),
-      'partition_key',
-      STRUCT_EXTRACT(agreed.first_state, 'partition_key')
-    ) AS TEXT) AS scope,
-    CASE
-      WHEN NOT (
-        COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_1 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_2 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_3 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_4 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_5 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_6 END, FALSE)
-      )
-      THEN CAST(JSON_OBJECT('r', request_id) AS TEXT)
-    END AS witness,
-    agreed.from_position,
-    agreed.to_position,
-    COALESCE(agreed.from_time, init_producer_ids.requested_at) AS from_time,
-    COALESCE(agreed.to_time, init_producer_ids.responded_at) AS to_time,
-    CASE
-      WHEN NOT (
-        COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_1 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_2 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_3 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_4 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_5 END, FALSE)
-        AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_6 END, FALSE)
-      )
-      THEN CAST(JSON_OBJECT(
-        'request_id',
-        request_id,
-        'broker_id',
-        init_producer_ids.broker_id,
-        'client_id',
-        init_producer_ids.client_id,
-        'connection',
-        init_producer_ids.connection,
-        'transactional_id',
-        init_producer_ids.transactional_id,
-        'provided_id',
-        init_producer_ids.provided_id,
-        'provided_epoch',
-        init_producer_ids.provided_epoch,
-        'error',
-        init_producer_ids.error,
-        'returned_id',
-        init_producer_ids.returned_id,
-        'returned_epoch',
-        init_producer_ids.returned_epoch,
-        'record_offset',
-        init_producer_ids.record_offset,
-        'candidates',
-        init_producer_ids.candidates,
-        'unknown_detail',
-        init_producer_ids.unknown_detail,
-        'file',
-        init_producer_ids.file,
-        'position',
-        init_producer_ids."position"
-      ) AS TEXT)
-    END AS evidence,
-    UNNEST(
+    scope,
+    witness,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    evidence,
+    UNNEST(rows_) AS each
+  FROM (
+    SELECT
+      cluster,
+      CAST(JSON_OBJECT(
+        'topic',
+        STRUCT_EXTRACT(agreed.first_state, 'topic'),
+        'partition',
+        STRUCT_EXTRACT(agreed.first_state, 'partition'),
+        'partition_key',
+        STRUCT_EXTRACT(agreed.first_state, 'partition_key')
+      ) AS TEXT) AS scope,
+      CASE
+        WHEN NOT (
+          COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_1 END, FALSE)
+          AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_2 END, FALSE)
+          AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_3 END, FALSE)
+          AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_4 END, FALSE)
+          AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_5 END, FALSE)
+          AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_6 END, FALSE)
+        )
+        THEN CAST(JSON_OBJECT('r', request_id) AS TEXT)
+      END AS witness,
+      agreed.from_position,
+      agreed.to_position,
+      COALESCE(agreed.from_time, init_producer_ids.requested_at) AS from_time,
+      COALESCE(agreed.to_time, init_producer_ids.responded_at) AS to_time,
+      CASE
+        WHEN NOT (
+          COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_1 END, FALSE)
+          AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_2 END, FALSE)
+          AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_3 END, FALSE)
+          AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_4 END, FALSE)
+          AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_5 END, FALSE)
+          AND COALESCE(CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_6 END, FALSE)
+        )
+        THEN CAST(JSON_OBJECT(
+          'request_id',
+          request_id,
+          'broker_id',
+          init_producer_ids.broker_id,
+          'client_id',
+          init_producer_ids.client_id,
+          'connection',
+          init_producer_ids.connection,
+          'transactional_id',
+          init_producer_ids.transactional_id,
+          'provided_id',
+          init_producer_ids.provided_id,
+          'provided_epoch',
+          init_producer_ids.provided_epoch,
+          'error',
+          init_producer_ids.error,
+          'returned_id',
+          init_producer_ids.returned_id,
+          'returned_epoch',
+          init_producer_ids.returned_epoch,
+          'record_offset',
+          init_producer_ids.record_offset,
+          'candidates',
+          init_producer_ids.candidates,
+          'unknown_detail',
+          init_producer_ids.unknown_detail,
+          'file',
+          init_producer_ids.file,
+          'position',
+          init_producer_ids."position"
+        ) AS TEXT)
+      END AS evidence,
       [
         {'definition': 'broker_keeps_its_init_rule', 'verdict': CASE WHEN agreed.states = init_producer_ids.candidates THEN agreed.verdict_1 END, 'exercised': COALESCE(agreed.exercised_1, FALSE), 'failed_conjunct': CASE
           WHEN agreed.states = init_producer_ids.candidates
@@ -601,9 +666,9 @@ FROM (
             STRUCT_EXTRACT(agreed.first_state, 'r.busy')
           ) AS TEXT)
         END}
-      ]
-    ) AS each
-  FROM silver.init_producer_ids AS init_producer_ids
-  FULL OUTER JOIN agreed
-    USING (cluster, request_id)
+      ] AS rows_
+    FROM silver.init_producer_ids AS init_producer_ids
+    FULL OUTER JOIN agreed
+      USING (cluster, request_id)
+  ) AS judged_together
 ) AS fanned

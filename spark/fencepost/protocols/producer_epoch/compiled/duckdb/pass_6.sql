@@ -58,7 +58,44 @@ WITH frame AS (
     COALESCE(antecedent_4, FALSE) AS exercised_4,
     CASE WHEN antecedent_4 AND NOT c1_4 THEN 'm.markerCoordinatorEpoch >= m.coordinatorEpoch' END AS failed_conjunct_4
   FROM judged
+), several_agreed AS (
+  SELECT
+    cluster,
+    marker_id
+  FROM silver.transaction_markers
+  GROUP BY
+    cluster,
+    marker_id
+  HAVING
+    COUNT(*) > 1
 ), agreed AS (
+  SELECT
+    cluster,
+    marker_id,
+    from_position AS from_position,
+    CASE WHEN CAST(1 AS BIGINT) = CAST(NOT to_position IS NULL AS BIGINT) THEN to_position END AS to_position,
+    from_time AS from_time,
+    CASE WHEN CAST(1 AS BIGINT) = CAST(NOT to_position IS NULL AS BIGINT) THEN to_time END AS to_time,
+    CAST(1 AS BIGINT) AS states,
+    {'topic': topic, 'partition': "partition", 'partition_key': partition_key, 'failed_conjunct_1': failed_conjunct_1, 'failed_conjunct_2': failed_conjunct_2, 'failed_conjunct_3': failed_conjunct_3, 'failed_conjunct_4': failed_conjunct_4, 'm.completed': "m.completed", 'm.found': "m.found", 'm.wrong': "m.wrong", 'm.markerCoordinatorEpoch': "m.markerCoordinatorEpoch", 'm.coordinatorEpoch': "m.coordinatorEpoch"} AS first_state,
+    CASE WHEN COALESCE(verdict_1, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_1, FALSE) THEN FALSE END AS verdict_1,
+    exercised_1 AS exercised_1,
+    CASE WHEN COALESCE(verdict_2, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_2, FALSE) THEN FALSE END AS verdict_2,
+    exercised_2 AS exercised_2,
+    CASE WHEN COALESCE(verdict_3, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_3, FALSE) THEN FALSE END AS verdict_3,
+    exercised_3 AS exercised_3,
+    CASE WHEN COALESCE(verdict_4, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_4, FALSE) THEN FALSE END AS verdict_4,
+    exercised_4 AS exercised_4
+  FROM weighed
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM several_agreed
+      WHERE
+        several_agreed.cluster = weighed.cluster AND several_agreed.marker_id = weighed.marker_id
+    )
+  UNION ALL
   SELECT
     cluster,
     marker_id,
@@ -99,6 +136,14 @@ WITH frame AS (
     END AS verdict_4,
     BOOL_AND(exercised_4) AS exercised_4
   FROM weighed
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM several_agreed
+      WHERE
+        several_agreed.cluster = weighed.cluster AND several_agreed.marker_id = weighed.marker_id
+    )
   GROUP BY
     cluster,
     marker_id
@@ -121,68 +166,78 @@ SELECT
 FROM (
   SELECT
     cluster,
-    CAST(JSON_OBJECT(
-      'topic',
-      COALESCE(STRUCT_EXTRACT(agreed.first_state, 'topic'), transaction_markers.topic),
-      'partition',
-      COALESCE(STRUCT_EXTRACT(agreed.first_state, 'partition'), transaction_markers."partition"),
-      'partition_key',
-      COALESCE(STRUCT_EXTRACT(agreed.first_state, 'partition_key'), transaction_markers.partition_key)
-    ) AS TEXT) AS scope,
-    CASE
-      WHEN NOT (
-        COALESCE(agreed.verdict_1, FALSE)
-        AND COALESCE(agreed.verdict_2, FALSE)
-        AND COALESCE(agreed.verdict_3, FALSE)
-        AND COALESCE(agreed.verdict_4, FALSE)
-      )
-      THEN CAST(JSON_OBJECT('m', marker_id) AS TEXT)
-    END AS witness,
-    agreed.from_position,
-    agreed.to_position,
-    COALESCE(agreed.from_time, transaction_markers.from_time) AS from_time,
-    COALESCE(agreed.to_time, transaction_markers.to_time) AS to_time,
-    CASE
-      WHEN NOT (
-        COALESCE(agreed.verdict_1, FALSE)
-        AND COALESCE(agreed.verdict_2, FALSE)
-        AND COALESCE(agreed.verdict_3, FALSE)
-        AND COALESCE(agreed.verdict_4, FALSE)
-      )
-      THEN CAST(JSON_OBJECT(
-        'transactional_id',
-        transaction_markers.transactional_id,
-        'producer_id',
-        transaction_markers.producer_id,
-        'producer_epoch',
-        transaction_markers.producer_epoch,
-        'transaction_partition',
-        transaction_markers.transaction_partition,
-        'due_type',
-        transaction_markers.due_type,
-        'marker_position',
-        transaction_markers.marker_position,
-        'marker_at',
-        STRFTIME(transaction_markers.marker_at, '%Y-%m-%dT%H:%M:%S.%gZ'),
-        'wrong_type',
-        transaction_markers.wrong_type,
-        'wrong_position',
-        transaction_markers.wrong_position,
-        'wrong_at',
-        STRFTIME(transaction_markers.wrong_at, '%Y-%m-%dT%H:%M:%S.%gZ'),
-        'wrong_client_id',
-        transaction_markers.wrong_client_id,
-        'wrong_connection',
-        transaction_markers.wrong_connection,
-        'wrong_first_offset',
-        transaction_markers.wrong_first_offset,
-        'wrong_last_offset',
-        transaction_markers.wrong_last_offset,
-        'wrong_records',
-        transaction_markers.wrong_records
-      ) AS TEXT)
-    END AS evidence,
-    UNNEST(
+    scope,
+    witness,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    evidence,
+    UNNEST(rows_) AS each
+  FROM (
+    SELECT
+      cluster,
+      CAST(JSON_OBJECT(
+        'topic',
+        COALESCE(STRUCT_EXTRACT(agreed.first_state, 'topic'), transaction_markers.topic),
+        'partition',
+        COALESCE(STRUCT_EXTRACT(agreed.first_state, 'partition'), transaction_markers."partition"),
+        'partition_key',
+        COALESCE(STRUCT_EXTRACT(agreed.first_state, 'partition_key'), transaction_markers.partition_key)
+      ) AS TEXT) AS scope,
+      CASE
+        WHEN NOT (
+          COALESCE(agreed.verdict_1, FALSE)
+          AND COALESCE(agreed.verdict_2, FALSE)
+          AND COALESCE(agreed.verdict_3, FALSE)
+          AND COALESCE(agreed.verdict_4, FALSE)
+        )
+        THEN CAST(JSON_OBJECT('m', marker_id) AS TEXT)
+      END AS witness,
+      agreed.from_position,
+      agreed.to_position,
+      COALESCE(agreed.from_time, transaction_markers.from_time) AS from_time,
+      COALESCE(agreed.to_time, transaction_markers.to_time) AS to_time,
+      CASE
+        WHEN NOT (
+          COALESCE(agreed.verdict_1, FALSE)
+          AND COALESCE(agreed.verdict_2, FALSE)
+          AND COALESCE(agreed.verdict_3, FALSE)
+          AND COALESCE(agreed.verdict_4, FALSE)
+        )
+        THEN CAST(JSON_OBJECT(
+          'transactional_id',
+          transaction_markers.transactional_id,
+          'producer_id',
+          transaction_markers.producer_id,
+          'producer_epoch',
+          transaction_markers.producer_epoch,
+          'transaction_partition',
+          transaction_markers.transaction_partition,
+          'due_type',
+          transaction_markers.due_type,
+          'marker_position',
+          transaction_markers.marker_position,
+          'marker_at',
+          STRFTIME(transaction_markers.marker_at, '%Y-%m-%dT%H:%M:%S.%gZ'),
+          'wrong_type',
+          transaction_markers.wrong_type,
+          'wrong_position',
+          transaction_markers.wrong_position,
+          'wrong_at',
+          STRFTIME(transaction_markers.wrong_at, '%Y-%m-%dT%H:%M:%S.%gZ'),
+          'wrong_client_id',
+          transaction_markers.wrong_client_id,
+          'wrong_connection',
+          transaction_markers.wrong_connection,
+          'wrong_first_offset',
+          transaction_markers.wrong_first_offset,
+          'wrong_last_offset',
+          transaction_markers.wrong_last_offset,
+          'wrong_records',
+          transaction_markers.wrong_records
+        ) AS TEXT)
+      END AS evidence,
       [
         {'definition': 'every_marker_is_written', 'verdict': agreed.verdict_1, 'exercised': COALESCE(agreed.exercised_1, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_1 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_1') END, 'reason': CASE
           WHEN agreed.verdict_1 IS NULL
@@ -229,9 +284,9 @@ FROM (
             STRUCT_EXTRACT(agreed.first_state, 'm.coordinatorEpoch')
           ) AS TEXT)
         END}
-      ]
-    ) AS each
-  FROM silver.transaction_markers AS transaction_markers
-  FULL OUTER JOIN agreed
-    USING (cluster, marker_id)
+      ] AS rows_
+    FROM silver.transaction_markers AS transaction_markers
+    FULL OUTER JOIN agreed
+      USING (cluster, marker_id)
+  ) AS judged_together
 ) AS fanned

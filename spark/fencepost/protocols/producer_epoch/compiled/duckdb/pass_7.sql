@@ -53,7 +53,44 @@ WITH frame AS (
     COALESCE(antecedent_3, FALSE) AS exercised_3,
     CASE WHEN antecedent_3 AND NOT c1_3 THEN 'x.indexed' END AS failed_conjunct_3
   FROM judged
+), several_agreed AS (
+  SELECT
+    cluster,
+    partition_transaction_id
+  FROM silver.partition_transactions
+  GROUP BY
+    cluster,
+    partition_transaction_id
+  HAVING
+    COUNT(*) > 1
 ), agreed AS (
+  SELECT
+    cluster,
+    partition_transaction_id,
+    from_position AS from_position,
+    CASE WHEN CAST(1 AS BIGINT) = CAST(NOT to_position IS NULL AS BIGINT) THEN to_position END AS to_position,
+    from_time AS from_time,
+    CASE WHEN CAST(1 AS BIGINT) = CAST(NOT to_position IS NULL AS BIGINT) THEN to_time END AS to_time,
+    CAST(1 AS BIGINT) AS states,
+    {'topic': topic, 'partition': "partition", 'partition_key': partition_key, 'failed_conjunct_1': failed_conjunct_1, 'failed_conjunct_2': failed_conjunct_2, 'failed_conjunct_3': failed_conjunct_3, 'x.open': "x.open", 'x.listed': "x.listed", 'x.aborted': "x.aborted", 'x.indexed': "x.indexed"} AS first_state,
+    CASE WHEN COALESCE(verdict_1, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_1, FALSE) THEN FALSE END AS verdict_1,
+    exercised_1 AS exercised_1,
+    CASE WHEN COALESCE(verdict_2, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_2, FALSE) THEN FALSE END AS verdict_2,
+    exercised_2 AS exercised_2,
+    CASE WHEN COALESCE(verdict_3, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_3, FALSE) THEN FALSE END AS verdict_3,
+    exercised_3 AS exercised_3,
+    CASE WHEN verdict_3 IS NULL THEN CASE WHEN "x.indexed" IS NULL THEN 'not_captured' END END AS reason_3
+  FROM weighed
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM several_agreed
+      WHERE
+        several_agreed.cluster = weighed.cluster
+        AND several_agreed.partition_transaction_id = weighed.partition_transaction_id
+    )
+  UNION ALL
   SELECT
     cluster,
     partition_transaction_id,
@@ -88,6 +125,15 @@ WITH frame AS (
     BOOL_AND(exercised_3) AS exercised_3,
     MIN(CASE WHEN verdict_3 IS NULL THEN CASE WHEN "x.indexed" IS NULL THEN 'not_captured' END END) AS reason_3
   FROM weighed
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM several_agreed
+      WHERE
+        several_agreed.cluster = weighed.cluster
+        AND several_agreed.partition_transaction_id = weighed.partition_transaction_id
+    )
   GROUP BY
     cluster,
     partition_transaction_id
@@ -110,54 +156,64 @@ SELECT
 FROM (
   SELECT
     cluster,
-    CAST(JSON_OBJECT(
-      'topic',
-      COALESCE(STRUCT_EXTRACT(agreed.first_state, 'topic'), partition_transactions.topic),
-      'partition',
-      COALESCE(STRUCT_EXTRACT(agreed.first_state, 'partition'), partition_transactions."partition"),
-      'partition_key',
-      COALESCE(STRUCT_EXTRACT(agreed.first_state, 'partition_key'), partition_transactions.partition_key)
-    ) AS TEXT) AS scope,
-    CASE
-      WHEN NOT (
-        COALESCE(agreed.verdict_1, FALSE)
-        AND COALESCE(agreed.verdict_2, FALSE)
-        AND COALESCE(agreed.verdict_3, FALSE)
-      )
-      THEN CAST(JSON_OBJECT('x', partition_transaction_id) AS TEXT)
-    END AS witness,
-    agreed.from_position,
-    agreed.to_position,
-    COALESCE(agreed.from_time, partition_transactions.from_time) AS from_time,
-    COALESCE(agreed.to_time, partition_transactions.to_time) AS to_time,
-    CASE
-      WHEN NOT (
-        COALESCE(agreed.verdict_1, FALSE)
-        AND COALESCE(agreed.verdict_2, FALSE)
-        AND COALESCE(agreed.verdict_3, FALSE)
-      )
-      THEN CAST(JSON_OBJECT(
-        'transactional_id',
-        partition_transactions.transactional_id,
-        'producer_id',
-        partition_transactions.producer_id,
-        'producer_epoch',
-        partition_transactions.producer_epoch,
-        'first_offset',
-        partition_transactions.first_offset,
-        'last_offset',
-        partition_transactions.last_offset,
-        'batches',
-        partition_transactions.batches,
-        'records',
-        partition_transactions.records,
-        'marker_epoch',
-        partition_transactions.marker_epoch,
-        'coordinator_outcome',
-        partition_transactions.coordinator_outcome
-      ) AS TEXT)
-    END AS evidence,
-    UNNEST(
+    scope,
+    witness,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    evidence,
+    UNNEST(rows_) AS each
+  FROM (
+    SELECT
+      cluster,
+      CAST(JSON_OBJECT(
+        'topic',
+        COALESCE(STRUCT_EXTRACT(agreed.first_state, 'topic'), partition_transactions.topic),
+        'partition',
+        COALESCE(STRUCT_EXTRACT(agreed.first_state, 'partition'), partition_transactions."partition"),
+        'partition_key',
+        COALESCE(STRUCT_EXTRACT(agreed.first_state, 'partition_key'), partition_transactions.partition_key)
+      ) AS TEXT) AS scope,
+      CASE
+        WHEN NOT (
+          COALESCE(agreed.verdict_1, FALSE)
+          AND COALESCE(agreed.verdict_2, FALSE)
+          AND COALESCE(agreed.verdict_3, FALSE)
+        )
+        THEN CAST(JSON_OBJECT('x', partition_transaction_id) AS TEXT)
+      END AS witness,
+      agreed.from_position,
+      agreed.to_position,
+      COALESCE(agreed.from_time, partition_transactions.from_time) AS from_time,
+      COALESCE(agreed.to_time, partition_transactions.to_time) AS to_time,
+      CASE
+        WHEN NOT (
+          COALESCE(agreed.verdict_1, FALSE)
+          AND COALESCE(agreed.verdict_2, FALSE)
+          AND COALESCE(agreed.verdict_3, FALSE)
+        )
+        THEN CAST(JSON_OBJECT(
+          'transactional_id',
+          partition_transactions.transactional_id,
+          'producer_id',
+          partition_transactions.producer_id,
+          'producer_epoch',
+          partition_transactions.producer_epoch,
+          'first_offset',
+          partition_transactions.first_offset,
+          'last_offset',
+          partition_transactions.last_offset,
+          'batches',
+          partition_transactions.batches,
+          'records',
+          partition_transactions.records,
+          'marker_epoch',
+          partition_transactions.marker_epoch,
+          'coordinator_outcome',
+          partition_transactions.coordinator_outcome
+        ) AS TEXT)
+      END AS evidence,
       [
         {'definition': 'no_dangling_transaction', 'verdict': agreed.verdict_1, 'exercised': COALESCE(agreed.exercised_1, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_1 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_1') END, 'reason': CASE
           WHEN agreed.verdict_1 IS NULL
@@ -197,9 +253,9 @@ FROM (
             STRUCT_EXTRACT(agreed.first_state, 'x.indexed')
           ) AS TEXT)
         END}
-      ]
-    ) AS each
-  FROM silver.partition_transactions AS partition_transactions
-  FULL OUTER JOIN agreed
-    USING (cluster, partition_transaction_id)
+      ] AS rows_
+    FROM silver.partition_transactions AS partition_transactions
+    FULL OUTER JOIN agreed
+      USING (cluster, partition_transaction_id)
+  ) AS judged_together
 ) AS fanned

@@ -153,12 +153,20 @@ SELECT
 FROM (
   SELECT
     cluster,
-    CAST(JSON_OBJECT('topic', topic, 'partition', "partition", 'partition_key', partition_key) AS TEXT) AS scope,
-    next_from_position AS from_position,
-    next_to_position AS to_position,
-    next_from_time AS from_time,
-    next_to_time AS to_time,
-    UNNEST(
+    scope,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    UNNEST(rows_) AS each
+  FROM (
+    SELECT
+      cluster,
+      CAST(JSON_OBJECT('topic', topic, 'partition', "partition", 'partition_key', partition_key) AS TEXT) AS scope,
+      next_from_position AS from_position,
+      next_to_position AS to_position,
+      next_from_time AS from_time,
+      next_to_time AS to_time,
       [
         CASE
           WHEN next_from_position = to_position
@@ -231,9 +239,9 @@ FROM (
             ) AS TEXT)
           END, 'evidence': CASE WHEN NOT COALESCE(verdict_3, FALSE) THEN evidence END}
         END
-      ]
-    ) AS each
-  FROM weighed
+      ] AS rows_
+    FROM weighed
+  ) AS judged_together
 ) AS fanned
 WHERE
   NOT each IS NULL
@@ -256,26 +264,41 @@ SELECT
 FROM (
   SELECT
     cluster,
-    CAST(JSON_OBJECT('topic', topic, 'partition', "partition", 'partition_key', partition_key) AS TEXT) AS scope,
-    CAST(NULL AS TEXT) AS witness,
+    scope,
+    witness,
     from_position,
-    to_position + 1 AS to_position,
+    to_position,
     from_time,
     to_time,
-    CAST(NULL AS BOOLEAN) AS verdict,
-    FALSE AS exercised,
-    CAST(NULL AS TEXT) AS failed_conjunct,
-    'not_captured' AS reason,
-    CAST(NULL AS TEXT) AS observed,
-    CAST(NULL AS TEXT) AS evidence,
-    UNNEST(
+    verdict,
+    exercised,
+    failed_conjunct,
+    reason,
+    observed,
+    evidence,
+    UNNEST(rows_) AS each
+  FROM (
+    SELECT
+      cluster,
+      CAST(JSON_OBJECT('topic', topic, 'partition', "partition", 'partition_key', partition_key) AS TEXT) AS scope,
+      CAST(NULL AS TEXT) AS witness,
+      from_position,
+      to_position + 1 AS to_position,
+      from_time,
+      to_time,
+      CAST(NULL AS BOOLEAN) AS verdict,
+      FALSE AS exercised,
+      CAST(NULL AS TEXT) AS failed_conjunct,
+      'not_captured' AS reason,
+      CAST(NULL AS TEXT) AS observed,
+      CAST(NULL AS TEXT) AS evidence,
       [
         {'definition': 'status_transitions'},
         {'definition': 'producer_epoch_steps'},
         {'definition': 'end_txn_bumps_epoch'}
-      ]
-    ) AS each
-  FROM silver.log_coverage
-  WHERE
-    NOT COALESCE(covered, FALSE) AND topic = '__transaction_state'
+      ] AS rows_
+    FROM silver.log_coverage
+    WHERE
+      NOT COALESCE(covered, FALSE) AND topic = '__transaction_state'
+  ) AS judged_together
 ) AS fanned

@@ -66,12 +66,20 @@ SELECT
 FROM (
   SELECT
     cluster,
-    CAST(JSON_OBJECT('topic', topic, 'partition', "partition", 'partition_key', partition_key) AS TEXT) AS scope,
+    scope,
     from_position,
     to_position,
     from_time,
     to_time,
-    UNNEST(
+    UNNEST(rows_) AS each
+  FROM (
+    SELECT
+      cluster,
+      CAST(JSON_OBJECT('topic', topic, 'partition', "partition", 'partition_key', partition_key) AS TEXT) AS scope,
+      from_position,
+      to_position,
+      from_time,
+      to_time,
       [
         {'definition': 'next_producer_id_at_exhaustion', 'witness': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN CAST(JSON_OBJECT('t', t) AS TEXT) END, 'verdict': verdict_1, 'exercised': COALESCE(antecedent_1, FALSE), 'failed_conjunct': CASE
           WHEN NOT verdict_1
@@ -96,9 +104,9 @@ FROM (
           WHEN NOT COALESCE(verdict_2, FALSE)
           THEN CAST(JSON_OBJECT('producerEpoch[t]', "producerEpoch[t]") AS TEXT)
         END, 'evidence': CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN evidence END}
-      ]
-    ) AS each
-  FROM weighed
+      ] AS rows_
+    FROM weighed
+  ) AS judged_together
 ) AS fanned
 UNION ALL
 SELECT
@@ -119,20 +127,37 @@ SELECT
 FROM (
   SELECT
     cluster,
-    CAST(JSON_OBJECT('topic', topic, 'partition', "partition", 'partition_key', partition_key) AS TEXT) AS scope,
-    CAST(NULL AS TEXT) AS witness,
+    scope,
+    witness,
     from_position,
     to_position,
     from_time,
     to_time,
-    CAST(NULL AS BOOLEAN) AS verdict,
-    FALSE AS exercised,
-    CAST(NULL AS TEXT) AS failed_conjunct,
-    'not_captured' AS reason,
-    CAST(NULL AS TEXT) AS observed,
-    CAST(NULL AS TEXT) AS evidence,
-    UNNEST([{'definition': 'next_producer_id_at_exhaustion'}, {'definition': 'epoch_headroom'}]) AS each
-  FROM silver.log_coverage
-  WHERE
-    NOT COALESCE(covered, FALSE) AND topic = '__transaction_state'
+    verdict,
+    exercised,
+    failed_conjunct,
+    reason,
+    observed,
+    evidence,
+    UNNEST(rows_) AS each
+  FROM (
+    SELECT
+      cluster,
+      CAST(JSON_OBJECT('topic', topic, 'partition', "partition", 'partition_key', partition_key) AS TEXT) AS scope,
+      CAST(NULL AS TEXT) AS witness,
+      from_position,
+      to_position,
+      from_time,
+      to_time,
+      CAST(NULL AS BOOLEAN) AS verdict,
+      FALSE AS exercised,
+      CAST(NULL AS TEXT) AS failed_conjunct,
+      'not_captured' AS reason,
+      CAST(NULL AS TEXT) AS observed,
+      CAST(NULL AS TEXT) AS evidence,
+      [{'definition': 'next_producer_id_at_exhaustion'}, {'definition': 'epoch_headroom'}] AS rows_
+    FROM silver.log_coverage
+    WHERE
+      NOT COALESCE(covered, FALSE) AND topic = '__transaction_state'
+  ) AS judged_together
 ) AS fanned

@@ -43,7 +43,39 @@ WITH frame AS (
     COALESCE(antecedent, FALSE) AS exercised,
     CASE WHEN antecedent AND NOT c1 THEN 's.present' WHEN antecedent AND NOT c2 THEN 's.agrees' END AS failed_conjunct
   FROM judged
+), several_agreed AS (
+  SELECT
+    cluster,
+    snapshot_id
+  FROM silver.producer_snapshots
+  GROUP BY
+    cluster,
+    snapshot_id
+  HAVING
+    COUNT(*) > 1
 ), agreed AS (
+  SELECT
+    cluster,
+    snapshot_id,
+    from_position AS from_position,
+    CASE WHEN CAST(1 AS BIGINT) = CAST(NOT to_position IS NULL AS BIGINT) THEN to_position END AS to_position,
+    from_time AS from_time,
+    CASE WHEN CAST(1 AS BIGINT) = CAST(NOT to_position IS NULL AS BIGINT) THEN to_time END AS to_time,
+    CAST(1 AS BIGINT) AS states,
+    {'topic': topic, 'partition': "partition", 'partition_key': partition_key, 'failed_conjunct': failed_conjunct, 's.due': "s.due", 's.present': "s.present", 's.agrees': "s.agrees"} AS first_state,
+    CASE WHEN COALESCE(verdict, FALSE) THEN TRUE WHEN COALESCE(NOT verdict, FALSE) THEN FALSE END AS verdict,
+    exercised AS exercised,
+    CASE WHEN verdict IS NULL THEN CASE WHEN "s.due" IS NULL THEN 'configuration_unknown' END END AS reason
+  FROM weighed
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM several_agreed
+      WHERE
+        several_agreed.cluster = weighed.cluster AND several_agreed.snapshot_id = weighed.snapshot_id
+    )
+  UNION ALL
   SELECT
     cluster,
     snapshot_id,
@@ -64,6 +96,14 @@ WITH frame AS (
     BOOL_AND(exercised) AS exercised,
     MIN(CASE WHEN verdict IS NULL THEN CASE WHEN "s.due" IS NULL THEN 'configuration_unknown' END END) AS reason
   FROM weighed
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM several_agreed
+      WHERE
+        several_agreed.cluster = weighed.cluster AND several_agreed.snapshot_id = weighed.snapshot_id
+    )
   GROUP BY
     cluster,
     snapshot_id
