@@ -24,7 +24,8 @@ def apart(name: str, grouped: exp.Select, rows: str, table: str, key: Sequence[s
     columns = [tree.col(each) for each in key]
     many = exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1))
     found = exp.select(*columns).from_(tree.table(table)).group_by(*(each.copy() for each in columns))
-    same = [exp.EQ(this=tree.col(each, several), expression=tree.col(each, rows)) for each in key]
+    # a group may be that of null
+    same = [exp.NullSafeEQ(this=tree.col(each, several), expression=tree.col(each, rows)) for each in key]
     is_several = exp.Exists(
         this=exp.select("1").from_(tree.table(several)).where(tree.all_of(same), copy=False)
     )
@@ -39,6 +40,7 @@ def _of_one_row(grouped: exp.Select) -> exp.Select:
     """The columns of ``grouped`` for a group of one row."""
     found = grouped.copy().transform(_plain, copy=False)
     assert isinstance(found, exp.Select)
+    assert not any(each.find(exp.AggFunc) for each in found.expressions), "an aggregate without a group"
     found.set("group", None)
     return found
 

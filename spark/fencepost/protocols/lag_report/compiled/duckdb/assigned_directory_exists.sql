@@ -68,8 +68,8 @@ WITH frame AS (
         1
       FROM several_agreed
       WHERE
-        several_agreed.cluster = weighed.cluster
-        AND several_agreed.assigned_task_id = weighed.assigned_task_id
+        several_agreed.cluster IS NOT DISTINCT FROM weighed.cluster
+        AND several_agreed.assigned_task_id IS NOT DISTINCT FROM weighed.assigned_task_id
     )
   UNION ALL
   SELECT
@@ -97,8 +97,8 @@ WITH frame AS (
         1
       FROM several_agreed
       WHERE
-        several_agreed.cluster = weighed.cluster
-        AND several_agreed.assigned_task_id = weighed.assigned_task_id
+        several_agreed.cluster IS NOT DISTINCT FROM weighed.cluster
+        AND several_agreed.assigned_task_id IS NOT DISTINCT FROM weighed.assigned_task_id
     )
   GROUP BY
     cluster,

@@ -81,7 +81,8 @@ WITH frame AS (
         1
       FROM several_agreed
       WHERE
-        several_agreed.cluster = weighed.cluster AND several_agreed.lag_report_id = weighed.lag_report_id
+        several_agreed.cluster IS NOT DISTINCT FROM weighed.cluster
+        AND several_agreed.lag_report_id IS NOT DISTINCT FROM weighed.lag_report_id
     )
   UNION ALL
   SELECT
@@ -116,7 +117,8 @@ WITH frame AS (
         1
       FROM several_agreed
       WHERE
-        several_agreed.cluster = weighed.cluster AND several_agreed.lag_report_id = weighed.lag_report_id
+        several_agreed.cluster IS NOT DISTINCT FROM weighed.cluster
+        AND several_agreed.lag_report_id IS NOT DISTINCT FROM weighed.lag_report_id
     )
   GROUP BY
     cluster,

@@ -77,7 +77,8 @@ WITH frame AS (
         1
       FROM several_agreed
       WHERE
-        several_agreed.cluster = weighed.cluster AND several_agreed.deletion_id = weighed.deletion_id
+        several_agreed.cluster IS NOT DISTINCT FROM weighed.cluster
+        AND several_agreed.deletion_id IS NOT DISTINCT FROM weighed.deletion_id
     )
   UNION ALL
   SELECT
@@ -112,7 +113,8 @@ WITH frame AS (
         1
       FROM several_agreed
       WHERE
-        several_agreed.cluster = weighed.cluster AND several_agreed.deletion_id = weighed.deletion_id
+        several_agreed.cluster IS NOT DISTINCT FROM weighed.cluster
+        AND several_agreed.deletion_id IS NOT DISTINCT FROM weighed.deletion_id
     )
   GROUP BY
     cluster,

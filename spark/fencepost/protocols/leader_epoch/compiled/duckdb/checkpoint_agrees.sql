@@ -60,7 +60,8 @@ WITH frame AS (
         1
       FROM several_agreed
       WHERE
-        several_agreed.cluster = weighed.cluster AND several_agreed.entry_id = weighed.entry_id
+        several_agreed.cluster IS NOT DISTINCT FROM weighed.cluster
+        AND several_agreed.entry_id IS NOT DISTINCT FROM weighed.entry_id
     )
   UNION ALL
   SELECT
@@ -86,7 +87,8 @@ WITH frame AS (
         1
       FROM several_agreed
       WHERE
-        several_agreed.cluster = weighed.cluster AND several_agreed.entry_id = weighed.entry_id
+        several_agreed.cluster IS NOT DISTINCT FROM weighed.cluster
+        AND several_agreed.entry_id IS NOT DISTINCT FROM weighed.entry_id
     )
   GROUP BY
     cluster,

@@ -96,8 +96,8 @@ WITH frame AS (
         1
       FROM several_agreed
       WHERE
-        several_agreed.cluster = weighed.cluster
-        AND several_agreed.fetch_position_id = weighed.fetch_position_id
+        several_agreed.cluster IS NOT DISTINCT FROM weighed.cluster
+        AND several_agreed.fetch_position_id IS NOT DISTINCT FROM weighed.fetch_position_id
     )
   UNION ALL
   SELECT
@@ -136,8 +136,8 @@ WITH frame AS (
         1
       FROM several_agreed
       WHERE
-        several_agreed.cluster = weighed.cluster
-        AND several_agreed.fetch_position_id = weighed.fetch_position_id
+        several_agreed.cluster IS NOT DISTINCT FROM weighed.cluster
+        AND several_agreed.fetch_position_id IS NOT DISTINCT FROM weighed.fetch_position_id
     )
   GROUP BY
     cluster,

@@ -127,8 +127,8 @@ WITH frame AS (
         1
       FROM several_agreed
       WHERE
-        several_agreed.cluster = weighed.cluster
-        AND several_agreed.answer_partition_id = weighed.answer_partition_id
+        several_agreed.cluster IS NOT DISTINCT FROM weighed.cluster
+        AND several_agreed.answer_partition_id IS NOT DISTINCT FROM weighed.answer_partition_id
     )
   UNION ALL
   SELECT
@@ -165,8 +165,8 @@ WITH frame AS (
         1
       FROM several_agreed
       WHERE
-        several_agreed.cluster = weighed.cluster
-        AND several_agreed.answer_partition_id = weighed.answer_partition_id
+        several_agreed.cluster IS NOT DISTINCT FROM weighed.cluster
+        AND several_agreed.answer_partition_id IS NOT DISTINCT FROM weighed.answer_partition_id
     )
   GROUP BY
     cluster,

@@ -81,7 +81,8 @@ WITH frame AS (
         1
       FROM several_agreed
       WHERE
-        several_agreed.cluster = weighed.cluster AND several_agreed.commit_id = weighed.commit_id
+        several_agreed.cluster IS NOT DISTINCT FROM weighed.cluster
+        AND several_agreed.commit_id IS NOT DISTINCT FROM weighed.commit_id
     )
   UNION ALL
   SELECT
@@ -119,7 +120,8 @@ WITH frame AS (
         1
       FROM several_agreed
       WHERE
-        several_agreed.cluster = weighed.cluster AND several_agreed.commit_id = weighed.commit_id
+        several_agreed.cluster IS NOT DISTINCT FROM weighed.cluster
+        AND several_agreed.commit_id IS NOT DISTINCT FROM weighed.commit_id
     )
   GROUP BY
     cluster,

@@ -732,7 +732,8 @@ WITH quantified_1_rows AS (
         1
       FROM several_agreed
       WHERE
-        several_agreed.cluster = weighed.cluster AND several_agreed.commit_id = weighed.commit_id
+        several_agreed.cluster IS NOT DISTINCT FROM weighed.cluster
+        AND several_agreed.commit_id IS NOT DISTINCT FROM weighed.commit_id
     )
   UNION ALL
   SELECT
@@ -865,7 +866,8 @@ WITH quantified_1_rows AS (
         1
       FROM several_agreed
       WHERE
-        several_agreed.cluster = weighed.cluster AND several_agreed.commit_id = weighed.commit_id
+        several_agreed.cluster IS NOT DISTINCT FROM weighed.cluster
+        AND several_agreed.commit_id IS NOT DISTINCT FROM weighed.commit_id
     )
   GROUP BY
     cluster,

@@ -65,7 +65,8 @@ WITH frame AS (
         1
       FROM several_agreed
       WHERE
-        several_agreed.cluster = weighed.cluster AND several_agreed.assignment_id = weighed.assignment_id
+        several_agreed.cluster IS NOT DISTINCT FROM weighed.cluster
+        AND several_agreed.assignment_id IS NOT DISTINCT FROM weighed.assignment_id
     )
   UNION ALL
   SELECT
@@ -93,7 +94,8 @@ WITH frame AS (
         1
       FROM several_agreed
       WHERE
-        several_agreed.cluster = weighed.cluster AND several_agreed.assignment_id = weighed.assignment_id
+        several_agreed.cluster IS NOT DISTINCT FROM weighed.cluster
+        AND several_agreed.assignment_id IS NOT DISTINCT FROM weighed.assignment_id
     )
   GROUP BY
     cluster,

@@ -94,7 +94,8 @@ WITH frame AS (
         1
       FROM several_agreed
       WHERE
-        several_agreed.cluster = weighed.cluster AND several_agreed.claim_id = weighed.claim_id
+        several_agreed.cluster IS NOT DISTINCT FROM weighed.cluster
+        AND several_agreed.claim_id IS NOT DISTINCT FROM weighed.claim_id
     )
   UNION ALL
   SELECT
@@ -144,7 +145,8 @@ WITH frame AS (
         1
       FROM several_agreed
       WHERE
-        several_agreed.cluster = weighed.cluster AND several_agreed.claim_id = weighed.claim_id
+        several_agreed.cluster IS NOT DISTINCT FROM weighed.cluster
+        AND several_agreed.claim_id IS NOT DISTINCT FROM weighed.claim_id
     )
   GROUP BY
     cluster,

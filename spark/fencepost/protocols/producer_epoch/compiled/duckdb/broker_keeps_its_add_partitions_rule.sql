@@ -196,7 +196,8 @@ WITH frame AS (
         1
       FROM several_agreed
       WHERE
-        several_agreed.cluster = weighed.cluster AND several_agreed.addition_id = weighed.addition_id
+        several_agreed.cluster IS NOT DISTINCT FROM weighed.cluster
+        AND several_agreed.addition_id IS NOT DISTINCT FROM weighed.addition_id
     )
   UNION ALL
   SELECT
@@ -226,7 +227,8 @@ WITH frame AS (
         1
       FROM several_agreed
       WHERE
-        several_agreed.cluster = weighed.cluster AND several_agreed.addition_id = weighed.addition_id
+        several_agreed.cluster IS NOT DISTINCT FROM weighed.cluster
+        AND several_agreed.addition_id IS NOT DISTINCT FROM weighed.addition_id
     )
   GROUP BY
     cluster,

@@ -67,7 +67,8 @@ WITH frame AS (
         1
       FROM several_agreed
       WHERE
-        several_agreed.cluster = weighed.cluster AND several_agreed.local_bump_id = weighed.local_bump_id
+        several_agreed.cluster IS NOT DISTINCT FROM weighed.cluster
+        AND several_agreed.local_bump_id IS NOT DISTINCT FROM weighed.local_bump_id
     )
   UNION ALL
   SELECT
@@ -95,7 +96,8 @@ WITH frame AS (
         1
       FROM several_agreed
       WHERE
-        several_agreed.cluster = weighed.cluster AND several_agreed.local_bump_id = weighed.local_bump_id
+        several_agreed.cluster IS NOT DISTINCT FROM weighed.cluster
+        AND several_agreed.local_bump_id IS NOT DISTINCT FROM weighed.local_bump_id
     )
   GROUP BY
     cluster,

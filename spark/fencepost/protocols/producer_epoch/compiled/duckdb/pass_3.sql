@@ -609,7 +609,8 @@ WITH frame AS (
         1
       FROM several_agreed
       WHERE
-        several_agreed.cluster = weighed.cluster AND several_agreed.request_id = weighed.request_id
+        several_agreed.cluster IS NOT DISTINCT FROM weighed.cluster
+        AND several_agreed.request_id IS NOT DISTINCT FROM weighed.request_id
     )
   UNION ALL
   SELECT
@@ -659,7 +660,8 @@ WITH frame AS (
         1
       FROM several_agreed
       WHERE
-        several_agreed.cluster = weighed.cluster AND several_agreed.request_id = weighed.request_id
+        several_agreed.cluster IS NOT DISTINCT FROM weighed.cluster
+        AND several_agreed.request_id IS NOT DISTINCT FROM weighed.request_id
     )
   GROUP BY
     cluster,

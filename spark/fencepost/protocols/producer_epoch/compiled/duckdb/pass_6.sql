@@ -93,7 +93,8 @@ WITH frame AS (
         1
       FROM several_agreed
       WHERE
-        several_agreed.cluster = weighed.cluster AND several_agreed.marker_id = weighed.marker_id
+        several_agreed.cluster IS NOT DISTINCT FROM weighed.cluster
+        AND several_agreed.marker_id IS NOT DISTINCT FROM weighed.marker_id
     )
   UNION ALL
   SELECT
@@ -142,7 +143,8 @@ WITH frame AS (
         1
       FROM several_agreed
       WHERE
-        several_agreed.cluster = weighed.cluster AND several_agreed.marker_id = weighed.marker_id
+        several_agreed.cluster IS NOT DISTINCT FROM weighed.cluster
+        AND several_agreed.marker_id IS NOT DISTINCT FROM weighed.marker_id
     )
   GROUP BY
     cluster,

@@ -87,8 +87,8 @@ WITH frame AS (
         1
       FROM several_agreed
       WHERE
-        several_agreed.cluster = weighed.cluster
-        AND several_agreed.partition_transaction_id = weighed.partition_transaction_id
+        several_agreed.cluster IS NOT DISTINCT FROM weighed.cluster
+        AND several_agreed.partition_transaction_id IS NOT DISTINCT FROM weighed.partition_transaction_id
     )
   UNION ALL
   SELECT
@@ -131,8 +131,8 @@ WITH frame AS (
         1
       FROM several_agreed
       WHERE
-        several_agreed.cluster = weighed.cluster
-        AND several_agreed.partition_transaction_id = weighed.partition_transaction_id
+        several_agreed.cluster IS NOT DISTINCT FROM weighed.cluster
+        AND several_agreed.partition_transaction_id IS NOT DISTINCT FROM weighed.partition_transaction_id
     )
   GROUP BY
     cluster,

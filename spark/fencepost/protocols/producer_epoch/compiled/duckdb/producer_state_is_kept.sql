@@ -73,7 +73,8 @@ WITH frame AS (
         1
       FROM several_agreed
       WHERE
-        several_agreed.cluster = weighed.cluster AND several_agreed.snapshot_id = weighed.snapshot_id
+        several_agreed.cluster IS NOT DISTINCT FROM weighed.cluster
+        AND several_agreed.snapshot_id IS NOT DISTINCT FROM weighed.snapshot_id
     )
   UNION ALL
   SELECT
@@ -102,7 +103,8 @@ WITH frame AS (
         1
       FROM several_agreed
       WHERE
-        several_agreed.cluster = weighed.cluster AND several_agreed.snapshot_id = weighed.snapshot_id
+        several_agreed.cluster IS NOT DISTINCT FROM weighed.cluster
+        AND several_agreed.snapshot_id IS NOT DISTINCT FROM weighed.snapshot_id
     )
   GROUP BY
     cluster,
