@@ -137,7 +137,7 @@ class Producers:
             "GroupId": step["g"],
             "ProducerId": pid,
             "ProducerEpoch": epoch,
-            "GenerationId": generation,
+            "GenerationIdOrMemberEpoch": generation,
             "MemberId": "" if generation < 0 else member.id,
             "GroupInstanceId": None,
             "Topics": [{"Name": step["topic"], "Partitions": [partition]}],

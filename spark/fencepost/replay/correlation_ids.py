@@ -122,12 +122,13 @@ def by_counter(sent: Iterable[ConnectionIds]) -> Mapping[Connection, Correlation
 
     A Java client has one counter for all its connections (NetworkClient). One that is started again, and
     another one of the same name beside it, begin with 0. Clients of other makers have a counter for each
-    connection. So has here a connection that may share the counter of several others, or of none.
+    connection. Of a client that does not say its maker the numbers decide. A connection that may share the
+    counter of several others, or of none, has here one of its own.
     """
     in_order = sorted(sent, key=lambda each: (min(ms for _, ms in each.times), each.connection))
     counters: list[list[ConnectionIds]] = []
     for one in in_order:
-        shares = is_java(one.software) and one.ranges[0][0] > 0 and len(in_order) <= _MOST
+        shares = _may_share(one) and one.ranges[0][0] > 0 and len(in_order) <= _MOST
         fits = [each for each in counters if _shares_counter(one, each)] if shares else []
         if len(fits) == 1:
             fits[0].append(one)
@@ -137,9 +138,13 @@ def by_counter(sent: Iterable[ConnectionIds]) -> Mapping[Connection, Correlation
     return {one.connection: numbered for numbered, each in ids for one in each}
 
 
+def _may_share(one: ConnectionIds) -> bool:
+    return one.software is None or is_java(one.software)
+
+
 def _shares_counter(one: ConnectionIds, others: Sequence[ConnectionIds]) -> bool:
     return (
-        is_java(others[0].software)
+        one.software == others[0].software
         and not any(overlap(other.ranges, one.ranges) for other in others)
         and rises(sorted({pair for each in (one, *others) for pair in each.times}))
     )

@@ -26,7 +26,7 @@ class Image(NamedTuple):
 
 def images_of(jars: Path, logs: Sequence[Path]) -> dict[Path, list[tuple[int, Image]]]:
     """Kafka's images of each folder of a log or ``.checkpoint`` file, with the last offset in each."""
-    options = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", f"{jars}/kafka-4.3.1/*"]
+    options = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", f"{jars}/kafka-4.4.0/*"]
     command = ["java", *options, str(PROGRAM), *map(str, logs)]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-2000:]
