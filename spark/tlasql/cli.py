@@ -42,6 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return BAD_INPUT
     except OSError as error:
+        if error.filename is None:  # of no file: whoever reads what is printed has gone, say
+            raise
         where = Location(str(error.filename), 1, 1)
         print(fail(where, f"this cannot be written: {error.strerror}", _FOLDERS), file=sys.stderr)
         return BAD_INPUT

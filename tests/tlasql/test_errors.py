@@ -10,6 +10,7 @@ import pytest
 
 from tlasql import TlaSqlError, compile_module
 from tlasql.cli import main
+from tlasql.lang.source import content
 
 HERE = Path(__file__).parent
 FRAGMENT = HERE / "fragment"
@@ -284,6 +285,11 @@ def test_what_is_no_module_no_schemas_and_no_folder_is_named(
         main(["check", module, *files, "--library", str(tmp_path / "none")])
     assert refused.value.code == 2
     assert f"there is no folder {tmp_path / 'none'}" in capsys.readouterr().err
+
+
+def test_a_module_that_cannot_be_read_is_no_result_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(TlaSqlError, match="cannot read the module"):
+        content(tmp_path)
 
 
 def test_missing_files_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

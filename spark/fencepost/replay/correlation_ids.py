@@ -74,6 +74,18 @@ def overlap(one: Sequence[Range], other: Sequence[Range]) -> bool:
     return False
 
 
+def in_order(sent: Iterable[ConnectionIds]) -> list[ConnectionIds]:
+    """Connections in the order of their first lines."""
+    return sorted(sent, key=lambda each: (min(ms for _, ms in each.times), each.connection))
+
+
+def goes_on(one: ConnectionIds, others: Sequence[ConnectionIds]) -> bool:
+    """Whether a connection's numbers may be of the same counter as those of others."""
+    return not any(overlap(other.ranges, one.ranges) for other in others) and rises(
+        sorted({pair for each in (one, *others) for pair in each.times})
+    )
+
+
 def is_java(software: str | None) -> bool:
     """Whether a client says that it is the Java client."""
     return software == _JAVA
@@ -125,11 +137,12 @@ def by_counter(sent: Iterable[ConnectionIds]) -> Mapping[Connection, Correlation
     connection. Of a client that does not say its maker the numbers decide. A connection that may share the
     counter of several others, or of none, has here one of its own.
     """
-    in_order = sorted(sent, key=lambda each: (min(ms for _, ms in each.times), each.connection))
+    ordered = in_order(sent)
     counters: list[list[ConnectionIds]] = []
-    for one in in_order:
-        shares = _may_share(one) and one.ranges[0][0] > 0 and len(in_order) <= _MOST
-        fits = [each for each in counters if _shares_counter(one, each)] if shares else []
+    for one in ordered:
+        shares = _may_share(one) and one.ranges[0][0] > 0 and len(ordered) <= _MOST
+        alike = (each for each in counters if each[0].software == one.software)
+        fits = [each for each in alike if goes_on(one, each)] if shares else []
         if len(fits) == 1:
             fits[0].append(one)
         else:
@@ -140,11 +153,3 @@ def by_counter(sent: Iterable[ConnectionIds]) -> Mapping[Connection, Correlation
 
 def _may_share(one: ConnectionIds) -> bool:
     return one.software is None or is_java(one.software)
-
-
-def _shares_counter(one: ConnectionIds, others: Sequence[ConnectionIds]) -> bool:
-    return (
-        one.software == others[0].software
-        and not any(overlap(other.ranges, one.ranges) for other in others)
-        and rises(sorted({pair for each in (one, *others) for pair in each.times}))
-    )

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tlasql.lang.errors import Location, fail
+from tlasql.lang.errors import Location, TlaSqlError, fail
 from tlasql.mapping.model import Schemas
 
 _READERS = {".parquet": "read_parquet", ".csv": "read_csv", ".json": "read_json", ".ndjson": "read_json"}
@@ -51,11 +51,14 @@ class Data:
 
         Raises TlaSqlError at ``asked_by``, the definition, when DuckDB cannot give them.
         """
-        what, remedy = self._lacks(sql)
-        with self._failing(asked_by or self._where, what, remedy):
+        import duckdb
+
+        try:
             found = self._connection.execute(sql)
             names = [each[0] for each in found.description or []]
             return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+        except duckdb.Error as error:
+            raise _failed(error, asked_by or self._where, *self._lacks(sql)) from error
 
     def _lacks(self, sql: str) -> tuple[str, str]:
         """What keeps DuckDB from running a query over this data, if anything does, and the remedy."""
@@ -64,10 +67,8 @@ class Data:
             return re.search(rf"\b{re.escape(name)}\b", sql) is not None
 
         for table in filter(asked, self._tables_absent):
-            return (
-                f"{self._where.file} has no table {table}",
-                f"add {table}.parquet, csv or json, or the table",
-            )
+            remedy = f"add {table}.parquet, csv or json, or the table"
+            return f"{self._where.file} has no table {table}", remedy
         for table in filter(asked, self._columns_absent):
             for column in filter(asked, self._columns_absent[table]):
                 return f"{table} has no column {column} in {self._where.file}", "add the column"
@@ -108,11 +109,11 @@ class Data:
         with self._failing(where, f"{table} cannot be read", "write it anew"):
             described = self._connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
         types = {row[0]: row[1] for row in described}
-        if source.startswith("read_json(") and types == {
-            "json": "JSON"
-        }:  # a file without rows names no column
-            empty = not self._connection.execute(f"SELECT 1 FROM {source} LIMIT 1").fetchall()
-            types = {column: self._type(kind) for column, kind in columns.items()} if empty else types
+        is_json = source.startswith("read_json(")
+        # so DuckDB shows a file without rows, which names no column
+        is_unnamed = is_json and types == {"json": "JSON"}
+        if is_unnamed and not self._connection.execute(f"SELECT 1 FROM {source} LIMIT 1").fetchall():
+            types = {column: self._type(kind) for column, kind in columns.items()}
         known = {column: self._type(kind) for column, kind in columns.items() if column in types}
         self._columns_absent[table] = [column for column in columns if column not in types]
         if not known:
@@ -121,8 +122,8 @@ class Data:
         for column, kind in known.items():
             if types[column] != kind and "TIMESTAMP" not in kind:
                 self._check(table, column, types[column], kind, stored)
-        maps = any(kind.startswith("MAP(") for kind in known.values())
-        if source.startswith("read_json(") and (maps or described[0][:2] == ("json", "JSON")):
+        has_maps = is_json and any(kind.startswith("MAP(") for kind in known.values())
+        if has_maps or is_unnamed:
             # as a struct, each object would have the keys of all others, too
             source = _json_source(source, known)
         shown = ", ".join(f"CAST({quoted(c)} AS {kind}) AS {quoted(c)}" for c, kind in known.items())
@@ -166,8 +167,12 @@ class Data:
         try:
             yield
         except duckdb.Error as error:
-            words = next(line for line in str(error).splitlines() if line.strip())
-            raise fail(where, f"{what}: {words}", remedy) from error
+            raise _failed(error, where, what, remedy) from error
+
+
+def _failed(error: Exception, where: Location, what: str, remedy: str) -> TlaSqlError:
+    words = next(line for line in str(error).splitlines() if line.strip())
+    return fail(where, f"{what}: {words}", remedy)
 
 
 def duckdb_type(spark: str) -> str:
@@ -183,9 +188,11 @@ def _json_source(source: str, types: Mapping[str, str]) -> str:
     return f"{source.removesuffix(')')}, columns = {{{columns}}})"
 
 
-def quoted(name: str) -> str:
-    """A name as DuckDB reads it."""
-    return '"' + name.replace('"', '""') + '"'
+def quoted(name: str, dialect: str = "duckdb") -> str:
+    """A name as an engine reads it."""
+    from sqlglot import exp
+
+    return exp.to_identifier(name, quoted=True).sql(dialect)
 
 
 def _text(text: str) -> str:

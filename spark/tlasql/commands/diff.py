@@ -7,7 +7,6 @@ import json
 import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -52,8 +51,10 @@ def differences(compiled: CompiledModule, options: argparse.Namespace) -> int:
     states = [{name: row[column] for name, column in columns.items()} for row in rows]
 
     def asked(definitions: Sequence[Compiled]) -> dict[tuple[str, int], bool | None]:
-        told = partial(verdicts, compiled, definitions, states, ends)
-        return told(lambda done: progress(f"TLC: {done} of {len(rows)} states"))
+        def told(done: int) -> None:
+            progress(f"TLC: {done} of {len(rows)} states")
+
+        return verdicts(compiled, definitions, states, ends, told)
 
     left: list[Compiled] = []
     try:

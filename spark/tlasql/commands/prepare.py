@@ -107,8 +107,7 @@ def _spark(tables: Schemas) -> Iterator[Refused]:
         views = {table: f"tlasql_{n}" for n, table in enumerate(tables)}
         places = {table: re.compile(_PLACE.format(re.escape(_printed(table)))) for table in tables}
         for table, columns in tables.items():
-            names = {column: column.replace("`", "``") for column in columns}
-            shown = ", ".join(f"`{names[column]}` {kind}" for column, kind in columns.items())
+            shown = ", ".join(f"{quoted(column, 'spark')} {kind}" for column, kind in columns.items())
             session.createDataFrame([], shown).createOrReplaceTempView(views[table])
 
         def refused(sql: str) -> str | None:

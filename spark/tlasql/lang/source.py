@@ -19,9 +19,14 @@ _BOX = re.compile(r"^[\s*]*$")
 
 
 def content(path: Path) -> str:
-    """The whole source of a module. Raises TlaSqlError where it is not UTF-8: SANY would read other text."""
+    """The whole source of a module. Raises TlaSqlError where it cannot be read, or is not UTF-8: SANY would
+    read other text.
+    """
     try:
         return path.read_text(encoding="utf-8")
+    except OSError as error:
+        remedy = "tlasql reads the module and what it extends: check its permissions"
+        raise fail(Location(str(path), 1, 1), f"cannot read the module: {error.strerror}", remedy) from error
     except UnicodeDecodeError as error:
         line = path.read_bytes()[: error.start].count(b"\n") + 1
         raise fail(Location(str(path), line, 1), "this is not UTF-8", "save the module as UTF-8") from error

@@ -23,8 +23,9 @@ from fencepost.replay.correlation_ids import (
     ConnectionIds,
     Pair,
     count,
+    goes_on,
+    in_order,
     is_java,
-    overlap,
     rises,
 )
 from fencepost.replay.entities import distinct, tuples
@@ -163,20 +164,14 @@ def sent_by(
             by_instance.setdefault(name, []).extend([sent[connection]] if connection in sent else [])
     if not is_java(software):
         return by_instance, set()
-    pairs = {name: [pair for one in each for pair in one.times] for name, each in by_instance.items()}
     followed = {name for name in by_instance if not _sends_twice(by_instance[name])}
-    for other in sorted(sent.values(), key=lambda each: (min(ms for _, ms in each.times), each.connection)):
+    for other in in_order(sent.values()):
         if other.connection in instance_of or other.software not in (None, software):
             continue
-        fits = [
-            name
-            for name, each in by_instance.items()
-            if not any(overlap(one.ranges, other.ranges) for one in each)
-            and rises(sorted({*pairs[name], *other.times}))
-        ]
+        fits = [each for each in by_instance.values() if goes_on(other, each)]
         if len(fits) == 1:
-            by_instance[fits[0]].append(other)
-            pairs[fits[0]] += other.times
+            fits[0].append(other)
+    pairs = {name: [pair for one in each for pair in one.times] for name, each in by_instance.items()}
     return by_instance, followed - set(_at_once(pairs))
 
 

@@ -32,7 +32,7 @@ class Moment:
     ``replacements``: those of others with the instance id that it presents. ``may_have_joined``: the
     member may have joined since the newest record. ``start_ms`` to ``end_ms``: when the commit was decided.
     ``next_from`` to ``next_by``: when the group's next record was written; None if another broker's clock
-    dated it. ``next_elsewhere``: another broker wrote it, as a later coordinator.
+    dated it, that of a later coordinator.
 
     A request of the commit's own member is after the commit if its line comes later on the same connection.
     If it is on another connection and began after the answer to the commit, it is after it, too, although it
@@ -55,7 +55,6 @@ class Moment:
     end_ms: int
     next_from: int | None
     next_by: int | None
-    next_elsewhere: bool
 
     @property
     def explains(self) -> bool:
@@ -138,7 +137,7 @@ def _is_emptied_later(at: Moment) -> bool:
     """
     generation = at.generation
     empties = generation.is_followed_by_next and not generation.next_member_ids
-    return empties and at.next_elsewhere and at.explains and at.commit.broker_error == NONE
+    return empties and at.next_by is None and at.explains and at.commit.broker_error == NONE
 
 
 def _moves(at: Moment) -> bool:

@@ -118,7 +118,6 @@ class UnwrittenStates:
             request.responded_ms,
             None if next_ms is None else next_range.low_ms - late_ms,
             None if next_ms is None else next_range.high_ms + late_ms,
-            led_by is not None and led_by != request.broker_id,
         )
 
     def _may_have_joined(self, request: CommitRequest, state: State, generation: Generation) -> bool:

@@ -90,9 +90,6 @@ def _table(
         cluster_metadata = metadata.get(clusters[at], _NO_METADATA)
         if topic_id is not None and columns["topic"][at] is None:
             columns["topic"][at] = cluster_metadata.topics.name_of(topic_id)
-        committed = fields_of_targets["committed_partitions"][at]
-        if committed:
-            fields_of_targets["committed_partitions"][at] = _named(committed, cluster_metadata)
         of_offsets = group_id is not None and topic_id is None and columns["topic"][at] is None
         if of_offsets and OFFSETS_TOPIC in cluster_metadata.partition_counts:
             count = cluster_metadata.partition_counts[OFFSETS_TOPIC]
@@ -103,6 +100,10 @@ def _table(
             columns["topic"][at] = OFFSETS_TOPIC
             # if the topic was created again with another number of partitions, the group moved
             columns["partition"][at] = coordinator_partition(group_id, count) if known else None
+    fields_of_targets["committed_partitions"] = [
+        each and _named(each, metadata.get(cluster, _NO_METADATA))
+        for each, cluster in zip(fields_of_targets["committed_partitions"], clusters, strict=True)
+    ]
     schema = PRODUCER_REQUESTS.arrow_schema
     values = {**columns, **fields_of_targets}
     arrays = [
