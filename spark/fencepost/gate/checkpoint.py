@@ -135,9 +135,9 @@ def _run(context: Any, coverage: pd.DataFrame, suites: list[Any], *, rows_in_res
             else {"result_format": "BOOLEAN_ONLY"},
         )
     )
-    named = [name for name in coverage.columns if name in {*_ROW, *_words_of_conditions(suites)}]
     # pandas makes a Series of each column whenever a condition chooses rows, which is often
-    outcome = checkpoint.run(batch_parameters={"dataframe": coverage[named]})
+    needed = {*_ROW, *_words_of_conditions(suites)}.intersection(coverage.columns)
+    outcome = checkpoint.run(batch_parameters={"dataframe": coverage[sorted(needed)]})
     for result in outcome.run_results.values():
         for each in result.results:
             if each.exception_info and each.exception_info.get("raised_exception"):
