@@ -8,12 +8,11 @@ So it sees each line in the file in which it is now. A fresh capture of the same
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from fencepost.conditions import Where
 from fencepost.engines import Engine, Rows
@@ -27,10 +26,14 @@ name.
 """
 
 _BEGINS = "file_begins"
-_OF_FILES = ("cluster", "broker_id", "file", _BEGINS, "captured_at")
+_OF_LOG = ("cluster", "broker_id", _BEGINS)
+_OF_FILES = (*_OF_LOG, "file", "captured_at")
 
-Names = Mapping[tuple[str, int | None, str], str]
-"""(cluster, broker id or None for a client, digest of the log's beginning) -> the log's name."""
+Log = tuple[str, int | None, str]
+"""(cluster, broker id or None for a client, digest of the log's beginning)."""
+
+Names = Mapping[Log, str]
+"""The name of each log."""
 
 
 def is_renamed(table: Table, columns: Collection[str]) -> bool:
@@ -63,22 +66,21 @@ def names_of(files: pa.Table) -> Names:
     If several files of one run have the same beginning, it does not identify a log: their rows keep their
     names.
     """
-    rows = [row for row in tuples(files.select(_OF_FILES)) if row[3] is not None]
-    rows.sort(key=lambda row: row[4])
-    holders: dict[tuple[str, int | None, str], str] = {}
-    files_of_log: defaultdict[tuple[str, int | None, str], defaultdict[Any, set[str]]]
-    files_of_log = defaultdict(lambda: defaultdict(set))
-    for cluster, broker_id, file, begins, captured_at in rows:
-        holders[cluster, broker_id, file] = begins
-        files_of_log[cluster, broker_id, begins][captured_at].add(file)
-    names = {}
-    for (cluster, broker_id, begins), runs in files_of_log.items():
-        if any(len(run_files) > 1 for run_files in runs.values()):
-            continue
-        (name,) = runs[max(runs)]
-        has_name = holders[cluster, broker_id, name] == begins
-        names[cluster, broker_id, begins] = name if has_name else f"{name}{GONE}{begins[:12]}"
-    return names
+    files = files.select(_OF_FILES).filter(pc.field(_BEGINS).is_valid())
+    # each run adds rows, so Python sees one of each log and name
+    newest = files.group_by([*_OF_LOG, "file"]).aggregate([("captured_at", "max")])
+    files_of_runs = files.group_by([*_OF_LOG, "captured_at"]).aggregate([("file", "count_distinct")])
+    unclear = set(tuples(files_of_runs.filter(pc.field("file_count_distinct") > 1).select(_OF_LOG)))
+    name_of: dict[Log, str] = {}
+    holder: dict[tuple[str, int | None, str], str] = {}
+    for cluster, broker_id, begins, file, _ in tuples(newest.sort_by("captured_at_max")):
+        name_of[cluster, broker_id, begins] = file
+        holder[cluster, broker_id, file] = begins
+    return {
+        log: name if holder[*log[:2], name] == log[2] else f"{name}{GONE}{log[2][:12]}"
+        for log, name in name_of.items()
+        if log not in unclear
+    }
 
 
 def _named(names: Names, columns: Sequence[str], rows: pa.Table) -> pa.Table:
