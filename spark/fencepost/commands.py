@@ -127,11 +127,17 @@ def pseudonym(settings: Settings, arguments: argparse.Namespace) -> int:
 
 
 def maintain(settings: Settings, arguments: argparse.Namespace) -> int:
-    """Delete files that no table needs any more, and evidence by its age, and say how much."""
+    """Delete files that no table needs any more, notes that later ones have replaced, and evidence by its
+    age, and say how much.
+    """
     from fencepost import pipeline
 
     removed = pipeline.maintain(settings)
     print(f"removed {removed.files:,} files that no table needs ({removed.bytes / 1e6:,.1f} MB)")
+    if removed.notes.rows:
+        print(
+            f"deleted {removed.notes.rows:,} notes about files of which there are later ones (bronze.files)"
+        )
     for line in expired_lines(removed.evidence, settings.keep_evidence_ms):
         print(line)
     return OK

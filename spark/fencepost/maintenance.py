@@ -1,4 +1,6 @@
-"""The maintenance of a lake: it deletes files that no table needs any more, and evidence by its age."""
+"""The maintenance of a lake: it deletes files that no table needs any more, notes that later ones have
+replaced, and evidence by its age.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,13 @@ from datetime import UTC, datetime, timedelta
 
 from pyiceberg.catalog import Catalog
 
+from fencepost import lake
+from fencepost.capture.superseded import delete_superseded
 from fencepost.expiry import Expired, expire
 from fencepost.iceberg.orphans import remove_orphans
+from fencepost.ledger import Ledger
 from fencepost.settings import Settings
-from fencepost.tables import SCHEMAS
+from fencepost.tables import FILES, SCHEMAS
 
 log = logging.getLogger(__name__)
 
@@ -21,18 +26,22 @@ KEPT = timedelta(days=3)
 
 @dataclass(frozen=True)
 class MaintenanceSummary:
-    """How many files were removed, how many bytes they had, and which evidence was deleted."""
+    """How many files were removed, how many bytes they had, and which notes and evidence were deleted."""
 
     files: int
     bytes: int
+    notes: lake.Forgotten = field(default_factory=lake.Forgotten)
     evidence: Expired = field(default_factory=Expired)
 
 
 def maintain(catalog: Catalog, settings: Settings) -> MaintenanceSummary:
-    """Delete old files, and the evidence that is older than the settings want. The process must hold the
-    lake's lock. Files with evidence that is deleted now are deleted later, when no snapshot names them.
+    """Delete old files, notes that are replaced, and the evidence that is older than the settings want. The
+    process must hold the lake's lock. Files with rows that are deleted now are deleted later, when no
+    snapshot names them.
     """
-    return replace(remove_old_files(catalog), evidence=expire(catalog, settings))
+    removed = remove_old_files(catalog)
+    notes = delete_superseded(catalog, Ledger(catalog, settings).read_at(FILES))
+    return replace(removed, notes=notes, evidence=expire(catalog, settings))
 
 
 def remove_old_files(catalog: Catalog, kept: timedelta = KEPT) -> MaintenanceSummary:

@@ -23,13 +23,15 @@ from history import History
 from pyiceberg.catalog import Catalog
 
 from fencepost import cli, lake
+from fencepost.capture.superseded import delete_superseded
 from fencepost.iceberg.commits import FILES_TOGETHER, SNAPSHOTS_KEPT
+from fencepost.ledger import Ledger
 from fencepost.ledger.states import find
 from fencepost.maintenance import remove_old_files
 from fencepost.opening import ensure
 from fencepost.protocols import protocols
 from fencepost.settings import load
-from fencepost.tables import LEDGER, SCHEMAS, VERDICTS
+from fencepost.tables import FILES, LEDGER, SCHEMAS, VERDICTS
 
 pytestmark = pytest.mark.year
 DAYS, RUNS_A_DAY = (int(os.environ.get(name, least)) for name, least in (("DAYS", "2"), ("RUNS_A_DAY", "1")))
@@ -125,6 +127,7 @@ class Site:
         older = [real for ms, real in self._slept if ms <= now - 3 * DAY_MS]
         if older:
             remove_old_files(self.catalog, timedelta(seconds=time.time() - older[-1]))
+        delete_superseded(self.catalog, Ledger(self.catalog, load(self._config)).read_at(FILES))
 
     def _configure(self, now: int) -> None:
         """A broker that is gone stays in the configuration, without paths."""

@@ -26,8 +26,10 @@ name.
 """
 
 _BEGINS = "file_begins"
-_OF_LOG = ("cluster", "broker_id", _BEGINS)
-_OF_FILES = (*_OF_LOG, "file", "captured_at")
+OF_LOG = ("cluster", "broker_id", _BEGINS)
+"""The columns that identify a log in text, whatever its name."""
+
+_OF_FILES = (*OF_LOG, "file", "captured_at")
 
 Log = tuple[str, int | None, str]
 """(cluster, broker id or None for a client, digest of the log's beginning)."""
@@ -68,9 +70,8 @@ def names_of(files: pa.Table) -> Names:
     """
     files = files.select(_OF_FILES).filter(pc.field(_BEGINS).is_valid())
     # each run adds rows, so Python sees one of each log and name
-    newest = files.group_by([*_OF_LOG, "file"]).aggregate([("captured_at", "max")])
-    files_of_runs = files.group_by([*_OF_LOG, "captured_at"]).aggregate([("file", "count_distinct")])
-    unclear = set(tuples(files_of_runs.filter(pc.field("file_count_distinct") > 1).select(_OF_LOG)))
+    newest = files.group_by([*OF_LOG, "file"]).aggregate([("captured_at", "max")])
+    unclear = unclear_logs(files)
     name_of: dict[Log, str] = {}
     holder: dict[tuple[str, int | None, str], str] = {}
     for cluster, broker_id, begins, file, _ in tuples(newest.sort_by("captured_at_max")):
@@ -81,6 +82,13 @@ def names_of(files: pa.Table) -> Names:
         for log, name in name_of.items()
         if log not in unclear
     }
+
+
+def unclear_logs(files: pa.Table) -> set[Log]:
+    """The logs in rows of ``bronze.files`` of which a run has read several files."""
+    files = files.filter(pc.field(_BEGINS).is_valid())
+    files_of_runs = files.group_by([*OF_LOG, "captured_at"]).aggregate([("file", "count_distinct")])
+    return set(tuples(files_of_runs.filter(pc.field("file_count_distinct") > 1).select(OF_LOG)))
 
 
 def _named(names: Names, columns: Sequence[str], rows: pa.Table) -> pa.Table:
